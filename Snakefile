@@ -1,0 +1,18 @@
+"""The whole pipeline: `snakemake --cores 8 all`. See README.md; every setting stands in config.yaml."""
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/sources.smk"
+include: "workflow/rules/bn_decomposed.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    localrule: True
+    input:
+        results("report/index.html"),

@@ -1,0 +1,119 @@
+"""Datasets: the one form in which results travel, with the house's conventions checked at birth.
+
+Every variable has `long_name` and `units` (`1` where it has none); every dimension has a coordinate; the attributes
+say which study, paper, figures and claims the dataset serves and with which settings, code and packages it was made.
+No attribute holds a clock, path, host or commit: equal settings give equal bytes, in any folder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.errors import DataError
+from repdyn.base.files import atomic
+
+REQUIRED = (
+    "study",
+    "experiment",
+    "paper",
+    "serves_figures",
+    "serves_claims",
+    "settings",
+    "seed",
+    "code_version",
+    "versions",
+    "device",
+)
+CONVENTIONS = "CF-1.11"
+
+
+def variable(dims: str | Sequence[str], values: object, long_name: str, units: str = "1") -> xr.Variable:
+    """A variable with the name a reader sees and its units at birth."""
+    return xr.Variable(dims, values, {"long_name": long_name, "units": units})
+
+
+def dataset(
+    variables: Mapping[str, xr.Variable],
+    coords: Mapping[str, xr.Variable],
+    *,
+    title: str,
+    figures: str,
+    claims: Iterable[str],
+) -> xr.Dataset:
+    """A dataset that says what it is and whom it serves.
+
+    Args:
+        variables: data variables, made with `variable`.
+        coords: coordinates, one for every dimension, made with `variable`.
+        title: one line, what was computed.
+        figures: the figures it serves, as the paper or the study's page numbers them.
+        claims: ids of the claims it serves.
+    """
+    made = xr.Dataset(dict(variables), coords=dict(coords))
+    return made.assign_attrs(title=title, serves_figures=figures, serves_claims=", ".join(claims))
+
+
+def problems(made: xr.Dataset) -> list[str]:
+    """What breaks the conventions, in words; empty if nothing does."""
+    found = [f"attribute {name!r} is missing" for name in (*REQUIRED, "title") if name not in made.attrs]
+    found += [f"dimension {dim!r} has no coordinate" for dim in made.dims if dim not in made.coords]
+    for name, array in made.variables.items():
+        found += [f"variable {name!r} has no {attr}" for attr in ("long_name", "units") if not array.attrs.get(attr)]
+        found += [f"variable {name!r} has type object"] if array.dtype == object else []
+        if array.dtype.kind == "f" and not np.isfinite(array.values).all() and "missing" not in array.attrs:
+            found.append(f"variable {name!r} is not finite everywhere and has no attribute 'missing' that says why")
+    return found
+
+
+def write(made: xr.Dataset, path: Path | str) -> None:
+    """Writes netCDF-4, compressed, complete or not at all; equal content gives equal bytes.
+
+    Raises:
+        DataError: the dataset breaks a convention, or the file cannot be written.
+    """
+    if wrong := problems(made):
+        raise DataError(f"{path}: not written, the dataset breaks the conventions: " + "; ".join(wrong))
+    made = made.assign_attrs(Conventions=CONVENTIONS)
+    made.attrs = dict(sorted(made.attrs.items()))
+    encoding = {name: _encoding(array) for name, array in made.variables.items()}
+    with atomic(path) as temporary:
+        made.to_netcdf(temporary, engine="netcdf4", encoding=encoding)
+
+
+def _encoding(array: xr.Variable) -> dict[str, object]:
+    packed = {"zlib": True, "complevel": 4, "shuffle": True} if array.dtype.kind in "fiub" and array.ndim else {}
+    return packed | ({"_FillValue": None} if array.dtype.kind == "f" else {})
+
+
+def read(path: Path | str) -> xr.Dataset:
+    """The dataset of a file, in memory, the file closed.
+
+    Raises:
+        DataError: the file is missing, truncated, not netCDF, or not one of ours.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"{path}: no such dataset; make it with: snakemake --cores 8 {path}")
+    try:
+        loaded = xr.load_dataset(path, engine="netcdf4")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"{path}: not a readable netCDF file ({error}); delete it and run the same command again"
+        ) from error
+    if wrong := [name for name in REQUIRED if name not in loaded.attrs]:
+        raise DataError(
+            f"{path}: not a dataset of this pipeline (no attribute {', '.join(wrong)}); delete it or name another file"
+        )
+    return loaded
+
+
+def package_versions(*names: str) -> str:
+    """Versions of the packages whose numerics a result depends on, as JSON text for the attributes."""
+    from importlib.metadata import version
+
+    return json.dumps({name: version(name).split("+")[0] for name in sorted(names)}, sort_keys=True)

@@ -1,0 +1,42 @@
+"""Which device a computation runs on, decided once and recorded in the dataset."""
+
+from __future__ import annotations
+
+import os
+
+from repdyn.base.errors import DataError
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+
+def pin_threads(count: int) -> None:
+    """Fixes the number of threads of numerical libraries; call it before numpy or torch is imported.
+
+    The number is part of a job's recipe: reductions split over threads round differently, so it must not follow
+    what `--cores` happens to leave to the job.
+    """
+    for name in THREAD_VARIABLES:
+        os.environ[name] = str(count)
+
+
+def choose_device(wanted: str) -> str:
+    """Name of the torch device for `wanted`: "cpu", "cuda", or "auto" (CUDA where there is a usable one).
+
+    Raises:
+        DataError: "cuda" was asked for and torch finds none.
+    """
+    if wanted == "cpu":
+        return "cpu"
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    if wanted == "cuda":
+        raise DataError("run.device: cuda was asked for but torch finds no CUDA device; use auto or cpu")
+    return "cpu"

@@ -1,0 +1,113 @@
+"""Figures: one style for all studies, deterministic files, captions that are written by code.
+
+Colours are the eight of Okabe and Ito, told apart by colour-blind readers; line style or marker repeats what colour
+says. A figure's caption and its text for those who cannot see it travel with it, in a JSON file of the same name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from repdyn.base.files import atomic, write_json
+
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
+CYCLE = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK)
+WIDTH = 6.9  # inches: the text width of a journal page, so that 8 pt in the file is 8 pt in print
+STYLE = {
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.titleweight": "bold",
+    "axes.labelsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": mpl.cycler(color=CYCLE),
+    "legend.frameon": False,
+    "legend.fontsize": 7.5,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "savefig.dpi": 160,
+    "svg.fonttype": "path",
+}
+
+
+def style() -> AbstractContextManager[None]:
+    """The style as a context: draw inside it, so that lines and fonts follow."""
+    return mpl.rc_context(STYLE)
+
+
+def new(
+    rows: int = 1, columns: int = 1, *, height: float = 2.6, width: float = WIDTH, **subplots: object
+) -> tuple[Figure, np.ndarray]:
+    """A figure in the house's style with an array of axes, shape (rows, columns).
+
+    Args:
+        rows: rows of panels.
+        columns: columns of panels.
+        height: inches per row.
+        width: inches, whole figure.
+        subplots: further arguments of `Figure.subplots`.
+    """
+    with style():
+        figure = Figure(figsize=(width, height * rows), layout="constrained")
+        FigureCanvasAgg(figure)
+        return figure, figure.subplots(rows, columns, squeeze=False, **subplots)
+
+
+def describe(figure: Figure, *, title: str, caption: str, alt: str, claims: tuple[str, ...] = ()) -> Figure:
+    """Attaches what a reader needs beside the picture.
+
+    Args:
+        figure: the figure.
+        title: what the figure shows, with the paper's number where it has one.
+        caption: n, scale, meaning of lines and bands; numbers come from the datasets.
+        alt: the message in one or two sentences for those who cannot see it.
+        claims: ids of the claims that the figure shows.
+    """
+    figure.repdyn = {"title": title, "caption": caption, "alt": alt, "claims": list(claims)}
+    return figure
+
+
+def label_panels(axes: np.ndarray) -> None:
+    """Letters (a), (b), ... in reading order, before each panel's title."""
+    for letter, panel in zip("abcdefghijklmnopqrstuvwxyz", np.ravel(axes), strict=False):
+        words = f"({letter}) {panel.get_title()}"
+        panel.set_title("")
+        panel.set_title(words, loc="left")
+
+
+def band(panel: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, **style: object) -> None:
+    """A shaded band that prints well."""
+    panel.fill_between(x, low, high, alpha=0.22, linewidth=0, **style)
+
+
+def save(figure: Figure, stem: Path | str) -> None:
+    """Writes `<stem>.svg`, `<stem>.png` and `<stem>.json` (title, caption, alt text, claims), bytes equal every time."""
+    stem = Path(stem)
+    about: Mapping[str, object] = figure.repdyn
+    with mpl.rc_context(STYLE | {"svg.hashsalt": stem.name}):
+        for suffix, metadata in (
+            (".svg", {"Date": None, "Title": about["title"]}),
+            (".png", {"Title": about["title"]}),
+        ):
+            with atomic(stem.with_name(stem.name + suffix)) as temporary:
+                figure.savefig(temporary, format=suffix[1:], metadata=metadata)
+    write_json(stem.with_name(stem.name + ".json"), about)

@@ -1,0 +1,50 @@
+"""Files that are complete or absent: written under a temporary name and renamed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from repdyn.base.errors import DataError
+
+
+@contextmanager
+def atomic(path: Path | str) -> Iterator[Path]:
+    """Yields a temporary path beside `path` that takes its place when the block ends without an error.
+
+    Raises:
+        DataError: the folder cannot be made or the file cannot be written (the temporary file is removed).
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        temporary.replace(path)
+    except OSError as error:
+        raise DataError(
+            f"{path}: cannot be written ({error.strerror or error}); free the place or choose another folder"
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path | str, text: str) -> None:
+    """Writes UTF-8 text atomically."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path | str, content: object) -> None:
+    """Writes JSON atomically, keys sorted, so that equal content gives equal bytes."""
+    write_text(path, json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+
+
+def sha256(path: Path | str) -> str:
+    """SHA-256 of a file's bytes, hexadecimal."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

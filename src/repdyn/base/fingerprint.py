@@ -1,0 +1,219 @@
+"""Code versions: digests of what a function does, at the level of definitions.
+
+Snakemake notices edits of rules, settings and files, but not of imported library code. Every rule therefore
+carries `code_version("repdyn.<study>.<module>:<function>", ...)` as a parameter: a hash over the source of all
+definitions (functions, classes, constants) that the named ones reach by name through the modules of this package.
+Nothing is imported, the files are only read.
+
+What counts and what does not:
+
+- Comments, docstrings, layout do not count: syntax trees are compared.
+- Modules named `settings` do not count: their validated values are rule parameters already.
+- Statements at the top of a module that define nothing (a call, an `if`) count for every definition of it.
+- Where static reading ends (a module handed on as a value, `importlib`, `eval`, a star import), the whole module
+  counts. What such code loads at run time must be named as a further root.
+- Other packages and data files do not count: versions stand in the manifest, files are inputs of rules.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import cache
+from pathlib import Path
+
+PACKAGE = __name__.split(".")[0]
+SOURCE = Path(__file__).resolve().parents[2]
+EFFECTS = "<statements>"
+DYNAMIC = {"importlib", "__import__", "eval", "exec", "globals", "vars"}
+
+Definition = tuple[str, str]
+
+
+def code_version(*roots: str, source: Path = SOURCE) -> str:
+    """Digest of everything the roots reach, 16 hexadecimal digits.
+
+    Args:
+        roots: `"package.module:name"` for one definition, `"package.module"` for a whole module.
+        source: folder that holds the package.
+
+    Raises:
+        ValueError: a root names no module of the package or no definition of the module.
+    """
+    text = "\n".join(
+        f"{module}:{name}\n{_modules(source).text(module, name)}" for module, name in reached(*roots, source=source)
+    )
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def reached(*roots: str, source: Path = SOURCE) -> list[Definition]:
+    """All definitions that the roots reach by name, sorted, as (module, name); see `code_version`."""
+    package = _modules(source)
+    todo = [definition for root in roots for definition in package.root(root)]
+    seen: set[Definition] = set()
+    while todo:
+        definition = todo.pop()
+        if definition not in seen:
+            seen.add(definition)
+            todo += package.uses(*definition)
+    return sorted(seen)
+
+
+class _Strip(ast.NodeTransformer):
+    """Drops docstrings; comments and layout are not in the tree anyway."""
+
+    def _body(self, node: ast.AST) -> ast.AST:
+        self.generic_visit(node)
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        return node
+
+    visit_Module = visit_ClassDef = visit_FunctionDef = visit_AsyncFunctionDef = _body  # noqa: N815
+
+
+class _Module:
+    """Definitions and imports of one source file."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        tree = _Strip().visit(ast.parse(path.read_text(encoding="utf-8"), str(path)))
+        self.is_package = path.name == "__init__.py"
+        self.name = name
+        self.imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        self.definitions: dict[str, list[ast.stmt]] = {}
+        for node in tree.body:
+            for defined in _names_defined(node):
+                self.definitions.setdefault(defined, []).append(node)
+
+
+def _names_defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom | ast.Pass):
+        return []
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    names = [part.id for target in targets if target for part in ast.walk(target) if isinstance(part, ast.Name)]
+    return names if names and isinstance(node, ast.Assign | ast.AnnAssign) else [EFFECTS]
+
+
+class _Modules:
+    """The package as read from one folder, each file once."""
+
+    def __init__(self, source: Path) -> None:
+        self.source = source
+        self._read: dict[str, _Module] = {}
+
+    def locate(self, name: str) -> Path | None:
+        base = self.source.joinpath(*name.split("."))
+        return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
+
+    def counts(self, name: str) -> bool:
+        bits = name.split(".")
+        return bits[0] == PACKAGE and "settings" not in bits and self.locate(name) is not None
+
+    def module(self, name: str) -> _Module:
+        if name not in self._read:
+            self._read[name] = _Module(name, self.locate(name))
+        return self._read[name]
+
+    def root(self, root: str) -> list[Definition]:
+        name, _, wanted = root.partition(":")
+        if not self.counts(name):
+            raise ValueError(f"code_version: no module {name!r} under {self.source}")
+        if wanted and wanted not in self.module(name).definitions and not self._imported(self.module(name)).get(wanted):
+            raise ValueError(f"code_version: module {name} defines no {wanted!r}")
+        return self._definition(name, wanted) if wanted else self.whole(name)
+
+    def whole(self, name: str) -> list[Definition]:
+        return [(name, defined) for defined in self.module(name).definitions]
+
+    def text(self, name: str, defined: str) -> str:
+        return "\n".join(ast.unparse(node) for node in self.module(name).definitions[defined])
+
+    def uses(self, name: str, defined: str) -> list[Definition]:
+        """Definitions that one definition names, directly."""
+        module = self.module(name)
+        found = self.whole(name) if any(self._is_dynamic(node) for node in module.definitions[defined]) else []
+        if EFFECTS in module.definitions:
+            found.append((name, EFFECTS))
+        for node in module.definitions[defined]:
+            for dotted in _dotted_names(node):
+                found += self._resolve(module, dotted)
+        for star in (
+            node.module for node in module.imports if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
+        ):
+            found += self.whole(star) if self.counts(star) else []
+        return found
+
+    def _is_dynamic(self, node: ast.stmt) -> bool:
+        return any(isinstance(part, ast.Name) and part.id in DYNAMIC for part in ast.walk(node))
+
+    def _resolve(self, module: _Module, dotted: tuple[str, ...]) -> list[Definition]:
+        head, *rest = dotted
+        if head in module.definitions:
+            return [(module.name, head)]
+        target = self._imported(module).get(head)
+        if target is None:
+            return []
+        name, defined = target
+        while defined is None and rest and self.locate(f"{name}.{rest[0]}"):
+            name, rest = f"{name}.{rest[0]}", rest[1:]
+        if not self.counts(name):
+            return []
+        wanted = defined or (rest[0] if rest else None)
+        return self._definition(name, wanted) if wanted else self.whole(name)
+
+    def _definition(self, name: str, wanted: str) -> list[Definition]:
+        """Where a name of a module is defined, through re-exports; the whole module where that cannot be read."""
+        module = self.module(name)
+        if wanted in module.definitions:
+            return [(name, wanted)]
+        return self._resolve(module, (wanted,)) if wanted in self._imported(module) else self.whole(name)
+
+    def _imported(self, module: _Module) -> dict[str, tuple[str, str | None]]:
+        """Local name -> (module, name within it or None for the module itself), for imports from this package."""
+        found: dict[str, tuple[str, str | None]] = {}
+        for node in module.imports:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    found[alias.asname or alias.name.split(".")[0]] = (
+                        alias.name if alias.asname else alias.name.split(".")[0],
+                        None,
+                    )
+                continue
+            base = _base_of(module, node)
+            for alias in node.names:
+                inside = f"{base}.{alias.name}"
+                found[alias.asname or alias.name] = (inside, None) if self.locate(inside) else (base, alias.name)
+        return {local: target for local, target in found.items() if target[0].split(".")[0] == PACKAGE}
+
+
+def _base_of(module: _Module, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module
+    here = module.name.split(".") if module.is_package else module.name.split(".")[:-1]
+    return ".".join(here[: len(here) - (node.level - 1)] + ([node.module] if node.module else []))
+
+
+def _dotted_names(node: ast.AST) -> set[tuple[str, ...]]:
+    """Names read in a piece of code, attribute chains kept together: `theory.kappa(x)` -> ("theory", "kappa")."""
+    found: set[tuple[str, ...]] = set()
+
+    def visit(part: ast.AST) -> None:
+        chain: list[str] = []
+        inner = part
+        while isinstance(inner, ast.Attribute):
+            chain.insert(0, inner.attr)
+            inner = inner.value
+        if isinstance(inner, ast.Name):
+            found.add((inner.id, *chain))
+            return
+        for child in ast.iter_child_nodes(part):
+            visit(child)
+
+    visit(node)
+    return found
+
+
+@cache
+def _modules(source: Path) -> _Modules:
+    return _Modules(source)

@@ -1,0 +1,94 @@
+"""Typed settings: one model per section of the configuration, and the text that stands for its values.
+
+House rules for a model derived from `Settings`:
+- every knob has a description and a range (`Field(ge=..., le=...)`, a pattern, or `Literal`);
+- no knob has a default: `config.yaml` is the one place with values. Only a knob that comes after results
+  exist may have one, by `addition`, so that its coming re-runs nothing;
+- rules between knobs go into `problems`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Annotated, Any, NamedTuple, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
+
+Item = TypeVar("Item")
+Many = Annotated[tuple[Item, ...], Strict(strict=False)]
+"""A list in the configuration, a tuple in the model; its items are as strict as any other value."""
+
+
+class Problem(NamedTuple):
+    """A rule between knobs that is broken: the knob to blame, then the others it was held against."""
+
+    keys: tuple[str, ...]
+    text: str
+
+
+class Settings(BaseModel):
+    """A section of the configuration; unknown keys, text for numbers, booleans for integers are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    def problems(self) -> Iterable[Problem]:
+        """Broken rules between values that are each in range; a model that has such rules overrides this."""
+        return ()
+
+    @model_validator(mode="after")
+    def _refuse_problems(self) -> Self:
+        if found := list(self.problems()):
+            text = "; ".join(f"{problem.keys[0]}: {problem.text}" for problem in found)
+            raise PydanticCustomError("problems", "{text}", {"text": text, "problems": found})
+        return self
+
+
+def increasing(key: str, values: Iterable[float]) -> Iterator[Problem]:
+    """The problem that `values`, the list at `key`, do not increase strictly; nothing where they do."""
+    for before, after in pairwise(values):
+        if after <= before:
+            yield Problem((key,), f"{after} comes after {before}: list each value once, in increasing order")
+            return
+
+
+def addition(value: Any, **field: Any) -> Any:
+    """A knob that comes after results exist: `value` is what the code did before it could be set.
+
+    Args:
+        value: default, and the value at which `canonical` leaves the knob out.
+        field: arguments of `pydantic.Field` (description, range).
+    """
+    return Field(default=value, json_schema_extra={"as_before": plain(value)}, **field)
+
+
+def canonical(settings: Settings) -> str:
+    """The values as JSON text, equal for equal settings: sorted keys, no spaces, shortest exact floats.
+
+    A knob made by `addition` is left out at its old value, so that adding a knob re-runs nothing.
+    """
+    return json_text(plain(settings))
+
+
+def json_text(value: Any) -> str:
+    """JSON with sorted keys and no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """Settings, or a value in them, as dicts, lists and scalars, without knobs at their `as_before` value."""
+    if isinstance(value, Settings):
+        fields = type(value).model_fields
+        parts = {name: plain(getattr(value, name)) for name in fields}
+        return {name: part for name, part in parts.items() if not _as_before(fields[name], part)}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    return value
+
+
+def _as_before(field: FieldInfo, part: Any) -> bool:
+    extra = field.json_schema_extra
+    if not isinstance(extra, dict) or "as_before" not in extra:
+        return False
+    return json_text(extra["as_before"]) == json_text(part)

@@ -1,0 +1,46 @@
+"""Named random streams: what is drawn depends on the stream's name alone, never on the order of drawing.
+
+A stream's key holds only what must differ (study, experiment, trial, purpose). Variants that are compared with each
+other leave their own name out of the key and so share data and initial weights: comparisons are paired. Adding a
+trial, a width or a variant changes no number drawn elsewhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+Key = str | int
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A branch of the tree of random numbers under one seed.
+
+    Args:
+        seed: the run's seed, from the configuration.
+        key: path from the root, e.g. `("bn_decomposed", "ablation", 3, "weights")`.
+    """
+
+    seed: int
+    key: tuple[Key, ...] = ()
+
+    def child(self, *key: Key) -> Stream:
+        """The stream further down, with `key` appended."""
+        return Stream(self.seed, self.key + key)
+
+    @property
+    def entropy(self) -> int:
+        """128 bits hashed from seed and key; types are part of the key, so 1 and "1" differ."""
+        text = repr((self.seed, self.key))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "little")
+
+    def generator(self, *key: Key) -> np.random.Generator:
+        """A fresh numpy generator for the stream `key` below this one; equal calls give equal numbers."""
+        return np.random.Generator(np.random.PCG64(self.child(*key).entropy))
+
+    def integer(self, *key: Key) -> int:
+        """A seed below 2^63 for libraries that take an integer (torch, scikit-learn)."""
+        return self.child(*key).entropy % 2**63

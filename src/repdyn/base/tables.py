@@ -1,0 +1,45 @@
+"""Tables: CSV for machines, LaTeX for papers, a caption beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from repdyn.base.files import write_json, write_text
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with what a reader needs beside them.
+
+    Attributes:
+        frame: the rows; column names carry units.
+        title: what the table shows, with the paper's number where it has one.
+        caption: n, scale, how each column was measured.
+        digits: significant digits shown in LaTeX and in the report; the CSV has all.
+    """
+
+    frame: pd.DataFrame
+    title: str
+    caption: str
+    digits: int = 4
+
+
+def save(table: Table, stem: Path | str) -> None:
+    """Writes `<stem>.csv`, `<stem>.tex` and `<stem>.json` (title, caption, digits), each complete or not at all."""
+    stem = Path(stem)
+    write_text(stem.with_name(stem.name + ".csv"), table.frame.to_csv(index=False, lineterminator="\n"))
+    latex = table.frame.to_latex(
+        index=False,
+        escape=True,
+        float_format=f"%.{table.digits}g",
+        caption=table.caption,
+        label=f"tab:{stem.name}",
+    )
+    write_text(stem.with_name(stem.name + ".tex"), latex)
+    write_json(
+        stem.with_name(stem.name + ".json"),
+        {"title": table.title, "caption": table.caption, "digits": table.digits},
+    )

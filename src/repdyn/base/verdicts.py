@@ -1,0 +1,225 @@
+"""Verdicts: what a claim's numbers decide.
+
+A statement is put to the test by one or several `Test`s. Each has a deviation, a tolerance with the reason for its
+size, and an outcome; the margin is tolerance / deviation, so above 1 passes and below 1 fails. Sampled quantities are
+decided by intervals: inside the allowed region passes, outside fails, across the border stays undecided. The tests of
+the printed and of the corrected form together give the verdict.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+Outcome = Literal["passes", "fails", "undecided"]
+STATUSES = (
+    "holds",
+    "holds as corrected",
+    "does not hold",
+    "not reproducible as stated",
+    "not testable",
+    "not decidable at this scale",
+)
+KINDS = ("identity", "bound", "limit", "scaling", "comparison", "published number", "qualitative")
+LARGEST_MARGIN = 1e300
+
+
+@dataclass(frozen=True)
+class Test:
+    """One form of a statement against the numbers.
+
+    Attributes:
+        outcome: passes, fails or undecided.
+        measured: what was measured, in words and numbers with units.
+        expected: what the statement asks for.
+        margin: tolerance / deviation, capped at 1e300; above 1 passes.
+        reason: why the tolerance or region has its size.
+        n: number of independent samples; 0 where nothing is sampled.
+        interval: confidence interval of the measured quantity, where sampled.
+        false_alarm: chance to refute a true statement, fixed beforehand; 0 where nothing is sampled.
+    """
+
+    __test__ = False  # for pytest: not a test class
+
+    outcome: Outcome
+    measured: str
+    expected: str
+    margin: float
+    reason: str
+    n: int = 0
+    interval: tuple[float, float] | None = None
+    false_alarm: float = 0.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Where a claim stands.
+
+    Attributes:
+        status: one of `STATUSES`.
+        printed: the test of the statement as printed, if it could be tested.
+        corrected: the test of the corrected statement, if there is one.
+        note: what a reader should know besides.
+    """
+
+    status: str
+    printed: Test | None = None
+    corrected: Test | None = None
+    note: str = ""
+
+    @property
+    def decisive(self) -> Test | None:
+        """The test that carries the verdict: the corrected form's where one is given, else the printed form's."""
+        return self.corrected or self.printed
+
+
+def rounding(scale: ArrayLike, operations: int) -> float:
+    """Bound on accumulated float64 round-off: operations * eps * largest magnitude."""
+    return float(operations * np.finfo(float).eps * np.max(np.abs(scale)))
+
+
+def deviation(values: ArrayLike, tolerance: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
+    """Passes if the largest absolute value is within the tolerance: for identities, `values` are residuals."""
+    worst = _worst(np.abs(np.asarray(values, float)))
+    return _settled(worst, tolerance, f"largest deviation {worst:.3g}{unit}", expected, reason, n)
+
+
+def at_most(values: ArrayLike, limit: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
+    """Passes if every value is at most the limit (both positive): for bounds, ratios measured / bound against 1."""
+    worst = _worst(np.asarray(values, float))
+    return _settled(worst, limit, f"largest {worst:.4g}{unit}", expected, reason, n)
+
+
+def at_least(values: ArrayLike, limit: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
+    """Passes if every value is at least the limit (both positive)."""
+    smallest = -_worst(-np.asarray(values, float))
+    return _settled(_ratio(limit, smallest), 1.0, f"smallest {smallest:.4g}{unit}", expected, reason, n)
+
+
+def equal(found: object, wanted: object, *, expected: str, reason: str = "integers, compared exactly") -> Test:
+    """Passes if two exact quantities (counts, tables of integers) are the same."""
+    same = bool(np.array_equal(np.asarray(found), np.asarray(wanted)))
+    margin = LARGEST_MARGIN if same else 1 / LARGEST_MARGIN
+    return Test("passes" if same else "fails", f"{found}", expected, margin, reason)
+
+
+def mean_within(
+    samples: ArrayLike,
+    low: float,
+    high: float,
+    *,
+    expected: str,
+    reason: str,
+    unit: str = "",
+    false_alarm: float = 1e-3,
+) -> Test:
+    """Decides by Student's interval of the mean of independent samples: inside [low, high], outside, or across.
+
+    Args:
+        samples: independent values, shape (n,), n >= 2.
+        low: lower end of the region that the statement allows; -inf for none.
+        high: upper end; inf for none.
+        expected: the region in words.
+        reason: why the region has this size.
+        unit: unit with a leading space, for the text.
+        false_alarm: 1 - confidence of the interval.
+    """
+    samples = np.asarray(samples, float)
+    centre, n = float(samples.mean()), samples.size
+    half = float(stats.t.ppf(1 - false_alarm / 2, n - 1) * samples.std(ddof=1) / math.sqrt(n))
+    return interval_within(
+        (centre - half, centre + half),
+        low,
+        high,
+        expected=expected,
+        reason=reason,
+        unit=unit,
+        n=n,
+        false_alarm=false_alarm,
+    )
+
+
+def interval_within(
+    interval: tuple[float, float],
+    low: float,
+    high: float,
+    *,
+    expected: str,
+    reason: str,
+    n: int,
+    false_alarm: float,
+    unit: str = "",
+) -> Test:
+    """Passes if the interval lies in [low, high], fails if it lies outside, is undecided across a border."""
+    bottom, top = interval
+    centre = (bottom + top) / 2
+    if low <= bottom and top <= high:
+        outcome: Outcome = "passes"
+        margin = _ratio(min(centre - low, high - centre), (top - bottom) / 2)
+    elif top < low or bottom > high:
+        outcome, margin = "fails", _ratio((top - bottom) / 2, max(low - centre, centre - high))
+    else:
+        outcome, margin = "undecided", 1.0
+    measured = f"{centre:.4g}{unit}, {100 * (1 - false_alarm):g} % interval [{bottom:.4g}, {top:.4g}]"
+    return Test(outcome, measured, expected, margin, reason, n, (bottom, top), false_alarm)
+
+
+def all_of(**tests: Test) -> Test:
+    """Passes if every named part passes; the worst part speaks, the others are listed."""
+    order = {"fails": 0, "undecided": 1, "passes": 2}
+    worst = min(tests.values(), key=lambda test: (order[test.outcome], test.margin))
+    return replace(
+        worst,
+        measured="; ".join(f"{name.replace('_', ' ')}: {test.measured}" for name, test in tests.items()),
+        expected="; ".join(f"{name.replace('_', ' ')}: {test.expected}" for name, test in tests.items()),
+        reason="; ".join(dict.fromkeys(test.reason for test in tests.values())),
+        n=min((test.n for test in tests.values() if test.n), default=0),
+        interval=worst.interval,
+        false_alarm=min(1.0, sum(test.false_alarm for test in tests.values())),
+    )
+
+
+def judge(printed: Test, corrected: Test | None = None, note: str = "") -> Verdict:
+    """The verdict that follows from the tests of the printed and, if there is one, the corrected form."""
+    if printed.outcome == "passes":
+        return Verdict("holds", printed, None, note)
+    if "undecided" in (printed.outcome, corrected.outcome if corrected else ""):
+        return Verdict("not decidable at this scale", printed, corrected, note)
+    return Verdict(
+        "holds as corrected" if corrected and corrected.outcome == "passes" else "does not hold",
+        printed,
+        corrected,
+        note,
+    )
+
+
+def not_reproducible(tried: str, printed: Test | None = None) -> Verdict:
+    """Settings are missing in the paper; says what was tried."""
+    return Verdict("not reproducible as stated", printed, None, tried)
+
+
+def not_testable(why: str) -> Verdict:
+    """No finite computation decides the statement; says why."""
+    return Verdict("not testable", None, None, why)
+
+
+def _worst(values: np.ndarray) -> float:
+    if values.size == 0 or not np.isfinite(values).all():
+        raise ValueError(f"a claim was given {values.size} values, not all finite; a check needs finite numbers")
+    return float(values.max())
+
+
+def _ratio(top: float, bottom: float) -> float:
+    if bottom <= 0:
+        return LARGEST_MARGIN
+    return float(np.clip(top / bottom, 1 / LARGEST_MARGIN, LARGEST_MARGIN))
+
+
+def _settled(worst: float, tolerance: float, measured: str, expected: str, reason: str, n: int) -> Test:
+    outcome: Outcome = "passes" if worst <= tolerance else "fails"
+    return Test(outcome, measured, expected, _ratio(tolerance, worst), f"tolerance {tolerance:.3g}: {reason}", n)

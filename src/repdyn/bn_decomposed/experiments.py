@@ -1,0 +1,314 @@
+"""Experiments on the geometry of batches in deep random networks: settings in, one dataset out.
+
+Layers are drawn exactly in law from the QR factor of the batch (`theory.layers.random_layer`). Configurations that
+are compared with each other share batch and weights: their name is no part of the random stream's key.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.datasets import dataset, variable
+from repdyn.base.progress import Progress
+from repdyn.base.streams import Stream
+from repdyn.bn_decomposed.settings import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
+from repdyn.bn_decomposed.theory import odd_cluster
+from repdyn.bn_decomposed.theory.geometry import RANK_TOLERANCE, geometry, orthogonality_gap, pair_angles
+from repdyn.bn_decomposed.theory.kernel import expected_gram_step
+from repdyn.bn_decomposed.theory.layers import Rescale, bn_components, propagate
+
+RESCALES = (None, "std", "rms")
+NORMALIZATIONS = {"rms": (False, "rms"), "std": (False, "std"), "full": (True, "std")}
+SCALARS = {
+    "odd_angle": ("median angle between the point of largest norm and the others", "degree"),
+    "intra_angle": ("median angle among the other points", "degree"),
+    "second_to_first": ("second largest norm over the largest", "1"),
+    "numerical_rank": (f"singular values above {RANK_TOLERANCE:g} of the largest", "1"),
+    "stable_rank": ("squared Frobenius over squared spectral norm", "1"),
+    "effective_rank": ("exponential of the entropy of the normalized singular values", "1"),
+    "orthogonality_gap": ("Frobenius distance of the normalized Gram matrix from I/n", "1"),
+}
+
+
+def ablation(settings: Ablation, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+    """All combinations of recentring, rescaling and ReLU on batches of images, layer by layer (Figure 1)."""
+    shape = (2, len(RESCALES), 2, settings.seeds, len(settings.record))
+    angles = np.empty((*shape, settings.batch * (settings.batch - 1) // 2))
+    with_odd = np.empty(angles.shape, np.int8)
+    first, second = np.triu_indices(settings.batch, 1)
+    scalars = {name: np.empty(shape) for name in SCALARS}
+    progress = Progress("ablation", settings.seeds)
+    for seed in range(settings.seeds):
+        X = image_batch(images, settings.batch, stream.child(seed))
+        for (r, recenter), (s, rescale), (a, relu) in product(
+            enumerate((False, True)), enumerate(RESCALES), enumerate((False, True))
+        ):
+            weights = stream.generator(seed, "weights")
+            layers = propagate(
+                X,
+                settings.width,
+                settings.depth,
+                weights,
+                recenter=recenter,
+                rescale=rescale,
+                relu=relu,
+                record=settings.record,
+            )
+            for t, layer in enumerate(layers):
+                measured = geometry(layer)
+                angles[r, s, a, seed, t] = np.degrees(measured.angles)
+                with_odd[r, s, a, seed, t] = (first == measured.odd_index) | (second == measured.odd_index)
+                for name, (_, units) in SCALARS.items():
+                    value = getattr(measured, name)
+                    scalars[name][r, s, a, seed, t] = np.degrees(value) if units == "degree" else value
+        progress.step(seed + 1)
+    dims = ("recenter", "rescale", "relu", "seed", "layer")
+    return dataset(
+        {
+            "angle": variable((*dims, "pair"), angles, "angle between two data points", "degree"),
+            "with_odd": variable((*dims, "pair"), with_odd, "1 if the pair holds the point of largest norm"),
+        }
+        | {name: variable(dims, scalars[name], long_name, units) for name, (long_name, units) in SCALARS.items()},
+        {
+            "recenter": variable("recenter", np.array([0, 1]), "recentring: 0 off, 1 on"),
+            "rescale": variable("rescale", np.array([name or "none" for name in RESCALES]), "rescaling of each neuron"),
+            "relu": variable("relu", np.array([0, 1]), "ReLU: 0 off, 1 on"),
+            "seed": _index("seed", settings.seeds, "draw of batch and weights"),
+            "layer": variable("layer", np.array(settings.record), "layer, 0 is the input"),
+            "pair": _index("pair", angles.shape[-1], "pair of data points"),
+            "point_count": variable((), settings.batch, "data points in the batch"),
+            "width": variable((), settings.width, "neurons per layer"),
+        },
+        title="Geometry of image batches in random networks, each component of batch normalization on and off",
+        figures="Figure 1",
+        claims=("bnd-fig1-ablation",),
+    )
+
+
+def recentring_depth(settings: RecentringDepth, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+    """Recentring in all layers against the first alone, same weights, linear and with ReLU (Section II)."""
+    difference = np.empty((2, settings.seeds, settings.depth))
+    for (a, relu), seed in product(enumerate((False, True)), range(settings.seeds)):
+        rng = stream.generator(seed, "weights")
+        everywhere = first = image_batch(images, settings.batch, stream.child(seed))
+        for layer in range(settings.depth):
+            W = rng.standard_normal((settings.width, first.shape[0])) * np.sqrt(2 / first.shape[0])
+            everywhere = bn_components(everywhere, W, True, None, relu)
+            first = bn_components(first, W, layer == 0, None, relu)
+            difference[a, seed, layer] = np.linalg.norm(everywhere - first) / np.linalg.norm(first)
+    return dataset(
+        {
+            "difference": variable(
+                ("relu", "seed", "layer"), difference, "relative difference of the two representations"
+            )
+        },
+        {
+            "relu": variable("relu", np.array([0, 1]), "ReLU: 0 off, 1 on"),
+            "seed": _index("seed", settings.seeds, "draw of batch and weights"),
+            "layer": variable("layer", np.arange(1, settings.depth + 1), "layer"),
+            "width": variable((), settings.width, "neurons per layer"),
+        },
+        title="Recentring in every layer against recentring in the first layer alone",
+        figures="Section II",
+        claims=("bnd-sec2-rc",),
+    )
+
+
+def orthogonality_gap_with_depth(settings: OrthogonalityGap, stream: Stream) -> xr.Dataset:
+    """Linear networks with rescaling alone: distance from orthonormality with depth and width (related work)."""
+    layers = np.arange(settings.depth + 1)
+    gap = np.empty((2, len(settings.widths), settings.seeds, layers.size))
+    for (s, rescale), (w, width), seed in product(
+        enumerate(("rms", "std")), enumerate(settings.widths), range(settings.seeds)
+    ):
+        X = stream.generator(seed, "batch").standard_normal((settings.input_dim, settings.batch))
+        weights = stream.generator(seed, width, "weights")
+        gap[s, w, seed] = _gaps_with_depth(X, width, settings.depth, weights, rescale)
+    return dataset(
+        {
+            "gap": variable(
+                ("rescale", "width", "seed", "layer"),
+                gap,
+                "Frobenius distance of the normalized Gram matrix from I/n",
+            )
+        },
+        {
+            "rescale": variable("rescale", np.array(["rms", "std"]), "rescaling of each neuron, without recentring"),
+            "width": variable("width", np.array(settings.widths), "neurons per layer"),
+            "seed": _index("seed", settings.seeds, "draw of batch and weights"),
+            "layer": variable("layer", layers, "layer, 0 is the input"),
+            "point_count": variable((), settings.batch, "data points in the batch"),
+        },
+        title="Orthogonality gap of linear networks with rescaling alone",
+        figures="related work on rescaling alone",
+        claims=("bnd-rs-orth",),
+    )
+
+
+def _gaps_with_depth(X: np.ndarray, width: int, depth: int, rng: np.random.Generator, rescale: Rescale) -> np.ndarray:
+    """Orthogonality gap at layers 0..depth; a batch within 1e-9 of a single direction has collapsed and stays so."""
+    collapsed = np.sqrt(1 - 1 / X.shape[1])
+    gaps = np.full(depth + 1, orthogonality_gap(X))
+    for layer in range(1, depth + 1):
+        if collapsed - gaps[layer - 1] < 1e-9:
+            gaps[layer:] = gaps[layer - 1]
+            break
+        X = propagate(X, width, 1, rng, recenter=False, rescale=rescale, relu=False)
+        gaps[layer] = orthogonality_gap(X)
+    return gaps
+
+
+def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+    """Angles of all pairs before and after the last layer, with and without recentring (Figure 5)."""
+    pairs = [n * (n - 1) // 2 for n in settings.batches]
+    shape = (len(NORMALIZATIONS), settings.seeds)
+    angles = {which: [np.empty((*shape, count)) for count in pairs] for which in ("before", "after")}
+    progress = Progress("layer_angles", settings.seeds)
+    for seed in range(settings.seeds):
+        for (b, n), (v, (recenter, rescale)) in product(
+            enumerate(settings.batches), enumerate(NORMALIZATIONS.values())
+        ):
+            X = image_batch(images, n, stream.child(seed, n))
+            weights = stream.generator(seed, n, "weights")
+            record = (settings.depth - 1, settings.depth)
+            both = propagate(
+                X,
+                settings.width,
+                settings.depth,
+                weights,
+                recenter=recenter,
+                rescale=rescale,
+                relu=True,
+                record=record,
+            )
+            for which, layer in zip(angles, both, strict=True):
+                angles[which][b][v, seed] = np.degrees(pair_angles(layer))
+        progress.step(seed + 1)
+    mean = np.stack([one.mean(axis=-1) for one in angles["after"]], axis=1)
+    dims = ("normalization", "seed", "pair")
+    return dataset(
+        {
+            "before": variable(
+                dims,
+                np.concatenate(angles["before"], -1),
+                f"angle of a pair after layer {settings.depth - 1}",
+                "degree",
+            ),
+            "after": variable(
+                dims,
+                np.concatenate(angles["after"], -1),
+                f"angle of a pair after layer {settings.depth}",
+                "degree",
+            ),
+            "mean_angle": variable(
+                ("normalization", "batch", "seed"), mean, "mean angle over the pairs of a batch", "degree"
+            ),
+        },
+        {
+            "normalization": variable(
+                "normalization",
+                np.array(list(NORMALIZATIONS)),
+                "rms, std: rescaling without recentring; full: both",
+            ),
+            "batch": variable("batch", np.array(settings.batches), "data points in the batch"),
+            "seed": _index("seed", settings.seeds, "draw of batch and weights"),
+            "pair": _index("pair", sum(pairs), "pair of data points, batch by batch"),
+            "pair_batch": variable("pair", np.repeat(settings.batches, pairs), "data points in the pair's batch"),
+            "width": variable((), settings.width, "neurons per layer"),
+            "depth": variable((), settings.depth, "layers"),
+        },
+        title="Angles between data points before and after the last layer",
+        figures="Figure 5",
+        claims=("bnd-fig5-60", "bnd-fig5-75"),
+    )
+
+
+def fixed_point(settings: FixedPoint) -> xr.Dataset:
+    """Where the expected Gram matrix comes to rest, by formula and by iterating the n x n map (Figure 5, F1)."""
+    names = (
+        "odd_intra_angle",
+        "odd_angle",
+        "odd_norm_ratio",
+        "simplex_angle",
+        "rms_angle",
+        "iterated_intra_angle",
+        "iterated_odd_angle",
+    )
+    found = {name: np.full(len(settings.batches), np.nan) for name in names}
+    progress = Progress("fixed_point", len(settings.batches))
+    for b, n in enumerate(settings.batches):
+        if (odd := odd_cluster.odd_fixed_point(n)) is not None:
+            found["odd_intra_angle"][b], found["odd_angle"][b] = np.degrees((odd.intra_angle, odd.odd_angle))
+            found["odd_norm_ratio"][b] = odd.norm_ratio
+        found["simplex_angle"][b] = np.degrees(odd_cluster.simplex_angle(n))
+        found["rms_angle"][b] = np.degrees(np.arccos(odd_cluster.rms_fixed_point(n)))
+        G = _iterate(_definition_12(n, spread=0.5 * odd_cluster.cluster_width(n)))
+        found["iterated_intra_angle"][b] = np.degrees(np.arccos(G[1, 2] / G[1, 1]))
+        found["iterated_odd_angle"][b] = np.degrees(np.arccos(G[0, 1] / np.sqrt(G[0, 0] * G[1, 1])))
+        progress.step(b + 1)
+    long_names = {
+        "odd_intra_angle": ("cluster angle beside an odd point, reduced map", "degree"),
+        "odd_angle": ("angle of the odd point to the cluster, reduced map", "degree"),
+        "odd_norm_ratio": ("(n-1) times cluster norm over odd norm, reduced map", "1"),
+        "simplex_angle": ("angle of n equivalent points with recentring, arccos kappa(-1/(n-1))", "degree"),
+        "rms_angle": ("angle of n equivalent points with rescaling by RMS alone", "degree"),
+        "iterated_intra_angle": (
+            "angle between points 2 and 3 after iterating the n x n map from an odd start",
+            "degree",
+        ),
+        "iterated_odd_angle": (
+            "angle between points 1 and 2 after iterating the n x n map from an odd start",
+            "degree",
+        ),
+    }
+    made = {name: variable("batch", found[name], *long_names[name]) for name in names}
+    for name in ("odd_intra_angle", "odd_angle", "odd_norm_ratio"):
+        made[name].attrs["missing"] = "no fixed point with an odd point at this batch size"
+    return dataset(
+        made,
+        {"batch": variable("batch", np.array(settings.batches), "data points in the batch")},
+        title="Fixed points of the expected Gram matrix at infinite width",
+        figures="Figure 3, Figure 5",
+        claims=("bnd-fig5-60", "bnd-fig5-75", "bnd-infwidth"),
+    )
+
+
+def _definition_12(n: int, spread: float) -> np.ndarray:
+    """Gram matrix of Definition 12 with a cluster of angular width `spread`: an odd point of norm 1, orthogonal to
+    n - 1 points of norm 1/(n-1).
+    """
+    G = np.full((n, n), np.cos(spread) / (n - 1) ** 2)
+    np.fill_diagonal(G, 1 / (n - 1) ** 2)
+    G[0, :] = G[:, 0] = 0.0
+    G[0, 0] = 1.0
+    return G
+
+
+def _iterate(G: np.ndarray, *, change: float = 1e-13, most: int = 50_000) -> np.ndarray:
+    """Applies recentring + ReLU at infinite width until the normalized Gram matrix changes by less than `change`."""
+    for _ in range(most):
+        following = expected_gram_step(G)
+        following /= np.trace(following)
+        if np.abs(following - G).max() < change:
+            return following
+        G = following
+    raise RuntimeError(f"the Gram matrix of {len(G)} points still moves after {most} layers")
+
+
+def image_batch(images: xr.Dataset, size: int, stream: Stream) -> np.ndarray:
+    """A batch of distinct images as columns, shape (pixels, size), drawn from the stream's branch "batch".
+
+    Raises:
+        ValueError: the source holds fewer images than the batch wants.
+    """
+    if size > images.sizes["point"]:
+        raise ValueError(f"a batch of {size} was asked for, but the image source holds {images.sizes['point']} images")
+    chosen = np.sort(stream.generator("batch").choice(images.sizes["point"], size, replace=False))
+    return images["image"].values[chosen].reshape(size, -1).T
+
+
+def _index(name: str, count: int, long_name: str) -> xr.Variable:
+    return variable(name, np.arange(count), long_name)

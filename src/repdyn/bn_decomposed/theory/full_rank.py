@@ -1,0 +1,270 @@
+r"""Rows needed until ReLU(W X) has full rank: simulation and the bounds of Theorem 3.
+
+y = min{d : rank ReLU(W^(d) X) = n} for i.i.d. Gaussian rows. Recentring replaces X by X - mean (Corollary 4)
+and a positive scale per row changes no rank, so ReLU(BN(W X)) is covered by `recenter=True`. The rank of a
+growing matrix is followed by incremental Gram-Schmidt, n^2 operations per row; a row is new when what is left
+of it after two projections exceeds 1e-10 of its length. Paper: Nachum, Bondaschi, Gastpar and Khina, "Batch
+Normalization Decomposed", Section I and Appendix B.
+"""
+
+from typing import Literal
+
+import numpy as np
+from scipy.stats import binom
+
+from repdyn.bn_decomposed.theory.layers import Array, as_batch
+from repdyn.bn_decomposed.theory.rank import NEW_DIRECTION, collinear_pairs
+
+Form = Literal["a", "b"]
+
+
+class _Span:
+    """Orthonormal bases of the rows seen so far, one per trial."""
+
+    def __init__(self, trials: int, n: int) -> None:
+        self.basis = np.zeros((trials, n, n))
+        self.rank = np.zeros(trials, dtype=np.intp)
+
+    def add(self, trial: Array, rows: Array) -> Array:
+        """Add one row to each of the given trials; True where it was new."""
+        basis = self.basis[trial]
+        left = rows
+        for _ in range(2):
+            left = left - np.einsum("tr,trn->tn", np.einsum("trn,tn->tr", basis, left), basis)
+        length = np.linalg.norm(left, axis=1)
+        new = length > NEW_DIRECTION * np.linalg.norm(rows, axis=1)
+        grown = trial[new]
+        self.basis[grown, self.rank[grown]] = left[new] / length[new, None]
+        self.rank[grown] += 1
+        return new
+
+
+def rows_to_full_rank(
+    X: Array, rng: np.random.Generator, trials: int, recenter: bool = False, *, max_rows: int = 100_000
+) -> Array:
+    r"""Draws of y = min{d : rank ReLU(W^(d) X) = n}, Theorem 3, by incremental Gram-Schmidt.
+
+    Args:
+        X: batch, shape (k, n).
+        rng: source of the rows of W.
+        trials: number of independent draws of y.
+        recenter: use X - mean, Corollary 4.
+        max_rows: give up beyond this number of rows.
+
+    Returns:
+        Integers, shape (trials,).
+
+    Raises:
+        ValueError: bad batch, trials < 1, or full rank not reached within `max_rows` (collinear pairs are
+            named).
+    """
+    return rows_to_rank_by_column(X, rng, trials, recenter, max_rows=max_rows, prefixes=False)[:, -1]
+
+
+def rows_to_rank_by_column(
+    X: Array,
+    rng: np.random.Generator,
+    trials: int,
+    recenter: bool = False,
+    *,
+    max_rows: int = 100_000,
+    prefixes: bool = True,
+) -> Array:
+    r"""Draws of r_t = min{r : rank ReLU(W^(r) X^(t)) = t}, Appendix B, with X^(t) the first t columns.
+
+    The paper prints r_t with W^(r) X^(r) and without "rank"; y_t = r_t - r_{t-1}. The y_t are not
+    independent, as the text before (28a) has it; what holds is that y_{t+1} given the past is stochastically
+    below Geometric(gamma(X^(t+1))), and that carries the proof.
+
+    Args:
+        X: batch, shape (k, n).
+        rng: source of the rows of W.
+        trials: number of independent draws.
+        recenter: use X - mean.
+        max_rows: give up beyond this number of rows.
+        prefixes: False follows t = n alone.
+
+    Returns:
+        Integers, shape (trials, n), non-decreasing in t; shape (trials, 1) without prefixes.
+
+    Raises:
+        ValueError: as `rows_to_full_rank`.
+    """
+    X, trials = _checked(X, trials, recenter)
+    n = X.shape[1]
+    columns = range(1, n + 1) if prefixes else [n]
+    spans = [_Span(trials, t) for t in columns]
+    reached = np.zeros((trials, len(spans)), dtype=np.intp)
+    for row in range(1, max_rows + 1):
+        waiting = np.flatnonzero((reached == 0).any(axis=1))
+        if waiting.size == 0:
+            return reached
+        values = np.maximum(rng.standard_normal((waiting.size, len(X))) @ X, 0.0)
+        for m, (t, span) in enumerate(zip(columns, spans, strict=True)):
+            open_ = reached[waiting, m] == 0
+            span.add(waiting[open_], values[open_, :t])
+            reached[waiting[open_ & (span.rank[waiting] == t)], m] = row
+    raise ValueError(
+        f"got rank {spans[-1].rank.min()} of {n} after {max_rows} rows, collinear pairs of columns: "
+        f"{collinear_pairs(X)[:5]}: move or merge these points, or allow more rows"
+    )
+
+
+def rows_to_full_rank_naive(
+    X: Array, rng: np.random.Generator, trials: int, recenter: bool = False, *, max_rows: int = 100_000
+) -> Array:
+    """The same draws as `rows_to_full_rank` in law, with one singular value decomposition per row."""
+    X, trials = _checked(X, trials, recenter)
+    y = np.zeros(trials, dtype=np.intp)
+    for trial in range(trials):
+        values = np.empty((0, X.shape[1]))
+        while y[trial] < max_rows and np.linalg.matrix_rank(values, rtol=NEW_DIRECTION) < X.shape[1]:
+            row = np.maximum(rng.standard_normal((1, len(X))) @ X, 0.0)
+            values = np.vstack([values, row])
+            y[trial] += 1
+    return y
+
+
+def relu_rank_profile(X: Array, rng: np.random.Generator, rows: int, trials: int = 1, recenter: bool = False) -> Array:
+    """Rank of ReLU(W^(d) X) for d = 1..rows.
+
+    Args:
+        X: batch, shape (k, n).
+        rng: source of the rows of W.
+        rows: largest number of rows.
+        trials: independent draws.
+        recenter: use X - mean.
+
+    Returns:
+        Integers, shape (trials, rows).
+
+    Raises:
+        ValueError: bad batch or trials < 1.
+    """
+    X, trials = _checked(X, trials, recenter)
+    span = _Span(trials, X.shape[1])
+    rank = np.zeros((trials, rows), dtype=np.intp)
+    for row in range(rows):
+        growing = np.flatnonzero(span.rank < X.shape[1])
+        span.add(growing, np.maximum(rng.standard_normal((growing.size, len(X))) @ X, 0.0))
+        rank[:, row] = span.rank
+    return rank
+
+
+def success_frequency(X: Array, W: Array, rng: np.random.Generator, draws: int) -> float:
+    r"""Frequency with which one more Gaussian row raises rank ReLU(W X), Lemma 2, eq. (6), given the rows W.
+
+    Args:
+        X: batch, shape (k, t + 1).
+        W: rows so far, shape (r, k), with ReLU(W X) of rank t.
+        rng: source of the new row.
+        draws: number of new rows tried.
+
+    Returns:
+        Frequency of rank t + 1, to be compared with gamma(X).
+
+    Raises:
+        ValueError: bad batch or ReLU(W X) not of rank t.
+    """
+    X = as_batch(X)
+    values = np.maximum(W @ X, 0.0)
+    _, s, right = np.linalg.svd(values)
+    rank = np.count_nonzero(s > NEW_DIRECTION * s[0])
+    if rank != X.shape[1] - 1:
+        raise ValueError(f"got ReLU(W X) of rank {rank}, expected {X.shape[1] - 1}, one less than the columns")
+    rows = np.maximum(rng.standard_normal((draws, len(X))) @ X, 0.0)
+    return float(np.mean(np.abs(rows @ right[-1]) > NEW_DIRECTION * np.linalg.norm(rows, axis=1)))
+
+
+def expected_rows_bound(gamma: float, n: int) -> float:
+    """Theorem 3, item 1: E[y] <= n / gamma."""
+    _check_gamma(gamma)
+    return n / gamma
+
+
+def expected_rows_bound_by_column(gammas: Array) -> float:
+    r"""E[y] <= sum_t 1 / gamma(X^(t)), t = 1..n, the middle of (27) as corrected; at most n / gamma.
+
+    Printed with X^(t+1), which does not exist for t = n: the waiting time for column t is y_t in (26), not
+    y_{t+1}.
+
+    Args:
+        gammas: gamma(X^(t)) for t = 1..n, non-increasing; the first is 1/2.
+    """
+    return float(np.sum(1.0 / np.asarray(gammas)))
+
+
+def tail_exponent(alpha: Array | float, gamma: Array | float, form: Form = "a") -> Array:
+    r"""Exponent per column of P(rank < n at d = alpha n / gamma) <= exp(-n exponent), eqs. (7), (28c), (28d).
+
+    form "a": (alpha/gamma) log(1/alpha) + (alpha/gamma - 1) log((alpha - gamma) / (1 - gamma)); form "b":
+    alpha - 1 - log alpha, its limit for gamma -> 0. Both are valid from alpha > 1; the paper asks alpha > 2.
+
+    Args:
+        alpha: d gamma / n >= 1.
+        gamma: smallest cell volume, in (0, 1).
+        form: "a" or "b".
+
+    Returns:
+        Exponent >= 0, broadcast shape of alpha and gamma.
+
+    Raises:
+        ValueError: alpha < 1, gamma outside (0, 1), or unknown form.
+    """
+    alpha, gamma = np.asarray(alpha, dtype=np.float64), np.asarray(gamma, dtype=np.float64)
+    _check_gamma(gamma)
+    if not (alpha >= 1).all():
+        raise ValueError(f"got alpha = {alpha.min()}, expected at least 1: with fewer rows the bound is empty")
+    if form == "b":
+        return alpha - 1 - np.log(alpha) + 0 * gamma
+    if form != "a":
+        raise ValueError(f'got form={form!r}, expected "a" (7a) or "b" (7b)')
+    return -alpha / gamma * np.log(alpha) + (alpha / gamma - 1) * np.log1p((alpha - 1) / (1 - gamma))
+
+
+def full_rank_tail_bound(alpha: Array | float, gamma: Array | float, n: int, form: Form = "a") -> Array:
+    """Theorem 3, item 2: lower bound (7a) or (7b) on P(rank ReLU(W^(d) X) = n) at d = alpha n / gamma rows.
+
+    Args:
+        alpha: d gamma / n >= 1.
+        gamma: smallest cell volume, in (0, 1).
+        n: number of columns.
+        form: "a" (sharper) or "b".
+
+    Returns:
+        1 - exp(-n exponent) with `tail_exponent`.
+
+    Raises:
+        ValueError: as `tail_exponent`.
+    """
+    return -np.expm1(-n * tail_exponent(alpha, gamma, form))
+
+
+def geometric_sum_tail(d: Array | float, gamma: Array | float, n: int) -> Array:
+    """P(g_1 + ... + g_n > d) for independent Geometric(gamma): P(Binomial(floor d, gamma) < n), cf. (28a)."""
+    _check_gamma(gamma)
+    return binom.cdf(n - 1, np.floor(d), gamma)
+
+
+def chernoff_log_bound(s: Array | float, alpha: float, gamma: float) -> Array:
+    """Logarithm per column of (28b) before min: log(gamma e^s / (1 - (1-gamma) e^s)) - s alpha / gamma."""
+    s = np.asarray(s, dtype=np.float64)
+    return np.log(gamma) + s - np.log1p(-(1 - gamma) * np.exp(s)) - s * alpha / gamma
+
+
+def chernoff_optimum(alpha: float, gamma: float) -> float:
+    """The minimising s of (28b): e^s = (alpha - gamma) / (alpha (1 - gamma)), positive for alpha > 1."""
+    return float(np.log((alpha - gamma) / (alpha * (1 - gamma))))
+
+
+def _checked(X: Array, trials: int, recenter: bool) -> tuple[Array, int]:
+    X = as_batch(X)
+    if trials < 1:
+        raise ValueError(f"got trials = {trials}, expected at least one")
+    return (X - X.mean(axis=1, keepdims=True) if recenter else X), trials
+
+
+def _check_gamma(gamma: Array | float) -> None:
+    gamma = np.asarray(gamma)
+    if not ((gamma > 0) & (gamma < 1)).all():
+        raise ValueError(f"got gamma = {gamma}, expected a volume strictly between 0 and 1")

@@ -1,0 +1,148 @@
+r"""Geometry of a batch: angles between its columns, norms, the odd point, and ranks.
+
+Angles are in radians and come from theta = 2 atan2(||u - v||, ||u + v||) on unit columns u, v, which keeps
+all digits where arccos of a cosine near one keeps half. The odd point of a batch (Section III of Nachum,
+Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed") is the column of largest norm.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.distance import cdist, pdist, squareform
+
+from repdyn.bn_decomposed.theory.layers import Array, as_batch
+
+RANK_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """What `geometry` measures of a batch X with columns x_i and singular values s_1 >= s_2 >= ...
+
+    Attributes:
+        angles: angles between columns i < j, radians, shape (n (n - 1) / 2,), in the order of `pair_angles`.
+        norms: ||x_i||, shape (n,), units of X.
+        odd_index: column of largest norm.
+        odd_angle: median angle between the odd column and the others, radians.
+        intra_angle: median angle among the others, radians; NaN for n = 2, where there is no such pair.
+        second_to_first: second largest norm over the largest.
+        numerical_rank: number of s_i > rank_tolerance * s_1.
+        stable_rank: ||X||_F^2 / s_1^2.
+        effective_rank: exp of the entropy of s_i / sum s.
+        orthogonality_gap: ||X'X / ||X||_F^2 - I/n||_F, from 0 (orthogonal, equal norms) to sqrt(1 - 1/n)
+            (rank one).
+    """
+
+    angles: Array
+    norms: Array
+    odd_index: int
+    odd_angle: float
+    intra_angle: float
+    second_to_first: float
+    numerical_rank: int
+    stable_rank: float
+    effective_rank: float
+    orthogonality_gap: float
+
+
+def pair_angles(X: Array) -> Array:
+    r"""Angles between the columns of a batch, eq. (11), stable near 0 and pi.
+
+    theta = 2 atan2(||u - v||, ||u + v||) on unit columns u, v.
+
+    Args:
+        X: batch, shape (k, n).
+
+    Returns:
+        Angles of the pairs (0, 1), (0, 2), ..., (n-2, n-1) as in `numpy.triu_indices(n, 1)`, radians in [0,
+        pi].
+
+    Raises:
+        ValueError: bad batch, or a zero column, which has no direction; the columns are named.
+    """
+    X = as_batch(X)
+    X = X / np.abs(X).max(axis=0, initial=np.finfo(np.float64).tiny)
+    norms = np.linalg.norm(X, axis=0)
+    if (norms == 0).any():
+        raise ValueError(
+            f"got zero columns {np.flatnonzero(norms == 0).tolist()}, which have no angle: "
+            "drop these points or widen the layer"
+        )
+    U = (X / norms).T
+    together = cdist(U, -U)[np.triu_indices(len(U), 1)]
+    return 2.0 * np.arctan2(pdist(U), together)
+
+
+def angle_matrix(X: Array) -> Array:
+    """The angles of `pair_angles` as a symmetric matrix of shape (n, n) with zero diagonal, radians."""
+    return squareform(pair_angles(X))
+
+
+def singular_values(X: Array) -> Array:
+    """Singular values of a batch, largest first, shape (min(k, n),), units of X."""
+    return np.linalg.svd(as_batch(X), compute_uv=False)
+
+
+def numerical_rank(X: Array, tolerance: float = RANK_TOLERANCE) -> int:
+    """Number of singular values above `tolerance` times the largest; 0 for a batch of zeros."""
+    s = singular_values(X)
+    return int(np.count_nonzero(s > tolerance * s[0]))
+
+
+def stable_rank(X: Array) -> float:
+    """||X||_F^2 / ||X||_2^2, between 1 and the rank; NaN for a batch of zeros."""
+    s = singular_values(X)
+    return float(np.sum((s / s[0]) ** 2)) if s[0] > 0 else float("nan")
+
+
+def effective_rank(X: Array) -> float:
+    """Exp of the entropy of s_i / sum s (singular values), from 1 to the rank; NaN for a batch of zeros."""
+    s = singular_values(X)
+    if s[0] == 0:
+        return float("nan")
+    p = s[s > 0] / s.sum()
+    return float(np.exp(-np.sum(p * np.log(p))))
+
+
+def orthogonality_gap(X: Array) -> float:
+    """||X'X / ||X||_F^2 - I/n||_F of a batch of n columns; NaN for a batch of zeros."""
+    s = singular_values(X)
+    if s[0] == 0:
+        return float("nan")
+    n = np.shape(X)[1]
+    p = np.zeros(n)
+    p[: s.size] = (s / s[0]) ** 2
+    p /= p.sum()
+    return float(np.linalg.norm(p - 1.0 / n))
+
+
+def geometry(X: Array, rank_tolerance: float = RANK_TOLERANCE) -> Geometry:
+    """Measure a batch: pair angles, norms, the odd point and four notions of rank.
+
+    Args:
+        X: batch, shape (k, n).
+        rank_tolerance: a singular value counts for the numerical rank above this fraction of the largest.
+
+    Returns:
+        The measurements, see `Geometry`.
+
+    Raises:
+        ValueError: bad batch or a zero column.
+    """
+    angles = pair_angles(X)
+    norms = np.linalg.norm(X, axis=0)
+    odd = int(np.argmax(norms))
+    with_odd = (np.stack(np.triu_indices(len(norms), 1)) == odd).any(axis=0)
+    second, first = np.sort(norms)[-2:]
+    return Geometry(
+        angles=angles,
+        norms=norms,
+        odd_index=odd,
+        odd_angle=float(np.median(angles[with_odd])),
+        intra_angle=float(np.median(angles[~with_odd])) if len(norms) > 2 else float("nan"),
+        second_to_first=float(second / first),
+        numerical_rank=numerical_rank(X, rank_tolerance),
+        stable_rank=stable_rank(X),
+        effective_rank=effective_rank(X),
+        orthogonality_gap=orthogonality_gap(X),
+    )

@@ -1,0 +1,286 @@
+r"""One Gaussian layer of recentring and ReLU on "one odd point and a cluster": Definition 12, Theorems 13 and 14.
+
+Column 0 of X is the odd point x_1, the others are the cluster with mean nu_c. W is d x k with i.i.d. entries
+N(0, sigma^2), sigma^2 = 2 alpha / d, x~ = x - mean of the batch, and x' = ReLU(W x~). Expectations are over W
+and in closed form; they are sums over neurons, so expected squared norms and inner products do not depend on
+the width d, while expected norms do. Paper: Nachum, Bondaschi, Gastpar and Khina, "Batch Normalization
+Decomposed", Appendix F.
+"""
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+from scipy.stats import binom
+
+from repdyn.bn_decomposed.theory.geometry import pair_angles
+from repdyn.bn_decomposed.theory.kernel import arccos_kernel_complement, expected_gram_step
+from repdyn.bn_decomposed.theory.layers import Array, as_batch
+
+
+def invariant_representation(n: int, k: int = 2) -> Array:
+    r"""The representation of Definition 12 in the coordinates of Appendix F: x_1 = e_1, nu_c = e_2 / (n - 1).
+
+    Args:
+        n: number of points, n >= 2.
+        k: dimension, k >= 2.
+
+    Returns:
+        Batch, shape (k, n).
+
+    Raises:
+        ValueError: n < 2 or k < 2.
+    """
+    if n < 2 or k < 2:
+        raise ValueError(f"got n = {n} points in k = {k} dimensions, expected at least 2 of each")
+    X = np.zeros((k, n))
+    X[0, 0] = 1.0
+    X[1, 1:] = 1.0 / (n - 1)
+    return X
+
+
+def invariance_defects(X: Array) -> Array:
+    r"""How far a batch is from Definition 12, item by item; all zero for an invariant representation.
+
+    Args:
+        X: batch, shape (k, n).
+
+    Returns:
+        ( ||x_1||^2 - 1, (n-1)^2 ||nu_c||^2 - 1, (n-1) x_1.nu_c, (n-1) max ||x_i - nu_c|| ), shape (4,).
+
+    Raises:
+        ValueError: bad batch.
+    """
+    X = as_batch(X)
+    m = X.shape[1] - 1
+    odd, cluster = X[:, 0], X[:, 1:]
+    nu = cluster.mean(axis=1)
+    spread = np.linalg.norm(cluster - nu[:, None], axis=0).max()
+    return np.array([odd @ odd - 1, m**2 * (nu @ nu) - 1, m * (odd @ nu), m * spread])
+
+
+def perturbed_invariant(n: int, spread: float, rng: np.random.Generator, k: int = 100) -> Array:
+    r"""Definition 12 with a cluster of finite size: ||x_i - nu_c|| of root mean square `spread`, mean kept at nu_c.
+
+    The displacements are isotropic Gaussian in the k - 2 dimensions orthogonal to x_1 and nu_c.
+
+    Args:
+        n: number of points, n >= 3.
+        spread: root mean square distance from nu_c; Theorem 14 asks for less than 1/n^2.
+        rng: source of the displacements.
+        k: dimension, k >= 3.
+
+    Returns:
+        Batch, shape (k, n).
+
+    Raises:
+        ValueError: n < 3, k < 3 or spread < 0.
+    """
+    if n < 3 or k < 3 or not spread >= 0:
+        raise ValueError(f"got n = {n}, k = {k}, spread = {spread}, expected n >= 3, k >= 3 and spread >= 0")
+    X = invariant_representation(n, k)
+    shift = rng.standard_normal((k - 2, n - 1))
+    shift -= shift.mean(axis=1, keepdims=True)
+    X[2:, 1:] = spread * np.sqrt(n - 1) / np.linalg.norm(shift) * shift
+    return X
+
+
+def theorem13_alpha(n: int) -> float:
+    """Theorem 13: alpha = n^2 / (n^2 - 2 n + 2), above 1: it restores ||x_1|| after recentring."""
+    return n**2 / (n**2 - 2 * n + 2)
+
+
+def theorem14_alpha(n: int, R: float) -> float:
+    """Theorem 14: alpha = n^2 / ((n-1)^2 R^2), below 1 exactly when R > n / (n-1)."""
+    return n**2 / ((n - 1) ** 2 * R**2)
+
+
+def with_cluster_mean(X: Array) -> Array:
+    """Recentred batch with the mean of its cluster appended, x~_1, ..., x~_n, x~_{n+1} = nu_c - mean, (99)-(104)."""
+    X = as_batch(X)
+    extended = np.column_stack([X, X[:, 1:].mean(axis=1)])
+    return extended - X.mean(axis=1, keepdims=True)
+
+
+def expected_next_gram(X: Array, alpha: float) -> Array:
+    r"""E[X'^T X'] of the next layer, eqs. (98) and (111): the object that Theorem 13 is true of.
+
+    Args:
+        X: batch, shape (k, n).
+        alpha: d sigma^2 / 2.
+
+    Returns:
+        Expected squared norms and inner products, shape (n, n), for any width.
+
+    Raises:
+        ValueError: bad batch.
+    """
+    X = as_batch(X)
+    return expected_gram_step(X.T @ X, scale=alpha)
+
+
+def gram_of_expectation_as_printed(X: Array, alpha: float) -> Array:
+    r"""(E X')^T (E X'), which Theorem 13 as printed declares an invariant representation.
+
+    E ReLU(W x~) = sigma ||x~|| / sqrt(2 pi) in every coordinate, so the columns of E X' are all parallel and
+    this is (alpha / pi) ||x~_i|| ||x~_j||: angle 0 instead of 90 degrees, ||E x_1'||^2 = 1/pi instead of 1.
+
+    Args:
+        X: batch, shape (k, n).
+        alpha: d sigma^2 / 2.
+
+    Returns:
+        Gram matrix of E X', shape (n, n).
+
+    Raises:
+        ValueError: bad batch.
+    """
+    X = as_batch(X)
+    length = np.linalg.norm(X - X.mean(axis=1, keepdims=True), axis=0)
+    return alpha / np.pi * np.outer(length, length)
+
+
+def expected_norm_ratio(d: int) -> float:
+    r"""E||ReLU(W x)|| / sqrt(E||ReLU(W x)||^2) at width d: 1 - 5/(8 d) + O(1/d^2), never 1.
+
+    Given that k of the d entries are positive (binomial) the norm is a chi variable with k degrees of
+    freedom: sqrt(2/d) sum_k C(d, k) 2^{-d} sqrt 2 Gamma((k+1)/2) / Gamma(k/2).
+
+    Args:
+        d: width, d >= 1.
+
+    Raises:
+        ValueError: d < 1.
+    """
+    if d < 1:
+        raise ValueError(f"got width d = {d}, expected at least 1")
+    k = np.arange(1, d + 1)
+    log_chi = 0.5 * np.log(2) + gammaln((k + 1) / 2) - gammaln(k / 2)
+    return float(np.sqrt(2 / d) * np.exp(logsumexp(binom.logpmf(k, d, 0.5) + log_chi)))
+
+
+def theorem14_norms_as_printed(n: int) -> tuple[float, float]:
+    """Items 1 and 2 as printed: E||x_1'|| = 1 and E||nu_c'|| = 1 / (n-1); right for the root mean squares only."""
+    return 1.0, 1.0 / (n - 1)
+
+
+def theorem14_norms(n: int, d: int) -> tuple[float, float]:
+    """E||x_1'|| and E||nu_c'|| at width d: the printed values times `expected_norm_ratio`."""
+    ratio = expected_norm_ratio(d)
+    return ratio, ratio / (n - 1)
+
+
+def theorem14_square_norms(X: Array, alpha: float) -> tuple[float, float]:
+    r"""E||x_1'||^2 and E||nu_c'||^2 with nu_c' = ReLU(W nu_c - mu), items 1 and 2 as corrected: 1 and 1/(n-1)^2.
+
+    They need neither the orthogonality nor the norms of Definition 12: x~_1 = ((n-1)/n) (x_1 - nu_c) and nu~
+    = -(1/n) (x_1 - nu_c), and with alpha of `theorem14_alpha` at R = ||x_1 - nu_c|| the squares are as
+    stated.
+
+    Args:
+        X: batch, shape (k, n).
+        alpha: d sigma^2 / 2.
+
+    Raises:
+        ValueError: bad batch.
+    """
+    tilde = with_cluster_mean(X)
+    return float(alpha * tilde[:, 0] @ tilde[:, 0]), float(alpha * tilde[:, -1] @ tilde[:, -1])
+
+
+def contraction_of_angle(theta: Array | float, alpha: float) -> Array:
+    r"""E||x' - y'||^2 / ||x - y||^2 for recentred points of equal norm at angle theta: alpha (1-kappa) / (1-cos theta).
+
+    alpha (1 - 2 theta/(3 pi) + O(theta^3)): below alpha, and below 1 only for theta > 3 pi (alpha - 1) / (2
+    alpha) when alpha > 1, as at the sigma that keeps ||x_1||.
+
+    Args:
+        theta: angle between x~ and y~, radians, > 0.
+        alpha: d sigma^2 / 2.
+
+    Returns:
+        Factor of the mean square distance over one layer, shape of theta.
+    """
+    return alpha * arccos_kernel_complement(theta) / (2 * np.sin(np.asarray(theta) / 2) ** 2)
+
+
+def contraction_factors(X: Array, alpha: float) -> Array:
+    r"""E||x_i' - x_j'||^2 / ||x_i - x_j||^2 for the pairs of item 4 of Theorem 14, i < j in 2..n+1.
+
+    The expected square is alpha ((|x~| - |y~|)^2 + 2 |x~| |y~| (1 - kappa)), from coordinates, so that narrow
+    clusters keep their digits. It never exceeds alpha, with equality for positively collinear x~, y~ (0
+    before the factor's limit for coinciding points, which are left out as NaN).
+
+    Args:
+        X: batch, shape (k, n).
+        alpha: d sigma^2 / 2.
+
+    Returns:
+        Factors in the order of `geometry.pair_angles` for x~_2, ..., x~_n, nu~, shape (n (n-1) / 2,).
+
+    Raises:
+        ValueError: bad batch, n < 3, or a cluster point at the mean of the batch.
+    """
+    after, before = _square_distances(X, alpha)
+    return np.divide(after, before, out=np.full_like(after, np.nan), where=before > 0)
+
+
+def cluster_contraction(X: Array, alpha: float) -> float:
+    r"""Factor of the total mean square distance within the cluster: sum E||x_i' - x_j'||^2 / sum ||x_i - x_j||^2.
+
+    Args:
+        X: batch, shape (k, n), cluster points not all equal.
+        alpha: d sigma^2 / 2.
+
+    Raises:
+        ValueError: as `contraction_factors`.
+    """
+    after, before = _square_distances(X, alpha)
+    return float(after.sum() / before.sum())
+
+
+def invariant_distance(n: int) -> float:
+    r"""R_inv = ||x_1 - nu_c|| of an invariant representation: sqrt((n-1)^2 + 1) / (n-1)."""
+    return float(np.sqrt((n - 1) ** 2 + 1) / (n - 1))
+
+
+def required_distance(n: int) -> float:
+    r"""Theorem 14 asks for R > n / (n-1), which exceeds `invariant_distance` for all n > 1: it contradicts itself."""
+    return n / (n - 1)
+
+
+def next_square_distance(n: int) -> float:
+    r"""E||x_1' - nu_c'||^2 = 1 + 1/(n-1)^2 after the layer of Theorem 14, for any admissible R.
+
+    It is the square of `invariant_distance`, below (n/(n-1))^2: the hypothesis fails after one layer.
+    """
+    return 1 + 1 / (n - 1) ** 2
+
+
+def cluster_mean_defect(X: Array, alpha: float) -> tuple[float, float]:
+    r"""How the mean of the new cluster differs from nu_c' = ReLU(W nu_c - mu), which stands for it in items 2 and 3.
+
+    Args:
+        X: batch, shape (k, n), n >= 3.
+        alpha: d sigma^2 / 2.
+
+    Returns:
+        (E||mean||^2 / E||nu_c'||^2 - 1, E x_1'.mean / sqrt(E||x_1'||^2 E||mean||^2)) for the mean of x_2',
+        ..., x_n'.
+
+    Raises:
+        ValueError: bad batch.
+    """
+    K = expected_next_gram(X, alpha)
+    _, nu_square = theorem14_square_norms(X, alpha)
+    mean_square = K[1:, 1:].mean()
+    return float(mean_square / nu_square - 1), float(K[0, 1:].mean() / np.sqrt(K[0, 0] * mean_square))
+
+
+def _square_distances(X: Array, alpha: float) -> tuple[Array, Array]:
+    points = with_cluster_mean(X)[:, 1:]
+    if points.shape[1] < 3:
+        raise ValueError(f"got n = {points.shape[1]} points, expected at least 3: one odd point and a cluster")
+    i, j = np.triu_indices(points.shape[1], 1)
+    length = np.linalg.norm(points, axis=0)
+    spread = arccos_kernel_complement(pair_angles(points))
+    after = alpha * ((length[i] - length[j]) ** 2 + 2 * length[i] * length[j] * spread)
+    return after, ((points[:, i] - points[:, j]) ** 2).sum(axis=0)

@@ -1,0 +1,246 @@
+r"""Cells of constant signs and what a new ReLU neuron adds: Definition 1, its example, and Lemma 2.
+
+A batch X is k x n with one column per data point. The hyperplanes orthogonal to the columns cut the space of
+the rows w into cells of constant sign(w x_i); gamma(X) is the smallest Gaussian volume of a cell. Only the
+span of the columns matters, so the exact methods apply to any k once the rank of X is 2 or 3. Paper: Nachum,
+Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed".
+"""
+
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from repdyn.bn_decomposed.theory.geometry import pair_angles
+from repdyn.bn_decomposed.theory.layers import Array, as_batch
+
+Method = Literal["exact2d", "exact3d", "mc"]
+COLLINEAR = 1e-12
+NEW_DIRECTION = 1e-10
+
+
+def collinear_pairs(X: Array, tolerance: float = COLLINEAR) -> list[tuple[int, int]]:
+    """Pairs of columns i < j whose angle is within `tolerance` radians of 0 or pi.
+
+    Args:
+        X: batch, shape (k, n).
+        tolerance: radians.
+
+    Raises:
+        ValueError: bad batch or a zero column.
+    """
+    angles = pair_angles(X)
+    bad = np.minimum(angles, np.pi - angles) <= tolerance
+    rows, columns = np.triu_indices(np.shape(X)[1], 1)
+    return list(zip(rows[bad].tolist(), columns[bad].tolist(), strict=True))
+
+
+def cell_volumes(X: Array, method: Method, rng: np.random.Generator | None = None, draws: int = 100_000) -> Array:
+    """Gaussian volumes of the cells of Definition 1, in no particular order.
+
+    Args:
+        X: batch, shape (k, n), no zero column; collinear columns share their hyperplane.
+        method: "exact2d" (rank 1 or 2: gaps between the directions mod pi), "exact3d" (rank 3: areas of the
+            arrangement of great circles), "mc" (frequencies of the sign patterns seen; cells never hit are
+            missing).
+        rng: source of the draws of "mc".
+        draws: number of rows drawn by "mc".
+
+    Returns:
+        Volumes > 0, summing to 1.
+
+    Raises:
+        ValueError: bad batch, a zero column, a rank that the method does not serve, or "mc" without `rng`.
+    """
+    X = as_batch(X)
+    pair_angles(X)
+    if method == "mc":
+        return _sampled_volumes(X, rng, draws)
+    if method not in ("exact2d", "exact3d"):
+        raise ValueError(f'got method={method!r}, expected "exact2d", "exact3d" or "mc"')
+    if method == "exact2d":
+        volumes = _sector_volumes(_in_its_span(X, ranks=(1, 2)))
+    else:
+        volumes = _spherical_volumes(_in_its_span(X, ranks=(3,)))
+    return volumes[volumes > COLLINEAR]
+
+
+def cell_volume_min(X: Array, method: Method, rng: np.random.Generator | None = None, draws: int = 100_000) -> float:
+    r"""gamma(X) = min positive Gaussian volume of a cell {w : sign(w x_i) = s_i for all i}, eq. (5).
+
+    "mc" returns the smallest frequency observed: cells that were never hit are smaller still, so it estimates
+    from above. gamma never exceeds 1/2, since -w lies in the opposite cell.
+
+    Args:
+        X: batch, shape (k, n), no two columns collinear (the hypothesis of Lemma 2 and Theorem 3).
+        method: see `cell_volumes`.
+        rng: see `cell_volumes`.
+        draws: see `cell_volumes`.
+
+    Raises:
+        ValueError: as `cell_volumes`, and for collinear columns, which are named.
+    """
+    require_no_collinear(X)
+    return float(cell_volumes(X, method, rng, draws).min())
+
+
+def require_no_collinear(X: Array) -> None:
+    """Raise a ValueError that names the collinear pairs of columns, if there are any."""
+    pairs = collinear_pairs(X)
+    if pairs:
+        raise ValueError(
+            f"got {len(pairs)} collinear pairs of columns, first {pairs[:5]}, expected none (Theorem 3; in "
+            "Corollary 4 of the recentred batch): the rank may never be full; merge or move these points"
+        )
+
+
+def circle_batch(n: int) -> Array:
+    """The n equally spaced points (cos 2 pi i/n, sin 2 pi i/n), i = 1..n, of the example, shape (2, n)."""
+    if n < 3:
+        raise ValueError(f"got n = {n}, expected at least 3 points on the circle")
+    angle = 2 * np.pi * np.arange(1, n + 1) / n
+    return np.vstack([np.cos(angle), np.sin(angle)])
+
+
+def circle_cells_as_printed(n: int) -> tuple[int, float]:
+    """Number of cells and gamma of the circle example as printed: (n, 1/n) for odd n."""
+    return n, 1.0 / n
+
+
+def circle_cells(n: int) -> tuple[int, float]:
+    """Number of cells and gamma of n equally spaced points: (2 n, 1/(2 n)) for odd n, (n, 1/n) for even n.
+
+    For odd n the n lines orthogonal to the points are distinct and cut the plane into 2 n equal sectors; for
+    even n antipodal points share their line (and violate the hypothesis of Theorem 3).
+    """
+    cells = 2 * n if n % 2 else n
+    return cells, 1.0 / cells
+
+
+def rank_product_bound_as_printed(rank_a: int, rank_b: int) -> int:
+    """Section I as printed: rank(A B) <= max(rank A, rank B); true, but useless."""
+    return max(rank_a, rank_b)
+
+
+def rank_product_bound(rank_a: int, rank_b: int) -> int:
+    """rank(A B) <= min(rank A, rank B)."""
+    return min(rank_a, rank_b)
+
+
+def flip_one_sign(w: Array, X: Array, epsilon: float = 1e-9) -> Array:
+    r"""Row next to w on the other side of exactly one hyperplane; eqs. (18)-(20) as corrected.
+
+    w' = w - (1 + epsilon) (w x_i) x_i' / ||x_i||^2 with i = argmin |w x_i| / ||x_i||, the nearest hyperplane.
+    Then w' x_i = -epsilon w x_i and, as no two columns are collinear, no other sign changes for small
+    epsilon.
+
+    Args:
+        w: row, shape (k,), or rows, shape (m, k).
+        X: batch, shape (k, n), no two columns collinear.
+        epsilon: overshoot > 0.
+
+    Returns:
+        The new row or rows, shape of w.
+    """
+    product = w @ X
+    length = np.linalg.norm(X, axis=0)
+    i = np.argmin(np.abs(product) / length, axis=-1)
+    return w - _step(product, X, i, (1 + epsilon) / length**2)
+
+
+def flip_one_sign_as_printed(w: Array, X: Array, epsilon: float = 1e-9, *, squared_norm: bool = False) -> Array:
+    r"""Eqs. (18)-(20) as printed: i = argmin |w x_i|, w' = w - (1 + epsilon) (w x_i / ||x_i||) x_i'.
+
+    Args:
+        w: row, shape (k,), or rows, shape (m, k).
+        X: batch, shape (k, n).
+        epsilon: overshoot > 0.
+        squared_norm: read the denominator as ||x_i||^2, so that the step at least reaches the hyperplane; the
+            index of (18) is still that of the smallest product, not of the nearest hyperplane.
+
+    Returns:
+        The new row or rows, shape of w.
+    """
+    product = w @ X
+    length = np.linalg.norm(X, axis=0)
+    i = np.argmin(np.abs(product), axis=-1)
+    return w - _step(product, X, i, (1 + epsilon) / length ** (2 if squared_norm else 1))
+
+
+def signs_changed(w: Array, v: Array, X: Array) -> Array:
+    """Number of columns with sign(w x_i) != sign(v x_i), for one row or for rows."""
+    return np.count_nonzero(np.sign(w @ X) != np.sign(v @ X), axis=-1)
+
+
+def _step(product: Array, X: Array, i: Array, factor: Array) -> Array:
+    chosen = np.take_along_axis(product, np.expand_dims(i, -1), axis=-1)
+    return chosen * (X * factor).T[i]
+
+
+def _in_its_span(X: Array, ranks: tuple[int, ...]) -> Array:
+    _, s, rows = np.linalg.svd(X / np.linalg.norm(X, axis=0), full_matrices=False)
+    rank = np.count_nonzero(s > 1e-10 * s[0])
+    if rank not in ranks:
+        raise ValueError(f'got a batch of rank {rank}, expected rank {ranks[-1]}: use "exact2d", "exact3d" or "mc"')
+    directions = np.zeros((max(ranks), X.shape[1]))
+    directions[:rank] = s[:rank, None] * rows[:rank]
+    return directions
+
+
+def _sector_volumes(directions: Array) -> Array:
+    angle = np.sort(np.arctan2(directions[1], directions[0]) % np.pi)
+    gap = np.diff(np.append(angle, angle[0] + np.pi))
+    return np.tile(gap, 2) / (2 * np.pi)
+
+
+def _spherical_volumes(directions: Array) -> Array:
+    cells = _octants(directions)
+    for x in directions.T:
+        cells = [half for cell in cells for half in _split(cell, x)]
+    return np.array([_solid_angle(cell) for cell in cells]) / (4 * np.pi)
+
+
+def _octants(directions: Array) -> list[Array]:
+    basis = [0]
+    for j in range(1, directions.shape[1]):
+        candidate = directions[:, [*basis, j]]
+        if np.linalg.svd(candidate, compute_uv=False)[-1] > 1e-10 and len(basis) < 3:
+            basis.append(j)
+    corners = np.linalg.inv(directions[:, basis])
+    corners /= np.linalg.norm(corners, axis=1, keepdims=True)
+    signs = np.array(np.meshgrid([1, -1], [1, -1], [1, -1])).reshape(3, 8).T
+    return [sign[:, None] * corners for sign in signs]
+
+
+def _split(cell: Array, x: Array) -> list[Array]:
+    side = cell @ x
+    side = np.where(np.abs(side) < 1e-13, 0.0, side)
+    if (side >= 0).all() or (side <= 0).all():
+        return [cell]
+    halves: tuple[list[Array], list[Array]] = ([], [])
+    for p, q, s, r in zip(cell, np.roll(cell, -1, axis=0), side, np.roll(side, -1), strict=True):
+        for half, keep in zip(halves, (s >= 0, s <= 0), strict=True):
+            if keep:
+                half.append(p)
+        if s * r < 0:
+            crossing = abs(r) * p + abs(s) * q
+            for half in halves:
+                half.append(crossing / np.linalg.norm(crossing))
+    return [np.array(half) for half in halves]
+
+
+def _solid_angle(cell: Array) -> float:
+    a = cell[0]
+    total = 0.0
+    for b, c in pairwise(cell[1:]):
+        volume = abs(np.dot(a, np.cross(b, c)))
+        total += 2 * np.arctan2(volume, 1 + a @ b + b @ c + c @ a)
+    return total
+
+
+def _sampled_volumes(X: Array, rng: np.random.Generator | None, draws: int) -> Array:
+    if rng is None or draws < 1:
+        raise ValueError(f'got rng={rng} and draws={draws}, expected a generator and at least one draw for "mc"')
+    patterns = np.packbits(rng.standard_normal((draws, len(X))) @ X > 0, axis=1)
+    _, counts = np.unique(patterns, axis=0, return_counts=True)
+    return counts / draws

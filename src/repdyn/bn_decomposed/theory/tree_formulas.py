@@ -1,0 +1,184 @@
+r"""Closed forms of Theorem 11, the simplified model: two-cluster rows, limits, bounds printed and sharp.
+
+Notation of Appendices D and E: a row has a zero cluster and a positive cluster at coordinate c; A and B are
+the sums of c^2 over the rows in which point 1 alone, or point n alone, is parted from the rest. Paper:
+Nachum, Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed".
+"""
+
+from dataclasses import dataclass
+from math import comb
+from typing import Literal
+
+import numpy as np
+
+Bound = Literal["theorem", "two_clusters", "sharp"]
+
+
+@dataclass(frozen=True)
+class TreeLimit:
+    """Limits of Theorem 11 for t -> infinity, i any interior point.
+
+    Attributes:
+        A: squared amplitude of the rows with point 1 alone, arbitrary common unit.
+        B: squared amplitude of the rows with point n alone, same unit.
+        ratio_first: ||x_i|| / ||x_1||.
+        ratio_last: ||x_i|| / ||x_n||.
+        angle_first: angle between x_i and x_1, radians.
+        angle_last: angle between x_i and x_n, radians.
+        extremes: smaller over larger of ||x_1|| and ||x_n||, about sqrt(min(A, B) / max(A, B)) for large n.
+        odd: 0 if x_1 has the larger norm, -1 if x_n has.
+    """
+
+    A: float
+    B: float
+    ratio_first: float
+    ratio_last: float
+    angle_first: float
+    angle_last: float
+    extremes: float
+    odd: int
+
+
+def limit_of_amplitudes(A: float, B: float, n: int) -> TreeLimit:
+    r"""Limits from the amplitudes, eqs. (45)-(50) and (53)-(58).
+
+    ||x_i||^2 / ||x_1||^2 = (A + B) / ((n-1)^2 A + B), cos(x_i, x_1) = B / sqrt((A + B) ((n-1)^2 A + B)), and
+    the same with A and B exchanged for x_n. Appendix E only bounds the effect of three-cluster rows; they
+    merely feed A and B.
+
+    Args:
+        A: sum of c^2 over rows with point 1 alone, > 0.
+        B: sum of c^2 over rows with point n alone, > 0.
+        n: number of points, n >= 3.
+
+    Returns:
+        The limits, see `TreeLimit`.
+
+    Raises:
+        ValueError: n < 3 or an amplitude that is not positive.
+    """
+    _at_least_three(n)
+    if not (A > 0 and B > 0):
+        raise ValueError(f"got amplitudes A = {A}, B = {B}, expected both positive: advance the tree first")
+    first, last, interior = (n - 1) ** 2 * A + B, A + (n - 1) ** 2 * B, A + B
+    return TreeLimit(
+        A=A,
+        B=B,
+        ratio_first=float(np.sqrt(interior / first)),
+        ratio_last=float(np.sqrt(interior / last)),
+        angle_first=float(np.arccos(B / np.sqrt(interior * first))),
+        angle_last=float(np.arccos(A / np.sqrt(interior * last))),
+        extremes=float(np.sqrt(min(first, last) / max(first, last))),
+        odd=0 if A >= B else -1,
+    )
+
+
+def split_rate(m: int, n: int) -> float:
+    """Factor per layer of the squared amplitude of a split m | n-m: lambda_m = (m^2 + (n-m)^2) / n^2, (40)."""
+    return (m**2 + (n - m) ** 2) / n**2
+
+
+def positive_coordinate(c: float, zero_after: int, n: int) -> float:
+    """Coordinate of the positive cluster after a transformation: c (points at zero afterwards) / n, (36)-(37)."""
+    return zero_after / n * c
+
+
+def coordinate_after(c: float, n_0: int, n: int, k: int, T: int) -> float:
+    """Coordinate after T layers, k of them with n_0 points at zero: (n_0/n)^k ((n-n_0)/n)^(T-k) c, (38)."""
+    return (n_0 / n) ** k * ((n - n_0) / n) ** (T - k) * c
+
+
+def split_contribution_by_paths(c: float, n_l: int, n: int, T: int) -> float:
+    r"""Eq. (39): sum_k C(T-1, k) ((n-n_l)/n)^{2(T-k)} (n_l/n)^{2k} c^2, over all paths of T >= 1 layers."""
+    away, own = (n - n_l) / n, n_l / n
+    return sum(comb(T - 1, k) * away ** (2 * (T - k)) * own ** (2 * k) for k in range(T)) * c**2
+
+
+def split_contribution(c: float, n_l: int, n: int, T: int) -> float:
+    r"""Eq. (40), the same in closed form: c^2 ((n-n_l)/n)^2 lambda^{T-1} with lambda = `split_rate`(n_l, n)."""
+    return c**2 * ((n - n_l) / n) ** 2 * split_rate(n_l, n) ** (T - 1)
+
+
+def three_cluster_sum(c: float, n: int, T: int) -> float:
+    r"""Eq. (61): c^2 ((n-2)/n)^2 sum_{j=1}^{T-1} a^j b^{T-1-j}, a = ((n-1)/n)^2, b = (4 + (n-2)^2)/n^2.
+
+    It leaves out the two-cluster child born at the last layer, of the same order.
+    """
+    a, b = ((n - 1) / n) ** 2, split_rate(2, n)
+    return c**2 * ((n - 2) / n) ** 2 * sum(a**j * b ** (T - 1 - j) for j in range(1, T))
+
+
+def three_cluster_bound(c: float, n: int, T: int) -> float:
+    r"""Eq. (62): c^2 ((n-2)/n)^2 ((n-1)^2 / (2n-7)) ((n-1)/n)^{2(T-1)}, at least (61) for n >= 4.
+
+    Raises:
+        ValueError: n < 4, where 2 n - 7 is negative.
+    """
+    if n < 4:
+        raise ValueError(f"got n = {n}, expected at least 4: the bound (62) divides by 2 n - 7")
+    return c**2 * ((n - 2) / n) ** 2 * (n - 1) ** 2 / (2 * n - 7) * ((n - 1) / n) ** (2 * (T - 1))
+
+
+def ratio_bound(n: int, which: Bound) -> float:
+    r"""Upper bounds on min over the two extremes of lim ||x_i|| / ||x_extreme||, Theorem 11, item 3.
+
+    "theorem": 3/(n-2), weaker than sqrt(8)/(n-2) of (72)-(73); "two_clusters": sqrt(2)/(n-1) of (51)-(52);
+    "sharp": sqrt(2 / ((n-1)^2 + 1)), reached for A = B. All three hold with three-cluster rows included.
+
+    Args:
+        n: number of points, n >= 3.
+        which: "theorem", "two_clusters" or "sharp".
+
+    Raises:
+        ValueError: n < 3 or unknown bound.
+    """
+    _at_least_three(n)
+    bounds = {
+        "theorem": 3 / (n - 2),
+        "two_clusters": np.sqrt(2) / (n - 1),
+        "sharp": np.sqrt(2 / ((n - 1) ** 2 + 1)),
+    }
+    return float(_chosen(bounds, which))
+
+
+def angle_bound(n: int, which: Bound) -> float:
+    r"""Lower bounds on max over the two extremes of lim angle(x_i, x_extreme), radians, Theorem 11, item 4.
+
+    "theorem": pi/2 - sqrt(2) pi/(n-2) of (12), (87); "two_clusters": pi/2 - pi/(2 sqrt(2) (n-1)) of
+    (59)-(60); "sharp": arccos(1/sqrt(2 ((n-1)^2 + 1))), reached for A = B.
+
+    Args:
+        n: number of points, n >= 3.
+        which: "theorem", "two_clusters" or "sharp".
+
+    Raises:
+        ValueError: n < 3 or unknown bound.
+    """
+    _at_least_three(n)
+    bounds = {
+        "theorem": np.pi / 2 - np.sqrt(2) * np.pi / (n - 2),
+        "two_clusters": np.pi / 2 - np.pi / (2 * np.sqrt(2) * (n - 1)),
+        "sharp": np.arccos(1 / np.sqrt(2 * ((n - 1) ** 2 + 1))),
+    }
+    return float(_chosen(bounds, which))
+
+
+def sharp_bounds(n: int) -> tuple[float, float]:
+    """The best possible (`ratio_bound`, `angle_bound`) of Theorem 11, items 3 and 4; the angle in radians."""
+    return ratio_bound(n, "sharp"), angle_bound(n, "sharp")
+
+
+def printed_bounds(n: int) -> tuple[float, float]:
+    """The printed (`ratio_bound`, `angle_bound`) of Theorem 11, items 3 and 4; the angle in radians."""
+    return ratio_bound(n, "theorem"), angle_bound(n, "theorem")
+
+
+def _chosen(bounds: dict[str, float], which: str) -> float:
+    if which not in bounds:
+        raise ValueError(f"got which={which!r}, expected one of {list(bounds)}")
+    return bounds[which]
+
+
+def _at_least_three(n: int) -> None:
+    if n < 3:
+        raise ValueError(f"got n = {n}, expected at least 3 points: with fewer there is no interior point")

@@ -1,0 +1,92 @@
+"""The reference of the configuration, `docs/configuration.md`, and its JSON schema, made from the models.
+
+`python -m repdyn.pipeline.reference` in the repository's folder writes them anew.
+"""
+
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from repdyn.base.settings import Settings, json_text
+from repdyn.pipeline.config import Config, load
+from repdyn.pipeline.messages import Schema, describe, resolved
+
+SCALES = ("smoke", "full", "paper")
+INTRODUCTION = """\
+# Configuration
+
+Every setting has its place in `config.yaml`; an overlay in `workflow/scales/` names only what differs, and a
+list is replaced as a whole. Choose a scale with `--configfile workflow/scales/smoke.yaml`, change single
+values with `--config run="{name: other, seed: 2}"`. Everything is checked before the first job starts:
+unknown keys, types, ranges and the rules between settings, all problems at once with file and line.
+
+YAML has traps: `1e-3` is text (write `1.0e-3` or `0.001`), an unquoted `on`, `off`, `yes` or `no` is a
+boolean, `010` is 8, and of two equal keys the last wins in silence. Here each is refused with an explanation.
+
+This page is generated from the models (`python -m repdyn.pipeline.reference`); a test holds it to them.
+"""
+
+
+def json_schema() -> str:
+    """JSON schema of `config.yaml`, for editors that complete and check while one types."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def reference(root: Path) -> str:
+    """The reference as Markdown: one table per section, with the values of every scale.
+
+    Args:
+        root: folder of `config.yaml` and `workflow/scales/`.
+    """
+    base = root / "config.yaml"
+    scales = {"default": load([base])}
+    scales |= {name: load([base, root / "workflow" / "scales" / f"{name}.yaml"]) for name in SCALES}
+    return "\n".join([INTRODUCTION, *_sections(Config, (), scales)])
+
+
+def write(root: Path) -> None:
+    """Write both files into `docs/` under `root`."""
+    (root / "docs" / "configuration.md").write_text(reference(root), encoding="utf-8")
+    (root / "docs" / "config.schema.json").write_text(json_schema(), encoding="utf-8")
+
+
+def _sections(model: type[Settings], path: tuple[str, ...], scales: dict[str, Config]) -> Iterator[str]:
+    if path:
+        yield f"{'#' * (len(path) + 1)} {'.'.join(path)}\n\n{inspect.getdoc(model)}\n"
+    fields = {name: field.annotation for name, field in model.model_fields.items()}
+    is_section = {name: inspect.isclass(kind) and issubclass(kind, Settings) for name, kind in fields.items()}
+    if knobs := [name for name in fields if not is_section[name]]:
+        yield _table(model, path, knobs, scales)
+    for name in filter(is_section.get, fields):
+        yield from _sections(fields[name], (*path, name), scales)
+
+
+def _table(model: type[Settings], path: tuple[str, ...], knobs: list[str], scales: dict[str, Config]) -> str:
+    schema = model.model_json_schema()
+    head = ["| key | type and range | default | other scales | meaning |", "| --- | --- | --- | --- | --- |"]
+    rows = [_row(name, schema["properties"][name], schema, path, scales) for name in knobs]
+    return "\n".join([*head, *rows, ""])
+
+
+def _row(name: str, node: Schema, root: Schema, path: tuple[str, ...], scales: dict[str, Config]) -> str:
+    values = {scale: _value(config, (*path, name)) for scale, config in scales.items()}
+    default = values.pop("default")
+    others = "; ".join(f"{scale} `{value}`" for scale, value in values.items() if value != default)
+    kind = describe(node, root).removeprefix("an ").removeprefix("a ")
+    meaning = {**resolved(node, root), **node}.get("description", "")
+    cells = (f"`{name}`", kind, f"`{default}`", others, meaning)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _value(config: Config, path: tuple[str, ...]) -> str:
+    value: Any = config
+    for key in path:
+        value = getattr(value, key)
+    return value if isinstance(value, str) else json_text(value).replace(",", ", ")
+
+
+if __name__ == "__main__":
+    write(Path.cwd())

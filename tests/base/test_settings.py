@@ -1,0 +1,146 @@
+"""Strict models, canonical text and additions that re-run nothing."""
+
+import json
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field, ValidationError
+
+from repdyn.base.settings import Many, Problem, Settings, addition, canonical, increasing, json_text
+
+
+class Inner(Settings):
+    """A section."""
+
+    rate: float = Field(gt=0)
+    sizes: Many[int] = Field(min_length=1)
+    kind: Literal["b", "a"]
+
+
+class Outer(Settings):
+    """A section in a section."""
+
+    name: str
+    flag: bool
+    inner: Inner
+
+
+class Grown(Inner):
+    """The section with knobs that came later."""
+
+    momentum: float = addition(0.0, ge=0, lt=1, description="Momentum.")
+    extra: Many[int] = addition((1, 2), description="More sizes.")
+
+
+INNER = {"rate": 0.1, "sizes": [3, 1], "kind": "a"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("rate", "1e-3"),
+        ("rate", "0.5"),
+        ("rate", True),
+        ("rate", None),
+        ("rate", float("nan")),
+        ("rate", float("inf")),
+        ("sizes", [True]),
+        ("sizes", [1.0]),
+        ("sizes", ["1"]),
+        ("sizes", 3),
+        ("sizes", "12"),
+        ("sizes", {"a": 1}),
+        ("kind", True),
+        ("other", 1),
+    ],
+)
+def test_what_only_looks_like_the_type_is_refused(key, value):
+    with pytest.raises(ValidationError):
+        Inner.model_validate(INNER | {key: value})
+
+
+def test_an_integer_is_a_number():
+    assert repr(Inner.model_validate(INNER | {"rate": 2}).rate) == "2.0"
+
+
+def test_settings_are_frozen():
+    inner = Inner.model_validate(INNER)
+    with pytest.raises(ValidationError):
+        inner.rate = 1.0
+    assert inner.sizes == (3, 1)
+    assert hash(inner) == hash(Inner.model_validate(INNER))
+
+
+def test_canonical_text_has_sorted_keys_and_no_spaces():
+    outer = Outer.model_validate({"name": "x", "inner": INNER, "flag": True})
+    assert canonical(outer) == '{"flag":true,"inner":{"kind":"a","rate":0.1,"sizes":[3,1]},"name":"x"}'
+
+
+@given(st.floats(min_value=0, exclude_min=True, allow_infinity=False, allow_nan=False))
+def test_canonical_text_gives_the_same_settings_back(rate):
+    inner = Inner.model_validate(INNER | {"rate": rate})
+    assert Inner.model_validate(json.loads(canonical(inner))) == inner
+    assert Inner.model_validate_json(canonical(inner)) == inner
+
+
+@given(st.permutations(list(INNER)))
+def test_canonical_text_does_not_depend_on_the_order_of_keys(keys):
+    assert canonical(Inner.model_validate({key: INNER[key] for key in keys})) == canonical(Inner.model_validate(INNER))
+
+
+def test_an_addition_at_its_old_value_leaves_the_text_as_it_was():
+    before = canonical(Inner.model_validate(INNER))
+    assert canonical(Grown.model_validate(INNER)) == before
+    assert canonical(Grown.model_validate(INNER | {"momentum": 0, "extra": [1, 2]})) == before
+
+
+def test_an_addition_at_another_value_shows():
+    changed = Grown.model_validate(INNER | {"momentum": 0.9})
+    assert json.loads(canonical(changed)) == INNER | {"momentum": 0.9}
+    assert Grown.model_validate_json(canonical(changed)) == changed
+
+
+def test_an_addition_has_its_range_all_the_same():
+    with pytest.raises(ValidationError):
+        Grown.model_validate(INNER | {"momentum": 1.0})
+
+
+def test_an_inner_addition_is_left_out_too():
+    class Holder(Settings):
+        inner: Grown
+
+    assert canonical(Holder.model_validate({"inner": INNER})) == f'{{"inner":{canonical(Inner.model_validate(INNER))}}}'
+
+
+def test_all_broken_rules_are_in_one_error():
+    class Rules(Settings):
+        low: int
+        high: int
+        steps: Many[int]
+
+        def problems(self):
+            yield from increasing("steps", self.steps)
+            if self.low > self.high:
+                yield Problem(("low", "high"), f"{self.low} is above high = {self.high}")
+
+    Rules(low=1, high=2, steps=[1, 2, 3])
+    with pytest.raises(ValidationError) as caught:
+        Rules(low=3, high=2, steps=[2, 2])
+    (error,) = caught.value.errors()
+    assert error["ctx"]["problems"] == [
+        (("steps",), "2 comes after 2: list each value once, in increasing order"),
+        (("low", "high"), "3 is above high = 2"),
+    ]
+    assert "low: 3 is above high = 2" in str(caught.value)
+
+
+@given(st.lists(st.integers(), max_size=6))
+def test_increasing_agrees_with_its_definition(values):
+    assert (list(increasing("x", values)) == []) == (values == sorted(set(values)))
+
+
+def test_json_text_refuses_what_json_has_not():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        json_text(float("nan"))

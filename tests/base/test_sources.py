@@ -1,0 +1,218 @@
+"""Image sources: digits as installed, MNIST from small files made here, and every way in which a file is wrong."""
+
+import gzip
+import hashlib
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from repdyn.base.errors import DataError
+from repdyn.base.sources import SPLITS, load_images
+
+IMAGES, LABELS = SPLITS["test"]
+REMEDY = f"put {IMAGES} and {LABELS} there (plain or .gz), correct data.mnist_folder, or set data.source to digits"
+
+
+def idx(array, magic=None):
+    """An IDX file of unsigned bytes: type 0x08, number of dimensions, sizes, items."""
+    head = bytes([0, 0, 8, array.ndim]) if magic is None else magic.to_bytes(4, "big")
+    return head + b"".join(size.to_bytes(4, "big") for size in array.shape) + array.astype(np.uint8).tobytes()
+
+
+def sha256(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (5, 4, 3))
+DIGITS = np.array([3, 1, 4, 1, 5])
+FILES = {IMAGES: idx(PIXELS), LABELS: idx(DIGITS)}
+TRAIN = dict(zip(SPLITS["train"], (idx(PIXELS[:2]), idx(DIGITS[:2])), strict=True))
+SUMS = {name: sha256(content) for name, content in (FILES | TRAIN).items()}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+def load(folder):
+    return load_images("mnist", folder, checksums=SUMS)
+
+
+def complaint(folder):
+    with pytest.raises(DataError) as caught:
+        load(folder)
+    return str(caught.value)
+
+
+def test_digits_come_with_scikit_learn():
+    digits = load_images("digits")
+    assert dict(digits.sizes) == {"point": 1797, "row": 8, "column": 8}
+    assert digits.image.dtype == np.float64
+    assert (float(digits.image.min()), float(digits.image.max())) == (0, 1)
+    np.testing.assert_array_equal(np.unique(digits.image * 16), np.arange(17))
+    np.testing.assert_array_equal(np.unique(digits.label), np.arange(10))
+    assert (digits.attrs["source"], digits.attrs["split"]) == ("digits", "all")
+
+
+@pytest.mark.parametrize("source", ["digits", "mnist"])
+def test_every_variable_has_name_and_unit(source, folder):
+    images = load(folder) if source == "mnist" else load_images(source)
+    for name, variable in images.variables.items():
+        assert variable.attrs["long_name"], name
+        assert variable.attrs["units"] == "1", name
+    assert set(images.coords) == set(images.sizes)
+
+
+def test_images_survive_a_netcdf_file(folder, tmp_path):
+    images = load(folder)
+    images.to_netcdf(tmp_path / "images.nc")
+    xr.testing.assert_identical(xr.load_dataset(tmp_path / "images.nc"), images)
+
+
+def test_idx_files_are_read(folder):
+    images = load(folder)
+    np.testing.assert_array_equal(images.image, PIXELS / 255)
+    np.testing.assert_array_equal(images.label, DIGITS)
+    assert images.attrs == {
+        "source": "mnist",
+        "split": "test",
+        "sha256_images": SUMS[IMAGES],
+        "sha256_labels": SUMS[LABELS],
+    }
+
+
+def test_gzipped_and_plain_files_are_the_same(folder):
+    plain = load(folder)
+    for name, content in FILES.items():
+        (folder / name).unlink()
+        (folder / f"{name}.gz").write_bytes(gzip.compress(content))
+    xr.testing.assert_identical(load(folder), plain)
+
+
+def test_the_training_split_is_read_where_the_test_split_is_not(folder, tmp_path):
+    for name, content in TRAIN.items():
+        (folder / name).write_bytes(content)
+    assert load(folder).attrs["split"] == "test"
+    for name in FILES:
+        (folder / name).unlink()
+    images = load(folder)
+    assert (images.attrs["split"], images.sizes["point"]) == ("train", 2)
+
+
+def test_an_unknown_source():
+    with pytest.raises(ValueError, match="source is 'cifar'; expected 'digits' or 'mnist'"):
+        load_images("cifar")
+
+
+def test_mnist_without_a_folder():
+    with pytest.raises(DataError, match=re.escape("set data.mnist_folder, or data.source to digits")):
+        load_images("mnist")
+
+
+def test_a_missing_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert complaint(Path("nowhere")) == f"nowhere does not exist ({tmp_path / 'nowhere'}): {REMEDY}"
+
+
+def test_a_file_for_a_folder(folder):
+    assert complaint(folder / IMAGES) == f"{folder / IMAGES} is a file, not a folder: {REMEDY}"
+
+
+def test_a_folder_without_mnist(tmp_path):
+    assert complaint(tmp_path) == f"{tmp_path} holds no file of MNIST (it holds nothing): {REMEDY}"
+    (tmp_path / "t10k-images.idx3-ubyte").touch()
+    assert "(it holds t10k-images.idx3-ubyte)" in complaint(tmp_path)
+
+
+@pytest.mark.parametrize(("missing", "other"), [(IMAGES, LABELS), (LABELS, IMAGES)])
+def test_one_of_two_files_is_missing(folder, missing, other):
+    (folder / missing).unlink()
+    assert complaint(folder) == f"{folder} has {other}, but no {missing}: {REMEDY}"
+
+
+@pytest.mark.parametrize("name", [IMAGES, LABELS])
+def test_every_truncation_is_noticed(folder, name):
+    whole = FILES[name]
+    for length in range(len(whole)):
+        (folder / name).write_bytes(whole[:length])
+        assert str(folder / name) in complaint(folder)
+
+
+def test_a_truncated_file(folder):
+    (folder / IMAGES).write_bytes(FILES[IMAGES][:-1])
+    text = "is truncated: 75 bytes uncompressed, expected 76; copy or download it again"
+    assert complaint(folder) == f"{folder / IMAGES} {text}"
+
+
+def test_a_file_with_a_tail(folder):
+    (folder / IMAGES).write_bytes(FILES[IMAGES] + b"x")
+    text = "is longer than its header says: 77 bytes uncompressed, expected 76; copy or download it again"
+    assert complaint(folder) == f"{folder / IMAGES} {text}"
+
+
+@pytest.mark.parametrize("spoil", [lambda raw: raw[:-9], lambda raw: b"x" + raw, lambda raw: raw[:20] + b"?" * 30])
+def test_a_damaged_gzip_file(folder, spoil):
+    (folder / IMAGES).unlink()
+    (folder / f"{IMAGES}.gz").write_bytes(spoil(gzip.compress(FILES[IMAGES])))
+    text = complaint(folder)
+    assert text.startswith(f"{folder / IMAGES}.gz: truncated or damaged gzip file (")
+    assert text.endswith("copy or download it again")
+
+
+def test_labels_where_images_should_be(folder):
+    (folder / IMAGES).write_bytes(idx(DIGITS[:3]))
+    assert complaint(folder) == (
+        f"{folder / IMAGES} holds labels, but images are expected under this name "
+        "(magic number 2049, expected 2051); copy or download it again"
+    )
+
+
+def test_a_file_of_another_kind(folder):
+    (folder / LABELS).write_bytes(b"<html>404</html>")
+    assert f"{folder / LABELS} is no IDX file of unsigned bytes, but labels are expected" in complaint(folder)
+
+
+@pytest.mark.parametrize(("name", "content"), [(IMAGES, TRAIN[SPLITS["train"][0]]), (LABELS, FILES[IMAGES])])
+def test_a_known_file_under_another_name(folder, name, content):
+    (folder / name).write_bytes(content)
+    owner = next(other for other, known in SUMS.items() if known == sha256(content))
+    text = f"is MNIST's {owner} under another name: rename it, and put {name} in its place"
+    assert complaint(folder) == f"{folder / name} {text}"
+
+
+def test_files_of_two_splits(folder):
+    (folder / LABELS).write_bytes(idx(DIGITS[:4]))
+    assert complaint(folder) == (
+        f"{folder / IMAGES} has 5 images, but {folder / LABELS} has 4 labels: "
+        "they are not of one split; take both files from the same download"
+    )
+
+
+def test_a_changed_pixel(folder):
+    changed = FILES[IMAGES][:-1] + bytes([FILES[IMAGES][-1] ^ 1])
+    (folder / IMAGES).write_bytes(changed)
+    assert complaint(folder) == (
+        f"{folder / IMAGES}: SHA-256 of the uncompressed file is {sha256(changed)}, expected {SUMS[IMAGES]}: "
+        "it is damaged or not MNIST's; copy or download it again"
+    )
+
+
+def test_files_in_the_format_of_mnist_are_not_taken_for_mnist(folder):
+    with pytest.raises(DataError, match="it is damaged or not MNIST's"):
+        load_images("mnist", folder)
+
+
+@pytest.mark.skipif("REPDYN_MNIST" not in os.environ, reason="REPDYN_MNIST names no folder with the files of MNIST")
+def test_real_mnist():
+    images = load_images("mnist", os.environ["REPDYN_MNIST"])
+    assert (images.sizes["row"], images.sizes["column"]) == (28, 28)
+    assert images.sizes["point"] == {"test": 10_000, "train": 60_000}[images.attrs["split"]]
+    assert (float(images.image.min()), float(images.image.max())) == (0, 1)
+    np.testing.assert_array_equal(np.unique(images.label), np.arange(10))

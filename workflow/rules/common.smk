@@ -1,0 +1,79 @@
+"""Ground shared by all rules: validated configuration, paths, code versions. No rules here."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+WORKFLOW = Path(workflow.basedir)
+
+# The code beside this Snakefile is the code that runs, here and in every job, whatever is installed elsewhere.
+sys.path.insert(0, str(WORKFLOW / "src"))
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(WORKFLOW / "src"), os.environ.get("PYTHONPATH")]))
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+from repdyn.base.errors import ConfigError
+from repdyn.base.fingerprint import code_version
+from repdyn.base.settings import canonical, json_text
+from repdyn.pipeline import config as configuration
+
+try:
+    CONFIG = configuration.load(
+        [WORKFLOW / "config.yaml", *workflow.config_settings.configfiles],
+        dict(workflow.config_settings.config),
+    )
+except ConfigError as error:
+    raise WorkflowError(str(error)) from None
+
+RUN = CONFIG.run.name
+ENVIRONMENT = str(WORKFLOW / "envs" / "repdyn.yaml")
+
+
+wildcard_constraints:
+    variant=r"[A-Za-z0-9_.-]+",
+
+
+def results(path):
+    """A path inside this run's results."""
+    return f"results/{RUN}/{path}"
+
+
+def logs(path):
+    """A path inside this run's logs."""
+    return f"logs/{RUN}/{path}"
+
+
+def figures(study, *names):
+    """All files of a study's figures."""
+    return [results(f"{study}/figures/{name}.{suffix}") for name in names for suffix in ("svg", "png", "json")]
+
+
+def tables(study, *names):
+    """All files of a study's tables."""
+    return [results(f"{study}/tables/{name}.{suffix}") for name in names for suffix in ("csv", "tex", "json")]
+
+
+def job_of(section, *, device=False, **arguments):
+    """What an experiment gets: the run's seed, its slice of the settings, further arguments; canonical JSON."""
+    job = {"seed": CONFIG.run.seed, "settings": json.loads(configuration.slice_of(CONFIG, section)), **arguments}
+    return json_text(job | ({"device": CONFIG.run.device} if device else {}))
+
+
+def experiment(study, function):
+    """Code version of an experiment or analysis and of the runner that saves what it returns."""
+    return code_version(f"repdyn.{study}.{function}", "repdyn.pipeline.runners:simulate")
+
+
+def drawing(study, *names):
+    """Code version of figures that one job draws."""
+    return code_version(*(f"repdyn.{study}.figures:{name}" for name in names), "repdyn.pipeline.runners:draw")
+
+
+def tabulation(study, *names):
+    """Code version of tables that one job writes."""
+    return code_version(*(f"repdyn.{study}.tables:{name}" for name in names), "repdyn.pipeline.runners:tabulate")
+
+
+def judgement(study):
+    """Code version of a study's claims."""
+    return code_version(f"repdyn.{study}.claims", "repdyn.pipeline.runners:judge")

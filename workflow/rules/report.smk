@@ -1,0 +1,80 @@
+"""The end of the line: ledger, manifest, report."""
+
+PARTS = [results("bn_decomposed/claims.csv")]
+FIGURES = figures("bn_decomposed", *BND_FIGURES)
+TABLES = tables("bn_decomposed", *BND_TABLES)
+DATASETS = [results("data/images.nc"), *BND_DATA.values()]
+
+
+rule ledger:
+    input:
+        parts=PARTS,
+        expected=WORKFLOW / "workflow" / "expected_verdicts.yaml",
+    output:
+        results("claims.csv"),
+    params:
+        run=RUN,
+        code=code_version("repdyn.pipeline.ledger:build"),
+    threads: 1
+    resources:
+        mem_mb=400,
+        runtime=5,
+    log:
+        logs("ledger.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn ledger {params.run:q} --inputs {input.parts:q} --expected {input.expected:q}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule manifest:
+    input:
+        rules.ledger.output,
+        PARTS,
+        FIGURES,
+        TABLES,
+        DATASETS,
+    output:
+        results("manifest.json"),
+    params:
+        root=results(""),
+        logs=logs(""),
+        workflow=str(WORKFLOW),
+        config=canonical(CONFIG),
+        code=code_version("repdyn.pipeline.manifest:build"),
+    threads: 1
+    resources:
+        mem_mb=400,
+        runtime=5,
+    log:
+        logs("manifest.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn manifest --root {params.root:q} --logs {params.logs:q} --workflow {params.workflow:q}"
+        " --config {params.config:q} --inputs {input:q} --output {output:q} 2> {log:q}"
+
+
+rule report:
+    input:
+        ledger=rules.ledger.output,
+        manifest=rules.manifest.output,
+        figures=FIGURES,
+        tables=TABLES,
+        page=WORKFLOW / "src" / "repdyn" / "pipeline" / "report.html.j2",
+    output:
+        results("report/index.html"),
+    params:
+        root=results(""),
+        code=code_version("repdyn.pipeline.report:build"),
+    threads: 1
+    resources:
+        mem_mb=400,
+        runtime=5,
+    log:
+        logs("report.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn report --root {params.root:q} --inputs {input.figures:q} {input.tables:q} --output {output:q} 2> {log:q}"

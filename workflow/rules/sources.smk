@@ -1,0 +1,25 @@
+"""Data that the studies share."""
+
+
+rule images:
+    output:
+        results("data/images.nc"),
+    params:
+        job=json_text(
+            {
+                "source": CONFIG.data.source,
+                "mnist_folder": CONFIG.data.mnist_folder if CONFIG.data.source == "mnist" else None,
+            }
+        ),
+        code=code_version("repdyn.pipeline.runners:images"),
+    threads: 1
+    resources:
+        mem_mb=800,
+        runtime=5,
+    log:
+        logs("images.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn images --job {params.job:q} --code {params.code} --output {output:q}"
+        " --cost {log:q}.cost.json 2> {log:q}"
