@@ -100,7 +100,7 @@ def band(panel: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, **style:
 
 
 def save(figure: Figure, stem: Path | str) -> None:
-    """Writes `<stem>.svg`, `<stem>.png` and `<stem>.json` (title, caption, alt text, claims), bytes equal every time."""
+    """Writes `<stem>.svg`, `<stem>.png`, `<stem>.json` (title, caption, alt text, claims); equal bytes every time."""
     stem = Path(stem)
     about: Mapping[str, object] = figure.repdyn
     with mpl.rc_context(STYLE | {"svg.hashsalt": stem.name}):

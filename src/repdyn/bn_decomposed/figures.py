@@ -51,7 +51,7 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
         panel.set_ylim(top=1.35 * panel.get_ylim()[1])
     figure.supxlabel("angle of a pair (degree)", fontsize=8)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.legend(handles, labels, loc="outside upper center", ncols=2)
     seeds, n, width, depth = (
         ablation.sizes["seed"],
         int(ablation["point_count"]),
