@@ -13,6 +13,6 @@ include: "workflow/rules/report.smk"
 
 rule all:
     default_target: True
-    localrule: True
     input:
         results("report/index.html"),
+    localrule: True

@@ -55,10 +55,10 @@ def parser() -> argparse.ArgumentParser:
     _files(made, "dataset files", required=False)
     made = command("draw", _draw, "draw figures of a study", "study")
     made.add_argument("names", nargs="+", help="figure functions")
-    _files(made, "dataset files")
+    _files(made, "dataset files", outputs="+")
     made = command("tabulate", _tabulate, "write tables of a study", "study")
     made.add_argument("names", nargs="+", help="table functions")
-    _files(made, "dataset files")
+    _files(made, "dataset files", outputs="+")
     made = command("judge", _judge, "decide every claim of a study and run its negative controls", "study")
     _files(made, "dataset files")
     made = command("images", _images, "save the images that the studies read")
@@ -69,13 +69,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--expected", type=Path, required=True)
     _files(made, "claims.csv of the studies")
     made = command("manifest", _manifest, "digests, versions, costs of a run")
-    made.add_argument("--root", type=Path, required=True)
     made.add_argument("--logs", type=Path, required=True)
     made.add_argument("--workflow", type=Path, required=True)
     made.add_argument("--config", required=True)
     _files(made, "result files")
     made = command("report", _report, "build the self-contained report of a run")
-    made.add_argument("--root", type=Path, required=True)
     _files(made, "ledger, manifest, figure and table descriptions")
     made = command("claim", _claim, "show one claim: statement, numbers, verdict, command", "id")
     made.add_argument("--results", type=Path, default=Path("results"))
@@ -86,9 +84,10 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _files(made: argparse.ArgumentParser, inputs: str, *, required: bool = True) -> None:
-    made.add_argument("--inputs", nargs="+" if required else "*", type=Path, default=[], required=required, help=inputs)
-    made.add_argument("--output", type=Path, required=True)
+def _files(made: argparse.ArgumentParser, inputs: str, *, required: bool = True, outputs: str | None = None) -> None:
+    least = "+" if required else "*"
+    made.add_argument("--inputs", nargs=least, type=Path, default=[], required=required, help=inputs)
+    made.add_argument("--output", nargs=outputs, type=Path, required=True, help="files to write; all in one folder")
 
 
 def _simulate(given: argparse.Namespace) -> None:
@@ -100,13 +99,13 @@ def _simulate(given: argparse.Namespace) -> None:
 def _draw(given: argparse.Namespace) -> None:
     from repdyn.pipeline import runners
 
-    runners.draw(given.study, given.names, given.inputs, given.output)
+    runners.draw(given.study, given.names, given.inputs, given.output[0].parent)
 
 
 def _tabulate(given: argparse.Namespace) -> None:
     from repdyn.pipeline import runners
 
-    runners.tabulate(given.study, given.names, given.inputs, given.output)
+    runners.tabulate(given.study, given.names, given.inputs, given.output[0].parent)
 
 
 def _judge(given: argparse.Namespace) -> None:
@@ -132,13 +131,13 @@ def _ledger(given: argparse.Namespace) -> None:
 def _manifest(given: argparse.Namespace) -> None:
     from repdyn.pipeline import manifest
 
-    manifest.build(given.inputs, given.root, given.logs, given.workflow, given.config, given.output)
+    manifest.build(given.inputs, given.output.parent, given.logs, given.workflow, given.config, given.output)
 
 
 def _report(given: argparse.Namespace) -> None:
     from repdyn.pipeline import report
 
-    report.build(given.root, given.inputs, given.output)
+    report.build(given.output.parents[1], given.inputs, given.output)
 
 
 def _claim(given: argparse.Namespace) -> None:

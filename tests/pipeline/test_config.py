@@ -294,6 +294,24 @@ def test_mnist_needs_its_folder():
     assert str(caught.value) == f"{where}: {text} (source: mine.yaml:2)"
 
 
+@pytest.mark.parametrize(
+    ("section", "change", "message"),
+    [
+        ("ablation", {"depth": 7, "record": [0, 3]}, "record: the last entry is 3, but depth is 7: let the list end with the depth (depth: --config bn_decomposed.ablation.depth)"),
+        ("ablation", {"depth": 7, "record": [3, 3, 7]}, "record: 3 comes after 3: list each value once, in increasing order"),
+        ("orthogonality_gap", {"batch": 8, "input_dim": 7}, "input_dim: 7 is below batch = 8, so the batch cannot have full rank: raise it (batch: --config bn_decomposed.orthogonality_gap.batch)"),
+        ("orthogonality_gap", {"batch": 20, "widths": [16, 32]}, "widths: 16 is below batch = 20, so no such layer can be orthonormal: raise it (batch: --config bn_decomposed.orthogonality_gap.batch)"),
+        ("orthogonality_gap", {"widths": [64, 64]}, "widths: 64 comes after 64: list each value once, in increasing order"),
+        ("layer_angles", {"batches": [64, 9]}, "batches: 9 comes after 64: list each value once, in increasing order"),
+        ("fixed_point", {"batches": [5, 4]}, "batches: 4 comes after 5: list each value once, in increasing order"),
+    ],
+)  # fmt: skip
+def test_rules_between_the_knobs_of_bn_decomposed(section, change, message):
+    with pytest.raises(ConfigError) as caught:
+        load(repository(), {"bn_decomposed": {section: change}})
+    assert str(caught.value) == f"--config bn_decomposed.{section}.{message}"
+
+
 def leaves(model, path=()):
     for name, field in model.model_fields.items():
         kind = field.annotation

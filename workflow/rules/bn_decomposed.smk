@@ -9,11 +9,11 @@ BND_TABLES = ("ablation",)
 
 
 rule bn_decomposed:
-    localrule: True
     input:
         figures("bn_decomposed", *BND_FIGURES),
         tables("bn_decomposed", *BND_TABLES),
         results("bn_decomposed/claims.csv"),
+    localrule: True
 
 
 rule bn_decomposed_ablation:
@@ -21,17 +21,17 @@ rule bn_decomposed_ablation:
         results("data/images.nc"),
     output:
         BND_DATA["ablation"],
-    params:
-        job=job_of("bn_decomposed.ablation"),
-        code=experiment("bn_decomposed", "experiments:ablation"),
+    log:
+        logs("bn_decomposed/ablation.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=800,
         runtime=20,
-    log:
-        logs("bn_decomposed/ablation.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("bn_decomposed.ablation"),
+        code=experiment("bn_decomposed", "experiments:ablation"),
     shell:
         "python -m repdyn simulate bn_decomposed experiments:ablation --job {params.job:q} --code {params.code}"
         " --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -42,17 +42,17 @@ rule bn_decomposed_recentring_depth:
         results("data/images.nc"),
     output:
         BND_DATA["recentring_depth"],
-    params:
-        job=job_of("bn_decomposed.recentring_depth"),
-        code=experiment("bn_decomposed", "experiments:recentring_depth"),
+    log:
+        logs("bn_decomposed/recentring_depth.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=5,
-    log:
-        logs("bn_decomposed/recentring_depth.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("bn_decomposed.recentring_depth"),
+        code=experiment("bn_decomposed", "experiments:recentring_depth"),
     shell:
         "python -m repdyn simulate bn_decomposed experiments:recentring_depth --job {params.job:q}"
         " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -61,17 +61,17 @@ rule bn_decomposed_recentring_depth:
 rule bn_decomposed_orthogonality_gap:
     output:
         BND_DATA["orthogonality_gap"],
-    params:
-        job=job_of("bn_decomposed.orthogonality_gap"),
-        code=experiment("bn_decomposed", "experiments:orthogonality_gap_with_depth"),
+    log:
+        logs("bn_decomposed/orthogonality_gap.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("bn_decomposed/orthogonality_gap.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("bn_decomposed.orthogonality_gap"),
+        code=experiment("bn_decomposed", "experiments:orthogonality_gap_with_depth"),
     shell:
         "python -m repdyn simulate bn_decomposed experiments:orthogonality_gap_with_depth --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -82,17 +82,17 @@ rule bn_decomposed_layer_angles:
         results("data/images.nc"),
     output:
         BND_DATA["layer_angles"],
-    params:
-        job=job_of("bn_decomposed.layer_angles"),
-        code=experiment("bn_decomposed", "experiments:layer_angles"),
+    log:
+        logs("bn_decomposed/layer_angles.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=800,
         runtime=20,
-    log:
-        logs("bn_decomposed/layer_angles.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("bn_decomposed.layer_angles"),
+        code=experiment("bn_decomposed", "experiments:layer_angles"),
     shell:
         "python -m repdyn simulate bn_decomposed experiments:layer_angles --job {params.job:q} --code {params.code}"
         " --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -101,17 +101,17 @@ rule bn_decomposed_layer_angles:
 rule bn_decomposed_fixed_point:
     output:
         BND_DATA["fixed_point"],
-    params:
-        job=job_of("bn_decomposed.fixed_point"),
-        code=experiment("bn_decomposed", "experiments:fixed_point"),
+    log:
+        logs("bn_decomposed/fixed_point.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("bn_decomposed/fixed_point.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("bn_decomposed.fixed_point"),
+        code=experiment("bn_decomposed", "experiments:fixed_point"),
     shell:
         "python -m repdyn simulate bn_decomposed experiments:fixed_point --job {params.job:q} --code {params.code}"
         " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -125,20 +125,19 @@ rule bn_decomposed_figures:
         BND_DATA["fixed_point"],
     output:
         figures("bn_decomposed", *BND_FIGURES),
-    params:
-        names=BND_FIGURES,
-        folder=results("bn_decomposed/figures"),
-        code=drawing("bn_decomposed", *BND_FIGURES),
+    log:
+        logs("bn_decomposed/figures.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=5,
-    log:
-        logs("bn_decomposed/figures.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        names=BND_FIGURES,
+        code=drawing("bn_decomposed", *BND_FIGURES),
     shell:
-        "python -m repdyn draw bn_decomposed {params.names} --inputs {input:q} --output {params.folder:q}"
+        "python -m repdyn draw bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -147,20 +146,19 @@ rule bn_decomposed_tables:
         BND_DATA["ablation"],
     output:
         tables("bn_decomposed", *BND_TABLES),
-    params:
-        names=BND_TABLES,
-        folder=results("bn_decomposed/tables"),
-        code=tabulation("bn_decomposed", *BND_TABLES),
+    log:
+        logs("bn_decomposed/tables.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=500,
         runtime=5,
-    log:
-        logs("bn_decomposed/tables.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        names=BND_TABLES,
+        code=tabulation("bn_decomposed", *BND_TABLES),
     shell:
-        "python -m repdyn tabulate bn_decomposed {params.names} --inputs {input:q} --output {params.folder:q}"
+        "python -m repdyn tabulate bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -169,16 +167,16 @@ rule bn_decomposed_claims:
         BND_DATA.values(),
     output:
         results("bn_decomposed/claims.csv"),
-    params:
-        code=judgement("bn_decomposed"),
+    log:
+        logs("bn_decomposed/claims.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=500,
         runtime=5,
-    log:
-        logs("bn_decomposed/claims.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        code=judgement("bn_decomposed"),
     shell:
         "python -m repdyn judge bn_decomposed --inputs {input:q} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"

@@ -7,15 +7,17 @@ from pathlib import Path
 
 WORKFLOW = Path(workflow.basedir)
 
-# The code beside this Snakefile is the code that runs, here and in every job, whatever is installed elsewhere.
+# The code beside this Snakefile is the code that runs, here and in every job.
 sys.path.insert(0, str(WORKFLOW / "src"))
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(WORKFLOW / "src"), os.environ.get("PYTHONPATH")]))
-os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+
+from repdyn.pipeline.checkout import lead_jobs_to
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.fingerprint import code_version
 from repdyn.base.settings import canonical, json_text
 from repdyn.pipeline import config as configuration
+
+lead_jobs_to(WORKFLOW / "src")
 
 try:
     CONFIG = configuration.load(
@@ -26,7 +28,7 @@ except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
 RUN = CONFIG.run.name
-ENVIRONMENT = str(WORKFLOW / "envs" / "repdyn.yaml")
+HERE = Path(os.path.relpath(WORKFLOW))  # relative, so that a copy of the whole folder has nothing to do
 
 
 wildcard_constraints:

@@ -9,20 +9,20 @@ DATASETS = [results("data/images.nc"), *BND_DATA.values()]
 rule ledger:
     input:
         parts=PARTS,
-        expected=WORKFLOW / "workflow" / "expected_verdicts.yaml",
+        expected=HERE / "workflow" / "expected_verdicts.yaml",
     output:
         results("claims.csv"),
-    params:
-        run=RUN,
-        code=code_version("repdyn.pipeline.ledger:build"),
+    log:
+        logs("ledger.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=400,
         runtime=5,
-    log:
-        logs("ledger.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        run=RUN,
+        code=code_version("repdyn.pipeline.ledger:build"),
     shell:
         "python -m repdyn ledger {params.run:q} --inputs {input.parts:q} --expected {input.expected:q}"
         " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -37,22 +37,21 @@ rule manifest:
         DATASETS,
     output:
         results("manifest.json"),
-    params:
-        root=results(""),
-        logs=logs(""),
-        workflow=str(WORKFLOW),
-        config=canonical(CONFIG),
-        code=code_version("repdyn.pipeline.manifest:build"),
+    log:
+        logs("manifest.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=400,
         runtime=5,
-    log:
-        logs("manifest.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        logs=logs(""),
+        workflow=str(HERE),
+        config=canonical(CONFIG),
+        code=code_version("repdyn.pipeline.manifest:build"),
     shell:
-        "python -m repdyn manifest --root {params.root:q} --logs {params.logs:q} --workflow {params.workflow:q}"
+        "python -m repdyn manifest --logs {params.logs:q} --workflow {params.workflow:q}"
         " --config {params.config:q} --inputs {input:q} --output {output:q} 2> {log:q}"
 
 
@@ -62,19 +61,18 @@ rule report:
         manifest=rules.manifest.output,
         figures=FIGURES,
         tables=TABLES,
-        page=WORKFLOW / "src" / "repdyn" / "pipeline" / "report.html.j2",
+        page=HERE / "src" / "repdyn" / "pipeline" / "report.html.j2",
     output:
         results("report/index.html"),
-    params:
-        root=results(""),
-        code=code_version("repdyn.pipeline.report:build"),
+    log:
+        logs("report.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=400,
         runtime=5,
-    log:
-        logs("report.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        code=code_version("repdyn.pipeline.report:build"),
     shell:
-        "python -m repdyn report --root {params.root:q} --inputs {input.figures:q} {input.tables:q} --output {output:q} 2> {log:q}"
+        "python -m repdyn report --inputs {input.figures:q} {input.tables:q} --output {output:q} 2> {log:q}"

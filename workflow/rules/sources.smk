@@ -4,6 +4,14 @@
 rule images:
     output:
         results("data/images.nc"),
+    log:
+        logs("images.log"),
+    conda:
+        "../../envs/repdyn.yaml"
+    threads: 1
+    resources:
+        mem_mb=800,
+        runtime=5,
     params:
         job=json_text(
             {
@@ -12,14 +20,6 @@ rule images:
             }
         ),
         code=code_version("repdyn.pipeline.runners:images"),
-    threads: 1
-    resources:
-        mem_mb=800,
-        runtime=5,
-    log:
-        logs("images.log"),
-    conda:
-        ENVIRONMENT
     shell:
         "python -m repdyn images --job {params.job:q} --code {params.code} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"

@@ -25,7 +25,7 @@ from pathlib import Path
 PACKAGE = __name__.split(".")[0]
 SOURCE = Path(__file__).resolve().parents[2]
 EFFECTS = "<statements>"
-DYNAMIC = {"importlib", "__import__", "eval", "exec", "globals", "vars"}
+DYNAMIC = {"importlib", "import_module", "__import__", "eval", "exec", "globals", "vars"}
 
 Definition = tuple[str, str]
 
@@ -60,15 +60,18 @@ def reached(*roots: str, source: Path = SOURCE) -> list[Definition]:
 
 
 class _Strip(ast.NodeTransformer):
-    """Drops docstrings; comments and layout are not in the tree anyway."""
+    """Drops docstrings, of constants too; comments and layout are not in the tree anyway."""
 
     def _body(self, node: ast.AST) -> ast.AST:
         self.generic_visit(node)
-        if ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
+        node.body = [part for part in node.body if not _is_text(part)] or [ast.Pass()]
         return node
 
     visit_Module = visit_ClassDef = visit_FunctionDef = visit_AsyncFunctionDef = _body  # noqa: N815
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 class _Module:
@@ -119,12 +122,14 @@ class _Modules:
         name, _, wanted = root.partition(":")
         if not self.counts(name):
             raise ValueError(f"code_version: no module {name!r} under {self.source}")
-        if wanted and wanted not in self.module(name).definitions and not self._imported(self.module(name)).get(wanted):
+        if wanted and wanted not in self.module(name).definitions and wanted not in self._imported(self.module(name)):
             raise ValueError(f"code_version: module {name} defines no {wanted!r}")
         return self._definition(name, wanted) if wanted else self.whole(name)
 
     def whole(self, name: str) -> list[Definition]:
-        return [(name, defined) for defined in self.module(name).definitions]
+        """All definitions of a module, and of those that it imports by a star."""
+        own = [(name, defined) for defined in self.module(name).definitions]
+        return own + [definition for star in self._stars(self.module(name)) for definition in self.whole(star)]
 
     def text(self, name: str, defined: str) -> str:
         return "\n".join(ast.unparse(node) for node in self.module(name).definitions[defined])
@@ -138,23 +143,20 @@ class _Modules:
         for node in module.definitions[defined]:
             for dotted in _dotted_names(node):
                 found += self._resolve(module, dotted)
-        for star in (
-            node.module for node in module.imports if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
-        ):
-            found += self.whole(star) if self.counts(star) else []
-        return found
+        return found + [definition for star in self._stars(module) for definition in self.whole(star)]
 
     def _is_dynamic(self, node: ast.stmt) -> bool:
         return any(isinstance(part, ast.Name) and part.id in DYNAMIC for part in ast.walk(node))
 
     def _resolve(self, module: _Module, dotted: tuple[str, ...]) -> list[Definition]:
+        """What a dotted name can mean: a definition of the module, and all that is imported under its first part."""
         head, *rest = dotted
-        if head in module.definitions:
-            return [(module.name, head)]
-        target = self._imported(module).get(head)
-        if target is None:
-            return []
-        name, defined = target
+        found = [(module.name, head)] if head in module.definitions else []
+        for name, defined in self._imported(module).get(head, ()):
+            found += self._follow(name, defined, rest)
+        return found
+
+    def _follow(self, name: str, defined: str | None, rest: list[str]) -> list[Definition]:
         while defined is None and rest and self.locate(f"{name}.{rest[0]}"):
             name, rest = f"{name}.{rest[0]}", rest[1:]
         if not self.counts(name):
@@ -165,26 +167,34 @@ class _Modules:
     def _definition(self, name: str, wanted: str) -> list[Definition]:
         """Where a name of a module is defined, through re-exports; the whole module where that cannot be read."""
         module = self.module(name)
-        if wanted in module.definitions:
-            return [(name, wanted)]
-        return self._resolve(module, (wanted,)) if wanted in self._imported(module) else self.whole(name)
+        known = wanted in module.definitions or wanted in self._imported(module)
+        return self._resolve(module, (wanted,)) if known else self.whole(name)
 
-    def _imported(self, module: _Module) -> dict[str, tuple[str, str | None]]:
-        """Local name -> (module, name within it or None for the module itself), for imports from this package."""
-        found: dict[str, tuple[str, str | None]] = {}
+    def _stars(self, module: _Module) -> list[str]:
+        """Modules of this package that a module imports by a star."""
+        nodes = [node for node in module.imports if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"]
+        return [base for base in (_base_of(module, node) for node in nodes) if self.counts(base)]
+
+    def _imported(self, module: _Module) -> dict[str, list[tuple[str, str | None]]]:
+        """Local name -> every (module, name within it or None for the module itself) that this package gives it."""
+        found: dict[str, list[tuple[str, str | None]]] = {}
         for node in module.imports:
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    found[alias.asname or alias.name.split(".")[0]] = (
-                        alias.name if alias.asname else alias.name.split(".")[0],
-                        None,
-                    )
-                continue
-            base = _base_of(module, node)
             for alias in node.names:
-                inside = f"{base}.{alias.name}"
-                found[alias.asname or alias.name] = (inside, None) if self.locate(inside) else (base, alias.name)
-        return {local: target for local, target in found.items() if target[0].split(".")[0] == PACKAGE}
+                local, *target = self._target(module, node, alias)
+                if target[0].split(".")[0] == PACKAGE:
+                    found.setdefault(local, []).append(tuple(target))
+        return found
+
+    def _target(
+        self, module: _Module, node: ast.Import | ast.ImportFrom, alias: ast.alias
+    ) -> tuple[str, str, str | None]:
+        """Local name, module, and name within it or None, of one imported name."""
+        if isinstance(node, ast.Import):
+            top = alias.name.split(".")[0]
+            return (alias.asname, alias.name, None) if alias.asname else (top, top, None)
+        base = _base_of(module, node)
+        inside, local = f"{base}.{alias.name}", alias.asname or alias.name
+        return (local, inside, None) if self.locate(inside) else (local, base, alias.name)
 
 
 def _base_of(module: _Module, node: ast.ImportFrom) -> str:

@@ -130,7 +130,8 @@ def geometry(X: Array, rank_tolerance: float = RANK_TOLERANCE) -> Geometry:
         ValueError: bad batch or a zero column.
     """
     angles = pair_angles(X)
-    norms = np.linalg.norm(X, axis=0)
+    size = np.abs(X).max()
+    norms = size * np.linalg.norm(X / size, axis=0)
     odd = int(np.argmax(norms))
     with_odd = (np.stack(np.triu_indices(len(norms), 1)) == odd).any(axis=0)
     second, first = np.sort(norms)[-2:]

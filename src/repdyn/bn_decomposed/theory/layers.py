@@ -179,7 +179,7 @@ def _rescaled(Z: Array, centred: Array, rounding: Array, recenter: bool, rescale
         kind = "all zero" if rescale == "rms" else "constant over the batch"
         raise ValueError(
             f"got {rows.size} of {len(Z)} neurons {kind} (first: row {rows[0]}), no {rescale} scale: "
-            "remove collapsed or zero data points, or recentre (then such rows are returned as zero)"
+            "the batch has collapsed, use fewer layers or more points, or recentre (then such rows are zero)"
         )
     return np.where(silent, 0.0, Z / np.where(silent, 1.0, scale))
 

@@ -1,0 +1,18 @@
+"""The checkout a workflow runs from: its code is what every job runs, whatever is installed elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def lead_jobs_to(source: Path) -> None:
+    """Lets `python -m repdyn` in every job mean this interpreter and the package under `source`."""
+    _put_first("PYTHONPATH", str(source))
+    _put_first("PATH", str(Path(sys.executable).parent))
+
+
+def _put_first(name: str, folder: str) -> None:
+    others = [part for part in os.environ.get(name, "").split(os.pathsep) if part and part != folder]
+    os.environ[name] = os.pathsep.join([folder, *others])

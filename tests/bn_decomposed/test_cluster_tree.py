@@ -1,0 +1,208 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, enumerate_tree, simplified_layer
+from repdyn.bn_decomposed.theory.geometry import angle_matrix
+from repdyn.bn_decomposed.theory.tree_formulas import (
+    angle_bound,
+    ratio_bound,
+    sharp_bounds,
+    split_rate,
+    three_cluster_bound,
+)
+
+POINTS = st.lists(st.integers(-1000, 1000), min_size=3, max_size=7, unique=True).map(sorted)
+
+
+def true_rows(x, t):
+    n = len(x)
+    return enumerate_tree(x, t) / Fraction(n) ** t
+
+
+@settings(deadline=None, max_examples=40)
+@given(POINTS, st.integers(0, 7))
+def test_gram_matrix_against_enumeration(x, t):
+    rows = true_rows(x, t)
+    exact = (rows.T @ rows).astype(float)
+    tree = ClusterTree(x).step(t)
+    # Relative to the largest entry; the logarithmic scale costs |log| times the rounding.
+    np.testing.assert_allclose(tree.gram() * np.exp(2 * tree.log_scale), exact, atol=1e-12 * np.abs(exact).max())
+
+
+@settings(deadline=None, max_examples=40)
+@given(POINTS, st.integers(1, 7))
+def test_rows_with_three_clusters_are_those_of_the_enumeration(x, t):
+    clusters = [len(set(row)) for row in enumerate_tree(x, t)]
+    tree = ClusterTree(x).step(t)
+    assert sorted(c for c in clusters if c > 2) == sorted(len(row.values) for row in tree.rows)
+    assert tree.excess == sum(c - 2 for c in clusters) <= len(x) - 2
+    assert tree.stable == (max(clusters) <= 3)
+
+
+@settings(deadline=None, max_examples=25)
+@given(POINTS)
+def test_clusters_never_increase_along_a_branch(x):
+    parents = [Fraction(1) * v for v in x]
+    rows = np.array([parents], dtype=object)
+    for _ in range(5):
+        children = simplified_layer(rows)
+        for row, child in zip(np.vstack([rows, rows]), children, strict=True):
+            assert len(set(child)) <= len(set(row))
+        rows = children
+
+
+def test_excess_is_conserved_and_lost_only_in_ties():
+    x = np.random.default_rng(0).standard_normal(9)
+    tree = ClusterTree(x)
+    for _ in range(200):
+        assert tree.step().excess == 7
+    assert ClusterTree([-2, -1, 0, 1, 2]).step(3).excess == 2
+    tie = ClusterTree([0, 1, 2]).step()
+    assert tie.rows == []
+
+
+@pytest.mark.parametrize("n", [3, 6])
+def test_stable_depth_is_the_first_stable_layer(n):
+    for seed in range(10):
+        tree = ClusterTree(np.random.default_rng(seed).standard_normal(n))
+        depth = tree.stable_depth
+        assert tree.depth == 0
+        stable = []
+        for _ in range(depth + 3):
+            stable.append(tree.stable)
+            tree.step()
+        assert stable == [t >= depth for t in range(depth + 3)]
+
+
+def test_stable_depth_grows_with_the_logarithm_of_the_gap():
+    def depth(gap):
+        return ClusterTree([0, Fraction(3, 10), Fraction(1, 2), Fraction(1, 2) + gap, 1]).stable_depth
+
+    depths = [depth(Fraction(1, 10**k)) for k in (2, 6, 10, 14, 30)]
+    per_decade = np.diff(depths) / np.diff([2, 6, 10, 14, 30])
+    # No bound in n alone: a constant number of layers per decade, up to the rounding to whole layers.
+    assert (np.abs(per_decade - per_decade[-1]) < 1).all()
+    assert depths[-1] > 70
+
+
+@pytest.mark.parametrize("n", [3, 5, 8])
+def test_angles_against_enumeration(n):
+    x = np.sort(np.random.default_rng(n).standard_normal(n))
+    for t in (2, 6, 10):
+        tree = ClusterTree(x).step(t)
+        # Where two points differ in length alone the angle is known to 1e-8.
+        np.testing.assert_allclose(tree.angles(), angle_matrix(true_rows(x, t).astype(float)), atol=3e-8)
+
+
+def test_extremes_are_orthogonal_from_the_first_layer_on():
+    tree = ClusterTree(np.random.default_rng(1).standard_normal(6))
+    for _ in range(30):
+        tree.step()
+        assert tree.gram()[0, -1] == 0
+        assert tree.angles()[0, -1] == pytest.approx(np.pi / 2, abs=1e-12)
+
+
+def test_interior_angles_decay_at_the_rate_of_the_slowest_split_between():
+    n = 10
+    tree = ClusterTree(np.random.default_rng(2).standard_normal(n)).step(300)
+    early = tree.angles()
+    late = tree.step(100).angles()
+    for i, j, m in ((2, 7, 3), (1, 2, 2), (4, 5, 5), (1, 8, 2)):
+        rate = (late[i, j] / early[i, j]) ** (1 / 100)
+        # Splits that decay faster have lost e^{-20} or more by layer 300.
+        assert rate == pytest.approx(np.sqrt(split_rate(m, n) / split_rate(1, n)), rel=1e-8)
+
+
+@pytest.mark.parametrize("n", [3, 5, 10, 20])
+def test_limits_are_those_of_a_deep_tree(n):
+    for seed in range(3):
+        tree = ClusterTree(np.random.default_rng(seed).standard_normal(n))
+        limit = tree.limit()
+        assert tree.depth == 0
+        tree.step(30 * n + 100)
+        G, angles = tree.gram(), tree.angles()
+        norms = np.sqrt(np.diag(G))
+        inner = slice(1, n - 1)
+        # The other splits decay as (lambda_2/lambda_1)^(t/2): e^{-60} or less by then; the rest is rounding.
+        assert norms[inner] / norms[0] == pytest.approx(limit.ratio_first, rel=1e-9)
+        assert norms[inner] / norms[-1] == pytest.approx(limit.ratio_last, rel=1e-9)
+        assert angles[inner, 0] == pytest.approx(limit.angle_first, rel=1e-9)
+        assert angles[inner, -1] == pytest.approx(limit.angle_last, rel=1e-9)
+        assert min(norms[0], norms[-1]) / max(norms[0], norms[-1]) == pytest.approx(limit.extremes, rel=1e-9)
+        A, B = tree.amplitudes()
+        assert pytest.approx(limit.B / limit.A, rel=1e-9) == B / A
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(0, 10_000), min_size=3, max_size=12, unique=True))
+def test_bounds_of_theorem_11(x):
+    n, limit = len(x), ClusterTree(x).limit()
+    ratio, angle = min(limit.ratio_first, limit.ratio_last), max(limit.angle_first, limit.angle_last)
+    sharp_ratio, sharp_angle = sharp_bounds(n)
+    assert ratio <= sharp_ratio * (1 + 1e-12) <= ratio_bound(n, "theorem")
+    assert angle >= sharp_angle * (1 - 1e-12) >= angle_bound(n, "theorem")
+
+
+def test_symmetric_points_reach_the_sharp_bounds():
+    limit = ClusterTree([-3, -1, 0, 1, 3]).limit()
+    assert (limit.ratio_first, limit.angle_last) == pytest.approx(sharp_bounds(5), rel=1e-13)
+    assert limit.extremes == pytest.approx(1)
+
+
+def test_a_far_point_is_the_odd_one():
+    assert ClusterTree([0, 1, 2, 3, 100]).limit().odd == -1
+    assert ClusterTree([-100, 0, 1, 2, 3]).limit().odd == 0
+
+
+def test_three_cluster_contribution_stays_below_62():
+    n, T = 6, 40
+    row = np.array([[0.0, 0.4] + [1.0] * (n - 2)])
+    tree = ClusterTree([0, Fraction(2, 5), *(1 + Fraction(k, 10**9) for k in range(n - 2))])
+    middle_alone = []
+    X = row
+    for _ in range(12):
+        X = simplified_layer(X)
+        parted = (X[:, 0] == X[:, 1]) & (X[:, 1] != X[:, 2])
+        middle_alone.append((X[parted, 2] ** 2).sum())
+    bounds = [three_cluster_bound(1.0, n, t) for t in range(1, 13)]
+    assert all(value <= bound for value, bound in zip(middle_alone[1:], bounds[1:], strict=True))
+    assert tree.step(T).gram()[0, -1] == 0
+
+
+def test_order_and_exactness_of_the_input():
+    x = [0.3, -1.0, 2.5, 0.1]
+    tree = ClusterTree(x)
+    assert tree.order.tolist() == [1, 3, 0, 2]
+    np.testing.assert_array_equal(tree.step(5).gram(), ClusterTree(np.sort(x)).step(5).gram())
+    close = ClusterTree([0.0, 1.0, 1.0 + 2**-52, 3.0])
+    assert close.excess == 2
+
+
+def test_no_overflow_at_great_depth():
+    tree = ClusterTree(np.random.default_rng(3).standard_normal(5) * 1e-200).step(3000)
+    assert np.isfinite(tree.gram()).all()
+    assert tree.gram().max() > 1e-3
+    assert tree.log_scale < -1000
+
+
+def test_bad_points_are_named():
+    with pytest.raises(ValueError, match=r"repeated values, first at inputs \(0, 2\)"):
+        ClusterTree([1.0, 0.0, 1.0])
+    with pytest.raises(ValueError, match="finite"):
+        ClusterTree([0.0, np.nan, 1.0])
+    with pytest.raises(ValueError, match="at least two"):
+        ClusterTree([1.0])
+    with pytest.raises(ValueError, match="vector"):
+        ClusterTree(np.eye(2))
+    with pytest.raises(ValueError, match="only grows"):
+        ClusterTree([0, 1, 3]).step(-1)
+    with pytest.raises(ValueError, match="layer 0"):
+        enumerate_tree([0, 1, 3], -1)
+    with pytest.raises(ValueError, match="interior"):
+        ClusterTree([0, 1]).limit()
+    with pytest.raises(ValueError, match="allow more"):
+        ClusterTree([0, 1, 3, 7]).limit(max_layers=1)

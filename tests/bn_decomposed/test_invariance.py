@@ -1,0 +1,192 @@
+import numpy as np
+import pytest
+
+from repdyn.bn_decomposed.theory.invariance import (
+    cluster_contraction,
+    cluster_mean_defect,
+    contraction_factors,
+    contraction_of_angle,
+    expected_next_gram,
+    expected_norm_ratio,
+    gram_of_expectation_as_printed,
+    invariance_defects,
+    invariant_distance,
+    invariant_representation,
+    next_square_distance,
+    perturbed_invariant,
+    required_distance,
+    theorem13_alpha,
+    theorem14_alpha,
+    theorem14_norms,
+    theorem14_norms_as_printed,
+    theorem14_square_norms,
+    with_cluster_mean,
+)
+
+SIZES = [2, 3, 5, 10, 50]
+
+
+def layers(X, alpha, d, repeats, seed):
+    W = np.random.default_rng(seed).normal(0, np.sqrt(2 * alpha / d), (repeats, d, len(X)))
+    return np.maximum(W @ X, 0.0)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_theorem_13_is_true_of_the_expected_gram_matrix(n):
+    X = invariant_representation(n, k=4)
+    np.testing.assert_allclose(invariance_defects(X), 0, atol=1e-14)
+    np.testing.assert_allclose(expected_next_gram(X, theorem13_alpha(n)), X.T @ X, atol=1e-15)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_theorem_13_is_not_true_of_the_expected_batch(n):
+    G = gram_of_expectation_as_printed(invariant_representation(n), theorem13_alpha(n))
+    assert G[0, 0] == pytest.approx(1 / np.pi)
+    assert G[0, 1] == pytest.approx(1 / (np.pi * (n - 1)))
+    assert G[0, 1] / np.sqrt(G[0, 0] * G[1, 1]) == pytest.approx(1)
+
+
+def test_expected_batch_against_sampling():
+    X = invariant_representation(5)
+    tilde = X - X.mean(axis=1, keepdims=True)
+    mean = layers(tilde, theorem13_alpha(5), 1, 200_000, 0).mean(axis=0)[0]
+    expected = gram_of_expectation_as_printed(X, theorem13_alpha(5))
+    # d = 1: (E X')'(E X') is the outer product of the means; half-normal deviation 0.83 of the mean, four errors.
+    np.testing.assert_allclose(np.outer(mean, mean), expected, rtol=8 * 1.2 / np.sqrt(200_000))
+
+
+@pytest.mark.parametrize("d", [1, 2, 10, 200])
+def test_expected_norm_against_sampling(d):
+    x = np.array([[0.6], [-0.8]])
+    norms = np.linalg.norm(layers(x, 1.0, d, 20_000 // d + 400, 1), axis=1)
+    error = norms.std() / np.sqrt(norms.size)
+    assert abs(norms.mean() - expected_norm_ratio(d)) < 4 * error  # four standard errors, fixed seed
+
+
+def test_expected_norm_tends_to_one_at_first_order():
+    widths = np.array([100, 200, 400, 800, 1600])
+    defect = np.array([1 - expected_norm_ratio(int(d)) for d in widths])
+    assert (defect > 0).all()
+    assert widths[-1] * defect[-1] == pytest.approx(5 / 8, rel=1e-3)
+    second = np.abs(defect - 5 / (8 * widths))
+    assert np.log2(second[:-1] / second[1:]) == pytest.approx(2, abs=0.05)
+
+
+def test_theorem_14_norms():
+    assert theorem14_norms_as_printed(5) == (1.0, 0.25)
+    mean, cluster = theorem14_norms(5, 100)
+    assert mean < 1
+    assert cluster == pytest.approx(mean / 4)
+
+
+def test_items_1_and_2_hold_in_the_mean_square_for_any_odd_point():
+    rng = np.random.default_rng(2)
+    for n in (3, 8):
+        X = rng.standard_normal((6, n))
+        R = np.linalg.norm(X[:, 0] - X[:, 1:].mean(axis=1))
+        odd, cluster = theorem14_square_norms(X, theorem14_alpha(n, R))
+        assert (odd, cluster * (n - 1) ** 2) == pytest.approx((1, 1), rel=1e-12)
+
+
+def test_item_3_holds_for_every_weight_matrix():
+    X = np.random.default_rng(3).standard_normal((5, 7))
+    tilde = with_cluster_mean(X)
+    Y = layers(tilde, 1.0, 50, 20, 4)
+    # Antipodal up to rounding of the recentring, so at most one rounded product per neuron survives.
+    assert np.abs((Y[:, :, 0] * Y[:, :, -1]).sum(axis=1)).max() < 1e-13
+
+
+def test_contraction_factors_against_sampling():
+    X = np.random.default_rng(5).standard_normal((4, 5))
+    alpha = 0.7
+    Y = layers(with_cluster_mean(X)[:, 1:], alpha, 1, 200_000, 6)[:, 0, :]
+    i, j = np.triu_indices(5, 1)
+    points = with_cluster_mean(X)[:, 1:]
+    before = ((points[:, i] - points[:, j]) ** 2).sum(axis=0)
+    squares = (Y[:, i] - Y[:, j]) ** 2 / before
+    error = squares.std(axis=0) / np.sqrt(len(Y))
+    assert (np.abs(squares.mean(axis=0) - contraction_factors(X, alpha)) < 4 * error).all()
+
+
+@pytest.mark.parametrize("n", [3, 5, 10, 50])
+def test_item_4_contracts_by_at_least_alpha_at_any_spread(n):
+    rng = np.random.default_rng(7)
+    for spread in (1e-4 / n**2, 1 / n**2, 1.0):
+        for _ in range(20):
+            X = perturbed_invariant(n, spread, rng, k=6)
+            X[0, 0] = np.sqrt((1.01 * required_distance(n)) ** 2 - 1 / (n - 1) ** 2)
+            alpha = theorem14_alpha(n, np.linalg.norm(X[:, 0] - X[:, 1:].mean(axis=1)))
+            assert alpha < 1
+            # Coordinates of size 1/n resolve a spread of 1e-4/n^2 to 1e-12 relative, squared distances twice that.
+            assert np.nanmax(contraction_factors(X, alpha)) <= alpha * (1 + 1e-8)
+
+
+def test_positively_collinear_points_contract_by_alpha_exactly():
+    X = np.array([[3.0, -1.0, -2.0], [0.0, 0.0, 0.0]])
+    assert contraction_factors(X, 0.9) == pytest.approx(np.full(3, 0.9), rel=1e-12)
+
+
+def test_contraction_of_angle():
+    theta = np.array([1e-6, 1e-4, 1e-2])
+    # alpha (1 - 2 theta/(3 pi)) up to second order in theta.
+    np.testing.assert_allclose(contraction_of_angle(theta, 1.2), 1.2 * (1 - 2 * theta / (3 * np.pi)), atol=1e-7)
+    X = np.array([[0.0, 0.0, 0.0], [0.5, np.cos(0.8), np.cos(0.8)], [0.0, np.sin(0.8), -np.sin(0.8)]])
+    tilde = with_cluster_mean(X)[:, 1:3]
+    angle = np.arccos(tilde[:, 0] @ tilde[:, 1] / (np.linalg.norm(tilde, axis=0).prod()))
+    assert contraction_factors(X, 0.5)[0] == pytest.approx(float(contraction_of_angle(angle, 0.5)), rel=1e-12)
+
+
+def test_hypotheses_of_theorem_14_contradict_each_other():
+    for n in range(2, 200):
+        X = invariant_representation(n)
+        assert invariant_distance(n) == pytest.approx(np.linalg.norm(X[:, 0] - X[:, 1]))
+        assert invariant_distance(n) < required_distance(n)
+        assert next_square_distance(n) < required_distance(n) ** 2
+        assert theorem14_alpha(n, required_distance(n)) == pytest.approx(1)
+        assert theorem14_alpha(n, invariant_distance(n)) == pytest.approx(theorem13_alpha(n))
+
+
+def test_next_distance_does_not_depend_on_the_configuration():
+    X = np.random.default_rng(8).standard_normal((6, 7))
+    R = np.linalg.norm(X[:, 0] - X[:, 1:].mean(axis=1))
+    odd, cluster = theorem14_square_norms(X, theorem14_alpha(7, R))
+    # Item 3: the inner product vanishes, so the square distance is the sum.
+    assert odd + cluster == pytest.approx(next_square_distance(7))
+
+
+def test_small_clusters_grow_and_wide_ones_shrink_at_the_norm_keeping_scale():
+    n, rng = 20, np.random.default_rng(9)
+    alpha = theorem13_alpha(n)
+    factors = [cluster_contraction(perturbed_invariant(n, e / n**2, rng), alpha) for e in (1e-3, 1, 3, 10, 30)]
+    assert (np.diff(factors) < 0).all()
+    assert factors[0] == pytest.approx(alpha, rel=1e-3)
+    assert factors[2] > 1 > factors[4]
+
+
+def test_new_cluster_mean_is_close_to_the_image_of_the_old_one():
+    n, rng = 10, np.random.default_rng(10)
+    X = perturbed_invariant(n, 1 / n**2, rng)
+    excess, cosine = cluster_mean_defect(X, theorem13_alpha(n))
+    assert 0 < excess < 1e-3
+    assert 0 < cosine < 1e-3
+    exact = cluster_mean_defect(invariant_representation(n), theorem13_alpha(n))
+    assert exact == pytest.approx((0, 0), abs=1e-12)
+
+
+def test_perturbation_has_the_spread_and_the_mean_asked_for():
+    X = perturbed_invariant(8, 0.02, np.random.default_rng(11))
+    cluster = X[:, 1:] - X[:, 1:].mean(axis=1, keepdims=True)
+    assert np.sqrt((cluster**2).sum(axis=0).mean()) == pytest.approx(0.02)
+    np.testing.assert_allclose(invariance_defects(X)[:3], 0, atol=1e-14)
+    assert invariance_defects(X)[3] > 0
+
+
+def test_bad_arguments():
+    for call in (
+        lambda: invariant_representation(1),
+        lambda: perturbed_invariant(2, 0.1, np.random.default_rng(0)),
+        lambda: expected_norm_ratio(0),
+        lambda: contraction_factors(np.eye(2), 1.0),
+    ):
+        with pytest.raises(ValueError, match="got"):
+            call()

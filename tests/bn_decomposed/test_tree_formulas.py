@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from repdyn.bn_decomposed.theory.cluster_tree import simplified_layer
+from repdyn.bn_decomposed.theory.tree_formulas import (
+    angle_bound,
+    coordinate_after,
+    limit_of_amplitudes,
+    positive_coordinate,
+    printed_bounds,
+    ratio_bound,
+    sharp_bounds,
+    split_contribution,
+    split_contribution_by_paths,
+    split_rate,
+    three_cluster_bound,
+    three_cluster_sum,
+)
+
+
+def two_cluster_row(c, zeros, n):
+    return np.array([[0.0] * zeros + [c] * (n - zeros)])
+
+
+@pytest.mark.parametrize(("n", "zeros"), [(3, 1), (5, 2), (5, 4), (8, 1)])
+def test_one_layer_of_a_two_cluster_row(n, zeros):
+    positive, negative = simplified_layer(two_cluster_row(2.0, zeros, n))
+    assert positive[-1] == pytest.approx(positive_coordinate(2.0, zeros, n), rel=1e-14)
+    assert negative[0] == pytest.approx(positive_coordinate(2.0, n - zeros, n), rel=1e-14)
+    assert positive[0] == negative[-1] == 0
+
+
+def test_contribution_by_enumeration():
+    n, zeros, T = 5, 2, 6
+    X = two_cluster_row(1.5, zeros, n)
+    for _ in range(T):
+        X = simplified_layer(X)
+    for point, own in ((0, zeros), (n - 1, n - zeros)):
+        squares = (X[:, point] ** 2).sum()
+        # Rounding of a sum of 64 positive terms.
+        assert split_contribution(1.5, own, n, T) == pytest.approx(squares, rel=1e-13)
+        assert split_contribution_by_paths(1.5, own, n, T) == pytest.approx(squares, rel=1e-13)
+    values = {round(float(v), 12) for v in X[X[:, 0] > 0, 0]}
+    paths = {round(coordinate_after(1.5, n - zeros, n, k, T), 12) for k in range(1, T + 1)}
+    assert values == paths
+
+
+def test_dominant_split_is_the_most_unbalanced():
+    rates = [split_rate(m, 9) for m in range(1, 9)]
+    assert rates[0] == rates[-1] == max(rates)
+    assert min(rates) == pytest.approx(split_rate(4, 9))
+
+
+def test_bound_62_on_sum_61():
+    ratios = [three_cluster_sum(2.0, n, T) / three_cluster_bound(2.0, n, T) for n in (4, 5, 10, 50) for T in (2, 5, 50)]
+    assert 0.9 < max(ratios) <= 1
+    with pytest.raises(ValueError, match="at least 4"):
+        three_cluster_bound(1.0, 3, 5)
+
+
+@pytest.mark.parametrize("n", [3, 5, 10, 50])
+def test_sharp_bounds_are_the_worst_case_over_amplitudes(n):
+    def best_ratio(log_rho):
+        limit = limit_of_amplitudes(1.0, np.exp(log_rho), n)
+        return -min(limit.ratio_first, limit.ratio_last)
+
+    def best_angle(log_rho):
+        limit = limit_of_amplitudes(1.0, np.exp(log_rho), n)
+        return max(limit.angle_first, limit.angle_last)
+
+    ratio, angle = sharp_bounds(n)
+    rhos = np.linspace(-8, 8, 401)
+    assert max(-best_ratio(r) for r in rhos) == pytest.approx(ratio, rel=1e-12)
+    assert min(best_angle(r) for r in rhos) == pytest.approx(angle, rel=1e-12)
+    # The kink at A = B is the optimum; away from it both are strictly better.
+    assert minimize_scalar(best_ratio, bounds=(-3, 3), method="bounded").x == pytest.approx(0, abs=1e-4)
+
+
+def test_order_of_the_bounds():
+    for n in range(3, 60):
+        assert ratio_bound(n, "sharp") <= ratio_bound(n, "two_clusters") < ratio_bound(n, "theorem")
+        assert np.sqrt(8) / (n - 2) < ratio_bound(n, "theorem")
+        assert angle_bound(n, "sharp") > angle_bound(n, "two_clusters") > angle_bound(n, "theorem")
+    assert angle_bound(4, "theorem") < 0 < angle_bound(5, "theorem")
+    assert printed_bounds(5)[0] == 1.0
+
+
+def test_symmetry_of_the_limits():
+    a, b = limit_of_amplitudes(1.0, 3.0, 6), limit_of_amplitudes(3.0, 1.0, 6)
+    assert (a.ratio_first, a.angle_first, a.odd) == (b.ratio_last, b.angle_last, -1)
+    assert b.odd == 0
+    assert limit_of_amplitudes(2.0, 2.0, 6).extremes == 1
+    large = limit_of_amplitudes(1.0, 0.25, 10_000)
+    assert large.extremes == pytest.approx(0.5, rel=1e-6)
+
+
+def test_bad_arguments():
+    for call in (
+        lambda: limit_of_amplitudes(1.0, 0.0, 5),
+        lambda: limit_of_amplitudes(1.0, 1.0, 2),
+        lambda: ratio_bound(2, "sharp"),
+        lambda: angle_bound(5, "best"),
+    ):
+        with pytest.raises(ValueError, match="got"):
+            call()

@@ -1,0 +1,108 @@
+"""The whole pipeline at smoke scale: what it makes, that it repeats itself byte for byte, where it runs."""
+
+import csv
+import json
+import shutil
+import subprocess
+
+import pytest
+import yaml
+from tests.conftest import ROOT, SMOKE, copy_checkout, snakemake
+
+pytestmark = pytest.mark.pipeline
+
+
+def ledger(folder) -> list[dict[str, str]]:
+    with (folder / "results/smoke/claims.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_verdict_is_the_accepted_one(smoke_run):
+    changed = {row["id"]: f"{row['verdict']} ({row['change']})" for row in ledger(smoke_run) if row["change"]}
+    assert changed == {}, "a person must decide: mend the code, or accept in workflow/expected_verdicts.yaml"
+
+
+def test_every_accepted_claim_is_in_the_ledger(smoke_run):
+    accepted = yaml.safe_load((ROOT / "workflow/expected_verdicts.yaml").read_text())
+    assert set(accepted) == {row["id"] for row in ledger(smoke_run)}
+
+
+def test_identities_and_bounds_are_decided_even_at_smoke_scale(smoke_run):
+    undecided = [
+        row["id"] for row in ledger(smoke_run) if row["kind"] in ("identity", "bound") and "decidable" in row["verdict"]
+    ]
+    assert undecided == []
+
+
+def test_every_decided_claim_has_a_control_that_turned(smoke_run):
+    for row in ledger(smoke_run):
+        if row["verdict"] in ("holds", "holds as corrected"):
+            assert float(row["control_margin"]) < 1 < float(row["margin"]), row["id"]
+
+
+def test_second_run_has_nothing_to_do(smoke_run):
+    again = snakemake(smoke_run, "--cores", "2", "--configfile", SMOKE, "--", "all")
+    assert again.returncode == 0
+    assert "Nothing to be done" in again.stdout + again.stderr
+
+
+def test_other_folder_with_a_space_other_cores_no_network_gives_equal_digests(smoke_run, tmp_path):
+    """Runs without a network where the system allows a namespace of its own; the rest is tested in any case."""
+    folder = copy_checkout(tmp_path / "a folder with spaces" / "checkout")
+    alone = ("unshare", "--map-root-user", "--net")
+    possible = shutil.which("unshare") and subprocess.run([*alone, "true"], capture_output=True).returncode == 0
+    done = snakemake(folder, "--cores", "8", "--configfile", SMOKE, "--", "all", prefix=alone if possible else ())
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, second = (
+        json.loads((place / "results/smoke/manifest.json").read_text())["content"] for place in (smoke_run, folder)
+    )
+    assert first == second
+    assert "claims.csv" in first
+
+
+def test_directory_elsewhere(smoke_run, tmp_path):
+    """Results go to the working directory, code and settings stay with the workflow."""
+    target = "results/smoke/bn_decomposed/data/fixed_point.nc"
+    done = snakemake(
+        tmp_path,
+        "--snakefile",
+        str(smoke_run / "Snakefile"),
+        "--directory",
+        str(tmp_path / "elsewhere"),
+        "--cores",
+        "1",
+        "--configfile",
+        str(smoke_run / SMOKE),
+        "--",
+        target,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "elsewhere" / target).read_bytes() == (smoke_run / target).read_bytes()
+
+
+def test_claim_command_shows_numbers_and_the_command_that_decides(smoke_run):
+    import sys
+
+    shown = subprocess.run(
+        [sys.executable, "-m", "repdyn", "claim", "bnd-sec2-rc"],
+        cwd=smoke_run,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    for part in (
+        "verdict   holds",
+        "largest deviation",
+        "control",
+        "snakemake --cores 1 results/smoke/bn_decomposed/claims.csv",
+    ):
+        assert part in shown
+
+
+@pytest.mark.parametrize("scale", ["config.yaml", "workflow/scales/full.yaml", "workflow/scales/paper.yaml"])
+def test_every_scale_is_one_dag_with_its_own_results(smoke_run, scale):
+    overlay = () if scale == "config.yaml" else ("--configfile", scale, "--")
+    shown = snakemake(smoke_run, "-n", "--cores", "1", *overlay, "all")
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    name = "default" if scale == "config.yaml" else scale.split("/")[-1].removesuffix(".yaml")
+    assert f"results/{name}/report/index.html" in shown.stdout + shown.stderr
