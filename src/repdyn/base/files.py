@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from repdyn.base.errors import DataError
@@ -30,7 +30,8 @@ def atomic(path: Path | str) -> Iterator[Path]:
             f"{path}: cannot be written ({error.strerror or error}); free the place or choose another folder"
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path | str, text: str) -> None:
