@@ -230,7 +230,11 @@ DOES_NOT_MATTER = {
     "docstring of a class": ("study/experiments", '"""A model."""', '"""The model."""'),
     "docstring of a method": ("study/experiments", '"""One step."""', '"""A step."""'),
     "text below a constant": ("study/experiments", '"""How wide."""', '"""How wide it is."""'),
-    "layout": ("study/experiments", "return x * self.rate", "return (\n            x\n            * self.rate\n        )"),
+    "layout": (
+        "study/experiments",
+        "return x * self.rate",
+        "return (\n            x\n            * self.rate\n        )",
+    ),
     "quotes": ("study/experiments", 'plugins.load("json")', "plugins.load('json')"),
     "import of something unused": ("study/experiments", "import os", "import os\nimport sys"),
     "function that is not reached": ("study/experiments", "x + UNUSED", "x - UNUSED"),
@@ -243,12 +247,13 @@ DOES_NOT_MATTER = {
 }
 
 
-@pytest.fixture
-def write(tmp_path):
+@pytest.fixture(scope="module")
+def write(tmp_path_factory):
     """Writes a package into a folder of its own: what was read from a folder is remembered in the process."""
+    folder = tmp_path_factory.mktemp("packages")
 
     def write(files):
-        source = Path(tempfile.mkdtemp(dir=tmp_path))
+        source = Path(tempfile.mkdtemp(dir=folder))
         for name, text in files.items():
             path = source / "repdyn" / f"{name}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -256,6 +261,11 @@ def write(tmp_path):
         return source
 
     return write
+
+
+@pytest.fixture(scope="module")
+def unedited(write):
+    return code_version(ROOT, source=write(toy()))
 
 
 def toy(edit=None):
@@ -269,13 +279,13 @@ def toy(edit=None):
 
 
 @pytest.mark.parametrize("edit", MATTERS.values(), ids=MATTERS)
-def test_an_edit_that_is_reached_changes_the_version(write, edit):
-    assert code_version(ROOT, source=write(toy(edit))) != code_version(ROOT, source=write(toy()))
+def test_an_edit_that_is_reached_changes_the_version(write, unedited, edit):
+    assert code_version(ROOT, source=write(toy(edit))) != unedited
 
 
 @pytest.mark.parametrize("edit", DOES_NOT_MATTER.values(), ids=DOES_NOT_MATTER)
-def test_an_edit_that_says_nothing_new_leaves_the_version(write, edit):
-    assert code_version(ROOT, source=write(toy(edit))) == code_version(ROOT, source=write(toy()))
+def test_an_edit_that_says_nothing_new_leaves_the_version(write, unedited, edit):
+    assert code_version(ROOT, source=write(toy(edit))) == unedited
 
 
 def test_a_whole_module_as_root_reaches_what_no_function_does(write):
@@ -372,7 +382,9 @@ def test_version_does_not_depend_on_the_folder(tmp_path):
 
 
 def test_reading_versions_imports_no_numerical_package():
-    code = "import sys, repdyn.base.fingerprint as f; f.code_version('repdyn.bn_decomposed.claims'); print(*sys.modules)"
+    code = (
+        "import sys, repdyn.base.fingerprint as f; f.code_version('repdyn.bn_decomposed.claims'); print(*sys.modules)"
+    )
     run = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert not {"numpy", "xarray", "torch", "repdyn.bn_decomposed"} & set(run.stdout.split())

@@ -42,7 +42,7 @@ EDITS = {
     "comment": (f"{STUDY}/theory/layers.py", "def as_batch", "# a remark\ndef as_batch", set()),
     "docstring": (f"{STUDY}/theory/layers.py", '"""Check a batch', '"""Look at a batch', set()),
     "layout": (
-        f"{STUDY}/experiments.py",
+        f"{STUDY}/experiments/random_networks.py",
         'RESCALES = (None, "std", "rms")',
         'RESCALES = (\n    None, "std",\n    "rms")',
         set(),
@@ -72,8 +72,13 @@ EDITS = {
         "return np.maximum(out, 1e-9) if relu else out",
         ON_LAYERS | TABLE | DRAWN | JUDGED,
     ),
-    "one figure": (f"{STUDY}/figures.py", 'panel.set_xlabel("layer")', 'panel.set_xlabel("depth")', DRAWN),
-    "a claim's region": (f"{STUDY}/claims.py", "57.5, 62.5", "58, 62", JUDGED),
+    "one figure": (
+        f"{STUDY}/figures/random_networks.py",
+        'panel.set_xlabel("layer")',
+        'panel.set_xlabel("depth")',
+        DRAWN,
+    ),
+    "a claim's region": (f"{STUDY}/claims/random_networks.py", "57.5, 62.5", "58, 62", JUDGED),
     "a table": (f"{STUDY}/tables.py", '"effective rank"', '"eff. rank"', TABLE | {"manifest", "report"}),
     "the runner of claims": (
         "src/repdyn/pipeline/runners.py",
@@ -140,7 +145,7 @@ def test_undone_edits_leave_nothing_to_do(finished):
 
 def test_touched_inputs_leave_nothing_to_do(finished):
     (finished / "workflow/expected_verdicts.yaml").touch()
-    (finished / "src/repdyn/bn_decomposed/experiments.py").touch()
+    (finished / "src/repdyn/bn_decomposed/experiments/random_networks.py").touch()
     assert jobs(finished) == set()
 
 

@@ -81,16 +81,16 @@ def claim(
     return declare
 
 
-def claims_of(module: ModuleType) -> list[Claim]:
-    """The claims of a module, in the order they are written.
+def claims_of(*modules: ModuleType) -> list[Claim]:
+    """The claims of a study's modules, in the order they are written.
 
     Raises:
         RepdynError: two claims share an id.
     """
-    found = [value for value in vars(module).values() if isinstance(value, Claim)]
+    found = [value for module in modules for value in vars(module).values() if isinstance(value, Claim)]
     ids = [one.id for one in found]
     if repeated := sorted({id for id in ids if ids.count(id) > 1}):
-        raise RepdynError(f"{module.__name__}: two claims share the id {', '.join(repeated)}")
+        raise RepdynError(f"{modules[0].__name__}: two claims share the id {', '.join(repeated)}")
     return found
 
 
@@ -156,6 +156,7 @@ def _row(one: Claim, verdict: Verdict, control: Test | None) -> dict[str, object
         "control_measured": control.measured if control else "",
         "control_margin": _number(control.margin if control else None),
         "datasets": " ".join(one.data),
+        "code": f"{one.check.__module__}:{one.check.__name__}",
         "note": verdict.note,
     }
 

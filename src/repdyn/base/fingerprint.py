@@ -34,7 +34,8 @@ def code_version(*roots: str, source: Path = SOURCE) -> str:
     """Digest of everything the roots reach, 16 hexadecimal digits.
 
     Args:
-        roots: `"package.module:name"` for one definition, `"package.module"` for a whole module.
+        roots: `"package.module:name"` for one definition, `"package.module"` for a whole module; where the module is
+            a folder, the name is looked for in its modules and the whole is all of them.
         source: folder that holds the package.
 
     Raises:
@@ -104,8 +105,9 @@ class _Modules:
     def __init__(self, source: Path) -> None:
         self.source = source
         self._read: dict[str, _Module] = {}
+        self.locate = cache(self._locate)
 
-    def locate(self, name: str) -> Path | None:
+    def _locate(self, name: str) -> Path | None:
         base = self.source.joinpath(*name.split("."))
         return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
 
@@ -122,14 +124,22 @@ class _Modules:
         name, _, wanted = root.partition(":")
         if not self.counts(name):
             raise ValueError(f"code_version: no module {name!r} under {self.source}")
-        if wanted and wanted not in self.module(name).definitions and wanted not in self._imported(self.module(name)):
-            raise ValueError(f"code_version: module {name} defines no {wanted!r}")
-        return self._definition(name, wanted) if wanted else self.whole(name)
+        rooms = [name, *self.inside(name)]
+        if not wanted:
+            return [definition for room in rooms for definition in self.whole(room)]
+        homes = [room for room in rooms if wanted in self.module(room).definitions]
+        if len(homes) != 1:
+            found = f"{len(homes)} definitions of" if homes else "no definition of"
+            raise ValueError(f"code_version: {found} {wanted!r} in {', '.join(rooms)}")
+        return [(homes[0], wanted)]
+
+    def inside(self, name: str) -> list[str]:
+        """Modules of a folder, where `name` is one: a room that outgrew its file."""
+        folder = self.source.joinpath(*name.split("."))
+        return sorted(f"{name}.{path.stem}" for path in folder.glob("*.py") if path.stem != "__init__")
 
     def whole(self, name: str) -> list[Definition]:
-        """All definitions of a module, and of those that it imports by a star."""
-        own = [(name, defined) for defined in self.module(name).definitions]
-        return own + [definition for star in self._stars(self.module(name)) for definition in self.whole(star)]
+        return [(name, defined) for defined in self.module(name).definitions]
 
     def text(self, name: str, defined: str) -> str:
         return "\n".join(ast.unparse(node) for node in self.module(name).definitions[defined])

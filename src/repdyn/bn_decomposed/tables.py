@@ -6,7 +6,7 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.base.tables import Table
-from repdyn.bn_decomposed.figures import REGIMES
+from repdyn.bn_decomposed.figures.random_networks import REGIMES
 
 
 def ablation(ablation: xr.Dataset) -> Table:

@@ -20,7 +20,8 @@ def build(parts: Iterable[Path], expected: Path, run: str, output: Path) -> None
 
     Args:
         parts: the studies' `claims.csv`.
-        expected: YAML file `id: {verdict: ..., undecided_at: [runs]}`, kept by people in git.
+        expected: YAML file `id: {verdict: ..., undecided_at: [runs]}`, kept by people in git, in the order of the
+            papers, which is the ledger's order too; claims it does not know come last.
         run: name of the run; in the runs under `undecided_at` a claim may stay undecided.
         output: CSV file; adds the columns `expected_verdict` and `change` (empty, "new claim" or "was: ...").
     """
@@ -28,6 +29,8 @@ def build(parts: Iterable[Path], expected: Path, run: str, output: Path) -> None
     frame = pd.concat([pd.read_csv(part, keep_default_na=False) for part in parts], ignore_index=True)
     if repeated := sorted(frame["id"][frame["id"].duplicated()]):
         raise DataError(f"two studies share the claim ids {', '.join(repeated)}")
+    order = {id: place for place, id in enumerate(accepted)}
+    frame = frame.sort_values("id", key=lambda ids: ids.map(lambda id: order.get(id, len(order))), kind="stable")
     frame["expected_verdict"] = [accepted.get(id, {}).get("verdict", "") for id in frame["id"]]
     frame["change"] = [change(row.verdict, accepted.get(row.id), run) for row in frame.itertuples()]
     write_text(output, frame.to_csv(index=False, lineterminator="\n"))

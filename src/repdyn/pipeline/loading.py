@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -27,20 +28,26 @@ def load_module(study: str, name: str) -> ModuleType:
         raise RepdynError(f"no module {name!r} in a study {study!r} ({error})") from error
 
 
+def load_rooms(study: str, name: str) -> list[ModuleType]:
+    """The module `name` of a study, or where it is a folder all modules in it."""
+    module = load_module(study, name)
+    inside = [info.name for info in pkgutil.iter_modules(getattr(module, "__path__", ()))]
+    return [load_module(study, f"{name}.{part}") for part in inside] or [module]
+
+
 def load_function(study: str, function: str) -> Callable[..., Any]:
-    """The function `module:name` of a study.
+    """The function `module:name` of a study; where the module is a folder, the name is looked for in its modules.
 
     Raises:
         RepdynError: there is no such study, module or function; the message lists what there is.
     """
     module_name, _, name = function.partition(":")
-    module = load_module(study, module_name)
-    found = getattr(module, name, None)
-    if not callable(found):
-        own = sorted(
-            key
-            for key, value in vars(module).items()
-            if inspect.isfunction(value) and value.__module__ == module.__name__
-        )
-        raise RepdynError(f"{module.__name__} has no function {name!r}; it has {', '.join(own)}")
-    return found
+    own = {
+        key: value
+        for module in load_rooms(study, module_name)
+        for key, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__
+    }
+    if name not in own:
+        raise RepdynError(f"{module_name} of {study} has no function {name!r}; it has {', '.join(sorted(own))}")
+    return own[name]

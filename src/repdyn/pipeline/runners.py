@@ -19,7 +19,7 @@ from repdyn.base import datasets
 from repdyn.base.devices import choose_device
 from repdyn.base.errors import RepdynError
 from repdyn.base.streams import Stream
-from repdyn.pipeline.loading import load_function, load_module
+from repdyn.pipeline.loading import load_function, load_module, load_rooms
 
 Inputs = dict[str, "xr.Dataset | dict[str, xr.Dataset]"]
 NUMERICAL = ("numpy", "scipy", "xarray", "netCDF4")
@@ -91,8 +91,7 @@ def judge(study: str, inputs: Iterable[Path], output: Path) -> None:
     from repdyn.base import claims
     from repdyn.base.files import write_text
 
-    module = load_module(study, "claims")
-    rows = claims.rows(claims.claims_of(module), read_inputs(inputs))
+    rows = claims.rows(claims.claims_of(*load_rooms(study, "claims")), read_inputs(inputs))
     frame = pd.DataFrame([{"study": study} | row for row in rows])
     write_text(output, frame.to_csv(index=False, lineterminator="\n"))
 
