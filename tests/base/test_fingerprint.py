@@ -299,9 +299,28 @@ def test_a_further_root_counts(write):
     assert code_version(ROOT, "repdyn.study.unreached:ALONE", source=source) != code_version(ROOT, source=source)
 
 
-def test_a_root_may_be_a_re_export(write):
-    source = write(toy())
-    assert reached("repdyn.base.exported:doubled", source=source) == [("repdyn.base.inner", "doubled")]
+ROOMS = {
+    "__init__": "",
+    "study/__init__": "",
+    "study/figures/__init__": "",
+    "study/figures/early": "def sketch(): return style()\ndef style(): return 1\n",
+    "study/figures/late": "def chart(): return 2\ndef style(): return 3\n",
+}
+
+
+def test_a_folder_as_root_is_searched_for_the_name(write):
+    found = reached("repdyn.study.figures:sketch", source=write(ROOMS))
+    assert found == [("repdyn.study.figures.early", "sketch"), ("repdyn.study.figures.early", "style")]
+
+
+def test_a_whole_folder_as_root_is_all_its_modules(write):
+    found = reached("repdyn.study.figures", source=write(ROOMS))
+    assert [name for _, name in found] == ["sketch", "style", "chart", "style"]
+
+
+def test_a_name_that_stands_twice_in_a_folder_is_refused(write):
+    with pytest.raises(ValueError, match="2 definitions of 'style'"):
+        code_version("repdyn.study.figures:style", source=write(ROOMS))
 
 
 def test_order_of_roots_does_not_matter(write):
@@ -320,8 +339,8 @@ def test_digest_is_sixteen_hexadecimal_digits(write):
         ("repdyn.nostudy", "no module 'repdyn.nostudy'"),
         ("numpy.linalg:norm", "no module 'numpy.linalg'"),
         ("repdyn.study.settings:Run", "no module 'repdyn.study.settings'"),
-        ("repdyn.study.experiments:walk", "repdyn.study.experiments defines no 'walk'"),
-        ("repdyn.study.experiments:os", "repdyn.study.experiments defines no 'os'"),
+        ("repdyn.study.experiments:walk", "no definition of 'walk' in repdyn.study.experiments"),
+        ("repdyn.study.experiments:os", "no definition of 'os' in repdyn.study.experiments"),
     ],
 )
 def test_unknown_root_is_refused(write, root, message):
@@ -372,7 +391,7 @@ def test_an_experiment_reaches_its_formulas_and_no_other_experiment():
         ("repdyn.bn_decomposed.theory.geometry", "RANK_TOLERANCE"),
         ("repdyn.base.streams", "Stream"),
     } <= set(found)
-    assert ("repdyn.bn_decomposed.experiments", "fixed_point") not in found
+    assert ("repdyn.bn_decomposed.experiments.random_networks", "fixed_point") not in found
 
 
 def test_version_does_not_depend_on_the_folder(tmp_path):

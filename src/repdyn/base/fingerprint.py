@@ -139,7 +139,9 @@ class _Modules:
         return sorted(f"{name}.{path.stem}" for path in folder.glob("*.py") if path.stem != "__init__")
 
     def whole(self, name: str) -> list[Definition]:
-        return [(name, defined) for defined in self.module(name).definitions]
+        """All definitions of a module, and of those that it imports by a star."""
+        own = [(name, defined) for defined in self.module(name).definitions]
+        return own + [definition for star in self._stars(self.module(name)) for definition in self.whole(star)]
 
     def text(self, name: str, defined: str) -> str:
         return "\n".join(ast.unparse(node) for node in self.module(name).definitions[defined])

@@ -1,0 +1,79 @@
+"""The set-up a stranger meets: one lock for pip and conda, the README's commands, clean style."""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+
+CONDA_NAMES = {"pytorch-cpu": "torch", "pytorch-gpu": "torch", "matplotlib-base": "matplotlib"}
+NOT_IN_JOBS = {"snakemake"}  # conda environments are for jobs, Snakemake stands outside
+
+
+def pins() -> dict[str, str]:
+    lines = (ROOT / "envs/constraints.txt").read_text().splitlines()
+    return {
+        name.lower().replace("_", "-"): version
+        for name, version in (line.split("==") for line in lines if "==" in line)
+    }
+
+
+def requirements(extra: str | None = None) -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["optional-dependencies"][extra] if extra else project["dependencies"]
+    return [re.match(r"[A-Za-z0-9_.-]+", one).group().lower() for one in wanted]
+
+
+def test_lock_names_every_dependency_without_local_tags():
+    assert set(requirements() + requirements("test")) <= set(pins())
+    assert not [version for version in pins().values() if "+" in version], (
+        "a local build tag cannot be installed elsewhere"
+    )
+
+
+def test_installed_versions_are_the_locked_ones():
+    from importlib.metadata import version
+
+    different = {name: version(name) for name in requirements() if version(name).split("+")[0] != pins()[name]}
+    assert different == {}, "the tests judge the locked versions; install with -c envs/constraints.txt"
+
+
+@pytest.mark.parametrize("file", ["repdyn.yaml", "repdyn-cuda.yaml"])
+def test_conda_environments_equal_the_lock(file):
+    listed = yaml.safe_load((ROOT / "envs" / file).read_text())["dependencies"]
+    found = dict(one.split("=") for one in listed if not one.startswith("python="))
+    found = {CONDA_NAMES.get(name, name): version for name, version in found.items()}
+    wanted = {name: pins()[name].split(".post")[0] for name in requirements() if name not in NOT_IN_JOBS}
+    assert found == wanted
+
+
+def test_ci_runs_the_readme_command():
+    commands = re.findall(r"^python3 -m venv .*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert len(commands) == 2
+    assert commands[0].endswith("snakemake --cores 8 all")
+    assert commands[1].endswith("pytest")
+    assert "README.md" in (ROOT / ".ci/run").read_text()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ruff", "check", "."],
+        ["ruff", "format", "--check", "."],
+        ["snakefmt", "--check", "-l", "120", "Snakefile", "workflow/rules"],
+    ],
+    ids=["ruff", "ruff format", "snakefmt"],
+)
+def test_style_is_clean(command):
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_workflow_lints_clean():
+    command = [sys.executable, "-m", "snakemake", "--lint", "--configfile", "workflow/scales/smoke.yaml"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
