@@ -7,7 +7,6 @@ import tomllib
 
 import pytest
 import yaml
-
 from tests.conftest import ROOT
 
 CONDA_NAMES = {"pytorch-cpu": "torch", "pytorch-gpu": "torch", "matplotlib-base": "matplotlib"}

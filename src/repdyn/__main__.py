@@ -25,6 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RepdynError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -52,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     made = command("simulate", _simulate, "run an experiment or analysis and save its dataset", "study", "function")
     made.add_argument("--job", required=True, help="JSON: seed, settings, further arguments")
     made.add_argument("--code", default="unversioned", help="code version written into the dataset")
+    made.add_argument("--checkpoints", type=Path, help="folder for the finished trials of a long job")
     _files(made, "dataset files", required=False)
     made = command("draw", _draw, "draw figures of a study", "study")
     made.add_argument("names", nargs="+", help="figure functions")
@@ -62,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
     made = command("judge", _judge, "decide every claim of a study and run its negative controls", "study")
     _files(made, "dataset files")
     made = command("images", _images, "save the images that the studies read")
-    made.add_argument("--job", required=True, help="JSON: source, mnist_folder")
+    made.add_argument("--job", required=True, help="JSON: source, mnist_folder, mnist_mirrors")
     made.add_argument("--code", default="unversioned")
     made.add_argument("--output", type=Path, required=True)
     made = command("ledger", _ledger, "join the studies' claims and compare with the accepted verdicts", "run_name")
@@ -93,7 +97,7 @@ def _files(made: argparse.ArgumentParser, inputs: str, *, required: bool = True,
 def _simulate(given: argparse.Namespace) -> None:
     from repdyn.pipeline import runners
 
-    runners.simulate(given.study, given.function, given.job, given.inputs, given.code, given.output)
+    runners.simulate(given.study, given.function, given.job, given.inputs, given.code, given.output, given.checkpoints)
 
 
 def _draw(given: argparse.Namespace) -> None:
@@ -115,11 +119,10 @@ def _judge(given: argparse.Namespace) -> None:
 
 
 def _images(given: argparse.Namespace) -> None:
-    import json
-
     from repdyn.pipeline import runners
 
-    runners.images(code=given.code, output=given.output, **json.loads(given.job))
+    job = runners.read_job(given.job, "source", "mnist_folder")
+    runners.images(job["source"], job["mnist_folder"], given.code, given.output)
 
 
 def _ledger(given: argparse.Namespace) -> None:

@@ -1,9 +1,12 @@
 """Image sources: digits as installed, MNIST from small files made here, and every way in which a file is wrong."""
 
+import functools
 import gzip
 import hashlib
+import http.server
 import os
 import re
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +14,7 @@ import pytest
 import xarray as xr
 
 from repdyn.base.errors import DataError
-from repdyn.base.sources import SPLITS, load_images
+from repdyn.base.sources import SPLITS, download_mnist, load_images
 
 IMAGES, LABELS = SPLITS["test"]
 REMEDY = f"put {IMAGES} and {LABELS} there (plain or .gz), correct data.mnist_folder, or set data.source to digits"
@@ -111,9 +114,44 @@ def test_an_unknown_source():
         load_images("cifar")
 
 
-def test_mnist_without_a_folder():
-    with pytest.raises(DataError, match=re.escape("set data.mnist_folder, or data.source to digits")):
+def test_mnist_without_folder_and_mirrors_names_the_alternatives():
+    with pytest.raises(DataError, match=re.escape("name it in data.mnist_folder, or set data.source to digits")):
         load_images("mnist")
+
+
+@pytest.fixture
+def mirror(tmp_path):
+    """A server on this machine that holds one small file, and the file's SHA-256."""
+    held = tmp_path / "mirror"
+    held.mkdir()
+    (held / "small.gz").write_bytes(b"some bytes")
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(held))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", sha256(b"some bytes")
+    server.shutdown()
+
+
+def test_a_download_tries_the_mirrors_in_turn_and_happens_once(mirror, tmp_path):
+    address, digest = mirror
+    dead = "http://127.0.0.1:9"
+    folder = download_mnist((dead, address), tmp_path / "cache", files={"small.gz": digest})
+    assert (folder / "small.gz").read_bytes() == b"some bytes"
+    again = download_mnist((dead,), tmp_path / "cache", files={"small.gz": digest})
+    assert again == folder
+
+
+def test_a_download_with_another_checksum_is_refused_and_leaves_nothing(mirror, tmp_path):
+    with pytest.raises(DataError, match="could not be downloaded"):
+        download_mnist((mirror[0],), tmp_path / "cache", files={"small.gz": "0" * 64})
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+def test_no_network_names_every_mirror_and_the_alternatives(tmp_path):
+    with pytest.raises(DataError) as caught:
+        download_mnist(("http://127.0.0.1:9/a", "http://127.0.0.1:9/b"), tmp_path)
+    for part in ("127.0.0.1:9/a", "127.0.0.1:9/b", "data.mnist_folder", "data.source to digits"):
+        assert part in str(caught.value)
 
 
 def test_a_missing_folder(tmp_path, monkeypatch):

@@ -75,7 +75,7 @@ def test_the_command_line_cannot_write_where_a_file_stands(tmp_path):
         "repdyn",
         "images",
         "--job",
-        '{"source": "digits", "mnist_folder": null}',
+        '{"source": "digits", "mnist_folder": null, "mnist_mirrors": []}',
         "--output",
     ]
     done = subprocess.run(

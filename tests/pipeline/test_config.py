@@ -283,13 +283,13 @@ def test_the_real_configuration_and_every_scale_are_valid():
     assert names == ["default", *SCALES]
 
 
-def test_mnist_needs_its_folder():
-    Path("mine.yaml").write_text("data:\n  source: mnist\n")
+def test_mnist_needs_a_folder_or_a_mirror():
+    Path("mine.yaml").write_text("data:\n  source: mnist\n  mnist_mirrors: []\n")
     with pytest.raises(ConfigError) as caught:
         load([*repository(), "mine.yaml"])
     lines = (ROOT / "config.yaml").read_text().splitlines()
     line = next(number for number, text in enumerate(lines, 1) if text.startswith("  mnist_folder:"))
-    text = "null, but source is mnist: name the folder with its IDX files, or set source to digits"
+    text = "null without mnist_mirrors, but source is mnist: name the folder with its IDX files"
     where = f"{ROOT / 'config.yaml'}:{line}: data.mnist_folder"
     assert str(caught.value) == f"{where}: {text} (source: mine.yaml:2)"
 

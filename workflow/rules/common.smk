@@ -40,6 +40,10 @@ def results(path):
     return f"results/{RUN}/{path}"
 
 
+# What the studies make, in the order of their rule files; the ledger, the manifest and the report read these.
+PARTS, FIGURES, TABLES, DATASETS = [], [], [], [results("data/images.nc")]
+
+
 def logs(path):
     """A path inside this run's logs."""
     return f"logs/{RUN}/{path}"

@@ -1,10 +1,5 @@
 """The end of the line: ledger, manifest, report."""
 
-PARTS = [results("bn_decomposed/claims.csv")]
-FIGURES = figures("bn_decomposed", *BND_FIGURES)
-TABLES = tables("bn_decomposed", *BND_TABLES)
-DATASETS = [results("data/images.nc"), *BND_DATA.values()]
-
 
 rule ledger:
     input:

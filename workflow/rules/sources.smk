@@ -17,6 +17,7 @@ rule images:
             {
                 "source": CONFIG.data.source,
                 "mnist_folder": CONFIG.data.mnist_folder if CONFIG.data.source == "mnist" else None,
+                "mnist_mirrors": CONFIG.data.mnist_mirrors if CONFIG.data.source == "mnist" else (),
             }
         ),
         code=code_version("repdyn.pipeline.runners:images"),

@@ -67,7 +67,7 @@ def claim(
         at_hand: the slip may be the scan's; the ledger then says "in the text at hand".
 
     Raises:
-        ValueError: unknown kind, or a testable claim without a control.
+        ValueError: unknown kind, or a control that does not say what it spoils.
     """
     if kind not in KINDS:
         raise ValueError(f"claim {id}: kind {kind!r} is not one of {', '.join(KINDS)}")
@@ -99,8 +99,13 @@ def decide(one: Claim, datasets: Mapping[str, xr.Dataset]) -> dict[str, object]:
 
     Raises:
         RepdynError: the control was not rejected though the claim was decided, or is missing, or the check returned
-            something else than a verdict.
+            something else than a verdict, or a dataset is missing.
     """
+    if missing := [name for name in one.data if name not in datasets]:
+        raise RepdynError(
+            f"claim {one.id} wants the datasets {', '.join(missing)}, but the rule gives only "
+            f"{', '.join(sorted(datasets)) or 'none'}"
+        )
     given = tuple(datasets[name] for name in one.data)
     verdict = one(*given)
     if not isinstance(verdict, Verdict) or verdict.status not in STATUSES:
@@ -109,7 +114,7 @@ def decide(one: Claim, datasets: Mapping[str, xr.Dataset]) -> dict[str, object]:
     return _row(one, verdict, control)
 
 
-def _controlled(one: Claim, given: Datasets, verdict: Verdict) -> Test:
+def _controlled(one: Claim, given: Datasets, verdict: Verdict) -> Test | None:
     if one.control is None:
         raise RepdynError(f"claim {one.id}: no negative control, so the check may be unable to fail; add one")
     spoilt = one.control(*given)
@@ -117,15 +122,16 @@ def _controlled(one: Claim, given: Datasets, verdict: Verdict) -> Test:
     test = _same_form(verdict, turned)
     wanted = "passes" if verdict.status == "does not hold" else "fails"
     decided = verdict.status not in ("not decidable at this scale", "not reproducible as stated")
-    if decided and test.outcome != wanted:
+    if decided and (test is None or test.outcome != wanted):
+        found = f"it {test.outcome} with {test.measured}" if test else f"gives no test, {turned.status!r}"
         raise RepdynError(
             f"claim {one.id}: the control ({one.control_says}) should give a test that {wanted}, "
-            f"but it {test.outcome} with {test.measured}; the check does not see the difference"
+            f"but {found}; the check does not see the difference"
         )
     return test
 
 
-def _same_form(verdict: Verdict, turned: Verdict) -> Test:
+def _same_form(verdict: Verdict, turned: Verdict) -> Test | None:
     """The control's test of the form that carried the verdict; a claim that now holds as printed has no other."""
     return (turned.corrected if verdict.corrected and turned.corrected else None) or turned.printed
 

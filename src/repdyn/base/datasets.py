@@ -37,6 +37,11 @@ def variable(dims: str | Sequence[str], values: object, long_name: str, units: s
     return xr.Variable(dims, values, {"long_name": long_name, "units": units})
 
 
+def index(name: str, count: int, long_name: str) -> xr.Variable:
+    """A coordinate that counts 0, 1, ...: seeds, pairs, points."""
+    return variable(name, np.arange(count), long_name)
+
+
 def dataset(
     variables: Mapping[str, xr.Variable],
     coords: Mapping[str, xr.Variable],
@@ -82,7 +87,10 @@ def write(made: xr.Dataset, path: Path | str) -> None:
     made.attrs = dict(sorted(made.attrs.items()))
     encoding = {name: _encoding(array) for name, array in made.variables.items()}
     with atomic(path) as temporary:
-        made.to_netcdf(temporary, engine="netcdf4", encoding=encoding)
+        try:
+            made.to_netcdf(temporary, engine="netcdf4", encoding=encoding)
+        except RuntimeError as error:  # the library's word for a full disk
+            raise OSError(str(error)) from error
 
 
 def _encoding(array: xr.Variable) -> dict[str, object]:

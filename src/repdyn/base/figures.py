@@ -12,6 +12,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib import style as styles
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -50,8 +51,8 @@ STYLE = {
 
 
 def style() -> AbstractContextManager[None]:
-    """The style as a context: draw inside it, so that lines and fonts follow."""
-    return mpl.rc_context(STYLE)
+    """The style as a context: draw inside it, so that lines and fonts follow; a user's matplotlibrc has no say."""
+    return styles.context(["default", STYLE])
 
 
 def new(
@@ -103,7 +104,7 @@ def save(figure: Figure, stem: Path | str) -> None:
     """Writes `<stem>.svg`, `<stem>.png`, `<stem>.json` (title, caption, alt text, claims); equal bytes every time."""
     stem = Path(stem)
     about: Mapping[str, object] = figure.repdyn
-    with mpl.rc_context(STYLE | {"svg.hashsalt": stem.name}):
+    with style(), mpl.rc_context({"svg.hashsalt": stem.name}):
         for suffix, metadata in (
             (".svg", {"Date": None, "Title": about["title"]}),
             (".png", {"Title": about["title"]}),

@@ -1,13 +1,13 @@
-"""Images of digits: scikit-learn's, always at hand, or MNIST from a folder that the user names.
+"""Images of digits: scikit-learn's, always at hand, or MNIST from a folder that the user names or from the network.
 
-Every file is checked against a known SHA-256 before a pixel is used. Nothing is downloaded here: a download
-that fills a folder needs no more of this module than `SPLITS` and `SHA256`.
+Every file is checked against a known SHA-256 before a pixel is used. A download keeps its files in the user's cache
+folder, so it happens once.
 """
 
 import gzip
 import hashlib
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,12 @@ SHA256 = {
 }
 """SHA-256 of MNIST's files as they are without gzip."""
 
+DOWNLOADS = {
+    "t10k-images-idx3-ubyte.gz": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+    "t10k-labels-idx1-ubyte.gz": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+}
+"""What a download fetches, MNIST's test split: file names at the mirrors and SHA-256."""
+
 DIGITS_SHA256 = (
     "8f26b2bd9d135c256808f68f14fdabddde6d9c7f869ae419704b051f0f14b3b3",
     "8ba4f891220f5e4c9c819638d1602d74b83618f167043c6da52a2a247841ddf0",
@@ -41,14 +47,19 @@ CONTENTS = {IMAGES: "images", LABELS: "labels"}
 
 
 def load_images(
-    source: str, mnist_folder: str | Path | None = None, *, checksums: Mapping[str, str] = SHA256
+    source: str,
+    mnist_folder: str | Path | None = None,
+    mnist_mirrors: Iterable[str] = (),
+    *,
+    checksums: Mapping[str, str] = SHA256,
 ) -> xr.Dataset:
     """Images with their labels, pixels from 0 (empty) to 1 (full ink).
 
     Args:
         source: "digits" (1797 images of 8 x 8) or "mnist" (28 x 28; the test split where the folder has it,
             else the training split).
-        mnist_folder: folder with the IDX files of MNIST, plain or gzipped; for "mnist" only.
+        mnist_folder: folder with the IDX files of MNIST, plain or gzipped; None downloads the test split.
+        mnist_mirrors: addresses to download from, tried in turn.
         checksums: SHA-256 by file name, for data in the format and under the names of MNIST.
 
     Returns:
@@ -63,9 +74,41 @@ def load_images(
         return _digits()
     if source != "mnist":
         raise ValueError(f"source is {source!r}; expected 'digits' or 'mnist'")
-    if mnist_folder is None:
-        raise DataError("source mnist needs a folder: set data.mnist_folder, or data.source to digits")
-    return _mnist(Path(mnist_folder), checksums)
+    return _mnist(Path(mnist_folder) if mnist_folder else download_mnist(mnist_mirrors), checksums)
+
+
+def download_mnist(mirrors: Iterable[str], cache: Path | None = None, *, files: Mapping[str, str] = DOWNLOADS) -> Path:
+    """Fetches MNIST's test split into the user's cache folder, once; every file is checked by SHA-256.
+
+    Args:
+        mirrors: addresses of folders that hold the files, tried in turn for each file.
+        cache: folder to keep the files in; None for the user's cache folder.
+        files: what to fetch, SHA-256 by file name.
+
+    Returns:
+        The folder.
+
+    Raises:
+        DataError: no mirror gave a file; the text names each failure and the alternatives.
+    """
+    import pooch
+
+    folder = Path(cache or pooch.os_cache("repdyn") / "mnist")
+    for name, digest in files.items():
+        failures = []
+        for mirror in mirrors:
+            try:
+                pooch.retrieve(f"{mirror.rstrip('/')}/{name}", f"sha256:{digest}", fname=name, path=folder)
+                break
+            except (OSError, ValueError) as error:
+                failures.append(f"{mirror}: {str(error).splitlines()[0][:160]}")
+        else:
+            told = "; ".join(failures) or "data.mnist_mirrors is empty"
+            raise DataError(
+                f"{name} could not be downloaded ({told}). Without a network, put the files of MNIST into a folder and "
+                "name it in data.mnist_folder, or set data.source to digits"
+            )
+    return folder
 
 
 def _digits() -> xr.Dataset:

@@ -9,6 +9,9 @@ import pandas as pd
 
 from repdyn.base.files import write_json, write_text
 
+SPECIAL = {mark: f"\\{mark}" for mark in "&%$#_{}"}
+LATEX = str.maketrans(SPECIAL | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"})
+
 
 @dataclass(frozen=True)
 class Table:
@@ -35,7 +38,7 @@ def save(table: Table, stem: Path | str) -> None:
         index=False,
         escape=True,
         float_format=f"%.{table.digits}g",
-        caption=table.caption,
+        caption=table.caption.translate(LATEX),  # pandas escapes the cells alone
         label=f"tab:{stem.name}",
     )
     write_text(stem.with_name(stem.name + ".tex"), latex)

@@ -98,7 +98,9 @@ def at_most(values: ArrayLike, limit: float, *, expected: str, reason: str, unit
 def at_least(values: ArrayLike, limit: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
     """Passes if every value is at least the limit (both positive)."""
     smallest = -_worst(-np.asarray(values, float))
-    return _settled(_ratio(limit, smallest), 1.0, f"smallest {smallest:.4g}{unit}", expected, reason, n)
+    outcome: Outcome = "passes" if smallest >= limit else "fails"
+    measured, margin = f"smallest {smallest:.4g}{unit}", _ratio(smallest, limit)
+    return Test(outcome, measured, expected, margin, f"limit {limit:.3g}: {reason}", n)
 
 
 def equal(found: object, wanted: object, *, expected: str, reason: str = "integers, compared exactly") -> Test:
@@ -128,8 +130,14 @@ def mean_within(
         reason: why the region has this size.
         unit: unit with a leading space, for the text.
         false_alarm: 1 - confidence of the interval.
+
+    Raises:
+        ValueError: fewer than two samples, or one that is not finite.
     """
     samples = np.asarray(samples, float)
+    if samples.size < 2:
+        raise ValueError(f"a claim was given {samples.size} samples; an interval needs two or more")
+    _worst(samples)
     centre, n = float(samples.mean()), samples.size
     half = float(stats.t.ppf(1 - false_alarm / 2, n - 1) * samples.std(ddof=1) / math.sqrt(n))
     return interval_within(
@@ -157,6 +165,8 @@ def interval_within(
 ) -> Test:
     """Passes if the interval lies in [low, high], fails if it lies outside, is undecided across a border."""
     bottom, top = interval
+    if not -np.inf < bottom <= top < np.inf:
+        raise ValueError(f"a claim was given the interval [{bottom}, {top}]; a check needs a finite one, low end first")
     centre = (bottom + top) / 2
     if low <= bottom and top <= high:
         outcome: Outcome = "passes"

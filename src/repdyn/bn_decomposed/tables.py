@@ -38,3 +38,111 @@ def ablation(ablation: xr.Dataset) -> Table:
         f"{int(ablation['width'])}; medians over {ablation.sizes['seed']} draws of batch and weights. With recentring, "
         "rescaling by std and by RMS are the same.",
     )
+
+
+def training(training: dict[str, xr.Dataset]) -> Table:
+    """Figure 2 in numbers: accuracy, ranks and learning rate for every mode and depth."""
+    rows = []
+    for mode, data in training.items():
+        middle = data.median("seed")
+        for depth in data["depth"].values:
+            cell = middle.sel(depth=depth)
+            rows.append(
+                {
+                    "mode": mode,
+                    "hidden layers": int(depth),
+                    "learning rate": float(data["rate"].sel(depth=depth)),
+                    "training accuracy": float(cell["accuracy"].isel(epoch=-1)),
+                    "rank (1e-2)": float(cell["r1"]),
+                    "rank (1e-6)": float(cell["numerical_rank"]),
+                    "stable rank": float(cell["stable_rank"]),
+                    "effective rank": float(cell["effective_rank"]),
+                }
+            )
+    one = next(iter(training.values()))
+    return Table(
+        pd.DataFrame(rows),
+        title="Figure 2 in numbers: accuracy after training, rank of the last hidden layer before it",
+        caption=f"Width {int(one['width'])}, {int(one['epoch'][-1])} epochs of plain stochastic gradient descent in "
+        "batches of "
+        f"{int(one['batch'])}; medians over {one.sizes['seed']} draws of weights and order. The tolerance of a rank "
+        "is relative to the "
+        "largest singular value.",
+    )
+
+
+def point_neurons(point_neurons: xr.Dataset) -> Table:
+    """One neuron per data point against He's initialization."""
+    middle = point_neurons.sel(rate=point_neurons["best_rate"]).median("seed")
+    columns = ["rate", "off_diagonal", "activity", "steps", "train_accuracy", "test_accuracy", "silent"]
+    return Table(
+        middle.to_dataframe().reset_index()[["scheme", *columns]],
+        title="Discussion: one neuron per data point against He's initialization",
+        caption=f"{int(point_neurons['points'])} training images and neurons; medians over "
+        f"{point_neurons.sizes['seed']} draws, each scheme at its best rate. "
+        "off_diagonal: largest off-diagonal over smallest diagonal entry of the initial Gram matrix; activity: share "
+        "of positive "
+        "entries at the start; silent: share of test points for which no neuron fires.",
+    )
+
+
+def full_rank(rows_to_full_rank: xr.Dataset) -> Table:
+    """Theorem 3 and Corollary 4 batch by batch: the bound on the mean number of rows and the mean itself."""
+    data, draws = rows_to_full_rank, rows_to_full_rank.sizes["draw"]
+    mean = data["y"].mean("draw")
+    bound = data["n"] / data["gamma"]
+    columns = {
+        "batch": data["kind"],
+        "k": data["k"],
+        "n": data["n"],
+        "gamma": data["gamma"],
+        "bound n/gamma": bound,
+        "sum of 1/gamma by column": data["bound_by_column"],
+        "mean of y": mean,
+        "standard error": data["y"].std("draw", ddof=1) / draws**0.5,
+        "mean/bound": mean / bound,
+    }
+    return Table(
+        pd.DataFrame({name: values.values for name, values in columns.items()}),
+        title="Theorem 3: rows until ReLU(W X) has full rank, batch by batch",
+        caption=f"Mean of y over {draws} draws of the weights against n/gamma, gamma exact, and against the bound of "
+        "the proof, the sum over t of 1/gamma of the first t columns. Recentred: Gaussian points of mean 5 in every "
+        "coordinate, gamma of X - mean (Corollary 4).",
+    )
+
+
+def simplified_model(tree_limits: xr.Dataset) -> Table:
+    """Theorems 10 and 11 by batch size: depth of stability, limits, printed and best possible bounds."""
+    frame = tree_limits[["points", "kind", "stable_depth", "extremes"]].to_dataframe()
+    frame["ratio"] = (
+        tree_limits[["ratio_first", "ratio_last"]].to_dataframe()[["ratio_first", "ratio_last"]].min(axis=1)
+    )
+    frame["angle"] = (
+        tree_limits[["angle_first", "angle_last"]].to_dataframe()[["angle_first", "angle_last"]].max(axis=1)
+    )
+    rows = []
+    for n, cases in frame.groupby("points"):
+        gaussian, bounds = cases[cases["kind"] == "gaussian"], tree_limits.sel(bound_points=n)
+        rows.append(
+            {
+                "n": n,
+                "Gaussian batches": len(gaussian),
+                "median t0": gaussian["stable_depth"].median(),
+                "largest t0": int(gaussian["stable_depth"].max()),
+                "largest ratio": cases["ratio"].max(),
+                "best bound": float(bounds["sharp_ratio"]),
+                "printed bound": float(bounds["printed_ratio"]),
+                "smallest angle (degree)": cases["angle"].min(),
+                "best bound (degree)": float(bounds["sharp_angle"]),
+                "printed bound (degree)": float(bounds["printed_angle"]),
+                "median shorter/longer": gaussian["extremes"].median(),
+            }
+        )
+    return Table(
+        pd.DataFrame(rows),
+        title="Theorems 10 and 11: the simplified model by batch size",
+        caption="t0: first layer in which every row has at most three clusters. Ratio: limit of the norm of a clustered "
+        "point over that of an extreme; angle: limit of the angle between them; the better of the two extremes, at its "
+        "worst over the Gaussian batches, a symmetric one and one with a far point. Shorter/longer: limit of the ratio "
+        "of the extremes' norms.",
+    )

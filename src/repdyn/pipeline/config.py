@@ -6,13 +6,13 @@ A mistake never passes in silence: all problems are reported together, each as
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError
 
 from repdyn.base.errors import ConfigError
-from repdyn.base.settings import Problem, Settings, json_text, plain
+from repdyn.base.settings import Many, Problem, Settings, json_text, plain
 from repdyn.bn_decomposed.settings import BnDecomposed
 from repdyn.pipeline.messages import Schema, complaints, kinds, nearest, schema_at
 from repdyn.pipeline.yaml_places import KeyPath, Place, Source, merged, read
@@ -42,13 +42,17 @@ class Data(Settings):
     )
     mnist_folder: str | None = Field(
         min_length=1,
-        description="Folder with the IDX files of MNIST, plain or `.gz`; relative to the working directory.",
+        description="Folder with the IDX files of MNIST, plain or `.gz`; relative to the working directory. "
+        "`null` downloads the test split once.",
+    )
+    mnist_mirrors: Many[Annotated[str, Field(pattern=r"^https://[^\s]+$")]] = Field(
+        description="Addresses to download MNIST from, tried in turn; every file is checked by SHA-256."
     )
 
     def problems(self) -> Iterator[Problem]:
-        """MNIST needs its folder."""
-        if self.source == "mnist" and self.mnist_folder is None:
-            text = "null, but source is mnist: name the folder with its IDX files, or set source to digits"
+        """MNIST needs a folder or a mirror."""
+        if self.source == "mnist" and self.mnist_folder is None and not self.mnist_mirrors:
+            text = "null without mnist_mirrors, but source is mnist: name the folder with its IDX files"
             yield Problem(("mnist_folder", "source"), text)
 
 

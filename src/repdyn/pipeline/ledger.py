@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.files import write_text
 from repdyn.base.verdicts import STATUSES
+from repdyn.pipeline import yaml_places
 
 UNDECIDED = "not decidable at this scale"
 
@@ -26,7 +26,7 @@ def build(parts: Iterable[Path], expected: Path, run: str, output: Path) -> None
         output: CSV file; adds the columns `expected_verdict` and `change` (empty, "new claim" or "was: ...").
     """
     accepted = read_expected(expected)
-    frame = pd.concat([pd.read_csv(part, keep_default_na=False) for part in parts], ignore_index=True)
+    frame = pd.concat([pd.read_csv(part, keep_default_na=False, dtype=str) for part in parts], ignore_index=True)
     if repeated := sorted(frame["id"][frame["id"].duplicated()]):
         raise DataError(f"two studies share the claim ids {', '.join(repeated)}")
     order = {id: place for place, id in enumerate(accepted)}
@@ -48,15 +48,20 @@ def read_expected(path: Path) -> dict[str, dict]:
     """The accepted verdicts, checked.
 
     Raises:
-        ConfigError: an entry has other keys, or a verdict outside the vocabulary.
+        ConfigError: the file is missing or no mapping, names an id twice, or an entry has other keys, a verdict
+            outside the vocabulary, or no list of runs.
     """
-    entries = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    for id, entry in entries.items():
+    source = yaml_places.read(path, 0)
+    if source.complaints:
+        raise ConfigError("\n".join(map(str, source.complaints)))
+    for id, entry in source.values.items():
         if not isinstance(entry, dict) or set(entry) != {"verdict", "undecided_at"}:
             raise ConfigError(f"{path}: {id}: wants the keys verdict and undecided_at, has {entry!r}")
         if entry["verdict"] not in STATUSES:
             raise ConfigError(f"{path}: {id}: verdict {entry['verdict']!r} is not one of {', '.join(STATUSES)}")
-    return entries
+        if not isinstance(entry["undecided_at"], list):
+            raise ConfigError(f"{path}: {id}: undecided_at {entry['undecided_at']!r} is not a list of runs: [smoke]")
+    return source.values
 
 
 def show(id: str, results: Path) -> str:
@@ -95,10 +100,10 @@ def _text(run: str, row: pd.Series) -> str:
         )
     if row["measured"] != row["printed_measured"]:
         lines.append(f"corrected {row['measured']}; asked: {row['expected']}; margin {row['margin']}")
-    lines += [
-        f"why       {row['tolerance_reason']}" + (f"; n = {row['n']}" if row["n"] not in ("", "0") else ""),
-        f"control   {row['control']}: {row['control_measured']}; margin {row['control_margin']}",
-    ]
+    if row["tolerance_reason"]:
+        lines.append(f"why       {row['tolerance_reason']}" + (f"; n = {row['n']}" if row["n"] != "0" else ""))
+    if row["control_measured"]:
+        lines.append(f"control   {row['control']}: {row['control_measured']}; margin {row['control_margin']}")
     if row["note"]:
         lines.append(f"note      {row['note']}")
     lines.append(f"shown by  snakemake --cores 1 results/{run}/{row['study']}/claims.csv" + _scale(run))

@@ -4,10 +4,12 @@ their code version themselves; that is why this stands in a module of its own.
 
 from __future__ import annotations
 
+import ast
 import importlib
-import inspect
+import importlib.util
 import pkgutil
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -30,24 +32,30 @@ def load_module(study: str, name: str) -> ModuleType:
 
 def load_rooms(study: str, name: str) -> list[ModuleType]:
     """The module `name` of a study, or where it is a folder all modules in it."""
-    module = load_module(study, name)
-    inside = [info.name for info in pkgutil.iter_modules(getattr(module, "__path__", ()))]
-    return [load_module(study, f"{name}.{part}") for part in inside] or [module]
+    return [load_module(study, room) for room in _rooms(study, name)]
 
 
 def load_function(study: str, function: str) -> Callable[..., Any]:
-    """The function `module:name` of a study; where the module is a folder, the name is looked for in its modules.
+    """The function `module:name` of a study; where the module is a folder, the name is looked for in its files.
+
+    Only the module that defines the function is imported: a neighbour may need torch, which takes seconds.
 
     Raises:
         RepdynError: there is no such study, module or function; the message lists what there is.
     """
     module_name, _, name = function.partition(":")
-    own = {
-        key: value
-        for module in load_rooms(study, module_name)
-        for key, value in vars(module).items()
-        if inspect.isfunction(value) and value.__module__ == module.__name__
-    }
-    if name not in own:
-        raise RepdynError(f"{module_name} of {study} has no function {name!r}; it has {', '.join(sorted(own))}")
-    return own[name]
+    defined = {found: room for room in _rooms(study, module_name) for found in _functions(study, room)}
+    if name not in defined:
+        raise RepdynError(f"{module_name} of {study} has no function {name!r}; it has {', '.join(sorted(defined))}")
+    return getattr(load_module(study, defined[name]), name)
+
+
+def _rooms(study: str, name: str) -> list[str]:
+    folder = getattr(load_module(study, name), "__path__", ())
+    return [f"{name}.{info.name}" for info in pkgutil.iter_modules(folder)] or [name]
+
+
+def _functions(study: str, room: str) -> list[str]:
+    source = Path(importlib.util.find_spec(f"repdyn.{study}.{room}").origin).read_text(encoding="utf-8")
+    names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    return [name for name in names if not name.startswith("_")]

@@ -51,6 +51,7 @@ def build(root: Path, files: Iterable[Path], output: Path) -> None:
             (study, TITLES.get(study, study), [one for one in shown if one["study"] == study]) for study in studies
         ],
         figures_of=_figures_of(shown),
+        data_of={claim["id"]: _data_of(claim, manifest["content"]) for claim in claims},
         manifest=manifest,
         costs=manifest["costs"],
         total_cpu=sum(record["cpu_seconds"] for record in manifest["costs"]),
@@ -77,7 +78,7 @@ def _described(path: Path, root: Path) -> dict[str, object]:
             "picture": f"data:image/svg+xml;base64,{picture}",
             "links": [f"{link}.{suffix}" for suffix in ("svg", "png")],
         }
-    frame = pd.read_csv(stem.with_suffix(".csv"))
+    frame = pd.read_csv(stem.with_suffix(".csv"), keep_default_na=False, na_values=[""])
     rows = [[_cell(value, about["digits"]) for value in row] for row in frame.itertuples(index=False)]
     return shown | {
         "columns": list(frame.columns),
@@ -90,6 +91,13 @@ def _cell(value: object, digits: int) -> str:
     if isinstance(value, float):
         return "" if value != value else f"{value:.{digits}g}"
     return str(value)
+
+
+def _data_of(claim: dict, files: Iterable[str]) -> list[str]:
+    """Files behind a claim's datasets: one each, all variants of it, or the one that the studies share."""
+    homes = {name: f"{claim['study']}/data/{name}" for name in claim["datasets"].split()}
+    starts = [start for name, home in homes.items() for start in (f"{home}.nc", f"{home}/", f"data/{name}.nc")]
+    return [file for file in files if file.startswith(tuple(starts))]
 
 
 def _figures_of(shown: Iterable[dict]) -> dict[str, list[tuple[str, str]]]:

@@ -1,8 +1,9 @@
 """Runners: call a study's function on files and save what it returns. Rules reach the studies through these alone.
 
 A function's parameters say what it wants: `settings` gets the validated slice of the configuration, `stream` the
-function's random stream, `device` the torch device; every other parameter gets the input dataset of that name (a
-file's stem) or, for `data/<name>/<variant>.nc`, a dict from variant to dataset; what is left comes from the job.
+function's random stream, `device` the torch device, `checkpoint` the place for finished trials; every other
+parameter gets the input dataset of that name (a file's stem) or, for `data/<name>/<variant>.nc`, a dict from variant
+to dataset; what is left comes from the job.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import xarray as xr
+from pydantic import ValidationError
 
 from repdyn.base import datasets
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.devices import choose_device
 from repdyn.base.errors import RepdynError
+from repdyn.base.files import sha256, write_text
 from repdyn.base.streams import Stream
 from repdyn.pipeline.loading import load_function, load_module, load_rooms
 
@@ -25,7 +29,15 @@ Inputs = dict[str, "xr.Dataset | dict[str, xr.Dataset]"]
 NUMERICAL = ("numpy", "scipy", "xarray", "netCDF4")
 
 
-def simulate(study: str, function: str, job: str, inputs: Iterable[Path], code: str, output: Path) -> None:
+def simulate(
+    study: str,
+    function: str,
+    job: str,
+    inputs: Iterable[Path],
+    code: str,
+    output: Path,
+    checkpoints: Path | None = None,
+) -> None:
     """Runs an experiment or an analysis and saves its dataset with its provenance.
 
     Args:
@@ -35,10 +47,13 @@ def simulate(study: str, function: str, job: str, inputs: Iterable[Path], code: 
         inputs: dataset files.
         code: the rule's code version, written into the dataset.
         output: netCDF file to write.
+        checkpoints: folder where a function that takes a `checkpoint` keeps finished trials; None keeps none.
     """
     called = load_function(study, function)
-    given = json.loads(job)
+    given = read_job(job, "seed")
     device = choose_device(given.get("device", "cpu"))
+    made_from = " ".join(sha256(path) for path in inputs) if checkpoints else ""
+    checkpoint = Checkpoint(checkpoints, f"{study} {function} {job} {code} {device} {made_from}")
     offered = (
         read_inputs(inputs)
         | given
@@ -46,6 +61,7 @@ def simulate(study: str, function: str, job: str, inputs: Iterable[Path], code: 
             "settings": _typed_settings(called, given),
             "stream": Stream(given["seed"], (study, called.__name__)),
             "device": device,
+            "checkpoint": checkpoint,
         }
     )
     made = called(**_arguments(called, offered))
@@ -61,6 +77,7 @@ def simulate(study: str, function: str, job: str, inputs: Iterable[Path], code: 
         device=device,
     )
     datasets.write(made, output)
+    checkpoint.remove()
 
 
 def draw(study: str, names: Iterable[str], inputs: Iterable[Path], folder: Path) -> None:
@@ -89,18 +106,17 @@ def judge(study: str, inputs: Iterable[Path], output: Path) -> None:
     import pandas as pd
 
     from repdyn.base import claims
-    from repdyn.base.files import write_text
 
     rows = claims.rows(claims.claims_of(*load_rooms(study, "claims")), read_inputs(inputs))
     frame = pd.DataFrame([{"study": study} | row for row in rows])
     write_text(output, frame.to_csv(index=False, lineterminator="\n"))
 
 
-def images(source: str, mnist_folder: str | None, code: str, output: Path) -> None:
+def images(source: str, mnist_folder: str | None, mnist_mirrors: list[str], code: str, output: Path) -> None:
     """Saves the images all studies read, from the configured source."""
     from repdyn.base.sources import load_images
 
-    made = load_images(source, mnist_folder)
+    made = load_images(source, mnist_folder, mnist_mirrors)
     made = made.assign_attrs(
         title=f"Images of {source}, as all studies read them",
         study="all",
@@ -121,17 +137,36 @@ def read_inputs(paths: Iterable[Path]) -> Inputs:
     """Datasets by name: `data/<name>.nc` as a dataset, `data/<name>/<variant>.nc` as a dict of datasets."""
     found: Inputs = {}
     for path in map(Path, paths):
-        loaded = datasets.read(path)
-        if path.parent.name == "data":
+        loaded, folder = datasets.read(path), path.absolute().parent.name
+        if folder == "data":
             found[path.stem] = loaded
         else:
-            found.setdefault(path.parent.name, {})[path.stem] = loaded
+            found.setdefault(folder, {})[path.stem] = loaded
     return found
+
+
+def read_job(job: str, *wanted: str) -> dict[str, object]:
+    """What a job says, by name.
+
+    Raises:
+        RepdynError: the text is not a JSON object, or lacks one of the `wanted` keys.
+    """
+    try:
+        given = json.loads(job)
+    except json.JSONDecodeError as error:
+        raise RepdynError(f"--job is not JSON ({error}): {job}") from error
+    if not isinstance(given, dict) or not set(wanted) <= set(given):
+        raise RepdynError(f"--job wants an object with {', '.join(wanted)}, got {job}")
+    return given
 
 
 def _typed_settings(function: Callable, given: Mapping[str, object]) -> object:
     wanted = typing.get_type_hints(function).get("settings")
-    return wanted.model_validate(given["settings"]) if wanted else None
+    try:
+        return wanted.model_validate(given.get("settings")) if wanted else None
+    except ValidationError as error:
+        told = "; ".join(f"{'.'.join(map(str, ('settings', *one['loc'])))}: {one['msg']}" for one in error.errors())
+        raise RepdynError(f"--job: {told}") from error
 
 
 def _arguments(function: Callable, offered: Mapping[str, object]) -> dict[str, object]:

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
@@ -76,9 +76,9 @@ def ablation(settings: Ablation, images: xr.Dataset, stream: Stream) -> xr.Datas
             "recenter": variable("recenter", np.array([0, 1]), "recentring: 0 off, 1 on"),
             "rescale": variable("rescale", np.array([name or "none" for name in RESCALES]), "rescaling of each neuron"),
             "relu": variable("relu", np.array([0, 1]), "ReLU: 0 off, 1 on"),
-            "seed": _index("seed", settings.seeds, "draw of batch and weights"),
+            "seed": index("seed", settings.seeds, "draw of batch and weights"),
             "layer": variable("layer", np.array(settings.record), "layer, 0 is the input"),
-            "pair": _index("pair", angles.shape[-1], "pair of data points"),
+            "pair": index("pair", angles.shape[-1], "pair of data points"),
             "point_count": variable((), settings.batch, "data points in the batch"),
             "width": variable((), settings.width, "neurons per layer"),
         },
@@ -107,7 +107,7 @@ def recentring_depth(settings: RecentringDepth, images: xr.Dataset, stream: Stre
         },
         {
             "relu": variable("relu", np.array([0, 1]), "ReLU: 0 off, 1 on"),
-            "seed": _index("seed", settings.seeds, "draw of batch and weights"),
+            "seed": index("seed", settings.seeds, "draw of batch and weights"),
             "layer": variable("layer", np.arange(1, settings.depth + 1), "layer"),
             "width": variable((), settings.width, "neurons per layer"),
         },
@@ -138,7 +138,7 @@ def orthogonality_gap_with_depth(settings: OrthogonalityGap, stream: Stream) -> 
         {
             "rescale": variable("rescale", np.array(["rms", "std"]), "rescaling of each neuron, without recentring"),
             "width": variable("width", np.array(settings.widths), "neurons per layer"),
-            "seed": _index("seed", settings.seeds, "draw of batch and weights"),
+            "seed": index("seed", settings.seeds, "draw of batch and weights"),
             "layer": variable("layer", layers, "layer, 0 is the input"),
             "point_count": variable((), settings.batch, "data points in the batch"),
         },
@@ -214,8 +214,8 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
                 "rms, std: rescaling without recentring; full: both",
             ),
             "batch": variable("batch", np.array(settings.batches), "data points in the batch"),
-            "seed": _index("seed", settings.seeds, "draw of batch and weights"),
-            "pair": _index("pair", sum(pairs), "pair of data points, batch by batch"),
+            "seed": index("seed", settings.seeds, "draw of batch and weights"),
+            "pair": index("pair", sum(pairs), "pair of data points, batch by batch"),
             "pair_batch": variable("pair", np.repeat(settings.batches, pairs), "data points in the pair's batch"),
             "width": variable((), settings.width, "neurons per layer"),
             "depth": variable((), settings.depth, "layers"),
@@ -308,7 +308,3 @@ def image_batch(images: xr.Dataset, size: int, stream: Stream) -> np.ndarray:
         raise ValueError(f"a batch of {size} was asked for, but the image source holds {images.sizes['point']} images")
     chosen = np.sort(stream.generator("batch").choice(images.sizes["point"], size, replace=False))
     return images["image"].values[chosen].reshape(size, -1).T
-
-
-def _index(name: str, count: int, long_name: str) -> xr.Variable:
-    return variable(name, np.arange(count), long_name)

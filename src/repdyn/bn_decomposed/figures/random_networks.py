@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, band, describe, label_panels, new
+from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, band, describe, label_panels, new
 
 REGIMES = (  # recentring, rescaling, and the words above the column
     (0, "none", "nothing"),
@@ -80,9 +82,8 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
     figure, axes = new(1, 2, sharey=True)
     gap = orthogonality_gap["gap"]
     for panel, (rescale, words) in zip(axes[0], (("rms", "RS by RMS"), ("std", "RS by std, eq. (2)")), strict=True):
-        for colour, dash, width in zip(
-            (BLUE, RED, GREEN, ORANGE), ("-", "--", ":", "-."), gap["width"].values, strict=False
-        ):
+        looks = zip(cycle(CYCLE), cycle(("-", "--", ":", "-.")), gap["width"].values, strict=False)
+        for colour, dash, width in looks:
             draws = gap.sel(rescale=rescale, width=width)
             panel.plot(gap["layer"], draws.median("seed"), color=colour, linestyle=dash, label=f"width {width}")
             band(panel, gap["layer"], draws.min("seed"), draws.max("seed"), color=colour)
@@ -129,7 +130,8 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
         ("full", "batch normalization (RC + RS)"),
     )
     for panel, (kind, words) in zip(axes.ravel(), panels, strict=False):
-        for colour, marker, n in reversed(list(zip((RED, BLUE, GREEN), "o.^", batches, strict=False))):
+        looks = zip(cycle((RED, BLUE, GREEN, ORANGE)), cycle("o.^s*"), batches, strict=False)
+        for colour, marker, n in reversed(list(looks)):
             pairs = layer_angles.sel(normalization=kind).isel(
                 pair=np.flatnonzero(layer_angles["pair_batch"] == n), seed=slice(0, 4)
             )

@@ -83,6 +83,37 @@ def perturbed_invariant(n: int, spread: float, rng: np.random.Generator, k: int 
     return X
 
 
+def separated_cluster(n: int, R: float, spread: float, rng: np.random.Generator, k: int = 100) -> Array:
+    r"""A point at distance R from the mean of a cluster, all directions at random: all that Theorem 14 needs.
+
+    nu_c is Gaussian of mean square 1, x_1 = nu_c + R u with u uniform on the sphere, and the displacements of the
+    cluster are isotropic Gaussian of root mean square `spread` about nu_c.
+
+    Args:
+        n: number of points, n >= 3.
+        R: ||x_1 - nu_c||, > 0.
+        spread: root mean square distance from nu_c, >= 0.
+        rng: source of the directions.
+        k: dimension, k >= 1.
+
+    Returns:
+        Batch, shape (k, n).
+
+    Raises:
+        ValueError: n < 3, k < 1, R <= 0 or spread < 0.
+    """
+    if n < 3 or k < 1 or not R > 0 or not spread >= 0:
+        raise ValueError(
+            f"got n = {n}, k = {k}, R = {R}, spread = {spread}, expected n >= 3, k >= 1, R > 0, spread >= 0"
+        )
+    nu, u = rng.standard_normal((2, k))
+    shift = rng.standard_normal((k, n - 1))
+    shift -= shift.mean(axis=1, keepdims=True)
+    shift *= spread * np.sqrt(n - 1) / np.linalg.norm(shift)
+    nu /= np.sqrt(k)
+    return np.column_stack([nu + R * u / np.linalg.norm(u), nu[:, None] + shift])
+
+
 def theorem13_alpha(n: int) -> float:
     """Theorem 13: alpha = n^2 / (n^2 - 2 n + 2), above 1: it restores ||x_1|| after recentring."""
     return n**2 / (n**2 - 2 * n + 2)

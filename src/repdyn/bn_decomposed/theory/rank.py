@@ -52,17 +52,38 @@ def cell_volumes(X: Array, method: Method, rng: np.random.Generator | None = Non
     Raises:
         ValueError: bad batch, a zero column, a rank that the method does not serve, or "mc" without `rng`.
     """
+    if method == "mc":
+        X = as_batch(X)
+        pair_angles(X)
+        return _sampled_volumes(X, rng, draws)
+    return cells(X, method)[1]
+
+
+def cells(X: Array, method: Literal["exact2d", "exact3d"]) -> tuple[Array, Array]:
+    """Signs and Gaussian volumes of the cells of Definition 1, exactly.
+
+    Args:
+        X: see `cell_volumes`.
+        method: see `cell_volumes`.
+
+    Returns:
+        Signs of w x_i in each cell, shape (cells, n), entries -1 and 1, and volumes > 0, shape (cells,).
+
+    Raises:
+        ValueError: bad batch, a zero column, or a rank that the method does not serve.
+    """
     X = as_batch(X)
     pair_angles(X)
-    if method == "mc":
-        return _sampled_volumes(X, rng, draws)
     if method not in ("exact2d", "exact3d"):
-        raise ValueError(f'got method={method!r}, expected "exact2d", "exact3d" or "mc"')
+        raise ValueError(f'got method={method!r}, expected "exact2d", "exact3d" or, for volumes alone, "mc"')
     if method == "exact2d":
-        volumes = _sector_volumes(_in_its_span(X, ranks=(1, 2)))
+        directions = _in_its_span(X, ranks=(1, 2))
+        rows, volumes = _sectors(directions)
     else:
-        volumes = _spherical_volumes(_in_its_span(X, ranks=(3,)))
-    return volumes[volumes > COLLINEAR]
+        directions = _in_its_span(X, ranks=(3,))
+        rows, volumes = _spherical_cells(directions)
+    kept = volumes > COLLINEAR
+    return np.sign(rows[kept] @ directions), volumes[kept]
 
 
 def cell_volume_min(X: Array, method: Method, rng: np.random.Generator | None = None, draws: int = 100_000) -> float:
@@ -187,17 +208,20 @@ def _in_its_span(X: Array, ranks: tuple[int, ...]) -> Array:
     return directions
 
 
-def _sector_volumes(directions: Array) -> Array:
+def _sectors(directions: Array) -> tuple[Array, Array]:
     angle = np.sort(np.arctan2(directions[1], directions[0]) % np.pi)
     gap = np.diff(np.append(angle, angle[0] + np.pi))
-    return np.tile(gap, 2) / (2 * np.pi)
+    middle = angle + (gap + np.pi) / 2  # the lines are orthogonal to the directions
+    rows = np.column_stack([np.cos(middle), np.sin(middle)])
+    return np.vstack([rows, -rows]), np.tile(gap, 2) / (2 * np.pi)
 
 
-def _spherical_volumes(directions: Array) -> Array:
-    cells = _octants(directions)
+def _spherical_cells(directions: Array) -> tuple[Array, Array]:
+    polygons = _octants(directions)
     for x in directions.T:
-        cells = [half for cell in cells for half in _split(cell, x)]
-    return np.array([_solid_angle(cell) for cell in cells]) / (4 * np.pi)
+        polygons = [half for polygon in polygons for half in _split(polygon, x)]
+    rows = np.array([polygon.mean(axis=0) for polygon in polygons])
+    return rows, np.array([_solid_angle(polygon) for polygon in polygons]) / (4 * np.pi)
 
 
 def _octants(directions: Array) -> list[Array]:

@@ -1,0 +1,370 @@
+"""Claims on the rank of ReLU(W X): Definition 1, Theorem 3, Corollary 4 and the text of Section I."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from scipy.stats import beta, chi2
+
+from repdyn.base.claims import claim
+from repdyn.base.verdicts import (
+    Test,
+    Verdict,
+    all_of,
+    at_least,
+    at_most,
+    deviation,
+    equal,
+    interval_within,
+    judge,
+    mean_within,
+)
+from repdyn.bn_decomposed.theory.full_rank import full_rank_tail_bound, geometric_sum_tail
+from repdyn.bn_decomposed.theory.rank import circle_cells, circle_cells_as_printed
+
+FALSE_ALARM = 1e-3
+HALF_A_FACTOR_TWO = "a factor sqrt(2) either way, half of the factor 2 by which the example after the definition slips"
+
+
+def share_interval(hits: int, draws: int, false_alarm: float = FALSE_ALARM) -> tuple[float, float]:
+    """Exact (Clopper-Pearson) interval of a probability after `hits` in `draws`."""
+    low = beta.ppf(false_alarm / 2, hits, draws - hits + 1) if hits else 0.0
+    high = beta.ppf(1 - false_alarm / 2, hits + 1, draws - hits) if hits < draws else 1.0
+    return float(low), float(high)
+
+
+def worst_mean(samples: np.ndarray, bound: np.ndarray, *, expected: str, reason: str) -> Test:
+    """Decides mean <= bound in every row by the row of the largest mean over bound, its interval shared by all rows.
+
+    Args:
+        samples: positive values, shape (rows, draws).
+        bound: shape (rows,).
+        expected: the statement in words.
+        reason: why the region is what it is.
+    """
+    ratio = samples / np.asarray(bound)[:, None]
+    row = int(np.argmax(ratio.mean(axis=1)))
+    return mean_within(ratio[row], -np.inf, 1, expected=expected, reason=reason, false_alarm=FALSE_ALARM / len(ratio))
+
+
+def smallest_cell_doubled(sign_cells: xr.Dataset) -> xr.Dataset:
+    """Takes w and -w for one class, of twice the volume."""
+    return sign_cells.assign(smallest_share=2 * sign_cells["smallest_share"])
+
+
+def _sampled_volume(cells: xr.Dataset) -> Test:
+    """Hits of the smallest cells over those expected, pooled over batches; an exact Poisson interval."""
+    hits = int(cells["smallest_hits"].sum())
+    expected = float((cells["smallest_share"] * cells["draws"]).sum())
+    low = chi2.ppf(FALSE_ALARM / 2, 2 * hits) / 2 if hits else 0.0
+    high = chi2.ppf(1 - FALSE_ALARM / 2, 2 * hits + 2) / 2
+    return interval_within(
+        (float(low) / expected, float(high) / expected),
+        1 / np.sqrt(2),
+        np.sqrt(2),
+        expected="sampled over exact volume of the smallest cells: 1",
+        reason=HALF_A_FACTOR_TWO,
+        n=hits,
+        false_alarm=FALSE_ALARM,
+    )
+
+
+@claim(
+    "bnd-def1-gamma",
+    where="Definition 1, eq. (5)",
+    kind="identity",
+    states="The rows fall into finitely many classes of equal signs, and gamma(X), the smallest positive Gaussian "
+    "volume of a class, is positive.",
+    data="sign_cells",
+    control=smallest_cell_doubled,
+    control_says="rows w and -w taken for one class, of twice the volume",
+)
+def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
+    """Arrangement of lines or great circles against Schlaefli's count and against sampled sign patterns."""
+    gaussian = sign_cells.isel(batch=sign_cells["kind"].values != "circle")
+    n = gaussian["n"].values
+    by_count = np.where(gaussian["k"].values == 2, 2 * n, n * (n - 1) + 2)
+    volumes = {
+        f"k_{k}": _sampled_volume(gaussian.isel(batch=gaussian["k"].values == k)) for k in np.unique(gaussian["k"])
+    }
+    return judge(
+        all_of(
+            classes=equal(gaussian["cell_count"].values, by_count, expected="2n in two dimensions, n(n-1)+2 in three"),
+            sum_of_volumes=deviation(
+                gaussian["volume_sum"] - 1,
+                1e-9,
+                expected="1",
+                reason="corners of cells as thin as 1e-6 are known to 1e-10",
+            ),
+            rows_outside_all_classes=equal(int(sign_cells["strays"].sum()), 0, expected="0"),
+            **volumes,
+        )
+    )
+
+
+def even_circles(sign_cells: xr.Dataset) -> xr.Dataset:
+    """Puts the circle of n + 1 points, whose antipodal pairs share their lines, in the place of each odd n."""
+    odd = _odd_circles(sign_cells)["batch"].values
+    spoilt = sign_cells.copy(deep=True)
+    for name in ("patterns_seen", "cell_count", "gamma"):
+        spoilt[name].loc[{"batch": odd}] = sign_cells[name].sel(batch=odd + 1).values
+    return spoilt
+
+
+def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
+    return sign_cells.isel(batch=(sign_cells["kind"].values == "circle") & (sign_cells["n"].values % 2 == 1))
+
+
+@claim(
+    "bnd-ex1-count",
+    where="Example after Definition 1",
+    kind="identity",
+    states="For an odd number n of equally spaced points on the circle there are n classes of positive volume and "
+    "gamma = 1/n.",
+    correction="There are 2n classes and gamma = 1/(2n): the n lines orthogonal to the points are distinct, and n "
+    "lines through the origin cut the plane into 2n equal sectors.",
+    data="sign_cells",
+    control=even_circles,
+    control_says="the circle of n + 1 points, an even number, in the place of each odd n",
+)
+def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
+    """Sign patterns seen among sampled rows, and gamma from the sorted lines, for every odd n."""
+    odd = _odd_circles(sign_cells)
+
+    def form(law, words: str) -> Test:
+        counts, volumes = zip(*map(law, odd["n"].values.tolist()), strict=True)
+        return all_of(
+            classes_seen=equal(odd["patterns_seen"].values, counts, expected=words),
+            gamma=deviation(
+                odd["gamma"] / np.array(volumes) - 1,
+                1e-12,
+                expected="zero relative to the stated gamma",
+                reason="angles between lines are known to 1e-15 rad, the smallest is 0.03 rad and more",
+            ),
+        )
+
+    return judge(form(circle_cells_as_printed, "n"), form(circle_cells, "2n"))
+
+
+def without_gamma(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
+    """Puts 1 for gamma, so that n rows would be enough."""
+    return rows_to_full_rank.assign(gamma=xr.ones_like(rows_to_full_rank["gamma"]))
+
+
+def _mean_bounded(rows_to_full_rank: xr.Dataset, recentred: int) -> Test:
+    chosen = rows_to_full_rank.isel(batch=rows_to_full_rank["recentred"].values == recentred)
+    return worst_mean(
+        chosen["y"].values,
+        (chosen["n"] / chosen["gamma"]).values,
+        expected=f"at most 1 in each of {chosen.sizes['batch']} batches",
+        reason="the bound itself",
+    )
+
+
+@claim(
+    "bnd-thm3-mean",
+    where="Theorem 3, item 1",
+    kind="bound",
+    states="The expected number of rows until ReLU(W X) has full rank is at most n/gamma(X), if no two columns are "
+    "collinear.",
+    data="rows_to_full_rank",
+    control=without_gamma,
+    control_says="n rows for the bound: gamma left out",
+)
+def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
+    """Mean of y over its bound, circles and Gaussian batches of two and three dimensions with exact gamma."""
+    return judge(
+        all_of(largest_mean_of_y_over_bound=_mean_bounded(rows_to_full_rank, 0)),
+        note="Far from sharp: the bound grows with the thinnest cell, the rows that are needed hardly do.",
+    )
+
+
+def exponents_doubled(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Twice the exponents of (7a) and (7b)."""
+    names = ("exponent_a", "exponent_b")
+    return full_rank_tail.assign({name: 2 * full_rank_tail[name] for name in names}), rows_to_full_rank
+
+
+def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
+    """Survival of y on the circles: under the sum of geometric variables, under (7b) just above alpha = 2."""
+    circles = rows_to_full_rank.isel(batch=rows_to_full_rank["kind"].values == "circle")
+    found = {"below_geometric": [], "below_7b": []}
+    for b in range(circles.sizes["batch"]):
+        one = circles.isel(batch=b)
+        n, gamma, y = int(one["n"]), float(one["gamma"]), one["y"].values
+        rows = np.arange(n, int(n / gamma) + 1)
+        found["below_geometric"] += [(y, d, float(geometric_sum_tail(d, gamma, n))) for d in rows]
+        if n <= 5:  # beyond, the bound is below what the draws can resolve
+            limit = 1 - float(full_rank_tail_bound(2.05, gamma, n, "b"))
+            found["below_7b"].append((y, 2.05 * n / gamma, limit))
+    return {name: _worst_survival(cases) for name, cases in found.items()}
+
+
+def _worst_survival(cases: list[tuple[np.ndarray, float, float]]) -> Test:
+    """Decides P(y > d) <= limit for all cases by the one whose interval comes closest to its limit."""
+    level = FALSE_ALARM / len(cases)
+    scaled = [tuple(end / limit for end in share_interval(int((y > d).sum()), y.size, level)) for y, d, limit in cases]
+    return interval_within(
+        max(scaled, key=lambda interval: interval[1]),
+        -np.inf,
+        1,
+        expected=f"survival over its bound at most 1 in all {len(cases)} cases, the closest given",
+        reason="the bound itself",
+        n=min(y.size for y, _, _ in cases),
+        false_alarm=FALSE_ALARM,
+    )
+
+
+@claim(
+    "bnd-thm3-tail",
+    where="Theorem 3, item 2, eqs. (7a), (7b), (28)",
+    kind="bound",
+    states="For d = alpha n/gamma rows, alpha > 2, the rank is full with probability at least (7a), which is at least "
+    "(7b).",
+    data=("full_rank_tail", "rows_to_full_rank"),
+    control=exponents_doubled,
+    control_says="twice the exponents of (7a) and (7b)",
+)
+def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> Verdict:
+    """Exact negative-binomial tail under (7a), (7a) under (7b), Chernoff's minimum by search, simulated survival."""
+    a, b, fine = (full_rank_tail[f"exponent_{name}"] for name in ("a", "b", "fine"))
+    over = np.exp(full_rank_tail["log_tail"] + full_rank_tail["n"] * a)
+    bound = {"expected": "at most 1", "reason": "the bound itself, on an exact grid"}
+    return judge(
+        all_of(
+            exact_tail_over_7a=at_most(over.sel(alpha=over["alpha"] > 2), 1, **bound),
+            the_same_for_alpha_from_1_to_2=at_most(over.sel(alpha=over["alpha"] <= 2), 1, **bound),
+            exponent_7b_over_7a=at_most(b / a, 1, **bound),
+            closed_form_28c=deviation(
+                full_rank_tail["log_chernoff"] / -a - 1,
+                1e-9,
+                expected="zero relative to the minimum in (28b)",
+                reason="terms up to 1e5 times the exponent cancel, which leaves 11 digits",
+            ),
+            growth_with_gamma=at_least(
+                fine.values[:, 1:] / fine.values[:, :-1],
+                1,
+                expected="at least 1 from one gamma to the next",
+                reason="monotone, by which (28d) follows from (28c)",
+            ),
+            **_survival(rows_to_full_rank),
+        ),
+        note="Holds for alpha > 1 already: the minimum in (28b) is at e^s = (alpha-gamma)/(alpha(1-gamma)) > 1.",
+    )
+
+
+def full_everywhere(relu_rank: xr.Dataset) -> xr.Dataset:
+    """Puts the number of points for every rank, as if no batch were stuck."""
+    return relu_rank.assign(dict.fromkeys(("rank_cells", "rank_lines", "rank_sampled"), relu_rank["points"]))
+
+
+@claim(
+    "bnd-thm3-hyp",
+    where="Theorem 3, hypothesis",
+    kind="identity",
+    states="Theorem 3 assumes that no two columns are collinear, and without this it fails: some batches with "
+    "antipodal points never reach full rank.",
+    data="relu_rank",
+    control=full_everywhere,
+    control_says="full rank for every batch",
+)
+def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
+    """Largest rank from the cells, from the lines, and with many rows; even circles of six and more points."""
+    plain = relu_rank.isel(case=relu_rank["case_recentred"].values == 0)
+    n, free = plain["points"].values, plain["pairs_used"].values == 0
+    even = (plain["case_kind"].values == "circle") & (n % 2 == 0) & (n >= 6)
+    return judge(
+        all_of(
+            even_circles=equal(plain["rank_cells"].values[even], n[even] // 2 + 2, expected="n/2 + 2, below n"),
+            with_many_rows=equal(
+                plain["rank_sampled"].values, plain["rank_cells"], expected="the largest rank by the cells"
+            ),
+            by_lines=equal(plain["rank_lines"].values, plain["rank_cells"], expected="the largest rank by the cells"),
+            without_collinear_columns=equal(plain["rank_cells"].values[free], n[free], expected="n"),
+        ),
+        note="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
+        "linearly independent. A batch in k dimensions bears k antipodal pairs in general position, not k + 1.",
+    )
+
+
+def recentred_without_gamma(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Puts 1 for gamma, so that n rows would be enough."""
+    return without_gamma(rows_to_full_rank), relu_rank
+
+
+@claim(
+    "bnd-cor4",
+    where="Corollary 4",
+    kind="bound",
+    states="Theorem 3 holds with batch normalization before ReLU, with gamma of X - mean; no two columns of X are "
+    "collinear.",
+    correction="No two columns of X - mean may be collinear: six points on a circle off the origin, no two of them "
+    "collinear, become a centred hexagon whose rank stays at 5.",
+    data=("rows_to_full_rank", "relu_rank"),
+    control=recentred_without_gamma,
+    control_says="n rows for the bound: gamma left out",
+)
+def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> Verdict:
+    """Largest rank of recentred circles off the origin; mean of y on recentred batches; ranks after the real layer."""
+    shifted = relu_rank.isel(case=relu_rank["case_recentred"].values == 1)
+
+    def full(condition: str) -> Test:
+        allowed = shifted.isel(case=shifted[condition].values == 0)
+        words = "n, for all batches that the hypothesis allows"
+        return equal(allowed["rank_cells"].values, allowed["points"], expected=words)
+
+    ranks = relu_rank["rank_normalized"]
+    return judge(
+        all_of(largest_rank=full("pairs_given"), mean_over_bound=_mean_bounded(rows_to_full_rank, 1)),
+        all_of(
+            largest_rank=full("pairs_used"),
+            mean_over_bound=_mean_bounded(rows_to_full_rank, 1),
+            rows_where_the_scale_changes_the_rank=equal(
+                int((ranks.isel(way=0) != ranks.isel(way=1)).sum()), 0, expected="0"
+            ),
+        ),
+    )
+
+
+def without_relu(relu_rank: xr.Dataset) -> xr.Dataset:
+    """Puts the linear layer in the place of the one with ReLU."""
+    return relu_rank.assign(
+        rank=relu_rank["rank"].sel(activation=["linear", "linear"]).assign_coords(activation=["relu", "linear"]),
+        image=xr.full_like(relu_rank["image"], 2),
+    )
+
+
+@claim(
+    "bnd-sec1-rank",
+    where="Section I",
+    kind="scaling",
+    states="One layer with ReLU raises the rank of a batch of low rank, and the dimension of its image grows linearly "
+    "with the number of rows; a linear layer raises nothing.",
+    data="relu_rank",
+    control=without_relu,
+    control_says="a layer without ReLU",
+)
+def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
+    """Span of the image with two inputs, exactly; rank of a batch by rows, with ReLU and without."""
+    rows, n = relu_rank["rows"], int(relu_rank["layer_points"])
+    highest = relu_rank["rank"].isel(input_dim=-1) / np.minimum(rows, n)
+    linear = relu_rank["rank"].sel(activation="linear")
+    image, wanted = relu_rank["image"], relu_rank["image_row"]
+    return judge(
+        all_of(
+            image_of_two_inputs=equal(image.min("draw").values, wanted, expected="the number of rows, in every draw"),
+            batch_rank_over_its_limit=mean_within(
+                highest.sel(activation="relu").min("rows"),
+                0.95,
+                np.inf,
+                expected=f"rank of {n} points in {int(relu_rank['input_dim'][-1])} dimensions: min(rows, {n})",
+                reason="5 % below the limit: a few rows more than n are needed now and then",
+            ),
+            linear_layer=equal(
+                linear.max("draw").values.tolist(),
+                np.minimum.outer(relu_rank["input_dim"].values, rows.values),
+                expected="min(rows, input dimension)",
+            ),
+        ),
+        note="The batch must be large: a finite one of rank 2 lags behind, since thin cells are hit late.",
+    )

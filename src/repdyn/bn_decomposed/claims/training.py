@@ -1,0 +1,140 @@
+"""Claims on trained networks: Figure 2 and the initialization of the Discussion."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.verdicts import Verdict, all_of, at_least, deviation, judge, mean_within, not_reproducible, rounding
+
+
+def modes_exchanged(training: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Gives the networks at PyTorch's default initialization out for those at He's and the reverse."""
+    return training | {"he": training["default"], "default": training["he"]}
+
+
+@claim(
+    "bnd-fig2-he",
+    where="Introduction, Figure 2",
+    kind="qualitative",
+    states="A network without batch normalization reaches high training accuracy from a low-rank last layer if "
+    "initialized as He et al.; "
+    "at PyTorch's default it fails when deep; batch normalization has a high rank.",
+    data="training",
+    control=modes_exchanged,
+    control_says="the networks at PyTorch's default initialization given out for those at He's",
+)
+def accuracy_without_rank(training: dict[str, xr.Dataset]) -> Verdict:
+    """Networks of He's with a rank below a quarter of the width, and the deepest ones of the other two."""
+    last = {mode: data.isel(depth=-1) for mode, data in training.items()}
+    he, width = training["he"], float(training["he"]["width"])
+    low = (he["effective_rank"] < width / 4).values
+    best = np.sort(he["accuracy"].isel(epoch=-1).values[low])[::-1]
+    return judge(
+        all_of(
+            third_best_accuracy_of_he_at_low_rank=at_least(
+                best[2] if best.size > 2 else 0.0,
+                0.95,
+                expected="0.95 in three networks with effective rank below a quarter of the width",
+                reason="the claim is that it may happen: three of a kind are no accident of one draw",
+            ),
+            accuracy_default_when_deep=mean_within(
+                last["default"]["accuracy"].isel(epoch=-1),
+                0,
+                0.2,
+                expected="fails: below 0.2",
+                reason="twice the chance level of ten classes",
+            ),
+            rank_over_width_with_batch_normalization=mean_within(
+                last["bn"]["effective_rank"] / width,
+                0.5,
+                1,
+                expected="high: above half the width",
+                reason="most directions used",
+            ),
+        ),
+        note=f"{best.size} networks of He's have such a rank, at depths up to {int(last['he']['depth'])}. Low rank is "
+        "seen in the effective "
+        "rank and at a tolerance of 1e-2; at 1e-6 the numerical rank of the deepest is "
+        f"{int(last['he']['numerical_rank'].min())} to {int(last['he']['numerical_rank'].max())}. "
+        "The paper states neither data nor optimizer.",
+    )
+
+
+def neighbours_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
+    """Puts the widest threshold, where neighbours fire, in the place of the strict one."""
+    widest = point_neurons.sel(
+        scheme=[name for name in point_neurons["scheme"].values if name.startswith("margin")]
+    ).isel(scheme=-1)
+    return point_neurons.assign(
+        {
+            name: point_neurons[name].where(point_neurons["scheme"] != "margin 0.5", widest[name])
+            for name in ("off_diagonal", "activity")
+        }
+    )
+
+
+@claim(
+    "bnd-disc-init",
+    where="Discussion",
+    kind="identity",
+    states="Associating every data point with a neuron that fires for it alone gives an orthogonal representation "
+    "and sparse activity.",
+    data="point_neurons",
+    control=neighbours_let_in,
+    control_says="thresholds wide enough to let neighbours fire",
+)
+def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdict:
+    """Gram matrix and share of positive entries at the half-way threshold."""
+    strict, n = point_neurons.sel(scheme="margin 0.5"), int(point_neurons["points"])
+    return judge(
+        all_of(
+            orthogonal=deviation(
+                strict["off_diagonal"],
+                rounding(1.0, n),
+                expected="off-diagonal Gram entries zero",
+                reason="round-off of n products",
+            ),
+            activity=deviation(
+                strict["activity"] * n - 1,
+                rounding(1.0, n),
+                expected="1/n of the entries positive",
+                reason="a count over n squared",
+            ),
+        ),
+        note="The paper gives no formula; thresholds lie half-way between the point and its nearest neighbour.",
+    )
+
+
+def he_made_worse(point_neurons: xr.Dataset) -> xr.Dataset:
+    """Takes half of the test accuracy from He's initialization, so that the proposal would gain."""
+    he = point_neurons["scheme"] == "he"
+    return point_neurons.assign(
+        test_accuracy=point_neurons["test_accuracy"].where(~he, point_neurons["test_accuracy"] / 2)
+    )
+
+
+@claim(
+    "bnd-disc-init-gain",
+    where="Discussion",
+    kind="comparison",
+    states="One neuron per data point might be a good initialization strategy for small data sets.",
+    data="point_neurons",
+    control=he_made_worse,
+    control_says="half of the test accuracy taken from He's initialization",
+)
+def point_neurons_help(point_neurons: xr.Dataset) -> Verdict:
+    """Test accuracy of the strict scheme against He's, paired over draws of the training points."""
+    at_best = point_neurons.sel(rate=point_neurons["best_rate"])
+    accuracy = at_best["test_accuracy"]
+    gain = (accuracy.sel(scheme="margin 0.5") - accuracy.sel(scheme="he")).values
+    test = mean_within(gain, 0, 1, expected="not below He's initialization", reason="no worse than the usual choice")
+    steps = at_best["steps"].median("seed")
+    return not_reproducible(
+        "The paper reports an initial experiment without settings. Tried: two layers, zero head, full-batch gradient "
+        "descent on the "
+        f"images; median steps to fit {float(steps.sel(scheme='margin 0.5')):g} against "
+        f"{float(steps.sel(scheme='he')):g} with He's.",
+        test,
+    )

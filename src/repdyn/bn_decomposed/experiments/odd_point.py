@@ -1,0 +1,343 @@
+"""Experiments on deep networks of Gaussian layers: the odd point, which point it is, and what the neurons respond to.
+
+The finite widths are drawn exactly in law from the QR factor of the batch (`theory.layers.random_layer`), the
+infinite one is the recursion G -> K(H G H) of the Gram matrix.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import xarray as xr
+from scipy.stats import norm
+
+from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.progress import Progress
+from repdyn.base.streams import Stream
+from repdyn.bn_decomposed.experiments.random_networks import image_batch
+from repdyn.bn_decomposed.settings import Activity, LargestNorm, OddPoint
+from repdyn.bn_decomposed.theory import odd_cluster
+from repdyn.bn_decomposed.theory.geometry import pair_angles
+from repdyn.bn_decomposed.theory.kernel import expected_gram_step
+from repdyn.bn_decomposed.theory.layers import propagate
+
+SOURCES = ("images", "Gaussian")
+LARGE = 0.1  # a response is large, or not negligible, above this fraction of the largest one
+WITH_RELU_ALONE = {"recenter": True, "rescale": None, "relu": True}
+WITHOUT_AND_WITH = {
+    "without": {"recenter": False, "rescale": "rms", "relu": True},
+    "with": {"recenter": True, "rescale": "std", "relu": True},
+}
+
+
+def odd_point(settings: OddPoint, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+    """Recentring and ReLU without rescaling on images and Gaussian points, layer by layer (Figure 3)."""
+    shape = (len(SOURCES), len(settings.batches), settings.seeds)
+    deep = {name: np.empty((*shape, len(settings.record))) for name in BY_LAYER}
+    limit = {name: np.empty((*shape, len(settings.limit_record))) for name in IN_THE_LIMIT}
+    neurons = {name: np.empty(shape) for name in BY_NETWORK}
+    shown = []
+    progress = Progress("odd_point", int(np.prod(shape)))
+    for (b, n), (s, source), seed in product(enumerate(settings.batches), enumerate(SOURCES), range(settings.seeds)):
+        X = _batch(source, n, settings.input_dim, images, stream.child(seed, n))
+        depth = settings.record[-1]
+        record = (*settings.record, depth - 1)
+        *layers, before = propagate(
+            X, settings.width, depth, stream.generator(seed, n, "weights"), record=record, **WITH_RELU_ALONE
+        )
+        for t, layer in enumerate(layers):
+            for name, value in _geometry(layer).items():
+                deep[name][s, b, seed, t] = value
+        for t, G in enumerate(_limit(X, settings.limit_record)):
+            for name, value in _gram_geometry(G).items():
+                limit[name][s, b, seed, t] = value
+        for name, value in _responses(layers[-1]).items():
+            neurons[name][s, b, seed] = value
+        if (source, seed) == (SOURCES[0], 0):
+            shown.append(_last_layer(n, before, layers[-1], stream.generator(seed, n, "projection")))
+        progress.step((b * len(SOURCES) + s) * settings.seeds + seed + 1)
+    dims = ("source", "batch", "seed")
+    made = {name: variable((*dims, "layer"), deep[name], *BY_LAYER[name]) for name in BY_LAYER}
+    made |= {
+        f"limit_{name}": variable((*dims, "limit_layer"), limit[name], f"{long_name}, infinite width", units)
+        for name, (long_name, units) in IN_THE_LIMIT.items()
+    }
+    made |= {name: variable(dims, neurons[name], *BY_NETWORK[name]) for name in BY_NETWORK}
+    return dataset(
+        made | _fixed_points(settings.batches) | _shown(shown),
+        {
+            "source": variable("source", np.array(SOURCES), "what the batch is drawn from"),
+            "batch": variable("batch", np.array(settings.batches), "data points in the batch"),
+            "seed": index("seed", settings.seeds, "draw of batch and weights"),
+            "layer": variable("layer", np.array(settings.record), "layer"),
+            "limit_layer": variable("limit_layer", np.array(settings.limit_record), "layer at infinite width"),
+            "axis": index("axis", 2, "axis of the random projection"),
+            "point": index("point", sum(settings.batches), "data point, batch by batch"),
+            "pair": index("pair", sum(n * (n - 1) // 2 for n in settings.batches), "pair of points, batch by batch"),
+            "width": variable((), settings.width, "neurons per layer"),
+        },
+        title="Deep networks with recentring and ReLU: a cluster and an odd point",
+        figures="Figure 3",
+        claims=("bnd-fig3", "bnd-disc-fire", "bnd-infwidth"),
+    )
+
+
+IN_THE_LIMIT = {
+    "second_to_first": ("second largest norm over the largest", "1"),
+    "odd_angle": ("median angle between the point of largest norm and the others", "degree"),
+    "intra_angle": ("median angle among the other points", "degree"),
+}
+BY_LAYER = IN_THE_LIMIT | {
+    "odd_energy": ("share of the longest point in the sum of all squared responses", "1"),
+    "large_of_odd": (f"share of the longest point among responses above {LARGE:g} of the layer's largest", "1"),
+}
+BY_NETWORK = {
+    "fires_for_odd": ("share of the neurons of the last layer that are active for the longest point", "1"),
+    "fires_for_odd_alone": ("share of these that are active for no other point", "1"),
+    "other_to_odd": ("median over these of the largest other response over the longest point's", "1"),
+    "cluster_active": ("mean share of the other points for which a neuron silent for the longest is active", "1"),
+}
+
+
+def _batch(source: str, n: int, input_dim: int, images: xr.Dataset, stream: Stream) -> np.ndarray:
+    if source == "images":
+        return image_batch(images, n, stream)
+    return stream.generator("Gaussian batch").standard_normal((input_dim, n))
+
+
+def _geometry(X: np.ndarray) -> dict[str, float]:
+    """Names of `BY_LAYER` for one layer."""
+    large = LARGE * X.max() < X
+    squares = (X**2).sum(axis=0)
+    odd = int(np.argmax(squares))
+    return _scalars(np.sqrt(squares), np.degrees(pair_angles(X))) | {
+        "odd_energy": squares[odd] / squares.sum(),
+        "large_of_odd": large[:, odd].sum() / large.sum(),
+    }
+
+
+def _scalars(length: np.ndarray, angle: np.ndarray) -> dict[str, float]:
+    """Names of `IN_THE_LIMIT` from the norms of the points and the angles of the pairs i < j."""
+    i, j = np.triu_indices(length.size, 1)
+    odd = int(np.argmax(length))
+    with_odd = (i == odd) | (j == odd)
+    second, first = np.sort(length)[-2:]
+    return {
+        "second_to_first": second / first,
+        "odd_angle": np.median(angle[with_odd]),
+        "intra_angle": np.median(angle[~with_odd]),
+    }
+
+
+def _limit(X: np.ndarray, record: tuple[int, ...]) -> list[np.ndarray]:
+    """Gram matrices at infinite width after the recorded layers, each divided by its trace."""
+    G = X.T @ X
+    found = []
+    for layer in range(1, record[-1] + 1):
+        G = expected_gram_step(G)
+        G /= np.trace(G)
+        if layer in record:
+            found.append(G)
+    return found
+
+
+def _gram_geometry(G: np.ndarray) -> dict[str, float]:
+    """Names of `IN_THE_LIMIT` from a Gram matrix; angles below 1e-6 degree are lost in round-off."""
+    length = np.sqrt(np.diag(G))
+    i, j = np.triu_indices(len(G), 1)
+    return _scalars(length, np.degrees(np.arccos(np.clip(G[i, j] / (length[i] * length[j]), -1, 1))))
+
+
+def _responses(X: np.ndarray) -> dict[str, float]:
+    """Names of `BY_NETWORK`: what the neurons of a layer do for the longest point and for the others."""
+    odd = int(np.argmax(np.linalg.norm(X, axis=0)))
+    others = np.delete(X, odd, axis=1)
+    fires = X[:, odd] > 0
+    ratio = others[fires].max(axis=1) / X[fires, odd]
+    return {
+        "fires_for_odd": fires.mean(),
+        "fires_for_odd_alone": (ratio == 0).mean(),
+        "other_to_odd": np.median(ratio),
+        "cluster_active": (others[~fires] > 0).mean(),
+    }
+
+
+def _last_layer(n: int, before: np.ndarray, after: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """What Figure 3 draws for one batch: a random projection and the angles before and after the last layer."""
+    odd = int(np.argmax(np.linalg.norm(after, axis=0)))
+    i, j = np.triu_indices(n, 1)
+    projected = rng.standard_normal((2, len(after))) @ after
+    return {
+        "projection": projected / np.linalg.norm(projected, axis=0).max(),
+        "is_odd": np.arange(n) == odd,
+        "point_batch": np.full(n, n),
+        "before": np.degrees(pair_angles(before)),
+        "after": np.degrees(pair_angles(after)),
+        "with_odd": (i == odd) | (j == odd),
+        "pair_batch": np.full(i.size, n),
+    }
+
+
+def _shown(shown: list[dict[str, np.ndarray]]) -> dict[str, xr.Variable]:
+    joined = {name: np.concatenate([one[name] for one in shown], axis=-1) for name in shown[0]}
+    return {
+        "projection": variable(
+            ("axis", "point"), joined["projection"], "random projection of the last layer, the farthest at 1"
+        ),
+        "is_odd": variable("point", joined["is_odd"].astype(np.int8), "1 for the longest point of its batch"),
+        "point_batch": variable("point", joined["point_batch"], "data points in the point's batch"),
+        "before": variable("pair", joined["before"], "angle of a pair before the last layer", "degree"),
+        "after": variable("pair", joined["after"], "angle of a pair after the last layer", "degree"),
+        "with_odd": variable("pair", joined["with_odd"].astype(np.int8), "1 if the pair holds the longest point"),
+        "pair_batch": variable("pair", joined["pair_batch"], "data points in the pair's batch"),
+    }
+
+
+def _fixed_points(batches: tuple[int, ...]) -> dict[str, xr.Variable]:
+    points = [odd_cluster.odd_fixed_point(n) for n in batches]
+    ratio = [point.norm_ratio / (point.n - 1) for point in points]
+    width = [np.degrees(point.intra_angle) for point in points]
+    leading = [np.degrees(odd_cluster.cluster_width(n)) for n in batches]
+    return {
+        "resting_ratio": variable("batch", ratio, "second over first norm at the fixed point of infinite width"),
+        "resting_intra_angle": variable("batch", width, "cluster angle at the fixed point of infinite width", "degree"),
+        "leading_width": variable("batch", leading, "its leading term 3 pi / n", "degree"),
+    }
+
+
+def largest_norm(settings: LargestNorm, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+    """Index of the point that ends as the odd one, of the longest input and of the one farthest from the mean."""
+    kinds = _kinds(settings)
+    shape = (len(kinds), settings.runs)
+    odd = np.empty((shape[0], len(settings.widths), shape[1]), np.int16)
+    ratio, limit_ratio = np.empty(odd.shape), np.empty(shape)
+    found = {name: np.empty(shape, np.int16) for name in ("longest", "farthest", "limit_odd")}
+    progress = Progress("largest_norm", settings.runs)
+    for run, (k, kind) in product(range(settings.runs), enumerate(kinds.values())):
+        X = _kind_batch(kind, settings.batch, images, stream.child(run))
+        found["longest"][k, run] = np.argmax((X**2).sum(axis=0))
+        found["farthest"][k, run] = np.argmax(((X - X.mean(axis=1, keepdims=True)) ** 2).sum(axis=0))
+        for w, width in enumerate(settings.widths):
+            weights = stream.generator(run, width, "weights")
+            odd[k, w, run], ratio[k, w, run] = _odd_of(
+                (propagate(X, width, settings.depth, weights, **WITH_RELU_ALONE) ** 2).sum(axis=0)
+            )
+        G = _limit(X, (settings.limit_depth,))[0]
+        found["limit_odd"][k, run], limit_ratio[k, run] = _odd_of(np.diag(G))
+        progress.step(run + 1)
+    dims = ("kind", "width", "run")
+    return dataset(
+        {
+            "odd": variable(dims, odd, "index of the point of largest norm in the last layer"),
+            "second_to_first": variable(dims, ratio, "second largest norm over the largest in the last layer"),
+            "limit_odd": variable(("kind", "run"), found["limit_odd"], "index of the odd point at infinite width"),
+            "limit_second_to_first": variable(("kind", "run"), limit_ratio, "second norm over first, infinite width"),
+            "longest": variable(("kind", "run"), found["longest"], "index of the input of largest norm"),
+            "farthest": variable(("kind", "run"), found["farthest"], "index of the input farthest from the mean"),
+        },
+        {
+            "kind": variable("kind", np.array(list(kinds)), "what the batch is drawn from"),
+            "width": variable("width", np.array(settings.widths), "neurons per layer"),
+            "run": index("run", settings.runs, "draw of batch and weights"),
+            "point_count": variable((), settings.batch, "data points in the batch"),
+            "depth": variable((), settings.depth, "layers at finite width"),
+            "limit_depth": variable((), settings.limit_depth, "layers at infinite width"),
+        },
+        title="Which input becomes the odd point",
+        figures="Remark in Section III",
+        claims=("bnd-remark-largest",),
+    )
+
+
+def _kinds(settings: LargestNorm) -> dict[str, tuple[str, float, int]]:
+    """Batches by name: source, length of the first point among unit vectors, dimension."""
+    top = settings.dims[-1]
+    return (
+        {f"Gaussian, k = {k}": ("Gaussian", 0.0, k) for k in settings.dims}
+        | {f"unit norms, one of {factor:g}": ("unit", factor, top) for factor in settings.factors}
+        | {"images": ("images", 0.0, 0)}
+    )
+
+
+def _kind_batch(kind: tuple[str, float, int], n: int, images: xr.Dataset, stream: Stream) -> np.ndarray:
+    source, factor, k = kind
+    if source == "images":
+        return image_batch(images, n, stream)
+    X = stream.generator("Gaussian batch", k).standard_normal((k, n))
+    if source == "unit":
+        X /= np.linalg.norm(X, axis=0)
+        X[:, 0] *= factor
+    return X
+
+
+def _odd_of(squares: np.ndarray) -> tuple[int, float]:
+    second, first = np.sort(squares)[-2:]
+    return int(np.argmax(squares)), float(np.sqrt(second / first))
+
+
+def activity(settings: Activity, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+    """Share of the inputs to which each neuron of the last layer responds, without and with recentring (Figure 6)."""
+    shape = (len(WITHOUT_AND_WITH), settings.seeds, settings.width)
+    shares = {name: np.empty(shape) for name in SHARES}
+    response = np.empty((shape[0], settings.batch))
+    progress = Progress("activity", settings.seeds)
+    for seed, (v, (name, components)) in product(range(settings.seeds), enumerate(WITHOUT_AND_WITH.items())):
+        X = image_batch(images, settings.batch, stream.child(seed))
+        X = propagate(X, settings.width, settings.depth, stream.generator(seed, "weights"), **components)
+        top = X.max(axis=1, keepdims=True)
+        for share, fraction in SHARES.items():
+            shares[share][v, seed] = ((fraction * top < X) & (X > 0)).mean(axis=1)
+        if seed == 0:
+            active = np.argsort(shares["active"][v, 0])
+            neuron = active[-1] if name == "without" else active[active.size // 2]
+            response[v] = X[neuron] / X[neuron].max()
+        progress.step(seed + 1)
+    edges, expected, above = _expected_activity(settings.batch)
+    dims = ("recentring", "seed", "neuron")
+    return dataset(
+        {
+            name: variable(dims, shares[name], f"share of inputs with a response {words}")
+            for name, words in {
+                "active": "above zero",
+                "above_tenth": "above a tenth of the neuron's largest",
+                "above_half": "above half of the neuron's largest",
+            }.items()
+        }
+        | {
+            "response": variable(
+                ("recentring", "point"),
+                response,
+                "response in units of its largest: the most active neuron; the median one",
+            ),
+            "expected": variable(("recentring", "bin"), expected, "expected share of neurons in the bin"),
+            "expected_above_90": variable((), above, "expected share of neurons active on over 90 %, no recentring"),
+        },
+        {
+            "recentring": variable("recentring", np.array(list(WITHOUT_AND_WITH)), "rescaling by RMS, or RC + RS"),
+            "seed": index("seed", settings.seeds, "draw of batch and weights"),
+            "neuron": index("neuron", settings.width, "neuron of the last layer"),
+            "point": index("point", settings.batch, "data point"),
+            "bin": variable("bin", edges[:-1], "lower edge of a bin of the active share"),
+            "depth": variable((), settings.depth, "layers"),
+        },
+        title="How many inputs a neuron responds to",
+        figures="Figure 6",
+        claims=("bnd-fig6-a", "bnd-fig6-b"),
+    )
+
+
+SHARES = {"active": 0.0, "above_tenth": LARGE, "above_half": 0.5}
+
+
+def _expected_activity(n: int, bins: int = 25) -> tuple[np.ndarray, np.ndarray, float]:
+    """Bins of the active share and the expected share of neurons in each, without and with recentring.
+
+    Without recentring a neuron sees sqrt(c) g + sqrt(1-c) e_i at the fixed cosine c, with recentring equivalent
+    points of sum zero, where the active share is close to normal about one half.
+    """
+    edges = np.linspace(0, 1, bins + 1)
+    c = odd_cluster.rms_fixed_point(np.inf)
+    tail = np.array([1, *(odd_cluster.active_fraction_tail(c, edge) for edge in edges[1:-1]), 0])
+    about_half = np.diff(norm.cdf(edges, 0.5, odd_cluster.active_fraction_deviation(n)))
+    return edges, np.stack([-np.diff(tail), about_half]), odd_cluster.active_fraction_tail(c, 0.9)

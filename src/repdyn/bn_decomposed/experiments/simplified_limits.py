@@ -1,0 +1,229 @@
+"""Limits of the simplified model, Theorem 11, for many batches: settings in, one dataset out.
+
+Norms and angles of deep trees come from the Gram matrix, which holds every row; limits come from the two
+amplitudes A and B of Appendices D and E. A batch is drawn by its number, so more batches change none before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.datasets import dataset, variable
+from repdyn.base.progress import Progress
+from repdyn.base.streams import Stream
+from repdyn.bn_decomposed.settings import SeveralCoordinates, TreeLimits
+from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree
+from repdyn.bn_decomposed.theory.tree_formulas import printed_bounds, sharp_bounds, split_rate
+
+KINDS = ("symmetric", "outlier", "gaussian")
+CASES = {
+    "stable_depth": ("first layer with at most three clusters in every row", "1"),
+    "clusters_before": ("clusters of the widest row one layer before, 3 where the input is stable", "1"),
+    "clusters_then": ("clusters of the widest row in that layer", "1"),
+    "amplitude_ratio": ("B / A: rows with point n alone over rows with point 1 alone, in the limit", "1"),
+    "ratio_first": ("norm of an interior point over that of point 1, limit", "1"),
+    "ratio_last": ("norm of an interior point over that of point n, limit", "1"),
+    "angle_first": ("angle of an interior point to point 1, limit", "degree"),
+    "angle_last": ("angle of an interior point to point n, limit", "degree"),
+    "extremes": ("smaller over larger norm of points 1 and n, limit", "1"),
+    "odd_is_last": ("1 if point n has the larger norm in the limit, 0 if point 1", "1"),
+    "farther_is_last": ("1 if point n is farther from the mean of the input, 0 if point 1", "1"),
+    "longer_is_last": ("1 if point n has the larger modulus in the input, 0 if point 1", "1"),
+}
+DEEP = {
+    "ratio_first": "norm over that of point 1",
+    "ratio_last": "norm over that of point n",
+    "cosine_first": "cosine of the angle to point 1",
+    "cosine_last": "cosine of the angle to point n",
+}
+
+
+def tree_limits(settings: TreeLimits, stream: Stream) -> xr.Dataset:
+    """Depth of stability, limits of norm ratios and angles, and the Gram matrix at great depth (Theorems 10, 11)."""
+    places = [(n, b) for n, count in zip(settings.points, settings.batches, strict=True) for b in range(count)]
+    found: dict[str, list[float]] = {name: [] for name in CASES}
+    deep: list[dict[str, object]] = []
+    sizes = np.arange(min(settings.points), max(settings.points) + 1)
+    progress = Progress("tree_limits", len(places))
+    for done, (n, b) in enumerate(places):
+        x = _batch(n, b, stream)
+        for name, value in _case(x).items():
+            found[name].append(value)
+        if b < settings.deep_batches:
+            deep.append({"points": n, "kind": _kind(b)} | _deep(x, _layers(n, settings.decay)))
+        progress.step(done + 1)
+    return dataset(
+        {name: variable("case", np.array(found[name]), *words) for name, words in CASES.items()}
+        | _deep_variables(deep)
+        | _bounds(sizes),
+        {
+            "case": variable("case", np.arange(len(places)), "batch"),
+            "points": variable("case", np.array([n for n, _ in places]), "data points in the batch"),
+            "kind": variable("case", np.array([_kind(b) for _, b in places]), "how the batch was made"),
+            "deep": variable("deep", np.arange(len(deep)), "batch followed to great depth"),
+            "deep_points": variable("deep", np.array([one["points"] for one in deep]), "data points in the batch"),
+            "deep_kind": variable("deep", np.array([one["kind"] for one in deep]), "how the batch was made"),
+            "end": variable("end", np.array(["least", "most"]), "over the interior points"),
+            "bound_points": variable("bound_points", sizes, "data points in the batch, for the bounds"),
+        },
+        title="Limits of the simplified model over many batches",
+        figures="Theorem 10, Theorem 11",
+        claims=(
+            "bnd-thm10",
+            "bnd-eq45-47",
+            "bnd-thm11-3",
+            "bnd-thm11-4",
+            "bnd-thm11-ntwo",
+            "bnd-thm11-which",
+        ),
+    )
+
+
+def _kind(batch: int) -> str:
+    return KINDS[min(batch, 2)]
+
+
+def _batch(n: int, batch: int, stream: Stream) -> np.ndarray:
+    """Batch 0 is symmetric, batch 1 has one far point, the others are Gaussian; in increasing order."""
+    if batch == 0:
+        return 2.0 * np.arange(n) - (n - 1)
+    if batch == 1:
+        return np.append(np.arange(n - 1), 10.0 * n)
+    return np.sort(stream.generator(n, batch).standard_normal(n))
+
+
+def _case(x: np.ndarray) -> dict[str, float]:
+    tree = ClusterTree(x)
+    limit, depth = tree.limit(), tree.stable_depth
+    before = max([3, *_widths(tree.step(max(depth - 1, 0)))])
+    then = max([2, *_widths(tree.step(min(depth, 1)))])
+    return {
+        "stable_depth": depth,
+        "clusters_before": before,
+        "clusters_then": then,
+        "amplitude_ratio": limit.B / limit.A,
+        "ratio_first": limit.ratio_first,
+        "ratio_last": limit.ratio_last,
+        "angle_first": np.degrees(limit.angle_first),
+        "angle_last": np.degrees(limit.angle_last),
+        "extremes": limit.extremes,
+        "odd_is_last": int(limit.odd == -1),
+        "farther_is_last": int(x[-1] - x.mean() > x.mean() - x[0]),
+        "longer_is_last": int(abs(x[-1]) > abs(x[0])),
+    }
+
+
+def _widths(tree: ClusterTree) -> list[int]:
+    return [len(row.values) for row in tree.rows]
+
+
+def _deep(x: np.ndarray, layers: int) -> dict[str, object]:
+    """Amplitudes one layer before the last, and the interior points' geometry in the last."""
+    tree = ClusterTree(x).step()
+    early = _apart(tree)
+    A, B = tree.step(layers - 2).amplitudes()
+    G = tree.step().gram()
+    square, inner = np.diag(G), slice(1, len(x) - 1)
+    found = {
+        "ratio_first": np.sqrt(square[inner] / square[0]),
+        "ratio_last": np.sqrt(square[inner] / square[-1]),
+        "cosine_first": G[inner, 0] / np.sqrt(square[inner] * square[0]),
+        "cosine_last": G[inner, -1] / np.sqrt(square[inner] * square[-1]),
+    }
+    single = {"A": A, "B": B, "layers": layers, "apart": _apart(tree), "apart_early": early}
+    return single | {name: (v.min(), v.max()) for name, v in found.items()}
+
+
+def _apart(tree: ClusterTree) -> int:
+    """Points at more than 45 degrees from point 2, an interior one."""
+    return int((tree.angles()[1] > np.pi / 4).sum())
+
+
+def _layers(n: int, decay: float) -> int:
+    """Layers until the square of the second largest split, lambda_2^t, has lost e^decay against lambda_1^t."""
+    return int(np.ceil(decay / np.log(split_rate(1, n) / split_rate(2, n))))
+
+
+def _deep_variables(deep: list[dict[str, object]]) -> dict[str, xr.Variable]:
+    made = {
+        f"deep_{name}": variable(("deep", "end"), np.array([one[name] for one in deep]), f"interior points: {words}")
+        for name, words in DEEP.items()
+    }
+    for name, words in (
+        ("A", "squared amplitude of the rows with point 1 alone, one layer before"),
+        ("B", "squared amplitude of the rows with point n alone, one layer before"),
+        ("layers", "depth of the Gram matrix"),
+        ("apart", "points at more than 45 degrees from point 2"),
+        ("apart_early", "points at more than 45 degrees from point 2 in the first layer"),
+    ):
+        made[f"deep_{name}"] = variable("deep", np.array([one[name] for one in deep]), words)
+    return made
+
+
+def _bounds(sizes: np.ndarray) -> dict[str, xr.Variable]:
+    made = {}
+    for name, bounds, words in (("printed", printed_bounds, "as printed"), ("sharp", sharp_bounds, "best possible")):
+        ratio, angle = np.array([bounds(int(n)) for n in sizes]).T
+        made[f"{name}_ratio"] = variable("bound_points", ratio, f"bound on the smaller ratio of norms, {words}")
+        made[f"{name}_angle"] = variable(
+            "bound_points", np.degrees(angle), f"bound on the larger angle to an extreme, {words}", "degree"
+        )
+    return made
+
+
+def several_coordinates(settings: SeveralCoordinates, stream: Stream) -> xr.Dataset:
+    """Theorem 11 in several coordinates, with and without two points that are extreme in all (Remark)."""
+    n, layers = settings.points, _layers(settings.points, settings.decay)
+    measured = np.empty((2, settings.draws, 4))
+    progress = Progress("several_coordinates", settings.draws)
+    for draw in range(settings.draws):
+        X = np.sort(stream.generator(draw, "batch").standard_normal((settings.coordinates, n)), axis=1)
+        order = stream.generator(draw, "order")
+        for s, free in enumerate((slice(1, n - 1), slice(0, n))):
+            mixed = X.copy()
+            mixed[:, free] = order.permuted(X[:, free], axis=1)
+            measured[s, draw] = _geometry_of_extremes(_gram(mixed, layers))
+        progress.step(draw + 1)
+    names = {
+        "extremes_angle": ("angle between the first and the last point", "degree"),
+        "interior_angle": ("largest angle between two other points", "degree"),
+        "ratio": ("norm of another point over that of first or last, the smaller, at worst", "1"),
+        "odd_angle": ("angle of another point to first or last, the larger, at worst", "degree"),
+    }
+    return dataset(
+        {
+            name: variable(("extremes", "draw"), measured[..., place], *words)
+            for place, (name, words) in enumerate(names.items())
+        },
+        {
+            "extremes": variable(
+                "extremes", np.array(["shared", "free"]), "whether first and last are extreme in every coordinate"
+            ),
+            "draw": variable("draw", np.arange(settings.draws), "batch"),
+            "points": variable((), n, "data points in the batch"),
+            "coordinates": variable((), settings.coordinates, "input dimension"),
+            "layers": variable((), layers, "depth"),
+        },
+        title="The simplified model with an input of several coordinates",
+        figures="Theorem 11",
+        claims=("bnd-remark-dgt1",),
+    )
+
+
+def _gram(X: np.ndarray, layers: int) -> np.ndarray:
+    """Gram matrix up to a common factor: the trees of the coordinates do not interact."""
+    trees = [ClusterTree(x).step(layers) for x in X]
+    largest = max(tree.log_scale for tree in trees)
+    total = np.zeros((X.shape[1],) * 2)
+    for tree in trees:
+        total[np.ix_(tree.order, tree.order)] += tree.gram() * np.exp(2 * (tree.log_scale - largest))
+    return total
+
+
+def _geometry_of_extremes(G: np.ndarray) -> tuple[float, float, float, float]:
+    norm = np.sqrt(np.diag(G))
+    angle = np.degrees(np.arccos(np.clip(G / np.outer(norm, norm), -1, 1)))
+    inner, ends = slice(1, len(G) - 1), [0, -1]
+    ratio = norm[inner, None] / norm[ends]
+    return angle[0, -1], angle[inner, inner].max(), ratio.max(axis=0).min(), angle[inner][:, ends].min(axis=0).max()

@@ -1,0 +1,189 @@
+"""Training: accuracy against the rank at initialization (Figure 2), and one neuron per data point (Discussion)."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import torch
+import xarray as xr
+
+from repdyn.base.checkpoints import Checkpoint, Trial
+from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.progress import Progress
+from repdyn.base.streams import Stream
+from repdyn.bn_decomposed import networks
+from repdyn.bn_decomposed.settings import PointNeurons, Training
+from repdyn.bn_decomposed.theory.initialization import point_neuron_init, unit_columns
+
+RANKS = {
+    "r1": "singular values above 1e-2 of the largest",
+    "numerical_rank": "singular values above 1e-6 of the largest",
+    "stable_rank": "squared Frobenius over squared spectral norm",
+    "effective_rank": "exponential of the entropy of the normalized singular values",
+}
+
+
+def training(
+    settings: Training, images: xr.Dataset, stream: Stream, device: str, checkpoint: Checkpoint, mode: str
+) -> xr.Dataset:
+    """Training accuracy and rank of the last hidden layer at initialization against depth, for one mode (Figure 2)."""
+    torch.set_num_threads(1)
+    X, y = _standardized(images, device)
+    rates = getattr(settings.rates, mode)
+    trials = [
+        (depth, rate, seed)
+        for depth, rate in zip(settings.depths, rates, strict=True)
+        for seed in range(settings.seeds)
+    ]
+    progress = Progress(f"training {mode}", len(trials))
+    found: list[Trial] = []
+    for depth, rate, seed in trials:
+        name = f"depth{depth}-seed{seed}"
+        found.append(
+            checkpoint.get(name)
+            or checkpoint.put(name, _trial(settings, X, y, depth, mode, rate, stream.child(depth, seed)))
+        )
+        progress.step(len(found), accuracy=float(found[-1]["accuracy"][-1]))
+    shape = (len(settings.depths), settings.seeds)
+    dims = ("depth", "seed")
+    epochs = np.arange(networks.MEASURED_EVERY, settings.epochs + 1, networks.MEASURED_EVERY)
+    return dataset(
+        {
+            "accuracy": variable(
+                (*dims, "epoch"), np.reshape([one["accuracy"] for one in found], (*shape, -1)), "training accuracy"
+            )
+        }
+        | {
+            name: variable(
+                dims, np.reshape([one[name] for one in found], shape), f"last hidden layer at initialization: {words}"
+            )
+            for name, words in RANKS.items()
+        },
+        {
+            "depth": variable("depth", np.array(settings.depths), "hidden layers"),
+            "seed": index("seed", settings.seeds, "draw of weights and order of the data"),
+            "epoch": variable("epoch", epochs, "passes over the data"),
+            "rate": variable("depth", np.array(rates), "learning rate"),
+            "width": variable((), settings.width, "neurons per hidden layer"),
+            "batch": variable((), settings.batch, "points per step"),
+            "point_count": variable((), len(X), "training points"),
+        },
+        title=f"Training accuracy and initial rank against depth, mode {mode}",
+        figures="Figure 2",
+        claims=("bnd-fig2-he",),
+    )
+
+
+def _trial(
+    settings: Training, X: torch.Tensor, y: torch.Tensor, depth: int, mode: str, rate: float, stream: Stream
+) -> Trial:
+    classes = int(y.max()) + 1
+    network = networks.mlp(X.shape[1], settings.width, depth, classes, mode, stream.generator("weights")).to(X.device)
+    ranks = networks.rank_profile(network, X[: settings.rank_points])
+    order = stream.generator("order")
+    steps = networks.train(network, X, y, rate=rate, batch=settings.batch, epochs=settings.epochs, rng=order)
+    return {"accuracy": np.array(list(steps))} | {name: np.array(float(value)) for name, value in ranks.items()}
+
+
+def _standardized(images: xr.Dataset, device: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """All images as float32 rows, their overall mean and standard deviation taken out, and their labels."""
+    flat = images["image"].values.reshape(images.sizes["point"], -1)
+    flat = (flat - flat.mean()) / flat.std()
+    labels = images["label"].values.astype(np.int64)
+    return torch.from_numpy(flat).float().to(device), torch.from_numpy(labels).to(device)
+
+
+def point_neurons(settings: PointNeurons, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+    """One neuron per data point against He's initialization, same data, width and training (Discussion)."""
+    schemes = (*(f"margin {margin:g}" for margin in settings.margins), "he")
+    starts = {name: np.empty((len(schemes), settings.seeds)) for name in ("off_diagonal", "activity", "silent")}
+    ends = {
+        name: np.empty((len(schemes), len(settings.rates), settings.seeds))
+        for name in ("steps", "train_accuracy", "test_accuracy")
+    }
+    cut = settings.points
+    for seed, (s, scheme) in product(range(settings.seeds), enumerate(schemes)):
+        U, labels = _drawn(images, stream.generator(seed, "points"))
+        if scheme == "he":
+            U = U * np.sqrt(len(U))  # He's choice wants entries of root mean square 1
+        W, b = _start(scheme, U[:, :cut], settings.margins, s, stream.generator(seed, "weights"))
+        starts["off_diagonal"][s, seed], starts["activity"][s, seed] = _sparsity(W, b, U[:, :cut])
+        starts["silent"][s, seed] = np.mean((W @ U[:, cut:] + b[:, None] <= 0).all(axis=0))
+        for r, rate in enumerate(settings.rates):
+            for name, value in zip(ends, _descend(W, b, U, labels, rate, settings), strict=True):
+                ends[name][s, r, seed] = value
+    best = ends["test_accuracy"].mean(axis=2).argmax(axis=1)
+    words = {
+        "off_diagonal": "largest off-diagonal over smallest diagonal entry of the Gram matrix at initialization",
+        "activity": "share of positive entries of the representation at initialization",
+        "steps": "steps until all training points are right; one more than the steps made if never",
+        "train_accuracy": "training accuracy at the end",
+        "test_accuracy": "test accuracy at the end",
+        "silent": "share of test points for which no neuron fires at initialization",
+    }
+    return dataset(
+        {name: variable(("scheme", "seed"), values, words[name]) for name, values in starts.items()}
+        | {name: variable(("scheme", "rate", "seed"), values, words[name]) for name, values in ends.items()},
+        {
+            "scheme": variable(
+                "scheme", np.array(schemes), "initialization: threshold margin of one neuron per point, or He"
+            ),
+            "seed": index("seed", settings.seeds, "draw of the training points"),
+            "best_rate": variable("scheme", np.array(settings.rates)[best], "rate of the highest mean test accuracy"),
+            "points": variable((), settings.points, "training points and neurons"),
+            "steps_made": variable((), settings.steps, "steps of full-batch gradient descent"),
+            "rate": variable("rate", np.array(settings.rates), "learning rate"),
+        },
+        title="One neuron per data point against He's initialization on a small data set",
+        figures="Discussion",
+        claims=("bnd-disc-init", "bnd-disc-init-gain"),
+    )
+
+
+def _drawn(images: xr.Dataset, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """All images in a random order as columns of unit norm, shape (pixels, points), and their labels."""
+    order = rng.permutation(images.sizes["point"])
+    flat = images["image"].values.reshape(images.sizes["point"], -1)
+    return unit_columns(flat[order].T), images["label"].values[order]
+
+
+def _start(
+    scheme: str, U: np.ndarray, margins: tuple[float, ...], s: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    if scheme == "he":
+        return rng.standard_normal((U.shape[1], U.shape[0])) * np.sqrt(2 / U.shape[0]), np.zeros(U.shape[1])
+    return point_neuron_init(U, margins[s])
+
+
+def _sparsity(W: np.ndarray, b: np.ndarray, U: np.ndarray) -> tuple[float, float]:
+    """Largest off-diagonal over smallest diagonal entry of the Gram matrix, and the share of positive entries."""
+    H = np.maximum(W @ U + b[:, None], 0.0)
+    G = H.T @ H
+    return float((G - np.diag(np.diag(G))).max() / np.diag(G).min()), float(np.mean(H > 0))
+
+
+def _descend(
+    W: np.ndarray, b: np.ndarray, U: np.ndarray, labels: np.ndarray, rate: float, settings: PointNeurons
+) -> tuple[int, float, float]:
+    """Full-batch gradient descent of both layers on the mean cross-entropy from a zero head; see `point_neurons`."""
+    cut, X, Y = settings.points, U[:, : settings.points], np.eye(10)[labels[: settings.points]].T
+    V, c = np.zeros((10, len(W))), np.zeros(10)
+    reached = settings.steps + 1
+    for step in range(1, settings.steps + 1):
+        Z = W @ X + b[:, None]
+        H = np.maximum(Z, 0.0)
+        logits = V @ H + c[:, None]
+        P = np.exp(logits - logits.max(axis=0))
+        error = (P / P.sum(axis=0) - Y) / cut
+        back = (V.T @ error) * (Z > 0)
+        V, c = V - rate * error @ H.T, c - rate * error.sum(axis=1)
+        W, b = W - rate * back @ X.T, b - rate * back.sum(axis=1)
+        if reached > step and np.mean(_predict(W, b, V, c, X) == labels[:cut]) == 1:
+            reached = step
+    right = _predict(W, b, V, c, U) == labels
+    return reached, float(right[:cut].mean()), float(right[cut:].mean())
+
+
+def _predict(W: np.ndarray, b: np.ndarray, V: np.ndarray, c: np.ndarray, X: np.ndarray) -> np.ndarray:
+    return (V @ np.maximum(W @ X + b[:, None], 0.0) + c[:, None]).argmax(axis=0)

@@ -1,0 +1,187 @@
+"""Figures of the simplified model of recentring and ReLU: one tree, and the limits of many."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, describe, label_panels, new
+
+POINT_COLOURS = (BLUE, SKY, BLACK, ORANGE, RED, GREEN, PURPLE)
+POINT_MARKERS = "o^sDvP*"
+SIZES = ((BLUE, "-"), (RED, "--"), (GREEN, ":"), (ORANGE, "-."), (PURPLE, (0, (5, 1, 1, 1, 1, 1))), (BLACK, "-"))
+
+
+def fig4_tree(tree_example: xr.Dataset) -> Figure:
+    """Figures 4, 7 and 8: the tree of one batch, clusters counted in every row."""
+    layers = int(tree_example["layer"].max())
+    figure, axes = new(1, 1, height=1.3 * (layers + 1))
+    panel = axes[0, 0]
+    places = _places(tree_example)
+    for node in tree_example["node"].values.tolist():
+        parent = int(tree_example["parent"][node])
+        if parent >= 0:
+            _edge(panel, places[parent], places[node], positive=node % 2 == 1)
+        width = (0.9, 0.9, 0.65, 0.4)[int(tree_example["layer"][node]) - layers - 1]
+        _row(panel, tree_example.sel(node=node), places[node], width)
+    _excess(panel, tree_example)
+    _point_legend(panel, tree_example["point"].values)
+    panel.set(xlim=(-0.45, 2**layers + 0.95), ylim=(-layers - 0.42, 0.4))
+    panel.axis("off")
+    values = ", ".join(f"{value:g}" for value in tree_example["value"].sel(node=0).values)
+    n = tree_example.sizes["point"]
+    return describe(
+        figure,
+        title="Figures 4, 7 and 8: the tree of positive and negative transformations, computed",
+        caption=f"All rows of the first {layers} layers of the simplified model from the batch ({values}). Every line is "
+        "one row, drawn from zero to its largest entry; a mark is a data point, points in one cluster are stacked; the "
+        "tick is the mean. Solid green edges, +: ReLU(x - mean); dashed purple edges, -: ReLU(mean - x). Rows "
+        "of two clusters only change sides (Figure 7), a row of three makes one of three and one of two (Figure 8), and "
+        f"the sum over a layer of (clusters - 2) stays n - 2 = {n - 2}: however deep, only {n - 2} rows have more than two "
+        "clusters.",
+        alt="A binary tree of rows of marked points. The rows become more clustered with depth, and at every layer the "
+        f"clusters beyond two add up to {n - 2}.",
+        claims=("bnd-lem7", "bnd-excess", "bnd-fig8-tie"),
+    )
+
+
+def _places(tree: xr.Dataset) -> np.ndarray:
+    """Centre of every node: leaves side by side, a parent above the middle of its children."""
+    layer = tree["layer"].values
+    rank = np.concatenate([np.arange(count) for count in np.bincount(layer)])
+    width = 2.0 ** (layer.max() - layer)
+    return np.stack([(rank + 0.5) * width, -layer.astype(float)], axis=1)
+
+
+def _edge(panel: Axes, above: np.ndarray, below: np.ndarray, *, positive: bool) -> None:
+    start, end = above - (0, 0.4), below + (0, 0.24)
+    colour, dash = (GREEN, "-") if positive else (PURPLE, "--")
+    panel.plot(*np.transpose((start, end)), color=colour, linestyle=dash, linewidth=1.2)
+    middle = (start + end) / 2
+    sign = "+" if positive else "\N{MINUS SIGN}"
+    panel.text(*middle, sign, color=colour, fontsize=11, fontweight="bold", ha="center", va="center", bbox=_paper())
+
+
+def _paper() -> dict[str, object]:
+    return {"boxstyle": "circle,pad=0.08", "facecolor": "white", "edgecolor": "none"}
+
+
+def _row(panel: Axes, row: xr.Dataset, place: np.ndarray, half: float) -> None:
+    values = row["value"].values
+    low, span = min(values.min(), 0.0), np.ptp(np.append(values, 0.0))
+    x = place[0] - half + 2 * half * (values - low) / span
+    base = place[1] - 0.1
+    panel.plot((place[0] - half, place[0] + half), (base, base), color=BLACK, linewidth=0.7, zorder=1)
+    mean = place[0] - half + 2 * half * (float(row["mean"]) - low) / span
+    panel.plot((mean, mean), (base - 0.12, base + 0.07), color=BLACK, linewidth=1.6, zorder=2)
+    height = dict.fromkeys(values.tolist(), 0)
+    for point, (value, where) in enumerate(zip(values.tolist(), x, strict=True)):
+        panel.plot(
+            where,
+            base + 0.075 * height[value],
+            POINT_MARKERS[point],
+            color=POINT_COLOURS[point],
+            markersize=4.8,
+            markeredgecolor="white",
+            markeredgewidth=0.3,
+            zorder=3,
+            clip_on=False,
+        )
+        height[value] += 1
+    panel.text(place[0], base - 0.22, f"{int(row['clusters'])} clusters", fontsize=7.5, ha="center", va="center")
+
+
+def _excess(panel: Axes, tree: xr.Dataset) -> None:
+    layer, clusters = tree["layer"].values, tree["clusters"].values
+    right = 2.0 ** layer.max() + 0.5
+    panel.text(right, 0.27, "sum of\nclusters \N{MINUS SIGN} 2", fontsize=7.5, ha="center", va="center")
+    for t in np.unique(layer).tolist():
+        total = int((clusters[layer == t] - 2).sum())
+        panel.text(right, -t - 0.1, f"{total}", fontsize=11, fontweight="bold", ha="center", va="center")
+        panel.text(-0.45, -t - 0.1, f"layer {t}", fontsize=7.5, rotation=90, ha="center", va="center")
+
+
+def _point_legend(panel: Axes, points: np.ndarray) -> None:
+    for place, point in enumerate(points.tolist()):
+        panel.plot([], [], POINT_MARKERS[place], color=POINT_COLOURS[place], linestyle="none", label=f"point {point}")
+    panel.plot([], [], "|", color=BLACK, markeredgewidth=1.6, markersize=8, linestyle="none", label="mean")
+    panel.legend(loc="upper left", bbox_to_anchor=(0.04, 1), ncols=2, handletextpad=0.2, borderaxespad=0)
+
+
+def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure:
+    """Theorem 11: limits of many batches beside printed and sharp bounds, and how the cluster forms."""
+    figure, axes = new(2, 2, height=2.6)
+    points = tree_limits["points"].values
+    ratio = np.minimum(tree_limits["ratio_first"], tree_limits["ratio_last"]).values
+    missing = 90 - np.maximum(tree_limits["angle_first"], tree_limits["angle_last"]).values
+    sizes = np.unique(points)
+    _against_bounds(axes[0, 0], points, ratio, tree_limits["printed_ratio"], tree_limits["sharp_ratio"])
+    _against_bounds(axes[0, 1], points, missing, 90 - tree_limits["printed_angle"], 90 - tree_limits["sharp_angle"])
+    axes[0, 0].set(title="cluster norm over odd norm", ylabel="limit, better extreme")
+    axes[0, 1].set(title="odd point against the cluster", ylabel="90 \N{MINUS SIGN} angle (degree)")
+    axes[0, 0].legend(loc="lower left")
+    _collapse(axes[1, 0], interior_angles)
+    _second_extreme(axes[1, 1], tree_limits)
+    label_panels(axes)
+    counts = ", ".join(f"{int((points == n).sum())} at n = {n}" for n in sizes.tolist())
+    n = interior_angles.sizes["first"]
+    return describe(
+        figure,
+        title="Theorem 11: limits of the simplified model",
+        caption=f"(a), (b) Limits for batches of n points ({counts}; one symmetric, one with a far point, the others "
+        "Gaussian), the better of the two extremes: norm of the cluster over that of the extreme, and how far the angle "
+        "between them is from 90 degrees. Dashed: bounds as printed, 3/(n-2) and sqrt(2) pi/(n-2), which exceeds 90 "
+        "degrees up to n = 4; solid: the best "
+        "possible, sqrt(2/((n-1)^2 + 1)) and its angle, reached by the symmetric batch. "
+        f"(c) Angles between neighbouring interior points of one Gaussian batch of {n}; thin black: slopes "
+        "(lambda_m/lambda_1)^(t/2) of the split m | n - m between them, lambda_m = (m^2 + (n-m)^2)/n^2. "
+        "(d) Gaussian batches: share with a ratio of the extremes' limiting norms up to the value on the axis. A ratio "
+        "near one means that two orthogonal points leave the cluster; Figure 3, with its single odd point, would be "
+        "1/(n-1), the dot of each curve's colour.",
+        alt="Four panels: limits lie on or below the sharp bound, which is well below the printed one; interior angles "
+        "decay exponentially at the predicted slopes; the shorter extreme is typically half as long as the longer.",
+        claims=("bnd-thm11-2", "bnd-thm11-3", "bnd-thm11-4", "bnd-thm11-ntwo"),
+    )
+
+
+def _against_bounds(
+    panel: Axes, points: np.ndarray, values: np.ndarray, printed: xr.DataArray, sharp: xr.DataArray
+) -> None:
+    panel.plot(printed["bound_points"], printed, color=RED, linestyle="--", label="bound as printed")
+    panel.plot(sharp["bound_points"], sharp, color=BLUE, label="best possible bound")
+    panel.plot(points, values, "o", color=BLACK, markersize=2.2, alpha=0.35, markeredgewidth=0, label="batches")
+    panel.set(xscale="log", yscale="log", xlabel="data points in the batch n")
+    sizes = np.unique(points)
+    panel.set_xticks(sizes, [f"{n}" for n in sizes])
+    panel.minorticks_off()
+
+
+def _collapse(panel: Axes, interior_angles: xr.Dataset) -> None:
+    angle, n = interior_angles["angle"], interior_angles.sizes["first"]
+    layer = angle["layer"].values
+    shown = (layer >= 8) & (layer <= 200)
+    start = np.searchsorted(layer, 100)
+    for m, (colour, dash) in zip(range(2, n // 2 + 1), SIZES, strict=False):
+        pair = angle.sel(first=m, second=m + 1).values
+        panel.plot(layer[shown], pair[shown], color=colour, linestyle=dash, label=f"points {m}, {m + 1}")
+        slope = 8 * pair[start] * float(interior_angles["kept"].sel(split=m)) ** (layer - layer[start])
+        panel.plot(layer[start:][shown[start:]], slope[start:][shown[start:]], color=BLACK, linewidth=0.9)
+    panel.text(0.97, 0.95, "black: predicted slopes", transform=panel.transAxes, fontsize=7.5, ha="right", va="top")
+    panel.set(yscale="log", xlim=(0, 205), title="the cluster forms", xlabel="layer t", ylabel="angle (degree)")
+    panel.legend(loc="lower left")
+
+
+def _second_extreme(panel: Axes, tree_limits: xr.Dataset) -> None:
+    gaussian = tree_limits.where(tree_limits["kind"] == "gaussian", drop=True)
+    for n, (colour, dash) in zip(np.unique(gaussian["points"].values).astype(int).tolist(), SIZES, strict=False):
+        ratio = np.sort(gaussian["extremes"].values[gaussian["points"].values == n])
+        share = np.arange(1, ratio.size + 1) / ratio.size
+        panel.step(ratio, share, where="post", color=colour, linestyle=dash, label=f"n = {n}")
+        panel.plot(1 / (n - 1), 0, "o", color=colour, clip_on=False, zorder=3)
+    panel.text(0.03, 0.95, "dots: one odd point", transform=panel.transAxes, fontsize=7.5, va="top")
+    panel.set(xlim=(0, 1), ylim=(0, 1), title="one odd point or two?")
+    panel.set_xlabel("shorter over longer extreme, limit")
+    panel.set_ylabel("share of batches")
+    panel.legend(loc="lower right")

@@ -1,0 +1,243 @@
+"""Datasets: conventions refused one by one, equal bytes from any process and folder, every way a file is wrong."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import repdyn
+from repdyn.base.datasets import CONVENTIONS, REQUIRED, dataset, package_versions, problems, read, variable, write
+from repdyn.base.errors import DataError
+
+SOURCE = Path(repdyn.__file__).parents[1]
+
+HERE = Path(__file__).parent
+
+
+def make(size=20):
+    """A dataset with every kind of variable; other processes import it from this file."""
+    rng = np.random.default_rng(5)
+    variables = {
+        "loss": variable(("seed", "step"), rng.standard_normal((3, size)), "loss", "nat"),
+        "kept": variable("step", rng.random(size) < 0.5, "1 if kept"),
+        "count": variable((), 3, "points"),
+        "label": variable("seed", np.array(["none", "all of it", "ω"]), "what"),
+        "gap": variable("seed", np.array([0.1, np.nan, np.inf]), "gap"),
+    }
+    variables["gap"].attrs["missing"] = "no fixed point"
+    coords = {name: variable(name, np.arange(n), name) for name, n in (("seed", 3), ("step", size))}
+    made = dataset(variables, coords, title="A run", figures="Figure 1", claims=("x-one", "x-two"))
+    return made.assign_attrs(
+        study="x", experiment="e", paper="P", settings="{}", seed=1, code_version="c", versions="{}", device="cpu"
+    )
+
+
+def elsewhere(code, *arguments, **run):
+    """Runs code that uses this file in a process of its own."""
+    environment = {"PYTHONPATH": os.pathsep.join([str(SOURCE), str(HERE)])} | run.pop("env", {})
+    command = [sys.executable, "-c", f"import sys, test_datasets\n{code}", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, **run)
+
+
+@pytest.fixture
+def file(tmp_path):
+    write(make(), tmp_path / "run.nc")
+    return tmp_path / "run.nc"
+
+
+# Conventions
+
+
+def test_what_keeps_the_conventions_has_no_problems():
+    assert problems(make()) == []
+
+
+@pytest.mark.parametrize("name", [*REQUIRED, "title"])
+def test_every_attribute_is_wanted(name):
+    made = make()
+    del made.attrs[name]
+    assert problems(made) == [f"attribute {name!r} is missing"]
+
+
+def without_coordinate(made):
+    return made.drop_vars("step")
+
+
+def without_units(made):
+    del made["loss"].attrs["units"]
+    return made
+
+
+def without_long_name(made):
+    made["loss"].attrs["long_name"] = ""
+    return made
+
+
+def coordinate_without_units(made):
+    del made["step"].attrs["units"]
+    return made
+
+
+def with_objects(made):
+    return made.assign(label=variable("seed", np.array([None, "a", 1], dtype=object), "what"))
+
+
+def with_an_unexplained_gap(made):
+    del made["gap"].attrs["missing"]
+    return made
+
+
+BREACHES = [
+    (without_coordinate, "dimension 'step' has no coordinate"),
+    (without_units, "variable 'loss' has no units"),
+    (without_long_name, "variable 'loss' has no long_name"),
+    (coordinate_without_units, "variable 'step' has no units"),
+    (with_objects, "variable 'label' has type object"),
+    (with_an_unexplained_gap, "variable 'gap' is not finite everywhere and has no attribute 'missing' that says why"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "message"), BREACHES)
+def test_a_breach_is_told_and_nothing_is_written(tmp_path, spoil, message):
+    made = spoil(make())
+    assert problems(made) == [message]
+    with pytest.raises(DataError) as caught:
+        write(made, tmp_path / "run.nc")
+    assert str(caught.value) == f"{tmp_path}/run.nc: not written, the dataset breaks the conventions: {message}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_breaches_are_told_at_once():
+    made = without_units(with_an_unexplained_gap(make()))
+    assert len(problems(made)) == 2
+
+
+def test_dataset_says_what_it_is_and_whom_it_serves():
+    made = dataset(
+        {"a": variable("i", [1.0], "a", "m")},
+        {"i": variable("i", [0], "i")},
+        title="A",
+        figures="Figure 2",
+        claims=("x-1", "x-2"),
+    )
+    assert made.attrs == {"title": "A", "serves_figures": "Figure 2", "serves_claims": "x-1, x-2"}
+    assert made["a"].attrs == {"long_name": "a", "units": "m"}
+    assert made["i"].attrs == {"long_name": "i", "units": "1"}
+
+
+def test_package_versions_are_sorted_and_without_build_tags(monkeypatch):
+    monkeypatch.setattr("importlib.metadata.version", lambda name: {"torch": "2.4.0+cu124", "numpy": "2.1.0"}[name])
+    assert package_versions("torch", "numpy") == '{"numpy": "2.1.0", "torch": "2.4.0"}'
+
+
+# Round trip and bytes
+
+
+def test_what_is_read_is_what_was_written(file):
+    expected = make().assign_attrs(Conventions=CONVENTIONS)
+    xr.testing.assert_identical(read(file), expected)
+    assert read(file)["loss"].dtype == np.float64
+    assert read(file)["kept"].dtype == bool
+
+
+def test_it_opens_with_plain_xarray(file):
+    with xr.open_dataset(file) as opened:
+        assert opened.attrs["Conventions"] == CONVENTIONS
+        np.testing.assert_array_equal(opened["loss"], make()["loss"])
+
+
+def test_writing_leaves_the_dataset_as_it_was(tmp_path):
+    made = make()
+    write(made, tmp_path / "run.nc")
+    xr.testing.assert_identical(made, make())
+
+
+def test_order_of_attributes_does_not_matter(file, tmp_path):
+    made = make()
+    made.attrs = dict(reversed(made.attrs.items()))
+    write(made, tmp_path / "again.nc")
+    assert (tmp_path / "again.nc").read_bytes() == file.read_bytes()
+
+
+def test_bytes_are_equal_from_another_process_and_folder(file, tmp_path):
+    other = tmp_path / "another folder"
+    other.mkdir()
+    env = {"PYTHONHASHSEED": "77", "TZ": "Asia/Tokyo", "HOME": str(other), "USER": "other"}
+    code = "test_datasets.write(test_datasets.make(), sys.argv[1])"
+    done = elsewhere(code, "run.nc", cwd=other, env=env)
+    assert done.returncode == 0, done.stderr
+    assert (other / "run.nc").read_bytes() == file.read_bytes()
+
+
+def test_numbers_are_compressed(tmp_path):
+    made = make(size=20_000)
+    made["loss"][:] = 1.0
+    write(made, tmp_path / "flat.nc")
+    assert (tmp_path / "flat.nc").stat().st_size < made["loss"].nbytes / 5
+
+
+# Files that are wrong
+
+
+def test_a_missing_file_is_named_with_the_command_that_makes_it(tmp_path):
+    with pytest.raises(DataError, match=r"no.nc: no such dataset; make it with: snakemake --cores 8 .*no.nc"):
+        read(tmp_path / "no.nc")
+
+
+def truncated(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def text(path):
+    path.write_text("epoch,loss\n1,0.5\n")
+
+
+def damaged_inside(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3 : -200] = bytes(len(content) - len(content) // 3 - 200)
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("spoil", [truncated, empty, text, damaged_inside])
+def test_a_damaged_file_is_named_with_advice(file, spoil):
+    spoil(file)
+    with pytest.raises(DataError, match=r"run.nc: not a readable netCDF file \(.*\); delete it and run"):
+        read(file)
+
+
+def test_a_foreign_file_is_named_with_what_it_lacks(tmp_path):
+    xr.Dataset({"a": ("i", [1, 2])}, attrs={"title": "t", "study": "s"}).to_netcdf(tmp_path / "foreign.nc")
+    with pytest.raises(DataError) as caught:
+        read(tmp_path / "foreign.nc")
+    lacks = ", ".join(name for name in REQUIRED if name != "study")
+    assert str(caught.value) == (
+        f"{tmp_path}/foreign.nc: not a dataset of this pipeline (no attribute {lacks}); delete it or name another file"
+    )
+
+
+LIMITED = """
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+try:
+    test_datasets.write(test_datasets.make(size=20_000), sys.argv[1])
+except test_datasets.DataError as error:
+    print(error)
+"""
+
+
+def test_a_write_that_breaks_off_leaves_the_old_file_and_says_so(file):
+    """The limit on a file's size stands for a full disk: the library fails in the middle of writing."""
+    before = file.read_bytes()
+    done = elsewhere(LIMITED, str(file))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"{file}: cannot be written (")
+    assert file.read_bytes() == before
+    assert [path.name for path in file.parent.iterdir()] == ["run.nc"]

@@ -1,0 +1,55 @@
+"""Devices and threads: decided once, named when they are not there."""
+
+import os
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from repdyn.base.devices import THREAD_VARIABLES, choose_device, pin_threads
+from repdyn.base.errors import DataError
+
+
+@pytest.fixture
+def torch_with(monkeypatch):
+    """Puts a torch with or without a usable GPU in the place of the installed one."""
+
+    def install(usable):
+        cuda = SimpleNamespace(is_available=lambda: usable)
+        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+
+    return install
+
+
+@pytest.mark.parametrize(
+    ("wanted", "usable", "device"),
+    [
+        ("auto", True, "cuda"),
+        ("auto", False, "cpu"),
+        ("cuda", True, "cuda"),
+        ("cpu", True, "cpu"),
+        ("cpu", False, "cpu"),
+    ],
+)
+def test_the_device_follows_wish_and_machine(torch_with, wanted, usable, device):
+    torch_with(usable)
+    assert choose_device(wanted) == device
+
+
+def test_a_missing_gpu_is_named_when_it_was_asked_for(torch_with):
+    torch_with(False)
+    with pytest.raises(DataError, match="cuda was asked for but torch finds no CUDA device; use auto or cpu"):
+        choose_device("cuda")
+
+
+def test_the_cpu_needs_no_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)  # an import of torch would now fail
+    assert choose_device("cpu") == "cpu"
+
+
+def test_threads_are_pinned_for_every_library(monkeypatch):
+    for name in THREAD_VARIABLES:
+        monkeypatch.setenv(name, "7")
+    pin_threads(2)
+    assert {os.environ[name] for name in THREAD_VARIABLES} == {"2"}
+    assert {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"} <= set(THREAD_VARIABLES)

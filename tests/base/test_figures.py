@@ -1,0 +1,191 @@
+"""Figures: equal bytes from any process, colours told apart by colour-blind readers, words beside the picture."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import repdyn
+from repdyn.base.figures import (
+    BLACK,
+    CYCLE,
+    RED,
+    STYLE,
+    WIDTH,
+    YELLOW,
+    band,
+    describe,
+    label_panels,
+    new,
+    save,
+    style,
+)
+
+HERE, SOURCE = Path(__file__).parent, Path(repdyn.__file__).parents[1]
+SUFFIXES = ("json", "png", "svg")
+WORDS = {
+    "title": 'Figure 1: <loss> & "gap" – ω',
+    "caption": "n = 3.",
+    "alt": "A line that rises.",
+    "claims": ("x-1", "x-2"),
+}
+
+
+def make():
+    """A figure with everything whose bytes could vary; other processes import it from this file."""
+    figure, axes = new(1, 2)
+    x = np.linspace(0.1, 1, 20)
+    for panel in axes.ravel():
+        panel.plot(x, x**2, label="square")
+        band(panel, x, x**2 - 0.1, x**2 + 0.1, color=RED)
+        panel.scatter(x, x, rasterized=True)
+        panel.set_title("a panel")
+        panel.legend()
+    axes[0, 1].set_yscale("log")
+    label_panels(axes)
+    return describe(figure, **WORDS)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    stem = tmp_path_factory.mktemp("figures") / "fig1_losses"
+    with warnings.catch_warnings(), style():
+        warnings.simplefilter("error")
+        save(make(), stem)
+    return stem
+
+
+def test_three_files_and_no_other(saved):
+    assert sorted(path.name for path in saved.parent.iterdir()) == [f"fig1_losses.{suffix}" for suffix in SUFFIXES]
+
+
+def test_json_holds_title_caption_text_and_claims(saved):
+    about = json.loads(Path(f"{saved}.json").read_text(encoding="utf-8"))
+    assert about == WORDS | {"claims": ["x-1", "x-2"]}
+
+
+def test_picture_tells_no_time(saved):
+    svg = Path(f"{saved}.svg").read_text(encoding="utf-8")
+    assert "<dc:date>" not in svg
+    assert "Figure 1: &lt;loss&gt; &amp; " in svg
+    assert b"tIME" not in Path(f"{saved}.png").read_bytes()
+
+
+def test_bytes_are_equal_when_drawn_again(saved, tmp_path):
+    with style():
+        save(make(), tmp_path / saved.name)
+    for suffix in SUFFIXES:
+        assert (tmp_path / f"{saved.name}.{suffix}").read_bytes() == Path(f"{saved}.{suffix}").read_bytes(), suffix
+
+
+def test_bytes_are_equal_from_another_process_and_folder(saved, tmp_path):
+    """Another hash seed, language and back end, and a matplotlibrc that would change everything."""
+    (tmp_path / "matplotlibrc").write_text("font.size: 20\nsvg.fonttype: none\nsavefig.dpi: 30\naxes.grid: true\n")
+    environment = {
+        "PYTHONPATH": os.pathsep.join([str(SOURCE), str(HERE)]),
+        "PYTHONHASHSEED": "5",
+        "LC_ALL": "C",
+        "MPLBACKEND": "svg",
+        "MPLCONFIGDIR": mpl.get_configdir(),
+    }
+    code = "import test_figures as t\nwith t.style():\n    t.save(t.make(), 'fig1_losses')"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
+    for suffix in SUFFIXES:
+        assert (tmp_path / f"fig1_losses.{suffix}").read_bytes() == Path(f"{saved}.{suffix}").read_bytes(), suffix
+
+
+def test_a_figure_without_words_is_not_saved(tmp_path):
+    figure, _ = new()
+    with pytest.raises(AttributeError):
+        save(figure, tmp_path / "mute")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_panels_and_letters():
+    figure, axes = new(2, 3, height=2.0, sharex=True)
+    assert isinstance(figure, Figure)
+    assert axes.shape == (2, 3)
+    assert tuple(figure.get_size_inches()) == (WIDTH, 4.0)
+    axes[1, 0].set_title("gap")
+    label_panels(axes)
+    assert [panel.get_title(loc="left") for panel in axes.ravel()] == [
+        "(a) ",
+        "(b) ",
+        "(c) ",
+        "(d) gap",
+        "(e) ",
+        "(f) ",
+    ]
+    assert axes[1, 0].get_title() == ""
+
+
+def test_style_ends_with_its_context():
+    before = mpl.rcParams["font.size"]
+    with style():
+        assert mpl.rcParams["font.size"] == STYLE["font.size"] != before
+    assert mpl.rcParams["font.size"] == before
+
+
+def test_text_is_legible_in_print():
+    """At the width of a page the file is printed as large as it is: nothing below 7 pt."""
+    assert min(size for name, size in STYLE.items() if name.endswith("size") and "marker" not in name) >= 7
+
+
+# Colours, as seen by readers with normal sight and without one kind of cone
+
+SIGHT = {  # Machado, Oliveira, Fernandes 2009, severity 1, on linear RGB
+    "normal": np.eye(3),
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+}
+XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+)
+
+
+def lab(colour, sight="normal"):
+    """CIE Lab of a colour of sRGB as it is seen, white being (100, 0, 0)."""
+    value = np.array(mpl.colors.to_rgb(colour))
+    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+    ratio = XYZ @ np.clip(np.array(SIGHT[sight]) @ linear, 0, 1) / XYZ.sum(axis=1)
+    f = np.where(ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def distance(one, other, sight):
+    return np.linalg.norm(lab(one, sight) - lab(other, sight))
+
+
+def test_the_simulation_confuses_what_the_colour_blind_confuse():
+    """Known values of Lab, and a green and a red that are far apart to all but those who lack a cone."""
+    assert lab("#ffffff") == pytest.approx([100, 0, 0], abs=0.01)
+    assert lab("#ff0000") == pytest.approx([53.24, 80.09, 67.20], abs=0.02)  # usual reference for sRGB red
+    red, green = "tab:red", "tab:green"
+    assert distance(red, green, "deuteranopia") < 10 < 100 < distance(red, green, "normal")
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_colours_of_lines_are_told_apart(sight):
+    """A distance of 2.3 is just seen side by side; thin lines apart from each other want several times that."""
+    assert min(distance(one, other, sight) for one, other in itertools.combinations(CYCLE, 2)) > 15
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_colours_of_lines_stand_out_on_paper(sight):
+    assert min(distance(colour, "white", sight) for colour in CYCLE) > 30
+
+
+def test_lines_cycle_through_the_palette():
+    _, axes = new()
+    lines = [axes[0, 0].plot([0, 1], [0, n])[0] for n in range(len(CYCLE))]
+    assert [line.get_color() for line in lines] == list(CYCLE)
+    assert BLACK in CYCLE
+    assert YELLOW not in CYCLE  # too pale for a line

@@ -1,0 +1,123 @@
+"""Files: complete or absent, never mixed; digests against known ones."""
+
+import errno
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import repdyn
+from repdyn.base.errors import DataError
+from repdyn.base.files import atomic, sha256, write_json, write_text
+
+SOURCE = Path(repdyn.__file__).parents[1]
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_file_appears_when_the_block_ends(tmp_path):
+    path = tmp_path / "new" / "folder" / "data.nc"
+    with atomic(path) as temporary:
+        temporary.write_text("whole")
+        assert not path.exists()
+        assert temporary.parent == path.parent
+        assert temporary.suffix == path.suffix
+    assert path.read_text() == "whole"
+    assert names(path.parent) == ["data.nc"]
+
+
+@pytest.mark.parametrize("error", [ValueError("wrong"), KeyboardInterrupt(), DataError("ours")])
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path, error):
+    path = tmp_path / "data.txt"
+    path.write_text("old")
+
+    def fail():
+        with atomic(path) as temporary:
+            temporary.write_text("half")
+            raise error
+
+    with pytest.raises(type(error)):
+        fail()
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["data.txt"]
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(tmp_path):
+    def fail():
+        with atomic(tmp_path / "data.txt") as temporary:
+            temporary.write_text("half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(DataError, match=r"data.txt: cannot be written \(No space left on device\); free the place"):
+        fail()
+    assert names(tmp_path) == []
+
+
+def test_a_file_in_the_place_of_the_folder(tmp_path):
+    (tmp_path / "results").write_text("in the way")
+    with pytest.raises(DataError, match=r"results/data.txt: cannot be written \(File exists\); free the place"):
+        write_text(tmp_path / "results" / "data.txt", "text")
+    assert (tmp_path / "results").read_text() == "in the way"
+
+
+def test_a_folder_in_the_place_of_the_file(tmp_path):
+    (tmp_path / "data.txt").mkdir()
+    with pytest.raises(DataError, match=r"data.txt: cannot be written \(Is a directory\)"):
+        write_text(tmp_path / "data.txt", "text")
+    assert names(tmp_path) == ["data.txt"]
+
+
+WRITER = """
+import sys
+from repdyn.base.files import atomic
+letter, path = sys.argv[1:]
+for _ in range(40):
+    with atomic(path) as temporary, temporary.open("w") as file:
+        for _ in range(50):
+            file.write(letter * 100)
+            file.flush()
+"""
+
+
+def test_processes_that_write_one_file_never_mix(tmp_path):
+    path = tmp_path / "data.txt"
+    command = [sys.executable, "-c", WRITER]
+    running = [
+        subprocess.Popen([*command, letter, str(path)], env={"PYTHONPATH": str(SOURCE)}, stderr=subprocess.PIPE)
+        for letter in "abc"
+    ]
+    seen = set()
+    while any(process.poll() is None for process in running):
+        if path.exists():
+            seen.add(path.read_text())
+    assert [process.communicate()[1].decode() for process in running] == [""] * 3
+    assert seen | {path.read_text()} <= {letter * 5000 for letter in "abc"}
+    assert names(tmp_path) == ["data.txt"]
+
+
+def test_json_is_equal_for_equal_content(tmp_path):
+    write_json(tmp_path / "one.json", {"b": 1, "a": {"d": "ä", "c": None}})
+    write_json(tmp_path / "two.json", {"a": {"c": None, "d": "ä"}, "b": 1})
+    text = '{\n "a": {\n  "c": null,\n  "d": "ä"\n },\n "b": 1\n}\n'
+    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes() == text.encode()
+
+
+def test_text_is_utf_8_whatever_the_locale(tmp_path):
+    code = "import sys; from repdyn.base.files import write_text; write_text(sys.argv[1], '\\u03c9 \\u2264 1')"
+    env = {"PYTHONPATH": str(SOURCE), "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "a.txt")], env=env, check=True)
+    assert (tmp_path / "a.txt").read_bytes() == "ω ≤ 1".encode()
+
+
+def test_sha256(tmp_path):
+    path = tmp_path / "abc"
+    path.write_bytes(b"abc")  # first example of FIPS 180-2
+    assert sha256(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    large = bytes(range(256)) * 5000  # more than one read
+    path.write_bytes(large)
+    assert sha256(str(path)) == hashlib.sha256(large).hexdigest()

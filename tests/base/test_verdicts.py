@@ -1,0 +1,252 @@
+"""Verdicts: every test's outcomes and margins, what they add up to, and how often a true statement is refuted."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from repdyn.base.verdicts import (
+    LARGEST_MARGIN,
+    STATUSES,
+    Test,
+    Verdict,
+    all_of,
+    at_least,
+    at_most,
+    deviation,
+    equal,
+    interval_within,
+    judge,
+    mean_within,
+    not_reproducible,
+    not_testable,
+    rounding,
+)
+
+SAY = {"expected": "this", "reason": "that"}
+SAMPLED = SAY | {"n": 10, "false_alarm": 0.05}
+
+
+def made(outcome, margin=1.0, **further):
+    return Test(outcome, f"measured {outcome}", "expected", margin, "reason", **further)
+
+
+# One form of a statement
+
+
+@pytest.mark.parametrize(
+    ("test", "outcome", "margin"),
+    [
+        (deviation([0.1, -0.2], 0.4, **SAY), "passes", 2.0),
+        (deviation([0.1, -0.2], 0.1, **SAY), "fails", 0.5),
+        (deviation(0.2, 0.2, **SAY), "passes", 1.0),
+        (deviation([[0.0], [0.0]], 1e-12, **SAY), "passes", LARGEST_MARGIN),
+        (deviation(0.0, 0.0, **SAY), "passes", LARGEST_MARGIN),
+        (deviation(1e-300, 0.0, **SAY), "fails", 1 / LARGEST_MARGIN),
+        (at_most([0.2, 0.5], 1.0, **SAY), "passes", 2.0),
+        (at_most([0.2, 4.0], 1.0, **SAY), "fails", 0.25),
+        (at_most([0.2, 1.0], 1.0, **SAY), "passes", 1.0),
+        (at_most([-3.0], 1.0, **SAY), "passes", LARGEST_MARGIN),
+        (at_least([4.0, 2.0], 1.0, **SAY), "passes", 2.0),
+        (at_least([4.0, 0.5], 1.0, **SAY), "fails", 0.5),
+        (at_least([1.0], 1.0, **SAY), "passes", 1.0),
+        (at_least([np.nextafter(0.3, 0)], 0.3, **SAY), "fails", 1.0),
+        (at_least([-2.0], 1.0, **SAY), "fails", 1 / LARGEST_MARGIN),
+        (at_least([0.0], 0.0, **SAY), "passes", LARGEST_MARGIN),
+        (equal([1, 2], [1, 2], expected="this"), "passes", LARGEST_MARGIN),
+        (equal([1, 2], [1, 3], expected="this"), "fails", 1 / LARGEST_MARGIN),
+        (equal([1, 2], [1, 2, 3], expected="this"), "fails", 1 / LARGEST_MARGIN),
+        (interval_within((1.0, 3.0), 0.0, 4.0, **SAMPLED), "passes", 2.0),
+        (interval_within((1.0, 3.0), 1.0, 4.0, **SAMPLED), "passes", 1.0),
+        (interval_within((1.0, 3.0), -math.inf, 5.0, **SAMPLED), "passes", 3.0),
+        (interval_within((2.0, 2.0), 0.0, 4.0, **SAMPLED), "passes", LARGEST_MARGIN),
+        (interval_within((1.0, 3.0), 2.5, 9.0, **SAMPLED), "undecided", 1.0),
+        (interval_within((1.0, 3.0), -9.0, 1.5, **SAMPLED), "undecided", 1.0),
+        (interval_within((1.0, 3.0), 1.5, 2.5, **SAMPLED), "undecided", 1.0),
+        (interval_within((1.0, 3.0), 4.0, 9.0, **SAMPLED), "fails", 0.5),
+        (interval_within((1.0, 3.0), -9.0, -2.0, **SAMPLED), "fails", 0.25),
+        (interval_within((2.0, 2.0), 3.0, 4.0, **SAMPLED), "fails", 1 / LARGEST_MARGIN),
+    ],
+)
+def test_outcome_and_margin(test, outcome, margin):
+    assert (test.outcome, test.margin) == (outcome, pytest.approx(margin))
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1e-9, 1e9))
+def test_margin_and_outcome_agree(value, limit):
+    for test in (deviation(value, limit, **SAY), at_most(value, limit, **SAY), at_least(value, limit, **SAY)):
+        assert 0 < test.margin <= LARGEST_MARGIN
+        assert test.margin == 1 or (test.outcome == "passes") == (test.margin > 1)
+
+
+def test_a_test_says_what_was_measured_and_why_the_limit_has_its_size():
+    test = deviation([0.1, -0.25], 0.5, unit=" degree", n=7, **SAY)
+    assert (test.measured, test.expected) == ("largest deviation 0.25 degree", "this")
+    assert test.reason == "tolerance 0.5: that"
+    assert (test.n, test.interval, test.false_alarm) == (7, None, 0.0)
+    test = at_least([3, 0.25], 0.5, unit=" nat", **SAY)
+    assert (test.measured, test.reason) == ("smallest 0.25 nat", "limit 0.5: that")
+    test = interval_within((1.0, 3.0), 0.0, 4.0, unit=" nat", **SAMPLED)
+    assert test.measured == "2 nat, 95 % interval [1, 3]"
+    assert (test.n, test.interval, test.false_alarm) == (10, (1.0, 3.0), 0.05)
+
+
+def test_interval_of_the_mean_is_students():
+    samples = np.random.default_rng(2).standard_normal(12)
+    expected = stats.ttest_1samp(samples, 0).confidence_interval(0.99)
+    found = mean_within(samples, -1, 1, false_alarm=0.01, **SAY)
+    assert found.interval == pytest.approx((expected.low, expected.high))
+    assert (found.n, found.false_alarm) == (12, 0.01)
+
+
+@pytest.mark.parametrize("check", [deviation, at_most, at_least])
+@pytest.mark.parametrize("values", [[], [1.0, math.nan], [math.inf], [-math.inf]])
+def test_empty_and_not_finite_values_are_refused(check, values):
+    with pytest.raises(ValueError, match="a check needs finite numbers"):
+        check(values, 1.0, **SAY)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        ([], "0 samples"),
+        ([1.0], "1 samples"),
+        ([1.0, math.nan, 1.0], "not all finite"),
+        ([1.0, math.inf], "not all finite"),
+    ],
+)
+def test_samples_that_give_no_interval_are_refused(samples, message):
+    with pytest.raises(ValueError, match=message):
+        mean_within(samples, 0, 2, **SAY)
+
+
+@pytest.mark.parametrize("interval", [(math.nan, 1.0), (0.0, math.nan), (0.0, math.inf), (2.0, 1.0)])
+def test_an_interval_that_is_none_is_refused(interval):
+    with pytest.raises(ValueError, match="a check needs a finite one"):
+        interval_within(interval, 0, 2, **SAMPLED)
+
+
+# How often a true statement is refuted, a false one accepted
+
+
+def share(outcome, mean, low, high, *, samples=2000, n=10, false_alarm=0.05):
+    """Number of simulated samples, each of n standard normals about `mean`, with this outcome."""
+    draws = np.random.default_rng(11).standard_normal((samples, n)) + mean
+    return sum(mean_within(one, low, high, false_alarm=false_alarm, **SAY).outcome == outcome for one in draws)
+
+
+def binomial(count, probability, errors=4):
+    """Expected number and four standard errors of the binomial law."""
+    return count * probability, errors * math.sqrt(count * probability * (1 - probability))
+
+
+def test_a_true_statement_is_refuted_as_often_as_was_said():
+    """The region is the true mean alone, so every interval that misses it refutes: 5 % of normal samples."""
+    expected, band = binomial(2000, 0.05)
+    assert abs(share("fails", 0.0, 0.0, 0.0) - expected) < band
+
+
+def test_a_true_statement_at_the_border_of_its_region_is_refuted_at_most_so_often():
+    expected, band = binomial(2000, 0.025)  # the interval can miss on one side only
+    assert share("fails", 0.0, 0.0, 100.0) < expected + band
+
+
+def test_a_false_statement_is_accepted_at_most_so_often():
+    expected, band = binomial(2000, 0.025)
+    assert share("passes", -1e-9, 0.0, 100.0) < expected + band
+
+
+def test_what_is_far_from_the_border_is_decided():
+    assert share("passes", 5.0, 0.0, 10.0) == 2000
+    assert share("fails", -5.0, 0.0, 10.0) == 2000
+
+
+# Several tests
+
+
+@pytest.mark.parametrize(
+    ("parts", "outcome", "margin"),
+    [
+        ({"a": made("passes", 3), "b": made("passes", 2)}, "passes", 2),
+        ({"a": made("passes", 1.1), "b": made("undecided")}, "undecided", 1.0),
+        ({"a": made("undecided"), "b": made("fails", 0.9)}, "fails", 0.9),
+        ({"a": made("fails", 0.1), "b": made("fails", 0.9), "c": made("passes", 2)}, "fails", 0.1),
+        ({"a": made("passes", 5)}, "passes", 5),
+    ],
+)
+def test_the_worst_part_speaks(parts, outcome, margin):
+    for order in itertools.permutations(parts.items()):
+        test = all_of(**dict(order))
+        assert (test.outcome, test.margin) == (outcome, margin)
+
+
+def test_all_parts_are_listed_and_their_chances_of_a_false_alarm_added():
+    test = all_of(
+        first_one=made("passes", 3, n=8, interval=(1.0, 2.0), false_alarm=0.01),
+        other=made("passes", 2, n=5, interval=(3.0, 4.0), false_alarm=0.02),
+        exact=made("passes", 9),
+    )
+    assert test.measured == "first one: measured passes; other: measured passes; exact: measured passes"
+    assert test.expected == "first one: expected; other: expected; exact: expected"
+    assert test.reason == "reason"
+    assert (test.n, test.interval, test.false_alarm) == (5, (3.0, 4.0), pytest.approx(0.03))
+
+
+def test_chances_add_up_to_one_at_most():
+    assert all_of(a=made("passes", false_alarm=0.7), b=made("passes", false_alarm=0.7)).false_alarm == 1.0
+
+
+def test_no_part_is_no_test():
+    with pytest.raises(ValueError):
+        all_of()
+
+
+# What the tests of the printed and the corrected form decide
+
+DECISIONS = {
+    ("passes", None): "holds",
+    ("fails", None): "does not hold",
+    ("undecided", None): "not decidable at this scale",
+    ("passes", "passes"): "holds",
+    ("passes", "fails"): "holds",
+    ("passes", "undecided"): "holds",
+    ("fails", "passes"): "holds as corrected",
+    ("fails", "fails"): "does not hold",
+    ("fails", "undecided"): "not decidable at this scale",
+    ("undecided", "passes"): "not decidable at this scale",
+    ("undecided", "fails"): "not decidable at this scale",
+    ("undecided", "undecided"): "not decidable at this scale",
+}
+
+
+@pytest.mark.parametrize(("outcomes", "status"), DECISIONS.items())
+def test_judgement(outcomes, status):
+    printed, corrected = (made(outcome) if outcome else None for outcome in outcomes)
+    verdict = judge(printed, corrected, "a note")
+    assert (verdict.status, verdict.printed, verdict.note) == (status, printed, "a note")
+    assert verdict.decisive is (printed if status == "holds" or not corrected else corrected)
+
+
+def test_statements_without_a_decision():
+    assert not_testable("no finite computation") == Verdict("not testable", note="no finite computation")
+    printed = made("fails")
+    assert not_reproducible("tried three learning rates", printed).printed is printed
+    assert not_reproducible("tried").status == "not reproducible as stated"
+    assert not_testable("").decisive is None
+
+
+def test_every_status_can_be_reached():
+    reached = {*DECISIONS.values(), not_testable("").status, not_reproducible("").status}
+    assert reached == set(STATUSES)
+
+
+def test_rounding_bounds_the_error_of_a_sum():
+    values = np.random.default_rng(3).standard_normal(1000)
+    error = abs(np.add.reduce(values[::-1]) - math.fsum(values))
+    assert error <= rounding(np.abs(values).sum(), 1000)
+    assert rounding([1.0, -4.0], 3) == 3 * 4 * np.finfo(float).eps

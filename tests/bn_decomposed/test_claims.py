@@ -1,0 +1,154 @@
+"""Claims on random networks, on data made up to satisfy or to break each part of a statement."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from repdyn.base.claims import decide
+from repdyn.base.errors import RepdynError
+from repdyn.bn_decomposed.claims.random_networks import (
+    full_angle,
+    only_recentring_and_relu_make_an_odd_point,
+    recentring_acts_once,
+    rescaling_makes_orthonormal,
+    rms_angle,
+    seventy_five_degrees,
+    sixty_degrees,
+)
+
+SEEDS = 12
+NOISE = np.random.default_rng(8).standard_normal(SEEDS)  # one draw for all: the tests are about means, not luck
+NORMALIZATIONS, BATCHES = ("rms", "std", "full"), (9, 50)
+AT_REST = {
+    "rms": [rms_angle(n) for n in BATCHES],
+    "std": [1.0, 1.0],
+    "full": [full_angle(n) for n in BATCHES],
+}
+
+
+def recentring(linear=1e-15, relu=0.3):
+    difference = np.stack([np.full((SEEDS, 20), linear), np.full((SEEDS, 20), relu)])
+    coords = {"relu": [0, 1], "width": 64}
+    return {"recentring_depth": xr.Dataset({"difference": (("relu", "seed", "layer"), difference)}, coords)}
+
+
+def gaps(rms=-0.5, std=0.0, level=0.4, widths=(64, 256, 1024)):
+    """Gaps that start at 0.8 and fall to a plateau of this power of the width, with scatter over the seeds."""
+    power = np.array([rms, std])[:, None, None, None]
+    plateau = level * (np.array(widths) / widths[0])[:, None, None] ** power * np.exp(0.02 * NOISE)[:, None]
+    gap = np.where(np.arange(40) < 5, 0.8, plateau)
+    gap[1] = 0.8 if std == 0 else gap[1]
+    coords = {"rescale": ["rms", "std"], "width": list(widths)}
+    return {"orthogonality_gap": xr.Dataset({"gap": (("rescale", "width", "seed", "layer"), gap)}, coords)}
+
+
+def ablation(ratio=0.1, odd_angle=90.0, intra_angle=25.0, others=0.8, intruder=None):
+    """Last layer of all combinations; the odd point in RC + ReLU, all others alike but for one intruder's ratio."""
+    dims = ("recenter", "rescale", "relu", "seed", "layer")
+    coords = {"recenter": [0, 1], "rescale": ["none", "std", "rms"], "relu": [0, 1]}
+    shape = (2, 3, 2, SEEDS, 2)
+    values = {"second_to_first": others, "odd_angle": 80.0, "intra_angle": 80.0}
+    made = xr.Dataset({name: (dims, np.full(shape, value)) for name, value in values.items()}, coords)
+    odd = {"recenter": 1, "rescale": "none", "relu": 1}
+    for name, value in (("second_to_first", ratio), ("odd_angle", odd_angle), ("intra_angle", intra_angle)):
+        made[name].loc[odd] = value
+    if intruder:
+        made["second_to_first"].loc[dict(zip(coords, intruder, strict=True))] = 0.3
+    scatter = xr.DataArray(0.01 * NOISE, dims="seed")
+    return {"ablation": made * (1 + scatter).clip(max=1 / others)}
+
+
+def angles(shift=0.0, **means):
+    """Mean angles at rest, shifted; `means` puts other values in the place of a normalization's."""
+    values = np.array([means.get(name, AT_REST[name]) for name in NORMALIZATIONS]) + shift
+    mean = values[:, :, None] + 0.1 * NOISE
+    coords = {"normalization": list(NORMALIZATIONS), "batch": list(BATCHES)}
+    return {"layer_angles": xr.Dataset({"mean_angle": (("normalization", "batch", "seed"), mean)}, coords)}
+
+
+CASES = [
+    (recentring_acts_once, recentring(), "holds"),
+    (recentring_acts_once, recentring(linear=0.0), "holds"),
+    (recentring_acts_once, recentring(linear=1e-9), "does not hold"),
+    (rescaling_makes_orthonormal, gaps(), "holds as corrected"),
+    (rescaling_makes_orthonormal, gaps(std=-0.5), "holds"),
+    (rescaling_makes_orthonormal, gaps(rms=-0.3), "does not hold"),
+    (rescaling_makes_orthonormal, gaps(rms=-1.0), "does not hold"),
+    (rescaling_makes_orthonormal, gaps(rms=0.2), "does not hold"),
+    (only_recentring_and_relu_make_an_odd_point, ablation(), "holds"),
+    (only_recentring_and_relu_make_an_odd_point, ablation(ratio=0.4), "does not hold"),
+    (only_recentring_and_relu_make_an_odd_point, ablation(odd_angle=80.0), "does not hold"),
+    (only_recentring_and_relu_make_an_odd_point, ablation(intra_angle=60.0), "does not hold"),
+    (only_recentring_and_relu_make_an_odd_point, ablation(intruder=(1, "std", 1)), "does not hold"),
+    (only_recentring_and_relu_make_an_odd_point, ablation(intruder=(0, "none", 0)), "does not hold"),
+    (sixty_degrees, angles(), "holds as corrected"),
+    (sixty_degrees, angles(std=[60.0, 60.0]), "holds"),
+    (sixty_degrees, angles(shift=3.0), "does not hold"),
+    (sixty_degrees, angles(rms=[60.4, 62.0]), "does not hold"),
+    (seventy_five_degrees, angles(), "holds as corrected"),
+    (seventy_five_degrees, angles(full=[75.0, 75.0]), "holds"),
+    (seventy_five_degrees, angles(shift=-2.0), "does not hold"),
+    (seventy_five_degrees, angles(full=[75.0, 70.5]), "does not hold"),
+]
+HELD = [(one, data) for one, data, status in CASES if status.startswith("holds")]
+
+
+def name(value):
+    return getattr(value, "id", "") if not isinstance(value, dict) else "data"
+
+
+@pytest.mark.parametrize(("one", "data", "status"), CASES, ids=name)
+def test_a_claim_is_decided_by_what_it_states(one, data, status):
+    assert one(*data.values()).status == status
+
+
+@pytest.mark.parametrize(("one", "data"), HELD[::-1], ids=name)
+def test_the_data_of_a_claim_is_left_as_it_was(one, data):
+    before = {key: made.copy(deep=True) for key, made in data.items()}
+    one(*data.values())
+    one.control(*data.values())
+    for key, made in data.items():
+        xr.testing.assert_identical(made, before[key])
+
+
+@pytest.mark.parametrize(
+    ("one", "data"),
+    [
+        (recentring_acts_once, recentring()),
+        (rescaling_makes_orthonormal, gaps()),
+        (only_recentring_and_relu_make_an_odd_point, ablation()),
+        (sixty_degrees, angles()),
+        (seventy_five_degrees, angles()),
+    ],
+    ids=name,
+)
+def test_a_claim_rejects_its_control(one, data):
+    row = decide(one, data)
+    assert row["verdict"].startswith("holds")
+    assert float(row["control_margin"]) < 1 < float(row["margin"])
+
+
+@pytest.mark.parametrize(
+    ("one", "data"),
+    [
+        (recentring_acts_once, recentring(relu=0.0)),
+        (only_recentring_and_relu_make_an_odd_point, ablation(intruder=(1, "std", 1), others=0.8)),
+    ],
+    ids=name,
+)
+def test_a_control_that_shows_nothing_is_an_error(one, data):
+    """Data in which the spoilt networks behave like the others: the job stops rather than trust the check."""
+    with pytest.raises(RepdynError, match="the control"):
+        decide(one, data)
+
+
+def test_few_draws_leave_a_sampled_claim_undecided():
+    data = {name: made.isel(seed=slice(2)) for name, made in angles().items()}
+    assert sixty_degrees(*data.values()).status == "not decidable at this scale"
+
+
+def test_fixed_points_in_the_claims_are_the_papers_angles():
+    """75 and 60 degrees at nine points, to half a degree; 71.4, arccos(1/pi), for large batches."""
+    assert full_angle(9) == pytest.approx(75, abs=0.5)
+    assert rms_angle(9) == pytest.approx(60, abs=0.5)
+    assert full_angle(100_000) == pytest.approx(np.degrees(np.arccos(1 / np.pi)), abs=1e-2)

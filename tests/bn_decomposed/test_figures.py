@@ -1,0 +1,169 @@
+"""Figures of random networks: drawn from small datasets without a warning, complete, with words beside them."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from repdyn.base import figures as house
+from repdyn.base.claims import claims_of
+from repdyn.base.streams import Stream
+from repdyn.bn_decomposed.experiments import random_networks as experiments
+from repdyn.bn_decomposed.figures.random_networks import REGIMES, fig1_ablation, fig5_layer_angles, orthogonality_gap
+from repdyn.bn_decomposed.settings import Ablation, FixedPoint, LayerAngles, OrthogonalityGap
+from repdyn.pipeline.loading import load_rooms
+
+FIGURES = ("fig1_ablation", "orthogonality_gap", "fig5_layer_angles")
+WIDTHS, BATCHES = (8, 12, 16, 24, 32), (4, 5, 6, 7, 9)
+CLAIMS = {one.id for one in claims_of(*load_rooms("bn_decomposed", "claims"))}
+
+
+@pytest.fixture(scope="module")
+def data():
+    images = xr.Dataset({"image": (("point", "row", "column"), np.random.default_rng(4).random((12, 4, 4)))})
+    stream = Stream(1)
+    return {
+        "ablation": experiments.ablation(
+            Ablation(batch=6, width=16, depth=4, seeds=3, record=(0, 4)), images, stream.child("ablation")
+        ),
+        "orthogonality_gap": experiments.orthogonality_gap_with_depth(
+            OrthogonalityGap(batch=4, input_dim=6, widths=WIDTHS, depth=6, seeds=3), stream.child("gap")
+        ),
+        "layer_angles": experiments.layer_angles(
+            LayerAngles(batches=BATCHES, width=16, depth=3, seeds=2), images, stream.child("angles")
+        ),
+        "fixed_point": experiments.fixed_point(FixedPoint(batches=(3, 4, 9))),
+    }
+
+
+@pytest.fixture(scope="module")
+def drawn(data):
+    """All figures, drawn with warnings as errors."""
+    with warnings.catch_warnings(), house.style():
+        warnings.simplefilter("error")
+        made = {
+            "fig1_ablation": fig1_ablation(data["ablation"]),
+            "orthogonality_gap": orthogonality_gap(data["orthogonality_gap"]),
+            "fig5_layer_angles": fig5_layer_angles(data["layer_angles"], data["fixed_point"]),
+        }
+        for figure in made.values():
+            figure.canvas.draw()
+    return made
+
+
+def lines(panel, minimum=2):
+    """Curves of a panel that follow data, without those that span it at one height."""
+    return [line for line in panel.get_lines() if len(set(np.ravel(line.get_ydata()))) >= minimum]
+
+
+# Words
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_title_caption_and_text_say_what_is_shown(drawn, name):
+    about = drawn[name].repdyn
+    assert set(about) == {"title", "caption", "alt", "claims"}
+    assert not about["title"].endswith(".")
+    for text in (about["caption"], about["alt"]):
+        assert len(text) > 60
+        assert text.endswith(".")
+        assert "  " not in text
+    assert re.search(r"\d+ draws", about["caption"]), "the caption says n"
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_shows_claims_that_exist(drawn, name):
+    assert drawn[name].repdyn["claims"]
+    assert set(drawn[name].repdyn["claims"]) <= CLAIMS
+
+
+def test_captions_take_their_numbers_from_the_data(drawn, data):
+    assert "batch of 6 images after 4 layers of width 16" in drawn["fig1_ablation"].repdyn["caption"]
+    assert "pooled over 3 draws" in drawn["fig1_ablation"].repdyn["caption"]
+    assert "Gram matrix of 4 Gaussian points" in drawn["orthogonality_gap"].repdyn["caption"]
+    assert "layer 3 (width 16, ReLU)" in drawn["fig5_layer_angles"].repdyn["caption"]
+    other = fig1_ablation(data["ablation"].isel(seed=slice(2))).repdyn["caption"]
+    assert "pooled over 2 draws" in other
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_axes_have_names_and_units(drawn, name):
+    figure = drawn[name]
+    words = [axis.get_label().get_text() for panel in figure.axes for axis in (panel.xaxis, panel.yaxis)]
+    words += [figure.get_supxlabel()]
+    assert any(words)
+    assert all(re.search(r"degree|layer|gap|linear|ReLU|points", text) for text in words if text)
+    assert all("degree" in text for text in words if "angle" in text)
+
+
+# What is drawn
+
+
+def test_histograms_hold_every_pair_of_every_draw_once(drawn, data):
+    figure = drawn["fig1_ablation"]
+    assert len(figure.axes) == 2 * len(REGIMES)
+    for panel in figure.axes:
+        others, odd = (sum(bar.get_height() for bar in bars) for bars in panel.containers)
+        assert (others, odd) == (3 * 10, 3 * 5)  # 3 draws of 6 points: 10 pairs without the longest, 5 with it
+
+
+def test_regimes_are_all_combinations_but_one_of_two_equal_ones(data):
+    """With recentring both rescalings are the same, so five columns show all six."""
+    combinations = {
+        (int(recenter), str(rescale))
+        for recenter in data["ablation"]["recenter"]
+        for rescale in data["ablation"]["rescale"].values
+    }
+    assert combinations - {regime[:2] for regime in REGIMES} == {(1, "rms")}
+
+
+def test_numbers_in_the_panels_are_the_medians(drawn, data):
+    last = data["ablation"].isel(layer=-1)
+    for panel, (relu, (recenter, rescale, _)) in zip(
+        drawn["fig1_ablation"].axes, ((relu, regime) for relu in (0, 1) for regime in REGIMES), strict=True
+    ):
+        cell = last.sel(recenter=recenter, rescale=rescale, relu=relu)
+        rank, ratio = float(cell["effective_rank"].median()), float(cell["second_to_first"].median())
+        assert panel.texts[0].get_text() == f"eff. rank {rank:.1f}\n2nd/1st norm {ratio:.2f}"
+
+
+def test_every_width_has_its_line_and_band(drawn, data):
+    gap = data["orthogonality_gap"]["gap"]
+    for panel, rescale in zip(drawn["orthogonality_gap"].axes, ("rms", "std"), strict=True):
+        curves = {line.get_label(): line for line in lines(panel)}
+        assert set(curves) == {f"width {width}" for width in WIDTHS}
+        assert len(panel.collections) == len(WIDTHS)
+        assert len({(line.get_color(), line.get_linestyle()) for line in curves.values()}) == len(WIDTHS)
+        for width in WIDTHS:
+            median = gap.sel(rescale=rescale, width=width).median("seed")
+            np.testing.assert_array_equal(curves[f"width {width}"].get_ydata(), median)
+
+
+def test_every_batch_size_has_its_points(drawn, data):
+    angles = data["layer_angles"]
+    for panel, kind in zip(drawn["fig5_layer_angles"].axes, ("rms", "std", "full"), strict=False):
+        clouds = {cloud.get_label(): cloud.get_offsets() for cloud in panel.collections}
+        assert set(clouds) == {f"n = {n}" for n in BATCHES}
+        for n in BATCHES:
+            pairs = angles.sel(normalization=kind).isel(pair=np.flatnonzero(angles["pair_batch"] == n))
+            expected = np.stack([pairs["before"].values.ravel(), pairs["after"].values.ravel()], axis=1)
+            np.testing.assert_array_equal(np.sort(clouds[f"n = {n}"], axis=0), np.sort(expected, axis=0))
+
+
+def test_measured_angles_stand_on_the_curves_of_their_regime(drawn, data):
+    panel = drawn["fig5_layer_angles"].axes[3]
+    curves = {line.get_label(): line.get_ydata() for line in lines(panel)}
+    np.testing.assert_array_equal(curves["RC + RS"], data["fixed_point"]["simplex_angle"])
+    np.testing.assert_array_equal(curves["RS by RMS"], data["fixed_point"]["rms_angle"])
+    mean = data["layer_angles"]["mean_angle"].mean("seed")
+    for container, kind in zip(panel.containers, ("full", "rms"), strict=True):
+        np.testing.assert_array_equal(container.lines[0].get_ydata(), mean.sel(normalization=kind))
+
+
+def test_figures_are_saved_small(drawn, tmp_path):
+    with house.style():
+        for name, figure in drawn.items():
+            house.save(figure, tmp_path / name)
+    assert max(path.stat().st_size for path in tmp_path.iterdir()) < 400_000  # forty such figures in a report of 20 MB

@@ -1,0 +1,180 @@
+"""Trained networks: initializations against torch's own, training that repeats itself, ranks through a hook."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.sources import load_images
+from repdyn.base.streams import Stream
+from repdyn.bn_decomposed import networks
+from repdyn.bn_decomposed.experiments.training import point_neurons, training
+from repdyn.bn_decomposed.settings import PointNeurons, Rates, Training
+from repdyn.bn_decomposed.theory.initialization import point_neuron_init, unit_columns
+
+SMALL = Training(
+    width=32,
+    depths=(1, 3),
+    rates=Rates(bn=(0.1, 0.1), default=(0.1, 0.1), he=(0.03, 0.03)),
+    batch=128,
+    epochs=5,
+    seeds=2,
+    rank_points=64,
+)
+
+
+@pytest.fixture(scope="module")
+def images():
+    return load_images("digits").isel(point=slice(0, 300))
+
+
+def run(images, mode="he", checkpoint=None, **changes):
+    given = SMALL.model_copy(update=changes)
+    return training(given, images, Stream(1, ("test",)), "cpu", checkpoint or Checkpoint(None, ""), mode)
+
+
+def linear_weights(mode, rng):
+    layers = networks.mlp(200, 300, 2, 10, mode, rng)
+    return next(layer for layer in layers if isinstance(layer, nn.Linear))
+
+
+def test_default_weights_have_the_range_and_variance_of_torch():
+    """torch.nn.Linear draws weights and biases uniformly in +-1/sqrt(fan-in)."""
+    ours, theirs = linear_weights("default", np.random.default_rng(0)), nn.Linear(200, 300)
+    for mine, other in ((ours.weight, theirs.weight), (ours.bias, theirs.bias)):
+        assert mine.abs().max() <= 200**-0.5 + 1e-7
+        error = 5 * other.var() * (2 / mine.numel()) ** 0.5  # five standard errors of a variance, generous for uniform
+        assert abs(mine.var() - other.var()) < error + 5 * other.var() * (2 / other.numel()) ** 0.5
+
+
+def test_he_weights_have_variance_two_over_fan_in_and_no_bias():
+    layer = linear_weights("he", np.random.default_rng(0))
+    assert layer.weight.var().item() == pytest.approx(2 / 200, rel=5 * (2 / 60_000) ** 0.5)
+    assert not layer.bias.any()
+
+
+def test_batch_normalization_uses_batch_statistics_when_measured():
+    network = networks.mlp(8, 16, 2, 3, "bn", np.random.default_rng(0)).eval()
+    X = torch.randn(40, 8, generator=torch.Generator().manual_seed(0))
+    hidden = network[:2](X)
+    assert hidden.mean(dim=0).abs().max() < 1e-5
+    assert (hidden.var(dim=0, unbiased=False) - 1).abs().max() < 1e-2
+
+
+def test_unknown_mode_and_empty_network_are_refused():
+    with pytest.raises(ValueError, match="expected one of bn, default, he"):
+        networks.mlp(2, 3, 1, 2, "xavier", np.random.default_rng(0))
+    with pytest.raises(ValueError, match="at least 1"):
+        networks.mlp(2, 3, 0, 2, "he", np.random.default_rng(0))
+
+
+def test_training_repeats_itself_and_a_new_depth_or_seed_changes_no_old_number(images):
+    first = run(images)
+    assert first.identical(run(images))
+    more = run(images, seeds=3)
+    np.testing.assert_array_equal(more["accuracy"].isel(seed=slice(0, 2)), first["accuracy"])
+    fewer = run(images, depths=(3,), rates=Rates(bn=(0.1,), default=(0.1,), he=(0.03,)))
+    np.testing.assert_array_equal(fewer["accuracy"], first["accuracy"].sel(depth=[3]))
+
+
+def test_networks_learn(images):
+    assert float(run(images, mode="bn")["accuracy"].isel(epoch=-1).min()) > 0.5  # five times chance
+
+
+def test_a_resumed_run_equals_an_uninterrupted_one(images, tmp_path, capsys):
+    whole = run(images)
+    first = Checkpoint(tmp_path, "job")
+
+    class StopHereError(Exception):
+        pass
+
+    put = first.put
+
+    def put_twice(name, trial):
+        kept = put(name, trial)
+        if len(first.trials) == 2:
+            raise StopHereError
+        return kept
+
+    first.put = put_twice
+    with pytest.raises(StopHereError):
+        run(images, checkpoint=first)
+    second = Checkpoint(tmp_path, "job")
+    assert len(second.trials) == 2
+    assert "resuming: 2 finished trials" in capsys.readouterr().err
+    assert run(images, checkpoint=second).identical(whole)
+
+
+def test_rank_profile_reads_what_the_last_linear_layer_gets():
+    """A model whose last hidden layer has rank one by construction, and one of full rank."""
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn(50, 6, generator=generator)
+    thin = nn.Sequential(nn.Linear(6, 1, bias=False), nn.Linear(1, 5, bias=False), nn.Linear(5, 2))
+    assert networks.rank_profile(thin, X)["numerical_rank"] == 1
+    wide = nn.Sequential(nn.Linear(6, 5), nn.Linear(5, 2))
+    profile = networks.rank_profile(wide, X)
+    assert profile["numerical_rank"] == 5
+    assert 1 <= profile["stable_rank"] <= profile["effective_rank"] <= 5
+
+
+def test_rank_profile_refuses_models_without_linear_layers():
+    with pytest.raises(ValueError, match=r"no nn\.Linear of Sequential was reached"):
+        networks.rank_profile(nn.Sequential(nn.ReLU()), torch.ones(3, 2))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(3, 12), st.integers(2, 9), st.floats(0.05, 0.95), st.integers(0, 2**31))
+def test_point_neurons_fire_for_their_own_point_alone(n, k, margin, seed):
+    X = np.random.default_rng(seed).standard_normal((k, n))
+    W, b = point_neuron_init(X, margin)
+    H = np.maximum(W @ unit_columns(X) + b[:, None], 0)
+    # own response 1 up to the rounding of cosine minus threshold, enlarged by the gain
+    np.testing.assert_allclose(np.diag(H), 1, atol=1e-13 * np.abs(W).max())
+    assert np.count_nonzero(H - np.diag(np.diag(H))) == 0
+
+
+def test_wider_margins_let_neighbours_in():
+    X = np.random.default_rng(0).standard_normal((5, 20))
+    W, b = point_neuron_init(X, 3.0)
+    assert np.mean(W @ unit_columns(X) + b[:, None] > 0) > 1 / 20
+
+
+def test_points_on_one_ray_and_bad_margins_are_refused():
+    X = np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 1.0]])
+    with pytest.raises(ValueError, match="points 0 and 1 lie on one ray"):
+        point_neuron_init(X)
+    with pytest.raises(ValueError, match="expected a positive number"):
+        point_neuron_init(X[:, 1:], 0.0)
+    with pytest.raises(ValueError, match=r"zero columns \[0\]"):
+        unit_columns(np.array([[0.0, 1.0], [0.0, 1.0]]))
+
+
+def test_gradient_of_the_two_layer_network_is_that_of_autograd(images):
+    """One step of the hand-written descent against torch in float64, through predictions after the step."""
+    from repdyn.bn_decomposed.experiments.training import _descend, _drawn, _predict
+
+    given = PointNeurons(points=20, margins=(0.5,), rates=(0.7,), steps=3, seeds=2)
+    U, labels = _drawn(images, np.random.default_rng(0))
+    W, b = point_neuron_init(U[:, :20], 2.0)
+    _, train, test = _descend(W, b, U, labels, 0.7, given)
+    parameters = [torch.tensor(value, requires_grad=True) for value in (W, b, np.zeros((10, 20)), np.zeros(10))]
+    X, y = torch.tensor(U[:, :20]), torch.tensor(labels[:20]).long()
+    for _ in range(3):
+        w, c, v, d = parameters
+        out = v @ torch.relu(w @ X + c[:, None]) + d[:, None]
+        grads = torch.autograd.grad(nn.functional.cross_entropy(out.T, y), parameters)
+        parameters = [(p - 0.7 * g).detach().requires_grad_() for p, g in zip(parameters, grads, strict=True)]
+    final = [p.detach().numpy() for p in parameters]
+    right = _predict(*final, U) == labels
+    assert (train, test) == (right[:20].mean(), right[20:].mean())
+
+
+def test_point_neuron_dataset_names_the_best_rate(images):
+    given = PointNeurons(points=20, margins=(0.5, 2.0), rates=(0.1, 1.0), steps=20, seeds=2)
+    made = point_neurons(given, images, Stream(1, ("test",)))
+    best = made["test_accuracy"].mean("seed")
+    np.testing.assert_array_equal(best.sel(rate=made["best_rate"]), best.max("rate"))
+    assert set(made["activity"].dims) == {"scheme", "seed"}

@@ -1,0 +1,239 @@
+"""The ledger: what differs from the accepted verdicts, what is wrong with the list, one claim as text."""
+
+import csv
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from repdyn.base.claims import claim, decide
+from repdyn.base.errors import ConfigError, DataError
+from repdyn.base.verdicts import STATUSES, not_testable
+from repdyn.pipeline.ledger import UNDECIDED, build, change, read_expected, show
+
+ROOT = Path(__file__).parents[2]
+ROW = {
+    "study": "x_study",
+    "id": "x-thm1",
+    "where": "Theorem 1",
+    "kind": "identity",
+    "statement": 'Two, "quoted".',
+    "verdict": "holds as corrected",
+    "correction": "Three.",
+    "text_at_hand": "True",
+    "printed_measured": "largest deviation 3",
+    "printed_expected": "2",
+    "printed_margin": "0.25",
+    "measured": "largest deviation 0.1",
+    "expected": "3",
+    "margin": "5",
+    "tolerance_reason": "tolerance 0.5: half a unit",
+    "n": "24",
+    "interval_low": "",
+    "interval_high": "",
+    "false_alarm": "0.001",
+    "control": "the wrong sign",
+    "control_measured": "largest deviation 6",
+    "control_margin": "0.0833333",
+    "datasets": "loss",
+    "code": "repdyn.x_study.claims:two",
+    "note": "",
+}
+UNTESTED = dict.fromkeys(ROW, "") | {
+    "study": "x_study",
+    "id": "x-exists",
+    "where": "Theorem 2",
+    "kind": "limit",
+    "statement": "There is one.",
+    "verdict": "not testable",
+    "text_at_hand": "False",
+    "n": "0",
+    "code": "repdyn.x_study.claims:there_is_one",
+    "note": "existence",
+}
+
+
+def write(path, *rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def expected(folder, text):
+    path = folder / "expected.yaml"
+    path.write_text(text)
+    return path
+
+
+# Differences from the accepted verdicts
+
+
+@pytest.mark.parametrize(
+    ("verdict", "accepted", "undecided_at", "run", "told"),
+    [
+        ("holds", "holds", [], "default", ""),
+        ("does not hold", "holds", [], "default", "was: holds"),
+        ("holds", "does not hold", ["smoke"], "smoke", "was: does not hold"),
+        (UNDECIDED, "holds", ["smoke"], "smoke", ""),
+        (UNDECIDED, "holds", ["smoke"], "default", "was: holds"),
+        (UNDECIDED, "holds", [], "smoke", "was: holds"),
+        (UNDECIDED, UNDECIDED, [], "default", ""),
+        ("holds", UNDECIDED, ["smoke"], "smoke", f"was: {UNDECIDED}"),
+    ],
+)
+def test_a_change_is_a_verdict_that_nobody_accepted(verdict, accepted, undecided_at, run, told):
+    assert change(verdict, {"verdict": accepted, "undecided_at": undecided_at}, run) == told
+
+
+def test_a_claim_that_is_not_in_the_list_is_new():
+    assert change("holds", None, "default") == "new claim"
+
+
+def test_ledgers_are_joined_in_the_order_of_the_list(tmp_path):
+    parts = [
+        write(tmp_path / "x.csv", ROW, ROW | {"id": "x-new"}, UNTESTED),
+        write(tmp_path / "y.csv", ROW | {"study": "y_study", "id": "y-thm1", "verdict": "holds"}),
+    ]
+    accepted = expected(
+        tmp_path,
+        "y-thm1: {verdict: does not hold, undecided_at: []}\n"
+        "x-gone: {verdict: holds, undecided_at: []}\n"
+        "x-exists: {verdict: not testable, undecided_at: []}\n"
+        "x-thm1: {verdict: holds as corrected, undecided_at: [smoke]}\n",
+    )
+    build(parts, accepted, "default", tmp_path / "claims.csv")
+    rows = read(tmp_path / "claims.csv")
+    assert [(row["id"], row["expected_verdict"], row["change"]) for row in rows] == [
+        ("y-thm1", "does not hold", "was: does not hold"),
+        ("x-exists", "not testable", ""),
+        ("x-thm1", "holds as corrected", ""),
+        ("x-new", "", "new claim"),
+    ]
+
+
+def test_every_cell_is_carried_over_as_it_was_written(tmp_path):
+    """Text that looks like a number, a missing value or a truth keeps its spelling, whatever stands below it."""
+    rows = [ROW | {"margin": "5", "note": "NA"}, UNTESTED, ROW | {"id": "x-2", "margin": "1e+300", "note": "None"}]
+    accepted = expected(tmp_path, "x-thm1: {verdict: holds, undecided_at: []}\n")
+    build([write(tmp_path / "x.csv", *rows)], accepted, "default", tmp_path / "claims.csv")
+    for before, after in zip(rows, read(tmp_path / "claims.csv"), strict=True):
+        assert {name: after[name] for name in before} == before
+
+
+def test_one_id_in_two_studies_is_refused(tmp_path):
+    parts = [write(tmp_path / f"{name}.csv", ROW | {"study": name}) for name in "xy"]
+    accepted = expected(tmp_path, "x-thm1: {verdict: holds, undecided_at: []}\n")
+    with pytest.raises(DataError, match="two studies share the claim ids x-thm1"):
+        build(parts, accepted, "default", tmp_path / "claims.csv")
+    assert not (tmp_path / "claims.csv").exists()
+
+
+# The list of accepted verdicts
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x-1: holds", "x-1: wants the keys verdict and undecided_at, has 'holds'"),
+        ("x-1: {verdict: holds}", "x-1: wants the keys verdict and undecided_at"),
+        ("x-1: {verdict: holds, undecided_at: [], why: so}", "x-1: wants the keys verdict and undecided_at"),
+        ("x-1: {verdict: true, undecided_at: []}", "x-1: verdict True is not one of holds, holds as corrected"),
+        ("x-1: {verdict: hold, undecided_at: []}", "x-1: verdict 'hold' is not one of"),
+        ("x-1: {verdict: holds, undecided_at: smoke}", r"x-1: undecided_at 'smoke' is not a list of runs: \[smoke\]"),
+        ("- x-1", r"expected.yaml:1: a mapping of keys to values .* is expected, got a list"),
+        ("x-1: {verdict: holds", r"expected.yaml:\d+: "),
+        ("x-1: {verdict: holds, undecided_at: []}\nx-1: {verdict: holds, undecided_at: []}", r"expected.yaml:2: x-1"),
+        ("", "expected.yaml:1: the file is empty"),
+    ],
+)
+def test_a_list_that_is_wrong_is_refused_with_its_place(tmp_path, text, message):
+    with pytest.raises(ConfigError, match=message):
+        read_expected(expected(tmp_path, text))
+
+
+def test_a_list_that_is_missing_is_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"nolist.yaml: no such file"):
+        read_expected(tmp_path / "nolist.yaml")
+
+
+def test_the_list_of_this_repository_is_right_and_knows_its_scales():
+    accepted = read_expected(ROOT / "workflow" / "expected_verdicts.yaml")
+    scales = {path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml")} | {
+        yaml.safe_load((ROOT / "config.yaml").read_text())["run"]["name"]
+    }
+    assert {entry["verdict"] for entry in accepted.values()} <= set(STATUSES)
+    assert {run for entry in accepted.values() for run in entry["undecided_at"]} <= scales
+
+
+# One claim as text
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Two runs that know x-thm1, the younger one with a change."""
+    said = {"expected_verdict": "holds as corrected", "change": ""}
+    changed = {"verdict": "does not hold", "change": "was: holds as corrected"}
+    old = write(tmp_path / "results" / "default" / "claims.csv", ROW | said, UNTESTED | said)
+    os.utime(old, (1, 1))
+    write(tmp_path / "results" / "smoke" / "claims.csv", ROW | said | changed)
+    return tmp_path / "results"
+
+
+def test_a_claim_is_told_in_words(results):
+    young, old = show("x-thm1", results).split("\n\n")
+    assert old.splitlines() == [
+        "x-thm1  (x_study, Theorem 1; identity)",
+        'states    Two, "quoted".',
+        "verdict   holds as corrected  [run default]",
+        "correct   Three. (in the text at hand)",
+        "printed   largest deviation 3; asked: 2; margin 0.25",
+        "corrected largest deviation 0.1; asked: 3; margin 5",
+        "why       tolerance 0.5: half a unit; n = 24",
+        "control   the wrong sign: largest deviation 6; margin 0.0833333",
+        "shown by  snakemake --cores 1 results/default/x_study/claims.csv",
+    ]
+    assert "verdict   does not hold  [run smoke, was: holds as corrected]" in young
+    assert young.endswith("results/smoke/x_study/claims.csv --configfile workflow/scales/smoke.yaml")
+
+
+def test_a_claim_that_holds_as_printed_is_told_once(tmp_path):
+    row = ROW | {"verdict": "holds", "correction": "", "measured": ROW["printed_measured"], "change": ""}
+    write(tmp_path / "mine" / "claims.csv", row)
+    told = show("x-thm1", tmp_path)
+    assert told.count("largest deviation 3") == 1
+    assert "corrected " not in told
+    assert told.endswith("results/mine/x_study/claims.csv")
+
+
+def test_a_claim_that_cannot_be_tested_has_no_empty_lines(results):
+    assert show("x-exists", results).splitlines()[2:] == [
+        "verdict   not testable  [run default]",
+        "note      existence",
+        "shown by  snakemake --cores 1 results/default/x_study/claims.csv",
+    ]
+
+
+@pytest.mark.parametrize(("id", "near"), [("x-thm", "x-thm1"), ("x-exist", "x-exists"), ("zzz", "x-exists, x-thm1")])
+def test_an_unknown_claim_is_told_with_the_nearest(results, id, near):
+    with pytest.raises(DataError, match=f"no claim '{id}' in 2 runs under .*; the nearest: {near}"):
+        show(id, results)
+
+
+def test_no_run_yet_is_told_with_the_command(tmp_path):
+    with pytest.raises(DataError, match="no ledger here yet; make one with: snakemake --cores 8 all"):
+        show("x-thm1", tmp_path)
+
+
+def test_the_columns_are_those_of_a_study():
+    """What these tests feed to the ledger is what a study's claims make."""
+    untested = claim("x-1", where="Theorem 1", kind="limit", states="S.")(lambda: not_testable("existence"))
+    assert ["study", *decide(untested, {})] == list(ROW)

@@ -1,0 +1,126 @@
+"""The manifest: digests of what was made, equal for equal runs; commit, costs and machine beside them."""
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from repdyn.pipeline.manifest import PACKAGES, build, costs
+
+COSTS = [("b/slow", 30.5), ("a/quick", 0.4), ("c/slowest", 100.0)]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A results folder with two files and a log folder with costs, outside any git checkout."""
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    for name, content in (("x/data/loss.nc", b"abc"), ("claims.csv", b"id\n")):
+        path = tmp_path / "results" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    for name, seconds in COSTS:
+        path = tmp_path / "logs" / f"{name}.log.cost.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"job": name, "cpu_seconds": seconds}))
+        path.with_name("other.json").write_text("{}")
+    return tmp_path
+
+
+def manifest(folder, files=("x/data/loss.nc", "claims.csv"), workflow=None):
+    root = folder / "results"
+    paths = [root / name for name in files]
+    output = root / "manifest.json"
+    build(paths, root, folder / "logs", workflow or folder, '{"run": {"name": "mine"}}', output)
+    return json.loads(output.read_text())
+
+
+def git(folder, *arguments):
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    return subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def test_content_is_digests_of_all_files_relative_to_the_run(run):
+    assert manifest(run)["content"] == {
+        "x/data/loss.nc": hashlib.sha256(b"abc").hexdigest(),
+        "claims.csv": hashlib.sha256(b"id\n").hexdigest(),
+    }
+
+
+def test_content_is_equal_in_another_order_folder_and_time(run, tmp_path_factory):
+    first = manifest(run)
+    other = tmp_path_factory.mktemp("another folder")
+    (run / "results").rename(other / "results")
+    (other / "logs").mkdir()
+    again = manifest(other, files=("claims.csv", "x/data/loss.nc"))
+    assert list(again["content"].items()) == list(first["content"].items())
+    assert again["costs"] == []
+
+
+def test_content_follows_the_bytes(run):
+    before = manifest(run)["content"]
+    (run / "results/x/data/loss.nc").write_bytes(b"abd")
+    after = manifest(run)["content"]
+    assert {name for name in before if before[name] != after[name]} == {"x/data/loss.nc"}
+
+
+def test_a_missing_file_leaves_no_manifest(run):
+    with pytest.raises(FileNotFoundError):
+        manifest(run, files=("x/data/lost.nc",))
+    assert not (run / "results/manifest.json").exists()
+
+
+def test_time_and_place_stand_outside_the_content(run):
+    made = manifest(run)
+    assert made["configuration"] == {"run": {"name": "mine"}}
+    assert set(made["versions"]) == {"python", *PACKAGES}
+    assert made["versions"]["numpy"][0].isdigit()
+    assert set(made["machine"]) == {"system", "processor", "cores"}
+    assert made["made"].endswith("+00:00")
+    assert str(run) not in json.dumps(made["content"])
+
+
+def test_a_package_that_is_not_installed_is_said_to_be_so(run, monkeypatch):
+    monkeypatch.setattr("repdyn.pipeline.manifest.PACKAGES", ("no-such-package",))
+    assert manifest(run)["versions"]["no-such-package"] == "not installed"
+
+
+def test_costs_come_dearest_first(run):
+    assert [record["job"] for record in costs(run / "logs")] == ["c/slowest", "b/slow", "a/quick"]
+    assert manifest(run)["costs"] == costs(run / "logs")
+
+
+def test_no_log_folder_is_no_cost(run):
+    assert costs(run / "nowhere") == []
+
+
+@pytest.mark.parametrize("place", [".", "nowhere", "results/claims.csv"])
+def test_what_is_no_git_checkout_is_said_to_be_none(run, place):
+    assert manifest(run, workflow=run / place)["commit"] == "not a git checkout"
+
+
+def test_no_git_at_all_is_no_error(run, monkeypatch):
+    monkeypatch.setenv("PATH", str(run))
+    assert manifest(run)["commit"] == "not a git checkout"
+
+
+def test_commit_and_edits_of_a_checkout(run):
+    checkout = run / "checkout"
+    checkout.mkdir()
+    git(checkout, "init", "-q")
+    assert manifest(run, workflow=checkout)["commit"] == "not a git checkout"  # no commit yet
+    (checkout / "Snakefile").write_text("one")
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-qm", "first")
+    head = git(checkout, "rev-parse", "HEAD").strip()
+    assert manifest(run, workflow=checkout)["commit"] == head
+    (checkout / "Snakefile").write_text("two")
+    assert manifest(run, workflow=checkout)["commit"] == f"{head} + edits"
+
+
+def test_the_processor_is_named(run):
+    named = manifest(run)["machine"]["processor"]
+    info = Path("/proc/cpuinfo")
+    assert isinstance(named, str)
+    assert not info.is_file() or named == "unknown" or named in info.read_text()
