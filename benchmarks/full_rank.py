@@ -72,9 +72,7 @@ def sampled_gamma(X: np.ndarray, draws: int) -> float:
 
 
 def compare_gammas() -> None:
-    print(
-        f"\ngamma(X) exactly and by Monte Carlo, standard error {STANDARD_ERROR:.0%} or {LARGEST_DRAW:.0e} rows (ms)"
-    )
+    print(f"\ngamma(X) exactly and by Monte Carlo, standard error {STANDARD_ERROR:.0%} or {LARGEST_DRAW:.0e} rows (ms)")
     print(f"{'batch':>18} {'gamma':>9} {'sampled':>9} {'rows':>8} {'exact':>7} {'sampling':>9} {'ratio':>7}")
     rng = np.random.default_rng(3)
     for name, X in (

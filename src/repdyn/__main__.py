@@ -121,8 +121,8 @@ def _judge(given: argparse.Namespace) -> None:
 def _images(given: argparse.Namespace) -> None:
     from repdyn.pipeline import runners
 
-    job = runners.read_job(given.job, "source", "mnist_folder")
-    runners.images(job["source"], job["mnist_folder"], given.code, given.output)
+    job = runners.read_job(given.job, "source", "mnist_folder", "mnist_mirrors")
+    runners.images(job["source"], job["mnist_folder"], job["mnist_mirrors"], given.code, given.output)
 
 
 def _ledger(given: argparse.Namespace) -> None:

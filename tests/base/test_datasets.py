@@ -200,13 +200,26 @@ def text(path):
     path.write_text("epoch,loss\n1,0.5\n")
 
 
-def damaged_inside(path):
+def damaged_among_the_names(path):
+    overwrite(path, path.stat().st_size // 3, path.stat().st_size - 200)
+
+
+def damaged_among_the_numbers(path):
+    """The file opens, but the compressed numbers cannot be unpacked."""
+    write(make(size=20_000), path)
+    overwrite(path, path.stat().st_size // 2, path.stat().st_size // 2 + 1000)
+
+
+def overwrite(path, start, end):
     content = bytearray(path.read_bytes())
-    content[len(content) // 3 : -200] = bytes(len(content) - len(content) // 3 - 200)
+    content[start:end] = bytes(end - start)
     path.write_bytes(bytes(content))
 
 
-@pytest.mark.parametrize("spoil", [truncated, empty, text, damaged_inside])
+DAMAGES = [truncated, empty, text, damaged_among_the_names, damaged_among_the_numbers]
+
+
+@pytest.mark.parametrize("spoil", DAMAGES)
 def test_a_damaged_file_is_named_with_advice(file, spoil):
     spoil(file)
     with pytest.raises(DataError, match=r"run.nc: not a readable netCDF file \(.*\); delete it and run"):

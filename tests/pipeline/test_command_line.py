@@ -91,7 +91,7 @@ MISTAKES = {
         [*FIXED_POINT, "--job", SETTINGS.replace("[3]", "[2]"), "--output", "a.nc"],
         "settings.batches",
     ),
-    "unknown image source": (["images", "--job", "{}", "--output", "a.nc"], "source, mnist_folder"),
+    "unknown image source": (["images", "--job", "{}", "--output", "a.nc"], "source, mnist_folder, mnist_mirrors"),
     "missing list of verdicts": (["ledger", "smoke", "--expected", "no.yaml", *FILES], "no.yaml: no such file"),
     "missing result": (
         ["manifest", "--logs", ".", "--workflow", ".", "--config", "{}", "--inputs", "out/a.nc", "--output", "out/m"],

@@ -120,9 +120,10 @@ def test_ledgers_are_joined_in_the_order_of_the_list(tmp_path):
     ]
 
 
-def test_every_cell_is_carried_over_as_it_was_written(tmp_path):
+@pytest.mark.parametrize("below", [UNTESTED, ROW | {"id": "x-2", "margin": "1e+300", "text_at_hand": "False"}])
+def test_every_cell_is_carried_over_as_it_was_written(tmp_path, below):
     """Text that looks like a number, a missing value or a truth keeps its spelling, whatever stands below it."""
-    rows = [ROW | {"margin": "5", "note": "NA"}, UNTESTED, ROW | {"id": "x-2", "margin": "1e+300", "note": "None"}]
+    rows = [ROW | {"note": "NA"}, below, ROW | {"id": "x-3", "margin": "0.25", "note": "None"}]
     accepted = expected(tmp_path, "x-thm1: {verdict: holds, undecided_at: []}\n")
     build([write(tmp_path / "x.csv", *rows)], accepted, "default", tmp_path / "claims.csv")
     for before, after in zip(rows, read(tmp_path / "claims.csv"), strict=True):

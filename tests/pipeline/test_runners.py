@@ -258,7 +258,7 @@ def test_claims_become_rows_in_order(inputs, tmp_path, monkeypatch):
 
 
 def test_images_keep_the_conventions(tmp_path):
-    runners.images("digits", None, "c0de", tmp_path / "images.nc")
+    runners.images("digits", None, [], "c0de", tmp_path / "images.nc")
     made = datasets.read(tmp_path / "images.nc")
     assert made.sizes["point"] == 1797
     assert (made.attrs["study"], made.attrs["source"], made.attrs["code_version"]) == ("all", "digits", "c0de")

@@ -161,17 +161,18 @@ class ReluMoments(Settings):
     """Expected inner products after a Gaussian layer: closed form, quadrature, explicit weights (eqs. 8, 98, 111)."""
 
     cosines: Many[Annotated[float, Field(ge=-1, le=1)]] = Field(
-        min_length=2, description="Cosines between two input vectors, increasing; the last must be 1."
+        min_length=2, description="Cosines between two input vectors, increasing from -1 to 1."
     )
     batch: Annotated[int, Field(ge=3, le=32)] = Field(description="Images in the batch of eq. (8).")
     width: Width = Field(description="Neurons of the sampled layer.")
     draws: Annotated[int, Field(ge=20, le=100_000)] = Field(description="Independent layers; errors fall as 1/sqrt.")
 
     def problems(self) -> Iterator[Problem]:
-        """The cosines increase up to collinear vectors."""
+        """The cosines increase from opposite to collinear vectors."""
         yield from increasing("cosines", self.cosines)
-        if self.cosines[-1] != 1:
-            yield Problem(("cosines",), f"the last is {self.cosines[-1]}: end with 1, two collinear vectors")
+        if (self.cosines[0], self.cosines[-1]) != (-1, 1):
+            text = f"runs from {self.cosines[0]} to {self.cosines[-1]}: let it run from -1 to 1"
+            yield Problem(("cosines",), text)
 
 
 class GaussianLayer(Settings):
@@ -213,7 +214,7 @@ class Contraction(Settings):
         description="Random configurations for the bound of item 4."
     )
     multiplier_up_to: Annotated[int, Field(ge=7, le=40)] = Field(
-        description="Largest batch whose fixed point is tested against every perturbation; time grows as its sixth power."
+        description="Largest batch whose fixed point is tested against every perturbation; time grows as n^6."
     )
 
     def problems(self) -> Iterator[Problem]:

@@ -113,13 +113,10 @@ def full_rank(rows_to_full_rank: xr.Dataset) -> Table:
 
 def simplified_model(tree_limits: xr.Dataset) -> Table:
     """Theorems 10 and 11 by batch size: depth of stability, limits, printed and best possible bounds."""
-    frame = tree_limits[["points", "kind", "stable_depth", "extremes"]].to_dataframe()
-    frame["ratio"] = (
-        tree_limits[["ratio_first", "ratio_last"]].to_dataframe()[["ratio_first", "ratio_last"]].min(axis=1)
-    )
-    frame["angle"] = (
-        tree_limits[["angle_first", "angle_last"]].to_dataframe()[["angle_first", "angle_last"]].max(axis=1)
-    )
+    ratio = tree_limits[["ratio_first", "ratio_last"]].to_array().min("variable")
+    angle = tree_limits[["angle_first", "angle_last"]].to_array().max("variable")
+    columns = ["points", "kind", "stable_depth", "extremes", "ratio", "angle"]
+    frame = tree_limits.assign(ratio=ratio, angle=angle)[columns].to_dataframe()
     rows = []
     for n, cases in frame.groupby("points"):
         gaussian, bounds = cases[cases["kind"] == "gaussian"], tree_limits.sel(bound_points=n)
@@ -141,8 +138,8 @@ def simplified_model(tree_limits: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Theorems 10 and 11: the simplified model by batch size",
-        caption="t0: first layer in which every row has at most three clusters. Ratio: limit of the norm of a clustered "
-        "point over that of an extreme; angle: limit of the angle between them; the better of the two extremes, at its "
-        "worst over the Gaussian batches, a symmetric one and one with a far point. Shorter/longer: limit of the ratio "
-        "of the extremes' norms.",
+        caption="t0: first layer in which every row has at most three clusters. Ratio: limit of the norm of a "
+        "clustered point over that of an extreme; angle: limit of the angle between them; the better of the two "
+        "extremes, at its worst over the Gaussian batches, a symmetric one and one with a far point. Shorter/longer: "
+        "limit of the ratio of the extremes' norms.",
     )

@@ -24,7 +24,7 @@ from repdyn.bn_decomposed.claims.full_rank import FALSE_ALARM, share_interval, w
 from repdyn.bn_decomposed.theory.rank import rank_product_bound, rank_product_bound_as_printed
 
 LEAST_CLASS = 200
-LONGEST_WAIT = 3
+WAITS = (0.5, 1.0)  # over 1/gamma: the bound is then near 0.6 and 0.4, far from the trivial 1
 
 
 def with_relu_between(relu_rank: xr.Dataset) -> xr.Dataset:
@@ -157,7 +157,8 @@ def _conditional_survival(rows_to_full_rank: xr.Dataset) -> Test:
         past = np.minimum(waits[b, :, t - 1], 2) == before
         if past.sum() >= LEAST_CLASS:
             y = waits[b, past, t]
-            cases += [((y > s).sum(), y.size, (1 - gamma[b, t]) ** s) for s in range(1, LONGEST_WAIT + 1)]
+            rows = [int(np.ceil(share / gamma[b, t])) for share in WAITS]
+            cases += [((y > s).sum(), y.size, (1 - gamma[b, t]) ** s) for s in rows]
     level = FALSE_ALARM / len(cases)
     scaled = [tuple(end / limit for end in share_interval(int(hits), n, level)) for hits, n, limit in cases]
     return interval_within(

@@ -255,9 +255,10 @@ def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
     )
     return judge(
         none((apart < 1) | (apart > 2), "no batch with none or more than two points apart"),
-        note="Two is typical: Gaussian batches where both extremes are at more than 45 degrees from the cluster and "
-        f"more than twice as long, by n, with the median of the shorter over the longer: {shares}. The single odd "
-        "point of Figure 3, whose norm exceeds every other by a factor of order n, is not what the model gives.",
+        note="With many points two is typical. Gaussian batches where both extremes are at more than 45 degrees from "
+        f"the cluster and more than twice as long, by n, with the median of the shorter over the longer: {shares}. The "
+        "single odd point of Figure 3, whose norm exceeds every other by a factor of order n, is then not what the "
+        "model gives.",
     )
 
 

@@ -82,7 +82,7 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
             ),
         ),
         note="A row of k clusters, a of them below its mean, has children of k - a + 1 and a + 1 clusters, together "
-        "k + 2, whence the conservation. From t0 on exactly n - 2 rows of three clusters are left, for ever, less ties.",
+        "k + 2, whence the conservation. From t0 on n - 2 rows of three clusters are left, less ties, for ever.",
     )
 
 

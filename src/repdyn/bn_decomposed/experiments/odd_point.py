@@ -44,7 +44,7 @@ def odd_point(settings: OddPoint, images: xr.Dataset, stream: Stream) -> xr.Data
         depth = settings.record[-1]
         record = (*settings.record, depth - 1)
         *layers, before = propagate(
-            X, settings.width, depth, stream.generator(seed, n, "weights"), record=record, **WITH_RELU_ALONE
+            X, settings.width, depth, stream.generator(source, seed, n, "weights"), record=record, **WITH_RELU_ALONE
         )
         for t, layer in enumerate(layers):
             for name, value in _geometry(layer).items():

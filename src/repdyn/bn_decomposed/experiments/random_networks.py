@@ -236,18 +236,23 @@ def fixed_point(settings: FixedPoint) -> xr.Dataset:
         "rms_angle",
         "iterated_intra_angle",
         "iterated_odd_angle",
+        "iterated_norm_ratio",
+        "odd_multiplier",
+        "simplex_multiplier",
     )
     found = {name: np.full(len(settings.batches), np.nan) for name in names}
     progress = Progress("fixed_point", len(settings.batches))
     for b, n in enumerate(settings.batches):
         if (odd := odd_cluster.odd_fixed_point(n)) is not None:
             found["odd_intra_angle"][b], found["odd_angle"][b] = np.degrees((odd.intra_angle, odd.odd_angle))
-            found["odd_norm_ratio"][b] = odd.norm_ratio
+            found["odd_norm_ratio"][b], found["odd_multiplier"][b] = odd.norm_ratio, odd.multiplier
+        found["simplex_multiplier"][b] = abs(odd_cluster.odd_map_multiplier(np.arccos(-1 / (n - 1)), n))
         found["simplex_angle"][b] = np.degrees(odd_cluster.simplex_angle(n))
         found["rms_angle"][b] = np.degrees(np.arccos(odd_cluster.rms_fixed_point(n)))
         G = _iterate(_definition_12(n, spread=0.5 * odd_cluster.cluster_width(n)))
         found["iterated_intra_angle"][b] = np.degrees(np.arccos(G[1, 2] / G[1, 1]))
         found["iterated_odd_angle"][b] = np.degrees(np.arccos(G[0, 1] / np.sqrt(G[0, 0] * G[1, 1])))
+        found["iterated_norm_ratio"][b] = (n - 1) * np.sqrt(G[1, 1] / G[0, 0])
         progress.step(b + 1)
     long_names = {
         "odd_intra_angle": ("cluster angle beside an odd point, reduced map", "degree"),
@@ -263,9 +268,12 @@ def fixed_point(settings: FixedPoint) -> xr.Dataset:
             "angle between points 1 and 2 after iterating the n x n map from an odd start",
             "degree",
         ),
+        "iterated_norm_ratio": ("(n-1) times cluster norm over odd norm after iterating the n x n map", "1"),
+        "odd_multiplier": ("derivative of the reduced map in the cosine at the odd fixed point", "1"),
+        "simplex_multiplier": ("derivative of the reduced map in the cosine at the simplex", "1"),
     }
     made = {name: variable("batch", found[name], *long_names[name]) for name in names}
-    for name in ("odd_intra_angle", "odd_angle", "odd_norm_ratio"):
+    for name in ("odd_intra_angle", "odd_angle", "odd_norm_ratio", "odd_multiplier"):
         made[name].attrs["missing"] = "no fixed point with an odd point at this batch size"
     return dataset(
         made,

@@ -35,12 +35,12 @@ def fig4_tree(tree_example: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figures 4, 7 and 8: the tree of positive and negative transformations, computed",
-        caption=f"All rows of the first {layers} layers of the simplified model from the batch ({values}). Every line is "
-        "one row, drawn from zero to its largest entry; a mark is a data point, points in one cluster are stacked; the "
-        "tick is the mean. Solid green edges, +: ReLU(x - mean); dashed purple edges, -: ReLU(mean - x). Rows "
-        "of two clusters only change sides (Figure 7), a row of three makes one of three and one of two (Figure 8), and "
-        f"the sum over a layer of (clusters - 2) stays n - 2 = {n - 2}: however deep, only {n - 2} rows have more than two "
-        "clusters.",
+        caption=f"All rows of the first {layers} layers of the simplified model from the batch ({values}). Every line "
+        "is one row, drawn from zero to its largest entry; a mark is a data point, points in one cluster are stacked; "
+        "the tick is the mean. Solid green edges, +: ReLU(x - mean); dashed purple edges, -: ReLU(mean - x). Rows of "
+        "two clusters only change sides (Figure 7), a row of three makes one of three and one of two (Figure 8), and "
+        f"the sum over a layer of (clusters - 2) stays n - 2 = {n - 2}: however deep, no more than {n - 2} rows have "
+        "more than two clusters.",
         alt="A binary tree of rows of marked points. The rows become more clustered with depth, and at every layer the "
         f"clusters beyond two add up to {n - 2}.",
         claims=("bnd-lem7", "bnd-excess", "bnd-fig8-tie"),
@@ -56,7 +56,7 @@ def _places(tree: xr.Dataset) -> np.ndarray:
 
 
 def _edge(panel: Axes, above: np.ndarray, below: np.ndarray, *, positive: bool) -> None:
-    start, end = above - (0, 0.4), below + (0, 0.24)
+    start, end = above - (0, 0.4), below - (0, -0.24)
     colour, dash = (GREEN, "-") if positive else (PURPLE, "--")
     panel.plot(*np.transpose((start, end)), color=colour, linestyle=dash, linewidth=1.2)
     middle = (start + end) / 2
@@ -131,15 +131,15 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
         figure,
         title="Theorem 11: limits of the simplified model",
         caption=f"(a), (b) Limits for batches of n points ({counts}; one symmetric, one with a far point, the others "
-        "Gaussian), the better of the two extremes: norm of the cluster over that of the extreme, and how far the angle "
-        "between them is from 90 degrees. Dashed: bounds as printed, 3/(n-2) and sqrt(2) pi/(n-2), which exceeds 90 "
-        "degrees up to n = 4; solid: the best "
-        "possible, sqrt(2/((n-1)^2 + 1)) and its angle, reached by the symmetric batch. "
+        "Gaussian), the better of the two extremes: norm of the cluster over that of the extreme, and how far the "
+        "angle between them is from 90 degrees. Dashed: bounds as printed, 3/(n-2) and sqrt(2) pi/(n-2), which exceeds "
+        "90 degrees up to n = 4; solid: the best possible, sqrt(2/((n-1)^2 + 1)) and its angle, reached by the "
+        "symmetric batch. "
         f"(c) Angles between neighbouring interior points of one Gaussian batch of {n}; thin black: slopes "
         "(lambda_m/lambda_1)^(t/2) of the split m | n - m between them, lambda_m = (m^2 + (n-m)^2)/n^2. "
-        "(d) Gaussian batches: share with a ratio of the extremes' limiting norms up to the value on the axis. A ratio "
-        "near one means that two orthogonal points leave the cluster; Figure 3, with its single odd point, would be "
-        "1/(n-1), the dot of each curve's colour.",
+        "(d) Gaussian batches: share whose ratio of the extremes' limiting norms is at most the value on the axis. "
+        "Near one, two orthogonal points leave the cluster alike; the single odd point of Figure 3 would be 1/(n-1), "
+        "the dots.",
         alt="Four panels: limits lie on or below the sharp bound, which is well below the printed one; interior angles "
         "decay exponentially at the predicted slopes; the shorter extreme is typically half as long as the longer.",
         claims=("bnd-thm11-2", "bnd-thm11-3", "bnd-thm11-4", "bnd-thm11-ntwo"),

@@ -1,0 +1,213 @@
+"""Figures of the odd point, of the neurons' activity and of Theorem 14; numbers come from the datasets."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, band, describe, label_panels, new
+
+SHADES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"), (PURPLE, ":", "D"))
+THIN = (0, (1, 2))
+
+
+def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
+    """Figure 3: one cluster and one odd point; how they form with depth, at finite and infinite width."""
+    figure, axes = new(2, 2, height=2.75)
+    n = int(odd_point["batch"][-1])
+    _projection(axes[0, 0], odd_point, n)
+    _angles_of_last_layer(axes[0, 1], odd_point, n)
+    _with_depth(axes[1, 0], odd_point, "second_to_first", odd_point["resting_ratio"])
+    axes[1, 0].set_title("norms")
+    axes[1, 0].set_ylabel("2nd largest over largest norm")
+    axes[1, 0].text(
+        0.03,
+        0.05,
+        "solid: width {}\ndashed: infinite width".format(int(odd_point["width"])),
+        transform=axes[1, 0].transAxes,
+        fontsize=7,
+    )
+    _with_depth(axes[1, 1], odd_point, "intra_angle", odd_point["leading_width"])
+    axes[1, 1].set_title("width of the cluster")
+    axes[1, 1].set_ylabel("angle in the cluster (degree)")
+    axes[1, 1].set_yticks([5, 10, 20, 40, 80], ["5", "10", "20", "40", "80"])
+    axes[1, 1].minorticks_off()
+    axes[1, 1].legend(loc="lower left")
+    label_panels(axes)
+    return describe(
+        figure,
+        title="Figure 3: a cluster and an odd point",
+        caption=f"Recentring and ReLU without rescaling, batches of images, width {int(odd_point['width'])}. (a) Random "
+        f"projection of one batch of {n} after layer {int(odd_point['layer'][-1])}, the point of largest norm in red. (b) "
+        "Angles of all pairs before and after that layer, those with this point in red; diagonal: unchanged. (c) Second "
+        "largest over largest norm and (d) median angle between the other points against depth. Solid lines and bands: "
+        f"median and range of {odd_point.sizes['seed']} draws of batch and weights; dashed lines: the same batches at "
+        "infinite width, median; dotted: in (c) the fixed point of infinite width, in (d) 540/n degrees. Gaussian "
+        "batches behave alike.",
+        alt="One red point far from a knot of blue points. All its angles are 90 degrees, those of the others below 20. "
+        "The ratio of norms falls to 1/(n-1) over about a hundred layers, the angle in the cluster to about 540/n "
+        "degrees, not to zero.",
+        claims=("bnd-fig3", "bnd-infwidth"),
+    )
+
+
+def _projection(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
+    mine = odd_point.isel(point=np.flatnonzero(odd_point["point_batch"] == n))
+    x, y = mine["projection"].values
+    odd = mine["is_odd"].values.astype(bool)
+    panel.axhline(0, color=BLACK, linewidth=0.4)
+    panel.axvline(0, color=BLACK, linewidth=0.4)
+    panel.scatter(x[~odd], y[~odd], s=10, color=BLUE, alpha=0.6, linewidths=0, label=f"{n - 1} other points")
+    panel.scatter(x[odd], y[odd], s=26, color=RED, marker="D", label="odd point")
+    panel.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+    panel.set_aspect("equal")
+    panel.set_title(f"projection, n = {n}")
+    panel.set_xlabel("random direction 1")
+    panel.set_ylabel("random direction 2")
+    corner = {(True, True): "lower left", (True, False): "upper left", (False, True): "lower right"}
+    panel.legend(loc=corner.get((bool(x[odd] > 0), bool(y[odd] > 0)), "upper right"), handletextpad=0.1)
+
+
+def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
+    mine = odd_point.isel(pair=np.flatnonzero(odd_point["pair_batch"] == n))
+    odd = mine["with_odd"].values.astype(bool)
+    panel.plot((0, 95), (0, 95), color=BLACK, linewidth=0.7)
+    for which, colour, marker, words in ((~odd, BLUE, "o", "other pairs"), (odd, RED, "D", "pairs with the odd point")):
+        panel.scatter(
+            mine["before"].values[which],
+            mine["after"].values[which],
+            s=9,
+            color=colour,
+            marker=marker,
+            alpha=0.4,
+            linewidths=0,
+            label=words,
+            rasterized=True,
+        )
+    panel.set(xlim=(0, 95), ylim=(0, 95), xticks=(0, 30, 60, 90), yticks=(0, 30, 60, 90))
+    panel.set_aspect("equal")
+    panel.set_title(f"angles, n = {n}")
+    panel.set_xlabel("before the last layer (degree)")
+    panel.set_ylabel("after it (degree)")
+    panel.legend(loc="lower right", handletextpad=0.1)
+
+
+def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArray) -> None:
+    images = odd_point.sel(source="images")
+    for (colour, _, _), n in zip(SHADES, odd_point["batch"].values, strict=False):
+        draws, limit = images[name].sel(batch=n), images[f"limit_{name}"].sel(batch=n)
+        panel.plot(draws["layer"], draws.median("seed"), color=colour, label=f"n = {n}")
+        band(panel, draws["layer"], draws.min("seed"), draws.max("seed"), color=colour)
+        panel.plot(limit["limit_layer"], limit.median("seed"), color=colour, linestyle="--", linewidth=1)
+        panel.axhline(float(rest.sel(batch=n)), color=colour, linewidth=0.9, linestyle=THIN)
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.set_xlabel("layer")
+
+
+def fig6_activity(activity: xr.Dataset) -> Figure:
+    """Figure 6: to how many inputs one neuron responds, and over all neurons, without and with recentring."""
+    figure, axes = new(1, 3, height=2.5)
+    words = {"without": "without recentring", "with": "with recentring"}
+    bins = np.linspace(0, 1, 26)
+    for panel, (name, text), colour in zip(axes[0], words.items(), (RED, BLUE), strict=False):
+        response = activity["response"].sel(recentring=name).values
+        panel.hist(response, bins, color=colour)
+        panel.set_title(f"one neuron {text}")
+        panel.set_xlabel("response / its largest")
+        panel.set_ylabel("inputs")
+        panel.text(
+            0.97,
+            0.95,
+            f"zero for {np.mean(response == 0):.0%}\nbelow 0.1 for {np.mean(response <= 0.1):.0%}",
+            transform=panel.transAxes,
+            ha="right",
+            va="top",
+            fontsize=7,
+        )
+    edges = np.append(activity["bin"].values, 1)
+    panel = axes[0, 2]
+    for (name, text), colour, dash in zip(words.items(), (RED, BLUE), ("-", "--"), strict=True):
+        draws = activity["active"].sel(recentring=name).values
+        share = np.histogram(draws, edges)[0] / draws.size
+        panel.stairs(share, edges, fill=True, color=colour, alpha=0.35)
+        panel.stairs(activity["expected"].sel(recentring=name), edges, color=colour, linestyle=dash, label=text)
+    panel.set_yscale("log")
+    panel.set_ylim(1e-3, 1)
+    panel.set_title("all neurons")
+    panel.set_xlabel("share of inputs with response > 0")
+    panel.set_ylabel("share of neurons")
+    panel.legend(loc="upper right", handlelength=1.6, fontsize=6.5)
+    label_panels(axes)
+    n, width, depth = activity.sizes["point"], activity.sizes["neuron"], int(activity["depth"])
+    return describe(
+        figure,
+        title="Figure 6: activity of a neuron without and with recentring",
+        caption=f"Batches of {n} images after {depth} layers of width {width} with ReLU and rescaling, by the root mean "
+        "square where the mean is not subtracted. (a) Responses of the neuron that is active for the most inputs; (b) of "
+        "the median neuron with recentring. (c) Share of the inputs for which a neuron is active, filled: over all "
+        f"neurons of {activity.sizes['seed']} draws of batch and weights; lines: predictions at the fixed points of "
+        "infinite width.",
+        alt="Without recentring the share of inputs that a neuron responds to spreads over the whole range, with peaks "
+        "at both ends; with recentring every neuron is active for about half of the inputs, and weakly for most.",
+        claims=("bnd-fig6-a", "bnd-fig6-b"),
+    )
+
+
+def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figure:
+    """Theorem 14: narrow clusters widen, wide ones contract; where they come to rest."""
+    figure, axes = new(1, 2, height=2.9)
+    panel = axes[0, 0]
+    for (colour, dash, marker), n in zip(SHADES, contraction["batch"].values, strict=False):
+        one = contraction.sel(batch=n)
+        factor = one["factor"].mean("draw")
+        panel.plot(one["spread"], factor, color=colour, linestyle=dash, label=f"n = {n}")
+        rest = float(one["resting_spread"])
+        panel.plot(rest, np.interp(rest, one["spread"], factor), color=colour, marker=marker, markersize=5)
+    panel.axhline(1, color=BLACK, linewidth=0.8)
+    panel.set_xscale("log")
+    panel.text(0.012, 1.003, "widens above the line", fontsize=7, va="bottom")
+    panel.text(0.012, 0.997, "contracts below", fontsize=7, va="top")
+    panel.set_title("one layer from Definition 12")
+    panel.set_xlabel(r"size of the cluster $\times\ n^2$")
+    panel.set_ylabel("factor of its mean square size")
+    panel.legend(loc="lower left")
+    _fixed_points(axes[0, 1], fixed_point)
+    label_panels(axes)
+    return describe(
+        figure,
+        title="Theorem 14: what a layer does to the cluster, and where it comes to rest",
+        caption="(a) Expected mean square distance within the cluster after a layer over before, at the sigma that keeps "
+        "||x_1||, against the root mean square distance from the mean in units of 1/n^2; mean of "
+        f"{contraction.sizes['draw']} clusters, whose factors differ by less than the line is wide. Markers: size of the "
+        "cluster at the fixed point of infinite width. Theorem 14 speaks of sizes below 1, where the cluster widens. "
+        "(b) Angles at rest at infinite width against the batch size: lines from the reduced map, circles from "
+        "iterating the n x n map from an odd start; below 7 points (shaded) no odd point rests.",
+        alt="Left: the factor exceeds one for narrow clusters and falls below one near six over n squared for all n. "
+        "Right: the angle in the cluster falls as 540/n, the odd point stands at 90 degrees.",
+        claims=("bnd-thm14-4", "bnd-thm14-iter", "bnd-infwidth"),
+    )
+
+
+def _fixed_points(panel: Axes, fixed_point: xr.Dataset) -> None:
+    n = fixed_point["batch"].values
+    many = n >= 7
+    panel.axvspan(n.min() * 0.9, 6.5, color=BLACK, alpha=0.08, linewidth=0)
+    panel.plot(n, fixed_point["odd_angle"], color=RED, label="odd point to cluster")
+    panel.plot(n, fixed_point["simplex_angle"], color=GREEN, linestyle="--", label="equal points")
+    panel.plot(n, fixed_point["odd_intra_angle"], color=BLUE, linestyle="-.", label="within the cluster")
+    panel.plot(n[many], 540 / n[many], color=BLACK, linestyle=THIN, linewidth=1, label="540/n")
+    panel.plot(n, fixed_point["iterated_intra_angle"], "o", color=BLACK, markerfacecolor="none", label="iterated")
+    panel.plot(n, fixed_point["iterated_odd_angle"], "o", color=BLACK, markerfacecolor="none")
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    panel.set_xlim(n.min() * 0.9, n.max() * 1.1)
+    panel.set_xticks([3, 7, 20, 50, 200], ["3", "7", "20", "50", "200"])
+    panel.set_yticks([3, 10, 30, 90], ["3", "10", "30", "90"])
+    panel.minorticks_off()
+    panel.set_title("angles at rest")
+    panel.set_xlabel("data points in the batch n")
+    panel.set_ylabel("angle (degree)")
+    panel.legend(loc="lower left")

@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from repdyn.base.claims import claims_of, decide
+from repdyn.base.streams import Stream
+from repdyn.bn_decomposed import tables
+from repdyn.bn_decomposed.claims import simplified_limits as limits_claims
+from repdyn.bn_decomposed.claims import simplified_model as rows_claims
+from repdyn.bn_decomposed.experiments import simplified_limits, simplified_model
+from repdyn.bn_decomposed.figures import simplified_model as figures
+from repdyn.bn_decomposed.settings import (
+    ClusterRows,
+    InteriorAngles,
+    NarrowGap,
+    SeveralCoordinates,
+    SplitRows,
+    TreeExample,
+    TreeLimits,
+)
+from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, enumerate_tree, simplified_layer
+
+CLAIMS = claims_of(rows_claims, limits_claims)
+STREAM = Stream(7, ("bn_decomposed", "test"))
+
+
+@pytest.fixture(scope="module")
+def made():
+    limits = TreeLimits(points=(4, 5, 10), batches=(22, 42, 42), deep_batches=2, decay=40)
+    return {
+        "cluster_rows": simplified_model.cluster_rows(ClusterRows(points=(3, 4, 5), layers=8, batches=3), STREAM),
+        "split_rows": simplified_model.split_rows(SplitRows(points=(4, 6), layers=6, draws=4), STREAM),
+        "tree_example": simplified_model.tree_example(TreeExample(values=(0, 4, 7, 15, 24), layers=3)),
+        "narrow_gap": simplified_model.narrow_gap(NarrowGap(decades=(2, 6, 12))),
+        "tree_limits": simplified_limits.tree_limits(limits, STREAM),
+        "interior_angles": simplified_model.interior_angles(InteriorAngles(points=6, layers=160, every=4), STREAM),
+        "several_coordinates": simplified_limits.several_coordinates(
+            SeveralCoordinates(points=6, coordinates=3, decay=40, draws=3), STREAM
+        ),
+    }
+
+
+@pytest.mark.parametrize("one", CLAIMS, ids=lambda one: one.id)
+def test_claims_are_decided_and_their_controls_rejected(made, one):
+    # `decide` raises where the control is not rejected.
+    wanted = "holds as corrected" if one.id == "bnd-fig8-tie" else "holds"
+    assert decide(one, made)["verdict"] == wanted
+
+
+def test_integer_rows_are_those_of_the_exact_enumeration():
+    x = np.array([-7, 0, 2, 11])
+    X = x[None, :]
+    for t in range(6):
+        np.testing.assert_array_equal(X, enumerate_tree(x.tolist(), t).astype(int))
+        X = simplified_model._integer_layer(X)
+
+
+def test_counts_of_a_tie():
+    # (0, 1, 2) has its middle at the mean: two children of two clusters, excess 1 lost, after which it stays 0.
+    rows = simplified_model.cluster_rows(ClusterRows(points=(3,), layers=4, batches=2), STREAM).isel(points=0, batch=0)
+    assert rows["excess"].values.tolist() == rows["excess_by_algorithm"].values.tolist() == [1, 0, 0, 0, 0]
+    assert rows["three_split_otherwise"].values.tolist() == rows["three_tied"].values.tolist() == [1, 0, 0, 0, 0]
+    assert rows["losing"].values.tolist() == [0, 2, 0, 0, 0]
+
+
+def test_three_cluster_descendants_are_sorted_by_composition():
+    # (0, u, 1, 1), mean (u + 2)/4 > u: the positive child is (0, 0, v, v) with v = (2 - u)/4, of composition 2, 2.
+    squares = simplified_model._squares_from_three(4, 0.4, True, 1)
+    np.testing.assert_allclose(squares[:, :, 0], [[0, 0], [0, 0.4**2]], atol=1e-15)
+
+
+def test_the_drawn_tree_holds_the_rows_of_the_definition(made):
+    example = made["tree_example"]
+    rows = example["value"].values
+    last = rows[example["layer"].values == 3]
+    X = rows[:1]
+    for _ in range(3):
+        X = simplified_layer(X)
+    order = np.lexsort(last.T), np.lexsort(X.T)
+    np.testing.assert_allclose(last[order[0]], X[order[1]], atol=1e-13)
+    parents = example["parent"].values[1:]
+    assert parents.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
+    children = np.vstack([simplified_layer(rows[p][None, :]) for p in parents[::2]])
+    np.testing.assert_allclose(rows[1:], children, atol=1e-13)
+
+
+def test_limits_agree_with_the_amplitudes_of_deep_trees(made):
+    limits = made["tree_limits"]
+    for n in (4, 5, 10):
+        cases, deep = limits.isel(case=limits["points"] == n), limits.isel(deep=limits["deep_points"] == n)
+        found = (deep["deep_B"] / deep["deep_A"]).values
+        # Both stop when what still feeds A and B is e^-40 of them.
+        np.testing.assert_allclose(cases["amplitude_ratio"].values[: found.size], found, rtol=1e-12)
+    symmetric = limits.isel(case=limits["kind"] == "symmetric")
+    np.testing.assert_allclose(symmetric["amplitude_ratio"], 1, rtol=1e-12)
+    assert limits.isel(case=limits["kind"] == "outlier")["odd_is_last"].values.all()
+
+
+def test_more_batches_change_none_before():
+    few, many = (
+        simplified_limits.tree_limits(TreeLimits(points=(4,), batches=(b,), deep_batches=2, decay=40), STREAM)
+        for b in (4, 6)
+    )
+    np.testing.assert_array_equal(few["ratio_first"], many["ratio_first"][:4])
+
+
+def test_a_shift_of_the_batch_changes_nothing():
+    x = np.array([-3, 0, 1, 7, 12])
+    before, after = ClusterTree(x.tolist()).limit(), ClusterTree((x + 1000).tolist()).limit()
+    assert (before.ratio_first, before.angle_last) == (after.ratio_first, after.angle_last)
+
+
+def test_equation_31_fails_with_negative_transformations_but_the_smallest_inner_gap_stays():
+    before = np.array([0.0, 1.0, 3.0, 6.0, 100.0])
+    after = np.sort(simplified_layer(before[None, :])[1])
+    inner = [np.diff(row)[1:-1] for row in (before, after)]
+    assert (inner[0][0], inner[1][0]) == (2.0, 3.0)
+    assert inner[0].min() == inner[1].min() == 2.0
+
+
+def test_figures_and_table(made):
+    for figure in (
+        figures.fig4_tree(made["tree_example"]),
+        figures.thm11_limits(made["tree_limits"], made["interior_angles"]),
+    ):
+        assert set(figure.repdyn) == {"title", "caption", "alt", "claims"}
+    frame = tables.simplified_model(made["tree_limits"]).frame
+    assert frame["n"].tolist() == [4, 5, 10]
+    assert (frame["largest ratio"] <= frame["best bound"] * (1 + 1e-9)).all()
+    assert (frame["best bound"] < frame["printed bound"]).all()
+    assert (frame["smallest angle (degree)"] > frame["printed bound (degree)"]).all()
+
+
+def test_settings_that_do_not_fit_are_refused():
+    with pytest.raises(ValidationError, match="64-bit"):
+        ClusterRows(points=(3, 10), layers=13, batches=2)
+    with pytest.raises(ValidationError, match="one for each"):
+        TreeLimits(points=(4, 5), batches=(4,), deep_batches=2, decay=40)
+    with pytest.raises(ValidationError, match="apart"):
+        InteriorAngles(points=20, layers=400, every=4)
