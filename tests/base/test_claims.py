@@ -210,6 +210,8 @@ PACKAGE = Path(repdyn.__file__).parent
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.glob("*/claims*")} - {"base", "pipeline"})
 CLAIMS = [(study, one) for study in STUDIES for one in claims_of(*load_rooms(study, "claims"))]
+PLACE = r"Abstract|Introduction|Section|Appendix|Discussion|Conclusion|Definition|Theorem|Lemma|Corollary|Proposition"
+PLACE += r"|Assumption|Remark|Example|Figure|Table|Algorithm|Caption|eqs?\. \(|^\(\w+\)"
 EVERY = pytest.mark.parametrize(("study", "one"), CLAIMS, ids=[one.id for _, one in CLAIMS])
 
 
@@ -221,14 +223,14 @@ def test_there_are_claims():
 def test_an_id_is_the_studys_letters_and_words(study, one):
     letters = {other.id.split("-")[0] for home, other in CLAIMS if home == study}
     elsewhere = {other.id.split("-")[0] for home, other in CLAIMS if home != study}
-    assert re.fullmatch(r"[a-z]{2,4}(-[a-z0-9]+)+", one.id)
+    assert re.fullmatch(r"[a-z]{2,4}(-[A-Za-z0-9]+)+", one.id)
     assert len(letters) == 1
     assert not letters & elsewhere
 
 
 @EVERY
 def test_a_claim_says_where_it_stands_and_what_it_states(study, one):
-    assert re.search(r"[A-Z]\w+", one.where), "where: theorem, section, equation or figure of the paper"
+    assert re.search(PLACE, one.where), "where: theorem, section, equation or figure of the paper"
     assert one.kind in KINDS
     assert one.states == one.states.strip()
     assert one.states.endswith(".")
@@ -276,4 +278,4 @@ def test_datasets_serve_claims_that_exist():
     for study in STUDIES:
         letters = next(one.id for home, one in CLAIMS if home == study).split("-")[0]
         text = "".join(path.read_text() for path in (PACKAGE / study).rglob("*.py") if "claims" not in path.parts)
-        assert set(re.findall(rf'"({letters}-[a-z0-9-]+)"', text)) <= ids
+        assert set(re.findall(rf'"({letters}-[A-Za-z0-9-]+)"', text)) <= ids

@@ -8,6 +8,12 @@ BND_DATA = {
         "orthogonality_gap",
         "layer_angles",
         "fixed_point",
+        "relu_moments",
+        "gaussian_layer",
+        "contraction",
+        "odd_point",
+        "largest_norm",
+        "activity",
         "point_neurons",
         "sign_cells",
         "stalled_rows",
@@ -28,20 +34,25 @@ BND_FIGURES_NETWORKS = ("fig1_ablation", "orthogonality_gap", "fig5_layer_angles
 BND_FIGURES_TRAINING = ("fig2_training", "disc_point_neurons")
 BND_FIGURES_RANK = ("thm3_full_rank",)
 BND_FIGURES_SIMPLIFIED = ("fig4_tree", "thm11_limits")
+BND_FIGURES_GAUSSIAN = ("fig3_odd_point", "thm14_contraction", "fig6_activity")
 BND_FIGURES = (
     "fig1_ablation",
     "fig2_training",
+    "fig3_odd_point",
     "thm3_full_rank",
     "orthogonality_gap",
     "fig4_tree",
     "thm11_limits",
+    "thm14_contraction",
     "fig5_layer_angles",
+    "fig6_activity",
     "disc_point_neurons",
 )  # the report's order, that of the paper
 BND_TABLES_NETWORKS = ("ablation", "training", "point_neurons")
 BND_TABLES_RANK = ("full_rank",)
 BND_TABLES_SIMPLIFIED = ("simplified_model",)
-BND_TABLES = (*BND_TABLES_NETWORKS, *BND_TABLES_RANK, *BND_TABLES_SIMPLIFIED)
+BND_TABLES_GAUSSIAN = ("fixed_points", "largest_norm")
+BND_TABLES = (*BND_TABLES_NETWORKS, *BND_TABLES_RANK, *BND_TABLES_SIMPLIFIED, *BND_TABLES_GAUSSIAN)
 PARTS += [results("bn_decomposed/claims.csv")]
 FIGURES += figures("bn_decomposed", *BND_FIGURES)
 TABLES += tables("bn_decomposed", *BND_TABLES)
@@ -430,6 +441,128 @@ rule bn_decomposed_several_coordinates:
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
+rule bn_decomposed_relu_moments:
+    input:
+        results("data/images.nc"),
+    output:
+        BND_DATA["relu_moments"],
+    log:
+        logs("bn_decomposed/relu_moments.log"),
+    conda:
+        "../../envs/repdyn.yaml"
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=5,
+    params:
+        job=job_of("bn_decomposed.relu_moments"),
+        code=experiment("bn_decomposed", "experiments:relu_moments"),
+    shell:
+        "python -m repdyn simulate bn_decomposed experiments:relu_moments --job {params.job:q}"
+        " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule bn_decomposed_gaussian_layer:
+    output:
+        BND_DATA["gaussian_layer"],
+    log:
+        logs("bn_decomposed/gaussian_layer.log"),
+    conda:
+        "../../envs/repdyn.yaml"
+    threads: 1
+    resources:
+        mem_mb=800,
+        runtime=10,
+    params:
+        job=job_of("bn_decomposed.gaussian_layer"),
+        code=experiment("bn_decomposed", "experiments:gaussian_layer"),
+    shell:
+        "python -m repdyn simulate bn_decomposed experiments:gaussian_layer --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule bn_decomposed_contraction:
+    output:
+        BND_DATA["contraction"],
+    log:
+        logs("bn_decomposed/contraction.log"),
+    conda:
+        "../../envs/repdyn.yaml"
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    params:
+        job=job_of("bn_decomposed.contraction"),
+        code=experiment("bn_decomposed", "experiments:contraction"),
+    shell:
+        "python -m repdyn simulate bn_decomposed experiments:contraction --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule bn_decomposed_odd_point:
+    input:
+        results("data/images.nc"),
+    output:
+        BND_DATA["odd_point"],
+    log:
+        logs("bn_decomposed/odd_point.log"),
+    conda:
+        "../../envs/repdyn.yaml"
+    threads: 1
+    resources:
+        mem_mb=800,
+        runtime=20,
+    params:
+        job=job_of("bn_decomposed.odd_point"),
+        code=experiment("bn_decomposed", "experiments:odd_point"),
+    shell:
+        "python -m repdyn simulate bn_decomposed experiments:odd_point --job {params.job:q}"
+        " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule bn_decomposed_largest_norm:
+    input:
+        results("data/images.nc"),
+    output:
+        BND_DATA["largest_norm"],
+    log:
+        logs("bn_decomposed/largest_norm.log"),
+    conda:
+        "../../envs/repdyn.yaml"
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=20,
+    params:
+        job=job_of("bn_decomposed.largest_norm"),
+        code=experiment("bn_decomposed", "experiments:largest_norm"),
+    shell:
+        "python -m repdyn simulate bn_decomposed experiments:largest_norm --job {params.job:q}"
+        " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule bn_decomposed_activity:
+    input:
+        results("data/images.nc"),
+    output:
+        BND_DATA["activity"],
+    log:
+        logs("bn_decomposed/activity.log"),
+    conda:
+        "../../envs/repdyn.yaml"
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    params:
+        job=job_of("bn_decomposed.activity"),
+        code=experiment("bn_decomposed", "experiments:activity"),
+    shell:
+        "python -m repdyn simulate bn_decomposed experiments:activity --job {params.job:q}"
+        " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
 rule bn_decomposed_figures_networks:
     input:
         BND_DATA["ablation"],
@@ -520,6 +653,30 @@ rule bn_decomposed_figures_simplified:
         " --cost {log:q}.cost.json 2> {log:q}"
 
 
+rule bn_decomposed_figures_gaussian:
+    input:
+        BND_DATA["odd_point"],
+        BND_DATA["activity"],
+        BND_DATA["contraction"],
+        BND_DATA["fixed_point"],
+    output:
+        figures("bn_decomposed", *BND_FIGURES_GAUSSIAN),
+    log:
+        logs("bn_decomposed/figures_gaussian.log"),
+    conda:
+        "../../envs/repdyn.yaml"
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=5,
+    params:
+        names=BND_FIGURES_GAUSSIAN,
+        code=drawing("bn_decomposed", *BND_FIGURES_GAUSSIAN),
+    shell:
+        "python -m repdyn draw bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
+        " --cost {log:q}.cost.json 2> {log:q}"
+
+
 rule bn_decomposed_tables:
     input:
         BND_DATA["ablation"],
@@ -580,6 +737,28 @@ rule bn_decomposed_tables_simplified:
     params:
         names=BND_TABLES_SIMPLIFIED,
         code=tabulation("bn_decomposed", *BND_TABLES_SIMPLIFIED),
+    shell:
+        "python -m repdyn tabulate bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
+        " --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule bn_decomposed_tables_gaussian:
+    input:
+        BND_DATA["fixed_point"],
+        BND_DATA["largest_norm"],
+    output:
+        tables("bn_decomposed", *BND_TABLES_GAUSSIAN),
+    log:
+        logs("bn_decomposed/tables_gaussian.log"),
+    conda:
+        "../../envs/repdyn.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        names=BND_TABLES_GAUSSIAN,
+        code=tabulation("bn_decomposed", *BND_TABLES_GAUSSIAN),
     shell:
         "python -m repdyn tabulate bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"

@@ -34,7 +34,7 @@ class Stream:
     @property
     def entropy(self) -> int:
         """128 bits hashed from seed and key; types are part of the key, so 1 and "1" differ."""
-        text = repr((self.seed, self.key))
+        text = repr((int(self.seed), tuple(key if isinstance(key, str) else int(key) for key in self.key)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16], "little")
 
     def generator(self, *key: Key) -> np.random.Generator:

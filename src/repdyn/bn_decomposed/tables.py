@@ -143,3 +143,55 @@ def simplified_model(tree_limits: xr.Dataset) -> Table:
         "extremes, at its worst over the Gaussian batches, a symmetric one and one with a far point. Shorter/longer: "
         "limit of the ratio of the extremes' norms.",
     )
+
+
+def fixed_points(fixed_point: xr.Dataset) -> Table:
+    """Table T3: where a batch comes to rest at infinite width with recentring and ReLU."""
+    columns = {
+        "odd_intra_angle": "within cluster (degree)",
+        "iterated_intra_angle": "within cluster, iterated (degree)",
+        "odd_angle": "odd point to cluster (degree)",
+        "odd_norm_ratio": "(n-1) cluster / odd norm",
+        "odd_multiplier": "multiplier, odd",
+        "simplex_angle": "equal points (degree)",
+        "simplex_multiplier": "multiplier, equal",
+    }
+    frame = fixed_point[list(columns)].to_dataframe().reset_index().rename(columns={"batch": "n"} | columns)
+    return Table(
+        frame,
+        title="Table T3: fixed points of the expected Gram matrix with recentring and ReLU",
+        caption="Infinite width. Odd point and cluster from the reduced map of one angle, beside the n x n map "
+        "iterated from an odd start, which for n <= 6 ends at equal points. Multiplier: derivative of the reduced map "
+        "in the cosine; below 1 the fixed point is stable within one odd point and n - 1 equivalent ones.",
+        digits=6,
+    )
+
+
+def largest_norm(largest_norm: xr.Dataset) -> Table:
+    """Table T2: how often the odd point is the longest input, and how often the one farthest from the mean."""
+    rows = []
+    for kind in largest_norm["kind"].values.tolist():
+        cell = largest_norm.sel(kind=kind)
+        finite = {
+            str(width): (cell["odd"].sel(width=width), cell["second_to_first"].sel(width=width))
+            for width in cell["width"].values
+        }
+        for width, (odd, ratio) in (finite | {"infinite": (cell["limit_odd"], cell["limit_second_to_first"])}).items():
+            rows.append(
+                {
+                    "batch": kind,
+                    "width": width,
+                    "odd point is the longest": float((odd == cell["longest"]).mean()),
+                    "odd point is the farthest": float((odd == cell["farthest"]).mean()),
+                    "2nd/1st norm below 1/2": float((ratio < 0.5).mean()),
+                }
+            )
+    return Table(
+        pd.DataFrame(rows),
+        title="Table T2: which input becomes the odd point",
+        caption=f"Shares of {largest_norm.sizes['run']} batches of {int(largest_norm['point_count'])} points; chance "
+        f"is {1 / int(largest_norm['point_count']):g}. Recentring and ReLU through {int(largest_norm['depth'])} "
+        f"layers, at infinite width {int(largest_norm['limit_depth'])}. Odd point: largest norm in the last layer; "
+        "longest: largest norm of the input; farthest: largest distance from the batch's mean. Unit norms: k as in the last "
+        "Gaussian batch.",
+    )

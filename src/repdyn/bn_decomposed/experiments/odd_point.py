@@ -330,7 +330,7 @@ def activity(settings: Activity, images: xr.Dataset, stream: Stream) -> xr.Datas
 SHARES = {"active": 0.0, "above_tenth": LARGE, "above_half": 0.5}
 
 
-def _expected_activity(n: int, bins: int = 25) -> tuple[np.ndarray, np.ndarray, float]:
+def _expected_activity(n: int, bins: int = 50) -> tuple[np.ndarray, np.ndarray, float]:
     """Bins of the active share and the expected share of neurons in each, without and with recentring.
 
     Without recentring a neuron sees sqrt(c) g + sqrt(1-c) e_i at the fixed cosine c, with recentring equivalent

@@ -24,7 +24,7 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
     axes[1, 0].set_ylabel("2nd largest over largest norm")
     axes[1, 0].text(
         0.03,
-        0.05,
+        0.42,
         "solid: width {}\ndashed: infinite width".format(int(odd_point["width"])),
         transform=axes[1, 0].transAxes,
         fontsize=7,
@@ -39,15 +39,15 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 3: a cluster and an odd point",
-        caption=f"Recentring and ReLU without rescaling, batches of images, width {int(odd_point['width'])}. (a) Random "
-        f"projection of one batch of {n} after layer {int(odd_point['layer'][-1])}, the point of largest norm in red. (b) "
-        "Angles of all pairs before and after that layer, those with this point in red; diagonal: unchanged. (c) Second "
-        "largest over largest norm and (d) median angle between the other points against depth. Solid lines and bands: "
-        f"median and range of {odd_point.sizes['seed']} draws of batch and weights; dashed lines: the same batches at "
-        "infinite width, median; dotted: in (c) the fixed point of infinite width, in (d) 540/n degrees. Gaussian "
-        "batches behave alike.",
-        alt="One red point far from a knot of blue points. All its angles are 90 degrees, those of the others below 20. "
-        "The ratio of norms falls to 1/(n-1) over about a hundred layers, the angle in the cluster to about 540/n "
+        caption=f"Recentring and ReLU without rescaling, batches of images, width {int(odd_point['width'])}. (a) "
+        f"Random projection of one batch of {n} after layer {int(odd_point['layer'][-1])}, the point of largest norm "
+        "in red. (b) Angles of all pairs before and after that layer, those with this point in red; diagonal: "
+        "unchanged. (c) Second largest over largest norm and (d) median angle between the other points against depth. "
+        f"Solid lines and bands: median and range of {odd_point.sizes['seed']} draws of batch and weights; dashed "
+        "lines: the same batches at infinite width, median; dotted: in (c) the fixed point of infinite width, in (d) "
+        "540/n degrees. Gaussian batches behave alike.",
+        alt="One red point far from a knot of blue points. All its angles are 90 degrees, those of the others below "
+        "20. The ratio of norms falls to 1/(n-1) over about a hundred layers, the angle in the cluster to about 540/n "
         "degrees, not to zero.",
         claims=("bnd-fig3", "bnd-infwidth"),
     )
@@ -57,31 +57,43 @@ def _projection(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
     mine = odd_point.isel(point=np.flatnonzero(odd_point["point_batch"] == n))
     x, y = mine["projection"].values
     odd = mine["is_odd"].values.astype(bool)
-    panel.axhline(0, color=BLACK, linewidth=0.4)
-    panel.axvline(0, color=BLACK, linewidth=0.4)
-    panel.scatter(x[~odd], y[~odd], s=10, color=BLUE, alpha=0.6, linewidths=0, label=f"{n - 1} other points")
-    panel.scatter(x[odd], y[odd], s=26, color=RED, marker="D", label="odd point")
-    panel.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+    across, up = float(np.sign(x[odd][0])), float(np.sign(y[odd][0]))
+    panel.scatter(x[~odd], y[~odd], s=10, color=BLUE, alpha=0.6, linewidths=0)
+    panel.scatter(x[odd], y[odd], s=30, color=RED, marker="D")
+    panel.plot(0, 0, "+", color=BLACK, markersize=9, markeredgewidth=0.7)
+    panel.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     panel.set_aspect("equal")
     panel.set_title(f"projection, n = {n}")
     panel.set_xlabel("random direction 1")
     panel.set_ylabel("random direction 2")
-    corner = {(True, True): "lower left", (True, False): "upper left", (False, True): "lower right"}
-    panel.legend(loc=corner.get((bool(x[odd] > 0), bool(y[odd] > 0)), "upper right"), handletextpad=0.1)
+    panel.text(x[odd][0], y[odd][0] - 0.12, "odd point", color=RED, ha="center", va="top", fontsize=7.5)
+    _enlarged(panel, x[~odd], y[~odd], (0.6 if across < 0 else 0.06, 0.06 if up > 0 else 0.58))
+
+
+def _enlarged(panel: Axes, x: np.ndarray, y: np.ndarray, corner: tuple[float, float]) -> None:
+    """The other points and the origin in a window of their own, in the quarter opposite to the odd point."""
+    inset = panel.inset_axes((*corner, 0.34, 0.34))
+    inset.scatter(x, y, s=5, color=BLUE, alpha=0.6, linewidths=0)
+    inset.plot(0, 0, "+", color=BLACK, markersize=7, markeredgewidth=0.7)
+    half = 1.2 * max(np.abs(x).max(), np.abs(y).max())
+    inset.set(xlim=(-half, half), ylim=(-half, half), xticks=(), yticks=())
+    for spine in inset.spines.values():
+        spine.set(visible=True, linewidth=0.6)
+    inset.set_title(f"{x.size} others, x {1 / half:.0f}", fontsize=7, fontweight="normal", color=BLUE, pad=2)
 
 
 def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
     mine = odd_point.isel(pair=np.flatnonzero(odd_point["pair_batch"] == n))
     odd = mine["with_odd"].values.astype(bool)
-    panel.plot((0, 95), (0, 95), color=BLACK, linewidth=0.7)
+    panel.plot((0, 95), (0, 95), color=BLACK, linewidth=0.7, zorder=0)
     for which, colour, marker, words in ((~odd, BLUE, "o", "other pairs"), (odd, RED, "D", "pairs with the odd point")):
         panel.scatter(
             mine["before"].values[which],
             mine["after"].values[which],
-            s=9,
+            s=14,
             color=colour,
             marker=marker,
-            alpha=0.4,
+            alpha=0.5,
             linewidths=0,
             label=words,
             rasterized=True,
@@ -115,8 +127,8 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
     for panel, (name, text), colour in zip(axes[0], words.items(), (RED, BLUE), strict=False):
         response = activity["response"].sel(recentring=name).values
         panel.hist(response, bins, color=colour)
-        panel.set_title(f"one neuron {text}")
-        panel.set_xlabel("response / its largest")
+        panel.set_title(text)
+        panel.set_xlabel("response of one neuron / its largest")
         panel.set_ylabel("inputs")
         panel.text(
             0.97,
@@ -135,21 +147,21 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
         panel.stairs(share, edges, fill=True, color=colour, alpha=0.35)
         panel.stairs(activity["expected"].sel(recentring=name), edges, color=colour, linestyle=dash, label=text)
     panel.set_yscale("log")
-    panel.set_ylim(1e-3, 1)
+    panel.set_ylim(1e-3, 12)
     panel.set_title("all neurons")
-    panel.set_xlabel("share of inputs with response > 0")
+    panel.set_xlabel("share of inputs it is active for")
     panel.set_ylabel("share of neurons")
-    panel.legend(loc="upper right", handlelength=1.6, fontsize=6.5)
+    panel.legend(loc="upper left")
     label_panels(axes)
     n, width, depth = activity.sizes["point"], activity.sizes["neuron"], int(activity["depth"])
     return describe(
         figure,
         title="Figure 6: activity of a neuron without and with recentring",
-        caption=f"Batches of {n} images after {depth} layers of width {width} with ReLU and rescaling, by the root mean "
-        "square where the mean is not subtracted. (a) Responses of the neuron that is active for the most inputs; (b) of "
-        "the median neuron with recentring. (c) Share of the inputs for which a neuron is active, filled: over all "
-        f"neurons of {activity.sizes['seed']} draws of batch and weights; lines: predictions at the fixed points of "
-        "infinite width.",
+        caption=f"Batches of {n} images after {depth} layers of width {width} with ReLU and rescaling, by the root "
+        "mean square where the mean is not subtracted. (a) Responses of the neuron that is active for the most inputs; "
+        "(b) of the median neuron with recentring. (c) Share of the inputs for which a neuron is active, filled: over "
+        f"all neurons of {activity.sizes['seed']} draws of batch and weights; lines: predictions at the fixed points "
+        "of infinite width.",
         alt="Without recentring the share of inputs that a neuron responds to spreads over the whole range, with peaks "
         "at both ends; with recentring every neuron is active for about half of the inputs, and weakly for most.",
         claims=("bnd-fig6-a", "bnd-fig6-b"),
@@ -168,8 +180,11 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
         panel.plot(rest, np.interp(rest, one["spread"], factor), color=colour, marker=marker, markersize=5)
     panel.axhline(1, color=BLACK, linewidth=0.8)
     panel.set_xscale("log")
-    panel.text(0.012, 1.003, "widens above the line", fontsize=7, va="bottom")
-    panel.text(0.012, 0.997, "contracts below", fontsize=7, va="top")
+    panel.axvspan(0.8 * float(contraction["spread"][0]), 1, color=BLACK, alpha=0.08, linewidth=0)
+    panel.set_xlim(0.8 * float(contraction["spread"][0]), 1.2 * float(contraction["spread"][-1]))
+    panel.text(
+        0.98, 0.95, "above 1: widens\nbelow 1: contracts", transform=panel.transAxes, fontsize=7, ha="right", va="top"
+    )
     panel.set_title("one layer from Definition 12")
     panel.set_xlabel(r"size of the cluster $\times\ n^2$")
     panel.set_ylabel("factor of its mean square size")
@@ -179,11 +194,11 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
     return describe(
         figure,
         title="Theorem 14: what a layer does to the cluster, and where it comes to rest",
-        caption="(a) Expected mean square distance within the cluster after a layer over before, at the sigma that keeps "
-        "||x_1||, against the root mean square distance from the mean in units of 1/n^2; mean of "
-        f"{contraction.sizes['draw']} clusters, whose factors differ by less than the line is wide. Markers: size of the "
-        "cluster at the fixed point of infinite width. Theorem 14 speaks of sizes below 1, where the cluster widens. "
-        "(b) Angles at rest at infinite width against the batch size: lines from the reduced map, circles from "
+        caption="(a) Expected mean square distance within the cluster after a layer over before, at the sigma that "
+        "keeps ||x_1||, against the root mean square distance from the mean in units of 1/n^2; mean of "
+        f"{contraction.sizes['draw']} clusters, whose factors differ by less than the line is wide. Markers: size of "
+        "the cluster at the fixed point of infinite width. Shaded: the sizes of Theorem 14, at which the cluster "
+        "widens. (b) Angles at rest at infinite width against the batch size: lines from the reduced map, circles from "
         "iterating the n x n map from an odd start; below 7 points (shaded) no odd point rests.",
         alt="Left: the factor exceeds one for narrow clusters and falls below one near six over n squared for all n. "
         "Right: the angle in the cluster falls as 540/n, the odd point stands at 90 degrees.",
