@@ -192,6 +192,6 @@ def largest_norm(largest_norm: xr.Dataset) -> Table:
         caption=f"Shares of {largest_norm.sizes['run']} batches of {int(largest_norm['point_count'])} points; chance "
         f"is {1 / int(largest_norm['point_count']):g}. Recentring and ReLU through {int(largest_norm['depth'])} "
         f"layers, at infinite width {int(largest_norm['limit_depth'])}. Odd point: largest norm in the last layer; "
-        "longest: largest norm of the input; farthest: largest distance from the batch's mean. Unit norms: k as in the last "
-        "Gaussian batch.",
+        "longest: largest norm of the input; farthest: largest distance from the batch's mean. Unit norms: k as in the "
+        "last Gaussian batch.",
     )

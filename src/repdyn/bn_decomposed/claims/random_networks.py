@@ -206,10 +206,7 @@ def full_angle(n: int) -> float:
 def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, for every batch size; printed: sigma of eq. (2), corrected: RMS."""
     printed = all_of(**_angles(layer_angles, "std", 57.5, 62.5, "60 degree", ROUNDED))
-    corrected = all_of(
-        near_60=all_of(**_angles(layer_angles, "rms", 57.5, 62.5, "60 degree", ROUNDED)),
-        fixed_point=all_of(**_against_fixed_point(layer_angles, "rms", rms_angle)),
-    )
+    corrected = all_of(**_against_fixed_point(layer_angles, "rms", rms_angle))
     return judge(
         printed,
         corrected,

@@ -245,7 +245,8 @@ def contraction(settings: Contraction, stream: Stream) -> xr.Dataset:
             rest[name][b] = value
         progress.step(b + 1)
     made = {name: variable("batch", rest[name], long_name) for name, long_name in RESTING.items()}
-    made["full_multiplier"].attrs["missing"] = "not computed above the batch of `multiplier_up_to`"
+    for name in ("full_multiplier", "full_multiplier_of_equal_points"):
+        made[name].attrs["missing"] = "not computed above the batch of `multiplier_up_to`"
     return dataset(
         made
         | {
@@ -269,7 +270,7 @@ def contraction(settings: Contraction, stream: Stream) -> xr.Dataset:
         },
         title="Expected contraction of a cluster over one layer of recentring and ReLU",
         figures="Theorem 14",
-        claims=("bnd-thm14-4", "bnd-thm14-hyp", "bnd-thm14-iter"),
+        claims=("bnd-thm14-4", "bnd-thm14-hyp", "bnd-thm14-iter", "bnd-infwidth"),
     )
 
 
@@ -280,6 +281,7 @@ RESTING = {
     "resting_spread": "n^2 times the cluster's root mean square size at the fixed point of infinite width",
     "family_multiplier": "multiplier of the fixed point within one odd point and n - 1 equivalent ones",
     "full_multiplier": "multiplier of the fixed point over all Gram matrices",
+    "full_multiplier_of_equal_points": "the same for the fixed point of n equivalent points",
 }
 
 
@@ -297,12 +299,16 @@ def _resting(n: int, multiplier_up_to: int) -> dict[str, float]:
     """Distances of Theorem 14 and the fixed point at infinite width, names of `RESTING`."""
     point = odd_fixed_point(n)
     square = (point.norm_ratio / (n - 1)) ** 2 * 2 * np.sin(point.intra_angle / 2) ** 2 * (n - 2) / (n - 1)
-    small = n <= multiplier_up_to
+    full = [
+        gram_map_multiplier(expected_gram_fixed_point(n, start)) if n <= multiplier_up_to else np.nan
+        for start in ("odd", "simplex")
+    ]
     return {
         "norm_keeping_alpha": invariance.theorem13_alpha(n),
         "invariant_distance": float(np.linalg.norm(np.diff(invariance.invariant_representation(n)[:, :2], axis=1))),
         "required_distance": invariance.required_distance(n),
         "resting_spread": n**2 * np.sqrt(square),
         "family_multiplier": point.multiplier,
-        "full_multiplier": gram_map_multiplier(expected_gram_fixed_point(n, "odd")) if small else np.nan,
+        "full_multiplier": full[0],
+        "full_multiplier_of_equal_points": full[1],
     }
