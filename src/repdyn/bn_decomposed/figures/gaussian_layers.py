@@ -72,14 +72,21 @@ def _projection(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
 
 def _enlarged(panel: Axes, x: np.ndarray, y: np.ndarray, corner: tuple[float, float]) -> None:
     """The other points and the origin in a window of their own, in the quarter opposite to the odd point."""
-    inset = panel.inset_axes((*corner, 0.34, 0.34))
+    side = 0.34
+    inset = panel.inset_axes((*corner, side, side))
     inset.scatter(x, y, s=5, color=BLUE, alpha=0.6, linewidths=0)
     inset.plot(0, 0, "+", color=BLACK, markersize=7, markeredgewidth=0.7)
     half = 1.2 * max(np.abs(x).max(), np.abs(y).max())
     inset.set(xlim=(-half, half), ylim=(-half, half), xticks=(), yticks=())
     for spine in inset.spines.values():
         spine.set(visible=True, linewidth=0.6)
-    inset.set_title(f"{x.size} others, x {1 / half:.0f}", fontsize=7, fontweight="normal", color=BLUE, pad=2)
+    inset.set_title(
+        f"{x.size} others, x {side * panel.get_xlim()[1] / half:.0f}",
+        fontsize=7,
+        fontweight="normal",
+        color=BLUE,
+        pad=2,
+    )
 
 
 def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
@@ -177,7 +184,8 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
         factor = one["factor"].mean("draw")
         panel.plot(one["spread"], factor, color=colour, linestyle=dash, label=f"n = {n}")
         rest = float(one["resting_spread"])
-        panel.plot(rest, np.interp(rest, one["spread"], factor), color=colour, marker=marker, markersize=5)
+        level = np.interp(np.log(rest), np.log(one["spread"]), factor)
+        panel.plot(rest, level, color=colour, marker=marker, markersize=5)
     panel.axhline(1, color=BLACK, linewidth=0.8)
     panel.set_xscale("log")
     panel.axvspan(0.8 * float(contraction["spread"][0]), 1, color=BLACK, alpha=0.08, linewidth=0)
@@ -218,10 +226,11 @@ def _fixed_points(panel: Axes, fixed_point: xr.Dataset) -> None:
     panel.plot(n, fixed_point["iterated_odd_angle"], "o", color=BLACK, markerfacecolor="none")
     panel.set_xscale("log")
     panel.set_yscale("log")
-    panel.set_xlim(n.min() * 0.9, n.max() * 1.1)
     panel.set_xticks([3, 7, 20, 50, 200], ["3", "7", "20", "50", "200"])
     panel.set_yticks([3, 10, 30, 90], ["3", "10", "30", "90"])
     panel.minorticks_off()
+    panel.set_xlim(n.min() * 0.9, n.max() * 1.1)
+    panel.set_ylim(bottom=2)
     panel.set_title("angles at rest")
     panel.set_xlabel("data points in the batch n")
     panel.set_ylabel("angle (degree)")

@@ -1,0 +1,202 @@
+"""One Gaussian layer: experiments against closed forms, claims on small datasets, figures and tables that draw."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from repdyn.base import datasets, figures
+from repdyn.base.claims import claims_of, decide
+from repdyn.base.sources import load_images
+from repdyn.base.streams import Stream
+from repdyn.base.verdicts import Test
+from repdyn.bn_decomposed import tables
+from repdyn.bn_decomposed.claims import gaussian_layers as layer_claims
+from repdyn.bn_decomposed.claims import odd_point as odd_claims
+from repdyn.bn_decomposed.experiments import gaussian_layers, odd_point, random_networks
+from repdyn.bn_decomposed.figures import gaussian_layers as drawings
+from repdyn.bn_decomposed.settings import (
+    Activity,
+    Contraction,
+    FixedPoint,
+    GaussianLayer,
+    LargestNorm,
+    OddPoint,
+    ReluMoments,
+)
+from repdyn.bn_decomposed.theory.invariance import separated_cluster
+from repdyn.bn_decomposed.theory.kernel import arccos_kernel
+
+STREAM = Stream(3, ("bn_decomposed", "test"))
+IDENTITIES_AND_BOUNDS = (
+    *("bnd-eq98", "bnd-eq111", "bnd-eq111-ineq", "bnd-thm13-norm", "bnd-thm13-orth", "bnd-thm13-EX"),
+    *("bnd-thm14-1-2", "bnd-thm14-3", "bnd-thm14-4", "bnd-thm14-hyp", "bnd-thm14-iter", "bnd-infwidth"),
+)
+
+
+@pytest.fixture(scope="module")
+def images():
+    return load_images("digits")
+
+
+@pytest.fixture(scope="module")
+def made(images) -> dict[str, xr.Dataset]:
+    """Every dataset of the group, small."""
+    return {
+        "relu_moments": gaussian_layers.relu_moments(
+            ReluMoments(cosines=[-1.0, -0.5, 0.5, 1.0], batch=4, width=1000, draws=200), images, STREAM
+        ),
+        "gaussian_layer": gaussian_layers.gaussian_layer(
+            GaussianLayer(batches=[3, 10], widths=[1, 10], distance=1.5, rows=10_000, blocks=64), STREAM
+        ),
+        "contraction": gaussian_layers.contraction(
+            Contraction(batches=[8, 20], spreads=[0.01, 1.0, 30.0], draws=2, configurations=20, multiplier_up_to=8),
+            STREAM,
+        ),
+        "odd_point": odd_point.odd_point(
+            OddPoint(batches=[8, 12], input_dim=10, width=64, seeds=2, record=[1, 5, 30], limit_record=[1, 30]),
+            images,
+            STREAM,
+        ),
+        "largest_norm": odd_point.largest_norm(
+            LargestNorm(batch=8, dims=[3, 10], factors=[2.0], widths=[50], depth=20, limit_depth=40, runs=3),
+            images,
+            STREAM,
+        ),
+        "activity": odd_point.activity(Activity(batch=32, width=64, depth=10, seeds=2), images, STREAM),
+        "fixed_point": random_networks.fixed_point(FixedPoint(batches=[3, 6, 7, 10, 50])),
+    }
+
+
+def test_datasets_keep_the_conventions(made):
+    for name, one in made.items():
+        wrong = [text for text in datasets.problems(one) if not text.startswith("attribute")]
+        assert not wrong, (name, wrong)
+
+
+def test_angular_average_is_the_arccosine_kernel():
+    rho = np.linspace(-1, 1, 41)
+    # 40 Gauss-Legendre nodes on an entire function over at most pi: round-off alone.
+    np.testing.assert_allclose(gaussian_layers.angular_average(rho), arccos_kernel(rho), atol=1e-13)
+
+
+def test_few_nodes_converge_exponentially():
+    rho = np.array([-0.3, 0.2, 0.8])
+    errors = [np.abs(gaussian_layers.angular_average(rho, nodes) - arccos_kernel(rho)).max() for nodes in (2, 4, 6)]
+    assert errors[0] > 100 * errors[1] > 10_000 * errors[2]
+
+
+def test_separated_cluster_is_what_it_says():
+    X = separated_cluster(7, 1.7, 0.2, STREAM.generator("batch"), k=30)
+    cluster = X[:, 1:]
+    nu = cluster.mean(axis=1)
+    assert np.linalg.norm(X[:, 0] - nu) == pytest.approx(1.7, rel=1e-13)
+    assert np.sqrt(((cluster - nu[:, None]) ** 2).sum(axis=0).mean()) == pytest.approx(0.2, rel=1e-13)
+    with pytest.raises(ValueError, match="n >= 3"):
+        separated_cluster(2, 1.0, 0.1, STREAM.generator("batch"))
+
+
+def test_eq8_does_not_see_a_shift_of_the_batch(images):
+    shifted = images.assign(image=images["image"] + 3)
+    settings = ReluMoments(cosines=[-1.0, 1.0], batch=5, width=8, draws=20)
+    one, two = (gaussian_layers.relu_moments(settings, source, STREAM) for source in (images, shifted))
+    # H removes the shift; cosines of centred images lose a few digits to the larger entries.
+    np.testing.assert_allclose(one["recentred"], two["recentred"], atol=1e-9)
+    assert np.abs(one["not_recentred"] - two["not_recentred"]).max() > 0.1
+
+
+def test_sampled_layers_agree_with_their_closed_forms(made):
+    layer = made["gaussian_layer"]
+    for sampled, closed in (
+        ("odd_square", "expected_odd_square"),
+        ("cluster_square", "expected_cluster_square"),
+        ("pair_factor", "expected_pair_factor"),
+    ):
+        error = (layer[sampled].mean("block") - layer[closed]) / (layer[sampled].std("block", ddof=1) / 8)
+        # 8 = sqrt(64 blocks); five standard errors over 8 cells: false alarm below 1e-4 with Student's tails.
+        assert float(np.abs(error).max()) < 5, sampled
+    root = np.sqrt(layer["square_of_mean_odd"])
+    error = (layer["odd_mean"].mean("block") - root) / (layer["odd_mean"].std("block", ddof=1) / 8)
+    assert float(np.abs(error).max()) < 5
+
+
+def test_a_width_changes_no_number_of_another(images):
+    def run(widths):
+        settings = GaussianLayer(batches=[5], widths=widths, distance=2.0, rows=100, blocks=10)
+        return gaussian_layers.gaussian_layer(settings, STREAM)
+
+    xr.testing.assert_identical(
+        run([1, 10])["odd_square"].sel(width=10, drop=True), run([10])["odd_square"].isel(width=0, drop=True)
+    )
+
+
+def test_recorded_limit_is_the_iterated_map(images):
+    X = random_networks.image_batch(images, 9, STREAM)
+    first, last = odd_point._limit(X, (1, 4))
+    again = odd_point._limit(X, (4,))[0]
+    np.testing.assert_array_equal(last, again)
+    assert np.trace(first) == pytest.approx(1, rel=1e-14)
+
+
+def test_energy_of_the_odd_point_is_its_share(made):
+    assert ((made["odd_point"]["odd_energy"] > 0) & (made["odd_point"]["odd_energy"] <= 1)).all()
+    ratio = made["odd_point"]["second_to_first"]
+    # n - 1 other points of at most the second norm carry at most (n - 1) ratio^2 of the first one's energy.
+    least = 1 / (1 + (ratio["batch"] - 1) * ratio**2)
+    assert (made["odd_point"]["odd_energy"] >= least - 1e-12).all()
+
+
+def test_responses_of_a_known_layer():
+    X = np.array([[9.0, 0, 0], [4.0, 1, 0], [0.0, 0.5, 0.5], [0.0, 0.5, 0]])
+    found = odd_point._responses(X)
+    assert found == {
+        "fires_for_odd": 0.5,
+        "fires_for_odd_alone": 0.5,
+        "other_to_odd": pytest.approx(0.125),
+        "cluster_active": 0.75,
+    }
+
+
+def test_expected_activity_is_a_distribution():
+    edges, share, above = odd_point._expected_activity(64, bins=20)
+    np.testing.assert_allclose(share.sum(axis=1), 1, atol=1e-12)
+    assert edges[18] == pytest.approx(0.9)
+    assert share[0, 18:].sum() == pytest.approx(above, rel=1e-10)
+
+
+def test_identities_and_bounds_are_decided_and_their_controls_rejected(made):
+    claims = {one.id: one for one in claims_of(layer_claims, odd_claims)}
+    for id in IDENTITIES_AND_BOUNDS:
+        assert decide(claims[id], made)["verdict"] in ("holds", "holds as corrected"), id
+
+
+def test_sampled_claims_run_on_any_size(made):
+    for one in claims_of(odd_claims):
+        assert decide(one, made)["verdict"]
+
+
+def test_worst_of_several_means_speaks():
+    good, bad = np.linspace(-0.1, 0.1, 50), np.linspace(0.9, 1.1, 50)
+    samples = xr.DataArray(np.stack([good, bad]), dims=("cell", "draw"))
+    test = layer_claims.means_within(samples, "draw", -0.5, 0.5, expected="0", reason="test")
+    assert (test.outcome, test.false_alarm) == ("fails", 1e-3)
+    assert isinstance(layer_claims.near(samples.isel(cell=1), "draw", "1"), Test)
+
+
+def test_share_within_has_exact_ends():
+    all_hit = odd_claims.share_within(xr.DataArray(np.ones(40, bool)), 0.5, 1, expected="", reason="")
+    # P(40 of 40) = p^40 = 5e-4 at the lower end.
+    assert all_hit.outcome == "passes"
+    assert all_hit.interval == pytest.approx((5e-4 ** (1 / 40), 1.0), rel=1e-12)
+    assert odd_claims.share_within(xr.DataArray(np.zeros(40, bool)), 0.5, 1, expected="", reason="").outcome == "fails"
+
+
+def test_figures_and_tables_are_made(made):
+    with figures.style():
+        drawn = [
+            drawings.fig3_odd_point(made["odd_point"]),
+            drawings.fig6_activity(made["activity"]),
+            drawings.thm14_contraction(made["contraction"], made["fixed_point"]),
+        ]
+    assert all(figure.repdyn["caption"] and figure.repdyn["alt"] for figure in drawn)
+    assert len(tables.fixed_points(made["fixed_point"]).frame) == 5
+    assert len(tables.largest_norm(made["largest_norm"]).frame) == 4 * 2
