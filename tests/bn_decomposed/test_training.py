@@ -12,7 +12,7 @@ from repdyn.base.sources import load_images
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed import networks
 from repdyn.bn_decomposed.experiments.training import point_neurons, training
-from repdyn.bn_decomposed.settings import PointNeurons, Rates, Training
+from repdyn.bn_decomposed.settings_networks import PointNeurons, Rates, Training
 from repdyn.bn_decomposed.theory.initialization import point_neuron_init, unit_columns
 
 SMALL = Training(

@@ -11,10 +11,17 @@ import pytest
 from tests.conftest import SMOKE, snakemake
 
 pytestmark = pytest.mark.dag
+TARGETS = {"all", "bn_decomposed", "truncation_flow", "bn_mean_field"}
 END = {"ledger", "manifest", "report"}
+SHOWN = {"manifest", "report"}
 JUDGED = {"bn_decomposed_claims"} | END
-DRAWN = {"bn_decomposed_figures", "manifest", "report"}
 STUDY = "src/repdyn/bn_decomposed"
+
+
+@pytest.fixture(scope="module")
+def rules(finished) -> set[str]:
+    """Every rule of the workflow."""
+    return jobs(finished, "--forceall")
 
 
 def jobs(folder: Path, *arguments: str) -> set[str]:
@@ -23,7 +30,7 @@ def jobs(folder: Path, *arguments: str) -> set[str]:
     assert shown.returncode == 0, shown.stdout + shown.stderr
     text = shown.stdout + shown.stderr
     table = text.split("Job stats:")[1].split("total")[0] if "Job stats:" in text else ""
-    return set(re.findall(r"^(\w+)\s+\d+\s*$", table, re.MULTILINE)) - {"all", "bn_decomposed"}
+    return set(re.findall(r"^(\w+)\s+\d+\s*$", table, re.MULTILINE)) - TARGETS
 
 
 def replace(folder: Path, file: str, old: str, new: str) -> str:
@@ -35,8 +42,21 @@ def replace(folder: Path, file: str, old: str, new: str) -> str:
     return before
 
 
-ON_LAYERS = {f"bn_decomposed_{name}" for name in ("ablation", "recentring_depth", "orthogonality_gap", "layer_angles")}
-TABLE = {"bn_decomposed_tables"}
+def kind(rules: set[str], *words: str) -> set[str]:
+    """Rules whose name holds one of the words."""
+    return {rule for rule in rules if any(word in rule for word in words)}
+
+
+def bn(*names: str) -> set[str]:
+    """Rules of the study, and the manifest and report that show what they make."""
+    return {f"bn_decomposed_{name}" for name in names} | SHOWN
+
+
+def drawn(rules: set[str]) -> set[str]:
+    """All figures and what shows them."""
+    return kind(rules, "_figures") | SHOWN
+
+
 # what is edited: (file, old text, new text, rules that must run again)
 EDITS = {
     "comment": (f"{STUDY}/theory/layers.py", "def as_batch", "# a remark\ndef as_batch", set()),
@@ -47,9 +67,14 @@ EDITS = {
         'RESCALES = (\n    None, "std",\n    "rms")',
         set(),
     ),
-    "help text of a knob": (f"{STUDY}/settings.py", 'description="Layers.', 'description="Number of layers.', set()),
+    "help text of a knob": (
+        f"{STUDY}/settings_networks.py",
+        'description="Layers.',
+        'description="Number of layers.',
+        set(),
+    ),
     "new knob": (
-        f"{STUDY}/settings.py",
+        f"{STUDY}/settings_networks.py",
         "class FixedPoint(Settings):",
         "class FixedPoint(Settings):\n    extra: int = addition(3, ge=1, description='unused so far')\n",
         set(),
@@ -58,41 +83,41 @@ EDITS = {
         f"{STUDY}/theory/odd_cluster.py",
         "return 3 * np.pi / n",
         "return 3.1 * np.pi / n",
-        {"bn_decomposed_fixed_point"} | DRAWN | JUDGED,
+        bn("fixed_point", "figures_networks", "figures_gaussian", "tables_gaussian") | JUDGED,
     ),
     "formula that claims reach": (
         f"{STUDY}/theory/odd_cluster.py",
         "np.arccos(arccos_kernel(-1.0 / (n - 1)))",
         "np.arccos(arccos_kernel(-1.0 / n))",
-        {"bn_decomposed_fixed_point"} | DRAWN | JUDGED,
+        bn("fixed_point", "figures_networks", "figures_gaussian", "tables_gaussian") | JUDGED,
     ),
     "layer that all but one experiment reach": (
         f"{STUDY}/theory/layers.py",
         "return np.maximum(out, 0.0) if relu else out",
         "return np.maximum(out, 1e-9) if relu else out",
-        ON_LAYERS | TABLE | DRAWN | JUDGED,
+        bn("ablation", "recentring_depth", "orthogonality_gap", "layer_angles", "figures_networks", "tables") | JUDGED,
     ),
     "one figure": (
         f"{STUDY}/figures/random_networks.py",
         'panel.set_xlabel("layer")',
         'panel.set_xlabel("depth")',
-        DRAWN,
+        bn("figures_networks") | SHOWN,
     ),
     "a claim's region": (f"{STUDY}/claims/random_networks.py", "57.5, 62.5", "58, 62", JUDGED),
-    "a table": (f"{STUDY}/tables.py", '"effective rank"', '"eff. rank"', TABLE | {"manifest", "report"}),
+    "a table": (f"{STUDY}/tables.py", '"effective rank"', '"eff. rank"', bn("tables") | SHOWN),
     "the runner of claims": (
         "src/repdyn/pipeline/runners.py",
         '{"study": study} | row',
         '{"study": f"{study}"} | row',
-        JUDGED,
+        lambda rules: kind(rules, "_claims") | END,
     ),
     "shared way of writing datasets": (
         "src/repdyn/base/datasets.py",
         '"complevel": 4',
         '"complevel": 5',
-        ON_LAYERS | {"bn_decomposed_fixed_point", "images"} | TABLE | DRAWN | JUDGED,
+        lambda rules: rules,
     ),
-    "shared style of figures": ("src/repdyn/base/figures.py", '"font.size": 8', '"font.size": 9', DRAWN),
+    "shared style of figures": ("src/repdyn/base/figures.py", '"font.size": 8', '"font.size": 9', drawn),
     "another study's knob": (
         "src/repdyn/pipeline/config.py",
         "class Run(Settings):",
@@ -103,7 +128,7 @@ EDITS = {
         "config.yaml",
         "depth: 50 ",
         "depth: 40 ",
-        {"bn_decomposed_recentring_depth"} | JUDGED,
+        bn("recentring_depth") | JUDGED,
     ),
     "an accepted verdict": ("workflow/expected_verdicts.yaml", "undecided_at: []", "undecided_at: [smoke]", END),
     "the report's page": ("src/repdyn/pipeline/report.html.j2", "Claims ledger", "Ledger of claims", {"report"}),
@@ -123,8 +148,9 @@ def test_nothing_to_do_after_a_copy_with_times_kept(finished):
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_edit_runs_exactly_what_depends_on_it(finished, edit):
+def test_edit_runs_exactly_what_depends_on_it(finished, rules, edit):
     file, old, new, expected = EDITS[edit]
+    expected = expected(rules) if callable(expected) else expected
     before = replace(finished, file, old, new)
     if edit == "new knob":
         replace(finished, file, "import Many,", "import addition, Many,")

@@ -8,7 +8,7 @@ Nothing is imported, the files are only read.
 What counts and what does not:
 
 - Comments, docstrings, layout do not count: syntax trees are compared.
-- Modules named `settings` do not count: their validated values are rule parameters already.
+- Modules named `settings...` do not count: their validated values are rule parameters already.
 - Statements at the top of a module that define nothing (a call, an `if`) count for every definition of it.
 - Where static reading ends (a module handed on as a value, `importlib`, `eval`, a star import), the whole module
   counts. What such code loads at run time must be named as a further root.
@@ -113,7 +113,8 @@ class _Modules:
 
     def counts(self, name: str) -> bool:
         bits = name.split(".")
-        return bits[0] == PACKAGE and "settings" not in bits and self.locate(name) is not None
+        knobs = any(bit.startswith("settings") for bit in bits)
+        return bits[0] == PACKAGE and not knobs and self.locate(name) is not None
 
     def module(self, name: str) -> _Module:
         if name not in self._read:
