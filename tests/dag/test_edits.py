@@ -83,7 +83,8 @@ EDITS = {
         f"{STUDY}/theory/odd_cluster.py",
         "return 3 * np.pi / n",
         "return 3.1 * np.pi / n",
-        bn("fixed_point", "figures_networks", "figures_gaussian", "tables_gaussian") | JUDGED,
+        bn("fixed_point", "contraction", "odd_point", "figures_networks", "figures_gaussian", "tables_gaussian")
+        | JUDGED,
     ),
     "formula that claims reach": (
         f"{STUDY}/theory/odd_cluster.py",
@@ -91,11 +92,13 @@ EDITS = {
         "np.arccos(arccos_kernel(-1.0 / n))",
         bn("fixed_point", "figures_networks", "figures_gaussian", "tables_gaussian") | JUDGED,
     ),
-    "layer that all but one experiment reach": (
+    "layer that random networks are made of": (
         f"{STUDY}/theory/layers.py",
         "return np.maximum(out, 0.0) if relu else out",
         "return np.maximum(out, 1e-9) if relu else out",
-        bn("ablation", "recentring_depth", "orthogonality_gap", "layer_angles", "figures_networks", "tables") | JUDGED,
+        bn("ablation", "recentring_depth", "orthogonality_gap", "layer_angles", "relu_rank", "largest_norm")
+        | bn("odd_point", "activity", "figures_networks", "figures_gaussian", "tables", "tables_gaussian")
+        | JUDGED,
     ),
     "one figure": (
         f"{STUDY}/figures/random_networks.py",
