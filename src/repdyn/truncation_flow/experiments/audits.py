@@ -1,0 +1,382 @@
+"""Audits: every formula as printed and as corrected against a derivation that shares nothing with it.
+
+Derivatives come from complex steps of the cost itself (`theory.derivatives`), maps from the network's definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from scipy.linalg import expm
+from scipy.stats import ortho_group
+
+from repdyn.base.datasets import dataset, variable
+from repdyn.base.streams import Stream
+from repdyn.truncation_flow.settings import GradientAudit, RandomClusters
+from repdyn.truncation_flow.theory import derivatives, general, separated, truncation
+from repdyn.truncation_flow.theory.inputs import Array
+
+DIFFERENCE = 1e-6
+
+
+class Draw(NamedTuple):
+    """One cluster with a state: data, rotation, bias, label, and what follows from them."""
+
+    X: Array
+    R: Array
+    beta: Array
+    yt: Array
+    H: Array
+    u: Array
+    b: Array
+    w: Array
+
+
+class Network(NamedTuple):
+    """A random network: weights, biases and inputs."""
+
+    weights: Array
+    biases: Array
+    x: Array
+    W_out: Array
+
+
+class Layers(NamedTuple):
+    """L = Q truncation maps on Q clusters."""
+
+    X: Array
+    cluster: Array
+    R: Array
+    beta: Array
+    yt: Array
+
+
+Errors = tuple[float, float]
+
+
+def random_cluster(Q: int, N: int, generator: np.random.Generator, *, near: bool = False) -> Draw:
+    """Gaussian points, Haar rotation; the bias at random, or near -yt, where the weight flow decides."""
+    X, yt = generator.normal(size=(N, Q)), generator.normal(size=Q)
+    R = ortho_group.rvs(Q, random_state=generator)
+    beta = (-yt if near else 0.0) + (0.1 if near else 0.5) * generator.normal(size=Q)
+    u = (X + beta) @ R.T
+    return Draw(X, R, beta, yt, (u > 0).astype(np.float64), u, R @ (beta + yt), np.full(N, 1.0 / N))
+
+
+def random_network(Q: int, N: int, generator: np.random.Generator) -> Network:
+    """Q hidden layers and an output layer; weights are rotations times a diagonal, so products stay invertible."""
+    weights = ortho_group.rvs(Q, size=Q + 1, random_state=generator) * generator.uniform(0.5, 2.0, (Q + 1, Q, 1))
+    return Network(weights[:-1], generator.normal(size=(Q, Q)), generator.normal(size=(N, Q)), weights[-1])
+
+
+def random_layers(Q: int, N: int, generator: np.random.Generator) -> Layers:
+    """Gaussian data in Q clusters under Q random truncation maps."""
+    R = ortho_group.rvs(Q, size=Q, random_state=generator)
+    beta, yt = 0.5 * generator.normal(size=(Q, Q)), generator.normal(size=(Q, Q))
+    return Layers(generator.normal(size=(N, Q)), np.arange(N) % Q, R, beta, yt)
+
+
+def _worst(difference: Array) -> float:
+    return float(np.max(np.abs(difference)))
+
+
+def _both(error: float) -> Errors:
+    return error, error
+
+
+def independence_of_scale(draw: Draw, generator: np.random.Generator) -> Errors:
+    """(6.2): tau of W_* R, W_* diagonal and positive, equals tau of R."""
+    W = generator.uniform(0.2, 5.0, size=(len(draw.R), 1)) * draw.R
+    through = truncation.truncation_map_of_weights(draw.X, W, draw.beta)
+    return _both(_worst(through - truncation.truncation_map(draw.X, draw.R, draw.beta)))
+
+
+def affine_form(draw: Draw, generator: np.random.Generator) -> Errors:
+    """(3.12) for a general weight, against the definition (2.9)."""
+    W = generator.uniform(0.5, 2.0, size=(len(draw.R), 1)) * draw.R
+    defined = truncation.truncation_map_of_weights(draw.X, W, draw.beta)
+    printed = truncation.affine_truncation_map_as_printed(draw.X, W, draw.beta)
+    return _worst(printed - defined), _worst(truncation.affine_truncation_map(draw.X, W, draw.beta) - defined)
+
+
+def layer_pullback(network: Network) -> Errors:
+    """(2.17) against the network's own last hidden layer."""
+    cumulative = truncation.cumulative_parameters(network.weights, network.biases)
+    layer = truncation.hidden_layers(network.x, network.weights, network.biases)[-1]
+    printed = truncation.layer_from_truncation_as_printed(network.x, cumulative)
+    return _worst(printed - layer), _worst(truncation.layer_from_truncation(network.x, cumulative) - layer)
+
+
+def output_pullback(network: Network) -> Errors:
+    """(2.18): output = W^(L+1) tau(x), with output bias 0 and with -W_{L+1} b^(L)."""
+    cumulative = truncation.cumulative_parameters(network.weights, network.biases)
+    pulled = truncation.composed_truncation(network.x, cumulative.W, cumulative.beta)
+    claimed = pulled @ (network.W_out @ cumulative.W[-1]).T
+    output = truncation.hidden_layers(network.x, network.weights, network.biases)[-1] @ network.W_out.T
+    bias = truncation.output_bias_for_pullback(network.W_out, cumulative.b[-1])
+    return _worst(output - claimed), _worst(output + bias - claimed)
+
+
+def output_shift(network: Network) -> Errors:
+    """(1.4), (2.7): beta^(L+1) against sum_j (W^(j))^{-1} b_j, the sum that (2.6) states, with b_{L+1} = 1."""
+    weights, biases = [*network.weights, network.W_out], [*network.biases, np.ones(len(network.W_out))]
+    cumulative = truncation.cumulative_parameters(weights, biases)
+    terms = [np.linalg.solve(W, b) for W, b in zip(cumulative.W, biases, strict=True)]
+    printed = truncation.output_bias_as_printed(network.W_out, cumulative.beta[-2])
+    return _worst(printed - np.sum(terms, axis=0)), _worst(cumulative.beta[-1] - np.sum(terms, axis=0))
+
+
+def cost_split(draw: Draw) -> Errors:
+    """(3.7): variance within the cluster plus squared distance of its mean, against the plain mean of squares."""
+    images = truncation.truncation_map(draw.X, draw.R, draw.beta)
+    plain = 0.5 * np.mean(np.sum((images - draw.yt) ** 2, axis=1))
+    return _both(abs(sum(separated.cost_decomposition(images, draw.yt)) - plain))
+
+
+def _oracle(draw: Draw) -> tuple[Array, Array]:
+    dbeta, Omega = derivatives.flow_by_complex_step(draw.X, draw.w, draw.yt, draw.R[None], draw.beta[None])
+    return dbeta[0], Omega[0]
+
+
+def bias_flow(draw: Draw) -> Errors:
+    """(3.19) against the gradient of the cost."""
+    return _both(_worst(separated.bias_velocity(draw.H, draw.R, draw.b, draw.w) - _oracle(draw)[0]))
+
+
+def weight_flow(draw: Draw) -> Errors:
+    """(3.22)-(3.23) against the tangential gradient of the cost."""
+    Omega, state = _oracle(draw)[1], (draw.H, draw.u, draw.b, draw.w)
+    return _worst(separated.generator_as_printed(*state) - Omega), _worst(separated.generator(*state) - Omega)
+
+
+def weight_flow_sign(draw: Draw) -> Errors:
+    """(1.14), (4.1), dR = -Omega R, against the gradient; Omega itself corrected."""
+    Omega = separated.generator(draw.H, draw.u, draw.b, draw.w)
+    return _worst(-Omega - _oracle(draw)[1]), _worst(Omega - _oracle(draw)[1])
+
+
+def matrix_elements(draw: Draw) -> Errors:
+    """(3.38), (4.3) against (3.22), whose matrix elements they claim to be."""
+    state = (draw.H, draw.u, draw.b, draw.w)
+    elements = separated.generator_from_first_moments_as_printed(*state)
+    commutators = separated.generator_by_commutators(*state, quadratic=False)
+    return _worst(elements - commutators), _worst(0.5 * elements - commutators)
+
+
+def moment_form(draw: Draw) -> Errors:
+    """Omega and cost from the half-space moments (J, S): no printed counterpart, both entries are the same."""
+    J, S = separated.sector_moments(draw.X, draw.yt, draw.R, draw.beta)
+    Omega = separated.generator_from_moments(J, S, draw.R, draw.b) - _oracle(draw)[1]
+    plain = float(separated.cost(draw.H, draw.u, draw.b, draw.w))
+    return _both(max(_worst(Omega), abs(separated.cost_from_moments(J, S, draw.R, draw.b) - plain)))
+
+
+def full_gradient(draw: Draw) -> Errors:
+    """(6.16): (dC/dR) R^T, whose first term is H u u^T H + H u u^T, not 2 H u u^T H."""
+    G = derivatives.gradient(
+        lambda R: derivatives.complex_cost(draw.X, draw.w, draw.yt, R[None], draw.beta[None]), draw.R
+    )
+    N, H, u = len(draw.X), draw.H, draw.u
+    square, folded = (H * u).T @ u / N, (H * u).T @ (H * u) / N
+    mixed = np.outer((H * u).mean(0), draw.b) + (H * draw.b).T @ u / N
+    true = G @ draw.R.T
+    return _worst(2 * folded - mixed - true), _worst(folded + square - mixed - true)
+
+
+def lemma_6_1(draw: Draw, generator: np.random.Generator) -> Errors:
+    """(6.11): df/ds = -Tr(omega pi_-(G R^T)) along exp(s omega) R, against a central difference of the cost."""
+    A = generator.normal(size=draw.R.shape)
+    omega = A - A.T
+
+    def cost_at(s: float) -> float:
+        return derivatives.complex_cost(draw.X, draw.w, draw.yt, (expm(s * omega) @ draw.R)[None], draw.beta[None]).real
+
+    slope = (cost_at(DIFFERENCE) - cost_at(-DIFFERENCE)) / (2 * DIFFERENCE)
+    return _both(abs(slope - np.trace(omega @ _oracle(draw)[1])))
+
+
+def dissipation(draw: Draw) -> Errors:
+    """(3.25)-(3.26): dC/ds along the corrected flow, against a central difference."""
+    Omega, dbeta = _oracle(draw)[1], _oracle(draw)[0]
+
+    def cost_at(s: float) -> float:
+        R = expm(s * Omega) @ draw.R
+        return derivatives.complex_cost(draw.X, draw.w, draw.yt, R[None], (draw.beta + s * dbeta)[None]).real
+
+    slope = (cost_at(DIFFERENCE) - cost_at(-DIFFERENCE)) / (2 * DIFFERENCE)
+    Jp = 1 - draw.w @ draw.H
+    return _both(abs(slope - float(separated.dissipation(Jp, draw.b, Omega))))
+
+
+def residual_motion(draw: Draw) -> Errors:
+    """(4.23) against a central difference of R (beta + yt); with the sign of (4.1) it would fail."""
+    dbeta, Omega = _oracle(draw)
+
+    def residual_at(s: float) -> Array:
+        return expm(s * Omega) @ draw.R @ (draw.beta + s * dbeta + draw.yt)
+
+    slope = (residual_at(DIFFERENCE) - residual_at(-DIFFERENCE)) / (2 * DIFFERENCE)
+    Jp = 1 - draw.w @ draw.H
+    return _both(_worst(slope - separated.truncated_residual(draw.b, Omega, Jp)))
+
+
+def composition_products(layers: Layers) -> Errors:
+    """(7.2) from every layer on, against composing the maps."""
+    passed = general.forward(layers.X, layers.R, layers.beta)
+    errors = [
+        general.composition_by_products(passed, layers.R, layers.beta, first, point) - passed.z[-1][point]
+        for point in range(len(layers.X))
+        for first in range(1, len(layers.R) + 1)
+    ]
+    return _both(_worst(np.array(errors)))
+
+
+def point_bias_gradient(layers: Layers) -> Errors:
+    """(7.11) for one point, against complex steps."""
+    Q, passed, label = len(layers.R), general.forward(layers.X, layers.R, layers.beta), layers.yt[0]
+    gradient = derivatives.gradient(
+        lambda beta: derivatives.complex_cost(layers.X[:1], np.ones(1), label, layers.R, beta), layers.beta
+    )
+    state = (passed, layers.R, layers.beta, label)
+    printed = [general.bias_gradient_of_point_as_printed(*state, layer, 0) for layer in range(1, Q + 1)]
+    corrected = [general.bias_gradient_of_point(*state, layer, 0) for layer in range(1, Q + 1)]
+    return _worst(np.array(printed) - gradient), _worst(np.array(corrected) - gradient)
+
+
+def _layers_oracle(layers: Layers) -> tuple[Array, Array]:
+    w = general.cluster_weights(layers.cluster, len(layers.yt))
+    return derivatives.flow_by_complex_step(layers.X, w, layers.yt[layers.cluster], layers.R, layers.beta)
+
+
+def general_bias_flow(layers: Layers) -> Errors:
+    """(5.4) against the gradient of the cost of all layers."""
+    dbeta = _layers_oracle(layers)[0]
+    printed = general.bias_velocity_as_printed(layers.X, layers.cluster, layers.R, layers.beta, layers.yt)
+    corrected = general.general_effective_gradient(*layers).dbeta
+    return _worst(printed - dbeta), _worst(corrected - dbeta)
+
+
+def general_weight_flow(layers: Layers) -> Errors:
+    """(5.6)-(5.7) against the tangential gradient of the cost of all layers."""
+    return _both(_worst(general.general_effective_gradient(*layers).Omega - _layers_oracle(layers)[1]))
+
+
+def last_layer_of_theorem_5_1(draw: Draw) -> Errors:
+    """Theorem 3.2 against Theorem 5.1 with one layer: the printed two contradict each other."""
+    cluster = np.zeros(len(draw.X), dtype=int)
+    layered = general.general_effective_gradient(draw.X, cluster, draw.R[None], draw.beta[None], draw.yt[None])
+    state = (draw.H, draw.u, draw.b, draw.w)
+    printed = separated.generator_as_printed(*state) - layered.Omega[0]
+    return _worst(printed), _worst(separated.generator(*state) - layered.Omega[0])
+
+
+OF_CLUSTERS: dict[str, Callable[[Draw], Errors]] = {
+    "(3.7) split of the cost": cost_split,
+    "(3.19) bias flow": bias_flow,
+    "(3.22) weight flow": weight_flow,
+    "(4.1) sign of the weight flow": weight_flow_sign,
+    "(3.38) matrix elements": matrix_elements,
+    "moment form": moment_form,
+    "(3.26) dissipation": dissipation,
+    "(4.23) motion of the residual": residual_motion,
+    "(6.16) gradient in R": full_gradient,
+    "Thm 3.2 against Thm 5.1": last_layer_of_theorem_5_1,
+}
+OF_CLUSTERS_WITH_CHANCE: dict[str, Callable[[Draw, np.random.Generator], Errors]] = {
+    "(6.2) tau without W_*": independence_of_scale,
+    "(3.12) affine form": affine_form,
+    "(6.11) Lemma 6.1": lemma_6_1,
+}
+OF_NETWORKS: dict[str, Callable[[Network], Errors]] = {
+    "(2.17) hidden layer": layer_pullback,
+    "(2.18) output": output_pullback,
+    "(2.7) last bias": output_shift,
+}
+OF_LAYERS: dict[str, Callable[[Layers], Errors]] = {
+    "(7.2) Lemma 7.1": composition_products,
+    "(7.11) Lemma 7.2": point_bias_gradient,
+    "(5.4) bias flow of layers": general_bias_flow,
+    "(5.6) weight flow of layers": general_weight_flow,
+}
+
+
+def gradient_audit(settings: GradientAudit, stream: Stream) -> xr.Dataset:
+    """Printed and corrected formulas against independent derivations, over random clusters, networks and layers."""
+    names = [*OF_NETWORKS, *OF_CLUSTERS_WITH_CHANCE, *OF_CLUSTERS, *OF_LAYERS]
+    shape = (len(settings.dimensions), settings.draws, len(names))
+    errors = np.empty((2, *shape))
+    relative, cosine = np.empty(shape[:2]), np.empty(shape[:2])
+    for q, Q in enumerate(settings.dimensions):
+        for draw in range(settings.draws):
+            generator = stream.generator(Q, draw)
+            errors[:, q, draw] = np.array(list(_all_errors(Q, settings.points, generator))).T
+            relative[q, draw], cosine[q, draw] = printed_direction(random_cluster(Q, settings.points, generator))
+    dims = ("dimension", "draw", "equation")
+    return dataset(
+        {
+            "printed": variable(dims, errors[0], "largest absolute error of the formula as printed", "input^2/time"),
+            "corrected": variable(dims, errors[1], "largest absolute error of the corrected formula", "input^2/time"),
+            "relative_error": variable(dims[:2], relative, "relative error of the printed weight flow (3.22)"),
+            "cosine": variable(dims[:2], cosine, "cosine between printed and true weight flow"),
+        },
+        {
+            "dimension": variable("dimension", np.array(settings.dimensions), "dimension Q"),
+            "draw": variable("draw", np.arange(settings.draws), "random draw"),
+            "equation": variable("equation", np.array(names), "equation of the paper"),
+            "points": variable((), settings.points, "points per draw"),
+        },
+        title="Formulas as printed and as corrected against independent derivations",
+        figures="gradient_audit",
+        claims=("tf-thm32-omega", "tf-thm32-beta", "tf-thm51-beta", "tf-thm51-omega", "tf-layer-pullback"),
+    )
+
+
+def _all_errors(Q: int, N: int, generator: np.random.Generator) -> Iterator[Errors]:
+    network, draw = random_network(Q, N, generator), random_cluster(Q, N, generator)
+    layers = random_layers(Q, N, generator)
+    yield from (audit(network) for audit in OF_NETWORKS.values())
+    yield from (audit(draw, generator) for audit in OF_CLUSTERS_WITH_CHANCE.values())
+    yield from (audit(draw) for audit in OF_CLUSTERS.values())
+    yield from (audit(layers) for audit in OF_LAYERS.values())
+
+
+def printed_direction(draw: Draw) -> tuple[float, float]:
+    """Relative error of the printed generator and the cosine of its angle to the true one."""
+    state = (draw.H, draw.u, draw.b, draw.w)
+    printed, true = separated.generator_as_printed(*state), separated.generator(*state)
+    size = np.linalg.norm(true)
+    cosine = np.sum(printed * true) / max(np.linalg.norm(printed) * size, 1e-300)
+    return float(np.linalg.norm(printed - true) / max(size, 1e-300)), float(cosine)
+
+
+def random_clusters(settings: RandomClusters, stream: Stream) -> xr.Dataset:
+    """Rate of change of the cost along the printed and the corrected flow of random clusters near beta = -yt."""
+    cases = list(zip(settings.dimensions, settings.points, strict=True))
+    rates = np.empty((2, len(cases), settings.draws))
+    cosine = np.empty(rates.shape[1:])
+    for case, (Q, N) in enumerate(cases):
+        generator = stream.generator(Q, N)
+        for index in range(settings.draws):
+            draw = random_cluster(Q, N, generator, near=True)
+            state, Jp = (draw.H, draw.u, draw.b, draw.w), 1 - draw.w @ draw.H
+            true, printed = separated.generator(*state), separated.generator_as_printed(*state)
+            bias = -float(np.sum((Jp * draw.b) ** 2))
+            rates[:, case, index] = bias - np.sum(true * printed), bias - np.sum(true * true)
+            cosine[case, index] = printed_direction(draw)[1]
+    return dataset(
+        {
+            "printed_rate": variable(("case", "draw"), rates[0], "dC/ds along the printed flow", "input^2/time"),
+            "corrected_rate": variable(("case", "draw"), rates[1], "dC/ds along the corrected flow", "input^2/time"),
+            "cosine": variable(("case", "draw"), cosine, "cosine between printed and true weight flow"),
+        },
+        {
+            "case": variable("case", np.array([f"Q={Q}, N={N}" for Q, N in cases]), "dimension and points"),
+            "draw": variable("draw", np.arange(settings.draws), "random cluster"),
+        },
+        title="How often the printed flow raises the cost of a random cluster",
+        figures="printed_and_corrected",
+        claims=("tf-thm32-monotone",),
+    )
