@@ -54,7 +54,7 @@ class Layers(NamedTuple):
     yt: Array
 
 
-Errors = tuple[float, float]
+Errors = tuple[float, float, float]  # as printed, corrected, and of a formula that is wrong on purpose
 
 
 def random_cluster(Q: int, N: int, generator: np.random.Generator, *, near: bool = False) -> Draw:
@@ -83,15 +83,25 @@ def _worst(difference: Array) -> float:
     return float(np.max(np.abs(difference)))
 
 
-def _both(error: float) -> Errors:
-    return error, error
+def _holds(error: float, control: float) -> Errors:
+    """A formula that needs no correction, beside a wrong one."""
+    return error, error, control
+
+
+def _mended(printed: float, corrected: float) -> Errors:
+    """A formula that is wrong as printed; the printed one is its own control."""
+    return printed, corrected, printed
 
 
 def independence_of_scale(draw: Draw, generator: np.random.Generator) -> Errors:
-    """(6.2): tau of W_* R, W_* diagonal and positive, equals tau of R."""
-    W = generator.uniform(0.2, 5.0, size=(len(draw.R), 1)) * draw.R
-    through = truncation.truncation_map_of_weights(draw.X, W, draw.beta)
-    return _both(_worst(through - truncation.truncation_map(draw.X, draw.R, draw.beta)))
+    """(6.2): tau of W_* R, W_* diagonal and positive, equals tau of R; R W_* for control."""
+    scale = generator.uniform(0.2, 5.0, size=len(draw.R))
+    plain = truncation.truncation_map(draw.X, draw.R, draw.beta)
+    aligned, other = (
+        _worst(truncation.truncation_map_of_weights(draw.X, W, draw.beta) - plain)
+        for W in (scale[:, None] * draw.R, draw.R * scale)
+    )
+    return _holds(aligned, other)
 
 
 def affine_form(draw: Draw, generator: np.random.Generator) -> Errors:
@@ -99,7 +109,8 @@ def affine_form(draw: Draw, generator: np.random.Generator) -> Errors:
     W = generator.uniform(0.5, 2.0, size=(len(draw.R), 1)) * draw.R
     defined = truncation.truncation_map_of_weights(draw.X, W, draw.beta)
     printed = truncation.affine_truncation_map_as_printed(draw.X, W, draw.beta)
-    return _worst(printed - defined), _worst(truncation.affine_truncation_map(draw.X, W, draw.beta) - defined)
+    corrected = truncation.affine_truncation_map(draw.X, W, draw.beta)
+    return _mended(_worst(printed - defined), _worst(corrected - defined))
 
 
 def layer_pullback(network: Network) -> Errors:
@@ -107,7 +118,8 @@ def layer_pullback(network: Network) -> Errors:
     cumulative = truncation.cumulative_parameters(network.weights, network.biases)
     layer = truncation.hidden_layers(network.x, network.weights, network.biases)[-1]
     printed = truncation.layer_from_truncation_as_printed(network.x, cumulative)
-    return _worst(printed - layer), _worst(truncation.layer_from_truncation(network.x, cumulative) - layer)
+    corrected = truncation.layer_from_truncation(network.x, cumulative)
+    return _mended(_worst(printed - layer), _worst(corrected - layer))
 
 
 def output_pullback(network: Network) -> Errors:
@@ -117,7 +129,7 @@ def output_pullback(network: Network) -> Errors:
     claimed = pulled @ (network.W_out @ cumulative.W[-1]).T
     output = truncation.hidden_layers(network.x, network.weights, network.biases)[-1] @ network.W_out.T
     bias = truncation.output_bias_for_pullback(network.W_out, cumulative.b[-1])
-    return _worst(output - claimed), _worst(output + bias - claimed)
+    return _mended(_worst(output - claimed), _worst(output + bias - claimed))
 
 
 def output_shift(network: Network) -> Errors:
@@ -126,14 +138,19 @@ def output_shift(network: Network) -> Errors:
     cumulative = truncation.cumulative_parameters(weights, biases)
     terms = [np.linalg.solve(W, b) for W, b in zip(cumulative.W, biases, strict=True)]
     printed = truncation.output_bias_as_printed(network.W_out, cumulative.beta[-2])
-    return _worst(printed - np.sum(terms, axis=0)), _worst(cumulative.beta[-1] - np.sum(terms, axis=0))
+    total = np.sum(terms, axis=0)
+    return _mended(_worst(printed - total), _worst(cumulative.beta[-1] - total))
 
 
 def cost_split(draw: Draw) -> Errors:
-    """(3.7): variance within the cluster plus squared distance of its mean, against the plain mean of squares."""
+    """(3.7): variance within the cluster plus squared distance of its mean, against the plain mean of squares.
+
+    Control: the variance alone.
+    """
     images = truncation.truncation_map(draw.X, draw.R, draw.beta)
     plain = 0.5 * np.mean(np.sum((images - draw.yt) ** 2, axis=1))
-    return _both(abs(sum(separated.cost_decomposition(images, draw.yt)) - plain))
+    within, distance = separated.cost_decomposition(images, draw.yt)
+    return _holds(abs(within + distance - plain), abs(within - plain))
 
 
 def _oracle(draw: Draw) -> tuple[Array, Array]:
@@ -142,20 +159,34 @@ def _oracle(draw: Draw) -> tuple[Array, Array]:
 
 
 def bias_flow(draw: Draw) -> Errors:
-    """(3.19) against the gradient of the cost."""
-    return _both(_worst(separated.bias_velocity(draw.H, draw.R, draw.b, draw.w) - _oracle(draw)[0]))
+    """(3.19) against the gradient of the cost; H in the place of 1 - H for control."""
+    dbeta = _oracle(draw)[0]
+    errors = [_worst(separated.bias_velocity(H, draw.R, draw.b, draw.w) - dbeta) for H in (draw.H, 1 - draw.H)]
+    return _holds(*errors)
+
+
+def counted_shares(draw: Draw) -> Errors:
+    """(3.39)-(3.40): Jp as the share of points with coordinate <= 0, counted one by one; > 0 for control."""
+    J, _ = separated.sector_moments(draw.X, draw.yt, draw.R, draw.beta)
+    counts = np.zeros(len(J))
+    for x in draw.X:
+        for r, row in enumerate(draw.R):
+            counts[r] += sum(row[a] * (x[a] + draw.beta[a]) for a in range(len(x))) <= 0
+    return _holds(_worst(1 - J - counts / len(draw.X)), _worst(J - counts / len(draw.X)))
 
 
 def weight_flow(draw: Draw) -> Errors:
     """(3.22)-(3.23) against the tangential gradient of the cost."""
     Omega, state = _oracle(draw)[1], (draw.H, draw.u, draw.b, draw.w)
-    return _worst(separated.generator_as_printed(*state) - Omega), _worst(separated.generator(*state) - Omega)
+    printed = separated.generator_as_printed(*state)
+    return _mended(_worst(printed - Omega), _worst(separated.generator(*state) - Omega))
 
 
 def weight_flow_sign(draw: Draw) -> Errors:
     """(1.14), (4.1), dR = -Omega R, against the gradient; Omega itself corrected."""
     Omega = separated.generator(draw.H, draw.u, draw.b, draw.w)
-    return _worst(-Omega - _oracle(draw)[1]), _worst(Omega - _oracle(draw)[1])
+    true = _oracle(draw)[1]
+    return _mended(_worst(-Omega - true), _worst(Omega - true))
 
 
 def matrix_elements(draw: Draw) -> Errors:
@@ -163,15 +194,17 @@ def matrix_elements(draw: Draw) -> Errors:
     state = (draw.H, draw.u, draw.b, draw.w)
     elements = separated.generator_from_first_moments_as_printed(*state)
     commutators = separated.generator_by_commutators(*state, quadratic=False)
-    return _worst(elements - commutators), _worst(0.5 * elements - commutators)
+    return _mended(_worst(elements - commutators), _worst(0.5 * elements - commutators))
 
 
 def moment_form(draw: Draw) -> Errors:
-    """Omega and cost from the half-space moments (J, S): no printed counterpart, both entries are the same."""
+    """Omega and cost from the half-space moments (J, S), no pass through the network; without J for control."""
     J, S = separated.sector_moments(draw.X, draw.yt, draw.R, draw.beta)
-    Omega = separated.generator_from_moments(J, S, draw.R, draw.b) - _oracle(draw)[1]
+    true = _oracle(draw)[1]
     plain = float(separated.cost(draw.H, draw.u, draw.b, draw.w))
-    return _both(max(_worst(Omega), abs(separated.cost_from_moments(J, S, draw.R, draw.b) - plain)))
+    error = _worst(separated.generator_from_moments(J, S, draw.R, draw.b) - true)
+    without = _worst(separated.generator_from_moments(0 * J, S, draw.R, draw.b) - true)
+    return _holds(max(error, abs(separated.cost_from_moments(J, S, draw.R, draw.b) - plain)), without)
 
 
 def full_gradient(draw: Draw) -> Errors:
@@ -183,11 +216,14 @@ def full_gradient(draw: Draw) -> Errors:
     square, folded = (H * u).T @ u / N, (H * u).T @ (H * u) / N
     mixed = np.outer((H * u).mean(0), draw.b) + (H * draw.b).T @ u / N
     true = G @ draw.R.T
-    return _worst(2 * folded - mixed - true), _worst(folded + square - mixed - true)
+    return _mended(_worst(2 * folded - mixed - true), _worst(folded + square - mixed - true))
 
 
 def lemma_6_1(draw: Draw, generator: np.random.Generator) -> Errors:
-    """(6.11): df/ds = -Tr(omega pi_-(G R^T)) along exp(s omega) R, against a central difference of the cost."""
+    """(6.11): df/ds = -Tr(omega pi_-(G R^T)) along exp(s omega) R, against a central difference of the cost.
+
+    Control: without the minus sign.
+    """
     A = generator.normal(size=draw.R.shape)
     omega = A - A.T
 
@@ -195,11 +231,12 @@ def lemma_6_1(draw: Draw, generator: np.random.Generator) -> Errors:
         return derivatives.complex_cost(draw.X, draw.w, draw.yt, (expm(s * omega) @ draw.R)[None], draw.beta[None]).real
 
     slope = (cost_at(DIFFERENCE) - cost_at(-DIFFERENCE)) / (2 * DIFFERENCE)
-    return _both(abs(slope - np.trace(omega @ _oracle(draw)[1])))
+    trace = float(np.trace(omega @ _oracle(draw)[1]))
+    return _holds(abs(slope - trace), abs(slope + trace))
 
 
 def dissipation(draw: Draw) -> Errors:
-    """(3.25)-(3.26): dC/ds along the corrected flow, against a central difference."""
+    """(3.25)-(3.26): dC/ds along the corrected flow, against a central difference; printed Omega for control."""
     Omega, dbeta = _oracle(draw)[1], _oracle(draw)[0]
 
     def cost_at(s: float) -> float:
@@ -207,12 +244,12 @@ def dissipation(draw: Draw) -> Errors:
         return derivatives.complex_cost(draw.X, draw.w, draw.yt, R[None], (draw.beta + s * dbeta)[None]).real
 
     slope = (cost_at(DIFFERENCE) - cost_at(-DIFFERENCE)) / (2 * DIFFERENCE)
-    Jp = 1 - draw.w @ draw.H
-    return _both(abs(slope - float(separated.dissipation(Jp, draw.b, Omega))))
+    Jp, printed = 1 - draw.w @ draw.H, separated.generator_as_printed(draw.H, draw.u, draw.b, draw.w)
+    return _holds(*(abs(slope - float(separated.dissipation(Jp, draw.b, M))) for M in (Omega, printed)))
 
 
 def residual_motion(draw: Draw) -> Errors:
-    """(4.23) against a central difference of R (beta + yt); with the sign of (4.1) it would fail."""
+    """(4.23) against a central difference of R (beta + yt); the sign of (4.1) for control."""
     dbeta, Omega = _oracle(draw)
 
     def residual_at(s: float) -> Array:
@@ -220,18 +257,21 @@ def residual_motion(draw: Draw) -> Errors:
 
     slope = (residual_at(DIFFERENCE) - residual_at(-DIFFERENCE)) / (2 * DIFFERENCE)
     Jp = 1 - draw.w @ draw.H
-    return _both(_worst(slope - separated.truncated_residual(draw.b, Omega, Jp)))
+    return _holds(*(_worst(slope - separated.truncated_residual(draw.b, M, Jp)) for M in (Omega, -Omega)))
 
 
 def composition_products(layers: Layers) -> Errors:
-    """(7.2) from every layer on, against composing the maps."""
+    """(7.2) from every layer on, against composing the maps; biases with the other sign for control."""
     passed = general.forward(layers.X, layers.R, layers.beta)
     errors = [
-        general.composition_by_products(passed, layers.R, layers.beta, first, point) - passed.z[-1][point]
-        for point in range(len(layers.X))
-        for first in range(1, len(layers.R) + 1)
+        [
+            general.composition_by_products(passed, layers.R, beta, first, point) - passed.z[-1][point]
+            for point in range(len(layers.X))
+            for first in range(1, len(layers.R) + 1)
+        ]
+        for beta in (layers.beta, -layers.beta)
     ]
-    return _both(_worst(np.array(errors)))
+    return _holds(*(_worst(np.array(one)) for one in errors))
 
 
 def point_bias_gradient(layers: Layers) -> Errors:
@@ -243,7 +283,7 @@ def point_bias_gradient(layers: Layers) -> Errors:
     state = (passed, layers.R, layers.beta, label)
     printed = [general.bias_gradient_of_point_as_printed(*state, layer, 0) for layer in range(1, Q + 1)]
     corrected = [general.bias_gradient_of_point(*state, layer, 0) for layer in range(1, Q + 1)]
-    return _worst(np.array(printed) - gradient), _worst(np.array(corrected) - gradient)
+    return _mended(_worst(np.array(printed) - gradient), _worst(np.array(corrected) - gradient))
 
 
 def _layers_oracle(layers: Layers) -> tuple[Array, Array]:
@@ -256,12 +296,13 @@ def general_bias_flow(layers: Layers) -> Errors:
     dbeta = _layers_oracle(layers)[0]
     printed = general.bias_velocity_as_printed(layers.X, layers.cluster, layers.R, layers.beta, layers.yt)
     corrected = general.general_effective_gradient(*layers).dbeta
-    return _worst(printed - dbeta), _worst(corrected - dbeta)
+    return _mended(_worst(printed - dbeta), _worst(corrected - dbeta))
 
 
 def general_weight_flow(layers: Layers) -> Errors:
-    """(5.6)-(5.7) against the tangential gradient of the cost of all layers."""
-    return _both(_worst(general.general_effective_gradient(*layers).Omega - _layers_oracle(layers)[1]))
+    """(5.6)-(5.7) against the tangential gradient of the cost of all layers; the other sign for control."""
+    Omega, true = general.general_effective_gradient(*layers).Omega, _layers_oracle(layers)[1]
+    return _holds(_worst(Omega - true), _worst(-Omega - true))
 
 
 def last_layer_of_theorem_5_1(draw: Draw) -> Errors:
@@ -270,12 +311,13 @@ def last_layer_of_theorem_5_1(draw: Draw) -> Errors:
     layered = general.general_effective_gradient(draw.X, cluster, draw.R[None], draw.beta[None], draw.yt[None])
     state = (draw.H, draw.u, draw.b, draw.w)
     printed = separated.generator_as_printed(*state) - layered.Omega[0]
-    return _worst(printed), _worst(separated.generator(*state) - layered.Omega[0])
+    return _mended(_worst(printed), _worst(separated.generator(*state) - layered.Omega[0]))
 
 
 OF_CLUSTERS: dict[str, Callable[[Draw], Errors]] = {
     "(3.7) split of the cost": cost_split,
     "(3.19) bias flow": bias_flow,
+    "(3.39) counted shares": counted_shares,
     "(3.22) weight flow": weight_flow,
     "(4.1) sign of the weight flow": weight_flow_sign,
     "(3.38) matrix elements": matrix_elements,
@@ -307,7 +349,7 @@ def gradient_audit(settings: GradientAudit, stream: Stream) -> xr.Dataset:
     """Printed and corrected formulas against independent derivations, over random clusters, networks and layers."""
     names = [*OF_NETWORKS, *OF_CLUSTERS_WITH_CHANCE, *OF_CLUSTERS, *OF_LAYERS]
     shape = (len(settings.dimensions), settings.draws, len(names))
-    errors = np.empty((2, *shape))
+    errors = np.empty((3, *shape))
     relative, cosine = np.empty(shape[:2]), np.empty(shape[:2])
     for q, Q in enumerate(settings.dimensions):
         for draw in range(settings.draws):
@@ -319,6 +361,7 @@ def gradient_audit(settings: GradientAudit, stream: Stream) -> xr.Dataset:
         {
             "printed": variable(dims, errors[0], "largest absolute error of the formula as printed", "input^2/time"),
             "corrected": variable(dims, errors[1], "largest absolute error of the corrected formula", "input^2/time"),
+            "control": variable(dims, errors[2], "largest absolute error of a wrong formula", "input^2/time"),
             "relative_error": variable(dims[:2], relative, "relative error of the printed weight flow (3.22)"),
             "cosine": variable(dims[:2], cosine, "cosine between printed and true weight flow"),
         },

@@ -26,7 +26,7 @@ from repdyn.truncation_flow.theory import general
 from repdyn.truncation_flow.theory.inputs import Array
 
 SNAPSHOTS = 5
-LATER = 8
+RIDGE = 1e-2
 
 
 def simplex_run(Q: int, settings: NeuralCollapse, times: Array, stream: Stream) -> tuple[Array, xr.Dataset, Array]:
@@ -231,26 +231,25 @@ def _collapse_of(X: list[Array], start: object) -> float:
 
 
 def digit_clusters(images: xr.Dataset, classes: tuple[int, ...]) -> tuple[list[Array], float]:
-    """Digits of Q classes in R^Q: the Q - 1 discriminant directions and the widest direction left.
+    """Digits of Q classes in R^Q, and the share of their variance that is kept.
 
-    Between-class directions of data whitened within classes (linear discriminants) span only Q - 1 dimensions;
-    the leading principal direction of what they leave is the last coordinate. All are scaled to unit spread of means.
-    The origin stays where it is: labels between centred means would be linearly dependent.
+    Linear discriminants (between-class directions after whitening within classes) give Q - 1 coordinates, which are
+    mapped so that the class means are e_1, .., e_Q; the widest direction left fills the axis (1, .., 1), with the
+    spread of the others. No linear map can separate Q means in more than Q - 1 dimensions.
     """
-    labels = images["label"].values
+    Q, labels = len(classes), images["label"].values
     X = [images["image"].values[labels == digit].reshape(np.sum(labels == digit), -1) for digit in classes]
     means = np.array([cluster.mean(axis=0) for cluster in X])
-    centred = means - means.mean(axis=0)
+    centre = means.mean(axis=0)
     inner = np.concatenate([cluster - mean for cluster, mean in zip(X, means, strict=True)])
-    within = inner.T @ inner / len(inner) + 1e-2 * np.eye(inner.shape[1])
-    directions = np.linalg.solve(within, centred.T)
-    basis = np.linalg.qr(directions[:, : len(classes) - 1])[0]
-    left = inner - inner @ basis @ basis.T
-    widest = np.linalg.svd(left, full_matrices=False)[2][0]
-    frame = np.column_stack((basis, widest))
-    scale = np.mean(np.linalg.norm(centred @ frame, axis=1))
-    reduced = [cluster @ frame / scale for cluster in X]
-    everything = np.concatenate(X) - means.mean(axis=0)
+    within = inner.T @ inner / len(inner) + RIDGE * np.eye(inner.shape[1])
+    basis = np.linalg.qr(np.linalg.solve(within, (means - centre).T)[:, : Q - 1])[0]
+    widest = np.linalg.svd(inner - inner @ basis @ basis.T, full_matrices=False)[2][0]
+    to_simplex = np.linalg.lstsq((means - centre) @ basis, np.eye(Q) - 1.0 / Q, rcond=None)[0]
+    spread = np.sqrt(np.mean((inner @ basis @ to_simplex) ** 2) / np.mean((inner @ widest) ** 2))
+    lift = np.outer(widest, np.full(Q, spread))
+    reduced = [1.0 / Q + (cluster - mean) @ lift + (cluster - centre) @ basis @ to_simplex for cluster, mean in zip(X, means, strict=True)]
+    everything, frame = np.concatenate(X) - centre, np.column_stack((basis, widest))
     return reduced, float(np.sum((everything @ frame) ** 2) / np.sum(everything**2))
 
 

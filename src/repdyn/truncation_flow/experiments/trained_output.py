@@ -121,13 +121,13 @@ def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
         )
         floor = min(np.linalg.eigvalsh(b @ b.T)[0] for b in B)
         grown = np.linalg.norm(U_B, ord=2, axis=(-2, -1)) * np.exp(floor * np.linspace(0.0, 3.0, 61))
-        decay[seed] = grown.max()
+        decay[seed] = grown[1:].max()
         ratio[seed] = _product_ratio(stream.generator(seed, "pairs"), Q)
     return dataset(
         {
             "printed": variable(("seed", "equation"), errors[0], "largest error as printed"),
             "corrected": variable(("seed", "equation"), errors[1], "largest error, corrected"),
-            "propagator_norm": variable("seed", decay, "largest ||U_B|| exp(lambda_0 s), Lemma 8.1 says at most 1"),
+            "propagator_norm": variable("seed", decay, "largest ||U_B|| exp(lambda_0 s), 0 < s <= 3; Lemma 8.1 says at most 1"),
             "product_ratio": variable("seed", ratio, "least ||A B|| / (sqrt(lambda_0) ||A||), Lemma 8.2 says above 1"),
         },
         {

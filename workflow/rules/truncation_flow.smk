@@ -1,0 +1,397 @@
+"""Study `truncation_flow`: effective gradient flow and dynamical truncation of training data."""
+
+TF_DATA = {
+    name: results(f"truncation_flow/data/{name}.nc")
+    for name in (
+        "gradient_audit",
+        "random_clusters",
+        "counterexamples",
+        "staircase",
+        "printed_and_corrected",
+        "proposition",
+        "integrators",
+        "neural_collapse",
+        "truncation_in_the_plane",
+        "own_clusters",
+        "collapsed_clusters",
+        "propagators",
+        "reduced_network",
+        "output_layer",
+        "general_flow",
+    )
+}
+TF_FIGURES = (
+    "truncation_in_the_plane",
+    "truncation_in_three_dimensions",
+    "staircase",
+    "printed_and_corrected",
+    "proposition",
+    "neural_collapse",
+    "conservation",
+    "reduced_network",
+    "general_flow",
+    "gradient_audit",
+    "integrators",
+    "sliding",
+    "own_clusters",
+)
+TF_TABLES = ("gradient_audit", "construction", "counterexamples", "proposition")
+
+
+rule truncation_flow:
+    localrule: True
+    input:
+        figures("truncation_flow", *TF_FIGURES),
+        tables("truncation_flow", *TF_TABLES),
+        results("truncation_flow/claims.csv"),
+
+
+rule truncation_flow_gradient_audit:
+    output:
+        TF_DATA["gradient_audit"],
+    params:
+        job=job_of("truncation_flow.gradient_audit"),
+        code=experiment("truncation_flow", "experiments.audits:gradient_audit"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/gradient_audit.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.audits:gradient_audit --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_random_clusters:
+    output:
+        TF_DATA["random_clusters"],
+    params:
+        job=job_of("truncation_flow.random_clusters"),
+        code=experiment("truncation_flow", "experiments.audits:random_clusters"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/random_clusters.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.audits:random_clusters --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_counterexamples:
+    output:
+        TF_DATA["counterexamples"],
+    params:
+        job=job_of("truncation_flow.counterexamples"),
+        code=experiment("truncation_flow", "experiments.examples:counterexamples"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/counterexamples.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.examples:counterexamples --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_staircase:
+    output:
+        TF_DATA["staircase"],
+    params:
+        job=job_of("truncation_flow.staircase"),
+        code=experiment("truncation_flow", "experiments.cluster_flow:staircase"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/staircase.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.cluster_flow:staircase --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_printed_and_corrected:
+    output:
+        TF_DATA["printed_and_corrected"],
+    params:
+        job=job_of("truncation_flow.printed_and_corrected"),
+        code=experiment("truncation_flow", "experiments.cluster_flow:printed_and_corrected"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/printed_and_corrected.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.cluster_flow:printed_and_corrected --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_proposition:
+    output:
+        TF_DATA["proposition"],
+    params:
+        job=job_of("truncation_flow.proposition"),
+        code=experiment("truncation_flow", "experiments.cluster_flow:proposition"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/proposition.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.cluster_flow:proposition --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_integrators:
+    output:
+        TF_DATA["integrators"],
+    params:
+        job=job_of("truncation_flow.integrators"),
+        code=experiment("truncation_flow", "experiments.cluster_flow:integrators"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/integrators.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.cluster_flow:integrators --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_neural_collapse:
+    output:
+        TF_DATA["neural_collapse"],
+    params:
+        job=job_of("truncation_flow.neural_collapse"),
+        code=experiment("truncation_flow", "experiments.collapse:neural_collapse"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/neural_collapse.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.collapse:neural_collapse --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_truncation_in_the_plane:
+    output:
+        TF_DATA["truncation_in_the_plane"],
+    params:
+        job=job_of("truncation_flow.neural_collapse"),
+        code=experiment("truncation_flow", "experiments.collapse:truncation_in_the_plane"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/truncation_in_the_plane.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.collapse:truncation_in_the_plane --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_own_clusters:
+    input:
+        results("data/images.nc"),
+    output:
+        TF_DATA["own_clusters"],
+    params:
+        job=job_of("truncation_flow.own_clusters"),
+        code=experiment("truncation_flow", "experiments.collapse:own_clusters"),
+    threads: 1
+    resources:
+        mem_mb=800,
+        runtime=10,
+    log:
+        logs("truncation_flow/own_clusters.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.collapse:own_clusters --job {params.job:q}"
+        " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_collapsed_clusters:
+    output:
+        TF_DATA["collapsed_clusters"],
+    params:
+        job=job_of("truncation_flow.collapsed_clusters"),
+        code=experiment("truncation_flow", "experiments.trained_output:collapsed_clusters"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/collapsed_clusters.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.trained_output:collapsed_clusters --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_propagators:
+    output:
+        TF_DATA["propagators"],
+    params:
+        job=job_of("truncation_flow.collapsed_clusters"),
+        code=experiment("truncation_flow", "experiments.trained_output:propagators"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/propagators.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.trained_output:propagators --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_reduced_network:
+    output:
+        TF_DATA["reduced_network"],
+    params:
+        job=job_of("truncation_flow.reduced_network"),
+        code=experiment("truncation_flow", "experiments.trained_output:reduced_network"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/reduced_network.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.trained_output:reduced_network --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_output_layer:
+    output:
+        TF_DATA["output_layer"],
+    params:
+        job=job_of("truncation_flow.output_layer"),
+        code=experiment("truncation_flow", "experiments.trained_output:output_layer"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/output_layer.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.trained_output:output_layer --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_general_flow:
+    output:
+        TF_DATA["general_flow"],
+    params:
+        job=job_of("truncation_flow.general_flow"),
+        code=experiment("truncation_flow", "experiments.all_layers:general_flow_and_descent"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=10,
+    log:
+        logs("truncation_flow/general_flow.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn simulate truncation_flow experiments.all_layers:general_flow_and_descent --job {params.job:q}"
+        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_figures:
+    input:
+        TF_DATA.values(),
+    output:
+        figures("truncation_flow", *TF_FIGURES),
+    params:
+        names=TF_FIGURES,
+        folder=results("truncation_flow/figures"),
+        code=drawing("truncation_flow", *TF_FIGURES),
+    threads: 1
+    resources:
+        mem_mb=800,
+        runtime=5,
+    log:
+        logs("truncation_flow/figures.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn draw truncation_flow {params.names} --inputs {input:q} --output {params.folder:q}"
+        " --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_tables:
+    input:
+        [TF_DATA[name] for name in ("gradient_audit", "propagators", "neural_collapse", "counterexamples", "proposition")],
+    output:
+        tables("truncation_flow", *TF_TABLES),
+    params:
+        names=TF_TABLES,
+        folder=results("truncation_flow/tables"),
+        code=tabulation("truncation_flow", *TF_TABLES),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=5,
+    log:
+        logs("truncation_flow/tables.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn tabulate truncation_flow {params.names} --inputs {input:q} --output {params.folder:q}"
+        " --cost {log:q}.cost.json 2> {log:q}"
+
+
+rule truncation_flow_claims:
+    input:
+        TF_DATA.values(),
+    output:
+        results("truncation_flow/claims.csv"),
+    params:
+        code=judgement("truncation_flow"),
+    threads: 1
+    resources:
+        mem_mb=600,
+        runtime=5,
+    log:
+        logs("truncation_flow/claims.log"),
+    conda:
+        ENVIRONMENT
+    shell:
+        "python -m repdyn judge truncation_flow --inputs {input:q} --output {output:q}"
+        " --cost {log:q}.cost.json 2> {log:q}"
