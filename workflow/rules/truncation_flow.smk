@@ -51,7 +51,7 @@ rule truncation_flow_gradient_audit:
         TF_DATA["gradient_audit"],
     params:
         job=job_of("truncation_flow.gradient_audit"),
-        code=experiment("truncation_flow", "experiments.audits:gradient_audit"),
+        code=experiment("truncation_flow", "experiments:gradient_audit"),
     threads: 1
     resources:
         mem_mb=600,
@@ -61,7 +61,7 @@ rule truncation_flow_gradient_audit:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.audits:gradient_audit --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:gradient_audit --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -70,7 +70,7 @@ rule truncation_flow_random_clusters:
         TF_DATA["random_clusters"],
     params:
         job=job_of("truncation_flow.random_clusters"),
-        code=experiment("truncation_flow", "experiments.audits:random_clusters"),
+        code=experiment("truncation_flow", "experiments:random_clusters"),
     threads: 1
     resources:
         mem_mb=600,
@@ -80,7 +80,7 @@ rule truncation_flow_random_clusters:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.audits:random_clusters --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:random_clusters --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -89,7 +89,7 @@ rule truncation_flow_counterexamples:
         TF_DATA["counterexamples"],
     params:
         job=job_of("truncation_flow.counterexamples"),
-        code=experiment("truncation_flow", "experiments.examples:counterexamples"),
+        code=experiment("truncation_flow", "experiments:counterexamples"),
     threads: 1
     resources:
         mem_mb=600,
@@ -99,7 +99,7 @@ rule truncation_flow_counterexamples:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.examples:counterexamples --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:counterexamples --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -108,7 +108,7 @@ rule truncation_flow_staircase:
         TF_DATA["staircase"],
     params:
         job=job_of("truncation_flow.staircase"),
-        code=experiment("truncation_flow", "experiments.cluster_flow:staircase"),
+        code=experiment("truncation_flow", "experiments:staircase"),
     threads: 1
     resources:
         mem_mb=600,
@@ -118,7 +118,7 @@ rule truncation_flow_staircase:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.cluster_flow:staircase --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:staircase --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -127,7 +127,7 @@ rule truncation_flow_printed_and_corrected:
         TF_DATA["printed_and_corrected"],
     params:
         job=job_of("truncation_flow.printed_and_corrected"),
-        code=experiment("truncation_flow", "experiments.cluster_flow:printed_and_corrected"),
+        code=experiment("truncation_flow", "experiments:printed_and_corrected"),
     threads: 1
     resources:
         mem_mb=600,
@@ -137,7 +137,7 @@ rule truncation_flow_printed_and_corrected:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.cluster_flow:printed_and_corrected --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:printed_and_corrected --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -146,7 +146,7 @@ rule truncation_flow_proposition:
         TF_DATA["proposition"],
     params:
         job=job_of("truncation_flow.proposition"),
-        code=experiment("truncation_flow", "experiments.cluster_flow:proposition"),
+        code=experiment("truncation_flow", "experiments:proposition"),
     threads: 1
     resources:
         mem_mb=600,
@@ -156,7 +156,7 @@ rule truncation_flow_proposition:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.cluster_flow:proposition --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:proposition --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -165,7 +165,7 @@ rule truncation_flow_integrators:
         TF_DATA["integrators"],
     params:
         job=job_of("truncation_flow.integrators"),
-        code=experiment("truncation_flow", "experiments.cluster_flow:integrators"),
+        code=experiment("truncation_flow", "experiments:integrators"),
     threads: 1
     resources:
         mem_mb=600,
@@ -175,7 +175,7 @@ rule truncation_flow_integrators:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.cluster_flow:integrators --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:integrators --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -184,7 +184,7 @@ rule truncation_flow_neural_collapse:
         TF_DATA["neural_collapse"],
     params:
         job=job_of("truncation_flow.neural_collapse"),
-        code=experiment("truncation_flow", "experiments.collapse:neural_collapse"),
+        code=experiment("truncation_flow", "experiments:neural_collapse"),
     threads: 1
     resources:
         mem_mb=600,
@@ -194,7 +194,7 @@ rule truncation_flow_neural_collapse:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.collapse:neural_collapse --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:neural_collapse --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -203,7 +203,7 @@ rule truncation_flow_truncation_in_the_plane:
         TF_DATA["truncation_in_the_plane"],
     params:
         job=job_of("truncation_flow.neural_collapse"),
-        code=experiment("truncation_flow", "experiments.collapse:truncation_in_the_plane"),
+        code=experiment("truncation_flow", "experiments:truncation_in_the_plane"),
     threads: 1
     resources:
         mem_mb=600,
@@ -213,7 +213,7 @@ rule truncation_flow_truncation_in_the_plane:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.collapse:truncation_in_the_plane --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:truncation_in_the_plane --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -224,7 +224,7 @@ rule truncation_flow_own_clusters:
         TF_DATA["own_clusters"],
     params:
         job=job_of("truncation_flow.own_clusters"),
-        code=experiment("truncation_flow", "experiments.collapse:own_clusters"),
+        code=experiment("truncation_flow", "experiments:own_clusters"),
     threads: 1
     resources:
         mem_mb=800,
@@ -234,7 +234,7 @@ rule truncation_flow_own_clusters:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.collapse:own_clusters --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:own_clusters --job {params.job:q}"
         " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -243,7 +243,7 @@ rule truncation_flow_collapsed_clusters:
         TF_DATA["collapsed_clusters"],
     params:
         job=job_of("truncation_flow.collapsed_clusters"),
-        code=experiment("truncation_flow", "experiments.trained_output:collapsed_clusters"),
+        code=experiment("truncation_flow", "experiments:collapsed_clusters"),
     threads: 1
     resources:
         mem_mb=600,
@@ -253,7 +253,7 @@ rule truncation_flow_collapsed_clusters:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.trained_output:collapsed_clusters --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:collapsed_clusters --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -262,7 +262,7 @@ rule truncation_flow_propagators:
         TF_DATA["propagators"],
     params:
         job=job_of("truncation_flow.collapsed_clusters"),
-        code=experiment("truncation_flow", "experiments.trained_output:propagators"),
+        code=experiment("truncation_flow", "experiments:propagators"),
     threads: 1
     resources:
         mem_mb=600,
@@ -272,7 +272,7 @@ rule truncation_flow_propagators:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.trained_output:propagators --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:propagators --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -281,7 +281,7 @@ rule truncation_flow_reduced_network:
         TF_DATA["reduced_network"],
     params:
         job=job_of("truncation_flow.reduced_network"),
-        code=experiment("truncation_flow", "experiments.trained_output:reduced_network"),
+        code=experiment("truncation_flow", "experiments:reduced_network"),
     threads: 1
     resources:
         mem_mb=600,
@@ -291,7 +291,7 @@ rule truncation_flow_reduced_network:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.trained_output:reduced_network --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:reduced_network --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -300,7 +300,7 @@ rule truncation_flow_output_layer:
         TF_DATA["output_layer"],
     params:
         job=job_of("truncation_flow.output_layer"),
-        code=experiment("truncation_flow", "experiments.trained_output:output_layer"),
+        code=experiment("truncation_flow", "experiments:output_layer"),
     threads: 1
     resources:
         mem_mb=600,
@@ -310,7 +310,7 @@ rule truncation_flow_output_layer:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.trained_output:output_layer --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:output_layer --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -319,7 +319,7 @@ rule truncation_flow_general_flow:
         TF_DATA["general_flow"],
     params:
         job=job_of("truncation_flow.general_flow"),
-        code=experiment("truncation_flow", "experiments.all_layers:general_flow_and_descent"),
+        code=experiment("truncation_flow", "experiments:general_flow_and_descent"),
     threads: 1
     resources:
         mem_mb=600,
@@ -329,7 +329,7 @@ rule truncation_flow_general_flow:
     conda:
         ENVIRONMENT
     shell:
-        "python -m repdyn simulate truncation_flow experiments.all_layers:general_flow_and_descent --job {params.job:q}"
+        "python -m repdyn simulate truncation_flow experiments:general_flow_and_descent --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
