@@ -38,7 +38,9 @@ def trajectory_with_propagators(
     def rate(s: float, flat: Array) -> Array:
         b, w, u_b, u_w = flat.reshape(4, Q, Q)
         gram_b, gram_w = rates(b, w)
-        return np.concatenate([part.ravel() for part in (*standard_cost.collapsed_flow(b, w, Y), -u_b @ gram_b, -gram_w @ u_w)])
+        return np.concatenate(
+            [part.ravel() for part in (*standard_cost.collapsed_flow(b, w, Y), -u_b @ gram_b, -gram_w @ u_w)]
+        )
 
     start = np.concatenate([part.ravel() for part in (B, W, np.eye(Q), np.eye(Q))])
     span = (0.0, float(times[-1]))
@@ -69,9 +71,7 @@ def definite_start(Q: int, sign: str, generator: np.random.Generator) -> tuple[A
     return (large, 0.3 * W) if sign == "positive" else (0.3 * B, large)
 
 
-def duhamel(
-    B: Array, W: Array, Y: Array, U_B: Array, U_W: Array, times: Array, sign: float
-) -> tuple[Array, Array]:
+def duhamel(B: Array, W: Array, Y: Array, U_B: Array, U_W: Array, times: Array, sign: float) -> tuple[Array, Array]:
     """Variation of constants (8.16), (8.17) at the last time by the trapezoid rule; sign -1 corrected, +1 as printed.
 
     B(s) = U_W(s) B(0) -+ int U_W(s, s') W^T Y ds', W(s) = W(0) U_B(s) -+ int Y B^T U_B(s, s') ds', with the

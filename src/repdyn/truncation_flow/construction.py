@@ -140,9 +140,7 @@ def separation_margin(X: Sequence[ArrayLike], R: ArrayLike, beta: ArrayLike, yt:
     return Margins(others, own, images)
 
 
-def _image_margin(
-    layer: int, X: list[Array], rotations: list[Array], beta: Array, yt: Array, offset: Array
-) -> float:
+def _image_margin(layer: int, X: list[Array], rotations: list[Array], beta: Array, yt: Array, offset: Array) -> float:
     """Distance of tau_l(X_l) from the planes of all later truncation maps, at their start and end."""
     image = np.maximum((X[layer] + offset) @ rotations[layer].T, 0) @ rotations[layer] - offset
     distances = [

@@ -102,9 +102,7 @@ def _unit_contribution(cluster: Cluster, R: Array, b: Array, k: int, i: int) -> 
     return Omega, db
 
 
-def _sliding_fractions(
-    cluster: Cluster, R: Array, Omega: Array, db: Array, units: list[tuple[Array, Array]]
-) -> Array:
+def _sliding_fractions(cluster: Cluster, R: Array, Omega: Array, db: Array, units: list[tuple[Array, Array]]) -> Array:
     """Solve du_ki/ds = 0 for all sliding entries; the rates are affine in the fractions."""
     rows = np.array([cluster.d[k] @ R.T for k, _ in cluster.sliding])
     coordinates = [i for _, i in cluster.sliding]
@@ -252,9 +250,7 @@ def _refine(
     return step, length
 
 
-def _settle(
-    cluster: Cluster, R: Array, b: Array, k: int, i: int, now: float, events: list[Event]
-) -> None:
+def _settle(cluster: Cluster, R: Array, b: Array, k: int, i: int, now: float, events: list[Event]) -> None:
     """Decide at u_ki = 0 between crossing and sliding by the velocities on both sides."""
     v, previous = R @ cluster.d[k], cluster.H[k, i]
     rates = []

@@ -80,7 +80,9 @@ def integrate_flow(
             paths.append(path)
             events += [(index, event) for event in found]
         R, beta = (np.stack(parts, axis=1) for parts in zip(*paths, strict=True))
-    return _with_events(trajectory_dataset(points, w, yt, R, beta, times, formula), events if method == "events" else None)
+    return _with_events(
+        trajectory_dataset(points, w, yt, R, beta, times, formula), events if method == "events" else None
+    )
 
 
 def _checked(
@@ -193,7 +195,10 @@ def trajectory_dataset(
         "residual": (tc, np.linalg.norm(b, axis=-1), "|beta + yt|", "input"),
     }
     return xr.Dataset(
-        {name: (dims, value, {"long_name": long, "units": unit}) for name, (dims, value, long, unit) in variables.items()},
+        {
+            name: (dims, value, {"long_name": long, "units": unit})
+            for name, (dims, value, long, unit) in variables.items()
+        },
         coords={
             "time": ("time", times, {"long_name": "flow time s", "units": "1"}),
             "cluster": ("cluster", np.arange(len(points)), {"long_name": "cluster l", "units": "1"}),

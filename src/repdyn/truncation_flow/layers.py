@@ -128,7 +128,5 @@ def gradient_descent_step(
         delta = (delta @ weights.W[..., layer + 1, :, :]) * (layers[layer + 1] > 0)
         dW.append(np.swapaxes(delta, -1, -2) @ layers[layer])
         db.append(delta.sum(axis=-2))
-    moved = Weights(
-        weights.W - rate * np.stack(dW[::-1], axis=-3), weights.b - rate * np.stack(db[::-1], axis=-2)
-    )
+    moved = Weights(weights.W - rate * np.stack(dW[::-1], axis=-3), weights.b - rate * np.stack(db[::-1], axis=-2))
     return moved, bias - rate * output_step

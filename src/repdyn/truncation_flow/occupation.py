@@ -80,10 +80,10 @@ def occupation_flow(
 
 
 def pre_activation(X: Array, R: Array, beta: Array) -> Array:
-    """u = R (x + beta), shape (..., N, Q)."""
+    """U = R (x + beta), shape (..., N, Q)."""
     return (X + beta[..., None, :]) @ np.swapaxes(R, -1, -2)
 
 
 def residual_bias(R: Array, beta: Array, yt: Array) -> Array:
-    """b = R (beta + yt), shape (..., Q)."""
+    """B = R (beta + yt), shape (..., Q)."""
     return (R @ (beta + yt)[..., None])[..., 0]

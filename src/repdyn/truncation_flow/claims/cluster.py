@@ -6,16 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, judge, not_testable
-
-ROUNDING = 1e-12
-ROUNDING_REASON = "a few operations on numbers of order 1"
-LOCATED = 1e-9
-LOCATED_REASON = "crossings are located to 1e-13 in u, steps to a local error of 1e-11"
-
-
-def _zero(values: xr.DataArray | float, expected: str, tolerance: float = ROUNDING, reason: str = ROUNDING_REASON) -> Test:
-    return deviation(values, tolerance, expected=expected, reason=reason)
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, judge, not_testable
+from repdyn.truncation_flow.claims.deciding import LOCATED, LOCATED_REASON, ROUNDING, ROUNDING_REASON, zero
 
 
 def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
@@ -25,7 +17,12 @@ def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
 
 def _printed_for_corrected(flows: xr.Dataset) -> xr.Dataset:
     names = ("example_cost", "cost", "dissipation")
-    return flows.assign({name: flows[name].sel(formula=["printed", "printed"]).assign_coords(formula=flows["formula"]) for name in names})
+    return flows.assign(
+        {
+            name: flows[name].sel(formula=["printed", "printed"]).assign_coords(formula=flows["formula"])
+            for name in names
+        }
+    )
 
 
 @claim(
@@ -45,13 +42,17 @@ def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -
     def test(formula: str) -> Test:
         part = printed_and_corrected.sel(formula=formula)
         rises = [float(_largest_rise(part[name])) for name in ("example_cost", "cost")]
-        return at_most(rises, 0.1 * step, expected="no rise", reason="a scheme of step h may rise by O(h) while sliding: h/10")
+        return at_most(
+            rises, 0.1 * step, expected="no rise", reason="a scheme of step h may rise by O(h) while sliding: h/10"
+        )
 
     share = (random_clusters["printed_rate"] > 0).mean("draw")
     note = (
         f"One point, x = (1, -1), yt = (1/2, 0): the printed flow takes the cost from 0.125 to"
-        f" {float(printed_and_corrected['example_cost'].sel(formula='printed', example='rise')[-1]):.3f}. dC/ds > 0 under"
-        f" the printed flow for {float(share.min()):.0%} to {float(share.max()):.0%} of random clusters with beta near -yt."
+        f" {float(printed_and_corrected['example_cost'].sel(formula='printed', example='rise')[-1]):.3f}. dC/ds > 0"
+        f" under"
+        f" the printed flow for {float(share.min()):.0%} to {float(share.max()):.0%} of random clusters with beta"
+        f" near -yt."
     )
     return judge(test("printed"), test("corrected"), note)
 
@@ -65,14 +66,15 @@ def _same_moments(examples: xr.Dataset) -> xr.Dataset:
     where="Corollary 3.5",
     kind="identity",
     states="The flow depends on the data only through masses and first moments of the sectors.",
-    correction="It depends on the masses and second moments of the half spaces; the first sentence of Section 3.3 is right.",
+    correction="It depends on the masses and second moments of the half spaces; the first sentence of Section 3.3 is"
+    " right.",
     data="counterexamples",
     control=_same_moments,
     control_says="two clusters that also have equal second moments",
 )
 def first_moments_do_not_suffice(counterexamples: xr.Dataset) -> Verdict:
     """Two clusters with equal sector masses and means and other second moments."""
-    test = _zero(counterexamples["equal_means_true"], "equal Omega for equal first moments")
+    test = zero(counterexamples["equal_means_true"], "equal Omega for equal first moments")
     note = f"The printed Omega is the same for both ({float(counterexamples['equal_means_printed']):.1g})."
     return judge(test, None, note)
 
@@ -86,7 +88,8 @@ def _moved_apex(examples: xr.Dataset) -> xr.Dataset:
     where="(2.14), (2.15)",
     kind="identity",
     states="tau(x) = x if and only if x lies in S+, and tau(x) = -beta if and only if x lies in S-.",
-    correction="tau(x) = x if and only if all coordinates of R(x + beta) are >= 0: the apex lies in S- and is a fixed point.",
+    correction="tau(x) = x if and only if all coordinates of R(x + beta) are >= 0: the apex lies in S- and is a"
+    " fixed point.",
     data="counterexamples",
     control=_moved_apex,
     control_says="a map that moves the positive sector",
@@ -96,11 +99,13 @@ def fixed_points(counterexamples: xr.Dataset) -> Verdict:
     found = counterexamples
     apex_moves = at_least(found["apex_moved"], 1e-6, expected="the apex, in S-, is moved", reason="any motion at all")
     inside = [found["positive_sector_moved"], found["negative_sector_missed"], found["apex_moved"]]
-    return judge(apex_moves, _zero(xr.concat(inside, "part"), "sectors mapped as stated, the apex fixed"))
+    return judge(apex_moves, zero(xr.concat(inside, "part"), "sectors mapped as stated, the apex fixed"))
 
 
 def _pushed(examples: xr.Dataset) -> xr.Dataset:
-    return examples.assign(free_speed=examples["free_speed"] + 0.1, truncated_at_label=examples["truncated_at_label"] + 0.1)
+    return examples.assign(
+        free_speed=examples["free_speed"] + 0.1, truncated_at_label=examples["truncated_at_label"] + 0.1
+    )
 
 
 @claim(
@@ -114,7 +119,7 @@ def _pushed(examples: xr.Dataset) -> xr.Dataset:
 )
 def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     """Velocity of a cluster in the positive sector."""
-    return judge(_zero(counterexamples["free_speed"], "velocity zero"))
+    return judge(zero(counterexamples["free_speed"], "velocity zero"))
 
 
 @claim(
@@ -131,8 +136,8 @@ def truncated_moves(counterexamples: xr.Dataset) -> Verdict:
     """X = {(-2,-1), (-1,-3)}, yt = 0, beta = (.5, .7), R = 1."""
     found = counterexamples
     parts = [found["truncated_formula"], found["truncated_rotation"], found["truncated_at_label"]]
-    corrected = _zero(xr.concat(parts, "part"), "d(beta)/ds = -(beta + yt), Omega = 0, rest at beta = -yt")
-    return judge(_zero(found["truncated_speed"], "velocity zero"), corrected)
+    corrected = zero(xr.concat(parts, "part"), "d(beta)/ds = -(beta + yt), Omega = 0, rest at beta = -yt")
+    return judge(zero(found["truncated_speed"], "velocity zero"), corrected)
 
 
 def _late_release(examples: xr.Dataset) -> xr.Dataset:
@@ -144,7 +149,8 @@ def _late_release(examples: xr.Dataset) -> xr.Dataset:
     where="after (4.34)",
     kind="identity",
     states="A fully truncated cluster stays so.",
-    correction="Only if R(x - yt) lies in the negative orthant for all points, as (4.16) assumes; else points are released, "
+    correction="Only if R(x - yt) lies in the negative orthant for all points, as (4.16) assumes; else points are"
+    " released, "
     "here at log 2.",
     data="counterexamples",
     control=_late_release,
@@ -153,9 +159,9 @@ def _late_release(examples: xr.Dataset) -> xr.Dataset:
 def truncated_may_be_released(counterexamples: xr.Dataset) -> Verdict:
     """The point (.5, .4), yt = 0, apex (1, 1); its mirror image stays."""
     found = counterexamples
-    kept = _zero(found["kept_events"], "no release where R(x - yt) < 0")
+    kept = zero(found["kept_events"], "no release where R(x - yt) < 0")
     stays = at_least(found["release_time"], 10.0, expected="never released", reason="observed for ten units of time")
-    exact = _zero(found["release_time"] - np.log(2), "released at log 2", LOCATED, LOCATED_REASON)
+    exact = zero(found["release_time"] - np.log(2), "released at log 2", LOCATED, LOCATED_REASON)
     return judge(stays, all_of(released=exact, mirror_image=kept))
 
 
@@ -188,7 +194,8 @@ def omega_vanishes() -> Verdict:
     """A gap in the argument."""
     return not_testable(
         "The right side jumps, so a convergent cost does not force its derivative to zero; only int |Omega|^2 ds < inf"
-        " follows. No finite orbit decides a limit; Omega along orbits stands in figures proposition and neural_collapse."
+        " follows. No finite orbit decides a limit; Omega along orbits stands in figures proposition and"
+        " neural_collapse."
     )
 
 
@@ -239,7 +246,9 @@ def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
     return judge(
         all_of(
             constants=at_most(largest, 0.1, expected="eta_0, eta_1 < 1/10", reason="the paper's bound"),
-            negative_sector=at_most(1.0 + proposition["highest"], 1.0, expected="1 + largest coordinate <= 1", reason="sign only"),
+            negative_sector=at_most(
+                1.0 + proposition["highest"], 1.0, expected="1 + largest coordinate <= 1", reason="sign only"
+            ),
         ),
         None,
         note,
@@ -274,7 +283,9 @@ def _after_arrival(proposition: xr.Dataset, name: str) -> list[xr.DataArray]:
 
 def _still_turning(proposition: xr.Dataset) -> xr.Dataset:
     turning = 1e-3 * proposition["time"]
-    return proposition.assign(generator_norm=proposition["generator_norm"] + 1e-3, rotation=proposition["rotation"] + turning)
+    return proposition.assign(
+        generator_norm=proposition["generator_norm"] + 1e-3, rotation=proposition["rotation"] + turning
+    )
 
 
 @claim(
@@ -290,7 +301,7 @@ def weights_freeze(proposition: xr.Dataset) -> Verdict:
     """Omega and the change of R after arrival."""
     motion = [float(np.ptp(part.values)) for part in _after_arrival(proposition, "rotation")]
     norms = [float(part.max()) for part in _after_arrival(proposition, "generator_norm")]
-    return judge(all_of(omega=_zero(norms, "Omega = 0"), rotation=_zero(motion, "R constant")))
+    return judge(all_of(omega=zero(norms, "Omega = 0"), rotation=zero(motion, "R constant")))
 
 
 def _slower(proposition: xr.Dataset) -> xr.Dataset:
@@ -313,130 +324,4 @@ def rates_after_arrival(proposition: xr.Dataset) -> Verdict:
         for part in _after_arrival(proposition, name):
             slopes.append(float(np.polyfit(part["time"], np.log(part), 1)[0]) / rate + 1.0)
     step = float(proposition["step"])
-    return judge(_zero(slopes, "slopes -1 and -2", step**2, "midpoint rule: relative error of a rate h^2/12, below h^2"))
-
-
-def _wrong_weight(staircase: xr.Dataset) -> xr.Dataset:
-    return staircase.assign(printed_time=staircase["printed_time"] * 1.01, meeting=staircase["meeting"] * 1.01)
-
-
-@claim(
-    "tf-stair-times",
-    where="(4.49)",
-    kind="identity",
-    states="s_{n+1} = s_n + (N/n) log((y - x_n)/(y - x_{n+1})).",
-    data="staircase",
-    control=_wrong_weight,
-    control_says="times one per cent later",
-)
-def meeting_times(staircase: xr.Dataset) -> Verdict:
-    """Against the event-driven integrator, all finite times of all cases; (4.49) literally where y > x_N."""
-    finite = np.isfinite(staircase["meeting_by_events"].values) | np.isfinite(staircase["meeting"].values)
-    gap = (staircase["meeting"] - staircase["meeting_by_events"]).values[finite]
-    literal = staircase["printed_time"].values[1:] - staircase["meeting_by_events"].sel(case="beyond").values[:3]
-    return judge(_zero(np.concatenate((gap, literal)), "times of the event-driven flow", LOCATED, LOCATED_REASON))
-
-
-def _slope_error(staircase: xr.Dataset, case: str) -> np.ndarray:
-    """Slope of -log|y - b| of the event-driven flow minus the rate, away from meetings."""
-    part = staircase.sel(case=case)
-    distance = np.log(np.abs(part["label"] - part["b_by_events"]))
-    same = (part["rate"].values[1:] == part["rate"].values[:-1])
-    slope = -np.diff(distance) / np.diff(part["time"])
-    return (slope - part["rate"].values[:-1])[same]
-
-
-def _constant_rate(staircase: xr.Dataset) -> xr.Dataset:
-    return staircase.assign(rate=0.5 + 0.0 * staircase["rate"])
-
-
-@claim(
-    "tf-stair-rate",
-    where="(4.45)-(4.50)",
-    kind="identity",
-    states="The bias moves to y at the rate n/N after the n-th point is truncated, at 1 in the end.",
-    data="staircase",
-    control=_constant_rate,
-    control_says="a constant rate 1/2",
-)
-def rates_step(staircase: xr.Dataset) -> Verdict:
-    """Log-slopes of the event-driven flow where y > x_N; needs b(0) >= x_1 and y > x_N."""
-    last = float(staircase["rate"].sel(case="beyond")[-1]) - 1.0
-    errors = np.append(_slope_error(staircase, "beyond"), last)
-    return judge(_zero(errors, "rates n/N, 1 at the end", 1e-8, "local error 1e-11 over the distance of output times, 0.04"))
-
-
-def _pulled_on(staircase: xr.Dataset) -> xr.Dataset:
-    meetings = staircase["meeting_by_events"].copy()
-    meetings.loc[{"case": "between"}] = [1.0, 2.0, 3.0, np.inf]
-    return staircase.assign(meeting_by_events=meetings)
-
-
-def _stopped_elsewhere(staircase: xr.Dataset) -> xr.Dataset:
-    final = staircase["b_by_events"].copy()
-    final.loc[{"case": "below"}] = -0.2
-    return staircase.assign(b_by_events=final)
-
-
-@claim(
-    "tf-stair-between",
-    where="after (4.49)",
-    kind="identity",
-    states="Once the n-th point is truncated, the next is reached in finite time, so every point will be truncated.",
-    correction="Needs y > x_N. If x_m < y <= x_{m+1}, m points are truncated, the rate stays m/N, the cost does not vanish.",
-    data="staircase",
-    control=_pulled_on,
-    control_says="a flow that reaches all points",
-)
-def label_between_points(staircase: xr.Dataset) -> Verdict:
-    """y = 1.5 among 0, 1, 2, 3, and y = 2 at a point."""
-    between = staircase.sel(case=["between", "at a point"])
-    met = np.isfinite(between["meeting_by_events"]).sum("station")
-    every = _zero(met - 3, "three further points met in finite time", 0.5, "integers")
-    final = between["rate"].isel(time=-1)
-    slope = float(np.abs(_slope_error(staircase, "between")).max())
-    corrected = all_of(
-        points=_zero(met - 1, "one further point met", 0.5, "integers"),
-        rate=_zero(final - 0.5, "final rate m/N = 1/2"),
-        slope=_zero(slope, "log-slope m/N", 1e-6, "local error 1e-11 over distances down to 1e-2"),
-    )
-    return judge(every, corrected)
-
-
-@claim(
-    "tf-stair-down",
-    where="(4.50), not stated",
-    kind="limit",
-    states="The bias converges to y.",
-    correction="If y < x_1 < b(0), points are released and b stops at x_1 in finite time, where only Filippov's solution exists.",
-    data="staircase",
-    control=_stopped_elsewhere,
-    control_says="a flow that stops at -0.2",
-)
-def label_below_points(staircase: xr.Dataset) -> Verdict:
-    """b(0) = 3.5, y = -1: where the event-driven flow ends."""
-    final = staircase["b_by_events"].sel(case="below").isel(time=-1)
-    label = staircase["label"].sel(case="below")
-    return judge(
-        _zero(final - label, "b tends to y = -1", 0.7, "decay from 4.5 at the slowest rate, 1/4, leaves 0.61 after 8"),
-        _zero(final, "b stops at x_1 = 0", LOCATED, LOCATED_REASON),
-    )
-
-
-def _drifting(staircase: xr.Dataset) -> xr.Dataset:
-    return staircase.assign(b_by_events=staircase["b_by_events"] + 1e-3 * staircase["time"])
-
-
-@claim(
-    "tf-stair-frozen",
-    where="(4.44)",
-    kind="identity",
-    states="If no point is truncated, the bias rests.",
-    data="staircase",
-    control=_drifting,
-    control_says="a drift of 0.001 per unit of time",
-)
-def nothing_truncated(staircase: xr.Dataset) -> Verdict:
-    """b(0) = -0.5 below all points, by the event-driven integrator."""
-    part = staircase["b_by_events"].sel(case="frozen")
-    return judge(_zero(part - part[0], "b constant"))
+    return judge(zero(slopes, "slopes -1 and -2", step**2, "midpoint rule: relative error of a rate h^2/12, below h^2"))

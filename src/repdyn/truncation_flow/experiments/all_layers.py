@@ -88,9 +88,7 @@ def _within(z: Array, points: int) -> Array:
     return inner / np.maximum(total, 1e-300)
 
 
-def _general_dataset(
-    settings: GeneralFlow, times: Array, cost: Array, within: Array, defect: Array
-) -> xr.Dataset:
+def _general_dataset(settings: GeneralFlow, times: Array, cost: Array, within: Array, defect: Array) -> xr.Dataset:
     dims = ("start", "algorithm", "seed", "time")
     return dataset(
         {

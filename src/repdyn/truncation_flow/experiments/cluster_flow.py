@@ -141,9 +141,7 @@ def _ensemble(settings: PrintedAndCorrected, times: Array, stream: Stream) -> tu
     X, yt = generator.normal(size=(K, N, 2)), generator.normal(size=(K, 2))
     R = ortho_group.rvs(2, size=K, random_state=generator)
     beta = -yt + 0.1 * generator.normal(size=(K, 2))
-    paths = [
-        integrate_flow(list(X), R, beta, yt, times, step=settings.step, formula=formula) for formula in FORMULAS
-    ]
+    paths = [integrate_flow(list(X), R, beta, yt, times, step=settings.step, formula=formula) for formula in FORMULAS]
     return tuple(np.array([path[name].values.T for path in paths]) for name in ("cost", "dissipation"))
 
 
@@ -192,7 +190,16 @@ def _proposition_dataset(
         "cost": ("cost", "input^2"),
         "truncated_share": ("smallest truncated share over coordinates", "1"),
     }
-    bounds = ("eta_0", "eta_1", "eta_1_prime", "eta_1_second", "eta_2", "highest", "arrival_bound", "sharp_arrival_bound")
+    bounds = (
+        "eta_0",
+        "eta_1",
+        "eta_1_prime",
+        "eta_1_second",
+        "eta_2",
+        "highest",
+        "arrival_bound",
+        "sharp_arrival_bound",
+    )
     variables = {name: variable(("dimension", "time"), series[name], *texts[name]) for name in texts}
     variables |= {
         name: variable("dimension", np.array([getattr(one, name) for one in constants]), f"rigorous bound on {name}")
@@ -297,7 +304,9 @@ def _sliding_variables(settings: Integrators) -> dict[str, xr.Variable]:
     last = float(SLIDING_TIMES[np.isfinite(stuck[1][:, 0])].max())
     variables = {
         "sliding_u": variable("time", first_coordinate(R, beta), "u_1(s), event-driven", "input"),
-        "sliding_u_occupation": variable("time", first_coordinate(*coarse), "u_1(s), occupation, largest step", "input"),
+        "sliding_u_occupation": variable(
+            "time", first_coordinate(*coarse), "u_1(s), occupation, largest step", "input"
+        ),
         "sliding_u_scipy": variable("time", first_coordinate(*stuck[:2]), "u_1(s), RK45 until its cap", "input"),
         "sliding_cost": variable("time", cost(R, beta), "cost, event-driven", "input^2"),
         "sliding_error": variable("step", np.array(errors), "largest error of u_1, occupation scheme", "input"),

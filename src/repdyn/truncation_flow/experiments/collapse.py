@@ -9,8 +9,8 @@ from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow.construction import (
     Margins,
-    ball_clusters,
     balanced_shift,
+    ball_clusters,
     cluster_separated_initial_data,
     largest_radius,
     separation_margin,
@@ -104,11 +104,17 @@ def _collapse_dataset(
     direct = [_direct_margins(int(Q)) for Q in dimensions]
     variables |= {
         "shift": variable("dimension", np.array([balanced_shift(int(Q)) for Q in dimensions]), "label shift t*"),
-        "radius": variable("dimension", np.array([largest_radius(int(Q)) for Q in dimensions]), "largest radius", "input"),
+        "radius": variable(
+            "dimension", np.array([largest_radius(int(Q)) for Q in dimensions]), "largest radius", "input"
+        ),
         "own_margin": variable("dimension", np.array([one[0] for one in direct]), "own margin, by formula", "input"),
-        "others_margin": variable("dimension", np.array([one[1] for one in direct]), "others' margin, by formula", "input"),
+        "others_margin": variable(
+            "dimension", np.array([one[1] for one in direct]), "others' margin, by formula", "input"
+        ),
         "own_direct": variable("dimension", np.array([one[2] for one in direct]), "own margin, measured", "input"),
-        "others_direct": variable("dimension", np.array([one[3] for one in direct]), "others' margin, measured", "input"),
+        "others_direct": variable(
+            "dimension", np.array([one[3] for one in direct]), "others' margin, measured", "input"
+        ),
     }
     return dataset(
         variables,
@@ -193,10 +199,14 @@ def own_clusters(settings: OwnClusters, images: xr.Dataset, stream: Stream) -> x
         )
         for factor in shrinks
     ]
-    collapsed = [_collapse_of(list(means[:, None] + r * unit), one) for r, one in zip(settings.widths, made, strict=True)]
+    collapsed = [
+        _collapse_of(list(means[:, None] + r * unit), one) for r, one in zip(settings.widths, made, strict=True)
+    ]
     text = {"missing": "no separation, so the clusters do not move by themselves"}
     variables = {
-        "margin": variable(("width", "condition"), np.array([one.margin for one in made]), "margin, synthetic", "input"),
+        "margin": variable(
+            ("width", "condition"), np.array([one.margin for one in made]), "margin, synthetic", "input"
+        ),
         "final_cost": variable("width", np.array(collapsed), "cost at s = 8 over the cost at 0"),
         "digit_margin": variable(("shrink", "condition"), np.array([one.margin for one in shrunk]), "margin, digits"),
         "digit_spread": variable((), _spread(digits), "largest radius over smallest distance of means, digits"),
@@ -248,7 +258,10 @@ def digit_clusters(images: xr.Dataset, classes: tuple[int, ...]) -> tuple[list[A
     to_simplex = np.linalg.lstsq((means - centre) @ basis, np.eye(Q) - 1.0 / Q, rcond=None)[0]
     spread = np.sqrt(np.mean((inner @ basis @ to_simplex) ** 2) / np.mean((inner @ widest) ** 2))
     lift = np.outer(widest, np.full(Q, spread))
-    reduced = [1.0 / Q + (cluster - mean) @ lift + (cluster - centre) @ basis @ to_simplex for cluster, mean in zip(X, means, strict=True)]
+    reduced = [
+        1.0 / Q + (cluster - mean) @ lift + (cluster - centre) @ basis @ to_simplex
+        for cluster, mean in zip(X, means, strict=True)
+    ]
     everything, frame = np.concatenate(X) - centre, np.column_stack((basis, widest))
     return reduced, float(np.sum((everything @ frame) ** 2) / np.sum(everything**2))
 

@@ -10,8 +10,8 @@ from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow.construction import ball_clusters, largest_radius, simplex_initial_data
 from repdyn.truncation_flow.events import event_flow
-from repdyn.truncation_flow.experiments.audits import random_layers
 from repdyn.truncation_flow.flow import integrate_flow
+from repdyn.truncation_flow.formulas import random_layers
 from repdyn.truncation_flow.settings import Counterexamples
 from repdyn.truncation_flow.theory import general, separated, truncation
 from repdyn.truncation_flow.theory.inputs import Array
@@ -115,7 +115,7 @@ def composition_fails() -> Measured:
 def projections(generator: np.random.Generator) -> Measured:
     """(5.12) on separated data: R_l^T H R_l x' = x' for x' of the own cluster, and H = 1 on other clusters."""
     Q = 3
-    R, beta, yt = simplex_initial_data(Q)
+    R, beta, _yt = simplex_initial_data(Q)
     X = ball_clusters(np.eye(Q), 20, 0.8 * largest_radius(Q), generator)
     own, other = 0.0, 0.0
     for layer in range(Q):

@@ -92,7 +92,9 @@ def _weight_bounds(times: Array) -> dict[str, xr.Variable]:
         "weight_bound_printed": variable(
             "time", standard_cost.weight_bound_as_printed(times, gap, cost_0), "bound (8.35) as printed"
         ),
-        "weight_bound_corrected": variable("time", standard_cost.weight_bound(times, gap, cost_0), "bound (8.35), mended"),
+        "weight_bound_corrected": variable(
+            "time", standard_cost.weight_bound(times, gap, cost_0), "bound (8.35), mended"
+        ),
         "slow_cost": variable("time", cost, "cost of this run"),
         "slow_gap": variable((), gap, "lambda_0 of this run"),
     }
@@ -116,7 +118,7 @@ def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
     for seed in range(settings.seeds):
         B0, W0 = collapsed.definite_start(Q, "positive", stream.generator(seed))
         errors[:, seed] = np.array(_propagator_errors(B0, W0, Y, times)).T
-        B, W, U_B, _ = collapsed.trajectory_with_propagators(
+        B, _W, U_B, _ = collapsed.trajectory_with_propagators(
             B0, W0, Y, np.linspace(0.0, 3.0, 61), standard_cost.propagator_rates_as_printed
         )
         floor = min(np.linalg.eigvalsh(b @ b.T)[0] for b in B)
@@ -127,7 +129,9 @@ def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
         {
             "printed": variable(("seed", "equation"), errors[0], "largest error as printed"),
             "corrected": variable(("seed", "equation"), errors[1], "largest error, corrected"),
-            "propagator_norm": variable("seed", decay, "largest ||U_B|| exp(lambda_0 s), 0 < s <= 3; Lemma 8.1 says at most 1"),
+            "propagator_norm": variable(
+                "seed", decay, "largest ||U_B|| exp(lambda_0 s), 0 < s <= 3; Lemma 8.1 says at most 1"
+            ),
             "product_ratio": variable("seed", ratio, "least ||A B|| / (sqrt(lambda_0) ||A||), Lemma 8.2 says above 1"),
         },
         {
@@ -144,7 +148,10 @@ def _propagator_errors(B0: Array, W0: Array, Y: Array, times: Array) -> list[tup
     """(printed, corrected) error of each equation over the given nodes."""
     E0 = standard_cost.output_error(B0, W0, Y)
     runs = {}
-    for form, rates in (("corrected", standard_cost.propagator_rates), ("printed", standard_cost.propagator_rates_as_printed)):
+    for form, rates in (
+        ("corrected", standard_cost.propagator_rates),
+        ("printed", standard_cost.propagator_rates_as_printed),
+    ):
         runs[form] = collapsed.trajectory_with_propagators(B0, W0, Y, times, rates)
     B, W, _, _ = runs["corrected"]
     E = standard_cost.output_error(B, W, Y)
@@ -206,8 +213,12 @@ def reduced_network(settings: ReducedNetwork, stream: Stream) -> xr.Dataset:
     variables = {
         "cost_network": variable(("labels", "time"), network, "standard cost of the network"),
         "cost_reduced": variable(("labels", "time"), reduced, "cost of the reduced flow (8.6)-(8.7)"),
-        "spread": variable(("labels", "time"), spread, "variance of the network's clusters after truncation", "input^2"),
-        "margin": variable(("labels", "time"), margin, "distance to loss of the sectors along the reduced flow", "input"),
+        "spread": variable(
+            ("labels", "time"), spread, "variance of the network's clusters after truncation", "input^2"
+        ),
+        "margin": variable(
+            ("labels", "time"), margin, "distance to loss of the sectors along the reduced flow", "input"
+        ),
         "lost": variable("labels", lost, "time at which the reduced flow leaves the collapsed sectors"),
     }
     variables["lost"].attrs["missing"] = "infinite where the sectors are kept"
@@ -225,9 +236,7 @@ def reduced_network(settings: ReducedNetwork, stream: Stream) -> xr.Dataset:
     )
 
 
-def _network_run(
-    X: Array, R: Array, beta: Array, W: Array, y: Array, times: Array, step: float
-) -> tuple[Array, Array]:
+def _network_run(X: Array, R: Array, beta: Array, W: Array, y: Array, times: Array, step: float) -> tuple[Array, Array]:
     """Cost and within-cluster variance of the whole network along its gradient flow."""
     K, N, Q = X.shape
     points, w, targets = X.reshape(-1, Q), np.full(K * N, 1.0 / N), np.repeat(y, N, axis=0)
@@ -279,10 +288,13 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
         {
             "formula_error": variable(("weighting", "time"), formula, "closed form (9.10) against an integrator"),
             "limit_error": variable(
-                "weighting", np.abs(np.array(limits) - np.array(minimisers)).max(axis=(1, 2)), "limit against least squares"
+                "weighting",
+                np.abs(np.array(limits) - np.array(minimisers)).max(axis=(1, 2)),
+                "limit against least squares",
             ),
             "crossed_error": variable(
-                "weighting", np.abs(np.array(limits) - np.array(minimisers[::-1])).max(axis=(1, 2)),
+                "weighting",
+                np.abs(np.array(limits) - np.array(minimisers[::-1])).max(axis=(1, 2)),
                 "limit against least squares with the other weights",
             ),
             "slowest_rate": variable("weighting", np.array(slowest), "slowest rate of convergence", "1/time"),

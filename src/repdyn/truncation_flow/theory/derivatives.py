@@ -53,9 +53,7 @@ def descent_generators(f: Callable[[Array], complex], R: Array) -> Array:
     return result
 
 
-def flow_by_complex_step(
-    X: Array, w: Array, labels: Array, R: Array, beta: Array
-) -> tuple[Array, Array]:
+def flow_by_complex_step(X: Array, w: Array, labels: Array, R: Array, beta: Array) -> tuple[Array, Array]:
     """Gradient flow of the cost of L layers: d(beta_l)/ds (L, Q) and the generators Omega_l (L, Q, Q)."""
     dbeta = -gradient(lambda shifted: complex_cost(X, w, labels, R, shifted), beta)
     Omega = descent_generators(lambda shifted: complex_cost(X, w, labels, shifted, beta), R)

@@ -138,7 +138,7 @@ def composition_by_products(passed: ForwardPass, R: Array, beta: Array, first: i
 
 
 def bias_gradient_of_point(passed: ForwardPass, R: Array, beta: Array, yt: Array, layer: int, point: int) -> Array:
-    """Corrected (7.11), equal to (7.14): grad_{beta_l} |z_L - yt|^2/2 = -(P^-_l)^T (P^+_l z_{l-1} - sum P^- beta - yt)."""
+    """Corrected (7.11), as (7.14): the gradient in beta_l is -(P^-_l)^T (P^+_l z_{l-1} - sum P^- beta - yt)."""
     return -bias_gradient_of_point_as_printed(passed, R, beta, yt, layer, point)
 
 

@@ -54,9 +54,7 @@ class Constants:
         return max(self.eta_0, self.eta_1, self.gamma) < 0.1 and np.isfinite(self.eta_2) and self.highest <= 0
 
 
-def proposition_4_2_constants(
-    X: ArrayLike, R0: ArrayLike, beta0: ArrayLike, yt: ArrayLike, gamma: float
-) -> Constants:
+def proposition_4_2_constants(X: ArrayLike, R0: ArrayLike, beta0: ArrayLike, yt: ArrayLike, gamma: float) -> Constants:
     """Bound the constants of Proposition 4.2 for one cluster and given initial data.
 
     Args:

@@ -116,7 +116,7 @@ def generator_from_first_moments_as_printed(H: Array, u: Array, b: Array, w: Arr
     """
     Omega = np.zeros((b.size, b.size))
     for nu in np.unique(H, axis=0):
-        moment = (w[:, None] * u)[np.all(H == nu, axis=1)].sum(axis=0)
+        moment = (w[:, None] * u)[np.all(nu == H, axis=1)].sum(axis=0)
         Omega += (nu[:, None] - nu[None, :]) * (np.outer(moment, b) + np.outer(b, moment))
     return Omega
 
