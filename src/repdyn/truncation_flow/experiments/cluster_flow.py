@@ -252,7 +252,7 @@ def integrators(settings: Integrators, stream: Stream) -> xr.Dataset:
     missing = {"missing": "the cap on right sides was reached before the last time"}
     variables = {
         "occupation_error": variable("step", np.array(occupied), "error of the occupation scheme in R and beta"),
-        "occupation_cost": variable("step", (1 + occupation.CORRECTIONS) * steps, "right sides, occupation scheme"),
+        "occupation_cost": variable("step", occupation.RIGHT_SIDES * steps, "right sides, occupation scheme"),
         "euler_error": variable("step", np.array(plain), "error of Euler steps with Cayley retraction"),
         "euler_cost": variable("step", steps, "right sides, Euler"),
         "scipy_error": variable("tolerance", np.array([error(one[:2]) for one in solved]), "error of RK45", "1"),
