@@ -63,7 +63,7 @@ def test_separated_clusters_collapse_and_stay_separated(Q):
 
 def test_composition_reduces_under_all_conditions_and_not_under_definition_3_1():
     X = ball_clusters(np.eye(3), 10, 0.08, np.random.default_rng(0))
-    R, beta, yt = simplex_initial_data(3)
+    R, beta, _ = simplex_initial_data(3)
     z = general.forward(X.reshape(-1, 3), R, beta).z[-1].reshape(X.shape)
     own = np.array([truncation.truncation_map(X[k], R[k], beta[k]) for k in range(3)])
     np.testing.assert_allclose(z, own, atol=1e-13)
@@ -84,9 +84,7 @@ def test_own_clusters_by_procrustes():
 
 def test_no_separation_is_said_clearly():
     wide = list(ball_clusters(np.eye(3), 40, 0.5, np.random.default_rng(2)))
-    with pytest.raises(
-        ValueError, match=r"no cluster separated truncations found: margins others -.*use require=False"
-    ):
+    with pytest.raises(ValueError, match=r"no cluster separated truncations found: margins others -.*require=False"):
         cluster_separated_initial_data(wide)
     assert cluster_separated_initial_data(wide, require=False).margin.smallest < 0
 

@@ -107,7 +107,7 @@ def test_cost_falls_at_the_stated_rate_and_rises_with_the_sign_of_1_14(Q):
         turned = expm(s * sign * Omega) @ R
         return separated.effective_gradient(X, turned, beta + move * s * dbeta, yt).cost
 
-    H, u, b, w = state(X, R, beta, yt)
+    H, _, b, w = state(X, R, beta, yt)
     slope = (cost(STEP) - cost(-STEP)) / (2 * STEP)
     assert slope == pytest.approx(float(separated.dissipation(1 - w @ H, b, Omega)), abs=DIFFERENCE)
     turning = (cost(STEP, -1.0, 0.0) - cost(-STEP, -1.0, 0.0)) / (2 * STEP)

@@ -39,27 +39,27 @@ TF_TABLES = ("gradient_audit", "construction", "counterexamples", "proposition")
 
 
 rule truncation_flow:
-    localrule: True
     input:
         figures("truncation_flow", *TF_FIGURES),
         tables("truncation_flow", *TF_TABLES),
         results("truncation_flow/claims.csv"),
+    localrule: True
 
 
 rule truncation_flow_gradient_audit:
     output:
         TF_DATA["gradient_audit"],
-    params:
-        job=job_of("truncation_flow.gradient_audit"),
-        code=experiment("truncation_flow", "experiments:gradient_audit"),
+    log:
+        logs("truncation_flow/gradient_audit.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/gradient_audit.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.gradient_audit"),
+        code=experiment("truncation_flow", "experiments:gradient_audit"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:gradient_audit --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -68,17 +68,17 @@ rule truncation_flow_gradient_audit:
 rule truncation_flow_random_clusters:
     output:
         TF_DATA["random_clusters"],
-    params:
-        job=job_of("truncation_flow.random_clusters"),
-        code=experiment("truncation_flow", "experiments:random_clusters"),
+    log:
+        logs("truncation_flow/random_clusters.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/random_clusters.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.random_clusters"),
+        code=experiment("truncation_flow", "experiments:random_clusters"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:random_clusters --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -87,17 +87,17 @@ rule truncation_flow_random_clusters:
 rule truncation_flow_counterexamples:
     output:
         TF_DATA["counterexamples"],
-    params:
-        job=job_of("truncation_flow.counterexamples"),
-        code=experiment("truncation_flow", "experiments:counterexamples"),
+    log:
+        logs("truncation_flow/counterexamples.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/counterexamples.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.counterexamples"),
+        code=experiment("truncation_flow", "experiments:counterexamples"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:counterexamples --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -106,17 +106,17 @@ rule truncation_flow_counterexamples:
 rule truncation_flow_staircase:
     output:
         TF_DATA["staircase"],
-    params:
-        job=job_of("truncation_flow.staircase"),
-        code=experiment("truncation_flow", "experiments:staircase"),
+    log:
+        logs("truncation_flow/staircase.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/staircase.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.staircase"),
+        code=experiment("truncation_flow", "experiments:staircase"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:staircase --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -125,17 +125,17 @@ rule truncation_flow_staircase:
 rule truncation_flow_printed_and_corrected:
     output:
         TF_DATA["printed_and_corrected"],
-    params:
-        job=job_of("truncation_flow.printed_and_corrected"),
-        code=experiment("truncation_flow", "experiments:printed_and_corrected"),
+    log:
+        logs("truncation_flow/printed_and_corrected.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/printed_and_corrected.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.printed_and_corrected"),
+        code=experiment("truncation_flow", "experiments:printed_and_corrected"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:printed_and_corrected --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -144,17 +144,17 @@ rule truncation_flow_printed_and_corrected:
 rule truncation_flow_proposition:
     output:
         TF_DATA["proposition"],
-    params:
-        job=job_of("truncation_flow.proposition"),
-        code=experiment("truncation_flow", "experiments:proposition"),
+    log:
+        logs("truncation_flow/proposition.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/proposition.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.proposition"),
+        code=experiment("truncation_flow", "experiments:proposition"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:proposition --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -163,17 +163,17 @@ rule truncation_flow_proposition:
 rule truncation_flow_integrators:
     output:
         TF_DATA["integrators"],
-    params:
-        job=job_of("truncation_flow.integrators"),
-        code=experiment("truncation_flow", "experiments:integrators"),
+    log:
+        logs("truncation_flow/integrators.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/integrators.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.integrators"),
+        code=experiment("truncation_flow", "experiments:integrators"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:integrators --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -182,17 +182,17 @@ rule truncation_flow_integrators:
 rule truncation_flow_neural_collapse:
     output:
         TF_DATA["neural_collapse"],
-    params:
-        job=job_of("truncation_flow.neural_collapse"),
-        code=experiment("truncation_flow", "experiments:neural_collapse"),
+    log:
+        logs("truncation_flow/neural_collapse.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/neural_collapse.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.neural_collapse"),
+        code=experiment("truncation_flow", "experiments:neural_collapse"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:neural_collapse --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -201,17 +201,17 @@ rule truncation_flow_neural_collapse:
 rule truncation_flow_truncation_in_the_plane:
     output:
         TF_DATA["truncation_in_the_plane"],
-    params:
-        job=job_of("truncation_flow.neural_collapse"),
-        code=experiment("truncation_flow", "experiments:truncation_in_the_plane"),
+    log:
+        logs("truncation_flow/truncation_in_the_plane.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/truncation_in_the_plane.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.neural_collapse"),
+        code=experiment("truncation_flow", "experiments:truncation_in_the_plane"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:truncation_in_the_plane --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -222,17 +222,17 @@ rule truncation_flow_own_clusters:
         results("data/images.nc"),
     output:
         TF_DATA["own_clusters"],
-    params:
-        job=job_of("truncation_flow.own_clusters"),
-        code=experiment("truncation_flow", "experiments:own_clusters"),
+    log:
+        logs("truncation_flow/own_clusters.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=800,
         runtime=10,
-    log:
-        logs("truncation_flow/own_clusters.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.own_clusters"),
+        code=experiment("truncation_flow", "experiments:own_clusters"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:own_clusters --job {params.job:q}"
         " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -241,17 +241,17 @@ rule truncation_flow_own_clusters:
 rule truncation_flow_collapsed_clusters:
     output:
         TF_DATA["collapsed_clusters"],
-    params:
-        job=job_of("truncation_flow.collapsed_clusters"),
-        code=experiment("truncation_flow", "experiments:collapsed_clusters"),
+    log:
+        logs("truncation_flow/collapsed_clusters.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/collapsed_clusters.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.collapsed_clusters"),
+        code=experiment("truncation_flow", "experiments:collapsed_clusters"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:collapsed_clusters --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -260,17 +260,17 @@ rule truncation_flow_collapsed_clusters:
 rule truncation_flow_propagators:
     output:
         TF_DATA["propagators"],
-    params:
-        job=job_of("truncation_flow.collapsed_clusters"),
-        code=experiment("truncation_flow", "experiments:propagators"),
+    log:
+        logs("truncation_flow/propagators.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/propagators.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.collapsed_clusters"),
+        code=experiment("truncation_flow", "experiments:propagators"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:propagators --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -279,17 +279,17 @@ rule truncation_flow_propagators:
 rule truncation_flow_reduced_network:
     output:
         TF_DATA["reduced_network"],
-    params:
-        job=job_of("truncation_flow.reduced_network"),
-        code=experiment("truncation_flow", "experiments:reduced_network"),
+    log:
+        logs("truncation_flow/reduced_network.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/reduced_network.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.reduced_network"),
+        code=experiment("truncation_flow", "experiments:reduced_network"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:reduced_network --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -298,17 +298,17 @@ rule truncation_flow_reduced_network:
 rule truncation_flow_output_layer:
     output:
         TF_DATA["output_layer"],
-    params:
-        job=job_of("truncation_flow.output_layer"),
-        code=experiment("truncation_flow", "experiments:output_layer"),
+    log:
+        logs("truncation_flow/output_layer.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/output_layer.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.output_layer"),
+        code=experiment("truncation_flow", "experiments:output_layer"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:output_layer --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -317,17 +317,17 @@ rule truncation_flow_output_layer:
 rule truncation_flow_general_flow:
     output:
         TF_DATA["general_flow"],
-    params:
-        job=job_of("truncation_flow.general_flow"),
-        code=experiment("truncation_flow", "experiments:general_flow_and_descent"),
+    log:
+        logs("truncation_flow/general_flow.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=10,
-    log:
-        logs("truncation_flow/general_flow.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        job=job_of("truncation_flow.general_flow"),
+        code=experiment("truncation_flow", "experiments:general_flow_and_descent"),
     shell:
         "python -m repdyn simulate truncation_flow experiments:general_flow_and_descent --job {params.job:q}"
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -338,18 +338,18 @@ rule truncation_flow_figures:
         TF_DATA.values(),
     output:
         figures("truncation_flow", *TF_FIGURES),
-    params:
-        names=TF_FIGURES,
-        folder=results("truncation_flow/figures"),
-        code=drawing("truncation_flow", *TF_FIGURES),
+    log:
+        logs("truncation_flow/figures.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=800,
         runtime=5,
-    log:
-        logs("truncation_flow/figures.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        names=TF_FIGURES,
+        folder=results("truncation_flow/figures"),
+        code=drawing("truncation_flow", *TF_FIGURES),
     shell:
         "python -m repdyn draw truncation_flow {params.names} --inputs {input:q} --output {params.folder:q}"
         " --cost {log:q}.cost.json 2> {log:q}"
@@ -357,21 +357,30 @@ rule truncation_flow_figures:
 
 rule truncation_flow_tables:
     input:
-        [TF_DATA[name] for name in ("gradient_audit", "propagators", "neural_collapse", "counterexamples", "proposition")],
+        [
+            TF_DATA[name]
+            for name in (
+                "gradient_audit",
+                "propagators",
+                "neural_collapse",
+                "counterexamples",
+                "proposition",
+            )
+        ],
     output:
         tables("truncation_flow", *TF_TABLES),
-    params:
-        names=TF_TABLES,
-        folder=results("truncation_flow/tables"),
-        code=tabulation("truncation_flow", *TF_TABLES),
+    log:
+        logs("truncation_flow/tables.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=5,
-    log:
-        logs("truncation_flow/tables.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        names=TF_TABLES,
+        folder=results("truncation_flow/tables"),
+        code=tabulation("truncation_flow", *TF_TABLES),
     shell:
         "python -m repdyn tabulate truncation_flow {params.names} --inputs {input:q} --output {params.folder:q}"
         " --cost {log:q}.cost.json 2> {log:q}"
@@ -382,16 +391,16 @@ rule truncation_flow_claims:
         TF_DATA.values(),
     output:
         results("truncation_flow/claims.csv"),
-    params:
-        code=judgement("truncation_flow"),
+    log:
+        logs("truncation_flow/claims.log"),
+    conda:
+        "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
         runtime=5,
-    log:
-        logs("truncation_flow/claims.log"),
-    conda:
-        ENVIRONMENT
+    params:
+        code=judgement("truncation_flow"),
     shell:
         "python -m repdyn judge truncation_flow --inputs {input:q} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"

@@ -1,11 +1,11 @@
 r"""Occupation-time midpoint scheme for the discontinuous flow on R^Q x O(Q), batched.
 
 The right side jumps where a point crosses a coordinate plane, so schemes that sample the pattern lose their order.
-Here 1[u > 0] is replaced by the fraction of the step in which u > 0, found from the values and rates of u at both ends
-(the rate of the crossing point jumps itself, so plain linear interpolation leaves an error of first order, about 1/N of
-the step); the velocity is taken at the midpoint with these fractions. The fractions are a fixed point, corrected
-`CORRECTIONS` times; each correction gains a factor of order 1/N. R moves by the Cayley map, which keeps it orthogonal to
-rounding. Second order across crossings, first order while sliding.
+Here 1[u > 0] is replaced by the fraction of the step in which u > 0, found from values and rates of u at both ends (the
+rate of the crossing point jumps itself, so plain linear interpolation leaves an error of first order, about 1/N of the
+step); the velocity is taken at the midpoint with these fractions. The fractions are a fixed point, corrected
+`CORRECTIONS` times; each correction gains a factor of order 1/N. R moves by the Cayley map, which keeps it orthogonal
+to rounding. Second order across crossings, first order while sliding.
 
 Leading axes are batch: X (..., N, Q), w (..., N), yt (..., Q), R (..., Q, Q), beta (..., Q).
 """
@@ -47,7 +47,7 @@ def occupation(u0: Array, u1: Array, rate0: Array | float = 1.0, rate1: Array | 
     """
     crossing = (u0 > 0) != (u1 > 0)
     forth = np.sign(u1 - u0)
-    through = (np.sign(rate0) == forth) & (np.sign(rate1) == forth)
+    through = (np.sign(rate0) == forth) & (np.sign(rate1) == forth) & crossing
     before = np.abs(u0) / np.where(through, np.abs(rate0), 1.0)
     after = np.abs(u1) / np.where(through, np.abs(rate1), 1.0)
     fraction = np.where(u0 > 0, before, after) / np.where(crossing, before + after, 1.0)
