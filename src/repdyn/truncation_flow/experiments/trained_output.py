@@ -118,7 +118,7 @@ def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
     for seed in range(settings.seeds):
         B0, W0 = collapsed.definite_start(Q, "positive", stream.generator(seed))
         errors[:, seed] = np.array(_propagator_errors(B0, W0, Y, times)).T
-        B, _W, U_B, _ = collapsed.trajectory_with_propagators(
+        _, _, U_B, _ = collapsed.trajectory_with_propagators(
             B0, W0, Y, np.linspace(0.0, 3.0, 61), standard_cost.propagator_rates_as_printed
         )
         floor = standard_cost.spectral_gap(B0, W0)

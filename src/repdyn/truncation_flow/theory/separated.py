@@ -51,10 +51,26 @@ def effective_gradient(
     Q = X.shape[1]
     R, beta, yt = inputs.orthogonal(R, Q), inputs.vector(beta, Q, "beta"), inputs.vector(yt, Q, "yt")
     inputs.one_of(formula, FORMULAS, "formula")
-    u, b = (X + beta) @ R.T, R @ (beta + yt)
-    H, w = (u > 0).astype(np.float64), np.full(len(X), 1.0 / len(X))
-    Omega = (generator if formula == "corrected" else generator_as_printed)(H, u, b, w)
+    b = R @ (beta + yt)
+    if formula == "corrected":
+        return velocity_of_columns((X - yt).T, R, b)
+    u, w = (X + beta) @ R.T, np.full(len(X), 1.0 / len(X))
+    H = (u > 0).astype(np.float64)
+    Omega = generator_as_printed(H, u, b, w)
     return EffectiveGradient(bias_velocity(H, R, b, w), Omega, float(cost(H, u, b, w)))
+
+
+def velocity_of_columns(D: Array, R: Array, b: Array) -> EffectiveGradient:
+    """Corrected velocity from D = (x - yt) as columns, shape (Q, N): two products and one comparison.
+
+    Since u = v + b, the pattern is v > -b, and Omega and the cost need only J and A = E[(H v) v^T]:
+    Omega_ij = ((J_i - J_j) b_i b_j - A_ij + A_ji)/2, C = (Tr A + sum_i (1 - J_i) b_i^2)/2.
+    """
+    V = R @ D
+    H = -b[:, None] < V
+    J, A = H.mean(axis=1), (V * H) @ V.T / V.shape[1]
+    Omega = 0.5 * ((J[:, None] - J[None, :]) * np.outer(b, b) - A + A.T)
+    return EffectiveGradient(-R.T @ ((1.0 - J) * b), Omega, 0.5 * float(np.trace(A) + (1.0 - J) @ (b * b)))
 
 
 def sector_moments(X: ArrayLike, yt: ArrayLike, R: ArrayLike, beta: ArrayLike) -> tuple[Array, Array]:
