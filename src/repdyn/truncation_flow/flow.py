@@ -69,20 +69,12 @@ def integrate_flow(
     if formula == "printed" and method != "occupation":
         raise ValueError(f"formula: got 'printed' with method {method!r}; expected 'occupation'")
     points, w = pad(X)
-    events: list[tuple[int, Event]] = []
     if method == "occupation":
         R, beta = occupation_flow(points, w, yt, R0, beta0, times, step=step, formula=formula)
-    else:
-        paths = []
-        for index, cluster in enumerate(X):
-            start = (cluster, R0[index], beta0[index], yt[index], times)
-            path, found = _one_cluster(method, start, tolerance, evaluations)
-            paths.append(path)
-            events += [(index, event) for event in found]
-        R, beta = (np.stack(parts, axis=1) for parts in zip(*paths, strict=True))
-    return _with_events(
-        trajectory_dataset(points, w, yt, R, beta, times, formula), events if method == "events" else None
-    )
+        return trajectory_dataset(points, w, yt, R, beta, times, formula)
+    R, beta, events = _cluster_by_cluster(method, (X, R0, beta0, yt, times), tolerance, evaluations)
+    data = trajectory_dataset(points, w, yt, R, beta, times, formula)
+    return with_events(data, events) if method == "events" else data
 
 
 def _checked(
@@ -106,6 +98,21 @@ def pad(X: Sequence[Array]) -> tuple[Array, Array]:
         points[index, : len(cluster)] = cluster
         w[index, : len(cluster)] = 1.0 / len(cluster)
     return points, w
+
+
+def _cluster_by_cluster(
+    method: str, start: tuple[list[Array], Array, Array, Array, Array], tolerance: float, evaluations: int
+) -> tuple[Array, Array, list[tuple[int, Event]]]:
+    """States of all clusters, each integrated by itself, and the crossings with the index of their cluster."""
+    X, R0, beta0, yt, times = start
+    paths, events = [], []
+    for index, cluster in enumerate(X):
+        alone = (cluster, R0[index], beta0[index], yt[index], times)
+        path, found = _one_cluster(method, alone, tolerance, evaluations)
+        paths.append(path)
+        events += [(index, event) for event in found]
+    R, beta = (np.stack(parts, axis=1) for parts in zip(*paths, strict=True))
+    return R, beta, events
 
 
 def _one_cluster(
@@ -208,9 +215,8 @@ def trajectory_dataset(
     )
 
 
-def _with_events(data: xr.Dataset, events: list[tuple[int, Event]] | None) -> xr.Dataset:
-    if events is None:
-        return data
+def with_events(data: xr.Dataset, events: list[tuple[int, Event]]) -> xr.Dataset:
+    """The dataset with its crossings over the dimension `event`."""
     columns = {
         "event_time": ([event.time for _, event in events], "time of the crossing", np.float64),
         "event_cluster": ([cluster for cluster, _ in events], "cluster of the crossing point", np.int64),

@@ -10,7 +10,7 @@ from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow.construction import ball_clusters, largest_radius, simplex_initial_data
-from repdyn.truncation_flow.experiments.examples import index
+from repdyn.truncation_flow.experiments.coordinates import index
 from repdyn.truncation_flow.layers import (
     general_flow,
     gradient_descent_step,

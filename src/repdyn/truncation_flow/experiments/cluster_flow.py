@@ -10,7 +10,7 @@ from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow import occupation
 from repdyn.truncation_flow.events import event_flow
-from repdyn.truncation_flow.experiments.examples import index, times_variable
+from repdyn.truncation_flow.experiments.coordinates import index, times_variable
 from repdyn.truncation_flow.flow import integrate_flow, scipy_flow
 from repdyn.truncation_flow.settings import Integrators, PrintedAndCorrected, Proposition, Staircase
 from repdyn.truncation_flow.theory import separated
@@ -31,6 +31,23 @@ EXAMPLES = {  # point, pulled-back label; beta = 0, R = 1
     "rise": ((1.0, -1.0), (0.5, 0.0)),
     "spurious equilibrium": ((1.0, -1.0), (0.0, 0.0)),
 }
+PROPOSITION_SERIES = {
+    "residual": ("|beta + yt|", "input"),
+    "generator_norm": ("Frobenius norm of Omega", "input^2/time"),
+    "rotation": ("operator norm of R(s) - R(0)", "1"),
+    "cost": ("cost", "input^2"),
+    "truncated_share": ("smallest truncated share over coordinates", "1"),
+}
+PROPOSITION_BOUNDS = (
+    "eta_0",
+    "eta_1",
+    "eta_1_prime",
+    "eta_1_second",
+    "eta_2",
+    "highest",
+    "arrival_bound",
+    "sharp_arrival_bound",
+)
 PROPOSITION_RADII = {2: 0.5, 3: 0.6}
 
 
@@ -183,27 +200,12 @@ def _proposition_dataset(
     printed: list[tuple[float, float]],
     arrival: list[float],
 ) -> xr.Dataset:
-    texts = {
-        "residual": ("|beta + yt|", "input"),
-        "generator_norm": ("Frobenius norm of Omega", "input^2/time"),
-        "rotation": ("operator norm of R(s) - R(0)", "1"),
-        "cost": ("cost", "input^2"),
-        "truncated_share": ("smallest truncated share over coordinates", "1"),
+    variables = {
+        name: variable(("dimension", "time"), series[name], *PROPOSITION_SERIES[name]) for name in PROPOSITION_SERIES
     }
-    bounds = (
-        "eta_0",
-        "eta_1",
-        "eta_1_prime",
-        "eta_1_second",
-        "eta_2",
-        "highest",
-        "arrival_bound",
-        "sharp_arrival_bound",
-    )
-    variables = {name: variable(("dimension", "time"), series[name], *texts[name]) for name in texts}
     variables |= {
         name: variable("dimension", np.array([getattr(one, name) for one in constants]), f"rigorous bound on {name}")
-        for name in bounds
+        for name in PROPOSITION_BOUNDS
     }
     held = np.array([int(one.hypotheses_hold) for one in constants])
     variables |= {

@@ -18,7 +18,7 @@ from repdyn.truncation_flow.construction import (
     simplex_margins,
 )
 from repdyn.truncation_flow.events import event_flow
-from repdyn.truncation_flow.experiments.examples import index, times_variable
+from repdyn.truncation_flow.experiments.coordinates import index, times_variable
 from repdyn.truncation_flow.flow import integrate_flow
 from repdyn.truncation_flow.metrics import neural_collapse_metrics
 from repdyn.truncation_flow.settings import NeuralCollapse, OwnClusters

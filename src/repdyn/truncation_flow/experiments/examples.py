@@ -14,7 +14,6 @@ from repdyn.truncation_flow.flow import integrate_flow
 from repdyn.truncation_flow.formulas import random_layers
 from repdyn.truncation_flow.settings import Counterexamples
 from repdyn.truncation_flow.theory import general, separated, truncation
-from repdyn.truncation_flow.theory.inputs import Array
 
 ONE = np.eye(2)
 Measured = dict[str, tuple[float, str]]
@@ -210,13 +209,3 @@ def counterexamples(settings: Counterexamples, stream: Stream) -> xr.Dataset:
         figures="table of counterexamples",
         claims=("tf-eq-trunc", "tf-eq-untrunc", "tf-410", "tf-425", "tf-def31-comp", "tf-512", "tf-thm51-domain"),
     )
-
-
-def index(name: str, size: int, long_name: str) -> xr.Variable:
-    """A coordinate 0 .. size - 1."""
-    return variable(name, np.arange(size), long_name)
-
-
-def times_variable(times: Array) -> xr.Variable:
-    """The time coordinate."""
-    return variable("time", times, "flow time s")

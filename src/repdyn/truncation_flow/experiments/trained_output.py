@@ -10,7 +10,7 @@ from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow import collapsed
 from repdyn.truncation_flow.construction import ball_clusters, simplex_initial_data
-from repdyn.truncation_flow.experiments.examples import index, times_variable
+from repdyn.truncation_flow.experiments.coordinates import index, times_variable
 from repdyn.truncation_flow.layers import standard_cost_flow
 from repdyn.truncation_flow.settings import CollapsedClusters, OutputLayer, ReducedNetwork
 from repdyn.truncation_flow.theory import general, standard_cost
