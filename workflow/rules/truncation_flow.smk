@@ -36,6 +36,10 @@ TF_FIGURES = (
     "own_clusters",
 )
 TF_TABLES = ("gradient_audit", "construction", "counterexamples", "proposition")
+PARTS += [results("truncation_flow/claims.csv")]
+FIGURES += figures("truncation_flow", *TF_FIGURES)
+TABLES += tables("truncation_flow", *TF_TABLES)
+DATASETS += TF_DATA.values()
 
 
 rule truncation_flow:
