@@ -352,10 +352,9 @@ rule truncation_flow_figures:
         runtime=5,
     params:
         names=TF_FIGURES,
-        folder=results("truncation_flow/figures"),
         code=drawing("truncation_flow", *TF_FIGURES),
     shell:
-        "python -m repdyn draw truncation_flow {params.names} --inputs {input:q} --output {params.folder:q}"
+        "python -m repdyn draw truncation_flow {params.names} --inputs {input:q} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -383,10 +382,9 @@ rule truncation_flow_tables:
         runtime=5,
     params:
         names=TF_TABLES,
-        folder=results("truncation_flow/tables"),
         code=tabulation("truncation_flow", *TF_TABLES),
     shell:
-        "python -m repdyn tabulate truncation_flow {params.names} --inputs {input:q} --output {params.folder:q}"
+        "python -m repdyn tabulate truncation_flow {params.names} --inputs {input:q} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"
 
 
