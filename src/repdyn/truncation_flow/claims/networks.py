@@ -46,7 +46,7 @@ def renormalised_domain(counterexamples: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-512",
-    where="(5.12)-(5.13)",
+    where="Equations (5.12)-(5.13)",
     kind="identity",
     states="With separated truncations R_l^T H(x) R_l x' = x' for x in cluster l and x' in another.",
     correction="H(x') = 1 for x' in the other clusters.",

@@ -275,7 +275,7 @@ def integrators(settings: Integrators, stream: Stream) -> xr.Dataset:
         },
         title="Accuracy of integrators against their cost, and sliding",
         figures="integrators, sliding",
-        claims=("tf-order",),
+        claims=(),
     )
 
 
