@@ -56,6 +56,16 @@ def test_conclusions_hold_along_the_flow(Q, share):
     assert np.ptp(decay) < 1e-8  # rate 1 exactly; local error 1e-11 relative to residuals down to 1e-2
 
 
+def test_constants_belong_together():
+    X, beta = data(2, 0.02)
+    c = proposition_4_2_constants(X, np.eye(2), beta, np.zeros(2), 0.09)
+    time = np.log(1 / 0.09)
+    assert c.eta_1_prime == pytest.approx(BALL * 0.5 * c.eta_1)
+    assert c.eta_2 == pytest.approx((c.eta_1_prime + c.eta_1_second) / (1 - c.eta_0) * time, abs=1e-9)
+    assert c.sharp_arrival_bound == pytest.approx(time / (1 - c.eta_0))
+    assert c.arrival_bound == pytest.approx(time / (1 - c.eta_0 - c.eta_1_prime - c.eta_1_second))
+
+
 def test_wide_data_are_not_certified_and_the_printed_eta_2_disagree():
     X, beta = data(2, 0.2)
     assert not proposition_4_2_constants(X, np.eye(2), beta, np.zeros(2), 0.09).hypotheses_hold
