@@ -11,7 +11,7 @@ from repdyn.truncation_flow.claims.deciding import DIFFERENCED, DIFFERENCED_REAS
 
 @claim(
     "tf-tau-def",
-    where="Equations (1.6), (2.9), (6.2)",
+    where="eqs. (1.6), (2.9), (6.2)",
     kind="identity",
     states="The truncation map of W_* R, W_* diagonal and positive, is that of R.",
     data="gradient_audit",
@@ -25,7 +25,7 @@ def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-tau-affine",
-    where="Equations (3.12), (7.6)",
+    where="eqs. (3.12), (7.6)",
     kind="identity",
     states="tau(x) = W^T H W x - W^T (1 - H) W beta.",
     correction="True for W in O(Q), as (7.6) has it; for a general weight the transpose must be the inverse, as in"
@@ -41,7 +41,7 @@ def tau_is_affine(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-layer-pullback",
-    where="Equations (2.17), (2.23)",
+    where="eqs. (2.17), (2.23)",
     kind="identity",
     states="The l-th hidden layer is W^(l) tau^(l..1)(x).",
     correction="x^(l) = W^(l) tau^(l..1)(x) + b^(l).",
@@ -56,7 +56,7 @@ def layer_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-output",
-    where="Equations (2.18), (2.22)",
+    where="eqs. (2.18), (2.22)",
     kind="identity",
     states="The output is W^(L+1) tau(x).",
     correction="Only with the output bias b_{L+1} = -W_{L+1} b^(L), which is never stated.",
@@ -71,7 +71,7 @@ def output_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-output-beta",
-    where="Equations (1.4), (2.7)",
+    where="eqs. (1.4), (2.7)",
     kind="identity",
     states="beta^(L+1) = W_{L+1}^{-1} beta^(L).",
     correction="The sum in (2.6), taken to L + 1 layers, gives sum_j (W^(j))^{-1} b_j.",
@@ -86,7 +86,7 @@ def last_bias(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-cost-decomp",
-    where="Equation (3.7)",
+    where="eq. (3.7)",
     kind="identity",
     states="The cost is half the variance within clusters plus half the squared distance of their means from the"
     " labels.",
@@ -153,7 +153,7 @@ def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-sign",
-    where="Equations (1.14), (4.1)",
+    where="eqs. (1.14), (4.1)",
     kind="identity",
     states="dR/ds = -Omega R.",
     correction="dR/ds = +Omega R, as (3.21) has it; with the minus sign the cost rises.",
@@ -197,7 +197,7 @@ def matrix_elements(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-cor35-count",
-    where="Equations (3.39)-(3.40)",
+    where="eqs. (3.39)-(3.40)",
     kind="identity",
     states="Jp = diag(n_r/N), n_r the number of points truncated in direction r.",
     data="gradient_audit",
@@ -230,7 +230,7 @@ def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-btilde",
-    where="Equation (4.23)",
+    where="eq. (4.23)",
     kind="identity",
     states="d/ds [R (beta + yt)] = Omega b - Jp b.",
     data="gradient_audit",

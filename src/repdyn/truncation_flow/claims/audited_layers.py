@@ -42,7 +42,7 @@ def lemma_6_1(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-616",
-    where="Equations (6.16)-(6.18)",
+    where="eqs. (6.16)-(6.18)",
     kind="identity",
     states="(dC/dR) R^T = 2 H u u^T H - H u b^T - H b u^T, whose first term is symmetric.",
     correction="The first term is H u u^T H + H u u^T, with antisymmetric part [H, u u^T]/2: the slip behind Theorem"
@@ -116,7 +116,7 @@ def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-88",
-    where="Equation (8.8)",
+    where="eq. (8.8)",
     kind="identity",
     states="dE/ds = -W W^T E - E B^T B for E = W B + Y.",
     data="propagators",
@@ -130,7 +130,7 @@ def error_equation(propagators: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-89-811",
-    where="Equations (8.9), (8.11)",
+    where="eqs. (8.9), (8.11)",
     kind="identity",
     states="E(s) = U_W E(0) U_B with dU_B = -U_B B B^T, dU_W = -W^T W U_W.",
     correction="With the Gram matrices B^T B and W W^T of (8.8).",
@@ -147,7 +147,7 @@ def propagators_carry_the_error(propagators: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-810",
-    where="Equation (8.10)",
+    where="eq. (8.10)",
     kind="identity",
     states="The derivative of U_B in its initial time is -B B^T U_B.",
     correction="It is +B B^T U_B, and +U_W W^T W for U_W.",
@@ -164,7 +164,7 @@ def initial_time_derivative(propagators: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-816-817",
-    where="Equations (8.16), (8.17)",
+    where="eqs. (8.16), (8.17)",
     kind="identity",
     states="B(s) = U_W B(0) + int U_W(s, s') W^T Y ds', and W(s) = W(0) U_B + int Y B^T U_B(s, s') ds'.",
     correction="Both integrals carry a minus sign (with the propagators of (8.9) as printed).",

@@ -85,7 +85,7 @@ def _moved_apex(examples: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "tf-tau-fix",
-    where="Equations (2.14), (2.15)",
+    where="eqs. (2.14), (2.15)",
     kind="identity",
     states="tau(x) = x if and only if x lies in S+, and tau(x) = -beta if and only if x lies in S-.",
     correction="tau(x) = x if and only if all coordinates of R(x + beta) are >= 0: the apex lies in S- and is a"
@@ -146,7 +146,7 @@ def _late_release(examples: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "tf-trunc-stays",
-    where="After equation (4.34)",
+    where="after eq. (4.34)",
     kind="identity",
     states="A fully truncated cluster stays so.",
     correction="Only if R(x - yt) lies in the negative orthant for all points, as (4.16) assumes; else points are"
@@ -171,7 +171,7 @@ def _mass_everywhere(examples: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "tf-410",
-    where="Equation (4.10)",
+    where="eq. (4.10)",
     kind="bound",
     states="If points lie outside the negative sector, then every (Jp)_r > 0.",
     correction="Assume (Jp)_r > 0 directly: an untruncated cluster meets (4.10) and has Jp = 0.",
@@ -186,7 +186,7 @@ def partial_truncation(counterexamples: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-411",
-    where="Equations (4.11)-(4.12)",
+    where="eqs. (4.11)-(4.12)",
     kind="limit",
     states="Since the cost converges, its derivative and hence Omega tend to zero.",
 )
@@ -205,7 +205,7 @@ def _no_second_moment(examples: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "tf-425",
-    where="Equation (4.25)",
+    where="eq. (4.25)",
     kind="bound",
     states="||Omega|| <= |b| int_off |u|.",
     correction="||Omega|| <= |b| int_off |u| + (1/2) int_off |u|^2.",

@@ -46,7 +46,7 @@ def renormalised_domain(counterexamples: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-512",
-    where="Equations (5.12)-(5.13)",
+    where="eqs. (5.12)-(5.13)",
     kind="identity",
     states="With separated truncations R_l^T H(x) R_l x' = x' for x in cluster l and x' in another.",
     correction="H(x') = 1 for x' in the other clusters.",
@@ -94,7 +94,7 @@ def _wide(collapse: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "tf-collapse",
-    where="abstract, Section 4, Proposition 4.2",
+    where="Abstract, Section 4, Proposition 4.2",
     kind="limit",
     states="Under cluster separated truncations every cluster contracts to a point in finite time and the cost goes"
     " to zero "

@@ -16,7 +16,7 @@ def _wrong_weight(staircase: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "tf-stair-times",
-    where="Equation (4.49)",
+    where="eq. (4.49)",
     kind="identity",
     states="s_{n+1} = s_n + (N/n) log((y - x_n)/(y - x_{n+1})).",
     data="staircase",
@@ -46,7 +46,7 @@ def _constant_rate(staircase: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "tf-stair-rate",
-    where="Equations (4.45)-(4.50)",
+    where="eqs. (4.45)-(4.50)",
     kind="identity",
     states="The bias moves to y at the rate n/N after the n-th point is truncated, at 1 in the end.",
     data="staircase",
@@ -76,7 +76,7 @@ def _stopped_elsewhere(staircase: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "tf-stair-between",
-    where="After equation (4.49)",
+    where="after eq. (4.49)",
     kind="identity",
     states="Once the n-th point is truncated, the next is reached in finite time, so every point will be truncated.",
     correction="Needs y > x_N. If x_m < y <= x_{m+1}, m points are truncated, the rate stays m/N, the cost does not"
@@ -102,7 +102,7 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-stair-down",
-    where="Equation (4.50), not stated",
+    where="eq. (4.50), not stated",
     kind="limit",
     states="The bias converges to y.",
     correction="If y < x_1 < b(0), points are released and b stops at x_1 in finite time, where only Filippov's"
@@ -127,7 +127,7 @@ def _drifting(staircase: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "tf-stair-frozen",
-    where="Equation (4.44)",
+    where="eq. (4.44)",
     kind="identity",
     states="If no point is truncated, the bias rests.",
     data="staircase",

@@ -166,7 +166,7 @@ def definiteness_matters(collapsed_clusters: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-835",
-    where="Equation (8.35)",
+    where="eq. (8.35)",
     kind="bound",
     states="||W + Y B^{-1}|| <= c exp(-2 lambda_0 s)/sqrt(lambda_0).",
     correction="sqrt(c/lambda_0) exp(-lambda_0 s): the root of (8.34) was not taken. Boundedness is not touched.",
@@ -234,7 +234,7 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm91-proj",
-    where="Equation (9.11)",
+    where="eq. (9.11)",
     kind="identity",
     states="P = X^T (X X^T)^{-1} is the projector onto the range of X^T.",
     correction="P is a right inverse of X (N x Q); the projector is P X, of rank Q.",
@@ -253,7 +253,7 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm91-limit",
-    where="Equation (9.12)",
+    where="eq. (9.12)",
     kind="limit",
     states="The limit is the cost minimiser.",
     data="output_layer",
