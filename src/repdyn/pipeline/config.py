@@ -16,6 +16,7 @@ from repdyn.base.settings import Many, Problem, Settings, json_text, plain
 from repdyn.bn_decomposed.settings import BnDecomposed
 from repdyn.pipeline.messages import Schema, complaints, kinds, nearest, schema_at
 from repdyn.pipeline.yaml_places import KeyPath, Place, Source, merged, read
+from repdyn.truncation_flow.settings import TruncationFlow
 
 Model = TypeVar("Model", bound=Settings)
 
@@ -62,6 +63,7 @@ class Config(Settings):
     run: Run
     data: Data
     bn_decomposed: BnDecomposed
+    truncation_flow: TruncationFlow
 
 
 def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Config:

@@ -1,0 +1,242 @@
+"""Claims on maps and on Theorem 3.2 decided by the gradient audit."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.verdicts import Verdict
+from repdyn.truncation_flow.claims.deciding import DIFFERENCED, DIFFERENCED_REASON, decide, spoilt
+
+
+@claim(
+    "tf-tau-def",
+    where="eqs. (1.6), (2.9), (6.2)",
+    kind="identity",
+    states="The truncation map of W_* R, W_* diagonal and positive, is that of R.",
+    data="gradient_audit",
+    control=spoilt("(6.2) tau without W_*"),
+    control_says="R W_* in the place of W_* R",
+)
+def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
+    """The definition with W^{-1} against the one with R^T."""
+    return decide(gradient_audit, "(6.2) tau without W_*")
+
+
+@claim(
+    "tf-tau-affine",
+    where="eqs. (3.12), (7.6)",
+    kind="identity",
+    states="tau(x) = W^T H W x - W^T (1 - H) W beta.",
+    correction="True for W in O(Q), as (7.6) has it; for a general weight the transpose must be the inverse, as in"
+    " (3.13).",
+    data="gradient_audit",
+    control=spoilt("(3.12) affine form"),
+    control_says="the transpose in the place of the inverse",
+)
+def tau_is_affine(gradient_audit: xr.Dataset) -> Verdict:
+    """Against the definition, weights with unequal scales."""
+    return decide(gradient_audit, "(3.12) affine form")
+
+
+@claim(
+    "tf-layer-pullback",
+    where="eqs. (2.17), (2.23)",
+    kind="identity",
+    states="The l-th hidden layer is W^(l) tau^(l..1)(x).",
+    correction="x^(l) = W^(l) tau^(l..1)(x) + b^(l).",
+    data="gradient_audit",
+    control=spoilt("(2.17) hidden layer"),
+    control_says="without b^(l)",
+)
+def layer_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
+    """Against the network's own hidden layer."""
+    return decide(gradient_audit, "(2.17) hidden layer")
+
+
+@claim(
+    "tf-output",
+    where="eqs. (2.18), (2.22)",
+    kind="identity",
+    states="The output is W^(L+1) tau(x).",
+    correction="Only with the output bias b_{L+1} = -W_{L+1} b^(L), which is never stated.",
+    data="gradient_audit",
+    control=spoilt("(2.18) output"),
+    control_says="output bias zero, as (8.2) sets it",
+)
+def output_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
+    """Against the network's own output."""
+    return decide(gradient_audit, "(2.18) output")
+
+
+@claim(
+    "tf-output-beta",
+    where="eqs. (1.4), (2.7)",
+    kind="identity",
+    states="beta^(L+1) = W_{L+1}^{-1} beta^(L).",
+    correction="The sum in (2.6), taken to L + 1 layers, gives sum_j (W^(j))^{-1} b_j.",
+    data="gradient_audit",
+    control=spoilt("(2.7) last bias"),
+    control_says="the printed vector",
+)
+def last_bias(gradient_audit: xr.Dataset) -> Verdict:
+    """Against the sum of pulled-back biases."""
+    return decide(gradient_audit, "(2.7) last bias")
+
+
+@claim(
+    "tf-cost-decomp",
+    where="eq. (3.7)",
+    kind="identity",
+    states="The cost is half the variance within clusters plus half the squared distance of their means from the"
+    " labels.",
+    data="gradient_audit",
+    control=spoilt("(3.7) split of the cost"),
+    control_says="the variance alone",
+)
+def cost_splits(gradient_audit: xr.Dataset) -> Verdict:
+    """Against the plain mean of squares."""
+    return decide(gradient_audit, "(3.7) split of the cost")
+
+
+@claim(
+    "tf-thm32-beta",
+    where="Theorem 3.2, (3.19), (3.25)",
+    kind="identity",
+    states="d(beta)/ds = -R^T Jp R (beta + yt) is the negative gradient of the cost.",
+    data="gradient_audit",
+    control=spoilt("(3.19) bias flow"),
+    control_says="H in the place of 1 - H",
+)
+def bias_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
+    """Against complex steps of the cost."""
+    return decide(gradient_audit, "(3.19) bias flow")
+
+
+@claim(
+    "tf-thm32-omega",
+    where="Theorem 3.2, (3.21)-(3.23); (1.17)-(1.18)",
+    kind="identity",
+    states="The weight flow is dR/ds = Omega R with Omega = int [H, M], M = (x b^T + b x^T)/2, b = R (beta + yt).",
+    correction="M = (x b^T + b x^T - x x^T)/2.",
+    data="gradient_audit",
+    control=spoilt("(3.22) weight flow"),
+    control_says="without -x x^T/2",
+)
+def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
+    """Against complex steps of the cost along O(Q)."""
+    audit = gradient_audit
+    obtuse = int((audit["cosine"] < 0).sum())
+    verdict = decide(audit, "(3.22) weight flow")
+    note = (
+        f"Relative error of the printed flow: median {float(audit['relative_error'].median()):.2f}, largest"
+        f" {float(audit['relative_error'].max()):.2g}; obtuse to the true flow in {obtuse} of {audit['cosine'].size}"
+        f" draws."
+    )
+    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
+
+
+@claim(
+    "tf-thm32-51",
+    where="Theorem 3.2 against Theorem 5.1",
+    kind="identity",
+    states="For one layer the weight flow (5.6)-(5.7) of Theorem 5.1 is that of Theorem 3.2.",
+    correction="It is the corrected one: the two theorems contradict each other as printed.",
+    data="gradient_audit",
+    control=spoilt("Thm 3.2 against Thm 5.1"),
+    control_says="(3.22) as printed",
+)
+def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
+    """Two formulas of the paper against each other."""
+    return decide(gradient_audit, "Thm 3.2 against Thm 5.1")
+
+
+@claim(
+    "tf-sign",
+    where="eqs. (1.14), (4.1)",
+    kind="identity",
+    states="dR/ds = -Omega R.",
+    correction="dR/ds = +Omega R, as (3.21) has it; with the minus sign the cost rises.",
+    data="gradient_audit",
+    control=spoilt("(4.1) sign of the weight flow"),
+    control_says="the minus sign",
+)
+def sign_of_the_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
+    """Corrected Omega with both signs against complex steps."""
+    return decide(gradient_audit, "(4.1) sign of the weight flow")
+
+
+@claim(
+    "tf-thm32-dissip",
+    where="Theorem 3.2, (3.25)-(3.26)",
+    kind="identity",
+    states="dC/ds = -|Jp b|^2 - Tr(Omega^T Omega) along the flow.",
+    data="gradient_audit",
+    control=spoilt("(3.26) dissipation"),
+    control_says="the Omega of (3.22) as printed",
+)
+def cost_dissipates(gradient_audit: xr.Dataset) -> Verdict:
+    """Against a central difference of the cost, with the true Omega."""
+    return decide(gradient_audit, "(3.26) dissipation", DIFFERENCED, DIFFERENCED_REASON)
+
+
+@claim(
+    "tf-cor35-half",
+    where="Corollary 3.5, (3.38), (4.3)",
+    kind="identity",
+    states="(3.38) gives the matrix elements of (3.22).",
+    correction="A factor 1/2 is missing; in (4.3) the sum over sectors also repeats the integral.",
+    data="gradient_audit",
+    control=spoilt("(3.38) matrix elements"),
+    control_says="without the factor 1/2",
+)
+def matrix_elements(gradient_audit: xr.Dataset) -> Verdict:
+    """Sector by sector against the sum of commutators."""
+    return decide(gradient_audit, "(3.38) matrix elements")
+
+
+@claim(
+    "tf-cor35-count",
+    where="eqs. (3.39)-(3.40)",
+    kind="identity",
+    states="Jp = diag(n_r/N), n_r the number of points truncated in direction r.",
+    data="gradient_audit",
+    control=spoilt("(3.39) counted shares"),
+    control_says="points that are not truncated",
+)
+def shares_are_counts(gradient_audit: xr.Dataset) -> Verdict:
+    """Moments against counting point by point."""
+    return decide(gradient_audit, "(3.39) counted shares")
+
+
+@claim(
+    "tf-nobackprop",
+    where="end of Section 3.3",
+    kind="identity",
+    states="The flow of separated truncations needs no backpropagation.",
+    data="gradient_audit",
+    control=spoilt("moment form"),
+    control_says="the moments S_i without the masses J",
+)
+def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
+    """Velocity and cost from the half-space moments alone, without a pass through the data or the network."""
+    verdict = decide(gradient_audit, "moment form")
+    note = (
+        "Between crossings one Q x Q matrix per coordinate decides the flow whatever N. In Theorem 5.1 the products"
+        " P^+ and P^- transposed are reverse-mode differentiation by hand. Times: benchmarks/truncation_flow.py."
+    )
+    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
+
+
+@claim(
+    "tf-btilde",
+    where="eq. (4.23)",
+    kind="identity",
+    states="d/ds [R (beta + yt)] = Omega b - Jp b.",
+    data="gradient_audit",
+    control=spoilt("(4.23) motion of the residual"),
+    control_says="the sign of (4.1)",
+)
+def residual_moves(gradient_audit: xr.Dataset) -> Verdict:
+    """Against a central difference."""
+    return decide(gradient_audit, "(4.23) motion of the residual", DIFFERENCED, DIFFERENCED_REASON)

@@ -1,0 +1,182 @@
+"""Claims on Sections 6 to 8 decided by the gradient audit and by the propagators."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.verdicts import Verdict, deviation, judge
+from repdyn.truncation_flow.claims.deciding import (
+    DIFFERENCED,
+    DIFFERENCED_REASON,
+    INTEGRATED,
+    INTEGRATED_REASON,
+    decide,
+    spoilt,
+)
+
+
+def _doubled(propagators: xr.Dataset) -> xr.Dataset:
+    """Control for (8.8), which is right: the errors of (8.11) as printed stand for a wrong Gram matrix."""
+    wrong = propagators["printed"].sel(equation="(8.9), (8.11)", drop=True)
+    chosen = propagators["equation"] == "(8.8)"
+    return propagators.assign(
+        printed=xr.where(chosen, wrong, propagators["printed"]),
+        corrected=xr.where(chosen, wrong, propagators["corrected"]),
+    )
+
+
+@claim(
+    "tf-lemma61",
+    where="Lemma 6.1, (6.11)",
+    kind="identity",
+    states="d/ds f(exp(s omega) R) = -Tr(omega pi_-(G R^T)).",
+    data="gradient_audit",
+    control=spoilt("(6.11) Lemma 6.1"),
+    control_says="without the minus sign",
+)
+def lemma_6_1(gradient_audit: xr.Dataset) -> Verdict:
+    """Cost along a one-parameter group, central difference."""
+    return decide(gradient_audit, "(6.11) Lemma 6.1", DIFFERENCED, DIFFERENCED_REASON)
+
+
+@claim(
+    "tf-616",
+    where="eqs. (6.16)-(6.18)",
+    kind="identity",
+    states="(dC/dR) R^T = 2 H u u^T H - H u b^T - H b u^T, whose first term is symmetric.",
+    correction="The first term is H u u^T H + H u u^T, with antisymmetric part [H, u u^T]/2: the slip behind Theorem"
+    " 3.2.",
+    data="gradient_audit",
+    control=spoilt("(6.16) gradient in R"),
+    control_says="2 H u u^T H",
+)
+def gradient_in_r(gradient_audit: xr.Dataset) -> Verdict:
+    """Against complex steps in every entry of R."""
+    return decide(gradient_audit, "(6.16) gradient in R")
+
+
+@claim(
+    "tf-lemma71",
+    where="Lemma 7.1, (7.2)",
+    kind="identity",
+    states="tau^(Q..l)(z) = P^+_l z - sum_{m >= l} P^-_m beta_m.",
+    data="gradient_audit",
+    control=spoilt("(7.2) Lemma 7.1"),
+    control_says="plus in the place of minus",
+)
+def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
+    """Against composing the maps, from every layer on."""
+    return decide(gradient_audit, "(7.2) Lemma 7.1")
+
+
+@claim(
+    "tf-lemma72",
+    where="Lemma 7.2, (7.11)",
+    kind="identity",
+    states="The gradient of |z_Q - yt|^2/2 in beta_l is (P^-_l)^T (P^+_l z_{l-1} - sum P^- beta - yt).",
+    correction="With a minus sign, as in (7.14), the last line of its own proof.",
+    data="gradient_audit",
+    control=spoilt("(7.11) Lemma 7.2"),
+    control_says="without the minus sign",
+)
+def lemma_7_2(gradient_audit: xr.Dataset) -> Verdict:
+    """Against complex steps."""
+    return decide(gradient_audit, "(7.11) Lemma 7.2")
+
+
+@claim(
+    "tf-thm51-beta",
+    where="Theorem 5.1, (5.4); (7.15)",
+    kind="identity",
+    states="d(beta_l)/ds = - sum_{l' >= l} int mu_l' (P^-_l')^T (z_Q - yt).",
+    correction="d(beta_l)/ds = + sum over all clusters c of int mu_c (P^-_l)^T (z_Q - yt_c).",
+    data="gradient_audit",
+    control=spoilt("(5.4) bias flow of layers"),
+    control_says="the printed sum and sign",
+)
+def general_bias_flow(gradient_audit: xr.Dataset) -> Verdict:
+    """Against complex steps of the cost of all layers."""
+    return decide(gradient_audit, "(5.4) bias flow of layers")
+
+
+@claim(
+    "tf-thm51-omega",
+    where="Theorem 5.1, (5.6)-(5.7), (7.16)",
+    kind="identity",
+    states="The weight flow of layer l is - sum_c int mu_c [H_l, M_l,c] with M of (5.7).",
+    data="gradient_audit",
+    control=spoilt("(5.6) weight flow of layers"),
+    control_says="the other sign",
+)
+def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
+    """Against complex steps of the cost of all layers along O(Q)."""
+    return decide(gradient_audit, "(5.6) weight flow of layers")
+
+
+@claim(
+    "tf-88",
+    where="eq. (8.8)",
+    kind="identity",
+    states="dE/ds = -W W^T E - E B^T B for E = W B + Y.",
+    data="propagators",
+    control=_doubled,
+    control_says="the Gram matrices W^T W and B B^T of (8.9) as printed",
+)
+def error_equation(propagators: xr.Dataset) -> Verdict:
+    """Integrated along the orbit against the change of E."""
+    return decide(propagators, "(8.8)", INTEGRATED, INTEGRATED_REASON)
+
+
+@claim(
+    "tf-89-811",
+    where="eqs. (8.9), (8.11)",
+    kind="identity",
+    states="E(s) = U_W E(0) U_B with dU_B = -U_B B B^T, dU_W = -W^T W U_W.",
+    correction="With the Gram matrices B^T B and W W^T of (8.8).",
+    data="propagators",
+    control=spoilt("(8.9), (8.11)"),
+    control_says="the printed Gram matrices",
+)
+def propagators_carry_the_error(propagators: xr.Dataset) -> Verdict:
+    """Against E along the orbit, all integrated to a relative 1e-12."""
+    return decide(
+        propagators, "(8.9), (8.11)", 1e-9, "relative tolerance 1e-12 of the integrator times its steps (< 1000)"
+    )
+
+
+@claim(
+    "tf-810",
+    where="eq. (8.10)",
+    kind="identity",
+    states="The derivative of U_B in its initial time is -B B^T U_B.",
+    correction="It is +B B^T U_B, and +U_W W^T W for U_W.",
+    data="propagators",
+    control=spoilt("(8.10)"),
+    control_says="the minus sign",
+)
+def initial_time_derivative(propagators: xr.Dataset) -> Verdict:
+    """Against a central difference."""
+    return decide(
+        propagators, "(8.10)", 1e-5, "central difference with step 1e-4: 1e-8 times third derivatives up to 100"
+    )
+
+
+@claim(
+    "tf-816-817",
+    where="eqs. (8.16), (8.17)",
+    kind="identity",
+    states="B(s) = U_W B(0) + int U_W(s, s') W^T Y ds', and W(s) = W(0) U_B + int Y B^T U_B(s, s') ds'.",
+    correction="Both integrals carry a minus sign (with the propagators of (8.9) as printed).",
+    data="propagators",
+    control=spoilt("(8.16)", "(8.17)"),
+    control_says="the plus sign",
+)
+def variation_of_constants(propagators: xr.Dataset) -> Verdict:
+    """Trapezoid rule against the orbit, worse of the two equations."""
+    both = propagators.sel(equation=["(8.16)", "(8.17)"])
+    tests = [
+        deviation(both[form], INTEGRATED, expected="equal to the orbit", reason=INTEGRATED_REASON)
+        for form in ("printed", "corrected")
+    ]
+    return judge(*tests)

@@ -1,0 +1,111 @@
+"""The corrected general flow (Theorem 5.1) without separation, beside plain gradient descent on the same network."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from scipy.stats import ortho_group
+
+from repdyn.base.datasets import dataset, variable
+from repdyn.base.progress import Progress
+from repdyn.base.streams import Stream
+from repdyn.truncation_flow.construction import ball_clusters, largest_radius, simplex_initial_data
+from repdyn.truncation_flow.experiments.coordinates import index
+from repdyn.truncation_flow.layers import (
+    general_flow,
+    gradient_descent_step,
+    network_layers,
+    network_of_truncations,
+    network_output,
+)
+from repdyn.truncation_flow.settings import GeneralFlow
+from repdyn.truncation_flow.theory import general
+from repdyn.truncation_flow.theory.inputs import Array
+
+Q = 3
+STARTS = ("separated", "too wide", "random", "untruncated")
+WIDE = 0.35
+ALGORITHMS = ("flow", "descent")
+
+
+def starting_point(kind: str, points: int, generator: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    """Clusters (3, N, 3), R (3, 3, 3), beta (3, 3), yt (3, 3) of one kind."""
+    R, beta, yt = simplex_initial_data(Q)
+    radius = WIDE if kind == "too wide" else 0.8 * largest_radius(Q)
+    X = ball_clusters(np.eye(Q), points, radius, generator)
+    if kind == "random":
+        R = ortho_group.rvs(Q, size=Q, random_state=generator)
+        beta = 0.5 * generator.normal(size=(Q, Q))
+    if kind == "untruncated":
+        R, beta = np.array([np.eye(Q)] * Q), np.full((Q, Q), 0.5)
+    return X, R, beta, yt
+
+
+def general_flow_and_descent(settings: GeneralFlow, stream: Stream) -> xr.Dataset:
+    """Cost and within-cluster variance of four starts under both algorithms, seeds in one batch."""
+    times = np.linspace(0.0, settings.horizon, settings.samples)
+    shape = (len(STARTS), len(ALGORITHMS), settings.seeds, settings.samples)
+    cost, within, defect = np.empty(shape), np.empty(shape), np.zeros(len(STARTS))
+    progress = Progress("general_flow", len(STARTS))
+    for s, kind in enumerate(STARTS):
+        draws = [starting_point(kind, settings.points, stream.generator(kind, seed)) for seed in range(settings.seeds)]
+        X, R, beta, yt = (np.array(part) for part in zip(*draws, strict=True))
+        points, labels = X.reshape(settings.seeds, -1, Q), np.repeat(yt, settings.points, axis=1)
+        w = np.full(points.shape[1], 1.0 / settings.points)
+        rotations, offsets = general_flow(points, w, labels, R, beta, times, step=settings.step)
+        defect[s] = np.abs(rotations @ np.swapaxes(rotations, -1, -2) - np.eye(Q)).max()
+        z = np.array([general.forward(points, a, c).z[-1] for a, c in zip(rotations, offsets, strict=True)])
+        cost[s, 0] = 0.5 * np.sum(w * np.sum((z - labels) ** 2, axis=-1), axis=-1).T
+        within[s, 0] = _within(z, settings.points).T
+        cost[s, 1], within[s, 1] = _descent(points, w, yt, R, beta, times, settings)
+        progress.step(s + 1)
+    return _general_dataset(settings, times, cost, within, defect)
+
+
+def _descent(
+    points: Array, w: Array, yt: Array, R: Array, beta: Array, times: Array, settings: GeneralFlow
+) -> tuple[Array, Array]:
+    """Plain gradient descent on all weights and biases, standard cost, from the same function; time = rate * steps."""
+    W_out = np.linalg.inv(np.swapaxes(yt, -1, -2))
+    y = np.repeat(np.broadcast_to(np.eye(Q), yt.shape), settings.points, axis=1)
+    weights, bias = network_of_truncations(R, beta, W_out)
+    taken, cost, within = 0, [], []
+    for time in times:
+        for _ in range(round(time / settings.rate) - taken):
+            weights, bias = gradient_descent_step(points, w, y, weights, bias, settings.rate)
+        taken = round(time / settings.rate)
+        output = network_output(points, weights, bias)
+        cost.append(0.5 * np.sum(w * np.sum((output - y) ** 2, axis=-1), axis=-1))
+        within.append(_within(network_layers(points, weights)[-1], settings.points))
+    return np.array(cost).T, np.array(within).T
+
+
+def _within(z: Array, points: int) -> Array:
+    """Variance within clusters over the variance of all, shape (..., ): how far clusters have collapsed."""
+    clusters = z.reshape(*z.shape[:-2], Q, points, Q)
+    inner = np.mean(np.sum((clusters - clusters.mean(axis=-2, keepdims=True)) ** 2, axis=-1), axis=(-2, -1))
+    total = np.mean(np.sum((z - z.mean(axis=-2, keepdims=True)) ** 2, axis=-1), axis=-1)
+    return inner / np.maximum(total, 1e-300)
+
+
+def _general_dataset(settings: GeneralFlow, times: Array, cost: Array, within: Array, defect: Array) -> xr.Dataset:
+    dims = ("start", "algorithm", "seed", "time")
+    return dataset(
+        {
+            "cost": variable(dims, cost, "cost: Euclidean for the flow, standard for descent"),
+            "within": variable(dims, within, "variance within clusters over all variance, last layer"),
+            "orthogonality": variable("start", defect, "largest |R R^T - 1|"),
+        },
+        {
+            "start": variable("start", np.array(STARTS), "initial data"),
+            "algorithm": variable("algorithm", np.array(ALGORITHMS), "flow of Theorem 5.1, or plain descent"),
+            "seed": index("seed", settings.seeds, "random draw"),
+            "time": variable("time", times, "flow time s; learning rate times steps for descent"),
+            "points": variable((), settings.points, "points per cluster"),
+            "rate": variable((), settings.rate, "learning rate of descent"),
+            "step": variable((), settings.step, "step of the flow"),
+        },
+        title="The corrected general flow and plain gradient descent",
+        figures="general_flow",
+        claims=("tf-general-open",),
+    )

@@ -1,0 +1,337 @@
+"""One cluster by itself: staircase of rates, printed against corrected flow, Proposition 4.2, integrators."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from scipy.stats import ortho_group
+
+from repdyn.base.datasets import dataset, variable
+from repdyn.base.streams import Stream
+from repdyn.truncation_flow import occupation
+from repdyn.truncation_flow.events import event_flow
+from repdyn.truncation_flow.experiments.coordinates import index, times_variable
+from repdyn.truncation_flow.flow import integrate_flow, scipy_flow
+from repdyn.truncation_flow.settings import Integrators, PrintedAndCorrected, Proposition, Staircase
+from repdyn.truncation_flow.theory import separated
+from repdyn.truncation_flow.theory.inputs import Array
+from repdyn.truncation_flow.theory.proposition import Constants, eta_2_as_printed, proposition_4_2_constants
+from repdyn.truncation_flow.theory.staircase import bias_flow, truncation_times, truncation_times_upward
+
+STAIRCASES = {  # data, b(0), y
+    "beyond": ((0.0, 1.0, 2.0, 3.0), 0.0, 4.0),
+    "between": ((0.0, 1.0, 2.0, 3.0), 0.0, 1.5),
+    "below": ((0.0, 1.0, 2.0, 3.0), 3.5, -1.0),
+    "ties": ((0.0, 1.0, 1.0, 3.0), 0.0, 4.0),
+    "at a point": ((0.0, 1.0, 2.0, 3.0), 0.0, 2.0),
+    "frozen": ((0.0, 1.0, 2.0, 3.0), -0.5, 4.0),
+}
+FORMULAS = ("printed", "corrected")
+EXAMPLES = {  # point, pulled-back label; beta = 0, R = 1
+    "rise": ((1.0, -1.0), (0.5, 0.0)),
+    "spurious equilibrium": ((1.0, -1.0), (0.0, 0.0)),
+}
+PROPOSITION_SERIES = {
+    "residual": ("|beta + yt|", "input"),
+    "generator_norm": ("Frobenius norm of Omega", "input^2/time"),
+    "rotation": ("operator norm of R(s) - R(0)", "1"),
+    "cost": ("cost", "input^2"),
+    "truncated_share": ("smallest truncated share over coordinates", "1"),
+}
+PROPOSITION_BOUNDS = (
+    "eta_0",
+    "eta_1",
+    "eta_1_prime",
+    "eta_1_second",
+    "eta_2",
+    "highest",
+    "arrival_bound",
+    "sharp_arrival_bound",
+)
+PROPOSITION_RADII = {2: 0.5, 3: 0.6}
+
+
+def staircase(settings: Staircase) -> xr.Dataset:
+    """Exact bias flow in all positions of the label, and the same by the event-driven integrator with Q = 1."""
+    times = np.linspace(0.0, settings.horizon, settings.samples)
+    shape = (len(STAIRCASES), settings.samples)
+    b, rate, reference = np.empty(shape), np.empty(shape), np.empty(shape)
+    meetings, expected = np.full((len(STAIRCASES), 4), np.inf), np.full((len(STAIRCASES), 4), np.inf)
+    counts = np.full((len(STAIRCASES), 5), np.nan)
+    for case, (x, b0, y) in enumerate(STAIRCASES.values()):
+        schedule = truncation_times(x, b0, y)
+        b[case] = bias_flow(x, b0, y, times)
+        rate[case] = staircase_rate(np.array(x), b[case], y)
+        found = _by_events(np.array(x), b0, y, times)
+        reference[case] = found[0]
+        meetings[case, : len(schedule.times)] = schedule.times
+        expected[case, : len(found[1])] = found[1]
+        counts[case, : len(schedule.counts)] = schedule.counts
+    never = {"missing": "infinite where the point is never met, not a number where there is no such meeting"}
+    variables = {
+        "b": variable(("case", "time"), b, "bias b(s) at fixed R, exact", "input"),
+        "rate": variable(("case", "time"), rate, "truncated share n/N, the rate -d log|y - b|/ds", "1/time"),
+        "b_by_events": variable(("case", "time"), reference, "bias by the event-driven integrator", "input"),
+        "meeting": variable(("case", "station"), meetings, "time at which the next point is met, exact"),
+        "meeting_by_events": variable(("case", "station"), expected, "the same by the event-driven integrator"),
+        "count": variable(("case", "stage"), counts, "points truncated in each stage"),
+        "printed_time": variable(
+            "point", truncation_times_upward(STAIRCASES["beyond"][0], 4.0), "times of (4.49) for the case beyond"
+        ),
+        "label": variable("case", np.array([y for _, _, y in STAIRCASES.values()]), "label y", "input"),
+        "x": variable(("case", "point"), np.array([x for x, _, _ in STAIRCASES.values()]), "data", "input"),
+    }
+    for name in ("meeting", "meeting_by_events", "count"):
+        variables[name].attrs |= never
+    return dataset(
+        variables,
+        {
+            "case": variable("case", np.array(list(STAIRCASES)), "position of the label"),
+            "time": times_variable(times),
+            "station": index("station", 4, "meeting"),
+            "stage": index("stage", 5, "stage between meetings"),
+            "point": index("point", 4, "data point"),
+        },
+        title="Bias flow at fixed weights: the staircase of rates",
+        figures="staircase",
+        claims=("tf-stair-times", "tf-stair-rate", "tf-stair-between", "tf-stair-down", "tf-stair-frozen"),
+    )
+
+
+def staircase_rate(x: Array, b: Array, y: float) -> Array:
+    """Rate n(b)/N at each b; on its way down b stops at the smallest point, where the rate is 0 (Filippov)."""
+    truncated = np.mean(x[:, None] <= b[None, :], axis=0)
+    return np.where((y < b) & (b <= x.min()), 0.0, truncated)
+
+
+def _by_events(x: Array, b0: float, y: float, times: Array) -> tuple[Array, Array]:
+    """The same flow as a cluster in R^1 under the event-driven integrator; b = -beta."""
+    w = np.full(len(x), 1.0 / len(x))
+    _, beta, events = event_flow(x[:, None], w, np.array([y]), np.eye(1), np.array([-b0]), times)
+    return -beta[:, 0], np.array([event.time for event in events if event.time > 0])
+
+
+def printed_and_corrected(settings: PrintedAndCorrected, stream: Stream) -> xr.Dataset:
+    """Cost along both flows: two explicit examples and an ensemble of planar clusters."""
+    times = np.linspace(0.0, settings.horizon, settings.samples)
+    example, speed = _examples(settings, times)
+    ensemble, dissipation = _ensemble(settings, times, stream)
+    dims = ("formula", "cluster", "time")
+    return dataset(
+        {
+            "example_cost": variable(("formula", "example", "time"), example, "cost of one point", "input^2"),
+            "example_speed": variable(("formula", "example"), speed, "speed at the start, |d(beta)| + |Omega|"),
+            "cost": variable(dims, ensemble, "cost of a random planar cluster", "input^2"),
+            "dissipation": variable(dims, dissipation, "-|Jp b|^2 - Tr(Omega^T Omega) along the flow", "input^2/time"),
+        },
+        {
+            "formula": variable("formula", np.array(FORMULAS), "weight flow as printed (3.22) or corrected"),
+            "example": variable("example", np.array(list(EXAMPLES)), "one point, R = 1, beta = 0"),
+            "cluster": index("cluster", settings.clusters, "random cluster"),
+            "time": times_variable(times),
+            "step": variable((), settings.step, "step of the scheme"),
+            "points": variable((), settings.points, "points per cluster"),
+        },
+        title="Cost along the weight flow as printed and as corrected",
+        figures="printed_and_corrected",
+        claims=("tf-thm32-monotone", "tf-411"),
+    )
+
+
+def _examples(settings: PrintedAndCorrected, times: Array) -> tuple[Array, Array]:
+    """Cost and speed at the start of the single points, by formula and example."""
+    X = [np.array([x]) for x, _ in EXAMPLES.values()]
+    yt, one, zero = np.array([label for _, label in EXAMPLES.values()]), np.eye(2), np.zeros(2)
+    cost, speed = [], []
+    for formula in FORMULAS:
+        path = integrate_flow(X, [one] * len(X), np.zeros_like(yt), yt, times, step=settings.step, formula=formula)
+        starts = [separated.effective_gradient(x, one, zero, y, formula=formula) for x, y in zip(X, yt, strict=True)]
+        cost.append(path["cost"].values.T)
+        speed.append([np.linalg.norm(start.dbeta) + np.linalg.norm(start.Omega) for start in starts])
+    return np.array(cost), np.array(speed)
+
+
+def _ensemble(settings: PrintedAndCorrected, times: Array, stream: Stream) -> tuple[Array, Array]:
+    """Cost and dissipation of random planar clusters, both formulas from equal starts."""
+    generator = stream.generator("clusters")
+    K, N = settings.clusters, settings.points
+    X, yt = generator.normal(size=(K, N, 2)), generator.normal(size=(K, 2))
+    R = ortho_group.rvs(2, size=K, random_state=generator)
+    beta = -yt + 0.1 * generator.normal(size=(K, 2))
+    paths = [integrate_flow(list(X), R, beta, yt, times, step=settings.step, formula=formula) for formula in FORMULAS]
+    return tuple(np.array([path[name].values.T for path in paths]) for name in ("cost", "dissipation"))
+
+
+def proposition_data(Q: int, N: int, share: float, generator: np.random.Generator) -> tuple[Array, Array]:
+    """Points in the frame R_0 = 1, yt = 0: a core at -(1, .., 1), a few with one coordinate near the plane; beta(0)."""
+    X = -1.0 + generator.uniform(-0.1, 0.1, size=(N, Q))
+    for k in range(round(share * N)):
+        X[k, k % Q] = -0.30 + generator.uniform(-0.04, 0.04)
+    return X, np.full(Q, PROPOSITION_RADII[Q] / np.sqrt(Q))
+
+
+def proposition(settings: Proposition, stream: Stream) -> xr.Dataset:
+    """Proposition 4.2: its constants bounded rigorously, and the flow beside its conclusions."""
+    times = np.arange(0.0, settings.horizon + 0.5 * settings.step, settings.step)
+    dimensions = tuple(PROPOSITION_RADII)
+    names = ("residual", "generator_norm", "rotation", "cost", "truncated_share")
+    series = {name: np.empty((len(dimensions), len(times))) for name in names}
+    constants, printed = [], []
+    for q, (Q, share) in enumerate(zip(dimensions, settings.outliers, strict=True)):
+        X, beta = proposition_data(Q, settings.points, share, stream.generator(Q))
+        one, yt = np.eye(Q), np.zeros(Q)
+        constants.append(proposition_4_2_constants(X, one, beta, yt, settings.gamma))
+        printed.append(eta_2_as_printed(constants[-1]))
+        path = integrate_flow([X], one[None], beta[None], yt[None], times, step=settings.step).isel(cluster=0)
+        for name in ("residual", "generator_norm", "cost"):
+            series[name][q] = path[name]
+        series["rotation"][q] = np.linalg.norm(path["R"].values - one, ord=2, axis=(-2, -1))
+        series["truncated_share"][q] = path["truncated_share"].min("coordinate")
+    arrival = [float(times[np.argmax(share >= 1.0)]) for share in series["truncated_share"]]
+    return _proposition_dataset(settings, dimensions, times, series, constants, printed, arrival)
+
+
+def _proposition_dataset(
+    settings: Proposition,
+    dimensions: tuple[int, ...],
+    times: Array,
+    series: dict[str, Array],
+    constants: list[Constants],
+    printed: list[tuple[float, float]],
+    arrival: list[float],
+) -> xr.Dataset:
+    variables = {
+        name: variable(("dimension", "time"), series[name], *PROPOSITION_SERIES[name]) for name in PROPOSITION_SERIES
+    }
+    variables |= {
+        name: variable("dimension", np.array([getattr(one, name) for one in constants]), f"rigorous bound on {name}")
+        for name in PROPOSITION_BOUNDS
+    }
+    held = np.array([int(one.hypotheses_hold) for one in constants])
+    variables |= {
+        "hypotheses_hold": variable("dimension", held, "1 if the hypotheses are certified"),
+        "arrival": variable("dimension", np.array(arrival), "time s_1 at which the cluster is fully truncated"),
+        "eta_2_printed": variable(("dimension", "equation"), np.array(printed), "eta_2 as printed"),
+    }
+    return dataset(
+        variables,
+        {
+            "dimension": variable("dimension", np.array(dimensions), "dimension Q"),
+            "time": times_variable(times),
+            "equation": variable("equation", np.array(["(4.13)", "(4.32)"]), "equation of the paper"),
+            "points": variable((), settings.points, "points of the cluster"),
+            "gamma": variable((), settings.gamma, "constant of (4.17)"),
+            "step": variable((), settings.step, "step of the scheme"),
+        },
+        title="Proposition 4.2 on data that meet its hypotheses",
+        figures="proposition",
+        claims=("tf-prop42-hyp", "tf-prop42-s1", "tf-prop42-freeze", "tf-prop42-rate"),
+    )
+
+
+def rotating_cluster(Q: int, N: int, generator: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    """An anisotropic cluster whose weights turn visibly: X, R, beta, yt."""
+    X = generator.normal(size=(N, Q)) * np.linspace(0.5, 1.5, Q) @ ortho_group.rvs(Q, random_state=generator).T
+    return X, ortho_group.rvs(Q, random_state=generator), -X.mean(axis=0), np.full(Q, 0.8)
+
+
+def integrators(settings: Integrators, stream: Stream) -> xr.Dataset:
+    """Error against right sides for each method, and the sliding example by all of them."""
+    X, R, beta, yt = rotating_cluster(settings.dimension, settings.points, stream.generator("cluster"))
+    ends, w = np.array([settings.horizon]), np.full(settings.points, 1.0 / settings.points)
+    reference = event_flow(X, w, yt, R, beta, ends)
+    start = (X, w, yt, R, beta)
+
+    def error(found: tuple[Array, Array]) -> float:
+        return float(max(np.abs(found[0][-1] - reference[0][-1]).max(), np.abs(found[1][-1] - reference[1][-1]).max()))
+
+    occupied = [error(occupation.occupation_flow(*start, ends, step=h)) for h in settings.steps]
+    plain = [error(euler_flow(*start, ends, step=h)) for h in settings.steps]
+    solved = [
+        scipy_flow(X, R, beta, yt, ends, rtol=rtol, evaluations=settings.evaluations) for rtol in settings.tolerances
+    ]
+    steps = np.ceil(settings.horizon / np.array(settings.steps))
+    missing = {"missing": "the cap on right sides was reached before the last time"}
+    variables = {
+        "occupation_error": variable("step", np.array(occupied), "error of the occupation scheme in R and beta"),
+        "occupation_cost": variable("step", occupation.RIGHT_SIDES * steps, "right sides, occupation scheme"),
+        "euler_error": variable("step", np.array(plain), "error of Euler steps with Cayley retraction"),
+        "euler_cost": variable("step", steps, "right sides, Euler"),
+        "scipy_error": variable("tolerance", np.array([error(one[:2]) for one in solved]), "error of RK45", "1"),
+        "scipy_cost": variable("tolerance", np.array([one[2] for one in solved]), "right sides, RK45"),
+        "crossings": variable((), len(reference[2]), "crossings of coordinate planes up to the last time"),
+    }
+    variables["scipy_error"].attrs |= missing
+    variables |= _sliding_variables(settings)
+    return dataset(
+        variables,
+        {
+            "step": variable("step", np.array(settings.steps), "step of the fixed-step schemes"),
+            "tolerance": variable("tolerance", np.array(settings.tolerances), "relative tolerance of RK45"),
+            "time": times_variable(SLIDING_TIMES),
+            "points": variable((), settings.points, "points of the cluster"),
+            "dimension": variable((), settings.dimension, "dimension Q"),
+            "evaluations": variable((), settings.evaluations, "cap on right sides"),
+        },
+        title="Accuracy of integrators against their cost, and sliding",
+        figures="integrators, sliding",
+        claims=(),
+    )
+
+
+SLIDING_TIMES = np.linspace(0.0, 8.0, 161)
+SLIDING = (np.array([[-0.2, -1.0]]), np.array([-1.0, -0.5]))
+
+
+def _sliding_variables(settings: Integrators) -> dict[str, xr.Variable]:
+    """The point that sticks to u_1 = 0: exactly, by the occupation scheme, by solve_ivp until its cap."""
+    X, yt = SLIDING
+    one, zero, w = np.eye(2), np.zeros(2), np.ones(1)
+    R, beta, _ = event_flow(X, w, yt, one, zero, SLIDING_TIMES)
+    coarse = occupation.occupation_flow(X, w, yt, one, zero, SLIDING_TIMES, step=max(settings.steps))
+    cap = min(settings.evaluations, 20_000)
+    stuck = scipy_flow(X, one, zero, yt, SLIDING_TIMES, rtol=1e-6, evaluations=cap)
+
+    def first_coordinate(R: Array, beta: Array) -> Array:
+        return occupation.pre_activation(X, R, beta)[:, 0, 0]
+
+    def cost(R: Array, beta: Array) -> Array:
+        u, b = occupation.pre_activation(X, R, beta), occupation.residual_bias(R, beta, yt)
+        return separated.cost((u > 0).astype(np.float64), u, b, np.ones((len(R), 1)))
+
+    errors = []
+    for h in settings.steps:
+        path = occupation.occupation_flow(X, w, yt, one, zero, SLIDING_TIMES, step=h)
+        errors.append(float(np.abs(first_coordinate(*path) - first_coordinate(R, beta)).max()))
+    last = float(SLIDING_TIMES[np.isfinite(stuck[1][:, 0])].max())
+    variables = {
+        "sliding_u": variable("time", first_coordinate(R, beta), "u_1(s), event-driven", "input"),
+        "sliding_u_occupation": variable(
+            "time", first_coordinate(*coarse), "u_1(s), occupation, largest step", "input"
+        ),
+        "sliding_u_scipy": variable("time", first_coordinate(*stuck[:2]), "u_1(s), RK45 until its cap", "input"),
+        "sliding_cost": variable("time", cost(R, beta), "cost, event-driven", "input^2"),
+        "sliding_error": variable("step", np.array(errors), "largest error of u_1, occupation scheme", "input"),
+        "sliding_reached": variable((), last, "last output time that RK45 reached within its cap"),
+        "sliding_cap": variable((), cap, "cap on right sides of RK45"),
+    }
+    variables["sliding_u_scipy"].attrs["missing"] = "RK45 stalls: its cap on right sides is reached"
+    return variables
+
+
+def euler_flow(
+    X: Array, w: Array, yt: Array, R: Array, beta: Array, times: Array, *, step: float
+) -> tuple[Array, Array]:
+    """Euler steps with the pattern at their start and Cayley retraction, what plain gradient descent does."""
+    now, path = 0.0, []
+    for time in times:
+        count = int(np.ceil((time - now) / step - 1e-9))
+        for _ in range(count):
+            h = (time - now) / count
+            u, b = occupation.pre_activation(X, R, beta), occupation.residual_bias(R, beta, yt)
+            H = (u > 0).astype(np.float64)
+            dbeta, Omega = separated.bias_velocity(H, R, b, w), separated.generator(H, u, b, w)
+            R, beta = occupation.cayley(h * Omega) @ R, beta + h * dbeta
+        now = time
+        path.append((R, beta))
+    return tuple(np.array(part) for part in zip(*path, strict=True))

@@ -1,0 +1,170 @@
+"""Figures of clusters in input space: truncation in the plane and in three dimensions, collapse, own clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
+
+from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, describe, new
+
+REACH = 6.0
+
+
+def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
+    """Cluster 1 is pushed onto the boundary of its cone and into the apex; cluster 2 stays (Q = 2)."""
+    data = truncation_in_the_plane.sel(dimension=2)
+    figure, axes = new(1, data.sizes["snapshot"], height=2.0, sharex=True, sharey=True)
+    for panel, moment in zip(axes[0], data["snapshot"].values, strict=True):
+        snapshot = data.sel(snapshot=moment)
+        _cone(panel, snapshot, _apex(snapshot).values)
+        for cluster, colour in ((0, RED), (1, BLUE)):
+            points = snapshot["data"].sel(cluster=cluster).values[:, :2]
+            panel.scatter(*points.T, s=5, color=colour, alpha=0.25, linewidth=0)
+        image = snapshot["image"].sel(cluster=0).values[:, :2]
+        panel.scatter(*image.T, s=7, color=RED, linewidth=0)
+        path = data["apex"].values[: int(np.searchsorted(data["time"], snapshot["moment"])) + 1, :2]
+        panel.plot(*path.T, color=BLACK, linewidth=0.9)
+        panel.scatter(*data["label"].values[:2], marker="*", s=45, color=GREEN, zorder=5, linewidth=0)
+        panel.set_title(f"s = {float(snapshot['moment']):.2g}")
+        panel.set_aspect("equal")
+    axes[0, 0].set(xlim=(-0.35, 1.4), ylim=(-0.45, 1.35), ylabel="input coordinate 2")
+    for panel in axes[0]:
+        panel.set_xlabel("coordinate 1")
+    moments = data["moment"].values
+    return describe(
+        figure,
+        title="Truncation in the plane",
+        caption=f"Two clusters of {data.sizes['point']} points (red: cluster 1, blue: cluster 2) under the"
+        f" truncation map"
+        " of cluster 1. Pale red: data; full red: their images tau(x); shaded: the cone of points that stay; black:"
+        " path"
+        " of its apex -beta; green star: pulled-back label. The columns are s = 0, a quarter, a half and all of the"
+        " time"
+        f" s_1 = {moments[3]:.2f} of full truncation, and s = {moments[4]:.0f}.",
+        alt="Five panels: a cone moves over the red cluster, whose points are pushed onto its boundary and in the"
+        " end into"
+        " its apex at the label; the blue cluster lies inside the cone and does not move.",
+        claims=("tf-collapse", "tf-eq-trunc", "tf-prop42-s1"),
+    )
+
+
+def _apex(snapshot: xr.Dataset) -> xr.DataArray:
+    return snapshot["apex"].sel(time=snapshot["moment"], method="nearest")[:2]
+
+
+def _cone(panel: Axes, snapshot: xr.Dataset, apex: np.ndarray) -> None:
+    edges = apex + REACH * snapshot["cone"].values[:2, :2]
+    corner = apex + REACH * snapshot["cone"].values[:2, :2].sum(axis=0)
+    panel.add_patch(Polygon([apex, edges[0], corner, edges[1]], color=SKY, alpha=0.18, linewidth=0))
+
+
+def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figure:
+    """The same for Q = 3, seen along the axis (1, 1, 1): the plane through the three means."""
+    data = truncation_in_the_plane.sel(dimension=3)
+    figure, axes = new(2, data.sizes["snapshot"], height=1.7, sharex="row", sharey="row")
+    for column, moment in enumerate(data["snapshot"].values):
+        snapshot = data.sel(snapshot=moment)
+        path = data["apex"].values[: int(np.searchsorted(data["time"], snapshot["moment"])) + 1]
+        for panel in axes[:, column]:
+            _projected(panel, snapshot, path)
+        axes[0, column].set_title(f"s = {float(snapshot['moment']):.2g}")
+        axes[1, column].set_xlabel("along e1 - e2")
+    axes[1, 0].set(xlim=(0.5, 0.85), ylim=(0.25, 0.55))
+    for panel in axes[:, 0]:
+        panel.set_ylabel("along e1+e2-2e3")
+    return describe(
+        figure,
+        title="Truncation in three dimensions",
+        caption=f"Three clusters of {data.sizes['point']} points around e1, e2, e3, projected on the plane through"
+        f" the means;"
+        " images of cluster 1 in full red, its data pale, the path of the apex black, the label a green star. Below:"
+        " cluster 1 enlarged. Times as in the plane.",
+        alt="Three clusters at the corners of a triangle; the images of the red one contract to its label, inside"
+        " the triangle.",
+        claims=("tf-collapse",),
+    )
+
+
+def _projected(panel: Axes, snapshot: xr.Dataset, path: np.ndarray) -> None:
+    """Data, images, path of the apex and label in the plane orthogonal to (1, 1, 1)."""
+    frame = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
+    for cluster, colour in enumerate((RED, BLUE, ORANGE)):
+        points = snapshot["data"].sel(cluster=cluster).values
+        panel.scatter(*(frame @ points.T), s=5, color=colour, alpha=0.3, linewidth=0)
+    panel.scatter(*(frame @ snapshot["image"].sel(cluster=0).values.T), s=7, color=RED, linewidth=0)
+    panel.plot(*(frame @ path.T), color=BLACK, linewidth=0.9)
+    panel.scatter(*(frame @ snapshot["label"].values), marker="*", s=45, color=GREEN, zorder=5, linewidth=0)
+    panel.set_aspect("equal")
+
+
+def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
+    """Cost, collapse and margin for every dimension."""
+    figure, axes = new(1, 3, height=2.5)
+    time = neural_collapse["time"].values
+    shown = (
+        ("cost", "(a) Euclidean cost"),
+        ("ratio", "(b) variance within / between"),
+        ("margin", "(c) margin of separation"),
+    )
+    for panel, (name, title) in zip(axes[0], shown, strict=True):
+        for colour, Q in zip(CYCLE, neural_collapse["dimension"].values, strict=False):
+            values = neural_collapse[name].sel(dimension=Q).values
+            panel.semilogy(
+                time, np.where(values > 1e-26, values, np.nan), color=colour, label=f"Q = {Q}", linewidth=1.1
+            )
+        panel.set(xlabel="flow time s", title=title)
+    start = float(neural_collapse["cost"].isel(time=0).max())
+    axes[0, 0].plot(time[time > 3], 30 * start * np.exp(-2 * time[time > 3]), color=BLACK, linestyle=":", linewidth=1)
+    axes[0, 0].annotate("exp(-2s)", (5.6, 30 * start * np.exp(-11)), fontsize=7)
+    axes[0, 1].set_ylim(1e-8, None)
+    axes[0, 1].legend(ncols=1, fontsize=6.5, loc="lower left")
+    return describe(
+        figure,
+        title="Neural collapse by truncation",
+        caption=f"Simplex clusters of {int(neural_collapse['points'])} points, radius"
+        f" {float(neural_collapse['fill']):g} of the"
+        " largest separable one. (a) Cost of all clusters; after full truncation it decays as exp(-2 s) (dotted). (b)"
+        " Variance within clusters over variance of their means: exactly zero once all points are truncated. (c)"
+        " Smallest"
+        " distance to a loss of separation, which must stay above zero.",
+        alt="For Q from 2 to 8 the cost falls with slope minus two on a logarithmic scale, the within-cluster"
+        " variance drops"
+        " to zero in finite time, and margins stay positive.",
+        claims=("tf-collapse", "tf-def31-comp"),
+    )
+
+
+def own_clusters(own_clusters: xr.Dataset) -> Figure:
+    """Margins of the construction by Procrustes on clusters that are not a simplex."""
+    figure, axes = new(1, 2, height=2.4)
+    pairs = (
+        ("margin", "width", "(a) three synthetic clusters", "cluster radius"),
+        ("digit_margin", "shrink", "(b) digits in R^Q", "distance to class mean, scaled by"),
+    )
+    words = {"others": "other clusters untouched", "own": "own cluster truncated", "images": "images untouched later"}
+    for panel, (name, axis, title, label) in zip(axes[0], pairs, strict=True):
+        for condition, marker in zip(own_clusters["condition"].values, "os^", strict=True):
+            panel.plot(
+                own_clusters[axis], own_clusters[name].sel(condition=condition), marker=marker, markersize=3,
+                label=words[str(condition)],
+            )  # fmt: skip
+        panel.axhline(0, color=BLACK, linewidth=0.8)
+        panel.set(xlabel=label, ylabel="margin", title=title)
+    axes[0, 0].legend()
+    return describe(
+        figure,
+        title="Whose clusters can be separated",
+        caption="Smallest distance to failure of the three conditions of separation, rotations by orthogonal"
+        " Procrustes; below"
+        f" zero no cluster separated truncations are found. (a) Means in general position. (b)"
+        f" {int(own_clusters['digit_points'])}"
+        " digits of three classes in the discriminant plane and one further direction"
+        f" ({float(own_clusters['digit_explained']):.0%} of the variance), moved towards their class means.",
+        alt="All three margins fall as clusters widen; digits as they are lie far below zero and separate only when"
+        " drawn"
+        " close to their means.",
+        claims=("tf-own-clusters",),
+    )

@@ -1,0 +1,60 @@
+r"""Derivatives of the cost by complex step: an oracle that shares no formula with the flow equations.
+
+With sigma(z) = z 1[Re z > 0] the cost is a polynomial in each sector, so Im C(beta + i h t)/h is its derivative to
+rounding, whatever the step h. Along O(Q) the tangent at R in the direction omega (antisymmetric) is omega R, and
+d/ds f(exp(s omega) R) = Tr((pi_-(G R^T))^T omega) (6.11); the generator of the gradient flow is -pi_-(G R^T).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from repdyn.truncation_flow.theory.inputs import Array
+
+STEP = 1e-30
+
+
+def complex_truncation(x: Array, R: Array, beta: Array) -> Array:
+    """tau(x) of (6.2) for complex parameters, sigma(z) = z 1[Re z > 0]; the points are rows."""
+    u = (x + beta) @ R.T
+    return (u * (u.real > 0)) @ R - beta
+
+
+def complex_cost(X: Array, w: Array, labels: Array, R: Array, beta: Array) -> complex:
+    """Euclidean cost (2.26) of L layers for complex parameters; one label per point, R (L, Q, Q), beta (L, Q)."""
+    z = X
+    for rotation, offset in zip(R, beta, strict=True):
+        z = complex_truncation(z, rotation, offset)
+    return 0.5 * complex(np.sum(w[:, None] * (z - labels) ** 2))
+
+
+def gradient(f: Callable[[Array], complex], at: Array) -> Array:
+    """Gradient of f at a real array, entry by entry."""
+    result = np.zeros(at.shape)
+    for index in np.ndindex(at.shape):
+        shifted = at.astype(complex)
+        shifted[index] += 1j * STEP
+        result[index] = f(shifted).imag / STEP
+    return result
+
+
+def descent_generators(f: Callable[[Array], complex], R: Array) -> Array:
+    """-pi_-(G_l R_l^T) for every layer, by complex steps along omega_ij R_l; shape (L, Q, Q)."""
+    L, Q, _ = R.shape
+    result = np.zeros(R.shape)
+    for layer in range(L):
+        for i, j in zip(*np.triu_indices(Q, 1), strict=True):
+            omega = np.zeros((Q, Q))
+            omega[i, j], omega[j, i] = 1.0, -1.0
+            shifted = R.astype(complex)
+            shifted[layer] += 1j * STEP * (omega @ R[layer])
+            slope = f(shifted).imag / STEP
+            result[layer, i, j], result[layer, j, i] = -0.5 * slope, 0.5 * slope
+    return result
+
+
+def flow_by_complex_step(X: Array, w: Array, labels: Array, R: Array, beta: Array) -> tuple[Array, Array]:
+    """Gradient flow of the cost of L layers: d(beta_l)/ds (L, Q) and the generators Omega_l (L, Q, Q)."""
+    dbeta = -gradient(lambda shifted: complex_cost(X, w, labels, R, shifted), beta)
+    Omega = descent_generators(lambda shifted: complex_cost(X, w, labels, shifted, beta), R)
+    return dbeta, Omega

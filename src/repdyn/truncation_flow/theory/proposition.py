@@ -1,0 +1,134 @@
+r"""The constants of Proposition 4.2, bounded rigorously for given data: Chen, Section 4.2.
+
+The hypotheses (4.14)-(4.17) are quantified over the balls |beta + yt| <= 1.1 r and ||R - R_0|| < eta_2, where eta_2
+depends on the constants themselves. In the frame of R_0, u_i = v_i + (a move of at most eta_2 |v|) + b_i with
+|b| <= 1.1 r, so every supremum is bounded by a sum over points; eta_2 is the least fixed point, reached from below.
+
+Three slips are mended: mu o a must read mu o a^{-1}; the second moment of the partial sectors enters (4.25), so a
+hypothesis (1/2) int_off |u|^2 < eta_1'' is needed; and eta_2, which (4.13) and (4.32) give differently, is
+eta_2 = (eta_1' + eta_1'')/(1 - eta_0) log(1/gamma).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from repdyn.truncation_flow.theory import inputs
+from repdyn.truncation_flow.theory.inputs import Array
+
+BALL = 1.1
+FIXED_POINT_STEPS = 200
+FIXED_POINT_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Upper bounds on the constants of Proposition 4.2 and what follows from them.
+
+    Attributes:
+        gamma: radius at which the whole cluster is truncated, relative to |beta(0) + yt|.
+        eta_0: share of points not truncated in some direction (4.14).
+        eta_1: first moment of the partial sectors (4.15), input units.
+        eta_1_prime: 1.1 |beta(0) + yt| eta_1 (4.13).
+        eta_1_second: half the second moment of the partial sectors, input units squared.
+        eta_2: radius of the ball of rotations.
+        highest: largest coordinate of any point under (4.16)-(4.17); below 0 if fully truncated there.
+        arrival_bound: bound on s_1, log(1/gamma)/(1 - eta_0 - eta_1' - eta_1'') (4.30), mended.
+        sharp_arrival_bound: log(1/gamma)/(1 - eta_0); Omega drops out because b^T Omega b = 0.
+    """
+
+    gamma: float
+    eta_0: float
+    eta_1: float
+    eta_1_prime: float
+    eta_1_second: float
+    eta_2: float
+    highest: float
+    arrival_bound: float
+    sharp_arrival_bound: float
+
+    @property
+    def hypotheses_hold(self) -> bool:
+        """Whether eta_0, eta_1 and gamma lie in (0, 1/10) and the cluster is truncated under (4.17)."""
+        return max(self.eta_0, self.eta_1, self.gamma) < 0.1 and np.isfinite(self.eta_2) and self.highest <= 0
+
+
+def proposition_4_2_constants(X: ArrayLike, R0: ArrayLike, beta0: ArrayLike, yt: ArrayLike, gamma: float) -> Constants:
+    """Bound the constants of Proposition 4.2 for one cluster and given initial data.
+
+    Args:
+        X: points, shape (N, Q), input units.
+        R0: initial orthogonal matrix, shape (Q, Q).
+        beta0: initial pulled-back bias, shape (Q,).
+        yt: pulled-back label, shape (Q,).
+        gamma: constant of (4.17), in (0, 1/10).
+
+    Returns:
+        Upper bounds; `hypotheses_hold` says whether they certify the proposition.
+
+    Raises:
+        ValueError: if gamma is out of range, beta0 = -yt, or shapes and numbers are bad.
+    """
+    X = inputs.points(X)
+    Q = X.shape[1]
+    R0, yt = inputs.orthogonal(R0, Q, "R0"), inputs.vector(yt, Q, "yt")
+    r = float(np.linalg.norm(inputs.vector(beta0, Q, "beta0") + yt))
+    inputs.small_constant(gamma, "gamma")
+    inputs.positive(r, "|beta0 + yt|")
+    return _least_fixed_point((X - yt) @ R0.T, r, gamma)
+
+
+def _least_fixed_point(v: Array, r: float, gamma: float) -> Constants:
+    eta_2 = 0.0
+    for _ in range(FIXED_POINT_STEPS):
+        constants = _constants_in_ball(v, r, gamma, eta_2)
+        if not constants.eta_2 - eta_2 > FIXED_POINT_TOLERANCE:
+            return constants
+        eta_2 = constants.eta_2
+    return constants
+
+
+def _constants_in_ball(v: Array, r: float, gamma: float, eta_2: float) -> Constants:
+    """Suprema over |b| <= 1.1 r and rotations within eta_2, and the eta_2 they imply."""
+    size = np.linalg.norm(v, axis=1)
+    reach = BALL * r
+    raised = v + eta_2 * size[:, None]
+    eta_0 = float(np.max(np.mean(raised + reach > 0, axis=0)))
+    partial = partial_size_bound(raised, v - eta_2 * size[:, None], size, reach)
+    eta_1, eta_1_second = float(np.mean(partial)), 0.5 * float(np.mean(partial**2))
+    eta_1_prime = reach * eta_1
+    gap = 1.0 - eta_0 - eta_1_prime - eta_1_second
+    time = np.log(1.0 / gamma)
+    feasible = gap > 0
+    return Constants(
+        gamma=gamma,
+        eta_0=eta_0,
+        eta_1=eta_1,
+        eta_1_prime=eta_1_prime,
+        eta_1_second=eta_1_second,
+        eta_2=(eta_1_prime + eta_1_second) / (1.0 - eta_0) * time if feasible else np.inf,
+        highest=float(np.max(raised)) + gamma * r,
+        arrival_bound=time / gap if feasible else np.inf,
+        sharp_arrival_bound=time / (1.0 - eta_0) if feasible else np.inf,
+    )
+
+
+def partial_size_bound(raised: Array, lowered: Array, size: Array, reach: float) -> Array:
+    """Largest |u| a point can have while partially truncated, 0 if it never is; shape (N,).
+
+    A coordinate turns positive only if b_i > -raised_i =: c, which leaves at most sqrt(reach^2 - c^2) of |b| for the
+    others; where c > 0 the positive coordinate itself is u_i <= raised_i + b_i, of size at most reach - c.
+    """
+    needed = np.maximum(-raised, 0.0)
+    possible = needed < reach
+    others = size[:, None] + np.sqrt(np.maximum(reach**2 - needed**2, 0.0))
+    bound = np.where(needed > 0, np.hypot(others, reach - needed), size[:, None] + reach)
+    always_on = np.all(lowered > reach, axis=1)
+    return np.where(always_on, 0.0, np.max(np.where(possible, bound, 0.0), axis=1))
+
+
+def eta_2_as_printed(constants: Constants) -> tuple[float, float]:
+    """The two values of eta_2 as printed, in (4.13) and in (4.32); they disagree."""
+    c, time = constants, np.log(1.0 / constants.gamma)
+    return c.eta_1 / (1 - c.eta_0 - c.eta_1_prime) * time, c.eta_1_prime / (1 - c.eta_0 - c.eta_1) * time

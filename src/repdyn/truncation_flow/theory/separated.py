@@ -1,0 +1,198 @@
+r"""The gradient flow of one cluster under cluster separated truncations: Chen, Theorem 3.2 and Corollary 3.5.
+
+Notation of one cluster (rows are points, weights w_k = 1/N):
+    u_k = R (x_k + beta), H_k = 1[u_k > 0], v_k = R (x_k - yt), b = R (beta + yt), so u_k = v_k + b.
+    J_i = sum_k w_k H_ki, Jp = 1 - J.
+Corrected flow: d(beta)/ds = -R^T Jp b, dR/ds = Omega R,
+    Omega = sum_k w_k [H_k, M_k], M = (u b^T + b u^T - u u^T)/2 = (b b^T - v v^T)/2.
+The paper's (3.23) lacks -u u^T/2 because (6.16) writes H sigma(u) u^T = H u u^T H; it is H u u^T.
+
+The functions without checks take leading batch axes: H, u of shape (..., N, Q), b (..., Q), w (..., N).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from repdyn.truncation_flow.theory import inputs
+from repdyn.truncation_flow.theory.inputs import Array
+
+FORMULAS = ("corrected", "printed")
+
+
+class EffectiveGradient(NamedTuple):
+    """Velocity of the flow: `dbeta` (Q,), `Omega` (Q, Q) with dR/ds = Omega R, and the `cost`."""
+
+    dbeta: Array
+    Omega: Array
+    cost: float
+
+
+def effective_gradient(
+    X: ArrayLike, R: ArrayLike, beta: ArrayLike, yt: ArrayLike, *, formula: str = "corrected"
+) -> EffectiveGradient:
+    """Velocity of the gradient flow of one cluster: d(beta) = -R^T Jp b (3.19), dR = Omega R (3.21).
+
+    Args:
+        X: points, shape (N, Q), input units.
+        R: orthogonal matrix, shape (Q, Q).
+        beta: pulled-back bias, shape (Q,), input units.
+        yt: pulled-back label, shape (Q,), input units.
+        formula: "corrected", or "printed" for Omega as in (3.22)-(3.23).
+
+    Returns:
+        `dbeta` (input units per time), `Omega` (input units squared per time), `cost` (input units squared).
+
+    Raises:
+        ValueError: if shapes disagree, R is not orthogonal, the cluster is empty or a number is not finite.
+    """
+    X = inputs.points(X)
+    Q = X.shape[1]
+    R, beta, yt = inputs.orthogonal(R, Q), inputs.vector(beta, Q, "beta"), inputs.vector(yt, Q, "yt")
+    inputs.one_of(formula, FORMULAS, "formula")
+    b = R @ (beta + yt)
+    if formula == "corrected":
+        return velocity_of_columns((X - yt).T, R, b)
+    u, w = (X + beta) @ R.T, np.full(len(X), 1.0 / len(X))
+    H = (u > 0).astype(np.float64)
+    Omega = generator_as_printed(H, u, b, w)
+    return EffectiveGradient(bias_velocity(H, R, b, w), Omega, float(cost(H, u, b, w)))
+
+
+def velocity_of_columns(D: Array, R: Array, b: Array) -> EffectiveGradient:
+    """Corrected velocity from D = (x - yt) as columns, shape (Q, N): two products and one comparison.
+
+    Since u = v + b, the pattern is v > -b, and Omega and the cost need only J and A = E[(H v) v^T]:
+    Omega_ij = ((J_i - J_j) b_i b_j - A_ij + A_ji)/2, C = (Tr A + sum_i (1 - J_i) b_i^2)/2.
+    """
+    V = R @ D
+    H = -b[:, None] < V
+    J, A = H.mean(axis=1), (V * H) @ V.T / V.shape[1]
+    Omega = 0.5 * ((J[:, None] - J[None, :]) * np.outer(b, b) - A + A.T)
+    return EffectiveGradient(-R.T @ ((1.0 - J) * b), Omega, 0.5 * float(np.trace(A) + (1.0 - J) @ (b * b)))
+
+
+def sector_moments(X: ArrayLike, yt: ArrayLike, R: ArrayLike, beta: ArrayLike) -> tuple[Array, Array]:
+    """Half-space moments that determine the corrected flow: J_i (3.33) and S_i, one matrix per coordinate.
+
+    S_i = sum_k w_k 1[u_ki > 0] (x_k - yt)(x_k - yt)^T. They replace the first moments of Corollary 3.5, which do
+    not determine the flow.
+
+    Returns:
+        `J`, shape (Q,), and `S`, shape (Q, Q, Q), input units squared.
+
+    Raises:
+        ValueError: as `effective_gradient`.
+    """
+    X = inputs.points(X)
+    H = sector_pattern_of(X, inputs.orthogonal(R, X.shape[1]), inputs.vector(beta, X.shape[1], "beta"))
+    D = X - inputs.vector(yt, X.shape[1], "yt")
+    return H.mean(axis=0), np.einsum("ki,ka,kb->iab", H, D, D) / len(X)
+
+
+def sector_pattern_of(X: Array, R: Array, beta: Array) -> Array:
+    """Activation pattern 1[R (x + beta) > 0] as float64, batched."""
+    return ((X + beta[..., None, :]) @ np.swapaxes(R, -1, -2) > 0).astype(np.float64)
+
+
+def bias_velocity(H: Array, R: Array, b: Array, w: Array) -> Array:
+    """Bias flow d(beta)/ds = -R^T Jp b (3.19), (3.36), shape (..., Q)."""
+    Jp = 1.0 - np.einsum("...ki,...k->...i", H, w)
+    return -np.einsum("...ji,...j->...i", R, Jp * b)
+
+
+def generator(H: Array, u: Array, b: Array, w: Array) -> Array:
+    r"""Corrected weight flow: Omega = sum_k w_k [H_k, M_k], M = (u b^T + b u^T - u u^T)/2.
+
+    Corrects (3.22)-(3.23); agrees with (5.6)-(5.7) at the last layer. Evaluated as
+    Omega_ij = ((J_i - J_j) b_i b_j - A_ij + A_ji)/2 with A = sum_k w_k (H_k v_k) v_k^T, v = u - b: one product.
+    """
+    v = u - b[..., None, :]
+    weighted = H * w[..., None]
+    A = np.swapaxes(weighted * v, -1, -2) @ v
+    J = weighted.sum(axis=-2)
+    bias = (J[..., :, None] - J[..., None, :]) * b[..., :, None] * b[..., None, :]
+    return 0.5 * (bias - A + np.swapaxes(A, -1, -2))
+
+
+def generator_as_printed(H: Array, u: Array, b: Array, w: Array) -> Array:
+    """Weight flow as printed in (3.22)-(3.23): Omega = sum_k w_k [H_k, (u b^T + b u^T)/2]."""
+    G = np.swapaxes(H * w[..., None], -1, -2) @ u
+    diagonal = np.diagonal(G, axis1=-2, axis2=-1)
+    left = (diagonal[..., :, None] - np.swapaxes(G, -1, -2)) * b[..., None, :]
+    right = (G - diagonal[..., None, :]) * b[..., :, None]
+    return 0.5 * (left + right)
+
+
+def generator_from_first_moments_as_printed(H: Array, u: Array, b: Array, w: Array) -> Array:
+    """Matrix elements as printed in (3.38), (4.3), for one cluster; twice (3.22), a factor 1/2 is missing.
+
+    Omega_ij = sum_nu (nu_i - nu_j) (J_{1,nu,i} b_j + b_i J_{1,nu,j}) over the sectors nu that hold points.
+    """
+    Omega = np.zeros((b.size, b.size))
+    for nu in np.unique(H, axis=0):
+        moment = (w[:, None] * u)[np.all(nu == H, axis=1)].sum(axis=0)
+        Omega += (nu[:, None] - nu[None, :]) * (np.outer(moment, b) + np.outer(b, moment))
+    return Omega
+
+
+def generator_by_commutators(H: Array, u: Array, b: Array, w: Array, *, quadratic: bool = True) -> Array:
+    """Omega of one cluster as the plain sum of commutators w_k [H_k, M_k]; the reference for the fast forms."""
+    Omega = np.zeros((b.size, b.size))
+    for h, pre, weight in zip(H, u, w, strict=True):
+        M = 0.5 * (np.outer(pre, b) + np.outer(b, pre) - quadratic * np.outer(pre, pre))
+        Omega += weight * (np.diag(h) @ M - M @ np.diag(h))
+    return Omega
+
+
+def generator_from_moments(J: Array, S: Array, R: Array, b: Array) -> Array:
+    """Row form Omega_ij = ((J_i - J_j) b_i b_j - r_i^T S_i r_j + r_i^T S_j r_j)/2, independent of N."""
+    A = np.einsum("ia,iab,jb->ij", R, S, R)
+    return 0.5 * ((J[:, None] - J[None, :]) * np.outer(b, b) - A + A.T)
+
+
+def cost(H: Array, u: Array, b: Array, w: Array) -> Array:
+    """Euclidean cost of a cluster, (1/2) sum_k w_k |tau(x_k) - yt|^2 = (1/2) sum_k w_k |H u - b|^2 (3.15)."""
+    residual = H * u - b[..., None, :]
+    return 0.5 * np.einsum("...ki,...ki,...k->...", residual, residual, w)
+
+
+def cost_from_moments(J: Array, S: Array, R: Array, b: Array) -> float:
+    """Cost C = (1/2) sum_i (r_i^T S_i r_i + (1 - J_i) b_i^2), exact."""
+    return 0.5 * float(np.einsum("ia,iab,ib->", R, S, R) + (1.0 - J) @ (b * b))
+
+
+def dissipation(Jp: Array, b: Array, Omega: Array) -> Array:
+    """Rate of change of the cost along the flow, dC/ds = -|Jp b|^2 - Tr(Omega^T Omega) (3.25)-(3.26), batched."""
+    return -np.sum((Jp * b) ** 2, axis=-1) - np.sum(Omega**2, axis=(-2, -1))
+
+
+def cost_decomposition(images: ArrayLike, yt: ArrayLike) -> tuple[float, float]:
+    """Split of the cost (3.7): half the variance within the cluster, half the squared distance of its mean."""
+    images = inputs.points(images, "images")
+    mean = images.mean(axis=0)
+    within = 0.5 * float(np.mean(np.sum((images - mean) ** 2, axis=1)))
+    return within, 0.5 * float(np.sum((mean - inputs.vector(yt, images.shape[1], "yt")) ** 2))
+
+
+def truncated_residual(b: Array, Omega: Array, Jp: Array) -> Array:
+    """Motion of b = R (beta + yt): db/ds = Omega b - Jp b (4.23), valid for dR = +Omega R."""
+    return Omega @ b - Jp * b
+
+
+def generator_bound(H: Array, u: Array, b: Array, w: Array) -> float:
+    """Corrected (4.25): ||Omega|| <= |b| int_off |u| + (1/2) int_off |u|^2, over points neither all on nor all off."""
+    size = np.linalg.norm(u, axis=1)[_partial(H)]
+    weight = w[_partial(H)]
+    return float(np.linalg.norm(b) * (weight @ size) + 0.5 * (weight @ size**2))
+
+
+def generator_bound_as_printed(H: Array, u: Array, b: Array, w: Array) -> float:
+    """(4.25) as printed: ||Omega|| <= |b| int_off |u|; false for the true Omega."""
+    return float(np.linalg.norm(b) * (w[_partial(H)] @ np.linalg.norm(u, axis=1)[_partial(H)]))
+
+
+def _partial(H: Array) -> Array:
+    """Points in no pure sector: some coordinate on, some off."""
+    return np.any(H > 0, axis=1) & np.any(H == 0, axis=1)

@@ -1,0 +1,141 @@
+r"""The standard cost with a trained output layer: Chen, Sections 8 and 9.
+
+Section 8: all clusters collapsed, cluster l at -beta_l. B = [beta_1 .. beta_Q], Y = [y_1 .. y_Q] (columns), W the
+output weight, E = W B + Y, cost Tr(E^T E)/2. Section 9: no point truncated, only W is trained on X (columns).
+
+Two pairs of propagators are needed. Those of the E-equation (8.8) have the Gram matrices B^T B and W W^T; those of
+the variation of constants (8.16)-(8.17) have B B^T and W^T W, as (8.9) prints.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from repdyn.truncation_flow.theory import inputs
+from repdyn.truncation_flow.theory.inputs import Array
+
+SINGULAR = 1e12
+
+
+def output_error(B: Array, W: Array, Y: Array) -> Array:
+    """E = W B + Y, batched."""
+    return W @ B + Y
+
+
+def collapsed_cost(B: Array, W: Array, Y: Array) -> Array:
+    """Standard cost of collapsed clusters, C = Tr(E^T E)/2 (8.2), batched."""
+    return 0.5 * np.sum(output_error(B, W, Y) ** 2, axis=(-2, -1))
+
+
+def collapsed_flow(B: Array, W: Array, Y: Array) -> tuple[Array, Array]:
+    """Gradient flow of collapsed clusters: dB = -W^T E (8.6), dW = -E B^T (8.7), batched."""
+    E = output_error(B, W, Y)
+    return -np.swapaxes(W, -1, -2) @ E, -E @ np.swapaxes(B, -1, -2)
+
+
+def error_flow(B: Array, W: Array, Y: Array) -> Array:
+    """dE/ds = -W W^T E - E B^T B (8.8)."""
+    E = output_error(B, W, Y)
+    return -W @ W.T @ E - E @ B.T @ B
+
+
+def propagator_rates(B: Array, W: Array) -> tuple[Array, Array]:
+    """Gram matrices of corrected (8.9): dU_B = -U_B (B^T B), dU_W = -(W W^T) U_W, so that E = U_W E(0) U_B (8.11)."""
+    return B.T @ B, W @ W.T
+
+
+def propagator_rates_as_printed(B: Array, W: Array) -> tuple[Array, Array]:
+    """Gram matrices of (8.9) as printed, B B^T and W^T W: those of the variation of constants, not of (8.11)."""
+    return B @ B.T, W.T @ W
+
+
+def conserved_quantity(B: ArrayLike, W: ArrayLike) -> Array:
+    """Integral of motion I = B B^T - W^T W (8.21), batched over leading axes.
+
+    Raises:
+        ValueError: if B and W do not end in equal square shapes or a number is not finite.
+    """
+    B, W = inputs.finite(B, "B"), inputs.finite(W, "W")
+    if B.ndim < 2 or B.shape != W.shape or B.shape[-1] != B.shape[-2]:
+        raise ValueError(f"B, W: got shapes {B.shape} and {W.shape}; expected equal square matrices (Q, Q)")
+    return B @ np.swapaxes(B, -1, -2) - np.swapaxes(W, -1, -2) @ W
+
+
+def spectral_gap(B: ArrayLike, W: ArrayLike) -> float:
+    """Rate lambda_0 of Theorem 8.4: the smallest eigenvalue of +I or of -I, whichever is positive definite.
+
+    Raises:
+        ValueError: if I is indefinite, where the theorem says nothing.
+    """
+    spectrum = np.linalg.eigvalsh(conserved_quantity(B, W))
+    gap = max(spectrum[0], -spectrum[-1])
+    if gap <= 0:
+        raise ValueError(
+            f"I = B B^T - W^T W: got eigenvalues from {spectrum[0]:.3g} to {spectrum[-1]:.3g}; expected all of one"
+            " sign (Theorem 8.4); scale B up or W down, or the reverse"
+        )
+    return float(gap)
+
+
+def cost_bound(s: Array, gap: float, cost_0: float) -> Array:
+    """Theorem 8.4: C(s) <= exp(-2 lambda_0 s) C(0) (8.27)."""
+    return np.exp(-2.0 * gap * np.asarray(s)) * cost_0
+
+
+def weight_bound(s: Array, gap: float, cost_0: float) -> Array:
+    """Corrected (8.35): ||W + Y B^{-1}|| <= sqrt(c/lambda_0) exp(-lambda_0 s), c = 2 C(0), if I > 0."""
+    return np.sqrt(2.0 * cost_0 / gap) * np.exp(-gap * np.asarray(s))
+
+
+def weight_bound_as_printed(s: Array, gap: float, cost_0: float) -> Array:
+    """(8.35) as printed: ||W + Y B^{-1}|| <= c exp(-2 lambda_0 s)/sqrt(lambda_0), the root of (8.34) not taken."""
+    return 2.0 * cost_0 / np.sqrt(gap) * np.exp(-2.0 * gap * np.asarray(s))
+
+
+def output_layer_flow(
+    X: ArrayLike, Y: ArrayLike, W0: ArrayLike, s: ArrayLike, *, weights: ArrayLike | None = None
+) -> Array:
+    r"""Output weight of Theorem 9.1 in closed form, W(s) = W_0 e^{-sG} + A G^{-1} (1 - e^{-sG}) (9.10), Y -> Y_ext.
+
+    G = X D X^T and A = Y D X^T with D the diagonal of weights: 1/N as in (9.3), or 1/N_j as in (2.22).
+
+    Args:
+        X: points as columns, shape (Q, N), input units.
+        Y: label of every point as columns (Y_ext), shape (M, N).
+        W0: initial weight, shape (M, Q).
+        s: flow times, shape (T,).
+        weights: weight of every point, shape (N,); 1/N if not given.
+
+    Returns:
+        Weights, shape (T, M, Q).
+
+    Raises:
+        ValueError: if X D X^T is singular (9.9) or shapes disagree.
+    """
+    X, Y, W0 = inputs.finite(X, "X"), inputs.finite(Y, "Y"), inputs.finite(W0, "W0")
+    if X.ndim != 2 or Y.ndim != 2 or Y.shape[1] != X.shape[1] or W0.shape != (Y.shape[0], X.shape[0]):
+        raise ValueError(
+            f"got X {X.shape}, Y {Y.shape}, W0 {W0.shape}; expected (Q, N), (M, N), (M, Q): one label per point (Y_ext)"
+        )
+    w = np.full(X.shape[1], 1.0 / X.shape[1]) if weights is None else inputs.vector(weights, X.shape[1], "weights")
+    rates, axes = np.linalg.eigh((X * w) @ X.T)
+    if not rates[0] * SINGULAR > rates[-1]:
+        raise ValueError(
+            f"X X^T: got condition number {rates[-1] / max(rates[0], 1e-300):.2e}; expected an invertible matrix"
+            " (9.9); add points or drop dependent coordinates"
+        )
+    limit = (Y * w) @ X.T @ (axes / rates) @ axes.T
+    decay = np.exp(-np.multiply.outer(np.atleast_1d(inputs.finite(s, "s")), rates))
+    return limit + np.einsum("ma,ta,qa->tmq", (W0 - limit) @ axes, decay, axes)
+
+
+def least_squares_minimiser(X: ArrayLike, Y: ArrayLike, weights: ArrayLike | None = None) -> Array:
+    """Minimiser of sum_k w_k |W x_k - y_k|^2, which (9.12) names as the limit; shape (M, Q)."""
+    X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+    root = np.ones(X.shape[1]) if weights is None else np.sqrt(np.asarray(weights, dtype=np.float64))
+    return np.linalg.lstsq((X * root).T, (Y * root).T, rcond=None)[0].T
+
+
+def right_inverse(X: ArrayLike) -> Array:
+    """P = X^T (X X^T)^{-1} of (9.11): N x Q, a right inverse of X; the projector onto the range of X^T is P X."""
+    X = np.asarray(X, dtype=np.float64)
+    return np.linalg.solve(X @ X.T, X).T

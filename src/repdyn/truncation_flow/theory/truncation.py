@@ -1,0 +1,182 @@
+r"""Truncation maps and cumulative parameters: Chen, Sections 1-2.
+
+Conventions: rows of X are points; R is orthogonal, Q x Q; the apex of the truncation cone is -beta.
+A hidden layer is x -> sigma(W x + b) with sigma = ReLU and sigma'(0) = 0 (1.2).
+Pulled back to the input, layer l acts as tau_l(x) = R_l^T sigma(R_l (x + beta_l)) - beta_l (1.6), (6.2).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from repdyn.truncation_flow.theory import inputs
+from repdyn.truncation_flow.theory.inputs import Array
+
+
+class CumulativeParameters(NamedTuple):
+    """Cumulative weights (L, Q, Q), biases (L, Q) and pulled-back biases (L, Q) of (2.6)."""
+
+    W: Array
+    b: Array
+    beta: Array
+
+
+def truncation_map(x: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
+    """Pull one ReLU layer back to the input: tau(x) = R^T sigma(R (x + beta)) - beta (1.6), (6.2).
+
+    Args:
+        x: points, shape (N, Q), input units.
+        R: orthogonal matrix, shape (Q, Q).
+        beta: pulled-back bias, shape (Q,), input units.
+
+    Returns:
+        Images, shape (N, Q), input units.
+
+    Raises:
+        ValueError: if shapes disagree, R is not orthogonal, or a number is not finite.
+    """
+    X = inputs.points(x, "x")
+    R = inputs.orthogonal(R, X.shape[1])
+    beta = inputs.vector(beta, X.shape[1], "beta")
+    return np.maximum((X + beta) @ R.T, 0.0) @ R - beta
+
+
+def truncation_map_of_weights(x: ArrayLike, W: ArrayLike, beta: ArrayLike) -> Array:
+    """Pull one ReLU layer back by any invertible W: tau(x) = W^{-1} sigma(W (x + beta)) - beta (2.9).
+
+    Raises:
+        ValueError: if W is singular or shapes disagree.
+    """
+    X = inputs.points(x, "x")
+    W = inputs.invertible(W, "W")
+    beta = inputs.vector(beta, X.shape[1], "beta")
+    return np.linalg.solve(W, np.maximum((X + beta) @ W.T, 0.0).T).T - beta
+
+
+def sector_pattern(X: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
+    """Activation pattern H_ki = 1[(R (x_k + beta))_i > 0] (3.9)-(3.11), shape (N, Q).
+
+    A point on the boundary counts as truncated, h(0) = 0 (1.2).
+
+    Raises:
+        ValueError: if shapes disagree or R is not orthogonal.
+    """
+    X = inputs.points(X)
+    R = inputs.orthogonal(R, X.shape[1])
+    beta = inputs.vector(beta, X.shape[1], "beta")
+    return ((X + beta) @ R.T > 0).astype(np.float64)
+
+
+def affine_truncation_map(x: ArrayLike, W: ArrayLike, beta: ArrayLike) -> Array:
+    """Corrected (3.12): tau(x) = W^{-1} H W x - W^{-1} (1 - H) W beta, H = H(W (x + beta)).
+
+    The inverse is the transpose for W in O(Q), where (3.12) and (7.6) hold as printed.
+    """
+    return _affine(x, W, beta, np.linalg.inv(inputs.invertible(W, "W")))
+
+
+def affine_truncation_map_as_printed(x: ArrayLike, W: ArrayLike, beta: ArrayLike) -> Array:
+    """(3.12) as printed: tau(x) = W^T H W x - W^T (1 - H) W beta, wrong unless W is orthogonal."""
+    return _affine(x, W, beta, np.asarray(W, dtype=np.float64).T)
+
+
+def _affine(x: ArrayLike, W: ArrayLike, beta: ArrayLike, left: Array) -> Array:
+    X, W, beta = np.asarray(x), np.asarray(W), np.asarray(beta)
+    H = (X + beta) @ W.T > 0
+    return (H * (X @ W.T) - ~H * (W @ beta)) @ left.T
+
+
+def cumulative_parameters(weights: Sequence[ArrayLike], biases: Sequence[ArrayLike]) -> CumulativeParameters:
+    """Cumulative parameters W^(l) = W_l ... W_1, b^(l) = W_l b^(l-1) + b_l, beta^(l) = (W^(l))^{-1} b^(l) (2.6).
+
+    Applied to L + 1 layers it gives beta^(L+1) = sum_j (W^(j))^{-1} b_j, which corrects (1.4) and (2.7).
+
+    Args:
+        weights: W_1, ..., W_L, each (Q, Q).
+        biases: b_1, ..., b_L, each (Q,).
+
+    Returns:
+        `W` (L, Q, Q), `b` (L, Q), `beta` (L, Q).
+
+    Raises:
+        ValueError: if a cumulative weight is singular or the sequences differ in length.
+    """
+    if len(weights) != len(biases) or not len(weights):
+        raise ValueError(f"got {len(weights)} weights and {len(biases)} biases; expected equal numbers, at least one")
+    W, b = [], []
+    for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+        weight = inputs.invertible(weight, f"weights[{layer}]")
+        bias = inputs.vector(bias, weight.shape[0], f"biases[{layer}]")
+        W.append(inputs.invertible(weight @ W[-1], f"W^({layer + 1})") if W else weight)
+        b.append(weight @ b[-1] + bias if b else bias)
+    beta = [np.linalg.solve(matrix, offset) for matrix, offset in zip(W, b, strict=True)]
+    return CumulativeParameters(np.array(W), np.array(b), np.array(beta))
+
+
+def output_bias_as_printed(W_out: ArrayLike, beta_last: ArrayLike) -> Array:
+    """beta^(L+1) = W_{L+1}^{-1} beta^(L) as printed in (1.4), (2.7); (2.6) at L + 1 gives another vector."""
+    return np.linalg.solve(np.asarray(W_out, dtype=np.float64), np.asarray(beta_last, dtype=np.float64))
+
+
+def pullback_labels(W_out: ArrayLike, y: ArrayLike) -> Array:
+    """Labels in input space: yt_l = (W^(Q+1))^{-1} y_l (1.13), (3.16).
+
+    Args:
+        W_out: cumulative weight W^(Q+1), shape (Q, Q), label units per input unit.
+        y: labels, one per row, shape (K, Q), label units.
+
+    Returns:
+        Pulled-back labels, one per row, shape (K, Q), input units.
+
+    Raises:
+        ValueError: if W_out is singular or the labels have another dimension.
+    """
+    W_out = inputs.invertible(W_out, "W_out")
+    y = inputs.points(y, "y")
+    if y.shape[1] != W_out.shape[0]:
+        raise ValueError(f"y: got labels in R^{y.shape[1]}; expected R^{W_out.shape[0]}, as many as W_out has rows")
+    return np.linalg.solve(W_out, y.T).T
+
+
+def output_weight(yt: ArrayLike, y: ArrayLike) -> Array:
+    """The cumulative weight W^(Q+1) with W^(Q+1) yt_l = y_l for all l, inverse of `pullback_labels`.
+
+    Raises:
+        ValueError: if the pulled-back labels (rows of yt) are linearly dependent.
+    """
+    yt = inputs.independent_labels(yt)
+    return np.linalg.solve(yt, inputs.finite(y, "y")).T
+
+
+def hidden_layers(x: ArrayLike, weights: Sequence[ArrayLike], biases: Sequence[ArrayLike]) -> list[Array]:
+    """Hidden layers of the network, x^(l) = sigma(W_l x^(l-1) + b_l) (2.1), a list of (N, Q)."""
+    layers, z = [], np.asarray(x, dtype=np.float64)
+    for W, b in zip(weights, biases, strict=True):
+        z = np.maximum(z @ np.asarray(W).T + b, 0.0)
+        layers.append(z)
+    return layers
+
+
+def composed_truncation(x: ArrayLike, W: Array, beta: Array) -> Array:
+    """The composition tau^(L) o ... o tau^(1) (2.16) of the maps given by cumulative W (L, Q, Q), beta (L, Q)."""
+    z = np.asarray(x, dtype=np.float64)
+    for matrix, offset in zip(W, beta, strict=True):
+        z = truncation_map_of_weights(z, matrix, offset)
+    return z
+
+
+def layer_from_truncation(x: ArrayLike, cumulative: CumulativeParameters) -> Array:
+    """Corrected (2.17): x^(l) = W^(l) tau^(l..1)(x) + b^(l), with l the last layer given; shape (N, Q)."""
+    return layer_from_truncation_as_printed(x, cumulative) + cumulative.b[-1]
+
+
+def layer_from_truncation_as_printed(x: ArrayLike, cumulative: CumulativeParameters) -> Array:
+    """(2.17) as printed: x^(l) = W^(l) tau^(l..1)(x), which lacks b^(l)."""
+    return composed_truncation(x, cumulative.W, cumulative.beta) @ cumulative.W[-1].T
+
+
+def output_bias_for_pullback(W_out_layer: ArrayLike, b_last: ArrayLike) -> Array:
+    """The output bias b_{L+1} = -W_{L+1} b^(L) under which (2.18), output = W^(L+1) tau(x), holds."""
+    return -np.asarray(W_out_layer, dtype=np.float64) @ np.asarray(b_last, dtype=np.float64)

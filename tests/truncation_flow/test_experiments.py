@@ -1,0 +1,72 @@
+"""Experiments: named variables, paired draws, and what the finished smoke run shows."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from repdyn.base import claims, datasets
+from repdyn.base.streams import Stream
+from repdyn.pipeline.loading import load_rooms
+from repdyn.truncation_flow.experiments.audits import gradient_audit, random_clusters
+from repdyn.truncation_flow.experiments.collapse import neural_collapse
+from repdyn.truncation_flow.experiments.trained_output import output_layer
+from repdyn.truncation_flow.settings import GradientAudit, NeuralCollapse, OutputLayer, RandomClusters
+
+STREAM = Stream(3, ("truncation_flow", "test"))
+COLLAPSE = {"points": 12, "fill": 0.8, "start": 0.0, "horizon": 6.0, "samples": 21, "step": 0.04}
+
+
+def test_every_error_of_the_audit_is_rounding_after_correction_and_large_under_control():
+    audit = gradient_audit(GradientAudit(dimensions=(2, 3), points=12, draws=2), STREAM)
+    assert float(audit["corrected"].max()) < 1e-7  # the difference quotients; the rest is at 1e-13
+    assert float(audit["control"].max(("dimension", "draw")).min()) > 1e-3
+
+
+def test_more_draws_leave_the_old_ones_alone():
+    few = gradient_audit(GradientAudit(dimensions=(2,), points=8, draws=2), STREAM)
+    many = gradient_audit(GradientAudit(dimensions=(2, 3), points=8, draws=3), STREAM)
+    np.testing.assert_array_equal(few["printed"], many["printed"].isel(dimension=[0], draw=[0, 1]))
+    short = random_clusters(RandomClusters(dimensions=(2,), points=(5,), draws=4), STREAM)
+    long = random_clusters(RandomClusters(dimensions=(2, 3), points=(5, 5), draws=9), STREAM)
+    np.testing.assert_array_equal(short["printed_rate"][0], long["printed_rate"][0, :4])
+
+
+def test_a_dimension_does_not_see_the_others():
+    alone = neural_collapse(NeuralCollapse(dimensions=(3,), **COLLAPSE), STREAM)
+    among = neural_collapse(NeuralCollapse(dimensions=(2, 3), **COLLAPSE), STREAM)
+    np.testing.assert_array_equal(alone["cost"][0], among["cost"].sel(dimension=3))
+
+
+def test_corrected_flow_never_raises_the_cost_of_a_random_cluster():
+    data = random_clusters(RandomClusters(dimensions=(2, 3), points=(20, 20), draws=200), STREAM)
+    assert float(data["corrected_rate"].max()) <= 0
+    assert float((data["printed_rate"] > 0).mean()) > 0.05
+
+
+def test_datasets_keep_the_conventions():
+    made = output_layer(OutputLayer(dimension=3, points=20, horizon=5.0), STREAM)
+    missing = {f"attribute {name!r} is missing" for name in datasets.REQUIRED if name not in made.attrs}
+    assert set(datasets.problems(made)) == missing  # the runner adds these
+
+
+def test_claims_have_ids_data_and_controls():
+    found = claims.claims_of(*load_rooms("truncation_flow", "claims"))
+    assert len(found) == 60
+    assert all(one.id.startswith("tf-") and one.check.__doc__ for one in found)
+    assert {one.id for one in found if one.control is None} == {"tf-411", "tf-general-open"}
+
+
+@pytest.mark.pipeline
+def test_figures_name_claims_of_the_ledger(smoke_run):
+    folder = smoke_run / "results/smoke/truncation_flow"
+    with (folder / "claims.csv").open() as file:
+        known = {row["id"] for row in csv.DictReader(file)}
+    pages = sorted((folder / "figures").glob("*.json"))
+    assert len(pages) == 13
+    for page in pages:
+        about = json.loads(page.read_text())
+        assert set(about["claims"]) <= known
+        assert len(about["caption"]) > 100
+        assert about["alt"]

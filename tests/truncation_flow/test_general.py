@@ -1,0 +1,95 @@
+"""The flow of all layers against autograd; Theorem 3.2 as its case of one layer."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import ortho_group
+
+from repdyn.truncation_flow.theory import derivatives, general, separated
+
+ROUNDING = 1e-11  # Q layers of products, sums over 30 points of numbers up to 10
+
+
+def layers(Q, L, seed=0, N=30):
+    g = np.random.default_rng((Q, L, seed))
+    R, beta = ortho_group.rvs(Q, size=L, random_state=g), 0.5 * g.normal(size=(L, Q))
+    return g.normal(size=(N, Q)), np.arange(N) % Q, R.reshape(L, Q, Q), beta, g.normal(size=(Q, Q))
+
+
+def autograd(X, cluster, R, beta, yt):
+    w = torch.tensor(1.0 / np.bincount(cluster)[cluster])
+    R, beta = torch.tensor(R, requires_grad=True), torch.tensor(beta, requires_grad=True)
+    z = torch.tensor(X)
+    for rotation, offset in zip(R, beta, strict=True):
+        z = torch.relu((z + offset) @ rotation.T) @ rotation - offset
+    (0.5 * (w[:, None] * (z - torch.tensor(yt[cluster])) ** 2).sum()).backward()
+    G = (R.grad @ R.transpose(1, 2)).detach().numpy()
+    return -beta.grad.numpy(), -(G - G.swapaxes(1, 2)) / 2
+
+
+@pytest.mark.parametrize("Q", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("seed", range(3))
+def test_flow_of_all_layers_is_the_gradient(Q, seed):
+    drawn = layers(Q, Q, seed)
+    dbeta, Omega = autograd(*drawn)
+    found = general.general_effective_gradient(*drawn)
+    np.testing.assert_allclose(found.dbeta, dbeta, atol=ROUNDING)
+    np.testing.assert_allclose(found.Omega, Omega, atol=ROUNDING)
+    X, cluster, R, beta, yt = drawn
+    printed = general.bias_velocity_as_printed(X, cluster, R, beta, yt)
+    assert np.abs(printed - dbeta).max() > 1e-2
+    w = general.cluster_weights(cluster, Q)
+    np.testing.assert_allclose(derivatives.flow_by_complex_step(X, w, yt[cluster], R, beta)[0], dbeta, atol=ROUNDING)
+
+
+def test_one_layer_is_theorem_3_2_corrected_and_not_printed():
+    X, _, R, beta, yt = layers(4, 1)
+    found = general.general_effective_gradient(X, np.zeros(len(X), int), R, beta, yt[:1])
+    one = separated.effective_gradient(X, R[0], beta[0], yt[0])
+    np.testing.assert_allclose(found.Omega[0], one.Omega, atol=ROUNDING)
+    np.testing.assert_allclose(found.dbeta[0], one.dbeta, atol=ROUNDING)
+    printed = separated.effective_gradient(X, R[0], beta[0], yt[0], formula="printed")
+    assert np.abs(found.Omega[0] - printed.Omega).max() > 1e-3
+
+
+@pytest.mark.parametrize("Q", [2, 3, 4])
+def test_products_represent_the_composition(Q):
+    X, _, R, beta, _ = layers(Q, Q)
+    passed = general.forward(X, R, beta)
+    for point in range(5):
+        for first in range(1, Q + 1):
+            image = general.composition_by_products(passed, R, beta, first, point)
+            np.testing.assert_allclose(image, passed.z[-1][point], atol=ROUNDING)
+
+
+def test_gradient_of_one_point_has_the_sign_of_7_14():
+    X, _, R, beta, yt = layers(3, 3)
+    passed = general.forward(X[:1], R, beta)
+    found = autograd(X[:1], np.zeros(1, int), R, beta, yt[:1])[0]
+    for layer in range(1, 4):
+        gradient = general.bias_gradient_of_point(passed, R, beta, yt[0], layer, 0)
+        np.testing.assert_allclose(gradient, -found[layer - 1], atol=ROUNDING)
+        wrong = general.bias_gradient_of_point_as_printed(passed, R, beta, yt[0], layer, 0)
+        np.testing.assert_allclose(wrong, found[layer - 1], atol=ROUNDING)
+
+
+def test_batches_are_independent():
+    first, second = layers(3, 2, 1), layers(3, 2, 2)
+    X, R, beta = (np.array([a, b]) for a, b in ((first[0], second[0]), (first[2], second[2]), (first[3], second[3])))
+    labels = np.array([first[4][first[1]], second[4][second[1]]])
+    w = general.cluster_weights(first[1], 3)
+    passed = general.forward(X, R, beta)
+    dbeta, Omega = general.pull_back(passed, R, passed.z[-1] - labels, w)
+    alone = general.general_effective_gradient(*second)
+    np.testing.assert_allclose(dbeta[1], alone.dbeta, atol=ROUNDING)
+    np.testing.assert_allclose(Omega[1], alone.Omega, atol=ROUNDING)
+
+
+def test_bad_input_is_refused():
+    X, cluster, R, beta, yt = layers(3, 2)
+    with pytest.raises(ValueError, match="non-empty clusters"):
+        general.general_effective_gradient(X, np.zeros(len(X), int), R, beta, yt)
+    with pytest.raises(ValueError, match="one row per layer"):
+        general.general_effective_gradient(X, cluster, R, beta[:1], yt)
+    with pytest.raises(ValueError, match="orthogonal"):
+        general.general_effective_gradient(X, cluster, 1.01 * R, beta, yt)

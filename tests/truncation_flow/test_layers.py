@@ -1,0 +1,102 @@
+"""Networks behind the truncation maps: equal functions, gradients against autograd, the two flows."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import ortho_group
+
+from repdyn.truncation_flow import layers
+from repdyn.truncation_flow.construction import ball_clusters, simplex_initial_data
+from repdyn.truncation_flow.metrics import neural_collapse_metrics
+from repdyn.truncation_flow.theory import general
+
+Q, L, N = 3, 3, 24
+
+
+def drawn(seed=0):
+    g = np.random.default_rng(seed)
+    R, beta = ortho_group.rvs(Q, size=L, random_state=g), 0.5 * g.normal(size=(L, Q))
+    return g.normal(size=(N, Q)), np.full(N, 1.0 / 8), g.normal(size=(N, Q)), R, beta, g.normal(size=(Q, Q))
+
+
+def test_network_computes_the_truncation_maps():
+    X, _, _, R, beta, W_out = drawn()
+    weights, bias = layers.network_of_truncations(R, beta, W_out)
+    z = general.forward(X, R, beta).z[-1]
+    np.testing.assert_allclose(layers.network_output(X, weights, bias), z @ W_out.T, atol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_descent_step_is_the_gradient(seed):
+    X, w, y, R, beta, W_out = drawn(seed)
+    weights, bias = layers.network_of_truncations(R, beta, W_out)
+    W, b, c = (torch.tensor(part, requires_grad=True) for part in (weights.W, weights.b, bias))
+    z = torch.tensor(X)
+    for layer in range(L):
+        z = torch.relu(z @ W[layer].T + b[layer])
+    (0.5 * (torch.tensor(w)[:, None] * (z @ W[L].T + c - torch.tensor(y)) ** 2).sum()).backward()
+    moved, moved_bias = layers.gradient_descent_step(X, w, y, weights, bias, 0.1)
+    np.testing.assert_allclose(moved.W, weights.W - 0.1 * W.grad.numpy(), atol=1e-12)
+    np.testing.assert_allclose(moved.b, weights.b - 0.1 * b.grad.numpy(), atol=1e-12)
+    np.testing.assert_allclose(moved_bias, bias - 0.1 * c.grad.numpy(), atol=1e-12)
+
+
+def test_standard_cost_flow_starts_along_the_gradient():
+    X, w, y, R, beta, W_out = drawn(4)
+    tensors = [torch.tensor(part, requires_grad=True) for part in (R, beta, W_out)]
+    z = torch.tensor(X)
+    for rotation, offset in zip(tensors[0], tensors[1], strict=True):
+        z = torch.relu((z + offset) @ rotation.T) @ rotation - offset
+    (0.5 * (torch.tensor(w)[:, None] * (z @ tensors[2].T - torch.tensor(y)) ** 2).sum()).backward()
+    h = 1e-6
+    R1, beta1, W1 = (part[0] for part in layers.standard_cost_flow(X, w, y, R, beta, W_out, [h], step=h))
+    G = (tensors[0].grad @ tensors[0].transpose(1, 2)).detach().numpy()
+    np.testing.assert_allclose((R1 - R) / h, -0.5 * (G - G.swapaxes(1, 2)) @ R, atol=1e-3)  # h times second derivative
+    np.testing.assert_allclose((beta1 - beta) / h, -tensors[1].grad.numpy(), atol=1e-3)
+    np.testing.assert_allclose((W1 - W_out) / h, -tensors[2].grad.numpy(), atol=1e-3)
+
+
+def test_general_flow_lowers_the_cost_and_keeps_rotations():
+    X, w, y, R, beta, _ = drawn(5)
+    times, h = np.linspace(0.1, 4, 40), 0.01
+    rotations, offsets = layers.general_flow(X, w, y, R, beta, times, step=h)
+    assert np.abs(rotations @ np.swapaxes(rotations, -1, -2) - np.eye(Q)).max() < 1e-12
+    z = [general.forward(X, *state).z[-1] for state in zip(rotations, offsets, strict=True)]
+    cost = np.array([0.5 * np.sum(w[:, None] * (one - y) ** 2) for one in z])
+    assert np.diff(cost).max() < h * cost[0]  # O(h) where points slide
+    assert cost[-1] < cost[0]
+
+
+def test_batched_runs_equal_single_runs():
+    first, second = drawn(1), drawn(2)
+    X, y, R, beta = (np.array([first[k], second[k]]) for k in (0, 2, 3, 4))
+    both = layers.general_flow(X, first[1], y, R, beta, [0.5], step=0.05)
+    alone = layers.general_flow(second[0], second[1], second[2], second[3], second[4], [0.5], step=0.05)
+    for one, other in zip(both, alone, strict=True):
+        np.testing.assert_allclose(one[0, 1], other[0], atol=1e-13)
+
+
+def test_separated_start_collapses_under_the_general_flow():
+    X = ball_clusters(np.eye(3), 10, 0.08, np.random.default_rng(0))
+    R, beta, yt = simplex_initial_data(3)
+    rotations, offsets = layers.general_flow(
+        X.reshape(-1, 3), np.full(30, 0.1), np.repeat(yt, 10, axis=0), R, beta, [6.0], step=0.02
+    )
+    z, labels = general.forward(X.reshape(-1, 3), rotations[0], offsets[0]).z[-1], np.repeat(np.arange(3), 10)
+    metrics = neural_collapse_metrics(z, labels)
+    assert metrics["within"] < 1e-20
+    assert metrics["ratio"] < 1e-20
+
+
+def test_collapse_metrics_of_a_simplex_and_of_noise():
+    features = np.repeat(np.eye(4), 5, axis=0)
+    found = neural_collapse_metrics(features, np.repeat(np.arange(4), 5))
+    assert found["within"] == 0
+    assert found["equiangle"] < 1e-12
+    assert found["equinorm"] < 1e-12
+    noisy = features + np.random.default_rng(0).normal(size=features.shape)
+    assert neural_collapse_metrics(noisy, np.repeat(np.arange(4), 5))["ratio"] > 1
+    with pytest.raises(ValueError, match="at least two"):
+        neural_collapse_metrics(features, np.zeros(20))
+    with pytest.raises(ValueError, match="one label per feature row"):
+        neural_collapse_metrics(features, np.zeros(3))

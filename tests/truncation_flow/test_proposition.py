@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from repdyn.truncation_flow.flow import integrate_flow
+from repdyn.truncation_flow.theory.proposition import BALL, eta_2_as_printed, proposition_4_2_constants
+
+
+def data(Q, share, seed=0, N=400):
+    g = np.random.default_rng((Q, seed))
+    X = -1 + g.uniform(-0.1, 0.1, (N, Q))
+    for k in range(round(share * N)):
+        X[k, k % Q] = -0.3 + g.uniform(-0.04, 0.04)
+    return X, np.full(Q, {2: 0.5, 3: 0.6}[Q] / np.sqrt(Q))
+
+
+def random_state(g, Q, reach, eta):
+    direction = g.normal(size=Q)
+    b = reach * g.uniform() ** 0.2 * direction / np.linalg.norm(direction)
+    A = g.normal(size=(Q, Q))
+    A = A - A.T
+    return b, expm(0.99 * eta * A / np.linalg.norm(A, 2))
+
+
+@pytest.mark.parametrize(("Q", "share"), [(2, 0.02), (3, 0.01)])
+def test_bounds_hold_at_random_states_of_the_balls(Q, share):
+    X, beta = data(Q, share)
+    c = proposition_4_2_constants(X, np.eye(Q), beta, np.zeros(Q), 0.09)
+    assert c.hypotheses_hold
+    g, r = np.random.default_rng(1), np.linalg.norm(beta)
+    for _ in range(2000):
+        b, R = random_state(g, Q, BALL * r, c.eta_2)
+        u = X @ R.T + b
+        partial = np.any(u > 0, axis=1) & np.any(u <= 0, axis=1)
+        size = np.linalg.norm(u, axis=1) * partial
+        assert np.max(np.mean(u > 0, axis=0)) <= c.eta_0
+        assert size.mean() <= c.eta_1
+        assert 0.5 * np.mean(size**2) <= c.eta_1_second
+        low, R = random_state(g, Q, 0.09 * r, c.eta_2)
+        assert np.all(X @ R.T + low <= 0)
+
+
+@pytest.mark.parametrize(("Q", "share"), [(2, 0.02), (3, 0.01)])
+def test_conclusions_hold_along_the_flow(Q, share):
+    X, beta = data(Q, share, seed=3)
+    c = proposition_4_2_constants(X, np.eye(Q), beta, np.zeros(Q), 0.09)
+    times = np.linspace(0, 4, 41)
+    path = integrate_flow([X], np.eye(Q)[None], beta[None], np.zeros((1, Q)), times, "events").isel(cluster=0)
+    full = (path["truncated_share"] >= 1).all("coordinate").values
+    assert times[np.argmax(full)] <= c.sharp_arrival_bound <= c.arrival_bound
+    late = path.isel(time=full)
+    assert float(late["generator_norm"].max()) == 0
+    assert np.ptp(late["R"].values, axis=0).max() < 1e-12
+    assert np.linalg.norm(path["R"].values[-1] - np.eye(Q), 2) < c.eta_2
+    decay = np.log(late["residual"].values) + late["time"].values
+    assert np.ptp(decay) < 1e-8  # rate 1 exactly; local error 1e-11 relative to residuals down to 1e-2
+
+
+def test_constants_belong_together():
+    X, beta = data(2, 0.02)
+    c = proposition_4_2_constants(X, np.eye(2), beta, np.zeros(2), 0.09)
+    time = np.log(1 / 0.09)
+    assert c.eta_1_prime == pytest.approx(BALL * 0.5 * c.eta_1)
+    assert c.eta_2 == pytest.approx((c.eta_1_prime + c.eta_1_second) / (1 - c.eta_0) * time, abs=1e-9)
+    assert c.sharp_arrival_bound == pytest.approx(time / (1 - c.eta_0))
+    assert c.arrival_bound == pytest.approx(time / (1 - c.eta_0 - c.eta_1_prime - c.eta_1_second))
+
+
+def test_wide_data_are_not_certified_and_the_printed_eta_2_disagree():
+    X, beta = data(2, 0.2)
+    assert not proposition_4_2_constants(X, np.eye(2), beta, np.zeros(2), 0.09).hypotheses_hold
+    narrow, start = data(2, 0.02)
+    printed = eta_2_as_printed(proposition_4_2_constants(narrow, np.eye(2), start, np.zeros(2), 0.09))
+    assert abs(printed[0] - printed[1]) > 0.01
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.1, -1.0, np.nan])
+def test_gamma_out_of_range_is_refused(gamma):
+    with pytest.raises(ValueError, match=r"expected a number in \(0, 0.1\)"):
+        proposition_4_2_constants(-np.ones((3, 2)), np.eye(2), np.ones(2), np.zeros(2), gamma)
+
+
+def test_start_at_the_label_is_refused():
+    with pytest.raises(ValueError, match="above 0"):
+        proposition_4_2_constants(-np.ones((3, 2)), np.eye(2), np.zeros(2), np.zeros(2), 0.05)

@@ -1,0 +1,170 @@
+"""The flow of one cluster against autograd on R^Q x O(Q), finite differences and a plain sum of commutators."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import expm
+from scipy.stats import ortho_group
+
+from repdyn.truncation_flow.theory import derivatives, separated
+
+ROUNDING = 1e-12  # sums over 30 points of products of numbers up to 10
+STEP = 1e-6
+DIFFERENCE = 1e-7  # central difference: truncation 1e-12, round-off 1e-16 / 1e-6 times costs up to 10
+
+
+def cluster(Q, seed, N=30):
+    g = np.random.default_rng((Q, seed))
+    return g.normal(size=(N, Q)), ortho_group.rvs(Q, random_state=g), 0.5 * g.normal(size=Q), g.normal(size=Q)
+
+
+def state(X, R, beta, yt):
+    u = (X + beta) @ R.T
+    return (u > 0).astype(float), u, R @ (beta + yt), np.full(len(X), 1 / len(X))
+
+
+def torch_cost(X, R, beta, yt):
+    image = torch.relu((X + beta) @ R.T) @ R - beta
+    return 0.5 * ((image - yt) ** 2).sum(dim=1).mean()
+
+
+def autograd(X, R, beta, yt):
+    X, yt = torch.tensor(X), torch.tensor(yt)
+    R, beta = torch.tensor(R, requires_grad=True), torch.tensor(beta, requires_grad=True)
+    torch_cost(X, R, beta, yt).backward()
+    G = (R.grad @ R.T).detach().numpy()
+    return -beta.grad.numpy(), -(G - G.T) / 2
+
+
+@pytest.mark.parametrize("Q", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("seed", range(4))
+def test_corrected_flow_is_the_gradient_and_the_printed_is_not(Q, seed):
+    X, R, beta, yt = cluster(Q, seed)
+    dbeta, Omega = autograd(X, R, beta, yt)
+    corrected = separated.effective_gradient(X, R, beta, yt)
+    np.testing.assert_allclose(corrected.dbeta, dbeta, atol=ROUNDING)
+    np.testing.assert_allclose(corrected.Omega, Omega, atol=ROUNDING)
+    assert corrected.cost == pytest.approx(torch_cost(*map(torch.tensor, (X, R, beta, yt))).item(), abs=ROUNDING)
+    printed = separated.effective_gradient(X, R, beta, yt, formula="printed")
+    np.testing.assert_allclose(printed.dbeta, dbeta, atol=ROUNDING)
+    assert np.abs(printed.Omega - Omega).max() > 1e-3
+
+
+@pytest.mark.parametrize("Q", [2, 4, 6])
+def test_complex_steps_agree_with_autograd(Q):
+    X, R, beta, yt = cluster(Q, 9)
+    w = np.full(len(X), 1 / len(X))
+    dbeta, Omega = derivatives.flow_by_complex_step(X, w, yt, R[None], beta[None])
+    expected = autograd(X, R, beta, yt)
+    np.testing.assert_allclose(dbeta[0], expected[0], atol=ROUNDING)
+    np.testing.assert_allclose(Omega[0], expected[1], atol=ROUNDING)
+
+
+@settings(max_examples=30, deadline=None)
+@given(Q=st.integers(2, 6), seed=st.integers(0, 10**6))
+def test_all_forms_of_the_generator_agree(Q, seed):
+    X, R, beta, yt = cluster(Q, seed)
+    H, u, b, w = state(X, R, beta, yt)
+    Omega = separated.generator(H, u, b, w)
+    np.testing.assert_allclose(Omega, -Omega.T, atol=ROUNDING)
+    np.testing.assert_allclose(separated.generator_by_commutators(H, u, b, w), Omega, atol=ROUNDING)
+    J, S = separated.sector_moments(X, yt, R, beta)
+    np.testing.assert_allclose(separated.generator_from_moments(J, S, R, b), Omega, atol=ROUNDING)
+    assert separated.cost_from_moments(J, S, R, b) == pytest.approx(float(separated.cost(H, u, b, w)), abs=1e-11)
+
+
+@settings(max_examples=30, deadline=None)
+@given(Q=st.integers(2, 5), seed=st.integers(0, 10**6))
+def test_printed_forms_are_what_the_paper_prints(Q, seed):
+    H, u, b, w = state(*cluster(Q, seed))
+    printed = separated.generator_as_printed(H, u, b, w)
+    np.testing.assert_allclose(separated.generator_by_commutators(H, u, b, w, quadratic=False), printed, atol=ROUNDING)
+    elements = separated.generator_from_first_moments_as_printed(H, u, b, w)
+    np.testing.assert_allclose(elements, 2 * printed, atol=ROUNDING)
+
+
+@settings(max_examples=20, deadline=None)
+@given(Q=st.integers(2, 5), seed=st.integers(0, 10**6))
+def test_flow_does_not_see_permutations_or_a_common_rotation(Q, seed):
+    X, R, beta, yt = cluster(Q, seed)
+    turn = ortho_group.rvs(Q, random_state=np.random.default_rng(seed))
+    plain = separated.effective_gradient(X, R, beta, yt)
+    shuffled = separated.effective_gradient(X[::-1], R, beta, yt)
+    np.testing.assert_allclose(shuffled.Omega, plain.Omega, atol=ROUNDING)
+    turned = separated.effective_gradient(X @ turn.T, R @ turn.T, turn @ beta, turn @ yt)
+    np.testing.assert_allclose(turned.Omega, plain.Omega, atol=1e-11)
+    np.testing.assert_allclose(turned.dbeta, turn @ plain.dbeta, atol=1e-11)
+
+
+@pytest.mark.parametrize("Q", [2, 3, 5])
+def test_cost_falls_at_the_stated_rate_and_rises_with_the_sign_of_1_14(Q):
+    X, R, beta, yt = cluster(Q, 5)
+    dbeta, Omega, _ = separated.effective_gradient(X, R, beta, yt)
+
+    def cost(s, sign=1.0, move=1.0):
+        turned = expm(s * sign * Omega) @ R
+        return separated.effective_gradient(X, turned, beta + move * s * dbeta, yt).cost
+
+    H, _, b, w = state(X, R, beta, yt)
+    slope = (cost(STEP) - cost(-STEP)) / (2 * STEP)
+    assert slope == pytest.approx(float(separated.dissipation(1 - w @ H, b, Omega)), abs=DIFFERENCE)
+    turning = (cost(STEP, -1.0, 0.0) - cost(-STEP, -1.0, 0.0)) / (2 * STEP)
+    assert turning == pytest.approx(np.sum(Omega**2), abs=DIFFERENCE)
+    assert turning > 0
+
+
+def test_residual_moves_with_the_plus_sign():
+    X, R, beta, yt = cluster(3, 2)
+    dbeta, Omega, _ = separated.effective_gradient(X, R, beta, yt)
+    H, _, b, w = state(X, R, beta, yt)
+    ends = [expm(s * Omega) @ R @ (beta + s * dbeta + yt) for s in (STEP, -STEP)]
+    slope = (ends[0] - ends[1]) / (2 * STEP)
+    np.testing.assert_allclose(separated.truncated_residual(b, Omega, 1 - w @ H), slope, atol=DIFFERENCE)
+    assert np.abs(separated.truncated_residual(b, -Omega, 1 - w @ H) - slope).max() > 1e-3
+
+
+def test_explicit_example_of_the_rise():
+    X, yt = np.array([[1.0, -1.0]]), np.array([0.5, 0.0])
+    printed = separated.effective_gradient(X, np.eye(2), np.zeros(2), yt, formula="printed")
+    corrected = separated.effective_gradient(X, np.eye(2), np.zeros(2), yt)
+    bias = -np.sum(printed.dbeta**2)
+    assert bias - np.sum(printed.Omega * corrected.Omega) == pytest.approx(1 / 8)
+    assert bias - np.sum(corrected.Omega**2) == pytest.approx(-1 / 8)
+
+
+def test_spurious_equilibrium_of_the_printed_flow():
+    X, zero = np.array([[1.0, -1.0]]), np.zeros(2)
+    printed = separated.effective_gradient(X, np.eye(2), zero, zero, formula="printed")
+    assert not printed.dbeta.any()
+    assert not printed.Omega.any()
+    assert printed.cost == pytest.approx(0.5)
+    assert np.linalg.norm(separated.effective_gradient(X, np.eye(2), zero, zero).Omega) == pytest.approx(np.sqrt(0.5))
+
+
+@settings(max_examples=40, deadline=None)
+@given(Q=st.integers(2, 5), seed=st.integers(0, 10**6), scale=st.floats(1e-3, 3))
+def test_corrected_bound_on_the_generator(Q, seed, scale):
+    H, u, b, w = state(*cluster(Q, seed))
+    norm = np.linalg.norm(separated.generator(H, u, scale * b, w), 2)
+    assert norm <= separated.generator_bound(H, u, scale * b, w) * (1 + 1e-12)
+
+
+def test_printed_bound_on_the_generator_fails():
+    H, u, b, w = np.array([[1.0, 0.0]]), np.array([[1.0, -1.0]]), np.zeros(2), np.ones(1)
+    assert np.linalg.norm(separated.generator(H, u, b, w), 2) > separated.generator_bound_as_printed(H, u, b, w)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_cost_is_variance_plus_distance(seed):
+    X, R, beta, yt = cluster(3, seed)
+    image = np.maximum((X + beta) @ R.T, 0) @ R - beta
+    plain = 0.5 * np.mean(np.sum((image - yt) ** 2, axis=1))
+    assert sum(separated.cost_decomposition(image, yt)) == pytest.approx(plain, abs=ROUNDING)
+
+
+def test_unknown_formula_is_refused():
+    with pytest.raises(ValueError, match="got 'prnted'; expected one of corrected, printed"):
+        separated.effective_gradient(np.ones((1, 2)), np.eye(2), np.zeros(2), np.zeros(2), formula="prnted")

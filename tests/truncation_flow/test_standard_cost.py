@@ -1,0 +1,126 @@
+"""Section 8 and 9: matrix flows against autograd, propagators, Duhamel, closed forms against an integrator."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import solve_ivp
+
+from repdyn.truncation_flow import collapsed
+from repdyn.truncation_flow.theory import standard_cost
+
+TIMES = np.linspace(0, 1, 401)
+
+
+def start(sign="positive", seed=0, Q=4):
+    return *collapsed.definite_start(Q, sign, np.random.default_rng(seed)), np.eye(Q)
+
+
+def test_flow_is_the_gradient_of_the_collapsed_cost():
+    B, W, Y = start()
+    tensors = [torch.tensor(one, requires_grad=True) for one in (B, W)]
+    (0.5 * ((tensors[1] @ tensors[0] + torch.tensor(Y)) ** 2).sum()).backward()
+    for found, tensor in zip(standard_cost.collapsed_flow(B, W, Y), tensors, strict=True):
+        np.testing.assert_allclose(found, -tensor.grad.numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("sign", ["positive", "negative", "indefinite"])
+def test_integral_is_conserved_by_the_flow_and_drifts_under_euler(sign):
+    B0, W0, Y = start(sign, 1)
+    integral = standard_cost.conserved_quantity(*collapsed.collapsed_trajectory(B0, W0, Y, TIMES))
+    assert np.abs(integral - integral[0]).max() < 1e-10  # relative tolerance 1e-12 times steps
+    drifts = []
+    for h in (0.004, 0.002):
+        path = standard_cost.conserved_quantity(*collapsed.euler_trajectory(B0, W0, Y, h, round(1 / h)))
+        drifts.append(np.abs(path[-1] - path[0]).max())
+    assert 1.7 < drifts[0] / drifts[1] < 2.3  # first order in h
+
+
+@pytest.mark.parametrize("sign", ["positive", "negative"])
+def test_cost_stays_below_the_gap(sign):
+    for seed in range(5):
+        B0, W0, Y = start(sign, seed)
+        gap = standard_cost.spectral_gap(B0, W0)
+        cost = standard_cost.collapsed_cost(*collapsed.collapsed_trajectory(B0, W0, Y, TIMES), Y)
+        assert np.all(cost <= standard_cost.cost_bound(TIMES, gap, cost[0]) * (1 + 1e-9))
+
+
+def test_gap_is_the_least_eigenvalue_of_the_integral_and_needs_one_sign():
+    B, W, _ = start()
+    integral = B @ B.T - W.T @ W
+    assert standard_cost.spectral_gap(B, W) == pytest.approx(np.linalg.eigvalsh(integral)[0])
+    assert standard_cost.spectral_gap(W, B) > 0
+    with pytest.raises(ValueError, match="expected all of one sign"):
+        standard_cost.spectral_gap(np.zeros((2, 2)), np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="equal square matrices"):
+        standard_cost.conserved_quantity(np.eye(2), np.eye(3))
+
+
+def test_error_equation_and_propagators():
+    B0, W0, Y = start(seed=2)
+    E0 = standard_cost.output_error(B0, W0, Y)
+    errors = {}
+    for form, rates in (
+        ("corrected", standard_cost.propagator_rates),
+        ("printed", standard_cost.propagator_rates_as_printed),
+    ):
+        B, W, U_B, U_W = collapsed.trajectory_with_propagators(B0, W0, Y, TIMES, rates)
+        errors[form] = np.abs(U_W @ E0 @ U_B - standard_cost.output_error(B, W, Y)).max()
+    assert errors["corrected"] < 1e-10
+    assert errors["printed"] > 1e-2
+    dB, dW = standard_cost.collapsed_flow(B0, W0, Y)
+    np.testing.assert_allclose(standard_cost.error_flow(B0, W0, Y), dW @ B0 + W0 @ dB, atol=1e-12)
+
+
+def test_duhamel_needs_the_minus_sign_and_the_printed_propagators():
+    B0, W0, Y = start(seed=3)
+    B, W, U_B, U_W = collapsed.trajectory_with_propagators(B0, W0, Y, TIMES, standard_cost.propagator_rates_as_printed)
+    for sign, works in ((-1.0, True), (1.0, False)):
+        found = collapsed.duhamel(B, W, Y, U_B, U_W, TIMES, sign)
+        error = max(np.abs(found[0] - B[-1]).max(), np.abs(found[1] - W[-1]).max())
+        assert (error < 1e-4) == works  # trapezoid: (1/400)^2 times second derivatives up to 10
+
+
+def test_corrected_weight_bound_holds_where_the_printed_fails():
+    one, small, zero = np.eye(3), 0.01 * np.eye(3), np.zeros((3, 3))
+    times = np.linspace(0, 6, 25)
+    _, W = collapsed.collapsed_trajectory(one, small, zero, times)
+    gap, cost = standard_cost.spectral_gap(one, small), float(standard_cost.collapsed_cost(one, small, zero))
+    norm = np.linalg.norm(W, 2, axis=(1, 2))
+    bound = standard_cost.weight_bound(times, gap, cost)
+    assert np.all(norm <= bound)
+    np.testing.assert_allclose(bound / norm, np.sqrt(3), rtol=1e-3)  # Frobenius over operator norm of a multiple of 1
+    assert np.all(norm > standard_cost.weight_bound_as_printed(times, gap, cost))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_output_layer_in_closed_form(seed, weighted):
+    g = np.random.default_rng(seed)
+    X, Y, W0 = g.uniform(0.2, 1.5, (3, 20)), g.normal(size=(2, 20)), g.normal(size=(2, 3))
+    w = g.uniform(0.01, 0.1, 20) if weighted else np.full(20, 1 / 20)
+    times = np.array([0.0, 0.7, 5.0])
+
+    def rate(s, flat):
+        return -((flat.reshape(2, 3) @ X - Y) * w @ X.T).ravel()
+
+    solved = solve_ivp(rate, (0, 5), W0.ravel(), t_eval=times, rtol=1e-11, atol=1e-12).y.T.reshape(-1, 2, 3)
+    found = standard_cost.output_layer_flow(X, Y, W0, times, weights=w if weighted else None)
+    np.testing.assert_allclose(found, solved, atol=1e-8)
+    late = standard_cost.output_layer_flow(X, Y, W0, [1e5], weights=w if weighted else None)[0]
+    np.testing.assert_allclose(late, standard_cost.least_squares_minimiser(X, Y, w), atol=1e-9)
+
+
+def test_right_inverse_is_no_projector_but_gives_one():
+    X = np.random.default_rng(0).normal(size=(3, 8))
+    P = standard_cost.right_inverse(X)
+    assert P.shape == (8, 3)
+    np.testing.assert_allclose(X @ P, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(P @ X @ P @ X, P @ X, atol=1e-12)
+
+
+def test_bad_input_is_refused():
+    X, Y = np.ones((2, 5)), np.ones((2, 5))
+    with pytest.raises(ValueError, match="condition number"):
+        standard_cost.output_layer_flow(X, Y, np.eye(2), [1.0])
+    with pytest.raises(ValueError, match="one label per point"):
+        standard_cost.output_layer_flow(X, np.eye(2), np.eye(2), [1.0])

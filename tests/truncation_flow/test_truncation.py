@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ortho_group
+
+from repdyn.truncation_flow.theory import truncation
+
+NETWORK = 1e-9  # products of up to 4 random matrices of condition below 1e4: round-off 1e-16 * 1e4 * 1e2
+
+
+def network(Q, seed):
+    g = np.random.default_rng(seed)
+    weights = ortho_group.rvs(Q, size=Q, random_state=g) * g.uniform(0.5, 2, (Q, Q, 1))
+    return list(weights), list(g.normal(size=(Q, Q))), g.normal(size=(20, Q))
+
+
+@settings(max_examples=40, deadline=None)
+@given(Q=st.integers(1, 6), seed=st.integers(0, 10**6))
+def test_map_is_identity_on_the_positive_cone_and_constant_on_the_negative(Q, seed):
+    g = np.random.default_rng(seed)
+    R = ortho_group.rvs(Q, random_state=g) if Q > 1 else np.eye(1)
+    beta, u = g.normal(size=Q), g.uniform(0.1, 2, (10, Q))
+    np.testing.assert_allclose(truncation.truncation_map(u @ R - beta, R, beta), u @ R - beta, atol=1e-12)
+    np.testing.assert_allclose(truncation.truncation_map(-u @ R - beta, R, beta), np.tile(-beta, (10, 1)), atol=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(Q=st.integers(2, 6), seed=st.integers(0, 10**6))
+def test_map_is_idempotent_and_never_expands(Q, seed):
+    g = np.random.default_rng(seed)
+    R, beta = ortho_group.rvs(Q, random_state=g), g.normal(size=Q)
+    x, y = g.normal(size=(2, 8, Q))
+    once, other = truncation.truncation_map(x, R, beta), truncation.truncation_map(y, R, beta)
+    np.testing.assert_allclose(truncation.truncation_map(once, R, beta), once, atol=1e-12)
+    assert np.all(np.linalg.norm(once - other, axis=1) <= np.linalg.norm(x - y, axis=1) + 1e-12)
+
+
+@pytest.mark.parametrize("Q", [2, 3, 4])
+def test_hidden_layer_needs_the_cumulative_bias(Q):
+    weights, biases, x = network(Q, Q)
+    cumulative = truncation.cumulative_parameters(weights, biases)
+    layer = truncation.hidden_layers(x, weights, biases)[-1]
+    np.testing.assert_allclose(truncation.layer_from_truncation(x, cumulative), layer, atol=NETWORK)
+    assert np.abs(truncation.layer_from_truncation_as_printed(x, cumulative) - layer).max() > 0.1
+
+
+def test_cumulative_bias_is_the_sum_of_pulled_back_biases():
+    weights, biases, _ = network(4, 7)
+    W, b, beta = truncation.cumulative_parameters(weights, biases)
+    product = np.eye(4)
+    total = np.zeros(4)
+    for weight, bias in zip(weights, biases, strict=True):
+        product = weight @ product
+        total = total + np.linalg.inv(product) @ bias
+    np.testing.assert_allclose(W[-1], product, atol=1e-12)
+    np.testing.assert_allclose(beta[-1], total, atol=NETWORK)
+    np.testing.assert_allclose(W[-1] @ beta[-1], b[-1], atol=NETWORK)
+
+
+def test_affine_form_holds_for_orthogonal_weights_only_as_printed():
+    g = np.random.default_rng(3)
+    R, beta, x = ortho_group.rvs(3, random_state=g), g.normal(size=3), g.normal(size=(30, 3))
+    expected = truncation.truncation_map(x, R, beta)
+    np.testing.assert_allclose(truncation.affine_truncation_map_as_printed(x, R, beta), expected, atol=1e-12)
+    W = np.diag([0.5, 1.0, 3.0]) @ R
+    np.testing.assert_allclose(truncation.affine_truncation_map(x, W, beta), expected, atol=1e-12)
+    assert np.abs(truncation.affine_truncation_map_as_printed(x, W, beta) - expected).max() > 0.1
+
+
+def test_labels_are_pulled_back_and_forth():
+    g = np.random.default_rng(4)
+    yt = g.normal(size=(3, 3))
+    W = truncation.output_weight(yt, np.eye(3))
+    np.testing.assert_allclose(truncation.pullback_labels(W, np.eye(3)), yt, atol=1e-12)
+
+
+def test_boundary_counts_as_truncated():
+    assert not truncation.sector_pattern(np.zeros((1, 2)), np.eye(2), np.zeros(2)).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.zeros((0, 2)), np.eye(2), np.zeros(2)), "empty cluster"),
+        ((np.ones((3, 2)), 2 * np.eye(2), np.zeros(2)), "expected an orthogonal matrix"),
+        ((np.ones((3, 2)), np.eye(3), np.zeros(2)), r"got shape \(3, 3\); expected \(2, 2\)"),
+        ((np.ones((3, 2)), np.eye(2), np.zeros(3)), r"got shape \(3,\); expected \(2,\)"),
+        ((np.array([[np.nan, 1.0]]), np.eye(2), np.zeros(2)), "NaN or infinite"),
+        ((np.ones(3), np.eye(2), np.zeros(2)), r"expected \(N, Q\)"),
+    ],
+)
+def test_bad_input_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        truncation.truncation_map(*arguments)
+
+
+def test_singular_weights_and_dependent_labels_are_refused():
+    with pytest.raises(ValueError, match="invertible"):
+        truncation.cumulative_parameters([np.ones((2, 2))], [np.zeros(2)])
+    with pytest.raises(ValueError, match="invertible"):
+        truncation.pullback_labels(np.ones((2, 2)), np.eye(2))
+    with pytest.raises(ValueError, match="linearly dependent"):
+        truncation.output_weight(np.ones((2, 2)), np.eye(2))
+    with pytest.raises(ValueError, match="equal numbers"):
+        truncation.cumulative_parameters([np.eye(2)], [])
