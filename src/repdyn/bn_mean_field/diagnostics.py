@@ -1,8 +1,11 @@
 """The paper's diagnostics on a user's own torch network: is batch normalisation scale free there?
 
-In the model of Ma and Ying the gradient of a weight row in front of batch normalisation is tangent to its sphere
-(after eq. 6), so ||b|| is conserved. A nonzero eps breaks this: the radial part grows like eps / Var[b^T x].
+In the model of Ma and Ying the gradient of a weight row in front of batch normalisation is tangent to its
+sphere (after eq. 6), so ||b|| is conserved. A nonzero eps breaks this: the radial part grows like
+eps / Var[b^T x].
 """
+
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -18,7 +21,7 @@ def batchnorm_radial_fraction(
     batch: tuple[torch.Tensor, torch.Tensor],
     loss: torch.nn.Module | None = None,
 ) -> dict[str, Array]:
-    """Fraction |u^T grad| / |grad| of each row's gradient along itself, for layers directly before a batch norm.
+    """Fraction |u^T grad| / |grad| of each row's gradient along itself, for layers before a batch norm.
 
     Zero for eps = 0; NaN where the gradient vanishes. The order of definition is taken as the order of the
     forward pass.
@@ -34,7 +37,7 @@ def batchnorm_radial_fraction(
     layers = list(model.named_modules())
     pairs = [
         (name, layer)
-        for (name, layer), (_, following) in zip(layers, layers[1:], strict=False)
+        for (name, layer), (_, following) in pairwise(layers)
         if isinstance(layer, MAPS) and isinstance(following, NORMS)
     ]
     if not pairs:

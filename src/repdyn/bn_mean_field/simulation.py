@@ -1,7 +1,7 @@
 r"""Trajectories of the population problem: gradient flow by an adaptive solver, and plain gradient descent.
 
-Times and steps are mean-field ones: the flow is eq. (21) with BN, eq. (22) without, eq. (14) on M; the descent
-b <- b + h b' of section 4 is gradient descent on the parameters with learning rate h m. Ma and Ying, section 4.
+Times and steps are mean-field ones: the flow is eq. (21) with BN, eq. (22) without, eq. (14) on M; the
+descent b <- b + h b' is gradient descent on the parameters with learning rate h m. Ma and Ying, section 4.
 """
 
 from collections.abc import Callable, Sequence

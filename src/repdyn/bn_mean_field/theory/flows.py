@@ -12,7 +12,7 @@ not say. The printed and the corrected form differ in signs. No input is checked
 import numpy as np
 
 from repdyn.bn_mean_field.theory.checks import Array
-from repdyn.bn_mean_field.theory.manifold import riemannian_gradient, unchecked_norm
+from repdyn.bn_mean_field.theory.manifold import unchecked_gradient, unchecked_norm
 
 Velocity = tuple[Array, Array]
 
@@ -73,7 +73,7 @@ def normalized_flow(
         Velocities of a and bbar.
     """
     rate = scale * a / np.asarray(radius) ** 2
-    return -scale * force, -rate[..., None] * riemannian_gradient(moment, bbar, cov)
+    return -scale * force, -rate[..., None] * unchecked_gradient(moment, bbar, cov)
 
 
 def normalized_flow_as_printed(

@@ -123,7 +123,7 @@ def _relu_potential(u: Array, v: Array, weights: Array, cov: Array) -> tuple[Arr
 
 
 def _erf_correlation(u: Array, v: Array, cov: Array) -> tuple[Array, Array, Array]:
-    """Correlation rho = 2 u^T Sigma v / sqrt(p q) with p = 1 + 2 ||u||^2 (column), q = 1 + 2 ||v||^2 (row)."""
+    """Correlation rho = 2 u^T Sigma v / sqrt(p q), p = 1 + 2 ||u||^2 (column), q = 1 + 2 ||v||^2 (row)."""
     p = 1 + 2 * unchecked_norm(u, cov)[..., :, None] ** 2
     q = 1 + 2 * unchecked_norm(v, cov)[..., None, :] ** 2
     return 2 * (u @ cov @ np.swapaxes(v, -1, -2)) / np.sqrt(p * q), p, q

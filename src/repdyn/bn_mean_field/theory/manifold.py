@@ -100,8 +100,8 @@ def bn_metric(b: ArrayLike, cov: ArrayLike) -> Array:
 def round_metric(b: ArrayLike) -> Array:
     r"""Pull-back of the round unit sphere under b -> b/||b||: (I - u u^T)/||b||^2, u = b/||b||.
 
-    Equals G_b on tangent vectors of Omega (not in the paper): for tangent alpha the solution of A beta = alpha
-    is beta = P w with w = (I - u u^T) alpha, so alpha^T A^+ alpha = alpha^T w = |w|^2.
+    Equals G_b on tangent vectors of Omega (not in the paper): for tangent alpha, A beta = alpha has
+    the solution beta = P w with w = (I - u u^T) alpha, so alpha^T A^+ alpha = alpha^T w = |w|^2.
 
     Args:
         b: vectors, shape (..., m, d).
@@ -132,6 +132,11 @@ def riemannian_gradient(grad: ArrayLike, b: ArrayLike, cov: ArrayLike) -> Array:
     grad = checks.finite(grad, "grad")
     if grad.shape != b.shape:
         raise ValueError(f"grad has shape {grad.shape}, b {b.shape}; expected the same shape (..., m, d)")
+    return unchecked_gradient(grad, b, cov)
+
+
+def unchecked_gradient(grad: Array, b: Array, cov: Array) -> Array:
+    """`riemannian_gradient` without its input checks, for loops that checked once."""
     tangent = grad - (b @ cov) * np.sum(b * grad, axis=-1, keepdims=True)
     tangent = tangent - b * np.sum((b @ cov) * tangent, axis=-1, keepdims=True)
     return np.sum(b**2, axis=-1, keepdims=True) * tangent
