@@ -81,19 +81,21 @@ class Propagation(Settings):
     widths: Many[Neurons] = Field(min_length=3, description="Neurons of the low-discrepancy starts, increasing.")
     random_widths: Many[Neurons] = Field(min_length=3, description="Neurons of the i.i.d. starts, increasing.")
     seeds: Seeds = Field(description="i.i.d. starts per width.")
-    reference: Neurons = Field(description="Neurons of the reference, a low-discrepancy start.")
+    reference: Neurons = Field(description="Neurons of the reference of low-discrepancy starts, itself one.")
+    random_reference: Neurons = Field(description="Neurons of the reference of i.i.d. starts, of low discrepancy.")
     times: Many[Annotated[float, Field(ge=0, le=1e3)]] = Field(
         min_length=2, description="Mean-field times compared, increasing, the first one 0."
     )
     tolerance: Tolerance = Field(description="Relative tolerance of the solver.")
 
     def problems(self) -> Iterator[Problem]:
-        """The reference is wider than all others and the clock starts at 0."""
+        """The references are wider than what is measured against them and the clock starts at 0."""
         for key in ("widths", "random_widths", "times"):
             yield from increasing(key, getattr(self, key))
-        if self.reference < 4 * max(*self.widths, *self.random_widths):
-            text = f"{self.reference} is below four times the largest width, so it is no limit: raise it"
-            yield Problem(("reference", "widths", "random_widths"), text)
+        for key, widths in (("reference", "widths"), ("random_reference", "random_widths")):
+            if getattr(self, key) < 4 * max(getattr(self, widths)):
+                text = f"{getattr(self, key)} is below four times the largest width, so it is no limit: raise it"
+                yield Problem((key, widths), text)
         if self.times[0] != 0:
             yield Problem(("times",), f"the first time is {self.times[0]}: start at 0.0")
 

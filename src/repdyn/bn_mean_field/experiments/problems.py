@@ -11,7 +11,6 @@ from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Teacher
 
 ANISOTROPIC = np.diag([5.0, 1.0])  # the paper's Sigma, section 4
-PLASTIC = 1.32471795724474602596  # root of x^3 = x + 1: the two-dimensional golden ratio
 
 
 def linear(axis: int, slope: float = 1.0) -> Teacher:
@@ -47,10 +46,10 @@ def signed_start(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
 
 
 def low_discrepancy_start(count: int) -> tuple[Array, Array]:
-    """The first points of Roberts' R2 sequence: a uniform on [-1, 1], direction uniform on the circle."""
-    k = np.arange(1, count + 1)
-    a, turn = (np.mod(0.5 + k / PLASTIC**power, 1.0) for power in (1, 2))
-    return 2 * a - 1, directions(2 * np.pi * turn)
+    """Hammersley's points: a uniform on [-1, 1] by bit reversal, direction equispaced on the circle."""
+    digits = np.arange(count)[:, None] >> np.arange(count.bit_length()) & 1
+    a = digits @ 0.5 ** np.arange(1, count.bit_length() + 1)
+    return 2 * a - 1 + 1 / count, circle(count)
 
 
 def random_start(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
