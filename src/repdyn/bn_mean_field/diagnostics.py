@@ -45,10 +45,7 @@ def batchnorm_radial_fraction(
     output, target = model(batch[0]), batch[1]
     value = ((output.squeeze(-1) - target) ** 2).mean() / 2 if loss is None else loss(output, target)
     gradients = torch.autograd.grad(value, [layer.weight for _, layer in pairs])
-    return {
-        name: _radial_fraction(layer.weight, grad)
-        for (name, layer), grad in zip(pairs, gradients, strict=True)
-    }
+    return {name: _radial_fraction(layer.weight, grad) for (name, layer), grad in zip(pairs, gradients, strict=True)}
 
 
 def _radial_fraction(weight: torch.Tensor, grad: torch.Tensor) -> Array:

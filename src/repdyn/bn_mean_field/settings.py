@@ -7,9 +7,7 @@ from pydantic import Field
 
 from repdyn.base.settings import Many, Problem, Settings, increasing
 
-PAPER = (
-    "Ma and Ying: A Riemannian Mean Field Formulation for Two-layer Neural Networks with Batch Normalization"
-)
+PAPER = "Ma and Ying: A Riemannian Mean Field Formulation for Two-layer Neural Networks with Batch Normalization"
 
 Neurons = Annotated[int, Field(ge=4, le=1_000_000)]
 Length = Annotated[float, Field(gt=0, le=1e3)]
@@ -147,9 +145,7 @@ class Minimisation(Settings):
 class Anisotropy(Settings):
     """Figure 1: models with and without BN on anisotropic data, and the same at matched loss."""
 
-    directions: Annotated[int, Field(ge=8, le=100_000)] = Field(
-        description="Directions, each with a = +1 and a = -1."
-    )
+    directions: Annotated[int, Field(ge=8, le=100_000)] = Field(description="Directions, each with a = +1 and a = -1.")
     step: Step = Field(description="Mean-field step of the figure, one of `steps`.")
     steps: Many[Step] = Field(min_length=1, description="Mean-field steps of the comparison of speeds, increasing.")
     record: Many[Iteration] = Field(min_length=2, description="Iterations recorded, increasing, with `look`.")
@@ -192,9 +188,7 @@ class Magnitudes(Settings):
 class FirstStep(Settings):
     """Figure 3: the first steps of gradient descent over the length of the neurons."""
 
-    directions: Annotated[int, Field(ge=8, le=100_000)] = Field(
-        description="Directions, each with a = +1 and a = -1."
-    )
+    directions: Annotated[int, Field(ge=8, le=100_000)] = Field(description="Directions, each with a = +1 and a = -1.")
     radii: Many[Length] = Field(min_length=4, description="Lengths of the neurons, increasing.")
     steps: Many[Step] = Field(min_length=1, description="Mean-field steps, increasing.")
     iterations: Annotated[int, Field(ge=4, le=100_000)] = Field(description="Iterations followed.")
@@ -213,9 +207,7 @@ class FiniteBatch(Settings):
     """Gradient of finite-batch BN against the population's."""
 
     width: Neurons = Field(description="Neurons.")
-    batches: Many[Annotated[int, Field(ge=3, le=100_000)]] = Field(
-        min_length=3, description="Batch sizes, increasing."
-    )
+    batches: Many[Annotated[int, Field(ge=3, le=100_000)]] = Field(min_length=3, description="Batch sizes, increasing.")
     repeats: Annotated[int, Field(ge=20, le=10_000_000)] = Field(description="Batches per size and group.")
     groups: Seeds = Field(description="Independent groups of batches, for the intervals.")
 

@@ -63,9 +63,7 @@ def gradient_flow(
     """
     a, b = checks.particles(a, b, len(model.cov))
     if a.ndim != 1:
-        raise ValueError(
-            f"a has shape {a.shape}; expected (m,): step control is per trajectory, call once each"
-        )
+        raise ValueError(f"a has shape {a.shape}; expected (m,): step control is per trajectory, call once each")
     times = _increasing(times)
     solution = solve_ivp(
         _flat_velocity(model, len(a)),

@@ -71,7 +71,5 @@ def coupled_distance(measure1: Measure, measure2: Measure, cov: ArrayLike, metri
         An upper bound of `wasserstein2`.
     """
     if np.shape(measure1[0]) != np.shape(measure2[0]):
-        raise ValueError(
-            f"m is {np.shape(measure1[0])} and {np.shape(measure2[0])}; a coupling needs equal m"
-        )
+        raise ValueError(f"m is {np.shape(measure1[0])} and {np.shape(measure2[0])}; a coupling needs equal m")
     return float(np.sqrt(np.diagonal(squared_cost(measure1, measure2, cov, metric)).mean()))

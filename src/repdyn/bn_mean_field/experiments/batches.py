@@ -29,7 +29,7 @@ def finite_batch(settings: FiniteBatch, stream: Stream) -> xr.Dataset:
     scale = np.linalg.norm(exact)
     return dataset(
         {
-            "bias": variable(("batch", "group"), _bias(mean - exact) / scale, "length of the bias over that of b'"),
+            "bias": variable(("batch", "group"), _bias(mean - exact) / scale, "bias along its direction, over |b'|"),
             "noise": variable(("batch", "group"), noise / scale, "root mean square error of one batch over |b'|"),
         },
         {
@@ -53,7 +53,6 @@ def _batches(
 
 
 def _bias(error: Array) -> Array:
-    """Length of the mean error with one group left out against that group: the noise of the mean drops out."""
-    groups = error.shape[1]
-    others = (error.sum(axis=1, keepdims=True) - error) / (groups - 1)
-    return np.sqrt(np.maximum(np.sum(error * others, axis=(2, 3)), 0.0))
+    """Mean error of each group along the direction of the smallest batch's: linear, so noise adds no bias."""
+    direction = error[0].mean(axis=0) / np.linalg.norm(error[0].mean(axis=0))
+    return np.sum(error * direction, axis=(2, 3))

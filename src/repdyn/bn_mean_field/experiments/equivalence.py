@@ -53,9 +53,7 @@ def equivalence(settings: Equivalence, stream: Stream) -> xr.Dataset:
     return _equivalence_dataset(settings, times, gap_a, gap_b, drift, loss)
 
 
-def _problem(
-    settings: Equivalence, dimension: int, rng: np.random.Generator
-) -> tuple[Teacher, Array, Array, Array]:
+def _problem(settings: Equivalence, dimension: int, rng: np.random.Generator) -> tuple[Teacher, Array, Array, Array]:
     cov = ANISOTROPIC if dimension == 2 else random_covariance(dimension, CONDITION, rng)
     teacher = Teacher(np.array([1.0, -1.0]), normalize(rng.standard_normal((2, dimension)), cov))
     b = rng.standard_normal((settings.width, dimension))

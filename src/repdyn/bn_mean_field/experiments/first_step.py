@@ -38,9 +38,7 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
     made = dataset(
         {
             "gradient": variable(("start", "neuron"), gradient, "norm of b' at unit length"),
-            "norm": variable(
-                ("iteration", *dims, "neuron"), norms[: SHOWN + 1], "length of b after the iteration"
-            ),
+            "norm": variable(("iteration", *dims, "neuron"), norms[: SHOWN + 1], "length of b after the iteration"),
             "turn": variable(("shown", *dims, "neuron"), turns[:SHOWN], "turn of b in the iteration", "degree"),
             "turn_quantile": variable(
                 ("quantile", "later", *dims),
@@ -61,9 +59,7 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
             "shown": variable("shown", np.arange(1, SHOWN + 1), "iteration"),
             "later": variable("later", np.arange(1, settings.iterations + 1), "iteration"),
             "quantile": variable("quantile", np.array(QUANTILES), "quantile over neurons"),
-            "start": variable(
-                "start", np.arange(len(starts)), "0: both signs at each direction, others: i.i.d. signs"
-            ),
+            "start": variable("start", np.arange(len(starts)), "0: both signs at each direction, others: i.i.d. signs"),
             "radius": variable("radius", np.array(settings.radii), "initial length of b"),
             "model": variable("model", np.array(list(MODELS)), "model"),
             "step": variable("step", np.array(settings.steps), "mean-field step"),

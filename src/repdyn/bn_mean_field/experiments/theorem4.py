@@ -9,7 +9,6 @@ from scipy.integrate import simpson
 from repdyn.base.datasets import dataset, variable
 from repdyn.bn_mean_field.experiments.problems import (
     ANISOTROPIC,
-    index,
     linear,
     low_discrepancy_start,
     ring,
@@ -130,9 +129,7 @@ def exit_times(settings: ExitTimes) -> xr.Dataset:
         {
             "exit_time": variable("radius", _first_passage(times, reach, r), "first time with max |a_k| = r"),
             "bound": variable("radius", bounds.exit_time(r, r0, A, B), "(r - r0)/(A + B r), eq. (18)"),
-            "gronwall": variable(
-                "radius", bounds.exit_time_by_gronwall(r, r0, A, B), "log((A + B r)/(A + B r0))/B"
-            ),
+            "gronwall": variable("radius", bounds.exit_time_by_gronwall(r, r0, A, B), "log((A + B r)/(A + B r0))/B"),
             "stages": variable(
                 "stage",
                 np.array([bounds.exit_time_by_stages(n, r0, A, B) for n in (10, 100, 1000, 10_000)]),

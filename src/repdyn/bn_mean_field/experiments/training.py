@@ -59,9 +59,7 @@ def anisotropy(settings: Anisotropy) -> xr.Dataset:
             "angle": variable(
                 (*dims, "neuron"), np.arctan2(weights[..., 1], weights[..., 0]), "direction of b", "radian"
             ),
-            "axis_angle": variable(
-                (*dims, "neuron"), axis_angle(weights), "angle between b and the x1 axis", "degree"
-            ),
+            "axis_angle": variable((*dims, "neuron"), axis_angle(weights), "angle between b and the x1 axis", "degree"),
             "length": variable((*dims, "neuron"), np.linalg.norm(weights, axis=-1), "length of b"),
             "speed": variable(("model", "target", "neuron"), speed, "tangential speed |(I - u u^T) b'| at `look`"),
             "loss": variable(dims, gathered("loss"), "population loss"),
@@ -106,9 +104,7 @@ def speed_ratio(settings: Anisotropy, stream: Stream) -> xr.Dataset:
     return _ratio_dataset(settings, iterations, largest, median, loss)
 
 
-def _ratio_dataset(
-    settings: Anisotropy, iterations: Array, largest: Array, median: Array, loss: Array
-) -> xr.Dataset:
+def _ratio_dataset(settings: Anisotropy, iterations: Array, largest: Array, median: Array, loss: Array) -> xr.Dataset:
     matched = np.empty(largest[:, :, 0].shape)
     partner = np.empty_like(matched)
     for cell in np.ndindex(matched.shape[:3]):
@@ -167,9 +163,7 @@ def magnitudes(settings: Magnitudes, stream: Stream) -> xr.Dataset:
         {
             "a": variable(dims, run.a.reshape(shape), "output weight"),
             "angle": variable(dims, angle.reshape(shape), "direction of b", "radian"),
-            "axis_angle": variable(
-                dims, axis_angle(run.b).reshape(shape), "angle between b and the x1 axis", "degree"
-            ),
+            "axis_angle": variable(dims, axis_angle(run.b).reshape(shape), "angle between b and the x1 axis", "degree"),
             "turned": variable(
                 dims,
                 np.degrees(np.minimum(turned, 2 * np.pi - turned)).reshape(shape),
@@ -180,9 +174,7 @@ def magnitudes(settings: Magnitudes, stream: Stream) -> xr.Dataset:
         },
         {
             "iteration": variable("iteration", record, "iteration"),
-            "start": variable(
-                "start", np.arange(len(starts)), "0: both signs at each direction, others: i.i.d. signs"
-            ),
+            "start": variable("start", np.arange(len(starts)), "0: both signs at each direction, others: i.i.d. signs"),
             "radius": variable("radius", np.array(settings.radii), "initial length of b"),
             "neuron": index("neuron", shape[-1], "neuron of one size"),
             "step": variable((), settings.step, "mean-field step"),

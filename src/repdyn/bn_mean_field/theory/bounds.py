@@ -11,9 +11,7 @@ from repdyn.bn_mean_field.theory import checks
 from repdyn.bn_mean_field.theory.checks import Array
 
 
-def growth_constants(
-    activation_bound: float, loss_slope_at_zero: float, loss_curvature: float
-) -> tuple[float, float]:
+def growth_constants(activation_bound: float, loss_slope_at_zero: float, loss_curvature: float) -> tuple[float, float]:
     """A and B with |a'| <= A + B r on M_r: A = M sup_y |l'(0, y)|, B = L_l' M^2 (before eq. 18).
 
     The text at hand writes |l'(0)|, which hides y: the supremum over y must be finite.
@@ -144,7 +142,5 @@ def _radii(r: ArrayLike, r0: float) -> Array:
 def _loss_curve(losses: ArrayLike, times: ArrayLike) -> tuple[Array, Array]:
     L, t = checks.finite(losses, "losses"), checks.finite(times, "times")
     if L.ndim != 1 or L.shape != t.shape or (np.diff(t) <= 0).any():
-        raise ValueError(
-            f"losses {L.shape} and times {t.shape} must be 1-d, of equal length, times increasing"
-        )
+        raise ValueError(f"losses {L.shape} and times {t.shape} must be 1-d, of equal length, times increasing")
     return L, t

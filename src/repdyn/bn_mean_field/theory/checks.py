@@ -44,8 +44,7 @@ def vectors(b: ArrayLike, dimension: int, name: str = "b") -> Array:
     array = finite(b, name)
     if array.ndim < 2 or array.shape[-1] != dimension:
         raise ValueError(
-            f"{name} has shape {array.shape}; expected (..., m, {dimension}) to match cov "
-            f"{(dimension, dimension)}"
+            f"{name} has shape {array.shape}; expected (..., m, {dimension}) to match cov {(dimension, dimension)}"
         )
     if array.shape[-2] == 0:
         raise ValueError(f"{name} has no rows (m = 0); at least one particle is needed")
@@ -58,9 +57,7 @@ def particles(a: ArrayLike, b: ArrayLike, dimension: int) -> tuple[Array, Array]
     """Output weights (..., m) and inner weights (..., m, d) of equal m."""
     outer, inner = finite(a, "a"), vectors(b, dimension)
     if outer.shape != inner.shape[:-1]:
-        raise ValueError(
-            f"a has shape {outer.shape} but b has {inner.shape}; expected (..., m) and (..., m, d)"
-        )
+        raise ValueError(f"a has shape {outer.shape} but b has {inner.shape}; expected (..., m) and (..., m, d)")
     return outer, inner
 
 
@@ -77,9 +74,7 @@ def data(x: ArrayLike, y: ArrayLike, *, centred: bool) -> tuple[Array, Array]:
     """Inputs (N, d) and targets (N,), N >= 2; with `centred` the inputs' mean must vanish (Assumption 1)."""
     inputs, targets = finite(x, "x"), finite(y, "y")
     if inputs.ndim != 2 or targets.shape != inputs.shape[:1] or len(inputs) < 2:
-        raise ValueError(
-            f"x has shape {inputs.shape}, y {targets.shape}; expected (N, d) and (N,) with N >= 2"
-        )
+        raise ValueError(f"x has shape {inputs.shape}, y {targets.shape}; expected (N, d) and (N,) with N >= 2")
     scale = np.sqrt(np.mean(inputs**2))
     if centred and np.abs(inputs.mean(axis=0)).max() > CENTRED * scale:
         raise ValueError(

@@ -31,9 +31,7 @@ def circular_kernel(difference: ArrayLike) -> tuple[Array, Array]:
     return (np.sin(np.abs(D)) + rest * np.cos(D)) / (2 * np.pi), -rest * np.sin(D) / (2 * np.pi)
 
 
-def circular_kernel_sums(
-    angle_targets: ArrayLike, angle_sources: ArrayLike, weights: ArrayLike
-) -> tuple[Array, Array]:
+def circular_kernel_sums(angle_targets: ArrayLike, angle_sources: ArrayLike, weights: ArrayLike) -> tuple[Array, Array]:
     r"""E(psi) = sum_j w_j kappa(psi - psi_j) and E'(psi) at all targets in O((m + n) log n).
 
     Args:

@@ -44,9 +44,7 @@ def bn_flow_of_norm(
     return -scale * force, -scale * (a / norm)[..., None] * (moment - radial[..., None] * (b @ cov))
 
 
-def bn_flow_as_printed(
-    force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: float = 1.0
-) -> Velocity:
+def bn_flow_as_printed(force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: float = 1.0) -> Velocity:
     """Eq. (6) in the text at hand: both right-hand sides lack the minus of -dL/da_k, -dL/db_k beside them."""
     da, db = bn_flow(force, moment, a, b, cov, scale)
     return -da, -db
@@ -105,9 +103,7 @@ def vanilla_flow_as_printed(force: Array, moment: Array, a: Array, scale: float 
     return -da, db
 
 
-def manifold_gradient(
-    force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0
-) -> Velocity:
+def manifold_gradient(force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0) -> Velocity:
     r"""Manifold gradient of L_0 on M: (force, ||bbar||^2 A(bbar) a moment) times 1/m.
 
     Corrects Theorem 2, whose statement gives minus the gradient in both lines; its 1/m is right, the proof

@@ -93,13 +93,9 @@ def potential(
     return unchecked_potential(u, v, checks.finite(weights, "weights"), cov, activation)
 
 
-def unchecked_potential(
-    u: Array, v: Array, weights: Array, cov: Array, activation: str
-) -> tuple[Array, Array]:
+def unchecked_potential(u: Array, v: Array, weights: Array, cov: Array, activation: str) -> tuple[Array, Array]:
     """`potential` without its input checks, for loops that checked once."""
-    form = (
-        _relu_potential if checks.one_of(activation, ACTIVATIONS, "activation") == "relu" else _erf_potential
-    )
+    form = _relu_potential if checks.one_of(activation, ACTIVATIONS, "activation") == "relu" else _erf_potential
     rows = max(1, PAIRS_PER_BLOCK // max(1, v[..., 0].size))
     blocks = [form(u[..., i : i + rows, :], v, weights, cov) for i in range(0, u.shape[-2], rows)]
     return np.concatenate([f for f, _ in blocks], axis=-1), np.concatenate([g for _, g in blocks], axis=-2)
