@@ -169,5 +169,9 @@ def chord_metric(metric_audit: xr.Dataset) -> xr.Dataset:
     control_says="the Euclidean metric of the ellipsoid",
 )
 def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:
-    """G on tangent bases against (I - u u^T)/||b||^2."""
-    return judge(_metric(metric_audit, "round_gap", "equal on tangent vectors"))
+    """G on tangent bases against (I - u u^T)/||b||^2, and arcs of an ellipse measured with G against angles."""
+    lengths = metric_audit["tick_length"]
+    arcs = deviation(
+        lengths * lengths.size / (2 * np.pi) - 1, 1e-9, expected="length = angle", reason="Gauss quadrature, 40 nodes"
+    )
+    return judge(all_of(metric=_metric(metric_audit, "round_gap", "equal on tangent vectors"), arcs=arcs))

@@ -224,7 +224,8 @@ def direction_speeds(gradient_audit: xr.Dataset) -> Verdict:
 
 def eps_in_the_norm(gradient_audit: xr.Dataset) -> xr.Dataset:
     """The radial fraction if eps stood beside the norm instead of the variance: exponent one."""
-    return gradient_audit.assign(eps_radial=np.sqrt(gradient_audit["eps_radial"]))
+    radial = gradient_audit["eps_radial"]
+    return gradient_audit.assign(eps_radial=radial.where(radial["with_eps"] == 0, np.sqrt(radial)))
 
 
 @claim(

@@ -10,11 +10,12 @@ from scipy.linalg import null_space
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.experiments.problems import index
+from repdyn.bn_mean_field.experiments.problems import ANISOTROPIC, circle, index
 from repdyn.bn_mean_field.settings import MetricAudit
 from repdyn.bn_mean_field.theory import manifold
 from repdyn.bn_mean_field.theory.checks import Array
 
+TICKS = 36
 MEASURES = {
     "asymmetry": "relative asymmetry of the metric on the tangent space, h(p, q) - h(q, p)",
     "asymmetry_oblique": "the same with the oblique projector I - b b^T Sigma in place of the pseudo-inverse",
@@ -40,10 +41,17 @@ def metric_audit(settings: MetricAudit, stream: Stream) -> xr.Dataset:
         rng = stream.generator(dimension, repr(condition), draw)
         for name, value in _measures(dimension, condition, rng).items():
             found[name][i, j, draw] = value
+    ticks, lengths = _ticks()
     dims = ("dimension", "condition", "draw")
     return dataset(
-        {name: variable(dims, found[name], long_name) for name, long_name in MEASURES.items()},
+        {name: variable(dims, found[name], long_name) for name, long_name in MEASURES.items()}
+        | {
+            "tick_position": variable(("tick", "coordinate"), ticks, "points of Omega at equal angles of b/||b||"),
+            "tick_length": variable("tick", lengths, "length in G of Omega from the tick to the next", "radian"),
+        },
         {
+            "tick": variable("tick", np.arange(len(ticks)), "point of Omega, Sigma = diag(5, 1)"),
+            "coordinate": variable("coordinate", np.array([1, 2]), "coordinate"),
             "dimension": variable("dimension", np.array(settings.dimensions), "input dimension"),
             "condition": variable("condition", np.array(settings.conditions), "condition number of Sigma"),
             "draw": index("draw", settings.draws, "draw of Sigma and b"),
@@ -59,6 +67,22 @@ def random_covariance(dimension: int, condition: float, rng: np.random.Generator
     basis = np.linalg.qr(rng.standard_normal((dimension, dimension)))[0]
     cov = basis * np.geomspace(1, condition, dimension) @ basis.T
     return (cov + cov.T) / 2
+
+
+def _ticks() -> tuple[Array, Array]:
+    """Points of the ellipse at equal angles, and the arcs between them measured with the paper's G.
+
+    The arc is followed in the parameter s of (cos s / sqrt 5, sin s), which is not the angle, by Gauss quadrature.
+    """
+    ticks = manifold.normalize(circle(TICKS), ANISOTROPIC)
+    axes = 1 / np.sqrt(np.diag(ANISOTROPIC))
+    ends = np.unwrap(np.arctan2(*(np.concatenate([ticks, ticks[:1]]) / axes).T[::-1]))
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    half = np.diff(ends)[:, None] / 2
+    s = (ends[:-1, None] + half) + half * nodes
+    points, velocity = (np.stack(part, axis=-1) * axes for part in ((np.cos(s), np.sin(s)), (-np.sin(s), np.cos(s))))
+    speed = np.sqrt(np.einsum("tni,tnij,tnj->tn", velocity, manifold.bn_metric(points, ANISOTROPIC), velocity))
+    return ticks, np.sum(half * speed * weights, axis=-1)
 
 
 def _measures(dimension: int, condition: float, rng: np.random.Generator) -> dict[str, float]:
