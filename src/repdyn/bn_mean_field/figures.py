@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, PURPLE, RED, SKY, band, describe, label_panels, new
-from repdyn.bn_mean_field.panels import bound_panel, compass, directions_panel, loss_panel, rose, slope_guide
+from repdyn.bn_mean_field.panels import (
+    arrows_panel,
+    bound_panel,
+    compass,
+    directions_panel,
+    loss_panel,
+    numbered,
+    rose,
+    slope_guide,
+    turns_panel,
+    widths_panel,
+)
 
 UNSTATED = (
     "Not stated in the paper and chosen here: Gaussian inputs with exact population gradients, y = x1, ReLU, squared "
@@ -18,7 +28,8 @@ UNSTATED = (
 
 def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
     """Figure 1: speed over direction, and directions during training, with and without BN."""
-    frames = anisotropy["iteration"].values[np.linspace(0, anisotropy.sizes["iteration"] - 1, 5).round().astype(int)]
+    even = np.linspace(0, int(anisotropy["iteration"][-1]), 5)
+    frames = anisotropy["iteration"].sel(iteration=even, method="nearest").values
     figure, axes = new(2, 6, height=1.55, gridspec_kw={"width_ratios": [1.5, 1, 1, 1, 1, 1]})
     look, largest = int(anisotropy["look"]), {}
     for row, model in zip(axes, anisotropy["model"].values, strict=True):
@@ -37,15 +48,14 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
     for panel, iteration in zip(axes[0, 1:], frames, strict=True):
         panel.set_title(f"{iteration}")
     ratio = largest["BN"] / largest["vanilla"]
-    axes[1, 0].text(0.5, 0.06, f"scale 1/{ratio:.1f} of above", transform=axes[1, 0].transAxes, ha="center", fontsize=7)
+    axes[1, 0].set_title(f"scale 1/{ratio:.1f} of above", fontsize=7, fontweight="normal")
     neurons, step = anisotropy.sizes["neuron"] // 2, float(anisotropy["step"])
     return describe(
         figure,
         title="Figure 1: speeds and directions of neurons with and without batch normalisation",
         caption=f"Sigma = diag(5, 1). Left: tangential speed of each neuron at iteration {look}; the scales differ by "
         f"{ratio:.1f}. Right: directions at the iterations above; dots: neurons on the unit circle, blue a > 0, red "
-        "a < 0, paler for small |a|; grey bars: number of neurons in 15 degrees; thin line: the ellipse Omega "
-        "(scaled). "
+        "a < 0, paler for small |a|; grey bars: number of neurons in 15 degrees; thin line: the ellipse Omega. "
         + UNSTATED.format(neurons=neurons, step=step)
         + " The factor between the scales is one of unequal progress: see the figure on matched loss.",
         alt="With batch normalisation the speed peaks at plus and minus 90 degrees and the neurons gather at the x1 "
@@ -68,8 +78,8 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figu
         directions_panel(axes[0, 2], pooled.sel(radius=radius), "all", colour, dash, f"length {radius:g}")
     axes[0, 2].set_title("two sizes, target y = x1")
     axes[0, 0].set_ylabel("angle to the x1 axis (degree)")
-    for panel in axes[0]:
-        panel.legend(loc="upper right")
+    for panel, corner in zip(axes[0], ("upper right", "lower right", "upper right"), strict=True):
+        panel.legend(loc=corner)
         panel.set_yticks([0, 30, 60, 90])
         panel.set_xlabel("iteration")
     label_panels(axes)
@@ -135,11 +145,12 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
     g, fine = float(start["gradient"].median()), np.geomspace(r[0], r[-1], 200)
     axes[0, 0].plot(fine, np.hypot(fine, step * g / fine), color=BLACK, linewidth=0.9, label="law, median g")
     axes[0, 0].axvline(np.sqrt(step * g), color=BLACK, linewidth=0.7, linestyle=":")
-    axes[0, 0].text(np.sqrt(step * g) * 1.15, r[-1] * 4, "r*", va="center")
+    axes[0, 0].text(np.sqrt(step * g) * 1.15, 0.02, "r*", va="center")
     axes[0, 0].set(xscale="log", yscale="log", xlabel="initial length r", ylabel="length after one step")
+    axes[0, 0].set_ylim(1e-2, 1e4)
     axes[0, 0].legend(loc="upper right", fontsize=6.5)
-    _arrows(axes[0, 1], first_step, step)
-    _turns(axes[0, 2], first_step, step)
+    arrows_panel(axes[0, 1], first_step, step)
+    turns_panel(axes[0, 2], first_step, step)
     label_panels(axes)
     return describe(
         figure,
@@ -147,7 +158,7 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
         caption=f"y = x1, Sigma = diag(5, 1), {first_step.sizes['neuron']} neurons, mean-field step {step:g}. (a) "
         "Length "
         "after one step: medians, bands of 5 to 95 % of the neurons, and sqrt(r^2 + (h g/r)^2): only below r* = "
-        "sqrt(h g) are smaller neurons bigger afterwards. (b) First steps of every eighth neuron on circles of three "
+        "sqrt(h g) are smaller neurons bigger afterwards. (b) First steps of some neurons on circles of three "
         "lengths (the paper's sketch). (c) Turn per iteration: median (lines) and largest (thin) neuron, both signs of "
         "a: the median is stable from the second iteration on, single neurons are not.",
         alt="The length after one step falls in r up to r* and grows beyond; turns of the median neuron are small "
@@ -155,37 +166,6 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
         "the first iteration, while the largest turn stays high.",
         claims=("bnm-fig3-norm", "bnm-fig3-smaller-bigger", "bnm-fig3-stable"),
     )
-
-
-def _arrows(panel: Axes, first_step: xr.Dataset, step: float) -> None:
-    """Tangent first steps from circles whose lengths lie around the critical one."""
-    cell = first_step.isel(start=0).sel(model="BN", step=step)
-    radii = [r for r in cell["radius"].values if 0.05 <= r <= 1.0]
-    count = cell.sizes["neuron"] // 2
-    angle = 2 * np.pi * (np.arange(count) + 0.5) / count
-    for colour, r in zip((RED, ORANGE, BLUE), radii, strict=False):
-        panel.plot(r * np.cos(fine := np.linspace(0, 2 * np.pi, 200)), r * np.sin(fine), color=colour, linewidth=0.8)
-        grown = cell["norm"].sel(radius=r, iteration=1).values[:count]
-        side = np.where(np.sin(2 * angle) > 0, -1.0, 1.0)
-        for k in range(0, count, max(1, count // 12)):
-            tangent = side[k] * np.sqrt(max(grown[k] ** 2 - r**2, 0.0))
-            x, y = r * np.cos(angle[k]), r * np.sin(angle[k])
-            dx, dy = -tangent * np.sin(angle[k]), tangent * np.cos(angle[k])
-            panel.annotate("", (x + dx, y + dy), (x, y), arrowprops={"arrowstyle": "->", "color": colour, "lw": 0.8})
-    panel.set(xlim=(-1.9, 1.9), ylim=(-1.9, 1.9), aspect="equal", xlabel="b1", ylabel="b2")
-
-
-def _turns(panel: Axes, first_step: xr.Dataset, step: float) -> None:
-    quantiles = first_step["turn_quantile"].isel(start=0).sel(model="BN", step=step)
-    for colour, dash, r in zip(
-        (RED, ORANGE, GREEN, BLUE), ("-", "--", "-.", ":"), (1e-3, 1e-2, 1e-1, 1.0), strict=True
-    ):
-        near = quantiles.sel(radius=r, method="nearest")
-        label = f"r = {float(near['radius']):g}"
-        panel.plot(near["later"], near.sel(quantile=0.5), dash, color=colour, label=label)
-        panel.plot(near["later"], near.sel(quantile=1.0), dash, color=colour, linewidth=0.6)
-    panel.set(yscale="log", ylim=(1e-4, 200), xlabel="iteration", ylabel="turn per iteration (degree)")
-    panel.legend(loc="center right", fontsize=6.5)
 
 
 def matched_loss(speed_ratio: xr.Dataset) -> Figure:
@@ -233,17 +213,17 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
     """W2 to the mean-field limit over the width, and loss gaps."""
     figure, axes = new(2, 2, height=2.3, sharex=True)
     kinds = (
-        ("low discrepancy", "equal signs", "low-discrepancy starts, teachers of equal signs"),
-        ("i.i.d.", "equal signs", "i.i.d. starts, teachers of equal signs"),
-        ("low discrepancy", "opposite signs", "low-discrepancy starts, opposite signs"),
+        ("low discrepancy", "equal signs", "low discrepancy, equal signs"),
+        ("i.i.d.", "equal signs", "i.i.d. starts, equal signs"),
+        ("low discrepancy", "opposite signs", "low discrepancy, opposite signs"),
     )
     colours = tuple(zip(CYCLE, "os^v", propagation_distances["time"].values, strict=False))
     for panel, (start, target, words) in zip(axes.ravel(), kinds, strict=False):
-        _widths_panel(panel, propagation_distances, start, target, "distance", colours)
+        widths_panel(panel, propagation_distances, start, target, "distance", colours)
         panel.set_title(words)
         panel.set_ylabel("W2 to the reference")
-    _widths_panel(axes[1, 1], propagation_distances, "low discrepancy", "equal signs", "loss_gap", colours)
-    axes[1, 1].set_title("low-discrepancy starts, equal signs")
+    widths_panel(axes[1, 1], propagation_distances, "low discrepancy", "equal signs", "loss_gap", colours)
+    axes[1, 1].set_title("low discrepancy, equal signs")
     axes[1, 1].set_ylabel("loss gap")
     axes[0, 0].legend(fontsize=6.5)
     for panel in axes[1]:
@@ -269,28 +249,13 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
     )
 
 
-def _widths_panel(
-    panel: Axes, distances: xr.Dataset, start: str, target: str, name: str, colours: tuple[tuple[str, str, float], ...]
-) -> None:
-    kind = (distances["start"] == start) & (distances["target"] == target)
-    mine = distances.isel(run=np.flatnonzero(kind & (distances["width"] != distances["reference"])))
-    widths = np.unique(mine["width"])
-    for colour, marker, time in colours:
-        groups = [mine[name].sel(time=time).values[mine["width"].values == m] for m in widths]
-        mean = np.array([group.mean() for group in groups])
-        half = np.array([1.96 * group.std(ddof=1) / np.sqrt(len(group)) if len(group) > 1 else 0 for group in groups])
-        panel.errorbar(widths, mean, half, fmt=f"{marker}-", color=colour, capsize=2, label=f"t = {time:g}")
-    panel.set(xscale="log", yscale="log")
-    if name == "distance":
-        slope_guide(panel, widths, 0.5, -0.5)
-
-
 def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
     """The display on equicontinuity: squared distances, corrected and printed bound; dissipation."""
     figure, axes = new(1, 3, height=2.5)
-    for panel, k in zip(axes[0], (0, equicontinuity.sizes["time"] // 8), strict=False):
+    transported = np.flatnonzero(np.isfinite(equicontinuity["w2"]).any("later"))
+    for panel, k in zip(axes[0], transported[:2], strict=False):
         bound_panel(panel, equicontinuity.isel(time=k))
-        panel.set_title(f"from t = {float(equicontinuity['time'][k]):g}")
+        panel.set_title(f"from t = {float(equicontinuity['time'][k]):.3g}")
     axes[0, 0].set_ylabel("squared distance")
     axes[0, 0].legend(fontsize=6.5, loc="lower right")
     frame = equicontinuity["frame"].values
@@ -383,6 +348,7 @@ def batches_and_eps(finite_batch: xr.Dataset, gradient_audit: xr.Dataset) -> Fig
         axes[0, 0].errorbar(sizes, draws.mean("group"), half, fmt=marker, color=colour, capsize=2, label=name)
         slope_guide(axes[0, 0], sizes, float(draws.isel(batch=-1).mean()) * (sizes[0] / sizes[-1]) ** slope, slope)
     axes[0, 0].set(xscale="log", yscale="log", xlabel="batch size B", ylabel="error of b' over |b'|")
+    numbered(axes[0, 0].xaxis, sizes)
     axes[0, 0].legend()
     radial = gradient_audit["eps_radial"].sel(with_eps=1)
     axes[0, 1].plot(radial["eps_radius"], radial.transpose("eps_radius", "draw"), "o-", color=BLUE, linewidth=0.6)

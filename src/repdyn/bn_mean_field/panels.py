@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, PURPLE, RED, band
+from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, PURPLE, RED, band
 
 CIRCLE = np.linspace(0, 2 * np.pi, 200)
 
@@ -81,3 +85,61 @@ def loss_panel(panel: Axes, starts: xr.Dataset) -> None:
         )
     panel.set(xscale="log", yscale="log", xlabel="mean-field time")
     panel.legend(fontsize=6.3, loc="lower left")
+
+
+def arrows_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
+    """Tangent first steps from circles whose lengths lie around the critical one."""
+    cell = first_step.isel(start=0).sel(model="BN", step=step)
+    radii = [r for r in cell["radius"].values if 0.05 <= r <= 1.0]
+    count = cell.sizes["neuron"] // 2
+    angle = 2 * np.pi * (np.arange(count) + 0.5) / count
+    for colour, r in zip((RED, ORANGE, BLUE), radii, strict=False):
+        panel.plot(r * np.cos(fine := np.linspace(0, 2 * np.pi, 200)), r * np.sin(fine), color=colour, linewidth=0.8)
+        grown = cell["norm"].sel(radius=r, iteration=1).values[:count]
+        side = np.where(np.sin(2 * angle) > 0, -1.0, 1.0)
+        for k in range(0, count, max(1, count // 12)):
+            tangent = side[k] * np.sqrt(max(grown[k] ** 2 - r**2, 0.0))
+            x, y = r * np.cos(angle[k]), r * np.sin(angle[k])
+            dx, dy = -tangent * np.sin(angle[k]), tangent * np.cos(angle[k])
+            panel.annotate("", (x + dx, y + dy), (x, y), arrowprops={"arrowstyle": "->", "color": colour, "lw": 0.8})
+    panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xlabel="b1", ylabel="b2")
+
+
+def turns_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
+    """Median (thick) and largest (thin) turn per iteration for several initial lengths."""
+    quantiles = first_step["turn_quantile"].isel(start=0).sel(model="BN", step=step)
+    for colour, dash, r in zip(
+        (RED, ORANGE, GREEN, BLUE), ("-", "--", "-.", ":"), (1e-3, 1e-2, 1e-1, 1.0), strict=True
+    ):
+        near = quantiles.sel(radius=r, method="nearest")
+        label = f"r = {float(near['radius']):g}"
+        panel.plot(near["later"], near.sel(quantile=0.5), dash, color=colour, label=label)
+        panel.plot(near["later"], near.sel(quantile=1.0), dash, color=colour, linewidth=0.6)
+    panel.set(yscale="log", ylim=(1e-6, 200), xlabel="iteration", ylabel="turn per iteration (degree)")
+    panel.legend(loc="lower right", fontsize=6.5, ncols=2)
+
+
+def widths_panel(
+    panel: Axes, distances: xr.Dataset, start: str, target: str, name: str, colours: tuple[tuple[str, str, float], ...]
+) -> None:
+    """A distance over the width at several times: means, with 95 % intervals where there are draws."""
+    kind = (distances["start"] == start) & (distances["target"] == target)
+    mine = distances.isel(run=np.flatnonzero(kind & (distances["width"] != distances["reference"])))
+    widths = np.unique(mine["width"])
+    for colour, marker, time in colours:
+        groups = [mine[name].sel(time=time).values[mine["width"].values == m] for m in widths]
+        mean = np.array([group.mean() for group in groups])
+        half = np.array([1.96 * group.std(ddof=1) / np.sqrt(len(group)) if len(group) > 1 else 0 for group in groups])
+        panel.errorbar(widths, mean, half, fmt=f"{marker}-", color=colour, capsize=2, label=f"t = {time:g}")
+    panel.set(xscale="log", yscale="log")
+    numbered(panel.xaxis, widths)
+    if name == "distance":
+        numbered(panel.yaxis, (0.05, 0.1, 0.2, 0.5))
+        slope_guide(panel, widths, 0.5, -0.5)
+
+
+def numbered(axis: Axis, values: Iterable[float]) -> None:
+    """Ticks of a logarithmic axis at the given values, written out."""
+    axis.set_major_locator(FixedLocator(list(values)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_locator(NullLocator())
