@@ -8,6 +8,7 @@ min_version("9.0")
 include: "workflow/rules/common.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/bn_decomposed.smk"
+include: "workflow/rules/bn_mean_field.smk"
 include: "workflow/rules/report.smk"
 
 
