@@ -55,9 +55,7 @@ def test_batch_norm_velocity_is_torchs(activation, loss, eps):
 def test_vanilla_velocity_is_torchs(activation):
     x, y, a, b = sample(1)
     expected = autograd_of_network(x, y, a, b, batch_norm=False, activation=activation)
-    found = empirical_velocity(
-        a, b, x, y, normalization="none", activation=activation, time_scale="parameter"
-    )
+    found = empirical_velocity(a, b, x, y, normalization="none", activation=activation, time_scale="parameter")
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=10 * ROUNDING)  # pre-activations up to 30
 
@@ -197,9 +195,7 @@ def test_scaling_laws_of_section_42():
         extra = (COV,) if normalization == "batch" else ()
         first = rule(force, moment, a, *((b, *extra) if extra else ()))[1]
         second = rule(force, moment, a, *((b2, *extra) if extra else ()))[1]
-        speeds = [
-            flows.tangential_speed(p, v)[0] / np.linalg.norm(p[0]) for p, v in ((b, first), (b2, second))
-        ]
+        speeds = [flows.tangential_speed(p, v)[0] / np.linalg.norm(p[0]) for p, v in ((b, first), (b2, second))]
         np.testing.assert_allclose(speeds[1] / speeds[0], 10.0**-power, rtol=1e-12)
 
 

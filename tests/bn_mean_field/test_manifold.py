@@ -59,9 +59,7 @@ def test_smallest_eigenvalue_and_its_bound(dimension, condition):
 def test_kantorovich_bound_is_attained():
     cov = np.diag([5.0, 1.0])
     worst = np.array([[1.0, np.sqrt(5.0)]])
-    np.testing.assert_allclose(
-        manifold.smallest_metric_eigenvalue(worst, cov), manifold.kantorovich_bound(5.0)
-    )
+    np.testing.assert_allclose(manifold.smallest_metric_eigenvalue(worst, cov), manifold.kantorovich_bound(5.0))
 
 
 @pytest.mark.parametrize(("dimension", "condition"), SIZES)

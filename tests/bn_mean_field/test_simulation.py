@@ -57,9 +57,7 @@ def test_descent_converges_to_the_flow_at_first_order():
     a, b = start()
     model = Population(LINEAR, COV)
     exact = gradient_flow(a, b, model, [0.0, 1.0]).a[-1]
-    errors = [
-        np.abs(gradient_descent(a, b, model, 1 / n, record=[n]).a[-1] - exact).max() for n in (50, 100, 200)
-    ]
+    errors = [np.abs(gradient_descent(a, b, model, 1 / n, record=[n]).a[-1] - exact).max() for n in (50, 100, 200)]
     np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 2.0, rtol=0.1)
 
 
@@ -76,9 +74,7 @@ def test_loss_falls_at_the_rate_of_the_metric():
 def test_batch_members_do_not_touch_each_other():
     a, b = start()
     steps = np.array([0.01, 0.1])
-    both = gradient_descent(
-        np.stack([a, -a]), np.stack([b, b]), Population(LINEAR, COV), steps, record=[0, 30]
-    )
+    both = gradient_descent(np.stack([a, -a]), np.stack([b, b]), Population(LINEAR, COV), steps, record=[0, 30])
     for i, (sign, step) in enumerate(zip((1, -1), steps, strict=True)):
         alone = gradient_descent(sign * a, b, Population(LINEAR, COV), step, record=[0, 30])
         np.testing.assert_allclose(both.b[:, i], alone.b, atol=1e-13)  # sums in another order

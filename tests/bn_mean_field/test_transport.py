@@ -34,9 +34,7 @@ def test_equal_sizes_by_all_permutations(metric):
 def test_unequal_sizes_are_the_assignment_of_copies():
     first, second = cloud(5, 1), cloud(20, 2)
     copies = tuple(np.repeat(part, 4, axis=0) for part in first)
-    np.testing.assert_allclose(
-        wasserstein2(first, second, COV), wasserstein2(copies, second, COV), rtol=1e-10
-    )
+    np.testing.assert_allclose(wasserstein2(first, second, COV), wasserstein2(copies, second, COV), rtol=1e-10)
 
 
 def test_metric_axioms_and_coupling():

@@ -346,7 +346,7 @@ def batches_approach_the_population(finite_batch: xr.Dataset) -> Verdict:
     """Exponents over the batch sizes, groups of batches as samples."""
     logs = np.log(finite_batch["batch"].values)
     slopes = {
-        name: np.polyfit(logs, np.log(finite_batch[name].transpose("batch", "group").values), 1)[0]
+        name: np.polyfit(logs, np.log(np.maximum(finite_batch[name].transpose("batch", "group"), 1e-6)), 1)[0]
         for name in ("bias", "noise")
     }
     reason = "exponents 1/2 and 1 are told apart; the smallest batches are not yet asymptotic"
