@@ -30,7 +30,7 @@ BNM_FIGURES = (
     "round_manifold",
     "batches_and_eps",
 )
-BNM_TABLES = ("speed_ratios", "first_steps")
+BNM_TABLES = ("speed_ratios", "first_steps", "stability")
 
 PARTS += [results("bn_mean_field/claims.csv")]
 FIGURES += figures("bn_mean_field", *BNM_FIGURES)
