@@ -31,6 +31,10 @@ def test_stages_diverge_like_the_logarithm_and_stay_below_gronwall():
         assert total <= bounds.exit_time_by_gronwall((n + 1) * r0, r0, A, B)
 
 
+def test_growth_constants_by_hand():
+    assert bounds.growth_constants(2.0, 3.0, 5.0) == (6.0, 20.0)
+
+
 def test_growth_constants_bound_the_a_velocity():
     """|a'| = |E (f - y) relu(bbar x)| on bounded data against A + B r."""
     rng = np.random.default_rng(0)
@@ -46,11 +50,12 @@ def test_growth_constants_bound_the_a_velocity():
 
 
 def test_equicontinuity_forms():
-    t, L = np.array([0.0, 1.0, 3.0]), np.array([4.0, 1.0, 0.5])
+    t, L = np.array([2.0, 3.0, 5.0]), np.array([4.0, 1.0, 0.5])
     corrected = bounds.equicontinuity_bound(L, t)
     printed = bounds.equicontinuity_bound_as_printed(L, t)
     np.testing.assert_allclose(corrected[0, 1:], [3.0, 10.5])
     np.testing.assert_allclose(printed[0, 1:], [1.0, 1.5])
+    np.testing.assert_allclose((corrected[1, 2], printed[1, 2]), [1.0, 1.0])
     assert np.isnan(corrected[np.tril_indices(3)]).all()
 
 

@@ -88,13 +88,17 @@ def test_eq7_is_the_chain_rule_only_with_the_radius(radius):
     x, y, a, b, cov = centred_sample(3)
     b = radius * b / np.linalg.norm(b, axis=1, keepdims=True)
     bbar = manifold.normalize(b, cov)
-    _, db, _ = autograd_of_network(x, y, a, b, batch_norm=True)
+    da, db, _ = autograd_of_network(x, y, a, b, batch_norm=True)
     along = np.sum((bbar @ cov) * db, axis=1, keepdims=True)
     pushed = (db - bbar * along) / manifold.sigma_norm(b, cov)[:, None]
     moments = moments_by_hand(x, y, a, bbar)
     corrected = flows.normalized_flow(*moments, a, bbar, cov, 1 / len(a), radius)[1]
     printed = flows.normalized_flow_as_printed(*moments, a, bbar, cov, 1 / len(a))[1]
     np.testing.assert_allclose(corrected, pushed, atol=10 * ROUNDING)
+    np.testing.assert_allclose(flows.normalized_flow(*moments, a, bbar, cov, 1 / len(a))[0], da, atol=ROUNDING)
+    np.testing.assert_allclose(
+        flows.normalized_flow_as_printed(*moments, a, bbar, cov, 1 / len(a))[0], -da, atol=ROUNDING
+    )
     np.testing.assert_allclose(printed, radius**2 * pushed, atol=10 * ROUNDING)
 
 

@@ -117,6 +117,21 @@ def test_distance_ignores_lengths_and_obeys_the_triangle(dimension, condition, s
     assert D[0, 2] <= D[0, 1] + D[1, 2] + 1e-14
 
 
+def test_angles_are_wrapped_in_the_plane():
+    across = np.array([[np.cos(3.0), np.sin(3.0)]]), np.array([[np.cos(-3.0), np.sin(-3.0)]])
+    np.testing.assert_allclose(manifold.angle(*across), 2 * np.pi - 6, rtol=1e-14)
+
+
+def test_leading_axes_are_a_batch():
+    cov, b, rng = draw(4, 10.0)
+    both, grad = np.stack([b, b[::-1]]), rng.normal(size=(2, *b.shape))
+    for function in (manifold.tangent_projector, manifold.bn_metric, manifold.smallest_metric_eigenvalue):
+        np.testing.assert_allclose(function(both, cov)[1], function(b[::-1], cov), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(manifold.round_metric(both)[1], manifold.round_metric(b[::-1]))
+    one = manifold.riemannian_gradient(grad[1], b[::-1], cov)
+    np.testing.assert_allclose(manifold.riemannian_gradient(grad, both, cov)[1], one, rtol=1e-13)
+
+
 def test_normalised_points_have_unit_variance():
     cov, b, rng = draw(4, 10.0)
     n = 40_000
