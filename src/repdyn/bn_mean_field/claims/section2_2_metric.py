@@ -57,7 +57,7 @@ def _metric(metric_audit: xr.Dataset, name: str, expected: str, shift: float = 0
 
 
 def oblique(metric_audit: xr.Dataset) -> xr.Dataset:
-    """Puts the form of the oblique projector I - b b^T Sigma in the place of the metric."""
+    """Puts the oblique form (I - b b^T Sigma) Sigma in the place of the metric."""
     return metric_audit.assign(asymmetry=metric_audit["asymmetry_oblique"])
 
 
@@ -68,7 +68,7 @@ def oblique(metric_audit: xr.Dataset) -> xr.Dataset:
     states="h(alpha, beta) = alpha^T G beta is symmetric on the tangent space.",
     data="metric_audit",
     control=oblique,
-    control_says="the oblique projector I - b b^T Sigma in the place of the pseudo-inverse",
+    control_says="the oblique form (I - b b^T Sigma) Sigma in the place of G",
 )
 def metric_is_symmetric(metric_audit: xr.Dataset) -> Verdict:
     """G formed literally on random covariances."""
