@@ -25,7 +25,7 @@ def off_centre(gradient_audit: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-eq3",
-    where="(2), (3)",
+    where="eqs. (2), (3)",
     kind="identity",
     states="For centred data batch normalisation of b^T x is bbar^T x with bbar = b / sqrt(b^T Sigma b).",
     data="gradient_audit",
@@ -47,7 +47,7 @@ def signs_as_printed(gradient_audit: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-eq6-sign",
-    where="(6)",
+    where="eq. (6)",
     kind="identity",
     states="The gradient flow of the BN model has the right-hand sides of eq. (6).",
     correction="Both lines lack the minus of the -dL/da_k and -dL/db_k printed beside them; eqs. (10), (14), (21) "
@@ -75,7 +75,7 @@ def without_normalisation(gradient_audit: xr.Dataset, equivalence: xr.Dataset) -
 
 @claim(
     "bnm-norm-conserved",
-    where="after (6)",
+    where="after eq. (6)",
     kind="identity",
     states="The gradient flow of the BN model keeps every ||b_k||.",
     data=("gradient_audit", "equivalence"),
@@ -104,7 +104,7 @@ def radius_forgotten(gradient_audit: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-eq7",
-    where="(7)",
+    where="eq. (7)",
     kind="identity",
     states="The normalised weights follow bbar' = -(1/m) ||bbar||^2 A(bbar) E l' a sigma' x, and a_k as printed.",
     correction="The a-line lacks the minus; the b-line needs ||b_k|| = 1, in general ||bbar||^2 / ||b_k||^2.",
@@ -130,7 +130,7 @@ def velocity_of_normalised_weights(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-eq8",
-    where="(8)",
+    where="eq. (8)",
     kind="identity",
     states="The gradient flow of the vanilla model has the right-hand sides of eq. (8).",
     correction="The a-line lacks the minus; the b-line is right.",
@@ -155,7 +155,7 @@ def without_the_width(gradient_audit: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-sec4-eq21",
-    where="(10), (21), (22)",
+    where="eqs. (10), (21), (22)",
     kind="identity",
     states="In the mean-field time t -> m t the two flows are eqs. (21) and (22).",
     data="gradient_audit",
@@ -179,7 +179,7 @@ def no_slowdown(gradient_audit: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-sec42-1c",
-    where="4.2",
+    where="Section 4.2",
     kind="identity",
     states="For b2 = c b1 with equal a: b2' = b1'/c with BN, b2' = b1' for a vanilla ReLU model.",
     data="gradient_audit",
@@ -202,7 +202,7 @@ def one_power_less(gradient_audit: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-sec42-angle",
-    where="4.2 with the opening of section 4",
+    where="Section 4.2 with the opening of section 4",
     kind="scaling",
     states="Read as speed of the direction: only with BN do smaller neurons turn faster.",
     correction="The direction's speed falls as 1/c^2 with BN and as 1/c without: BN's own part is one power of c.",
@@ -230,7 +230,7 @@ def eps_in_the_norm(gradient_audit: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-eps",
-    where="2.1, 4.3 (ours)",
+    where="Section 2.1, 4.3 (ours)",
     kind="identity",
     states="The gradient is tangent to the sphere ||b|| = const also with the eps of library batch norms.",
     correction="Only for eps = 0. With eps the radial fraction grows as eps/||b||^2 and is of order 1 for small b, "

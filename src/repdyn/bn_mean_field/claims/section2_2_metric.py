@@ -27,7 +27,7 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
 
 @claim(
     "bnm-norm-general",
-    where="2.1, 'without loss of generality'",
+    where="Section 2.1, 'without loss of generality'",
     kind="identity",
     states="The length of b_k may be taken as 1: the normalised dynamics does not depend on it.",
     correction="True of the function, not of the dynamics: for ||b_k|| = r the normalised flow is the flow on M with "
@@ -160,7 +160,7 @@ def chord_metric(metric_audit: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-isometry",
-    where="2.2 (ours)",
+    where="Section 2.2 (ours)",
     kind="identity",
     states="(Omega, G) is isometric to the round unit sphere by b -> b/||b||, so distances on M are "
     "sqrt(da^2 + angle^2).",

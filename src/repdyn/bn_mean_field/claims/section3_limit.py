@@ -148,7 +148,7 @@ def constants_too_small(exit_times: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-thm4-tr",
-    where="(18), (19)",
+    where="eqs. (18), (19)",
     kind="bound",
     states="Particles stay in [-r, r] x Omega up to t_r >= (r - r0)/(A + B r), and t_r grows without limit.",
     data="exit_times",
@@ -219,7 +219,7 @@ def without_boundary(equicontinuity: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-thm4-weak",
-    where="Theorem 4, proof, before (20)",
+    where="Theorem 4, proof, before eq. (20)",
     kind="identity",
     states="For every bounded Lipschitz test function the space-time integral of the weak form is zero.",
     correction="It equals the boundary term: the integral of phi over rho at t_r minus the one at 0.",

@@ -43,7 +43,7 @@ def models_swapped(anisotropy: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-fig1-speed",
-    where="4.1, Figure 1",
+    where="Section 4.1, Figure 1",
     kind="qualitative",
     states="With BN neurons move faster in the direction of small variance than in that of large variance.",
     data="anisotropy",
@@ -108,7 +108,7 @@ def at_equal_iteration(speed_ratio: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-fig1-matched",
-    where="4.1, Figure 1 (ours)",
+    where="Section 4.1, Figure 1 (ours)",
     kind="comparison",
     states="BN's neurons are faster by an order of magnitude also where both models have reached the same loss.",
     correction="At equal loss BN's fastest neuron is the slower one: at iteration 500 the vanilla model is slow "
@@ -138,7 +138,7 @@ def _near(anisotropy: xr.Dataset, model: str, target: str, iteration: int, axis:
 
 @claim(
     "bnm-fig1-conc",
-    where="4.1, Figure 1",
+    where="Section 4.1, Figure 1",
     kind="qualitative",
     states="With BN the neurons concentrate in the direction of large variance, without BN they do not in that time.",
     data="anisotropy",
@@ -166,7 +166,7 @@ def targets_swapped(anisotropy: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-sec41-escape",
-    where="4.1",
+    where="Section 4.1",
     kind="qualitative",
     states="The speed effect makes neurons leave the directions where data are small and concentrate where data are "
     "large.",
@@ -198,7 +198,7 @@ def sizes_swapped(magnitudes: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-fig2",
-    where="4.2, Figure 2",
+    where="Section 4.2, Figure 2",
     kind="qualitative",
     states="In one BN model small neurons converge while tenfold larger ones hardly turn.",
     data="magnitudes",
@@ -240,7 +240,7 @@ def _predicted(first_step: xr.Dataset) -> xr.DataArray:
 
 @claim(
     "bnm-fig3-norm",
-    where="4.3",
+    where="Section 4.3",
     kind="identity",
     states="The first step is tangent, so norms only grow: r_1 = sqrt(r^2 + (h g / r)^2).",
     data="first_step",
@@ -276,7 +276,7 @@ def gradient_too_large(first_step: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-fig3-smaller-bigger",
-    where="4.3",
+    where="Section 4.3",
     kind="scaling",
     states="The smaller a neuron is initially, the bigger it is after one step.",
     correction="Only for r < r* = sqrt(h g); the smallest result is sqrt(2 h g) at r*, beyond it r_1 grows with r.",
@@ -309,7 +309,7 @@ def first_iteration_counted(first_step: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-fig3-stable",
-    where="4.3, Figure 3",
+    where="Section 4.3, Figure 3",
     kind="qualitative",
     states="From the second iteration on all neurons are large enough to avoid unstable dynamics.",
     correction="True of the median neuron. A neuron that starts near a critical direction has a small gradient, is not "
@@ -335,7 +335,7 @@ def noise_for_bias(finite_batch: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-finite-batch",
-    where="(2) (ours)",
+    where="eq. (2) (ours)",
     kind="scaling",
     states="Population BN is the limit of BN over batches of size B: bias of order 1/B, noise of order 1/sqrt(B).",
     data="finite_batch",
