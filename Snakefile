@@ -9,6 +9,7 @@ include: "workflow/rules/common.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/bn_decomposed.smk"
 include: "workflow/rules/truncation_flow.smk"
+include: "workflow/rules/bn_mean_field.smk"
 include: "workflow/rules/report.smk"
 
 

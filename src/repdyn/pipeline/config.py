@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Many, Problem, Settings, json_text, plain
 from repdyn.bn_decomposed.settings import BnDecomposed
+from repdyn.bn_mean_field.settings import BnMeanField
 from repdyn.pipeline.messages import Schema, complaints, kinds, nearest, schema_at
 from repdyn.pipeline.yaml_places import KeyPath, Place, Source, merged, read
 from repdyn.truncation_flow.settings import TruncationFlow
@@ -64,6 +65,7 @@ class Config(Settings):
     data: Data
     bn_decomposed: BnDecomposed
     truncation_flow: TruncationFlow
+    bn_mean_field: BnMeanField
 
 
 def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Config:

@@ -1,0 +1,58 @@
+"""Finite-batch BN against the population: bias and noise of the velocity over the batch size."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.datasets import dataset, variable
+from repdyn.base.progress import Progress
+from repdyn.base.streams import Stream
+from repdyn.bn_mean_field.experiments.problems import ANISOTROPIC, index, linear, signed_start
+from repdyn.bn_mean_field.settings import FiniteBatch
+from repdyn.bn_mean_field.theory.checks import Array
+from repdyn.bn_mean_field.theory.velocity import Population, minibatch_velocity
+
+
+def finite_batch(settings: FiniteBatch, stream: Stream) -> xr.Dataset:
+    """Mean and scatter of the b-velocity of BN over batches of Gaussian data, y = x_1, groups as samples."""
+    a, b = signed_start(settings.width // 2, stream.generator("start"))
+    exact = Population(linear(0), ANISOTROPIC).velocity(a, b)[1]
+    shape = (len(settings.batches), settings.groups)
+    mean, noise = np.empty((*shape, *exact.shape)), np.empty(shape)
+    progress = Progress("finite_batch", int(np.prod(shape)))
+    for i, size in enumerate(settings.batches):
+        for group in range(settings.groups):
+            rng = stream.generator(size, group)
+            mean[i, group], noise[i, group] = _batches(a, b, exact, size, settings.repeats, rng)
+            progress.step(i * settings.groups + group + 1)
+    scale = np.linalg.norm(exact)
+    return dataset(
+        {
+            "bias": variable(("batch", "group"), _bias(mean - exact) / scale, "bias along its direction, over |b'|"),
+            "noise": variable(("batch", "group"), noise / scale, "root mean square error of one batch over |b'|"),
+        },
+        {
+            "batch": variable("batch", np.array(settings.batches), "batch size"),
+            "group": index("group", settings.groups, "independent group of batches"),
+            "width": variable((), len(a), "neurons"),
+            "repeats": variable((), settings.repeats, "batches per group"),
+        },
+        title="Velocity of finite-batch BN against the population's",
+        figures="Section 2.1",
+        claims=("bnm-finite-batch",),
+    )
+
+
+def _batches(
+    a: Array, b: Array, exact: Array, size: int, repeats: int, rng: np.random.Generator
+) -> tuple[Array, float]:
+    x = rng.standard_normal((repeats, size, 2)) * np.sqrt(np.diag(ANISOTROPIC))
+    found = np.stack([minibatch_velocity(a, b, batch, batch[:, 0])[1] for batch in x])
+    return found.mean(axis=0), float(np.sqrt(np.mean(np.sum((found - exact) ** 2, axis=(1, 2)))))
+
+
+def _bias(error: Array) -> Array:
+    """Mean error of each group along the direction of the smallest batch's: linear, so noise adds no bias."""
+    direction = error[0].mean(axis=0) / np.linalg.norm(error[0].mean(axis=0))
+    return np.sum(error * direction, axis=(2, 3))

@@ -1,0 +1,98 @@
+"""Theorem 5: flows from separating starts, and counter-examples where separation fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.datasets import dataset, variable
+from repdyn.bn_mean_field.experiments.problems import ANISOTROPIC, circle, directions, ring
+from repdyn.bn_mean_field.settings import Minimisation
+from repdyn.bn_mean_field.simulation import gradient_flow
+from repdyn.bn_mean_field.theory.checks import Array
+from repdyn.bn_mean_field.theory.manifold import normalize
+from repdyn.bn_mean_field.theory.velocity import Population, Teacher
+
+
+@dataclass(frozen=True)
+class Start:
+    """A named start with its target; `separates` says whether Theorem 5 applies to it as m grows."""
+
+    name: str
+    separates: bool
+    teacher: Teacher
+    a: Array
+    b: Array
+    activation: str = "relu"
+
+
+def minimisation(settings: Minimisation) -> xr.Dataset:
+    """Loss and largest particle speed along the flows of all starts."""
+    starts = [*separating(settings), *counter_examples()]
+    loss, speed, time = (np.empty((len(starts), settings.frames)) for _ in range(3))
+    for k, start in enumerate(starts):
+        end = settings.time if start.separates else settings.counter_time
+        time[k] = np.concatenate([[0.0], np.geomspace(1e-2, end, settings.frames - 1)])
+        model = Population(start.teacher, ANISOTROPIC, "batch", start.activation)
+        flow = gradient_flow(start.a, start.b, model, time[k], rtol=1e-9, atol=1e-12)
+        loss[k] = flow.loss
+        speed[k] = [_speed(model, a, b) for a, b in zip(flow.a, flow.b, strict=True)]
+    return dataset(
+        {
+            "loss": variable(("start", "frame"), loss, "population loss"),
+            "speed": variable(("start", "frame"), speed, "largest speed of a particle, sqrt(a'^2 + |b'|^2)"),
+            "time": variable(("start", "frame"), time, "mean-field time"),
+            "zero_loss": variable("start", np.array([_zero_loss(s) for s in starts]), "loss of the model f = 0"),
+        },
+        {
+            "start": variable("start", np.array([s.name for s in starts]), "start and target"),
+            "separates": variable("start", np.array([int(s.separates) for s in starts]), "1 if the start separates"),
+            "particles": variable("start", np.array([len(s.a) for s in starts]), "neurons"),
+            "frame": variable("frame", np.arange(settings.frames), "recorded time"),
+        },
+        title="Losses from separating starts and from counter-examples",
+        figures="Theorem 5",
+        claims=("bnm-thm5", "bnm-thm5-counter"),
+    )
+
+
+def separating(settings: Minimisation) -> list[Start]:
+    """{a = 0} x circle for 1, 2, 3 teacher neurons, {a = +-1} x circle, and erf."""
+    m = settings.width
+    found = [Start(f"a = 0, {n} teachers", True, ring(n), np.zeros(m), circle(m)) for n in (1, 2, 3)]
+    signs = np.where(np.arange(m) % 2, 1.0, -1.0)
+    pairs = np.repeat(circle(m // 2), 2, axis=0)
+    found.append(Start("a = +-1, 3 teachers", True, ring(3), signs[: len(pairs)], pairs))
+    m = settings.erf_width
+    return [*found, Start("a = 0, 3 teachers, erf", True, ring(3, 1.0), np.zeros(m), circle(m), "erf")]
+
+
+def counter_examples() -> list[Start]:
+    """Point masses, and arcs around the antipode of a single ReLU teacher."""
+    target = np.arctan2(*ring(1).w[0, ::-1])
+
+    def arc(half_width: float, count: int) -> Array:
+        return directions(target + np.pi + np.linspace(-half_width, half_width, count))
+
+    one = np.ones(1)
+    return [
+        Start("point at the antipode, 1 teacher", False, ring(1), one, -ring(1).w),
+        Start("arc of 0.05 at the antipode, 1 teacher", False, ring(1), np.ones(41), arc(0.05, 41)),
+        Start("arc of 0.5 at the antipode, 1 teacher", False, ring(1), np.ones(41), arc(0.5, 41)),
+        Start("one point, 2 teachers", False, ring(2), one, directions(np.array([0.3]))),
+        Start("one point, 3 teachers", False, ring(3), one, directions(np.array([0.3]))),
+        Start("two points, 3 teachers", False, ring(3), np.ones(2), directions(np.array([0.3, 2.0]))),
+        Start("one point, 3 teachers, erf", False, ring(3, 1.0), one, directions(np.array([0.3])), "erf"),
+    ]
+
+
+def _speed(model: Population, a: Array, b: Array) -> float:
+    da, db, _ = model.velocity(a, b)
+    return float(np.sqrt(da**2 + np.sum(db**2, axis=-1)).max())
+
+
+def _zero_loss(start: Start) -> float:
+    model = Population(start.teacher, ANISOTROPIC, "batch", start.activation)
+    return float(model.velocity(np.zeros(1), normalize(start.b[:1], ANISOTROPIC))[2])

@@ -1,0 +1,134 @@
+"""Theorem 4: particle systems of growing width, and their exact distances to a wide reference.
+
+Two targets of two neurons: with equal signs the flow is benign, with opposite signs some particles pass near
+unstable directions and tell small differences of the start apart.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.datasets import dataset, variable
+from repdyn.base.progress import Progress
+from repdyn.base.streams import Stream
+from repdyn.bn_mean_field.experiments.problems import (
+    ANISOTROPIC,
+    directions,
+    index,
+    low_discrepancy_start,
+    random_start,
+)
+from repdyn.bn_mean_field.settings import Propagation
+from repdyn.bn_mean_field.simulation import Trajectory, gradient_flow
+from repdyn.bn_mean_field.theory.checks import Array
+from repdyn.bn_mean_field.theory.manifold import normalize
+from repdyn.bn_mean_field.theory.velocity import Population, Teacher
+from repdyn.bn_mean_field.transport import wasserstein2
+
+TARGETS = {"equal signs": (1.0, 1.0), "opposite signs": (1.0, -1.0)}
+
+
+class Run(NamedTuple):
+    """One particle system: its target, kind of start, width and draw."""
+
+    target: str
+    start: str
+    width: int
+    seed: int
+
+
+def runs_of(settings: Propagation) -> list[Run]:
+    """Every system: references, low-discrepancy starts for both targets, i.i.d. starts for the first target."""
+    runs = [Run(t, "low discrepancy", m, 0) for t in TARGETS for m in (*settings.widths, settings.reference)]
+    runs.append(Run("equal signs", "i.i.d. reference", settings.random_reference, 0))
+    draws = [(m, seed) for m in settings.random_widths for seed in range(settings.seeds)]
+    return runs + [Run("equal signs", "i.i.d.", m, seed) for m, seed in draws]
+
+
+def propagation(settings: Propagation, stream: Stream) -> xr.Dataset:
+    """Flows of all widths from low-discrepancy and i.i.d. starts of one law: a and direction uniform."""
+    runs = runs_of(settings)
+    progress, flows = Progress("propagation", len(runs)), []
+    for done, run in enumerate(runs):
+        flows.append(_flow(settings, run, stream))
+        progress.step(done + 1)
+    owner = np.repeat(np.arange(len(runs)), [run.width for run in runs])
+    angle = np.concatenate([np.arctan2(f.b[..., 1], f.b[..., 0]) for f in flows], axis=1)
+    return dataset(
+        {
+            "a": variable(("time", "particle"), np.concatenate([f.a for f in flows], axis=1), "output weight"),
+            "angle": variable(("time", "particle"), angle, "direction of b", "radian"),
+            "loss": variable(("time", "run"), np.stack([f.loss for f in flows], axis=1), "population loss"),
+        },
+        {
+            "time": variable("time", np.array(settings.times), "mean-field time"),
+            "particle": index("particle", owner.size, "particle, run by run"),
+            "particle_run": variable("particle", owner, "run of the particle"),
+            "run": index("run", len(runs), "run"),
+            "target": variable("run", np.array([run.target for run in runs]), "signs of the two teachers"),
+            "start": variable("run", np.array([run.start for run in runs]), "kind of start"),
+            "width": variable("run", np.array([run.width for run in runs]), "neurons"),
+            "seed": variable("run", np.array([run.seed for run in runs]), "draw of an i.i.d. start"),
+        },
+        title="Particle flows of growing width",
+        figures="Theorem 4",
+        claims=("bnm-thm4-conv",),
+    )
+
+
+def _flow(settings: Propagation, run: Run, stream: Stream) -> Trajectory:
+    teachers = 2 * normalize(directions(np.radians([30.0, 150.0])), ANISOTROPIC)
+    model = Population(Teacher(np.array(TARGETS[run.target]), teachers), ANISOTROPIC)
+    if run.start == "i.i.d.":
+        start = random_start(run.width, stream.generator(run.seed, run.width))
+    else:
+        start = low_discrepancy_start(run.width)
+    return gradient_flow(*start, model, settings.times, rtol=settings.tolerance, atol=settings.tolerance / 100)
+
+
+def propagation_distances(settings: Propagation, propagation: xr.Dataset) -> xr.Dataset:
+    """W2 on M of every run to its reference at every time, by exact transport."""
+    runs = runs_of(settings)
+    systems = [_system(propagation, k) for k in range(len(runs))]
+    loss = propagation["loss"].transpose("run", "time").values
+    distance, gap = (np.zeros((len(runs), propagation.sizes["time"])) for _ in range(2))
+    progress = Progress("propagation_distances", len(runs))
+    for k, run in enumerate(runs):
+        reference = runs.index(_reference(settings, run))
+        gap[k] = np.abs(loss[k] - loss[reference])
+        if k != reference:
+            pairs = zip(systems[k], systems[reference], strict=True)
+            distance[k] = [wasserstein2(one, other, ANISOTROPIC) for one, other in pairs]
+        progress.step(k + 1)
+    names = ("time", "run", "target", "start", "width", "seed")
+    return dataset(
+        {
+            "distance": variable(("run", "time"), distance, "W2 on M to the reference, 0 for references"),
+            "loss_gap": variable(("run", "time"), gap, "|L - L of the reference|"),
+            "loss": variable(("run", "time"), loss, "population loss"),
+        },
+        {name: propagation[name].variable for name in names}
+        | {
+            "reference": variable((), settings.reference, "neurons of the reference of low-discrepancy starts"),
+            "random_reference": variable((), settings.random_reference, "neurons of the reference of i.i.d. starts"),
+        },
+        title="Distances of particle flows to the mean-field limit",
+        figures="Theorem 4",
+        claims=("bnm-thm4-conv",),
+    )
+
+
+def _reference(settings: Propagation, run: Run) -> Run:
+    if run.start.startswith("i.i.d."):
+        return Run(run.target, "i.i.d. reference", settings.random_reference, 0)
+    return Run(run.target, "low discrepancy", settings.reference, 0)
+
+
+def _system(propagation: xr.Dataset, run: int) -> list[tuple[Array, Array]]:
+    """The run's particles at each time as (a, b)."""
+    mine = propagation["particle_run"].values == run
+    a, angle = (propagation[name].transpose("time", "particle").values[:, mine] for name in ("a", "angle"))
+    return list(zip(a, directions(angle), strict=True))

@@ -1,0 +1,146 @@
+"""Bounds of the proof of Theorem 4 and the discrete-step laws of section 4.3, printed and corrected.
+
+Ma and Ying, eqs. (18), (19), the equicontinuity display, and section 4.3. Times are mean-field times, steps
+are mean-field steps h (the learning rate of the parameters is h m).
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from repdyn.bn_mean_field.theory import checks
+from repdyn.bn_mean_field.theory.checks import Array
+
+
+def growth_constants(activation_bound: float, loss_slope_at_zero: float, loss_curvature: float) -> tuple[float, float]:
+    """A and B with |a'| <= A + B r on M_r: A = M sup_y |l'(0, y)|, B = L_l' M^2 (before eq. 18).
+
+    The text at hand writes |l'(0)|, which hides y: the supremum over y must be finite.
+
+    Args:
+        activation_bound: M = |sigma(0)| + L_sigma C_b C_x.
+        loss_slope_at_zero: sup_y |l'(0, y)|.
+        loss_curvature: Lipschitz constant of l' in f.
+
+    Returns:
+        A and B.
+    """
+    if min(activation_bound, loss_slope_at_zero, loss_curvature) < 0:
+        raise ValueError("the three constants of Assumption 2 must be >= 0")
+    return activation_bound * loss_slope_at_zero, loss_curvature * activation_bound**2
+
+
+def exit_time(r: ArrayLike, r0: float, A: float, B: float) -> Array:
+    """Lower bound (18) of the time to leave [-r, r] x Omega: (r - r0) / (A + B r).
+
+    Args:
+        r: radii > r0.
+        r0: radius of the initial support.
+        A: constant of `growth_constants`.
+        B: constant of `growth_constants`.
+
+    Returns:
+        Bounds in mean-field time, shape of r.
+    """
+    r = _radii(r, r0)
+    return (r - r0) / (A + B * r)
+
+
+def exit_time_by_stages(stages: int, r0: float, A: float, B: float) -> float:
+    """Partial sum of eq. (19): sum_{i=1}^{stages} r0 / (A + B (i + 1) r0) bounds t at r = (stages + 1) r0."""
+    radii = r0 * np.arange(2, stages + 2)
+    return float(np.sum(r0 / (A + B * radii)))
+
+
+def exit_time_by_gronwall(r: ArrayLike, r0: float, A: float, B: float) -> Array:
+    """The sharper bound log((A + B r)/(A + B r0)) / B from Gronwall's lemma (not in the paper).
+
+    Args:
+        r: radii > r0.
+        r0: radius of the initial support.
+        A: constant of `growth_constants`.
+        B: constant of `growth_constants`, > 0.
+
+    Returns:
+        Bounds in mean-field time, shape of r.
+    """
+    r = _radii(r, r0)
+    return np.log((A + B * r) / (A + B * r0)) / B
+
+
+def equicontinuity_bound(losses: ArrayLike, times: ArrayLike) -> Array:
+    r"""W_2(rho_t, rho_t')^2 <= (t' - t)(L(t) - L(t')), all pairs t < t'.
+
+    Corrects the display before the Arzela-Ascoli step of Theorem 4, which has L(t') - L(t) <= 0.
+
+    Args:
+        losses: L at the times, shape (n,).
+        times: increasing times, shape (n,).
+
+    Returns:
+        Bounds on the squared distance, shape (n, n), row t, column t', NaN where t' <= t.
+    """
+    L, t = _loss_curve(losses, times)
+    return np.where(t[None, :] > t[:, None], (t[None, :] - t[:, None]) * (L[:, None] - L[None, :]), np.nan)
+
+
+def equicontinuity_bound_as_printed(losses: ArrayLike, times: ArrayLike) -> Array:
+    """The last line of that display in the text at hand: (t' - t) L(t'); arguments as above."""
+    L, t = _loss_curve(losses, times)
+    return np.where(t[None, :] > t[:, None], (t[None, :] - t[:, None]) * L[None, :], np.nan)
+
+
+def first_step_norm(radius: ArrayLike, gradient_norm: ArrayLike, step: ArrayLike) -> Array:
+    """Norm after one step of descent: r_1 = sqrt(r^2 + (h g / r)^2), as the gradient is tangent (4.3).
+
+    Args:
+        radius: r = ||b|| before the step, > 0.
+        gradient_norm: g, norm of the b-velocity at radius 1 in the same direction.
+        step: mean-field step h.
+
+    Returns:
+        Norms, broadcast shape.
+    """
+    r = checks.finite(radius, "radius")
+    if (r <= 0).any():
+        raise ValueError(f"radius is {r.min():.3g}; expected r > 0 (at b = 0 the model is undefined)")
+    return np.hypot(r, np.asarray(step) * np.asarray(gradient_norm) / r)
+
+
+def critical_radius(gradient_norm: ArrayLike, step: ArrayLike) -> Array:
+    """r* = sqrt(h g): below it, and only there, "the smaller initially, the bigger after" (section 4.3)."""
+    return np.sqrt(np.asarray(step) * np.asarray(gradient_norm))
+
+
+def turn(radius: ArrayLike, gradient_norm: ArrayLike, step: ArrayLike) -> Array:
+    """Angle of one step, arctan(h g / r^2), radians; arguments as in `first_step_norm`."""
+    return np.arctan(np.asarray(step) * np.asarray(gradient_norm) / np.asarray(radius) ** 2)
+
+
+def effective_angular_rate(step: ArrayLike, radius: ArrayLike) -> Array:
+    """Step of the direction, h / r^2: what the norm of a batch-normalised neuron does to its learning rate.
+
+    Args:
+        step: mean-field step h.
+        radius: r = ||b|| > 0.
+
+    Returns:
+        Rates, broadcast shape.
+    """
+    r = checks.finite(radius, "radius")
+    if (r <= 0).any():
+        raise ValueError(f"radius is {r.min():.3g}; expected r > 0")
+    return np.asarray(step) / r**2
+
+
+def _radii(r: ArrayLike, r0: float) -> Array:
+    r = checks.finite(r, "r")
+    if (r <= r0).any() or r0 <= 0:
+        raise ValueError(f"r is {r.min():.3g}, r0 {r0:.3g}; expected r > r0 > 0")
+    return r
+
+
+def _loss_curve(losses: ArrayLike, times: ArrayLike) -> tuple[Array, Array]:
+    L, t = checks.finite(losses, "losses"), checks.finite(times, "times")
+    if L.ndim != 1 or L.shape != t.shape or (np.diff(t) <= 0).any():
+        raise ValueError(f"losses {L.shape} and times {t.shape} must be 1-d, of equal length, times increasing")
+    return L, t

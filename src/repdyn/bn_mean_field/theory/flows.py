@@ -1,0 +1,145 @@
+r"""Right-hand sides: eqs. (6), (7), (8), (21), (22) and the gradient of Theorem 2, corrected and as printed.
+
+Each takes the two moments of the residual at the model's own weights v_k (bbar_k with BN, b_k without),
+
+    force_k = E l'(f, y) sigma(v_k^T x)   (m,),      moment_k = E l'(f, y) sigma'(v_k^T x) x   (m, d),
+
+and returns (a-velocity, b-velocity). `scale` is 1/m in the paper's parameter time (6)-(8) and Theorem 2, and
+1 in its mean-field time (10), (14), (21), (22): the second is the first with t -> m t, which the paper does
+not say. The printed and the corrected form differ in signs. No input is checked here: loops call these.
+"""
+
+import numpy as np
+
+from repdyn.bn_mean_field.theory.checks import Array
+from repdyn.bn_mean_field.theory.manifold import unchecked_gradient, unchecked_norm
+
+Velocity = tuple[Array, Array]
+
+
+def bn_flow(force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: float = 1.0) -> Velocity:
+    r"""Gradient flow of the BN model, eq. (6) with its signs restored; eqs. (10), (21) at scale 1.
+
+    a' = -force, b' = -a (I - Sigma b b^T / ||b||_Sigma^2) moment / ||b||_Sigma.
+
+    Args:
+        force: moments with sigma at bbar, shape (..., m).
+        moment: moments with sigma' x at bbar, shape (..., m, d).
+        a: output weights, shape (..., m).
+        b: inner weights, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+        scale: 1/m or 1, see the module's text.
+
+    Returns:
+        Velocities of a and b.
+    """
+    return bn_flow_of_norm(force, moment, a, b, cov, unchecked_norm(b, cov), scale)
+
+
+def bn_flow_of_norm(
+    force: Array, moment: Array, a: Array, b: Array, cov: Array, norm: Array, scale: float = 1.0
+) -> Velocity:
+    """`bn_flow` for a given normaliser: sqrt(b^T Sigma b), or sqrt(b^T Sigma b + eps) in libraries."""
+    radial = np.sum(b * moment, axis=-1) / norm**2
+    return -scale * force, -scale * (a / norm)[..., None] * (moment - radial[..., None] * (b @ cov))
+
+
+def bn_flow_as_printed(force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: float = 1.0) -> Velocity:
+    """Eq. (6) in the text at hand: both right-hand sides lack the minus of -dL/da_k, -dL/db_k beside them."""
+    da, db = bn_flow(force, moment, a, b, cov, scale)
+    return -da, -db
+
+
+def normalized_flow(
+    force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0, radius: float = 1.0
+) -> Velocity:
+    r"""Velocity of (a, bbar) induced by eq. (6): a' = -force, bbar' = -(||bbar||^2 / r^2) A(bbar) a moment.
+
+    Corrects eq. (7) in the sign of a' and for ||b|| = r: the printed factor needs r = 1, so that the norm,
+    free in the function, is not free in the dynamics.
+
+    Args:
+        force: moments with sigma, shape (m,).
+        moment: moments with sigma' x, shape (m, d).
+        a: output weights, shape (m,).
+        bbar: points of Omega, shape (m, d).
+        cov: covariance Sigma, shape (d, d).
+        scale: 1/m or 1, see the module's text.
+        radius: Euclidean length r of the unnormalised weights, scalar or shape (m,).
+
+    Returns:
+        Velocities of a and bbar.
+    """
+    rate = scale * a / np.asarray(radius) ** 2
+    return -scale * force, -rate[..., None] * unchecked_gradient(moment, bbar, cov)
+
+
+def normalized_flow_as_printed(
+    force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0
+) -> Velocity:
+    """Eq. (7) in the text at hand: no minus in the a-line, no r."""
+    da, db = normalized_flow(force, moment, a, bbar, cov, scale)
+    return -da, db
+
+
+def vanilla_flow(force: Array, moment: Array, a: Array, scale: float = 1.0) -> Velocity:
+    """Gradient flow without BN, eq. (8) with the sign of its a-line restored; eq. (22) at scale 1.
+
+    Args:
+        force: moments with sigma, shape (..., m).
+        moment: moments with sigma' x, shape (..., m, d).
+        a: output weights, shape (..., m).
+        scale: 1/m or 1, see the module's text.
+
+    Returns:
+        Velocities of a and b.
+    """
+    return -scale * force, -scale * a[..., None] * moment
+
+
+def vanilla_flow_as_printed(force: Array, moment: Array, a: Array, scale: float = 1.0) -> Velocity:
+    """Eq. (8) in the text at hand: no minus in the a-line."""
+    da, db = vanilla_flow(force, moment, a, scale)
+    return -da, db
+
+
+def manifold_gradient(force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0) -> Velocity:
+    r"""Manifold gradient of L_0 on M: (force, ||bbar||^2 A(bbar) a moment) times 1/m.
+
+    Corrects Theorem 2, whose statement gives minus the gradient in both lines; its 1/m is right, the proof
+    drops it.
+
+    Args:
+        force: moments with sigma, shape (m,).
+        moment: moments with sigma' x, shape (m, d).
+        a: output weights, shape (m,).
+        bbar: points of Omega, shape (m, d).
+        cov: covariance Sigma, shape (d, d).
+        scale: 1/m for the gradient of L_0 in the parameters.
+
+    Returns:
+        Gradients in a and bbar.
+    """
+    da, db = normalized_flow(force, moment, a, bbar, cov, scale)
+    return -da, -db
+
+
+def manifold_gradient_as_printed(
+    force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0
+) -> Velocity:
+    """Statement of Theorem 2 in the text at hand: a minus in front of both lines of a gradient."""
+    return normalized_flow(force, moment, a, bbar, cov, scale)
+
+
+def tangential_speed(b: Array, db: Array) -> Array:
+    """Speed |(I - u u^T) b'|, u = b/||b||, along the sphere: the vertical axis of Figure 1.
+
+    Args:
+        b: inner weights, shape (..., m, d).
+        db: their velocities, same shape.
+
+    Returns:
+        Speeds, shape (..., m); divided by ||b|| it is the angular speed.
+    """
+    u = b / np.linalg.norm(b, axis=-1, keepdims=True)
+    return np.linalg.norm(db - u * np.sum(u * db, axis=-1, keepdims=True), axis=-1)

@@ -1,0 +1,228 @@
+r"""Geometry of M = R x Omega, Omega = {b : b^T Sigma b = 1}: metric, projector, gradient, distance.
+
+Ma and Ying, "A Riemannian Mean Field Formulation for Two-layer Neural Networks with Batch Normalization",
+section 2. Vectors are rows: m of them are an array (m, d); leading axes are a batch. Throughout
+A(b) = (I - b b^T Sigma)(I - Sigma b b^T) for b on Omega. The metric of the paper is the round metric of the
+unit sphere in the coordinates u = b/||b||, so distances are angles and no geodesic is ever integrated.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from repdyn.bn_mean_field.theory import checks
+from repdyn.bn_mean_field.theory.checks import Array
+
+
+def sigma_norm(b: ArrayLike, cov: ArrayLike) -> Array:
+    r"""Norm in the data's inner product: ||b||_Sigma = sqrt(b^T Sigma b), deviation of b^T x (after eq. 3).
+
+    The text at hand prints the norm as sqrt(b^T Sigma b^T), which has no meaning as a matrix product.
+
+    Args:
+        b: inner weights, shape (..., m, d).
+        cov: covariance Sigma of the data, shape (d, d).
+
+    Returns:
+        Norms, shape (..., m), units of the pre-activation.
+    """
+    cov = checks.covariance(cov)
+    return unchecked_norm(checks.vectors(b, len(cov)), cov)
+
+
+def unchecked_norm(b: Array, cov: Array) -> Array:
+    """`sigma_norm` without its input checks, for loops that checked once."""
+    return np.sqrt(np.sum(b @ cov * b, axis=-1))
+
+
+def normalize(b: ArrayLike, cov: ArrayLike) -> Array:
+    """The map T onto Omega: bbar = b / ||b||_Sigma, so that bbar^T x has unit variance (eqs. 3, 12).
+
+    Args:
+        b: inner weights, shape (..., m, d), no zero row.
+        cov: covariance Sigma, shape (d, d).
+
+    Returns:
+        Points of Omega, shape (..., m, d).
+    """
+    return np.asarray(b, dtype=np.float64) / sigma_norm(b, cov)[..., None]
+
+
+def condition_operator(b: ArrayLike, cov: ArrayLike) -> Array:
+    """A(b) = (I - b b^T Sigma)(I - Sigma b b^T) of eq. (7); its null space is span(Sigma b).
+
+    Args:
+        b: points of Omega, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+
+    Returns:
+        Matrices, shape (..., m, d, d), symmetric positive semi-definite.
+    """
+    cov = checks.covariance(cov)
+    b = checks.on_omega(b, cov)
+    right = np.eye(len(cov)) - (b @ cov)[..., :, None] * b[..., None, :]
+    return np.swapaxes(right, -1, -2) @ right
+
+
+def tangent_projector(b: ArrayLike, cov: ArrayLike) -> Array:
+    """Orthogonal projector onto T_b Omega: P = I - Sigma b b^T Sigma / (b^T Sigma^2 b) (proof of Theorem 2).
+
+    Args:
+        b: points of Omega (any positive multiple gives the same matrix), shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+
+    Returns:
+        Matrices, shape (..., m, d, d).
+    """
+    cov = checks.covariance(cov)
+    normal = checks.vectors(b, len(cov)) @ cov
+    normal = normal / np.linalg.norm(normal, axis=-1, keepdims=True)
+    return np.eye(len(cov)) - normal[..., :, None] * normal[..., None, :]
+
+
+def bn_metric(b: ArrayLike, cov: ArrayLike) -> Array:
+    r"""The metric G_b = ||b||^{-2} P [A(b)]^+ of section 2.2, as the paper writes it.
+
+    The projector is redundant (A^+ has the range of A, which is T_b Omega). For audits and small m: the
+    dynamics never form this pseudo-inverse, they use A itself (`riemannian_gradient`).
+
+    Args:
+        b: points of Omega, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+
+    Returns:
+        Matrices, shape (..., m, d, d), with G Sigma b = 0.
+    """
+    pseudo_inverse = np.linalg.pinv(condition_operator(b, cov), hermitian=True, rcond=1e-12)
+    squared_norm = np.sum(np.square(b), axis=-1)[..., None, None]
+    return tangent_projector(b, cov) @ pseudo_inverse / squared_norm
+
+
+def round_metric(b: ArrayLike) -> Array:
+    r"""Pull-back of the round unit sphere under b -> b/||b||: (I - u u^T)/||b||^2, u = b/||b||.
+
+    Equals G_b on tangent vectors of Omega (not in the paper): for tangent alpha, A beta = alpha has
+    the solution beta = P w with w = (I - u u^T) alpha, so alpha^T A^+ alpha = alpha^T w = |w|^2.
+
+    Args:
+        b: vectors, shape (..., m, d).
+
+    Returns:
+        Matrices, shape (..., m, d, d).
+    """
+    b = checks.vectors(b, np.shape(b)[-1])
+    squared_norm = np.sum(b**2, axis=-1)[..., None, None]
+    return (np.eye(b.shape[-1]) - b[..., :, None] * b[..., None, :] / squared_norm) / squared_norm
+
+
+def riemannian_gradient(grad: ArrayLike, b: ArrayLike, cov: ArrayLike) -> Array:
+    r"""Manifold gradient G_b^+ P grad = ||b||^2 A(b) grad of a function with Euclidean gradient `grad`.
+
+    The display that ends the proof of Theorem 2, evaluated as two projections in O(m d^2).
+
+    Args:
+        grad: Euclidean gradient at b, shape (..., m, d).
+        b: points of Omega, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+
+    Returns:
+        Tangent vectors of Omega, shape (..., m, d).
+    """
+    cov = checks.covariance(cov)
+    b = checks.on_omega(b, cov)
+    grad = checks.finite(grad, "grad")
+    if grad.shape != b.shape:
+        raise ValueError(f"grad has shape {grad.shape}, b {b.shape}; expected the same shape (..., m, d)")
+    return unchecked_gradient(grad, b, cov)
+
+
+def unchecked_gradient(grad: Array, b: Array, cov: Array) -> Array:
+    """`riemannian_gradient` without its input checks, for loops that checked once."""
+    tangent = grad - (b @ cov) * np.sum(b * grad, axis=-1, keepdims=True)
+    tangent = tangent - b * np.sum((b @ cov) * tangent, axis=-1, keepdims=True)
+    return np.sum(b**2, axis=-1, keepdims=True) * tangent
+
+
+def gradient_by_metric(grad: ArrayLike, b: ArrayLike, cov: ArrayLike) -> Array:
+    r"""G_b^+ P grad with G formed and inverted, as the proof of Theorem 2 has it: for audits.
+
+    Args:
+        grad: Euclidean gradient at b, shape (m, d).
+        b: points of Omega, shape (m, d).
+        cov: covariance Sigma, shape (d, d).
+
+    Returns:
+        Tangent vectors of Omega, shape (m, d).
+    """
+    inverse = np.linalg.pinv(bn_metric(b, cov), rcond=1e-12)
+    return np.einsum("mij,mjk,mk->mi", inverse, tangent_projector(b, cov), checks.finite(grad, "grad"))
+
+
+def smallest_metric_eigenvalue(b: ArrayLike, cov: ArrayLike) -> Array:
+    r"""Smallest eigenvalue of ||b||^2 G_b on T_b Omega: cos^2 of the angle between b and Sigma b.
+
+    All other eigenvalues are 1 (not in the paper, which proves positivity only).
+
+    Args:
+        b: vectors, shape (..., m, d).
+        cov: covariance Sigma, shape (d, d).
+
+    Returns:
+        Eigenvalues in (0, 1], shape (..., m).
+    """
+    cov = checks.covariance(cov)
+    b = checks.vectors(b, len(cov))
+    cosine = np.sum(b * (b @ cov), axis=-1)
+    return cosine**2 / (np.sum(b**2, axis=-1) * np.sum((b @ cov) ** 2, axis=-1))
+
+
+def kantorovich_bound(condition_number: ArrayLike) -> Array:
+    """Lower bound 4 k/(k+1)^2 of `smallest_metric_eigenvalue` over all b (Kantorovich's inequality).
+
+    Args:
+        condition_number: ratio k >= 1 of the largest to the smallest eigenvalue of Sigma.
+
+    Returns:
+        The bound, same shape.
+    """
+    k = checks.finite(condition_number, "condition_number")
+    if (k < 1).any():
+        raise ValueError(f"condition_number is {k.min():.3g}; expected k >= 1")
+    return 4 * k / (k + 1) ** 2
+
+
+def angle(b1: ArrayLike, b2: ArrayLike) -> Array:
+    """Angle between rows, 2 arctan2(|u1 - u2|, |u1 + u2|), accurate also at 0 and pi.
+
+    Args:
+        b1: vectors, shape (m, d).
+        b2: vectors, shape (n, d).
+
+    Returns:
+        Angles in [0, pi], shape (m, n), radians.
+    """
+    first, second = (checks.vectors(b, np.shape(b)[-1]) for b in (b1, b2))
+    u, v = (b / np.linalg.norm(b, axis=-1, keepdims=True) for b in (first, second))
+    if u.shape[-1] == 2:
+        turn = np.arctan2(u[:, 1], u[:, 0])[:, None] - np.arctan2(v[:, 1], v[:, 0])[None, :]
+        return np.abs(turn - 2 * np.pi * np.round(turn / (2 * np.pi)))
+    apart, along = u[:, None, :] - v[None, :, :], u[:, None, :] + v[None, :, :]
+    return 2 * np.arctan2(np.linalg.norm(apart, axis=-1), np.linalg.norm(along, axis=-1))
+
+
+def geodesic_distance(a1: ArrayLike, b1: ArrayLike, a2: ArrayLike, b2: ArrayLike) -> Array:
+    r"""Distance on M between all pairs: dist^2 = (a - a')^2 + angle(b, b')^2, exact for every Sigma.
+
+    The distance of eq. (16); exact because G is the round metric in u = b/||b|| (`round_metric`).
+
+    Args:
+        a1: output weights, shape (m,).
+        b1: inner weights, shape (m, d), any nonzero length.
+        a2: output weights, shape (n,).
+        b2: inner weights, shape (n, d).
+
+    Returns:
+        Distances, shape (m, n).
+    """
+    a1, b1 = checks.particles(a1, b1, np.shape(b1)[-1])
+    a2, b2 = checks.particles(a2, b2, b1.shape[-1])
+    return np.hypot(a1[:, None] - a2[None, :], angle(b1, b2))

@@ -1,0 +1,222 @@
+r"""Velocities of whole models: population (closed form, Gaussian data) and empirical (a given data set).
+
+The population model is y = sum_j c_j sigma(w_j^T x), x ~ N(0, Sigma), l = (f - y)^2/2, so the residual is a
+sum of neurons too: students with charge a_k/m, teachers with charge -c_j, and the loss is c^T K c / 2. Two
+dimensions with ReLU take the O(m log m) field, everything else blocked pairs. Ma and Ying, eqs. (6), (8),
+(10), (14), (21), (22).
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import erf, expit
+
+from repdyn.bn_mean_field.theory import checks, flows
+from repdyn.bn_mean_field.theory.checks import Array
+from repdyn.bn_mean_field.theory.circular import planar_field
+from repdyn.bn_mean_field.theory.kernels import ACTIVATIONS, unchecked_potential
+from repdyn.bn_mean_field.theory.manifold import unchecked_gradient, unchecked_norm
+
+NORMALIZATIONS = ("batch", "none", "manifold")
+TIME_SCALES = ("mean_field", "parameter")
+LOSSES = ("squared", "logistic")
+
+
+@dataclass(frozen=True)
+class Teacher:
+    """The target y = sum_j c_j sigma(w_j^T x).
+
+    Attributes:
+        c: output weights, shape (J,).
+        w: directions, shape (J, d).
+    """
+
+    c: Array
+    w: Array
+
+    def __post_init__(self) -> None:
+        w = np.asarray(self.w, dtype=np.float64)
+        c, w = checks.particles(self.c, w, w.shape[-1] if w.ndim else 0)
+        object.__setattr__(self, "c", c)
+        object.__setattr__(self, "w", w)
+
+
+@dataclass(frozen=True)
+class Population:
+    """A population problem, checked once: everything a run needs besides its particles.
+
+    Attributes:
+        teacher: the target.
+        cov: covariance Sigma, shape (d, d).
+        normalization: "batch" (eq. 21), "none" (eq. 22) or "manifold" (eq. 14, particles on Omega).
+        activation: "relu" or "erf".
+        root: symmetric square root of Sigma.
+    """
+
+    teacher: Teacher
+    cov: Array
+    normalization: str = "batch"
+    activation: str = "relu"
+    root: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        cov = checks.covariance(self.cov)
+        checks.vectors(self.teacher.w, len(cov), "teacher.w")
+        checks.one_of(self.normalization, NORMALIZATIONS, "normalization")
+        checks.one_of(self.activation, ACTIVATIONS, "activation")
+        eigenvalues, basis = np.linalg.eigh(cov)
+        object.__setattr__(self, "cov", cov)
+        object.__setattr__(self, "root", basis * np.sqrt(eigenvalues) @ basis.T)
+
+    def moments(self, a: Array, b: Array) -> tuple[Array, Array, Array]:
+        """Force (..., m), moment (..., m, d) and loss (...) of the residual at the model's weights."""
+        m, c, w = a.shape[-1], self.teacher.c, self.teacher.w
+        if self.normalization != "none":
+            b = b / unchecked_norm(b, self.cov)[..., None]
+        v = np.concatenate([b, np.broadcast_to(w, (*b.shape[:-2], *w.shape))], axis=-2)
+        charge = np.concatenate([a / m, np.broadcast_to(-c, (*a.shape[:-1], len(c)))], axis=-1)
+        planar = len(self.cov) == 2 and self.activation == "relu"
+        force, moment = self._planar(v, charge) if planar else self._pairs(v, charge)
+        return force[..., :m], moment[..., :m, :], np.sum(charge * force, axis=-1) / 2
+
+    def velocity(self, a: Array, b: Array) -> tuple[Array, Array, Array]:
+        """Velocities of a and b in mean-field time, and the loss; no input checks."""
+        force, moment, loss = self.moments(a, b)
+        if self.normalization == "none":
+            return *flows.vanilla_flow(force, moment, a), loss
+        if self.normalization == "batch":
+            return *flows.bn_flow(force, moment, a, b, self.cov), loss
+        bbar = b / unchecked_norm(b, self.cov)[..., None]
+        return -force, -a[..., None] * unchecked_gradient(moment, bbar, self.cov), loss
+
+    def _pairs(self, v: Array, charge: Array) -> tuple[Array, Array]:
+        return unchecked_potential(v, v, charge, self.cov, self.activation)
+
+    def _planar(self, v: Array, charge: Array) -> tuple[Array, Array]:
+        points = v @ self.root
+        length = np.sqrt(points[..., 0] ** 2 + points[..., 1] ** 2)
+        field, slope = planar_field(points, charge * length)
+        outward = points / length[..., None]
+        across = np.stack([-outward[..., 1], outward[..., 0]], axis=-1)
+        return length * field, (field[..., None] * outward + slope[..., None] * across) @ self.root
+
+
+def mean_field_velocity(
+    a: ArrayLike,
+    b: ArrayLike,
+    teacher: Teacher,
+    cov: ArrayLike,
+    *,
+    normalization: str = "batch",
+    activation: str = "relu",
+    time_scale: str = "mean_field",
+) -> tuple[Array, Array, Array]:
+    r"""Exact population velocity of the gradient flow, eqs. (21) and (22), and the loss.
+
+    Args:
+        a: output weights, shape (..., m).
+        b: inner weights, shape (..., m, d); on Omega if normalization is "manifold".
+        teacher: the target.
+        cov: covariance Sigma, shape (d, d).
+        normalization: "batch", "none", or "manifold" (vanilla loss on M, eq. 14).
+        activation: "relu" or "erf".
+        time_scale: "mean_field" as in (10), (21), or "parameter" as in (6): 1/m of it.
+
+    Returns:
+        Velocities of a and b, and the loss, shapes (..., m), (..., m, d), (...).
+    """
+    model = Population(teacher, cov, normalization, activation)
+    a, b = checks.particles(a, b, len(model.cov))
+    if normalization == "manifold":
+        checks.on_omega(b, model.cov)
+    da, db, loss = model.velocity(a, b)
+    scale = _scale(time_scale, a.shape[-1])
+    return scale * da, scale * db, loss
+
+
+def empirical_velocity(
+    a: ArrayLike,
+    b: ArrayLike,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    normalization: str = "batch",
+    activation: str = "relu",
+    loss: str = "squared",
+    eps: float = 0.0,
+    time_scale: str = "mean_field",
+) -> tuple[Array, Array, float]:
+    r"""Velocity of the gradient flow on a data set, mu its empirical law: section 2 holds exactly, O(m N d).
+
+    Args:
+        a: output weights, shape (m,).
+        b: inner weights, shape (m, d).
+        x: inputs, shape (N, d), of mean zero if normalization is "batch" (Assumption 1).
+        y: targets, shape (N,); labels -1, 1 for the logistic loss.
+        normalization: "batch" or "none".
+        activation: "relu" or "erf".
+        loss: "squared", (f - y)^2/2, or "logistic", log(1 + exp(-y f)).
+        eps: added to the variance as torch.nn.BatchNorm1d does; the paper's model is eps = 0.
+        time_scale: "mean_field" or "parameter" (1/m of it).
+
+    Returns:
+        Velocities of a and b, and the loss.
+    """
+    checks.one_of(normalization, NORMALIZATIONS[:2], "normalization")
+    x, y = checks.data(x, y, centred=normalization == "batch")
+    a, b = checks.particles(a, b, x.shape[1])
+    scale = _scale(time_scale, len(a))
+    if normalization == "none":
+        force, moment, value = _empirical_moments(a, b, x, y, activation, loss)
+        return *flows.vanilla_flow(force, moment, a, scale), value
+    cov = x.T @ x / len(x)
+    norm = np.sqrt(unchecked_norm(b, cov) ** 2 + eps)
+    if not norm.all():
+        raise ValueError("some b^T x is constant on the data; batch normalisation needs b^T Sigma b > 0")
+    force, moment, value = _empirical_moments(a, b / norm[:, None], x, y, activation, loss)
+    return *flows.bn_flow_of_norm(force, moment, a, b, cov, norm, scale), value
+
+
+def minibatch_velocity(
+    a: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike, **options: str | float
+) -> tuple[Array, Array, float]:
+    """Velocity from one batch normalised by its own mean and biased variance, as BatchNorm1d does.
+
+    Args:
+        a: output weights, shape (m,).
+        b: inner weights, shape (m, d).
+        x: inputs of the batch, shape (B, d), any mean.
+        y: targets, shape (B,).
+        **options: as in `empirical_velocity`.
+
+    Returns:
+        Velocities of a and b, and the loss.
+    """
+    x = checks.finite(x, "x")
+    return empirical_velocity(a, b, x - x.mean(axis=0), y, **options)
+
+
+def _scale(time_scale: str, m: int) -> float:
+    return 1.0 if checks.one_of(time_scale, TIME_SCALES, "time_scale") == "mean_field" else 1.0 / m
+
+
+def _empirical_moments(
+    a: Array, v: Array, x: Array, y: Array, activation: str, loss: str
+) -> tuple[Array, Array, float]:
+    value, slope = _activate(x @ v.T, activation)
+    risk, residual = _risk(value @ a / len(a), y, loss)
+    weighted = residual[:, None] / len(x)
+    return np.sum(weighted * value, axis=0), (weighted * slope).T @ x, float(risk)
+
+
+def _activate(z: Array, activation: str) -> tuple[Array, Array]:
+    if checks.one_of(activation, ACTIVATIONS, "activation") == "relu":
+        return np.maximum(z, 0.0), (z > 0).astype(np.float64)
+    return erf(z), 2 / np.sqrt(np.pi) * np.exp(-(z**2))
+
+
+def _risk(f: Array, y: Array, loss: str) -> tuple[Array, Array]:
+    if checks.one_of(loss, LOSSES, "loss") == "squared":
+        return np.mean((f - y) ** 2) / 2, f - y
+    return np.mean(np.logaddexp(0.0, -y * f)), -y * expit(-y * f)

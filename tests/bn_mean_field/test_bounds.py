@@ -1,0 +1,96 @@
+"""Bounds of Theorem 4 and the step laws of section 4.3: limits, orders between them, brute force."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repdyn.bn_mean_field.theory import bounds
+
+POSITIVE = st.floats(0.05, 20.0)
+
+
+@given(POSITIVE, POSITIVE, POSITIVE, st.floats(1.01, 50.0))
+def test_gronwall_is_the_sharper_exit_time(A, B, r0, factor):
+    r = r0 * factor
+    assert bounds.exit_time_by_gronwall(r, r0, A, B) >= bounds.exit_time(r, r0, A, B) * (1 - 1e-12)
+
+
+def test_gronwall_is_the_exact_time_of_the_extreme_growth():
+    """r' = A + B r from r0: the time to reach r by quadrature of dr / (A + B r)."""
+    r = np.linspace(0.5, 6.0, 200_001)
+    time = np.trapezoid(1 / (0.7 + 1.3 * r), r)  # error of order spacing^2 = 1e-9
+    np.testing.assert_allclose(bounds.exit_time_by_gronwall(6.0, 0.5, 0.7, 1.3), time, rtol=1e-8)
+
+
+def test_stages_diverge_like_the_logarithm_and_stay_below_gronwall():
+    A, B, r0 = 0.7, 1.3, 0.5
+    sums = [bounds.exit_time_by_stages(n, r0, A, B) for n in (100, 1000, 10_000)]
+    np.testing.assert_allclose(np.diff(sums), np.log(10) / B, rtol=0.02)  # harmonic series: next term A/(B r)
+    for n, total in zip((100, 1000, 10_000), sums, strict=True):
+        assert total <= bounds.exit_time_by_gronwall((n + 1) * r0, r0, A, B)
+
+
+def test_growth_constants_by_hand():
+    assert bounds.growth_constants(2.0, 3.0, 5.0) == (6.0, 20.0)
+
+
+def test_growth_constants_bound_the_a_velocity():
+    """|a'| = |E (f - y) relu(bbar x)| on bounded data against A + B r."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(500, 2))
+    x *= np.sqrt(2) / np.linalg.norm(x, axis=1, keepdims=True)
+    b, y, r = rng.normal(size=(30, 2)), 3 * x[:, 0], 1.7
+    b /= np.linalg.norm(b, axis=1, keepdims=True)
+    h = np.maximum(x @ b.T, 0)
+    A, B = bounds.growth_constants(np.sqrt(2), np.abs(y).max(), 1.0)
+    for _ in range(20):
+        a = rng.uniform(-r, r, size=30)
+        assert np.abs((h @ a / 30 - y) @ h / 500).max() <= A + B * r
+
+
+def test_equicontinuity_forms():
+    t, L = np.array([2.0, 3.0, 5.0]), np.array([4.0, 1.0, 0.5])
+    corrected = bounds.equicontinuity_bound(L, t)
+    printed = bounds.equicontinuity_bound_as_printed(L, t)
+    np.testing.assert_allclose(corrected[0, 1:], [3.0, 10.5])
+    np.testing.assert_allclose(printed[0, 1:], [1.0, 1.5])
+    np.testing.assert_allclose((corrected[1, 2], printed[1, 2]), [1.0, 1.0])
+    assert np.isnan(corrected[np.tril_indices(3)]).all()
+
+
+def test_equicontinuity_is_attained_by_a_straight_flow():
+    """One particle at unit speed in a potential of slope -1: distance^2 = (t' - t)(L - L')."""
+    t = np.linspace(0, 2, 5)
+    found = bounds.equicontinuity_bound(7 - t, t)
+    np.testing.assert_allclose(found[0, 1:], t[1:] ** 2)
+
+
+@given(st.floats(1e-3, 10.0), st.floats(1e-3, 3.0), st.floats(1e-3, 0.3))
+def test_first_step_is_pythagoras_and_minimal_at_the_critical_radius(r, g, h):
+    tangent, radial = np.array([0.0, h * g / r]), np.array([r, 0.0])
+    np.testing.assert_allclose(bounds.first_step_norm(r, g, h), np.linalg.norm(radial + tangent), rtol=1e-14)
+    np.testing.assert_allclose(np.tan(bounds.turn(r, g, h)), h * g / r**2, rtol=1e-9)
+    least = bounds.first_step_norm(bounds.critical_radius(g, h), g, h)
+    np.testing.assert_allclose(least, np.sqrt(2 * h * g), rtol=1e-14)
+    assert bounds.first_step_norm(r, g, h) >= least * (1 - 1e-14)
+
+
+def test_effective_rate():
+    np.testing.assert_allclose(bounds.effective_angular_rate(0.1, [1.0, 10.0]), [0.1, 0.001])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: bounds.exit_time(0.5, 1.0, 1, 1), "r > r0"),
+        (lambda: bounds.equicontinuity_bound([1.0, 2.0], [0.0]), "equal length"),
+        (lambda: bounds.equicontinuity_bound([1.0, 2.0], [1.0, 0.0]), "increasing"),
+        (lambda: bounds.first_step_norm(0.0, 1.0, 0.1), "r > 0"),
+        (lambda: bounds.effective_angular_rate(0.1, 0.0), "r > 0"),
+        (lambda: bounds.growth_constants(-1.0, 1.0, 1.0), ">= 0"),
+    ],
+)
+def test_bad_input_is_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

@@ -1,0 +1,125 @@
+"""Trajectories: orders of convergence, invariants, independence of batch members, divergence as a result."""
+
+import numpy as np
+import pytest
+
+from repdyn.bn_mean_field.simulation import gradient_descent, gradient_flow
+from repdyn.bn_mean_field.theory.manifold import gradient_by_metric, normalize
+from repdyn.bn_mean_field.theory.velocity import Population, Teacher
+
+COV = np.array([[5.0, 0.3], [0.3, 1.0]])
+LINEAR = Teacher(np.array([1.0, -1.0]), np.array([[1.0, 0.0], [-1.0, 0.0]]))
+
+
+def start(m=12, seed=0, d=2):
+    rng = np.random.default_rng(seed)
+    b = rng.normal(size=(m, d))
+    return rng.uniform(-1, 1, size=m), b / np.linalg.norm(b, axis=1, keepdims=True)
+
+
+class ByMetric(Population):
+    """The vanilla loss on M with the paper's G formed and inverted at each point."""
+
+    def velocity(self, a, b):
+        bbar = normalize(b, self.cov)
+        force, moment, loss = self.moments(a, bbar)
+        return -force, -a[:, None] * gradient_by_metric(moment, bbar, self.cov), loss
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_theorem_3_normalised_bn_flow_is_the_vanilla_flow_on_the_manifold(d):
+    rng = np.random.default_rng(d)
+    root = rng.normal(size=(d, d)) / np.sqrt(d) + np.eye(d)
+    cov, teacher = root @ root.T, Teacher(np.array([1.0, -0.7]), rng.normal(size=(2, d)))
+    a, b = start(8, 1, d)
+    bn = gradient_flow(a, b, Population(teacher, cov), [0.0, 2.0])
+    on_m = gradient_flow(a, normalize(b, cov), ByMetric(teacher, cov, "manifold"), [0.0, 2.0])
+    fast = gradient_flow(a, normalize(b, cov), Population(teacher, cov, "manifold"), [0.0, 2.0])
+    euclidean = gradient_flow(a, normalize(b, cov), Population(teacher, cov, "none"), [0.0, 2.0])
+    # solver tolerance 1e-10 per step, kinks of the ReLU velocity, growth along the flow
+    for other in (on_m, fast):
+        np.testing.assert_allclose(normalize(bn.b[-1], cov), other.b[-1], atol=1e-7)
+        np.testing.assert_allclose(bn.a[-1], other.a[-1], atol=1e-7)
+    assert np.abs(normalize(bn.b[-1], cov) - normalize(euclidean.b[-1], cov)).max() > 1e-2
+
+
+def test_norms_are_conserved_by_the_flow_and_never_fall_in_descent():
+    a, b = start()
+    model = Population(LINEAR, COV)
+    flow = gradient_flow(a, b, model, [0.0, 5.0])
+    np.testing.assert_allclose(np.linalg.norm(flow.b[-1], axis=1), 1.0, atol=1e-9)  # solver tolerance 1e-10
+    steps = gradient_descent(a, b, model, 0.1, record=range(40))
+    norms = np.linalg.norm(steps.b, axis=-1)
+    assert np.diff(norms, axis=0).min() >= -1e-15  # one rounding
+
+
+def test_descent_converges_to_the_flow_at_first_order():
+    a, b = start()
+    model = Population(LINEAR, COV)
+    exact = gradient_flow(a, b, model, [0.0, 1.0]).a[-1]
+    errors = [np.abs(gradient_descent(a, b, model, 1 / n, record=[n]).a[-1] - exact).max() for n in (50, 100, 200)]
+    np.testing.assert_allclose(np.divide(errors[:-1], errors[1:]), 2.0, rtol=0.1)
+
+
+def test_loss_falls_at_the_rate_of_the_metric():
+    """dL/dt = -(1/m) sum (|a'|^2 + |b'|^2) for b of unit length: the metric's norm of bbar'."""
+    a, b = start()
+    model = Population(LINEAR, COV)
+    da, db, _ = model.velocity(a, b)
+    eps = 1e-5  # central difference: error eps^2 + rounding/eps
+    up, down = (model.velocity(a + s * eps * da, b + s * eps * db)[2] for s in (1, -1))
+    np.testing.assert_allclose((up - down) / (2 * eps), -np.mean(da**2 + np.sum(db**2, axis=1)), rtol=1e-7)
+
+
+def test_batch_members_do_not_touch_each_other():
+    a, b = start()
+    steps = np.array([0.01, 0.1])
+    both = gradient_descent(np.stack([a, -a]), np.stack([b, b]), Population(LINEAR, COV), steps, record=[0, 30])
+    for i, (sign, step) in enumerate(zip((1, -1), steps, strict=True)):
+        alone = gradient_descent(sign * a, b, Population(LINEAR, COV), step, record=[0, 30])
+        np.testing.assert_allclose(both.b[:, i], alone.b, atol=1e-13)  # sums in another order
+
+
+def test_divergence_is_a_result_and_stays_in_its_member():
+    a, b = start(100)
+    scales = np.array([1.0, 10.0])[:, None, None]
+    vanilla = Population(LINEAR, COV, "none")
+    run = gradient_descent(np.stack([a, a]), scales * b, vanilla, 0.1, record=[0, 5, 300])
+    assert np.isnan(run.diverged[0])
+    assert 1 <= run.diverged[1] < 300
+    assert run.loss[-1, 0] < 1e-3 * run.loss[0, 0]
+    assert np.isnan(run.a[-1, 1]).all()
+    assert np.isnan(run.loss[-1, 1])
+    stable = gradient_descent(a, 10 * b, Population(LINEAR, COV), 0.1, record=[0, 300])
+    assert np.isnan(stable.diverged)
+
+
+def test_recording_does_not_change_the_run():
+    a, b = start()
+    model = Population(LINEAR, COV)
+    every = gradient_descent(a, b, model, 0.05, record=range(21))
+    last = gradient_descent(a, b, model, 0.05, record=[20])
+    np.testing.assert_array_equal(every.b[-1], last.b[-1])
+    np.testing.assert_array_equal(every.times, np.arange(21))
+
+
+def test_erf_flow_in_three_dimensions_descends():
+    a, b = start(10, 3, 3)
+    teacher = Teacher(np.array([1.0]), np.array([[1.0, 0.0, 0.0]]))
+    flow = gradient_flow(a, b, Population(teacher, np.eye(3), "batch", "erf"), np.linspace(0, 5, 6))
+    assert np.all(np.diff(flow.loss) < 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda m: gradient_flow(*start(), m, [1.0, 0.0]), "increasing"),
+        (lambda m: gradient_flow(np.ones((2, 3)), np.ones((2, 3, 2)), m, [0.0, 1.0]), "call once each"),
+        (lambda m: gradient_descent(*start(), m, 0.0, record=[3]), "step > 0"),
+        (lambda m: gradient_descent(*start(), m, 0.1, record=[]), "non-empty"),
+        (lambda m: gradient_descent(*start(d=3), m, 0.1, record=[1]), "match cov"),
+    ],
+)
+def test_bad_input_is_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call(Population(LINEAR, COV))
