@@ -137,9 +137,7 @@ rule bn_mean_field_propagation_distances:
         runtime=120,
     params:
         job=job_of("bn_mean_field.propagation"),
-        code=experiment(
-            "bn_mean_field", "experiments.propagation:propagation_distances"
-        ),
+        code=experiment("bn_mean_field", "experiments.propagation:propagation_distances"),
     shell:
         "python -m repdyn simulate bn_mean_field experiments.propagation:propagation_distances --job {params.job:q}"
         " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
