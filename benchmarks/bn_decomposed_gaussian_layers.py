@@ -1,4 +1,4 @@
-"""Efficient against naive, side by side, equal results first: `python benchmarks/gaussian_layers.py`.
+"""Efficient against naive, side by side, equal results first: `python benchmarks/bn_decomposed_gaussian_layers.py`.
 
 1. A Gaussian layer drawn from the QR factor of the batch against explicit weights: the same numbers when the weights
    are the same (W X = (W Q) R), the same law when they are not, then the time.

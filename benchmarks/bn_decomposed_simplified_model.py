@@ -4,7 +4,7 @@ First all give the same Gram matrix, and the exact ones the same count of cluste
 printed side by side: enumeration in exact fractions, in float64 (vectorized, positions lost after some fifty layers),
 and the tree. Last, how the time of the tree grows with n where enumeration is out of reach.
 
-    python benchmarks/simplified_model.py
+    python benchmarks/bn_decomposed_simplified_model.py
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Rank of a growing matrix, and the smallest cell: the methods of the study against the plain ones, side by side.
 
-Run: python benchmarks/full_rank.py. Results are compared before anything is timed. The first table follows rank
+Run: python benchmarks/bn_decomposed_full_rank.py
+
+Results are compared before anything is timed. The first table follows rank
 ReLU(W^(d) X) row by row: incremental Gram-Schmidt, n^2 operations per row, all trials at once, against one singular
 value decomposition per row and trial. The second finds gamma(X) exactly from the arrangement and by Monte Carlo with
 enough rows for a standard error of 5 %, at most four million.
