@@ -1,4 +1,4 @@
-"""The reference of the configuration, `docs/configuration.md`, and its JSON schema, made from the models.
+"""Generated pages: the configuration's reference and JSON schema, from the models; the list of claims, from the checks.
 
 `python -m repdyn.pipeline.reference` in the repository's folder writes them anew.
 """
@@ -9,8 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from repdyn.base.claims import Claim, claims_of
 from repdyn.base.settings import Settings, json_text
 from repdyn.pipeline.config import Config, load
+from repdyn.pipeline.ledger import read_expected
+from repdyn.pipeline.loading import load_rooms
 from repdyn.pipeline.messages import Schema, describe, resolved
 
 SCALES = ("smoke", "full", "paper")
@@ -26,6 +29,16 @@ YAML has traps: `1e-3` is text (write `1.0e-3` or `0.001`), an unquoted `on`, `o
 boolean, `010` is 8, and of two equal keys the last wins in silence. Here each is refused with an explanation.
 
 This page is generated from the models (`python -m repdyn.pipeline.reference`); a test holds it to them.
+"""
+
+CLAIMS_INTRODUCTION = """\
+# Claims
+
+Every claim with its accepted verdict at the default scale. The numbers, margins and negative controls behind a verdict
+are in the ledger of a run (`results/<run>/claims.csv`, the report, `python -m repdyn claim ID`); the derivations of the
+corrections are on the page of the study. What a verdict means: see the README.
+
+This page is generated from the checks (`python -m repdyn.pipeline.reference`); a test holds it to them.
 """
 
 
@@ -47,8 +60,36 @@ def reference(root: Path) -> str:
     return "\n".join([INTRODUCTION, *_sections(Config, (), scales)])
 
 
+def claims_page(root: Path) -> str:
+    """The list of claims as Markdown: where each stands, what it states, what is right, the accepted verdict.
+
+    Args:
+        root: folder of `workflow/expected_verdicts.yaml`, whose order is kept.
+    """
+    accepted = read_expected(root / "workflow" / "expected_verdicts.yaml")
+    lines = [CLAIMS_INTRODUCTION]
+    for study in (name for name in Config.model_fields if name not in ("run", "data")):
+        declared = {claim.id: claim for claim in claims_of(*load_rooms(study, "claims"))}
+        ordered = [declared.pop(id) for id in accepted if id in declared] + list(declared.values())
+        lines += [f"## {study}\n", "| claim | where | statement | accepted verdict |", "| --- | --- | --- | --- |"]
+        lines += [_claim_row(claim, accepted.get(claim.id, {}).get("verdict", "not accepted yet")) for claim in ordered]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _claim_row(claim: Claim, verdict: str) -> str:
+    right = (
+        f"<br>**{'In the text at hand; right' if claim.at_hand else 'Right'}:** {claim.correction}"
+        if claim.correction
+        else ""
+    )
+    cells = (f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", claim.states + right, verdict)
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
 def write(root: Path) -> None:
-    """Write both files into `docs/` under `root`."""
+    """Write the generated pages into `docs/` under `root`."""
+    (root / "docs" / "claims.md").write_text(claims_page(root), encoding="utf-8")
     (root / "docs" / "configuration.md").write_text(reference(root), encoding="utf-8")
     (root / "docs" / "config.schema.json").write_text(json_schema(), encoding="utf-8")
 

@@ -12,7 +12,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from repdyn.base.files import write_text
-from repdyn.base.verdicts import STATUSES
+from repdyn.base.verdicts import LARGEST_MARGIN, STATUSES
 
 TITLES = {
     "bn_decomposed": "Batch Normalization Decomposed",
@@ -41,6 +41,7 @@ def build(root: Path, files: Iterable[Path], output: Path) -> None:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
+    environment.filters["margin"] = _margin
     page = environment.get_template("report.html.j2").render(
         run=manifest["configuration"]["run"],
         claims=claims,
@@ -85,6 +86,14 @@ def _described(path: Path, root: Path) -> dict[str, object]:
         "rows": rows,
         "links": [f"{link}.{suffix}" for suffix in ("csv", "tex")],
     }
+
+
+def _margin(text: str) -> str:
+    """A margin as a reader takes it in: three digits, "exact" without any deviation, "none" without any agreement."""
+    if not text:
+        return ""
+    margin = float(text)
+    return "exact" if margin >= LARGEST_MARGIN else "none" if margin <= 1 / LARGEST_MARGIN else f"{margin:.3g}"
 
 
 def _cell(value: object, digits: int) -> str:
