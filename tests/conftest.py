@@ -13,6 +13,7 @@ SMOKE = "workflow/scales/smoke.yaml"
 TRAVELS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", "src", "docs", "README.md")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Tests that use the finished run share a worker, so that the run is made once."""
     for item in items:

@@ -362,7 +362,7 @@ STUDIES = sorted(path.name for path in PACKAGE.iterdir() if (path / "settings.py
 def modules(folder):
     """Names of the modules under a folder of the package that count for code versions."""
     dotted = (".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in sorted(folder.rglob("*.py")))
-    return [name for name in dotted if not name.endswith(("__init__", ".settings"))]
+    return [name for name in dotted if not name.endswith("__init__") and not name.split(".")[-1].startswith("settings")]
 
 
 def packages_reached(folder):
