@@ -79,13 +79,17 @@ def parser() -> argparse.ArgumentParser:
     _files(made, "result files")
     made = command("report", _report, "build the self-contained report of a run")
     _files(made, "ledger, manifest, figure and table descriptions")
+    _add_questions(command)
+    return top
+
+
+def _add_questions(command: Callable[..., argparse.ArgumentParser]) -> None:
     made = command("claim", _claim, "show one claim: statement, numbers, verdict, command", "id")
     made.add_argument("--results", type=Path, default=Path("results"))
     made = command("check-config", _check_config, "validate configuration files")
     made.add_argument("files", nargs="*", type=Path)
     made = command("reference", _reference, "rewrite the generated pages under docs/")
     made.add_argument("--root", type=Path, default=Path())
-    return top
 
 
 def _files(made: argparse.ArgumentParser, inputs: str, *, required: bool = True, outputs: str | None = None) -> None:

@@ -31,6 +31,24 @@ SCALARS = {
     "effective_rank": ("exponential of the entropy of the normalized singular values", "1"),
     "orthogonality_gap": ("Frobenius distance of the normalized Gram matrix from I/n", "1"),
 }
+RESTS = {
+    "odd_intra_angle": ("cluster angle beside an odd point, reduced map", "degree"),
+    "odd_angle": ("angle of the odd point to the cluster, reduced map", "degree"),
+    "odd_norm_ratio": ("(n-1) times cluster norm over odd norm, reduced map", "1"),
+    "simplex_angle": ("angle of n equivalent points with recentring, arccos kappa(-1/(n-1))", "degree"),
+    "rms_angle": ("angle of n equivalent points with rescaling by RMS alone", "degree"),
+    "iterated_intra_angle": (
+        "angle between points 2 and 3 after iterating the n x n map from an odd start",
+        "degree",
+    ),
+    "iterated_odd_angle": (
+        "angle between points 1 and 2 after iterating the n x n map from an odd start",
+        "degree",
+    ),
+    "iterated_norm_ratio": ("(n-1) times cluster norm over odd norm after iterating the n x n map", "1"),
+    "odd_multiplier": ("derivative of the reduced map in the cosine at the odd fixed point", "1"),
+    "simplex_multiplier": ("derivative of the reduced map in the cosine at the simplex", "1"),
+}
 
 
 def ablation(settings: Ablation, images: xr.Dataset, stream: Stream) -> xr.Dataset:
@@ -173,36 +191,18 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
         ):
             X = image_batch(images, n, stream.child(seed, n))
             weights = stream.generator(seed, n, "weights")
-            record = (settings.depth - 1, settings.depth)
-            both = propagate(
-                X,
-                settings.width,
-                settings.depth,
-                weights,
-                recenter=recenter,
-                rescale=rescale,
-                relu=True,
-                record=record,
-            )
+            record, components = (settings.depth - 1, settings.depth), {"recenter": recenter, "rescale": rescale}
+            both = propagate(X, settings.width, settings.depth, weights, **components, relu=True, record=record)
             for which, layer in zip(angles, both, strict=True):
                 angles[which][b][v, seed] = np.degrees(pair_angles(layer))
         progress.step(seed + 1)
     mean = np.stack([one.mean(axis=-1) for one in angles["after"]], axis=1)
+    before, after = (np.concatenate(one, axis=-1) for one in angles.values())
     dims = ("normalization", "seed", "pair")
     return dataset(
         {
-            "before": variable(
-                dims,
-                np.concatenate(angles["before"], -1),
-                f"angle of a pair after layer {settings.depth - 1}",
-                "degree",
-            ),
-            "after": variable(
-                dims,
-                np.concatenate(angles["after"], -1),
-                f"angle of a pair after layer {settings.depth}",
-                "degree",
-            ),
+            "before": variable(dims, before, f"angle of a pair after layer {settings.depth - 1}", "degree"),
+            "after": variable(dims, after, f"angle of a pair after layer {settings.depth}", "degree"),
             "mean_angle": variable(
                 ("normalization", "batch", "seed"), mean, "mean angle over the pairs of a batch", "degree"
             ),
@@ -228,19 +228,7 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
 
 def fixed_point(settings: FixedPoint) -> xr.Dataset:
     """Where the expected Gram matrix comes to rest, by formula and by iterating the n x n map (Figure 5, F1)."""
-    names = (
-        "odd_intra_angle",
-        "odd_angle",
-        "odd_norm_ratio",
-        "simplex_angle",
-        "rms_angle",
-        "iterated_intra_angle",
-        "iterated_odd_angle",
-        "iterated_norm_ratio",
-        "odd_multiplier",
-        "simplex_multiplier",
-    )
-    found = {name: np.full(len(settings.batches), np.nan) for name in names}
+    found = {name: np.full(len(settings.batches), np.nan) for name in RESTS}
     progress = Progress("fixed_point", len(settings.batches))
     for b, n in enumerate(settings.batches):
         if (odd := odd_cluster.odd_fixed_point(n)) is not None:
@@ -254,25 +242,7 @@ def fixed_point(settings: FixedPoint) -> xr.Dataset:
         found["iterated_odd_angle"][b] = np.degrees(np.arccos(G[0, 1] / np.sqrt(G[0, 0] * G[1, 1])))
         found["iterated_norm_ratio"][b] = (n - 1) * np.sqrt(G[1, 1] / G[0, 0])
         progress.step(b + 1)
-    long_names = {
-        "odd_intra_angle": ("cluster angle beside an odd point, reduced map", "degree"),
-        "odd_angle": ("angle of the odd point to the cluster, reduced map", "degree"),
-        "odd_norm_ratio": ("(n-1) times cluster norm over odd norm, reduced map", "1"),
-        "simplex_angle": ("angle of n equivalent points with recentring, arccos kappa(-1/(n-1))", "degree"),
-        "rms_angle": ("angle of n equivalent points with rescaling by RMS alone", "degree"),
-        "iterated_intra_angle": (
-            "angle between points 2 and 3 after iterating the n x n map from an odd start",
-            "degree",
-        ),
-        "iterated_odd_angle": (
-            "angle between points 1 and 2 after iterating the n x n map from an odd start",
-            "degree",
-        ),
-        "iterated_norm_ratio": ("(n-1) times cluster norm over odd norm after iterating the n x n map", "1"),
-        "odd_multiplier": ("derivative of the reduced map in the cosine at the odd fixed point", "1"),
-        "simplex_multiplier": ("derivative of the reduced map in the cosine at the simplex", "1"),
-    }
-    made = {name: variable("batch", found[name], *long_names[name]) for name in names}
+    made = {name: variable("batch", found[name], *RESTS[name]) for name in RESTS}
     for name in ("odd_intra_angle", "odd_angle", "odd_norm_ratio", "odd_multiplier"):
         made[name].attrs["missing"] = "no fixed point with an odd point at this batch size"
     return dataset(

@@ -6,6 +6,7 @@ from itertools import cycle
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, band, describe, label_panels, new
@@ -23,30 +24,11 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
     """Figure 1 as data: what recentring, rescaling and ReLU each do to the angles of a batch."""
     figure, axes = new(2, len(REGIMES), height=1.9, sharex=True)
     last = ablation.isel(layer=-1)
-    bins = np.arange(0, 181, 6)
     for row, relu in enumerate((0, 1)):
         for column, (recenter, rescale, words) in enumerate(REGIMES):
-            panel, cell = axes[row, column], last.sel(recenter=recenter, rescale=rescale, relu=relu)
-            odd = cell["with_odd"].values.astype(bool)
-            angles = cell["angle"].values
-            counts = [angles[~odd], angles[odd]]
-            panel.hist(counts, bins, stacked=True, color=[BLUE, RED], label=["other pairs", "with the longest point"])
+            _angle_histogram(axes[row, column], last.sel(recenter=recenter, rescale=rescale, relu=relu))
             if row == 0:
-                panel.set_title(words)
-            panel.set_xticks([0, 90, 180])
-            panel.set_yticks([])
-            panel.spines["left"].set_visible(False)
-            low = float(cell["effective_rank"].median())
-            ratio = float(cell["second_to_first"].median())
-            panel.text(
-                0.97,
-                0.95,
-                f"eff. rank {low:.1f}\n2nd/1st norm {ratio:.2f}",
-                transform=panel.transAxes,
-                ha="right",
-                va="top",
-                fontsize=7,
-            )
+                axes[row, column].set_title(words)
     axes[0, 0].set_ylabel("linear", fontweight="bold")
     axes[1, 0].set_ylabel("ReLU", fontweight="bold")
     for panel in axes.ravel():
@@ -75,6 +57,18 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
         "cluster and pairs at 90 degrees that all hold one point.",
         claims=("bnd-fig1-ablation",),
     )
+
+
+def _angle_histogram(panel: Axes, cell: xr.Dataset) -> None:
+    odd, angles = cell["with_odd"].values.astype(bool), cell["angle"].values
+    names = ["other pairs", "with the longest point"]
+    panel.hist([angles[~odd], angles[odd]], np.arange(0, 181, 6), stacked=True, color=[BLUE, RED], label=names)
+    panel.set_xticks([0, 90, 180])
+    panel.set_yticks([])
+    panel.spines["left"].set_visible(False)
+    rank, ratio = (float(cell[name].median()) for name in ("effective_rank", "second_to_first"))
+    text = f"eff. rank {rank:.1f}\n2nd/1st norm {ratio:.2f}"
+    panel.text(0.97, 0.95, text, transform=panel.transAxes, ha="right", va="top", fontsize=7)
 
 
 def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
@@ -174,12 +168,12 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
     )
 
 
-def _mark(panel: object, curve: xr.DataArray, batches: np.ndarray) -> None:
+def _mark(panel: Axes, curve: xr.DataArray, batches: np.ndarray) -> None:
     for n in np.intersect1d(batches, curve["batch"]):
         panel.axhline(float(curve.sel(batch=n)), color=BLACK, linewidth=0.8, linestyle="--")
 
 
-def _angle_against_batch(panel: object, layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> None:
+def _angle_against_batch(panel: Axes, layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> None:
     for name, kind, colour, dash, words in (
         ("simplex_angle", "full", BLUE, "-", "RC + RS"),
         ("rms_angle", "rms", RED, "--", "RS by RMS"),
