@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from scipy import stats
 
 import repdyn
 from repdyn.base.figures import (
@@ -23,6 +24,7 @@ from repdyn.base.figures import (
     YELLOW,
     band,
     describe,
+    half_width,
     label_panels,
     new,
     save,
@@ -189,3 +191,10 @@ def test_lines_cycle_through_the_palette():
     assert [line.get_color() for line in lines] == list(CYCLE)
     assert BLACK in CYCLE
     assert YELLOW not in CYCLE  # too pale for a line
+
+
+def test_half_width_is_that_of_students_interval():
+    draws = np.random.default_rng(0).standard_normal((3, 5))
+    low, high = stats.t.interval(0.95, 4, draws.mean(axis=1), stats.sem(draws, axis=1))
+    np.testing.assert_allclose(half_width(draws), (high - low) / 2, rtol=1e-12)
+    np.testing.assert_array_equal(half_width(draws[:, :1]), np.zeros(3))

@@ -16,6 +16,8 @@ from matplotlib import style as styles
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
 
 from repdyn.base.files import atomic, write_json
 
@@ -98,6 +100,15 @@ def label_panels(axes: np.ndarray) -> None:
 def band(panel: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, **style: object) -> None:
     """A shaded band that prints well."""
     panel.fill_between(x, low, high, alpha=0.22, linewidth=0, **style)
+
+
+def half_width(draws: ArrayLike) -> np.ndarray:
+    """Half-width of Student's 95 % interval of the mean over the last axis; 0 where there is one draw only."""
+    draws = np.asarray(draws, float)
+    n = draws.shape[-1]
+    if n < 2:
+        return np.zeros(draws.shape[:-1])
+    return stdtrit(n - 1, 0.975) * draws.std(axis=-1, ddof=1) / np.sqrt(n)
 
 
 def save(figure: Figure, stem: Path | str) -> None:

@@ -6,7 +6,21 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, PURPLE, RED, SKY, band, describe, label_panels, new
+from repdyn.base.figures import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    band,
+    describe,
+    half_width,
+    label_panels,
+    new,
+)
 from repdyn.bn_mean_field.panels import (
     arrows_panel,
     bound_panel,
@@ -344,7 +358,7 @@ def batches_and_eps(finite_batch: xr.Dataset, gradient_audit: xr.Dataset) -> Fig
     sizes = finite_batch["batch"].values
     for name, colour, marker, slope in (("noise", RED, "^", -0.5), ("bias", BLUE, "o", -1.0)):
         draws = finite_batch[name]
-        half = 1.96 * draws.std("group", ddof=1) / np.sqrt(draws.sizes["group"])
+        half = half_width(draws.transpose("batch", "group"))
         axes[0, 0].errorbar(sizes, draws.mean("group"), half, fmt=marker, color=colour, capsize=2, label=name)
         slope_guide(axes[0, 0], sizes, float(draws.isel(batch=-1).mean()) * (sizes[0] / sizes[-1]) ** slope, slope)
     axes[0, 0].set(xscale="log", yscale="log", xlabel="batch size B", ylabel="error of b' over |b'|")

@@ -11,7 +11,7 @@ from matplotlib.axis import Axis
 from matplotlib.collections import LineCollection
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, PURPLE, RED, band
+from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, PURPLE, RED, band, half_width
 
 CIRCLE = np.linspace(0, 2 * np.pi, 200)
 
@@ -129,7 +129,7 @@ def widths_panel(
     for colour, marker, time in colours:
         groups = [mine[name].sel(time=time).values[mine["width"].values == m] for m in widths]
         mean = np.array([group.mean() for group in groups])
-        half = np.array([1.96 * group.std(ddof=1) / np.sqrt(len(group)) if len(group) > 1 else 0 for group in groups])
+        half = np.array([half_width(group) for group in groups])
         panel.errorbar(widths, mean, half, fmt=f"{marker}-", color=colour, capsize=2, label=f"t = {time:g}")
     panel.set(xscale="log", yscale="log")
     numbered(panel.xaxis, widths)

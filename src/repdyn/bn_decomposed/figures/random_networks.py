@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, band, describe, label_panels, new
+from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, band, describe, half_width, label_panels, new
 
 REGIMES = (  # recentring, rescaling, and the words above the column
     (0, "none", "nothing"),
@@ -180,7 +180,7 @@ def _angle_against_batch(panel: Axes, layer_angles: xr.Dataset, fixed_point: xr.
     ):
         panel.plot(fixed_point["batch"], fixed_point[name], color=colour, linestyle=dash, label=words)
         draws = layer_angles["mean_angle"].sel(normalization=kind)
-        half = 1.96 * draws.std("seed", ddof=1) / np.sqrt(draws.sizes["seed"])
+        half = half_width(draws.transpose("batch", "seed"))
         panel.errorbar(draws["batch"], draws.mean("seed"), half, fmt="o", color=colour, capsize=2)
     for level in (60, 75):
         panel.axhline(level, color=BLACK, linewidth=0.6, linestyle=(0, (1, 3)))
