@@ -91,7 +91,9 @@ def test_a_test_says_what_was_measured_and_why_the_limit_has_its_size():
     test = at_least([3, 0.25], 0.5, unit=" nat", **SAY)
     assert (test.measured, test.reason) == ("smallest 0.25 nat", "limit 0.5: that")
     test = interval_within((1.0, 3.0), 0.0, 4.0, unit=" nat", **SAMPLED)
-    assert test.measured == "2 nat, 95 % interval [1, 3]"
+    assert test.measured == "95 % interval [1, 3] nat"
+    skew = interval_within((1.0, 3.0), 0.0, 4.0, unit=" nat", estimate=1.5, **SAMPLED)
+    assert skew.measured == "1.5 nat, 95 % interval [1, 3]"
     assert (test.n, test.interval, test.false_alarm) == (10, (1.0, 3.0), 0.05)
 
 

@@ -144,6 +144,7 @@ def mean_within(
         (centre - half, centre + half),
         low,
         high,
+        estimate=centre,
         expected=expected,
         reason=reason,
         unit=unit,
@@ -162,8 +163,13 @@ def interval_within(
     n: int,
     false_alarm: float,
     unit: str = "",
+    estimate: float | None = None,
 ) -> Test:
-    """Passes if the interval lies in [low, high], fails if it lies outside, is undecided across a border."""
+    """Passes if the interval lies in [low, high], fails if it lies outside, is undecided across a border.
+
+    `estimate` is the point value to show beside the interval; the middle of a skew interval is none, so without it only
+    the interval is shown.
+    """
     bottom, top = interval
     if not -np.inf < bottom <= top < np.inf:
         raise ValueError(f"a claim was given the interval [{bottom}, {top}]; a check needs a finite one, low end first")
@@ -175,7 +181,8 @@ def interval_within(
         outcome, margin = "fails", _ratio((top - bottom) / 2, max(low - centre, centre - high))
     else:
         outcome, margin = "undecided", 1.0
-    measured = f"{centre:.4g}{unit}, {100 * (1 - false_alarm):g} % interval [{bottom:.4g}, {top:.4g}]"
+    shown = "" if estimate is None else f"{estimate:.4g}{unit}, "
+    measured = f"{shown}{100 * (1 - false_alarm):g} % interval [{bottom:.4g}, {top:.4g}]{unit if not shown else ''}"
     return Test(outcome, measured, expected, margin, reason, n, (bottom, top), false_alarm)
 
 

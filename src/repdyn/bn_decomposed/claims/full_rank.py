@@ -62,6 +62,7 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
         (float(low) / expected, float(high) / expected),
         1 / np.sqrt(2),
         np.sqrt(2),
+        estimate=hits / expected,
         expected="sampled over exact volume of the smallest cells: 1",
         reason=HALF_A_FACTOR_TWO,
         n=hits,

@@ -273,6 +273,7 @@ def _share(agrees: np.ndarray) -> Test:
         (interval.low, interval.high),
         0.5,
         1.0,
+        estimate=float(agrees.mean()),
         expected="more than half",
         reason="typically: more often than not; exact binomial interval",
         n=agrees.size,
