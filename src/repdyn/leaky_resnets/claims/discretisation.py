@@ -1,0 +1,222 @@
+"""Claims on layer steps: Figure 2 and the adaptive rule of Section 3."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.verdicts import Verdict, all_of, mean_within
+from repdyn.leaky_resnets.claims.sampled import CONVERGED, judge_sampled, largest_gap, of_maps, positive
+from repdyn.leaky_resnets.theory.checks import Array
+
+SCHEMES = ("irregular", "adaptive")
+STAGE = 0.3  # p of the paper's 6-dimensional stage
+
+
+def _log_ratios(measures: xr.Dataset, scheme: str) -> xr.DataArray:
+    """log(test error / test error of equidistant steps), paired over seeds."""
+    errors = measures["test_error_by_layers"]
+    return np.log(errors.sel(scheme=scheme, drop=True) / errors.sel(scheme="equidistant", drop=True))
+
+
+def _always_better(measures: xr.Dataset) -> xr.Dataset:
+    errors = measures["test_error_by_layers"]
+    factors = xr.DataArray([1.0, 0.95, 0.9], dims="scheme", coords={"scheme": ["equidistant", *SCHEMES]})
+    return measures.assign(test_error_by_layers=errors.sel(scheme="equidistant", drop=True) * factors)
+
+
+@claim(
+    "lrn-fig2a",
+    where="Figure 2a, Section 3",
+    kind="comparison",
+    states="Adaptive and irregular layer steps have a small but consistent advantage in the test error.",
+    correction="No consistent one: the sign of the difference changes from seed to seed and between numbers of layers.",
+    data="scheme_measures",
+    control=_always_better,
+    control_says="mended: test errors 5 and 10 % below the equidistant ones in every pair",
+)
+def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
+    """Share of pairs (maps, number of layers) that are better, per seed; and the mean log ratio."""
+    tests, told = {}, []
+    for scheme in SCHEMES:
+        ratios = _log_ratios(scheme_measures, scheme)
+        over = [dim for dim in ratios.dims if dim != "seed"]
+        tests[f"{scheme}_consistent"] = mean_within(
+            (ratios < 0).mean(over).values,
+            0.75,
+            np.inf,
+            expected="better in three of four pairs or more",
+            reason="'consistent'; chance gives one half",
+        )
+        tests[f"{scheme}_advantage"] = mean_within(
+            ratios.mean(over).values, -np.inf, 0, expected="mean log ratio below 0", reason="'advantage': a sign"
+        )
+        cells = product(ratios["maps"].values, ratios["layers"].values)
+        wins = {cell: int((ratios.sel(maps=cell[0], layers=cell[1]) < 0).sum()) for cell in cells}
+        told.append(f"{scheme} " + "; ".join(f"{maps}, L = {L}: {n}" for (maps, L), n in wins.items()))
+    note = f"Better than equidistant in so many of {scheme_measures.sizes['seed']} seeds: {'. '.join(told)}."
+    return judge_sampled(scheme_measures.sizes["seed"], all_of(**tests), None, note)
+
+
+def _gap_of_six(measures: xr.Dataset) -> xr.Dataset:
+    value = measures["value"]
+    plateau = xr.where(value < 6, 1.0, 0.1)
+    return measures.assign(weight_spectrum=0 * measures["weight_spectrum"] + plateau)
+
+
+def _at_stage(measures: xr.Dataset) -> xr.Dataset:
+    """Spectra of the weights at the layer whose middle lies next to p = 0.3, with dims (net -> seed, value)."""
+    nets = measures[["weight_spectrum", "p"]].stack(net=("teacher", "seed"))
+    spectra = []
+    for k in range(nets.sizes["net"]):
+        one = nets.isel(net=k)
+        middle = (one["p"].values[1:] + one["p"].values[:-1]) / 2
+        spectra.append(one["weight_spectrum"].transpose("layer", "value").values[np.abs(middle - STAGE).argmin()])
+    shape = (measures.sizes["teacher"], measures.sizes["seed"], -1)
+    return xr.DataArray(
+        np.reshape(spectra, shape), dims=("teacher", "seed", "value"), coords={"teacher": measures["teacher"]}
+    )
+
+
+@claim(
+    "lrn-fig2b",
+    where="Figure 2b, Section 3",
+    kind="qualitative",
+    states="With a teacher through 6 and then 3 dimensions the weights are roughly 6-dimensional near p = 0.3.",
+    correction="No such stage: singular values fall off evenly there, for two teachers and two penalties; the number"
+    " above a quarter of the largest falls through 6 at some p.",
+    data="staged_measures",
+    control=_gap_of_six,
+    control_says="mended: six equal singular values, the rest a tenth",
+)
+def six_dimensional_stage(staged_measures: xr.Dataset) -> Verdict:
+    """The step after the sixth singular value against the largest other one, layer next to p = 0.3."""
+    spectra, wide = _at_stage(staged_measures), int(staged_measures["inner"][0])
+    tests, told = {}, []
+    for teacher in spectra["teacher"].values:
+        one = spectra.sel(teacher=teacher)
+        gap = largest_gap(one, wide, among=min(9, one.sizes["value"] - 1))
+        name = teacher.replace(", ", "_").replace(" ", "_")
+        tests[name] = positive(gap, f"largest step after value {wide}", "a stage of that many dimensions has one")
+        count = (one > 0.25 * one.isel(value=0)).sum("value").values
+        told.append(f"{teacher}: {', '.join(map(str, count))}")
+    note = f"Values above a quarter of the largest near p = 0.3, by seed: {'; '.join(told)} (at most"
+    return judge_sampled(
+        staged_measures.sizes["seed"], all_of(**tests), None, f"{note} {staged_measures.sizes['value']} are kept)."
+    )
+
+
+def _layers_in_fifths(measures: xr.Dataset) -> tuple[Array, Array]:
+    """Layers in [0, 0.2] and in [0.8, 1] over the number that equidistant steps have, per network."""
+    p = measures["p"].transpose("seed", "node").values
+    L = p.shape[1] - 1
+    nodes = np.arange(L + 1)
+    first = np.array([np.interp(0.2, path, nodes) for path in p])
+    last = np.array([L - np.interp(0.8, path, nodes) for path in p])
+    return first / (0.2 * L), last / (0.2 * L)
+
+
+def _equidistant(measures: xr.Dataset) -> xr.Dataset:
+    even = measures["node"] / (measures.sizes["node"] - 1)
+    return measures.assign(p=0 * measures["p"] + even)
+
+
+@claim(
+    "lrn-fig2b-steps",
+    where="Figure 2b, Section 3",
+    kind="qualitative",
+    states="Adaptive steps put more layers at the beginning especially, but also at the end.",
+    correction="At the beginning only; the last fifth of [0, 1] holds no more layers than with equidistant steps.",
+    data="scheme_measures",
+    control=_equidistant,
+    control_says="equidistant steps",
+)
+def more_layers_at_the_ends(scheme_measures: xr.Dataset) -> Verdict:
+    """Layers in the first and the last fifth over the equidistant number, largest number of layers."""
+    found = {
+        maps: _layers_in_fifths(of_maps(scheme_measures, maps).sel(scheme="adaptive"))
+        for maps in scheme_measures["maps"].values
+    }
+    parts = dict(zip(("beginning", "end"), np.mean(list(found.values()), axis=0), strict=True))
+    tests = {
+        name: mean_within(values, 1.1, np.inf, expected="over 1.1", reason="'more': a tenth; equidistant steps give 1")
+        for name, values in parts.items()
+    }
+    told = "; ".join(f"{maps} {first.mean():.3g} and {last.mean():.3g}" for maps, (first, last) in found.items())
+    return judge_sampled(
+        scheme_measures.sizes["seed"],
+        all_of(**tests),
+        tests["beginning"],
+        f"Mean over maps; beginning and end by maps: {told}.",
+    )
+
+
+def _unevenness_in_plane(measures: xr.Dataset, scheme: str) -> Array:
+    """Standard deviation over mean of the steps' lengths in the plane of the path, per seed."""
+    plane = measures["plane"].sel(scheme=scheme).transpose("seed", "node", "axis").values
+    steps = np.linalg.norm(np.diff(plane, axis=1), axis=-1)
+    return steps.std(axis=1) / steps.mean(axis=1)
+
+
+def _schemes_reversed(measures: xr.Dataset) -> xr.Dataset:
+    return measures.sel(scheme=measures["scheme"].values[::-1]).assign_coords(scheme=measures["scheme"].values)
+
+
+@claim(
+    "lrn-fig2c",
+    where="Figure 2c",
+    kind="comparison",
+    states="In a two-dimensional projection adaptive steps are better spread out along the path.",
+    data="scheme_measures",
+    control=_schemes_reversed,
+    control_says="adaptive and equidistant networks exchanged",
+)
+def steps_are_spread_out(scheme_measures: xr.Dataset) -> Verdict:
+    """Relative spread of the steps' lengths on the path's first two principal axes, paired over seeds."""
+    learned = of_maps(scheme_measures)
+    spreads = {scheme: _unevenness_in_plane(learned, scheme) for scheme in learned["scheme"].values}
+    gained = np.log(spreads["equidistant"] / spreads["adaptive"])
+    means = ", ".join(f"{scheme} {values.mean():.3g}" for scheme, values in spreads.items())
+    fixed = [of_maps(scheme_measures, maps) for maps in scheme_measures["maps"].values if maps != CONVERGED]
+    wins = [
+        f"{np.sum(_unevenness_in_plane(one, 'adaptive') < _unevenness_in_plane(one, 'equidistant'))} of"
+        f" {one.sizes['seed']} seeds with {one['maps'].values!s}"
+        for one in fixed
+    ]
+    note = f"Learned, decayed maps; standard deviation over mean: {means}. More even too in {', '.join(wins)}."
+    return judge_sampled(
+        scheme_measures.sizes["seed"], positive(gained, "adaptive steps more even than equidistant ones"), None, note
+    )
+
+
+def _never_adapted(measures: xr.Dataset) -> xr.Dataset:
+    names = measures["scheme"].values
+    return measures.sel(scheme=["equidistant"] * len(names)).assign_coords(scheme=names)
+
+
+@claim(
+    "lrn-adaptive",
+    where="Section 3",
+    kind="comparison",
+    states="rho_l in proportion to 1 / c_l makes |A_l - A_{l-1}| / |A_l| the same for all layers.",
+    data="scheme_measures",
+    control=_never_adapted,
+    control_says="equidistant networks",
+)
+def adaptive_steps_even_out(scheme_measures: xr.Dataset) -> Verdict:
+    """Largest over least relative change of trained networks, mean over seeds, where rho Lt < 1 does not bind."""
+    uneven = scheme_measures["unevenness_by_layers"].sel(scheme="adaptive").isel(layers=slice(1, None))
+    test = mean_within(
+        uneven.mean(("maps", "layers")).values,
+        1,
+        1.1,
+        expected="1",
+        reason="steps are frozen for the last fifth of training, in which the network still moves",
+    )
+    even = scheme_measures["unevenness_by_layers"].sel(scheme="equidistant").isel(layers=slice(1, None))
+    least = scheme_measures["unevenness_by_layers"].sel(scheme="adaptive").isel(layers=0)
+    note = f"Equidistant steps: {float(even.mean()):.3g}. Fewest layers, where the cap rho Lt < 1 binds:"
+    return judge_sampled(scheme_measures.sizes["seed"], test, None, f"{note} {float(least.mean()):.3g}.")

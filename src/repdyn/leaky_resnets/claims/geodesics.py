@@ -1,0 +1,325 @@
+"""Claims on exact geodesics: conservation, Theorem 4, balancedness, the bottleneck laboratory."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, judge, mean_within
+
+QUADRATURE = 1e-4
+QUADRATURE_REASON = "Simpson's rule and maxima over the stored positions, across kinks"
+DRIFT_REASON = "integrator tolerance 1e-9 or less over a few thousand steps, exceeded where a kink lies inside a step"
+
+
+@claim(
+    "lrn-ham-conserved",
+    where="Section 1.5",
+    kind="identity",
+    states="H is constant in p along the joint dynamics of A and B.",
+    data=("random_geodesics", "geodesics"),
+    control=lambda random, laboratory: (
+        random.assign(drift=random["wrong_drift"] + 0 * random["drift"]),
+        laboratory,
+    ),
+    control_says="(Lt/2) |B S^T|^2 + Lt Tr[B A^T], the other sign",
+)
+def hamiltonian_is_conserved(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
+    """Adaptive DOP853 along random trajectories and through bottlenecks; the drift falls with the tolerance."""
+    drift, H = random_geodesics["drift"], geodesics["scaled_hamiltonian"]
+    finest = float(drift["tolerance"][0])
+    tests = all_of(
+        random=at_most(
+            drift.isel(tolerance=0), 1e-5, expected=f"no drift at tolerance {finest:g}", reason=DRIFT_REASON
+        ),
+        laboratory=at_most(
+            (H.max("p") - H.min("p")) / np.abs(H).max("p"), 1e-5, expected="no drift", reason=DRIFT_REASON
+        ),
+    )
+    worst = drift.max(("bias", "draw")).values
+    note = "Largest drift by tolerance: " + ", ".join(
+        f"{tolerance:.0e}: {value:.1g}" for tolerance, value in zip(drift["tolerance"].values, worst, strict=True)
+    )
+    return judge(
+        tests, None, f"{note}; {float(random_geodesics['sign_changes'].mean()):.1f} sign changes per trajectory."
+    )
+
+
+def _order(paths: xr.Dataset) -> np.ndarray:
+    """Slope of log spread against log L from L = 40 on, one per start, with and without bias."""
+    spread = paths["spread"].sel(layer_count=paths["layer_count"] >= 40)
+    flat = np.log(spread.stack(path=("bias", "seed")).transpose("layer_count", "path").values)
+    return np.polyfit(np.log(spread["layer_count"].values), flat, 1)[0]
+
+
+@claim(
+    "lrn-ham-discrete",
+    where="Sections 1.5 and 3 (not in the paper)",
+    kind="scaling",
+    states="Critical points of the discrete network are symplectic Euler steps, whose H(A_{l-1}, B_l) varies as 1/L.",
+    data="critical_paths",
+    control=lambda paths: paths.assign(spread=paths["spread"] / paths["layer_count"]),
+    control_says="a spread that falls as 1 / L^2",
+)
+def discrete_hamiltonian_varies(critical_paths: xr.Dataset) -> Verdict:
+    """Backward pass against the implicit steps; the order over random starts."""
+    tests = all_of(
+        order=mean_within(
+            _order(critical_paths),
+            -1.1,
+            -0.9,
+            expected="slope -1",
+            reason="sign changes of A cost the order up to a tenth",
+        ),
+        momenta=deviation(
+            critical_paths["momenta"], 1e-11, expected="momenta of the steps", reason="640 layers of round-off"
+        ),
+    )
+    spread = critical_paths["spread"].mean(("bias", "seed"))
+    first, last = (f"{float(spread[n]):.2g} at L = {int(spread['layer_count'][n])}" for n in (0, -1))
+    return judge(tests, None, f"Mean spread over |H|: {first}, {last}.")
+
+
+def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
+    """(-2 H / Lt - COI) / (gamma |B|^2) at every position, where gamma varies."""
+    return (laboratory["scaled_hamiltonian"] - laboratory["cost"]) / (laboratory["gamma"] * laboratory["momentum_sq"])
+
+
+def _doubled_h(random: xr.Dataset, scalar: xr.Dataset, laboratory: xr.Dataset) -> tuple[xr.Dataset, ...]:
+    """Control: -H / Lt and -4 H / Lt would break a bound; here 2 |H| of the scalar case and of the laboratory."""
+    return (
+        random,
+        scalar.assign(middle=scalar["middle"] + np.abs(scalar["middle"])),
+        laboratory.assign(scaled_hamiltonian=2 * laboratory["scaled_hamiltonian"]),
+    )
+
+
+@claim(
+    "lrn-thm4-upper",
+    where="Theorems 4 and 7",
+    kind="bound",
+    states="-2 H / Lt - min_p |A_p|^2_{K + gamma I} <= gamma c, c = sup |B|^2.",
+    data=("random_geodesics", "scalar_geodesics", "geodesics"),
+    control=_doubled_h,
+    control_says="twice -2 H / Lt through the bottleneck",
+)
+def upper_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
+    """Random trajectories, scalar geodesics in closed form, and bottlenecks position by position with gamma_p."""
+    parts = {"random": random_geodesics, "scalar": scalar_geodesics}
+    tests = {name: _ratio(part["middle"] / part["upper"]) for name, part in parts.items()}
+    return judge(all_of(**tests, laboratory=_ratio(_laboratory_upper(geodesics))))
+
+
+def _ratio(values: xr.DataArray | np.ndarray) -> Test:
+    return at_most(values, 1 + QUADRATURE, expected="at most the bound", reason=QUADRATURE_REASON)
+
+
+def _laboratory_lower(laboratory: xr.Dataset) -> xr.DataArray:
+    """(min COI + 2 H / Lt) / (l / Lt + sup sqrt(gamma) |B|)^2."""
+    length = laboratory["speed"].integrate("p")
+    reach = length / laboratory["effective_depth"] + np.sqrt(laboratory["gamma"] * laboratory["momentum_sq"]).max("p")
+    return (laboratory["cost"].min("p") - laboratory["scaled_hamiltonian"].mean("p")) / reach**2
+
+
+@claim(
+    "lrn-thm4-lower",
+    where="Theorems 4 and 7",
+    kind="bound",
+    states="-(l / Lt + sqrt(gamma) c)^2 <= -2 H / Lt - min_p |A_p|^2_{K + gamma I}, l the path length, c = sup |B|^2.",
+    correction="sqrt(gamma c) in the place of sqrt(gamma) c, as the proof has it.",
+    data=("random_geodesics", "scalar_geodesics", "geodesics"),
+    control=lambda random, scalar, laboratory: (
+        random.assign(lower=random["lower_printed"]),
+        scalar.assign(lower=scalar["lower_printed"]),
+        laboratory,
+    ),
+    control_says="the printed bound",
+    at_hand=True,
+)
+def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
+    """The scalar geodesic decides in closed form; random trajectories and bottlenecks besides."""
+    random, scalar = random_geodesics, scalar_geodesics
+    printed = _ratio(
+        np.append((scalar["middle"] / scalar["lower_printed"]).values, random["middle"] / random["lower_printed"])
+    )
+    example = dict(zip(scalar["quantity"].values, scalar["example"].values, strict=True))
+    closed = [example["middle"] - example["middle by the flow"], example["lower"] - example["lower by the closed form"]]
+    corrected = all_of(
+        scalar=_ratio(scalar["middle"] / scalar["lower"]),
+        random=_ratio(random["middle"] / random["lower"]),
+        laboratory=_ratio(_laboratory_lower(geodesics)),
+        closed_form=deviation(
+            closed, 1e-8, expected="the general flow at w = N = 1", reason="tolerance 1e-12, Simpson"
+        ),
+    )
+    count, draws = int((random["middle"] < random["lower_printed"]).sum()), random["middle"].size
+    note = (
+        f"w = N = 1, u = -1, a = 10, Lt = .05, gamma = 100: {example['middle']:.4f} against the printed bound"
+        f" {example['lower as printed']:.4f}; right bound {example['lower']:.4f}. Violated by {count} of {draws} random"
+        " trajectories. For c >= 1 the printed bound is true and weaker; it changes when A is scaled, H and COI do not."
+    )
+    return judge(printed, corrected, note)
+
+
+def _speed_gap(laboratory: xr.Dataset) -> xr.DataArray:
+    """(|dA| - Lt root) / (Lt sqrt(gamma) |B|) at every position, the root of the positive part."""
+    extra = np.maximum(laboratory["cost"] - laboratory["scaled_hamiltonian"], 0)
+    size = laboratory["effective_depth"] * np.sqrt(laboratory["gamma"] * laboratory["momentum_sq"])
+    return (laboratory["speed"] - laboratory["effective_depth"] * np.sqrt(extra)) / size
+
+
+@claim(
+    "lrn-thm4-speed",
+    where="Theorems 4 and 7, second display",
+    kind="bound",
+    states="-Lt sqrt(gamma c) <= |dA|_{K + gamma I} - Lt sqrt(|A|^2_{K + gamma I} + 2 H / Lt) <= 2 Lt sqrt(gamma c).",
+    correction="With the root of the positive part: the argument falls to -gamma |B|^2 inside a bottleneck.",
+    data=("random_geodesics", "geodesics"),
+    control=lambda random, laboratory: (
+        random.assign(fastest=random["fastest"] * 0 + 3),
+        laboratory.assign(
+            speed=laboratory["speed"]
+            + 3 * laboratory["effective_depth"] * np.sqrt(laboratory["gamma"] * laboratory["momentum_sq"])
+        ),
+    ),
+    control_says="speeds larger by 3 Lt sqrt(gamma c)",
+)
+def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
+    """Random trajectories; bottlenecks position by position with gamma_p."""
+    extra = geodesics["cost"] - geodesics["scaled_hamiltonian"]
+    printed = at_least(1 + extra, 1.0, expected="a root of a number that is not negative (1 added)", reason="sign only")
+    gap = _speed_gap(geodesics)
+    corrected = all_of(
+        random_low=_ratio(-random_geodesics["slowest"]),
+        random_high=_ratio(random_geodesics["fastest"] / 2),
+        laboratory_low=_ratio(-gap),
+        laboratory_high=_ratio(gap / 2),
+    )
+    share = float((extra < 0).mean())
+    return judge(
+        printed, corrected, f"In the laboratory the printed root is of a negative number at {share:.0%} of positions."
+    )
+
+
+def _half_more(random: xr.Dataset, paths: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    return random.assign(norm_gain=1.5 * random["norm_gain"]), paths.assign(norm_gain=1.5 * paths["norm_gain"])
+
+
+@claim(
+    "lrn-prop9",
+    where="Proposition 9",
+    kind="identity",
+    states="At critical points |W_p|^2 = |W_0|^2 + Lt int_0^p |b_q|^2 dq.",
+    correction="The factor is 2 Lt: <A, B> grows at the rate |b|^2 / Lt and |W|^2 / (2 Lt) - Lt <A, B> = H is constant;"
+    " the proof forgets the shift of its own argument.",
+    data=("random_geodesics", "critical_paths"),
+    control=_half_more,
+    control_says="gains larger by half",
+)
+def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: xr.Dataset) -> Verdict:
+    """Along the flow by Simpson's rule, and along discrete critical points with the most layers."""
+    gain = random_geodesics["norm_gain"].sel(bias=1)
+    most = critical_paths["norm_gain"].sel(bias=1).isel(layer_count=-1)
+    layers = int(critical_paths["layer_count"][-1])
+    constant = random_geodesics["norm_range"].sel(bias=0)
+    printed = deviation(gain - 1, 0.01, expected="gain = 1 Lt int |b|^2", reason="as the spread allows, .01")
+    corrected = all_of(
+        flow=deviation(
+            gain - 2, 0.01, expected="2", reason="far above quadrature and drift, far below the distance to 1"
+        ),
+        discrete=deviation(most - 2, 20 / layers, expected="2", reason="discretisation, of order 1 / L"),
+        no_bias=at_most(constant, 1e-5, expected="|W| constant without bias", reason=DRIFT_REASON),
+    )
+    return judge(printed, corrected)
+
+
+@claim(
+    "lrn-prop5-limit",
+    where="Proposition 5",
+    kind="limit",
+    states="Where the speed stays bounded as Lt grows, the limit of the representations is non-negative.",
+    data="geodesics",
+    control=lambda laboratory: laboratory.assign(
+        negative_mass=laboratory["negative_mass"].isel(p=0) + 0 * laboratory["p"]
+    ),
+    control_says="the representation at p = 0, where the speed grows with Lt",
+)
+def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
+    """Exact trajectories at p = 1/4 and 3/4: largest negative mass at the least and at the largest depth."""
+    mass = geodesics["negative_mass"].sel(p=[0.25, 0.75], method="nearest").max(("bias", "seed", "p"))
+    tests = all_of(
+        last=at_most(mass.isel(effective_depth=-1), 1e-4, expected="no negative mass", reason="a hundredth of 1 %"),
+        falls=at_most(
+            mass.isel(effective_depth=-1) / mass.isel(effective_depth=0),
+            0.01,
+            expected="a fall",
+            reason="by two decades",
+        ),
+    )
+    note = (
+        "Trajectories start at p = 1/2 near a non-negative fixed point, by construction nearer at larger Lt; that they"
+        " stay near is the flow's doing. They are extremals, not shown to be minima. Trained networks: lrn-only-nonneg."
+    )
+    return judge(tests, None, note)
+
+
+def _time_share(laboratory: xr.Dataset) -> xr.DataArray:
+    """Share of positions whose stable COI lies below k + 1/2."""
+    return (laboratory["cost"] < laboratory["rank"] + 0.5).mean("p")
+
+
+def _speed_slope(laboratory: xr.Dataset) -> np.ndarray:
+    """Slope of the log of the largest relative speed against log Lt, one per trajectory."""
+    fastest = (
+        np.log(laboratory["plain_speed"].max("p")).stack(path=("bias", "seed")).transpose("effective_depth", "path")
+    )
+    return np.polyfit(np.log(laboratory["effective_depth"].values), fastest.values, 1)[0]
+
+
+def _correlation(laboratory: xr.Dataset) -> xr.DataArray:
+    kinetic, extra = laboratory["speed"] ** 2, laboratory["cost"] - laboratory["scaled_hamiltonian"]
+    return xr.corr(kinetic, extra, "p")
+
+
+@claim(
+    "lrn-geodesic-lab",
+    where="Section 2 (new)",
+    kind="limit",
+    states="Exact geodesics through a bottleneck of rank k separate time scales: -2 H / Lt tends to k, the share of p"
+    " with COI near k grows, the speed outside grows as Lt, and the kinetic energy is proportional to the extra COI.",
+    data="geodesics",
+    control=lambda laboratory: laboratory.isel(effective_depth=slice(None, None, -1)).assign_coords(
+        effective_depth=laboratory["effective_depth"].values
+    ),
+    control_says="the effective depths in reverse order",
+)
+def time_scales_separate(geodesics: xr.Dataset) -> Verdict:
+    """All trajectories, with and without bias."""
+    lab, last = geodesics, geodesics.isel(effective_depth=-1)
+    share = _time_share(lab)
+    tests = all_of(
+        hamiltonian=deviation(
+            last["scaled_hamiltonian"] - lab["rank"],
+            0.01,
+            expected="-2 H / Lt = k",
+            reason="a hundredth of a dimension",
+        ),
+        share=at_least(
+            1 + share.diff("effective_depth"), 1.0, expected="share grows with Lt (1 added)", reason="sign only"
+        ),
+        speed=deviation(
+            _speed_slope(lab) - 1, 0.5, expected="slope 1 of the largest speed", reason="nearer to 1 than to 0 or 2"
+        ),
+        proportional=at_least(
+            _correlation(lab), 0.95, expected="correlation 1", reason="gamma adds 2 Lt sqrt(gamma c)"
+        ),
+    )
+    middle = float(lab["plain_speed"].sel(p=0.5, method="nearest").isel(effective_depth=-1).mean())
+    near, fastest = float(share.isel(effective_depth=-1).mean()), float(last["plain_speed"].max("p").mean())
+    note = (
+        f"At Lt = {float(last['effective_depth']):g}: share {near:.2f}, relative speed {middle:.2g} in the middle and"
+        f" {fastest:.3g} at its largest. That the kick at p = 1/2 falls with Lt is chosen; the growth towards the ends"
+        " is the flow's."
+    )
+    return judge(tests, None, note)

@@ -1,0 +1,332 @@
+"""Exact geodesics, no training: through a bottleneck, from random starts, in closed form, and as discrete networks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from scipy.integrate import simpson
+
+from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.streams import Stream
+from repdyn.leaky_resnets.settings_theory import CriticalPaths, GeodesicLaboratory, RandomGeodesics
+from repdyn.leaky_resnets.theory.checks import Array
+from repdyn.leaky_resnets.theory.flows import Trajectory, hamiltonian_flow, symplectic_euler
+from repdyn.leaky_resnets.theory.hamiltonian import (
+    hamiltonian,
+    theorem4_bounds,
+    theorem4_bounds_as_printed,
+    theorem4_speed_gap,
+)
+from repdyn.leaky_resnets.theory.identity_cost import activation, layer_gamma, stable_norm_sq_svd
+from repdyn.leaky_resnets.theory.layers import balancedness, momenta
+from repdyn.leaky_resnets.theory.scalar_geodesic import scalar_geodesic
+
+BIASES = (False, True)
+LABORATORY_RTOL = 1e-9
+SCALAR_DEPTH = 0.05  # Lt of the scalar geodesics, short enough for the printed bound to bite
+CRITICAL = (6, 8, 1.0)  # w, N and Lt of the discrete critical paths
+BIAS = variable("bias", np.array([0, 1]), "whether activations carry a row of ones")
+
+
+class Measured(NamedTuple):
+    """Quantities along a trajectory, each of shape (P,)."""
+
+    scaled_hamiltonian: Array
+    cost: Array
+    speed: Array
+    plain_speed: Array
+    momentum_sq: Array
+    gamma: Array
+    weight_sq: Array
+    bias_sq: Array
+    negative_mass: Array
+    sign_changes: Array
+
+
+NAMES = {
+    "scaled_hamiltonian": "-2 H / Lt",
+    "cost": "stable cost of identity |A|^2 in K + gamma I",
+    "speed": "|dA/dp| in K + gamma I",
+    "plain_speed": "Frobenius norm of dA/dp over that of A",
+    "momentum_sq": "|B|_F^2",
+    "gamma": "gamma",
+    "weight_sq": "|W|_F^2 = Lt^2 |B S^T|_F^2",
+    "bias_sq": "|b|^2, last column of W",
+    "negative_mass": "|A_-|^2 / |A|^2",
+    "sign_changes": "entries of A that changed sign since the last position",
+}
+
+
+def measure(path: Trajectory, effective_depth: float, bias: bool, gamma: Array) -> Measured:
+    """Energies, speeds and weights along a trajectory; gamma of shape (P,)."""
+    A, B, Lt = path.A, path.B, effective_depth
+    S = activation(A, bias)
+    V = B @ np.swapaxes(S, -1, -2)
+    dA, size, over = Lt * (V @ S - A), np.sum(A**2, axis=(1, 2)), (1, 2)
+    return Measured(
+        2 * np.sum(A * B, axis=over) - np.sum(V**2, axis=over),
+        stable_norm_sq_svd(A, S, gamma),
+        np.sqrt(stable_norm_sq_svd(dA, S, gamma)),
+        np.sqrt(np.sum(dA**2, axis=over) / size),
+        np.sum(B**2, axis=over),
+        gamma,
+        Lt**2 * np.sum(V**2, axis=over),
+        Lt**2 * np.sum(V[:, :, A.shape[1] :] ** 2, axis=over),
+        np.sum(np.minimum(A, 0) ** 2, axis=over) / size,
+        np.sum(np.diff(np.signbit(A), axis=0, prepend=np.signbit(A[:1])), axis=over).astype(float),
+    )
+
+
+def layer_gammas(path: Trajectory, bias: bool, gamma_0: float) -> Array:
+    """gamma_p = gamma_0 |K_p|_op along a trajectory, shape (P,)."""
+    return np.array([layer_gamma(A, bias, gamma_0) for A in path.A])
+
+
+def bottleneck(settings: GeodesicLaboratory, bias: bool, generator: np.random.Generator) -> tuple[Array, Array]:
+    """A fixed point of the flow with -2 H / Lt = k: A >= 0 of rank k without 1 in its row space, B = A K^+."""
+    A = generator.uniform(size=(settings.width, settings.rank)) @ generator.uniform(
+        size=(settings.rank, settings.points)
+    )
+    S = activation(A, bias)
+    return A, A @ np.linalg.pinv(S.T @ S, rcond=1e-10)
+
+
+def kicked(
+    settings: GeodesicLaboratory, effective_depth: float, bias: bool, stream: Stream, seed: int
+) -> tuple[Array, Array]:
+    """The fixed point with a kick of relative size perturbation e^{-decay Lt}, in the same direction for every Lt."""
+    generator = stream.generator(seed)
+    A, B = bottleneck(settings, bias, generator)
+    size = settings.perturbation * np.exp(-settings.decay * effective_depth)
+    kicks = generator.standard_normal((2, *A.shape))
+    return tuple(M + size * np.sqrt(np.mean(M**2)) * kick for M, kick in zip((A, B), kicks, strict=True))
+
+
+def geodesics(settings: GeodesicLaboratory, stream: Stream) -> xr.Dataset:
+    """Exact trajectories through a bottleneck at p = 1/2, integrated both ways, for every effective depth."""
+    p = np.linspace(0, 1, settings.positions)
+    shape = (len(BIASES), len(settings.effective_depths), settings.seeds, settings.positions)
+    found = np.empty((len(NAMES), *shape))
+    for at in np.ndindex(shape[:3]):
+        bias, depth = BIASES[at[0]], settings.effective_depths[at[1]]
+        path = hamiltonian_flow(
+            *kicked(settings, depth, bias, stream, at[2]), depth, bias, p, LABORATORY_RTOL, start=0.5
+        )
+        found[(slice(None), *at)] = measure(path, depth, bias, layer_gammas(path, bias, settings.gamma_0))
+    dims = ("bias", "effective_depth", "seed", "p")
+    return dataset(
+        {name: variable(dims, found[n], text) for n, (name, text) in enumerate(NAMES.items())},
+        {
+            "bias": BIAS,
+            "effective_depth": variable("effective_depth", np.array(settings.effective_depths), "effective depth Lt"),
+            "seed": index("seed", settings.seeds, "bottleneck and direction of the kick"),
+            "p": variable("p", p, "position along the network"),
+            "rank": variable((), settings.rank, "rank k of the bottleneck"),
+            "gamma_0": variable((), settings.gamma_0, "gamma_p over the operator norm of K_p"),
+        },
+        title="Exact geodesics through a bottleneck",
+        figures="geodesic_laboratory",
+        claims=("lrn-geodesic-lab", "lrn-prop5-limit", "lrn-thm4-upper", "lrn-thm4-lower", "lrn-thm4-speed"),
+    )
+
+
+class Start(NamedTuple):
+    """A random start of a trajectory, with the gamma of its bounds."""
+
+    A: Array
+    B: Array
+    effective_depth: float
+    gamma: float
+
+
+def random_start(generator: np.random.Generator, bias: bool) -> Start:
+    """Sizes, depth and gamma over decades; momenta of a size that keeps weights of order Lt."""
+    w, N = generator.integers(2, 8, size=2)
+    A, B = generator.standard_normal((2, w, N))
+    A *= np.exp(generator.uniform(-1, 1.5))
+    S = activation(A, bias)
+    B *= generator.uniform(0.2, 1.2) / max(np.linalg.norm(B @ S.T), 1e-3)
+    depth = float(np.exp(generator.uniform(np.log(0.05), np.log(4))))
+    return Start(A, B, depth, float(np.exp(generator.uniform(np.log(1e-3), np.log(30))) * np.mean(S**2) * N))
+
+
+def random_geodesics(settings: RandomGeodesics, stream: Stream) -> xr.Dataset:
+    """Theorem 4, conservation of H and Proposition 9 along trajectories from random starts."""
+    p, shape = np.linspace(0, 1, settings.positions), (len(BIASES), settings.draws)
+    bounds = np.empty((len(BOUNDS), *shape))
+    drift = np.empty((*shape, len(settings.tolerances)))
+    for b, draw in np.ndindex(shape):
+        start = random_start(stream.generator(draw), BIASES[b])
+        paths = [hamiltonian_flow(*start[:3], BIASES[b], p, rtol) for rtol in settings.tolerances]
+        drift[b, draw] = [_drift(path, start.effective_depth, BIASES[b]) for path in paths]
+        bounds[:, b, draw] = _bounds(paths[0], start, BIASES[b])
+    dims = ("bias", "draw")
+    return dataset(
+        {name: variable(dims, bounds[n], text) for n, (name, text) in enumerate(BOUNDS.items())}
+        | {"drift": variable((*dims, "tolerance"), drift, "range of H over its largest size on the way")},
+        {
+            "bias": BIAS,
+            "draw": index("draw", settings.draws, "random trajectory"),
+            "tolerance": variable("tolerance", np.array(settings.tolerances), "relative tolerance of DOP853"),
+        },
+        title="Random exact trajectories: Theorem 4, conservation of H, balancedness",
+        figures="theorem4",
+        claims=("lrn-ham-conserved", "lrn-thm4-upper", "lrn-thm4-lower", "lrn-thm4-speed", "lrn-prop9"),
+    )
+
+
+BOUNDS = {
+    "effective_depth": "effective depth Lt",
+    "gamma": "gamma",
+    "c": "sup |B|^2",
+    "length": "path length in K + gamma I",
+    "middle": "-2 H / Lt - min |A|^2 in K + gamma I",
+    "upper": "upper bound gamma c",
+    "lower": "corrected lower bound",
+    "lower_printed": "printed lower bound",
+    "slowest": "least |dA| - Lt root, over Lt sqrt(gamma c); at least -1",
+    "fastest": "largest |dA| - Lt root, over Lt sqrt(gamma c); at most 2",
+    "negative_root": "share of positions where the printed root is of a negative number",
+    "wrong_drift": "range of Lt |B S^T|^2 / 2 + Lt <A, B>, the other sign, over its largest size",
+    "sign_changes": "sign changes of entries of A along the path",
+    "norm_gain": "|W_1|^2 - |W_0|^2 over Lt int |b|^2, 0 without bias",
+    "norm_range": "range of |W|^2 over its mean",
+}
+
+
+def _bounds(path: Trajectory, start: Start, bias: bool) -> list[float]:
+    Lt, gamma = start.effective_depth, start.gamma
+    along = measure(path, Lt, bias, np.full(len(path.p), gamma))
+    H, c, length = along.scaled_hamiltonian[0], along.momentum_sq.max(), simpson(along.speed, x=path.p)
+    corrected, printed = theorem4_bounds(length, Lt, gamma * c), theorem4_bounds_as_printed(length, Lt, gamma, c)
+    gap = theorem4_speed_gap(along.speed, along.cost, H, Lt) / (Lt * np.sqrt(gamma * c))
+    products = np.sum(path.A * path.B, axis=(1, 2))
+    wrong = along.weight_sq / (2 * Lt) + Lt * products
+    gained = Lt * simpson(along.bias_sq, x=path.p)
+    return [
+        Lt,
+        gamma,
+        c,
+        length,
+        H - along.cost.min(),
+        corrected.upper,
+        corrected.lower,
+        printed.lower,
+        gap.min(),
+        gap.max(),
+        np.mean(along.cost < H - 1e-9 * abs(H)),
+        np.ptp(wrong) / np.abs(wrong).max(),
+        along.sign_changes.sum(),
+        (along.weight_sq[-1] - along.weight_sq[0]) / gained if bias else 0.0,
+        np.ptp(along.weight_sq) / along.weight_sq.mean(),
+    ]
+
+
+def _drift(path: Trajectory, effective_depth: float, bias: bool) -> float:
+    """Range of H over the largest of its two terms, between which it may vanish."""
+    H = [hamiltonian(A, B, effective_depth, bias) for A, B in zip(path.A, path.B, strict=True)]
+    terms = effective_depth * np.abs(np.sum(path.A * path.B, axis=(1, 2)))
+    return float(np.ptp(H) / max(terms.max(), np.abs(H).max()))
+
+
+def scalar_geodesics(settings: RandomGeodesics) -> xr.Dataset:
+    """Theorem 4 on geodesics of one neuron and one point over u and c, in closed form, with gamma = min A^2."""
+    u = np.linspace(-3, 3, settings.grid)
+    u = u[u != 0]  # u = 0 has B = 0 and bounds of 0
+    c = np.geomspace(1e-4, 1e2, settings.grid)
+    U, C = np.meshgrid(u, c, indexing="ij")
+    least = np.abs(U) / np.sqrt(C)  # min A; at p = 1 for u < 1, at p = 0 for u > 1
+    end = least * np.exp(np.maximum(SCALAR_DEPTH * (U - 1), 0))
+    found = scalar_geodesic(U, end, SCALAR_DEPTH, least**2)
+    corrected = theorem4_bounds(found.length, SCALAR_DEPTH, least**2 * found.c)
+    printed = theorem4_bounds_as_printed(found.length, SCALAR_DEPTH, least**2, found.c).lower
+    values = (found.scaled_hamiltonian - found.least_cost, corrected.upper, corrected.lower, printed, found.c)
+    names = ("middle", "upper", "lower", "lower_printed", "c_found")
+    texts = ("-2 H / Lt - min COI_gamma", "upper bound", "corrected lower bound", "printed lower bound", "sup |B|^2")
+    example = _scalar_example()
+    return dataset(
+        {name: variable(("u", "c"), value, text) for name, value, text in zip(names, values, texts, strict=True)}
+        | {"example": variable("quantity", np.array(list(example.values())), "the example of the study's page")},
+        {
+            "u": variable("u", u, "conserved product u = A B"),
+            "c": variable("c", c, "sup |B|^2"),
+            "quantity": variable("quantity", np.array(list(example)), "quantity of the example"),
+            "effective_depth": variable((), SCALAR_DEPTH, "effective depth Lt"),
+        },
+        title="Theorem 4 on scalar geodesics in closed form",
+        figures="theorem4",
+        claims=("lrn-thm4-lower", "lrn-thm4-upper"),
+    )
+
+
+def _scalar_example() -> dict[str, float]:
+    """The case u = -1, a = 10, Lt = .05, gamma = 100, in closed form and by the general flow at w = N = 1."""
+    u, end, gamma = -1.0, 10.0, 100.0
+    closed = scalar_geodesic(u, end, SCALAR_DEPTH, gamma)
+    p = np.linspace(0, 1, 201)
+    path = hamiltonian_flow([[end]], [[u / end]], SCALAR_DEPTH, False, p, 1e-12, start=1.0)
+    along = measure(path, SCALAR_DEPTH, False, np.full(len(p), gamma))
+    length, c = float(simpson(along.speed, x=p)), float(along.momentum_sq.max())
+    printed = theorem4_bounds_as_printed(length, SCALAR_DEPTH, gamma, c)
+    bounds = theorem4_bounds(length, SCALAR_DEPTH, gamma * c)
+    return {
+        "middle": float(closed.scaled_hamiltonian - closed.least_cost),
+        "middle by the flow": float(along.scaled_hamiltonian[0] - along.cost.min()),
+        "lower": float(bounds.lower),
+        "lower as printed": float(printed.lower),
+        "lower by the closed form": theorem4_bounds(closed.length, SCALAR_DEPTH, gamma * closed.c).lower,
+        "upper": float(bounds.upper),
+        "c": c,
+        "drift of u": float(np.ptp(path.A * path.B)),
+    }
+
+
+def critical_paths(settings: CriticalPaths, stream: Stream) -> xr.Dataset:
+    """Critical points of the discrete network, as symplectic Euler steps, against the number of layers."""
+    shape = (len(BIASES), settings.seeds, len(settings.layers))
+    found = np.array(
+        [_critical(BIASES[b], stream.generator(seed), settings.layers[at]) for b, seed, at in np.ndindex(shape)]
+    ).T.reshape(len(CRITICAL_NAMES), *shape)
+    dims = ("bias", "seed", "layer_count")
+    return dataset(
+        {name: variable(dims, found[n], text) for n, (name, text) in enumerate(CRITICAL_NAMES.items())},
+        {
+            "bias": BIAS,
+            "seed": index("seed", settings.seeds, "random start"),
+            "layer_count": variable("layer_count", np.array(settings.layers), "number of layers L"),
+            "width": variable((), CRITICAL[0], "neurons w"),
+            "points": variable((), CRITICAL[1], "points N"),
+            "effective_depth": variable((), CRITICAL[2], "effective depth Lt"),
+        },
+        title="Critical points of the discrete network",
+        figures="critical_paths",
+        claims=("lrn-ham-discrete", "lrn-prop9"),
+    )
+
+
+CRITICAL_NAMES = {
+    "spread": "range of H(A_{l-1}, B_l) over |H|",
+    "momenta": "momenta of the backward pass minus those of the steps, relative",
+    "norm_gain": "|W_L|^2 - |W_1|^2 over Lt times the sum of rho |b|^2, 0 without bias",
+}
+
+
+def _critical(bias: bool, generator: np.random.Generator, L: int) -> list[float]:
+    w, N, Lt = CRITICAL
+    A, B = generator.standard_normal((2, w, N))
+    B /= 2 * np.linalg.norm(B @ activation(A, bias).T)
+    path = symplectic_euler(A, B, Lt, bias, L)
+    W = np.stack([Lt * b @ activation(a, bias).T for a, b in zip(path.A[:-1], path.B[1:], strict=True)])
+    rho = np.full(L, 1 / L)
+    back, balance = momenta(W, path.A, path.B[-1], rho, Lt), balancedness(W, rho, Lt)
+    gained = balance.predicted_as_printed[-1] - balance.norm_sq[0]
+    gain = (balance.norm_sq[-1] - balance.norm_sq[0]) / gained if bias else 0.0
+    off = float(np.linalg.norm(back - path.B) / np.linalg.norm(path.B))
+    return [_spread(path.A[:-1], path.B[1:], Lt, bias), off, gain]
+
+
+def _spread(A: Array, B: Array, effective_depth: float, bias: bool) -> float:
+    H = np.array([hamiltonian(a, b, effective_depth, bias) for a, b in zip(A, B, strict=True)])
+    return float(np.ptp(H) / np.abs(H).mean())

@@ -1,0 +1,217 @@
+"""Cost of identity of random representations: bounds, ranks, feasibility; descent to its minima."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+from scipy.optimize import minimize
+
+from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.streams import Stream
+from repdyn.leaky_resnets.settings_theory import Descents, IdentityCosts
+from repdyn.leaky_resnets.theory import minima
+from repdyn.leaky_resnets.theory.checks import Array
+from repdyn.leaky_resnets.theory.identity_cost import (
+    activation,
+    cost_of_identity,
+    nonnegative_cost,
+    nuclear_bound,
+    nuclear_bound_as_printed,
+    pseudo_inverse_norm_sq,
+    stable_ranks,
+)
+
+SHAPES = ((3, 3), (3, 6), (4, 12), (9, 4), (12, 40))  # (w, N); the fourth is wide, so that every cost is finite
+SEARCHED = (6, 3)
+NEGATIVE = -0.3  # the one negative entry of the example on Proposition 2
+CONSTANTS = (0.1, 0.3, 1.0, 3.0)  # A = c 1^T
+RANKS = (1, 2, 3, 5)
+BIASES = (False, True)
+CASES = ((8, 3, 4, 0), (12, 5, 10, 0), (8, 3, 4, 1))  # w, N, spare neurons, bias
+SPARE = 1e-3  # size of spare neurons at the start: at exactly 0 their gradient is 0
+
+
+def identity_costs(settings: IdentityCosts, stream: Stream) -> xr.Dataset:
+    """Cost, bounds and feasibility of Gaussian representations; least ratios; non-negative ones of low rank."""
+    random = np.array([[_random(bias, shape, settings.draws, stream) for shape in SHAPES] for bias in BIASES])
+    ranks = np.array([[_nonnegative(bias, k, settings.draws, stream) for k in RANKS] for bias in BIASES])
+    least = np.array([_least_ratios(name, settings.searches, stream) for name in SEARCHES])
+    return dataset(
+        _random_variables(random)
+        | _rank_variables(ranks)
+        | _constants()
+        | {"least_ratio": variable(("search", "start"), least, "least ratio of cost and bound that the search finds")},
+        {
+            "bias": variable("bias", np.array([0, 1]), "whether activations carry a row of ones"),
+            "shape": variable("shape", np.array([f"{w} x {N}" for w, N in SHAPES]), "neurons w x points N"),
+            "draw": index("draw", settings.draws, "random representation"),
+            "rank": variable("rank", np.array(RANKS), "rank of the non-negative representation"),
+            "row_space": variable("row_space", np.array(["without 1", "with 1"]), "whether 1 lies in the row space"),
+            "search": variable("search", np.array(list(SEARCHES)), "bias and bound of the search"),
+            "start": index("start", settings.searches, "random start"),
+            "constant": variable("constant", np.array(CONSTANTS), "c of A = c 1^T"),
+        },
+        title="Cost of identity, its bounds and its feasibility",
+        figures="identity_cost",
+        claims=("lrn-prop1", "lrn-stable-rank", "lrn-coi-rank", "lrn-image-never"),
+    )
+
+
+def _random(bias: bool, shape: tuple[int, int], draws: int, stream: Stream) -> Array:
+    """One row per draw: plain cost, feasible, gap, bounds printed and corrected, ranks, change on scaling by 0.9."""
+    generator, rows = stream.generator("random", *shape), []
+    for _ in range(draws):
+        A = generator.standard_normal(shape)
+        found, ranks = cost_of_identity(A, bias), stable_ranks(A)
+        plain = pseudo_inverse_norm_sq(A, activation(A, bias))
+        scaled = pseudo_inverse_norm_sq(0.9 * A, activation(0.9 * A, bias)) - plain
+        bounds = nuclear_bound_as_printed(A), nuclear_bound(A, bias)
+        scaling, change = scaled / max(plain, 1e-12), _one_negative(A, bias)
+        rows.append([plain, found.feasible, found.gap, *bounds, *ranks, scaling, *change])
+    return np.array(rows, float).T
+
+
+def _one_negative(A: Array, bias: bool) -> tuple[float, float]:
+    """Coefficient of eps^2 at z = K e_1 for |A| with one entry -.3: by the expansion, and |S_1|^2 - |A_1|^2."""
+    A = np.abs(A)
+    A[0, 0] = NEGATIVE
+    S = activation(A, bias)
+    return minima.added_neuron_coefficient(A, S.T @ S[:, 0], bias), float(minima.column_coefficients(A, bias)[0])
+
+
+def _random_variables(values: Array) -> dict[str, xr.Variable]:
+    names = {
+        "plain_cost": "|A S^+|^2, whatever lies outside the image of S",
+        "feasible": "whether Im A^T lies in Im S^T",
+        "gap": "share of |A| outside the image of S",
+        "bound_printed": "|A|_*^2 / |A|_F^2",
+        "bound_corrected": "|A|_*^2 / (|A|_F^2 + N) with bias, else as printed",
+        "nuclear_rank": "|A|_*^2 / |A|_F^2",
+        "spectral_rank": "|A|_F^2 / |A|_op^2",
+        "full_rank": "number of nonzero singular values",
+        "scaling": "plain cost of 0.9 A over that of A, minus 1",
+        "neuron_change": "eps^2 coefficient of an added neuron K e_1, one negative entry in A_1",
+        "neuron_change_short": "|S_1|^2 - |A_1|^2, one negative entry in A_1",
+    }
+    return {
+        name: variable(("bias", "shape", "draw"), values[:, :, n], text) for n, (name, text) in enumerate(names.items())
+    }
+
+
+def _nonnegative(bias: bool, rank: int, draws: int, stream: Stream) -> Array:
+    """Cost and its closed form for non-negative A of a rank, without and with 1 in the row space; (2, 2, draws)."""
+    generator = stream.generator("non-negative", rank)
+    found = np.empty((2, 2, draws))
+    for draw in range(draws):
+        left, right = generator.uniform(size=(9, rank)), generator.uniform(size=(rank, 8))
+        for with_ones in (0, 1):
+            right[0] = 1.0 if with_ones else right[0]
+            A = left @ right
+            found[:, with_ones, draw] = cost_of_identity(A, bias).value, nonnegative_cost(A, bias)
+    return found
+
+
+def _rank_variables(values: Array) -> dict[str, xr.Variable]:
+    dims = ("bias", "rank", "row_space", "draw")
+    return {
+        "nonnegative_cost": variable(dims, values[:, :, 0], "cost of identity of a non-negative representation"),
+        "nonnegative_closed": variable(
+            dims, values[:, :, 1], "rank, with bias less x / (1 + x) where 1 is in the rows"
+        ),
+    }
+
+
+def _constants() -> dict[str, xr.Variable]:
+    rows = [(cost_of_identity(A, True).value, nuclear_bound(A, True)) for A in (c * np.ones((1, 5)) for c in CONSTANTS)]
+    costs, bounds = np.array(rows).T
+    return {
+        "constant_cost": variable("constant", costs, "cost of identity of A = c 1^T, w = 1, with bias"),
+        "constant_bound": variable("constant", bounds, "corrected bound of A = c 1^T"),
+    }
+
+
+def _ratio(bias: bool, bound: Callable[[Array], float]) -> Callable[[Array], float]:
+    """Logarithm of cost over bound; the convention makes an infeasible A infinitely costly."""
+
+    def of(flat: Array) -> float:
+        A = flat.reshape(SEARCHED)
+        cost = cost_of_identity(A, bias).value
+        return float(np.log(cost / bound(A))) if np.isfinite(cost) else 1e3
+
+    return of
+
+
+SEARCHES = {
+    "no bias, printed": _ratio(False, nuclear_bound_as_printed),
+    "bias, printed": _ratio(True, nuclear_bound_as_printed),
+    "bias, corrected": _ratio(True, lambda A: nuclear_bound(A, True)),
+}
+
+
+def _least_ratios(name: str, starts: int, stream: Stream) -> Array:
+    """Least ratio of cost and bound by BFGS from random starts that have positive and negative entries."""
+    found = np.empty(starts)
+    for start in range(starts):
+        first = stream.generator("search", start).standard_normal(SEARCHED[0] * SEARCHED[1])
+        found[start] = np.exp(minimize(SEARCHES[name], first, method="BFGS", options={"maxiter": 60}).fun)
+    return found
+
+
+def descents(settings: Descents, stream: Stream) -> xr.Dataset:
+    """Adam on |A|^2_{K + ridge I} from Gaussian starts with spare neurons: where it ends."""
+    ends = [_descend(case, settings, stream) for case in CASES]
+    names = {
+        "start_cost": "cost at the start",
+        "end_cost": "cost at the end",
+        "end_rank": "singular values above 1e-3 of the largest at the end",
+        "negative_mass": "|A_-|^2 / |A|^2 at the end",
+        "start_negative_mass": "|A_-|^2 / |A|^2 at the start",
+        "slope": "|gradient| |A| at the end",
+    }
+    values = np.array(ends)
+    return dataset(
+        {name: variable(("case", "start"), values[:, n], text) for n, (name, text) in enumerate(names.items())},
+        {
+            "case": variable("case", np.array([_case_name(*case) for case in CASES]), "neurons, points, spare, bias"),
+            "start": index("start", settings.starts, "random start"),
+        },
+        title="Descent of the cost of identity from random starts",
+        figures="identity_cost",
+        claims=("lrn-prop2-descent",),
+    )
+
+
+def _case_name(w: int, N: int, spare: int, bias: int) -> str:
+    return f"w = {w} + {spare}, N = {N}, {'bias' if bias else 'no bias'}"
+
+
+def negative_mass(A: Array) -> Array:
+    """|A_-|^2 / |A|^2 of a stack of representations, shape (..., w, N)."""
+    return np.sum(np.minimum(A, 0) ** 2, axis=(-1, -2)) / np.sum(A**2, axis=(-1, -2))
+
+
+def _descend(case: tuple[int, int, int, int], settings: Descents, stream: Stream) -> list[Array]:
+    w, N, spare, bias = case
+    generator = stream.generator(w, N, spare)
+    first = generator.standard_normal((settings.starts, w + spare, N))
+    first[:, w:] *= SPARE
+    last = adam_descent(first, bool(bias), settings)
+    slope = np.linalg.norm(minima.ridge_cost_gradient(last, bool(bias), settings.ridge), axis=(1, 2))
+    ranks = np.array([stable_ranks(A, rtol=1e-3).rank for A in last])
+    costs = [minima.ridge_cost(A, bool(bias), settings.ridge) for A in (first, last)]
+    return [*costs, ranks, negative_mass(last), negative_mass(first), slope * np.linalg.norm(last, axis=(1, 2))]
+
+
+def adam_descent(A: Array, bias: bool, settings: Descents) -> Array:
+    """Where Adam with cosine decay to 0 takes a stack of representations, each on its own."""
+    A, first, second = A.copy(), np.zeros_like(A), np.zeros_like(A)
+    for step in range(settings.steps):
+        gradient = minima.ridge_cost_gradient(A, bias, settings.ridge)
+        first += 0.1 * (gradient - first)
+        second += 0.001 * (gradient**2 - second)
+        rate = 0.5 * settings.rate * (1 + np.cos(np.pi * step / settings.steps))
+        sizes = np.sqrt(second / (1 - 0.999 ** (step + 1))) + 1e-8
+        A -= rate * first / (1 - 0.9 ** (step + 1)) / sizes
+    return A

@@ -1,0 +1,161 @@
+"""What lies between a trained network and a geodesic; balancedness; the paper's own settings."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, half_width, label_panels, new
+from repdyn.leaky_resnets.figures.trained import COLOURS, MARKERS, spectrum_lines
+
+SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
+
+
+def distance_to_critical(
+    chain_measures: xr.Dataset, refinement_measures: xr.Dataset, convergence_measures: xr.Dataset
+) -> Figure:
+    """Distance from critical points, kinks, the step, the length of training (ours)."""
+    figure, axes = new(2, 2, height=2.3)
+    depth = chain_measures["effective_depth"].values
+    for name, panel in (("relative_distance", axes[0, 0]), ("kinks", axes[0, 1])):
+        for maps in chain_measures["maps"].values:
+            draws = chain_measures[name].sel(maps=maps).transpose("effective_depth", "seed").values
+            look = {"color": COLOURS[maps], "marker": MARKERS[maps], "label": maps, "capsize": 2, "linewidth": 1.2}
+            logs = np.log(np.maximum(draws, 1e-12))
+            middle, factor = np.exp(logs.mean(axis=1)), np.exp(half_width(logs))
+            panel.errorbar(depth, middle, (middle - middle / factor, middle * factor - middle), **look)
+        panel.set(xlabel="effective depth Lt", yscale="log")
+    axes[0, 0].set(title="distance from W = Lt B S^T", ylabel="|W - Lt B S^T| / |W|")
+    axes[0, 0].legend(fontsize=6.5)
+    axes[0, 1].axhline(SMOOTH, color=BLACK, linestyle=":", linewidth=1)
+    axes[0, 1].set(title="entries of A on a kink", ylabel="share")
+    _refined(axes[1, 0], refinement_measures)
+    _longer(axes[1, 1], convergence_measures)
+    label_panels(axes)
+    return describe(
+        figure,
+        title="Between a trained network and a geodesic",
+        caption=f"(a), (b) {chain_measures.sizes['seed']} seeds, geometric means with 95 % intervals; entries within"
+        " 1e-4 of"
+        " their"
+        " layer's root mean square, dotted the share under a normal density: training ends on kinks, where only a"
+        f" subgradient vanishes. (c) {refinement_measures.sizes['seed']} networks at Lt ="
+        f" {float(refinement_measures['effective_depth']):g}, every layer halved and trained again; line 1 / L. (d)"
+        f" {convergence_measures.sizes['seed']} seeds, runs of several lengths from one first fit: free maps drift.",
+        alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are ten to"
+        " forty"
+        " times too frequent; the range of the Hamiltonian falls in proportion to one over the number of layers; with"
+        " free"
+        " maps the Hamiltonian falls with the length of training.",
+        claims=("lrn-critical", "lrn-refined", "lrn-free-maps", "lrn-ham-discrete"),
+    )
+
+
+def _refined(panel: Axes, refined: xr.Dataset) -> None:
+    H, L = refined["hamiltonian"], refined["layers"].values
+    span = (H.max("layer") - H.min("layer")).transpose("layers", "seed").values
+    panel.loglog(L, span, color=BLUE, linewidth=0.8, marker="o", markersize=3)
+    panel.loglog(L, span.mean(axis=1)[0] * L[0] / L, color=BLACK, linestyle=":", linewidth=1)
+    panel.set(title="range of -2 H / Lt over layers", xlabel="number of layers L", ylabel="largest - least")
+    panel.set_xticks(L, [str(n) for n in L])
+    panel.minorticks_off()
+
+
+def _longer(panel: Axes, runs: xr.Dataset) -> None:
+    steps, H = runs["steps"].values, runs["hamiltonian"].median("layer")
+    for maps in runs["maps"].values:
+        draws = H.sel(maps=maps).transpose("steps", "seed").values
+        panel.plot(steps, draws, color=COLOURS[maps], linewidth=0.5, alpha=0.5)
+        panel.plot(steps, draws.mean(axis=1), color=COLOURS[maps], marker=MARKERS[maps], label=maps)
+    panel.set(title="length of training", xlabel="Adam steps", ylabel="median -2 H / Lt", xscale="log")
+    panel.set_xticks(steps, [str(n) for n in steps])
+    panel.minorticks_off()
+    panel.legend(fontsize=6.5)
+
+
+def balancedness(refinement_measures: xr.Dataset) -> Figure:
+    """|W_p|^2 against once and twice Lt times the integral of |b|^2 (Proposition 9, ours)."""
+    figure, axes = new(1, 2, height=2.6)
+    finest = refinement_measures.isel(layers=-1, seed=0)
+    L = int(finest["layers"])
+    p = (np.arange(L) + 0.5) / L
+    for name, colour, style, words in (
+        ("weight_sq", BLACK, "-", "|W_p|^2"),
+        ("balance", BLUE, "--", "corrected, 2 Lt int |b|^2"),
+        ("balance_printed", RED, ":", "printed, Lt int |b|^2"),
+    ):
+        axes[0, 0].plot(p, finest[name].values[:L], color=colour, linestyle=style, label=words)
+    axes[0, 0].set(title=f"one network, L = {L}", xlabel="position p", ylabel="squared weights")
+    axes[0, 0].legend(fontsize=7)
+    _factors(axes[0, 1], refinement_measures)
+    label_panels(axes)
+    return describe(
+        figure,
+        title="Balancedness: the factor of Proposition 9",
+        caption=f"Networks refined along one path, Lt = {float(refinement_measures['effective_depth']):g}, learned and"
+        f" decayed maps. (a) Seed 0. (b) (|W_L|^2 - |W_1|^2) / (Lt int |b|^2), {refinement_measures.sizes['seed']}"
+        " seeds:"
+        " the proposition prints 1, its proof corrected gives 2; discrete networks come to it as 1 / L.",
+        alt="The squared weights follow the curve of factor two; the factor measured rises towards two as layers are"
+        " halved.",
+        claims=("lrn-prop9", "lrn-refined", "lrn-balanced-size"),
+    )
+
+
+def _factors(panel: Axes, refined: xr.Dataset) -> None:
+    ends = []
+    for name in ("weight_sq", "balance"):
+        values = refined[name].transpose("layers", "seed", "layer").values
+        last = np.array([row[:, int(L) - 1] for row, L in zip(values, refined["layers"].values, strict=True)])
+        ends.append(last - values[:, :, 0])
+    factor, L = 2 * ends[0] / ends[1], refined["layers"].values
+    panel.plot(L, factor, color=BLUE, linewidth=0.8, marker="o", markersize=3)
+    for value, words in ((2, "corrected"), (1, "printed")):
+        panel.axhline(value, color=BLACK, linestyle=":", linewidth=1)
+        panel.annotate(words, (L[0], value), xytext=(0, 3), textcoords="offset points", fontsize=7)
+    panel.set(title="factor", xlabel="number of layers L", ylabel="gain of |W|^2 over Lt int |b|^2", xscale="log")
+    panel.set(ylim=(0.8, 2.3))
+    panel.set_xticks(L, [str(n) for n in L])
+    panel.minorticks_off()
+
+
+def paper_settings(paper_measures: xr.Dataset) -> Figure:
+    """The paper's own settings: convergence, spectra, energies (Figures 1b, 1c)."""
+    net = paper_measures.isel(maps=0)
+    last, rank = net.isel(steps=-1), int(net["rank"])
+    figure, axes = new(2, 2, height=2.3)
+    steps = net["steps"].values
+    axes[0, 0].semilogy(steps, net["relative_distance"], color=BLUE, marker="o", label="|W - Lt B S^T| / |W|")
+    axes[0, 0].semilogy(steps, net["test_error"], color=ORANGE, marker="s", label="test error / variance")
+    axes[0, 0].semilogy(steps, net["train_error"], color=RED, marker="^", label="training error / variance")
+    axes[0, 0].set(title="training", xlabel="steps", ylabel="ratio", ylim=(None, 1e5))
+    axes[0, 0].legend(fontsize=6.5, loc="upper right")
+    p = last["p"].values
+    middle = (p[1:] + p[:-1]) / 2
+    spectrum_lines(axes[0, 1], p, last["centred_spectrum"].values, rank)
+    axes[0, 1].set(title="A_p without its mean", xlabel="position p", ylabel="singular value / sqrt(N)")
+    spectrum_lines(axes[1, 0], middle, last["weight_spectrum"].values, rank)
+    axes[1, 0].set(title="W_p / Lt", xlabel="position p", ylabel="singular value")
+    energies = (("cost", RED, "cost of identity"), ("stable_hamiltonian", SKY, "-2 H_gamma / Lt"))
+    for name, colour, words in energies:
+        axes[1, 1].plot(middle, last[name].isel(gamma=0).values, color=colour, label=words)
+    axes[1, 1].plot(middle, last["hamiltonian"].values, color=BLUE, linestyle="--", label="-2 H / Lt")
+    axes[1, 1].axhline(rank, color=BLACK, linestyle=":", linewidth=1)
+    axes[1, 1].set(title="energies at the end", xlabel="position p", ylabel="units of Lt / 2", ylim=(-6, 16))
+    axes[1, 1].legend(fontsize=6.5, loc="upper left")
+    label_panels(axes)
+    return describe(
+        figure,
+        title="The paper's own settings, shown as what they give",
+        caption=f"One network, {net['maps'].values!s}, Lt = {float(net['effective_depth']):g}, L ="
+        f" {net.sizes['layer']},"
+        f" penalty 0.001 / Lt, Adam at a rate that falls to 0 until step {int(steps[-2])}, then gradient descent."
+        " Blue in"
+        f" (b), (c): first k* = {rank} singular values. (d) gamma_p = {float(net['gamma'][0]):g} |K_p|_op.",
+        alt="The distance from a critical point falls by decades and stays above a tenth; a few singular values of the"
+        " representation separate in the middle; the cost of identity is least there; both Hamiltonians vary over"
+        " layers.",
+        claims=("lrn-literal", "lrn-sgd"),
+    )

@@ -1,0 +1,256 @@
+"""Figures of exact statements: geodesic laboratory, Theorem 4, cost of identity, critical discrete networks."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
+
+from repdyn.base.figures import BLACK, BLUE, ORANGE, PURPLE, RED, band, describe, label_panels, new
+
+
+def _ticks(axis: Axis, values: tuple[int, ...] | np.ndarray) -> None:
+    """Plain numbers at a logarithmic axis."""
+    axis.set_major_locator(FixedLocator(values))
+    axis.set_major_formatter(FormatStrFormatter("%g"))
+    axis.set_minor_locator(NullLocator())
+
+
+def _shades(count: int) -> np.ndarray:
+    """Light to dark blue, told apart in grey too."""
+    return mpl.colormaps["viridis_r"](np.linspace(0.15, 1.0, count))
+
+
+def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
+    """Exact trajectories through a bottleneck: separation of time scales without training (Section 2)."""
+    figure, axes = new(2, 2, height=2.35)
+    lab, p, k = geodesics.sel(bias=0), geodesics["p"].values, int(geodesics["rank"])
+    depths = lab["effective_depth"].values
+    for depth, colour in zip(depths, _shades(len(depths)), strict=True):
+        path, words = lab.sel(effective_depth=depth), f"Lt = {depth:g}"
+        axes[0, 0].semilogy(p, path["cost"].median("seed"), color=colour, label=words)
+        axes[0, 1].semilogy(p, path["plain_speed"].median("seed") / depth, color=colour, label=words)
+        H = path["scaled_hamiltonian"]
+        axes[1, 0].plot(p, H.median("seed"), color=colour)
+        band(axes[1, 0], p, H.min("seed").values, H.max("seed").values, color=colour)
+    axes[0, 0].axhline(k, color=BLACK, linestyle=":", linewidth=1)
+    axes[0, 0].set(title="cost of identity", xlabel="position p", ylabel="stable COI")
+    axes[0, 0].legend(fontsize=6.5, ncols=2, loc="upper right")
+    _ticks(axes[0, 0].yaxis, (3, 5, 10, 20, 50))
+    axes[0, 1].set(title="speed", xlabel="position p", ylabel="|dA/dp| / (Lt |A|)")
+    axes[1, 0].axhline(k, color=BLACK, linestyle=":", linewidth=1)
+    axes[1, 0].annotate(f"rank k = {k}", (0.02, k + 0.01), fontsize=7)
+    axes[1, 0].set(title="Hamiltonian, conserved", xlabel="position p", ylabel="-2 H / Lt")
+    _kinetic_against_extra(axes[1, 1], lab)
+    label_panels(axes)
+    return describe(
+        figure,
+        title="Geodesic laboratory: exact trajectories through a bottleneck",
+        caption=f"Hamiltonian flow from a perturbed fixed point of rank {k} at p = 1/2 to both ends, no training;"
+        f" {lab.sizes['seed']} bottlenecks, no bias, COI and kinetic energy with gamma_p = {float(lab['gamma_0']):g}"
+        " |K_p|_op. (a), (b) Medians. (c) Median and range. (d) All positions with a positive abscissa; line of slope"
+        " 1. Theorem 4 allows a distance of 2 sqrt(gamma) |B| in the roots, the plateau on the left."
+        f" The stable COI of the bottleneck lies below k ({float(lab['cost'].min()):.2f}).",
+        alt="As the effective depth grows, the cost of identity stays near its least value on more and more of the"
+        " path, where the speed falls by decades, while at one end the speed keeps pace with the effective depth; the"
+        " kinetic energy is proportional to the extra cost.",
+        claims=("lrn-geodesic-lab", "lrn-ham-conserved", "lrn-thm4-speed", "lrn-fig1-speed"),
+    )
+
+
+def _kinetic_against_extra(panel: Axes, lab: xr.Dataset) -> None:
+    depths = lab["effective_depth"].values
+    for depth, colour in zip(depths, _shades(len(depths)), strict=True):
+        path = lab.sel(effective_depth=depth)
+        extra, kinetic = path["cost"] - path["scaled_hamiltonian"], path["speed"] ** 2 / depth**2
+        shown = (extra > 0).values
+        panel.loglog(extra.values[shown], kinetic.values[shown], ".", markersize=1.2, color=colour, rasterized=True)
+    ends = np.array([1e-3, 1e3])
+    panel.loglog(ends, ends, color=BLACK, linewidth=0.8)
+    panel.set(title="kinetic energy and extra COI", xlabel="stable COI + 2 H / Lt", ylabel="|dA/dp|$^2$ / Lt$^2$")
+    panel.set(xlim=(1e-3, 1e3), ylim=(1e-3, 1e3))
+
+
+def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Figure:
+    """Theorem 4: how tight its bounds are, as printed and corrected, and where the printed one is false."""
+    figure, axes = new(1, 3, height=2.7, width=6.9)
+    _random_bounds(axes[0, 0], random_geodesics)
+    _scalar_region(figure, axes[0, 1], scalar_geodesics)
+    _laboratory_bounds(axes[0, 2], geodesics)
+    label_panels(axes)
+    random, scalar = random_geodesics, scalar_geodesics
+    count = int((random["middle"] < random["lower_printed"]).sum())
+    share = float((scalar["middle"] < scalar["lower_printed"]).mean())
+    most = float((scalar["middle"] / scalar["lower"]).max())
+    return describe(
+        figure,
+        title="Theorem 4: bounds on -2 H / Lt - min COI, printed and corrected",
+        caption=f"(a) {random['middle'].size} random exact trajectories with and without bias, sorted: -2 H / Lt - min"
+        f" COI over the lower bound; at most 1 obeys it. Filled: the printed bound is violated ({count} times). (b)"
+        f" Scalar"
+        f" geodesics in closed form, gamma = min A^2, Lt = {float(scalar['effective_depth']):g}: the same over the"
+        f" printed"
+        f" bound, which is false inside the line ({share:.0%} of the grid); over the corrected bound it is at most"
+        f" {most:.2f}. Cross: the example in the text. (c) Through a bottleneck: place between the corrected lower"
+        f" (-1) and"
+        f" the upper bound (1), with gamma_p; median and range of {geodesics.sizes['seed']} bottlenecks.",
+        alt="The corrected bounds hold on all trajectories; the printed lower bound is violated by a few random ones"
+        " and in a whole region of scalar geodesics with c below one.",
+        claims=("lrn-thm4-upper", "lrn-thm4-lower"),
+    )
+
+
+def _random_bounds(panel: Axes, random: xr.Dataset) -> None:
+    below = (random["middle"] < 0).values
+    corrected = (random["middle"] / random["lower"]).values[below]
+    printed = (random["middle"] / random["lower_printed"]).values[below]
+    order = np.argsort(corrected)
+    rank, violated = np.arange(len(order)), printed[order] > 1
+    panel.axhline(1, color=BLACK, linewidth=0.8)
+    panel.semilogy(rank, printed[order], "o", color=RED, markersize=2.5, markerfacecolor="none", label="printed")
+    panel.semilogy(rank[violated], printed[order][violated], "o", color=RED, markersize=4)
+    panel.semilogy(rank, corrected[order], color=BLUE, label="corrected")
+    panel.set(title="random trajectories", xlabel="trajectory, sorted", ylabel="quantity / lower bound")
+    panel.set_ylim(1e-4, 5)
+    panel.legend(loc="lower right")
+
+
+def _scalar_region(figure: Figure, panel: Axes, scalar: xr.Dataset) -> None:
+    ratio = np.clip((scalar["middle"] / scalar["lower_printed"]).T.values, 0, 2)
+    u, c = scalar["u"].values, scalar["c"].values
+    shown = panel.pcolormesh(u, c, ratio, cmap="RdBu_r", vmin=0, vmax=2, rasterized=True)
+    panel.contour(u, c, ratio, levels=[1.0], colors=BLACK, linewidths=1)
+    panel.plot(-1, 0.01, "x", color=BLACK, markersize=6)
+    panel.set_yscale("log")
+    panel.set(title="scalar geodesics", xlabel="u = A B", ylabel="c = sup B$^2$")
+    bar = figure.colorbar(shown, ax=panel, ticks=[0, 1, 2])
+    bar.ax.set_yticklabels(["0", "1", r"$\geq$2"])
+    bar.ax.set_title("ratio", fontsize=7)
+
+
+def _laboratory_bounds(panel: Axes, laboratory: xr.Dataset) -> None:
+    size = np.sqrt(laboratory["gamma"] * laboratory["momentum_sq"]).max("p")
+    middle = laboratory["scaled_hamiltonian"].mean("p") - laboratory["cost"].min("p")
+    reach = laboratory["speed"].integrate("p") / laboratory["effective_depth"] + size
+    place = xr.where(middle > 0, middle / size**2, middle / reach**2)
+    depths = laboratory["effective_depth"].values
+    for bias, marker, colour, words in ((0, "o-", BLUE, "no bias"), (1, "s--", RED, "bias")):
+        part = place.sel(bias=bias)
+        panel.plot(depths, part.median("seed"), marker, color=colour, markersize=3, label=words)
+        band(panel, depths, part.min("seed").values, part.max("seed").values, color=colour)
+    for bound, words, shift in ((1, "upper bound", -0.12), (-1, "lower bound, corrected", 0.06)):
+        panel.axhline(bound, color=BLACK, linewidth=0.8)
+        panel.annotate(words, (0.98, bound + shift), xycoords=("axes fraction", "data"), ha="right", fontsize=7)
+    panel.set(title="bottleneck", xlabel="effective depth Lt", ylabel="place between the bounds", ylim=(-1.15, 1.15))
+    panel.set_xticks(depths)
+    panel.legend(loc="center right")
+
+
+def identity_cost(identity_costs: xr.Dataset, descents: xr.Dataset) -> Figure:
+    """Cost of identity: Proposition 1 with the appended 1, a neuron added, and where descent ends (Section 1.4)."""
+    figure, axes = new(1, 3, height=2.5)
+    _bound_ratios(axes[0, 0], identity_costs)
+    panel, wide = axes[0, 1], identity_costs.sel(shape="9 x 4")
+    for bias, colour, words in ((0, BLUE, "no bias"), (1, RED, "bias")):
+        ratio = np.sort(1 + wide["scaling"].sel(bias=bias).values)
+        panel.plot(np.linspace(0, 1, ratio.size), ratio, color=colour, label=words)
+    panel.set(title="COI(0.9 A) / COI(A)", xlabel="share of representations", ylabel="ratio")
+    panel.legend(loc="lower right")
+    _descent_ends(axes[0, 2], descents)
+    label_panels(axes)
+    return describe(
+        figure,
+        title="Cost of identity: bound, scaling, descent",
+        caption=f"(a) Feasible Gaussian representations ({identity_costs.sizes['draw']} per shape) and the least ratios"
+        f" that {identity_costs.sizes['start']} searches find (triangles): COI over the bound of Proposition 1."
+        " (b) Scaling by 0.9, 9 neurons, 4 points, sorted: no change without bias, so no local"
+        f" minimum is strict. (c) Ends of {descents.sizes['start']} descents per case: COI less rank against"
+        " negative mass, values below 1e-6 drawn there.",
+        alt="With the appended row of ones the printed bound of Proposition 1 is violated and the corrected one is"
+        " reached; scaling leaves the cost unchanged without bias and lowers it with bias; descent ends near"
+        " non-negative representations whose cost is their rank, without bias only.",
+        claims=("lrn-prop1", "lrn-prop2-descent", "lrn-e9-strict"),
+    )
+
+
+def _bound_ratios(panel: Axes, costs: xr.Dataset) -> None:
+    rows = (
+        ("no bias, printed", 0, "bound_printed", BLUE, False),
+        ("bias, printed", 1, "bound_printed", RED, False),
+        ("bias, corrected", 1, "bound_corrected", RED, True),
+    )
+    for at, (search, bias, bound, colour, filled) in enumerate(rows):
+        part = costs.sel(bias=bias)
+        ratio = (part["plain_cost"] / part[bound]).values[part["feasible"].values == 1]
+        ratio = np.sort(ratio)[: 4 * len(ratio) // 5]
+        spots = at + 0.28 * np.sin(
+            2.4 * np.arange(ratio.size)
+        )  # a fixed spread, so that points do not cover each other
+        panel.plot(spots, ratio, ".", markersize=2, color=colour, markerfacecolor=colour if filled else "none")
+        panel.plot(at, float(costs["least_ratio"].sel(search=search).min()), "v", color=BLACK, markersize=5)
+    panel.axhline(1, color=BLACK, linewidth=0.8)
+    panel.set_xticks(range(3), ["no bias\nprinted", "bias\nprinted", "bias\ncorrected"])
+    panel.set(title="Proposition 1", ylabel="COI / bound", ylim=(0.5, 4))
+
+
+def _descent_ends(panel: Axes, descents: xr.Dataset) -> None:
+    styles = zip(descents["case"].values, (BLUE, ORANGE, RED), ("o", "^", "x"), strict=True)
+    for case, colour, marker in styles:
+        part = descents.sel(case=case)
+        mass = np.maximum(part["negative_mass"], 1e-6)
+        words = str(case).replace(" + ", "+").replace(", no bias", "")
+        panel.plot(
+            mass, part["end_cost"] - part["end_rank"], marker, color=colour, markersize=2.5, alpha=0.6, label=words
+        )
+    panel.set_xscale("log")
+    panel.axhline(0, color=BLACK, linewidth=0.8)
+    panel.set(title="ends of descent", xlabel="negative mass |A_-|$^2$/|A|$^2$", ylabel="COI - Rank A", ylim=(-1.3, 2))
+    panel.legend(fontsize=6, loc="upper left")
+
+
+def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> Figure:
+    """Critical points of the discrete network: H varies as 1/L, weights grow by twice their biases (Proposition 9)."""
+    figure, axes = new(1, 3, height=2.4)
+    paths, L = critical_paths, critical_paths["layer_count"].values
+    for bias, colour, words in ((0, BLUE, "no bias"), (1, RED, "bias")):
+        spread = paths["spread"].sel(bias=bias)
+        axes[0, 0].loglog(L, spread.T, color=colour, linewidth=0.4, alpha=0.5)
+        axes[0, 0].loglog(L, np.exp(np.log(spread).mean("seed")), color=colour, linewidth=2, label=words)
+    axes[0, 0].loglog(L, 0.5 / L, color=BLACK, linestyle=":", label="slope -1")
+    axes[0, 0].set(title="spread of H", xlabel="layers L", ylabel="range of H(A$_{l-1}$, B$_l$) / |H|")
+    axes[0, 0].legend()
+    gain = paths["norm_gain"].sel(bias=1)
+    axes[0, 1].semilogx(L, gain.T, color=PURPLE, linewidth=0.6, alpha=0.6)
+    axes[0, 1].set(title="discrete networks", xlabel="layers L", ylabel="gain of |W|$^2$ / Lt sum rho |b|$^2$")
+    _gains(axes[0, 2], random_geodesics)
+    for panel in axes[0, :2]:
+        _ticks(panel.xaxis, L)
+    for panel in axes[0, 1:]:
+        panel.axhline(2, color=BLACK, linewidth=0.8)
+        panel.axhline(1, color=RED, linewidth=0.8, linestyle="--")
+        panel.set_ylim(0.8, 2.4)
+        panel.annotate("corrected", (0.98, 2.03), xycoords=("axes fraction", "data"), ha="right", fontsize=7)
+        panel.annotate("printed", (0.98, 1.03), xycoords=("axes fraction", "data"), ha="right", fontsize=7, color=RED)
+    label_panels(axes)
+    return describe(
+        figure,
+        title="Critical discrete networks, and balancedness (Proposition 9)",
+        caption=f"(a) {paths.sizes['seed']} random critical paths each, thin, and geometric means: symplectic Euler"
+        f" steps of the Hamiltonian flow, w = {int(paths['width'])}, N = {int(paths['points'])}, Lt ="
+        f" {float(paths['effective_depth']):g}. (b) The same paths with bias: gain of |W|^2 from the first to the last"
+        f" layer. (c) {random_geodesics.sizes['draw']} random exact trajectories: gain from p = 0 to 1 over Lt int"
+        f" |b|^2.",
+        alt="The Hamiltonian of critical discrete networks varies in inverse proportion to the number of layers; the"
+        " squared weights gain twice, not once, the integral of the squared biases times the effective depth.",
+        claims=("lrn-ham-discrete", "lrn-prop9"),
+    )
+
+
+def _gains(panel: Axes, random: xr.Dataset) -> None:
+    part = random.sel(bias=1)
+    panel.semilogx(part["effective_depth"], part["norm_gain"], "o", color=PURPLE, markersize=3)
+    panel.set(title="exact trajectories", xlabel="effective depth Lt", ylabel="gain of |W|$^2$ / Lt int |b|$^2$")

@@ -1,0 +1,227 @@
+"""Figures 1 and 3 on trained networks."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    band,
+    describe,
+    half_width,
+    label_panels,
+    new,
+)
+
+LEARNED = "decayed maps"
+CRITICAL = 0.1  # relative distance from a critical point above which a point is drawn hollow
+GREY = "0.72"
+PAPER_DEPTH = 7.0
+COLOURS = {"decayed maps": BLUE, "free maps": ORANGE, "fixed maps": GREEN, "decayed maps, no bias": PURPLE}
+MARKERS = {"decayed maps": "o", "free maps": "s", "fixed maps": "^", "decayed maps, no bias": "D"}
+
+
+def size_of(measures: xr.Dataset) -> str:
+    """What the captions say about n and size."""
+    return f"{measures.sizes['seed']} seeds, L = {measures.sizes['layer']} layers"
+
+
+def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
+    """Estimates of the rank against the effective depth, by linear maps (Figure 1a)."""
+    kinds = chain_measures["maps"].values
+    figure, axes = new(2, 2, height=2.5, sharex=True, sharey=True)
+    for panel, maps in zip(axes.ravel(), kinds, strict=False):
+        _estimates(panel, chain_measures.sel(maps=maps))
+        panel.set(title=str(maps), ylim=(-4.5, 11))
+    for panel in axes.ravel()[len(kinds) :]:
+        panel.set_visible(False)
+    for panel in axes[-1]:
+        panel.set_xlabel("effective depth Lt")
+    for panel in axes[:, 0]:
+        panel.set_ylabel("estimate of the rank")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    label_panels(axes)
+    gammas = ", ".join(f"{gamma:g}" for gamma in chain_measures["gamma"].values)
+    return describe(
+        figure,
+        title="Hamiltonian of trained networks against the effective depth (Figure 1a)",
+        caption=f"{size_of(chain_measures)}; means over seeds. -2 H / Lt: median over layers, bars from the least to"
+        " the"
+        f" largest layer; hollow where |W - Lt B S^T| / |W| exceeds {CRITICAL:g}, so that the point is no geodesic."
+        " Stable"
+        f" forms with gamma_p = {gammas} times |K_p|_op; least cost of identity (first gamma) and least stable rank"
+        " |A|_*^2 / |A|_F^2 over layers, cut at the top. Dotted: k* of the teacher. Every effective depth is trained"
+        " from the one before.",
+        alt="With learned, decayed maps all estimates come together at three as the effective depth grows, those from"
+        " the"
+        " kinetic energy from above; with fixed maps the Hamiltonian rises from below zero to two or three; without"
+        " bias"
+        " all settle near four.",
+        claims=("lrn-fig1a", "lrn-fig1a-free", "lrn-fig1a-fixed", "lrn-no-bias-rank"),
+    )
+
+
+def _estimates(panel: Axes, chains: xr.Dataset) -> None:
+    depth, H = chains["effective_depth"].values, chains["hamiltonian"]
+    middle = H.median("layer").mean("seed").values
+    low, high = (middle - H.min("layer").mean("seed").values, H.max("layer").mean("seed").values - middle)
+    panel.errorbar(depth, middle, (low, high), color=BLUE, capsize=2, zorder=4, label="-2 H / Lt")
+    hollow = chains["relative_distance"].mean("seed").values > CRITICAL
+    for some, face in ((hollow, "white"), (~hollow, BLUE)):
+        panel.plot(depth[some], middle[some], "o", color=BLUE, markerfacecolor=face, markersize=5, zorder=5)
+    for gamma, style in zip(chains["gamma"].values, ("-", "--", ":"), strict=False):
+        stable = chains["stable_hamiltonian"].sel(gamma=gamma).median("layer").mean("seed")
+        panel.plot(depth, stable, color=SKY, linestyle=style, marker="s", markersize=3, label=f"stable, {gamma:g}")
+    panel.plot(depth, chains["cost"].isel(gamma=0).min("layer").mean("seed"), color=RED, marker="^", label="least COI")
+    rank = chains["stable_rank"].min("node").mean("seed")
+    panel.plot(depth, rank, color=GREEN, marker="v", linestyle="-.", label="least stable rank")
+    panel.axhline(int(chains["rank"]), color=BLACK, linestyle=":", linewidth=1)
+
+
+def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
+    """Singular values of representations and weights along p (Figure 1b)."""
+    net = _shown(chain_measures)
+    figure, axes = new(2, 2, height=2.2, sharex=True)
+    middle = (net["p"].values[1:] + net["p"].values[:-1]) / 2
+    shown = (
+        ("spectrum", net["p"].values, "representations A_p", "singular value / sqrt(N)"),
+        ("centred_spectrum", net["p"].values, "A_p without its mean over points", ""),
+        ("weight_spectrum", middle, "weights W_p / Lt", "singular value"),
+        ("centred_weight_spectrum", middle, "W_p / Lt without the mean activation", ""),
+    )
+    for panel, (name, p, title, label) in zip(axes.ravel(), shown, strict=True):
+        spectrum_lines(panel, p, net[name].values, int(net["rank"]))
+        panel.set(title=title, ylabel=label)
+    for panel in axes[1]:
+        panel.set_xlabel("position p")
+    label_panels(axes)
+    return describe(
+        figure,
+        title="Spectra along the network (Figure 1b)",
+        caption=f"One network, the one of median -2 H / Lt (seed {int(net['seed'])}), Lt ="
+        f" {float(net['effective_depth']):g}, L ="
+        f" {net.sizes['layer']},"
+        f" learned and decayed maps. Blue: the first k* = {int(net['rank'])} singular values; grey: the others.",
+        alt="In the middle of the network three singular values of the centred representation stand far above the rest;"
+        " without centring a further direction is in between.",
+        claims=("lrn-fig1b",),
+    )
+
+
+def spectrum_lines(panel: Axes, p: np.ndarray, values: np.ndarray, count: int, colour: str = BLUE) -> None:
+    """Singular values against p, the first ones in colour, on a logarithmic axis of four decades."""
+    for index in range(values.shape[1] - 1, -1, -1):
+        first = index < count
+        panel.semilogy(
+            p, np.maximum(values[:, index], 1e-12), color=colour if first else GREY, linewidth=1.6 if first else 0.8
+        )
+    top = 1.6 * values.max()
+    panel.set_ylim(max(top * 1e-4, 0.5 * values[:, count:].min()), top)
+
+
+def _shown(chain_measures: xr.Dataset) -> xr.Dataset:
+    """The network of median -2 H / Lt with learned maps at the effective depth next to the paper's."""
+    nets = chain_measures.sel(maps=LEARNED).sel(effective_depth=PAPER_DEPTH, method="nearest")
+    order = np.argsort(nets["hamiltonian"].median("layer").values)
+    return nets.isel(seed=order[len(order) // 2])
+
+
+def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
+    """Energies along p and the kinetic energy against the extra cost of identity (Figure 1c)."""
+    chains = chain_measures.sel(maps=LEARNED).sel(effective_depth=PAPER_DEPTH, method="nearest").isel(gamma=0)
+    p = (np.arange(chains.sizes["layer"]) + 0.5) / chains.sizes["layer"]
+    figure, axes = new(1, 3, height=2.5)
+    shown = (
+        ("cost", RED, "-", "cost of identity"),
+        ("kinetic", ORANGE, "--", "kinetic energy (2 / Lt)"),
+        ("stable_hamiltonian", SKY, "-.", "-2 H_gamma / Lt"),
+        ("hamiltonian", BLUE, "-", "-2 H / Lt"),
+    )
+    for name, colour, style, words in shown:
+        for panel in axes[0, :2]:
+            values = chains[name].transpose("seed", "layer").values
+            panel.plot(p, np.median(values, axis=0), color=colour, linestyle=style, label=words)
+            band(panel, p, values.min(axis=0), values.max(axis=0), color=colour)
+    rank = int(chains["rank"])
+    for panel, title in zip(axes[0, :2], ("energies", "the same, near k*"), strict=True):
+        panel.axhline(rank, color=BLACK, linestyle=":", linewidth=1)
+        panel.set(title=title, xlabel="position p", ylabel="energy, units of Lt / 2")
+    axes[0, 0].set_yscale("log")
+    axes[0, 0].set_ylim(0.1, None)
+    axes[0, 0].legend(fontsize=6.5, loc="upper right")
+    axes[0, 1].set_ylim(0, 4 * rank)
+    _kinetic_against_extra(axes[0, 2], chains)
+    label_panels(axes)
+    return describe(
+        figure,
+        title="The Hamiltonian varies less than its parts (Figure 1c)",
+        caption=f"{size_of(chains)}, Lt = {float(chains['effective_depth']):g}, learned and decayed maps,"
+        f" gamma_p = {float(chains['gamma']):g} |K_p|_op. (a), (b) Median and range over seeds. (c) All layers of all"
+        " seeds"
+        " with positive abscissa; line of slope 1.",
+        alt="The cost of identity and the kinetic energy fall from several hundred to a few and rise again at the end,"
+        " while both Hamiltonians stay close to three; kinetic energy and extra cost lie on the line of slope one.",
+        claims=("lrn-fig1c",),
+    )
+
+
+def _kinetic_against_extra(panel: Axes, chains: xr.Dataset) -> None:
+    extra = (chains["cost"] - chains["hamiltonian"].median("layer")).values.ravel()
+    kinetic = chains["kinetic"].values.ravel()
+    shown = extra > 0
+    panel.loglog(extra[shown], kinetic[shown], ".", color=BLUE, markersize=2.5, alpha=0.6)
+    ends = np.array([extra[shown].min(), extra[shown].max()])
+    panel.loglog(ends, ends, color=BLACK, linestyle=":", linewidth=1)
+    panel.set(title="proportion", xlabel="extra cost COI + 2 H / Lt", ylabel="kinetic energy")
+
+
+def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
+    """Path lengths, |B| and |B S^T| against the effective depth (Figure 3)."""
+    figure, axes = new(1, 4, height=2.5)
+    depth = chain_measures["effective_depth"].values
+    shown = (
+        ("path length", chain_measures["length"]),
+        ("stable norm", chain_measures["stable_length"].isel(gamma=0)),
+        ("largest |B_p|", chain_measures["momentum"].max("layer")),
+        ("|B_p S_p^T|", chain_measures["alignment"].median("layer")),
+    )
+    kinds = [maps for maps in chain_measures["maps"].values if "no bias" not in maps]
+    for panel, (title, values) in zip(axes[0], shown, strict=True):
+        for maps in kinds:
+            draws = values.sel(maps=maps).transpose("effective_depth", "seed").values
+            look = {"color": COLOURS[maps], "marker": MARKERS[maps], "label": maps, "capsize": 2, "linewidth": 1.2}
+            panel.errorbar(depth, draws.mean(axis=1), half_width(draws), **look)
+        start = float(values.isel(effective_depth=0).sel(maps=LEARNED).mean())
+        panel.plot(
+            depth, start * depth / depth[0], color=BLACK, linestyle=":", linewidth=1, label="in proportion to Lt"
+        )
+        panel.set(title=title, xlabel="effective depth Lt", xscale="log", yscale="log")
+        panel.set_xticks(depth, [f"{Lt:g}" for Lt in depth])
+        panel.minorticks_off()
+        low, high = panel.get_ylim()
+        ticks = [value for value in (0.5, 1, 2, 5, 10, 20, 50, 100, 200) if low < value < high]
+        panel.set_yticks(ticks, [f"{value:g}" for value in ticks])
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    label_panels(axes)
+    return describe(
+        figure,
+        title="What stays bounded as the effective depth grows (Figure 3)",
+        caption=f"{size_of(chain_measures)}; means over seeds with 95 % intervals. Path length over sqrt(N); median"
+        " of |B S^T| over layers;"
+        f" stable norm with gamma_p = {float(chain_measures['gamma'][0]):g} |K_p|_op. Dotted: in proportion to Lt"
+        " from the"
+        " first point of the decayed maps.",
+        alt="The norm of B S^T is flat; path lengths and the largest |B| grow, the latter with fixed maps faster than"
+        " in"
+        " proportion.",
+        claims=("lrn-fig3", "lrn-thm4-trained"),
+    )

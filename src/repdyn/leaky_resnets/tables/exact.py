@@ -1,0 +1,59 @@
+"""Tables of exact statements: errors of formulas, the geodesic laboratory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from repdyn.base.tables import Table
+
+
+def formulas(identities: xr.Dataset) -> Table:
+    """Largest relative error of every formula, printed and corrected, without and with bias."""
+    largest = identities[["printed", "corrected"]].max("draw")
+    rows = [
+        {
+            "place": str(equation),
+            "printed, no bias": float(largest["printed"].sel(equation=equation, bias=0)),
+            "printed, bias": float(largest["printed"].sel(equation=equation, bias=1)),
+            "corrected, no bias": float(largest["corrected"].sel(equation=equation, bias=0)),
+            "corrected, bias": float(largest["corrected"].sel(equation=equation, bias=1)),
+        }
+        for equation in identities["equation"].values
+    ]
+    return Table(
+        pd.DataFrame(rows),
+        title="Formulas as printed and as corrected",
+        caption=f"Largest relative error over {identities.sizes['draw']} random draws against derivations that share no"
+        " formula. Footnote 1: absolute, of a linear network.",
+        digits=2,
+    )
+
+
+def laboratory(geodesics: xr.Dataset) -> Table:
+    """The geodesic laboratory by effective depth."""
+    lab, H = geodesics, geodesics["scaled_hamiltonian"]
+    extra = lab["cost"] - H
+    quantities = {
+        "-2 H / Lt": H.mean("p"),
+        "drift of H": (H.max("p") - H.min("p")) / np.abs(H).max("p"),
+        "share of p with COI < k + 1/2": (lab["cost"] < lab["rank"] + 0.5).mean("p"),
+        "speed at p = 1/2": lab["plain_speed"].sel(p=0.5, method="nearest"),
+        "largest speed": lab["plain_speed"].max("p"),
+        "correlation of kinetic energy and extra COI": xr.corr(lab["speed"] ** 2, extra, "p"),
+    }
+    frames = [
+        pd.DataFrame(
+            {"bias": ["no", "yes"][int(bias)], "Lt": lab["effective_depth"].values}
+            | {name: value.sel(bias=bias).median("seed").values for name, value in quantities.items()}
+        )
+        for bias in lab["bias"].values
+    ]
+    return Table(
+        pd.concat(frames, ignore_index=True),
+        title="Geodesic laboratory",
+        caption=f"Medians over {lab.sizes['seed']} exact trajectories through a bottleneck of rank k ="
+        f" {int(lab['rank'])};"
+        f" COI with gamma_p = {float(lab['gamma_0']):g} |K_p|_op, speed |dA/dp| / |A|.",
+    )

@@ -1,0 +1,38 @@
+"""Tables of trained networks."""
+
+from __future__ import annotations
+
+import pandas as pd
+import xarray as xr
+
+from repdyn.base.tables import Table
+
+
+def chains(chain_measures: xr.Dataset) -> Table:
+    """Trained networks by linear maps and effective depth."""
+    first = chain_measures.isel(gamma=0)
+    quantities = {
+        "-2 H / Lt": first["hamiltonian"].median("layer"),
+        "-2 H_gamma / Lt": first["stable_hamiltonian"].median("layer"),
+        "least COI": first["cost"].min("layer"),
+        "least stable rank": first["stable_rank"].min("node"),
+        "|W - Lt B S^T| / |W|": first["relative_distance"],
+        "gradient": first["gradient"],
+        "kinks": first["kinks"],
+        "least negative share": first["negative"].min("node"),
+        "test error / variance": first["test_error"],
+    }
+    rows = []
+    for maps in first["maps"].values:
+        for depth in first["effective_depth"].values:
+            cell = {"maps": maps, "effective_depth": depth}
+            means = {name: float(values.sel(cell).mean()) for name, values in quantities.items()}
+            spread = float(quantities["-2 H / Lt"].sel(cell).std(ddof=min(1, first.sizes["seed"] - 1)))
+            rows.append({"maps": str(maps), "Lt": depth} | means | {"sd of -2 H / Lt": spread})
+    return Table(
+        pd.DataFrame(rows),
+        title="Trained networks along chains of effective depths",
+        caption=f"Means over {first.sizes['seed']} seeds; medians or least values over layers; gamma_p ="
+        f" {float(first['gamma']):g} |K_p|_op; sd: standard deviation over seeds.",
+        digits=3,
+    )

@@ -1,0 +1,70 @@
+r"""A neuron added along a path: the perturbation in the proof of Proposition 5.
+
+At each p: A_i the representation of point i, shape (w,), S_i its activation, shape (w + 1,) or (w,), W the weights,
+t = t(p) a triangle of height 1 around p_0, eps small. Paper: Hamiltonian Mechanics of Feature Learning, Proposition 8.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.integrate import quad
+
+from repdyn.leaky_resnets.theory.checks import Array
+
+
+def triangle(p: ArrayLike, centre: float, radius: float) -> Array:
+    """t(p) = max(0, 1 - |p - p_0| / r)."""
+    return np.maximum(0.0, 1 - np.abs(np.asarray(p, float) - centre) / radius)
+
+
+def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, effective_depth: float) -> Array:
+    r"""[[W - Lt eps^2 t^2 A_i S_i^T, eps Lt t A_i], [eps Lt t S_i^T, 0]], shape (w + 1, columns of W + 1).
+
+    The printed block has t in the place of t^2; the later displays have t^2. The new neuron's column comes last.
+    """
+    return _enlarged(W, A_i, S_i, t**2, t, eps, effective_depth)
+
+
+def enlarged_weights_as_printed(
+    W: Array, A_i: Array, S_i: Array, t: float, eps: float, effective_depth: float
+) -> Array:
+    """The same with the block W - Lt eps^2 t A_i S_i^T, as printed."""
+    return _enlarged(W, A_i, S_i, t, t, eps, effective_depth)
+
+
+def _enlarged(W: Array, A_i: Array, S_i: Array, inner: float, t: float, eps: float, Lt: float) -> Array:
+    block = W - Lt * eps**2 * inner * np.outer(A_i, S_i)
+    return np.block([[block, eps * Lt * t * A_i[:, None]], [eps * Lt * t * S_i[None, :], np.zeros((1, 1))]])
+
+
+def norm_change(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: float) -> float:
+    r"""Coefficient of eps^2 in |enlarged W|^2: Lt^2 t^2 (|S_i|^2 - |A_i|^2 - (2 / Lt) A_i . dA_i)."""
+    Lt = effective_depth
+    return float(Lt**2 * t**2 * (S_i @ S_i - A_i @ A_i - 2 / Lt * A_i @ dA_i))
+
+
+def norm_change_as_printed(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: float) -> float:
+    """The same with -(1 / Lt) A_i . dA_i, as printed."""
+    Lt = effective_depth
+    return float(Lt**2 * t**2 * (S_i @ S_i - A_i @ A_i - 1 / Lt * A_i @ dA_i))
+
+
+def added_activation(p: float, kernel: float, centre: float, radius: float, effective_depth: float) -> float:
+    r"""a_p = Lt int_0^p t(q) K_i e^{Lt (q - p)} dq for a constant row entry K_i of the kernel.
+
+    At the end of the path it is of order e^{-Lt (1 - p_0 - r)}: a_1 -> 0, where print has a_1 -> 1.
+    """
+    low, high = max(0.0, centre - radius), min(p, centre + radius)
+    if high <= low:
+        return 0.0
+    value, _ = quad(
+        lambda q: float(triangle(q, centre, radius)) * np.exp(effective_depth * (q - high)),
+        low,
+        high,
+        points=[min(centre, high)],
+        epsabs=0,
+        epsrel=1e-10,
+        limit=200,
+    )
+    return float(effective_depth * kernel * value * np.exp(effective_depth * (high - p)))

@@ -1,0 +1,78 @@
+"""Minima of the cost of identity: a neuron added, neurons merged, and the gradient to descend by.
+
+A of shape (w, N); S = [relu(A); 1] or relu(A); K = S^T S; A_i, S_i are columns, A_k. rows.
+Paper: Hamiltonian Mechanics of Feature Learning, Propositions 2, 3 and 6.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linprog
+
+from repdyn.leaky_resnets.theory.checks import Array, as_matrix, finite
+from repdyn.leaky_resnets.theory.identity_cost import activation
+
+NULL = 1e-9  # relative size below which an LP coefficient is a zero of its vertex
+
+
+def added_neuron_coefficient(A: ArrayLike, z: ArrayLike, bias: bool) -> float:
+    r"""Coefficient of eps^2 in the COI of [A; eps z]: |z^T S^+|^2 - |A S^+ S^{+T} sigma(z)|^2 (proof of Proposition 2).
+
+    Args:
+        A: representation of finite COI, shape (w, N).
+        z: the added neuron on the data, shape (N,), in the row space of S.
+        bias: whether S carries a row of ones.
+    """
+    A, z = as_matrix(A, "A"), finite(z, "z")
+    inverse = np.linalg.pinv(activation(A, bias), rcond=1e-10)
+    return float(np.sum((z @ inverse) ** 2) - np.sum((A @ inverse @ (inverse.T @ np.maximum(z, 0))) ** 2))
+
+
+def column_coefficients(A: ArrayLike, bias: bool) -> Array:
+    r"""`added_neuron_coefficient` at z = K e_i, every i: |S_i|^2 - |A_i|^2 = bias - |[A_i]_-|^2, shape (N,).
+
+    Without bias it is negative wherever A_i has a negative entry; with bias only where |[A_i]_-| > 1.
+    """
+    A = as_matrix(A, "A")
+    return np.sum(activation(A, bias) ** 2, axis=0) - np.sum(A**2, axis=0)
+
+
+def ridge_cost(A: Array, bias: bool, ridge: float) -> Array:
+    """|A|^2_{K + ridge I} for a stack of representations, shape (..., w, N)."""
+    S = activation(A, bias)
+    inverse = np.linalg.inv(np.swapaxes(S, -1, -2) @ S + ridge * np.eye(A.shape[-1]))
+    return np.einsum("...ki,...ij,...kj->...", A, inverse, A)
+
+
+def ridge_cost_gradient(A: Array, bias: bool, ridge: float) -> Array:
+    r"""Gradient of `ridge_cost` by A: 2 A G - 2 sigma'(A) o [S G A^T A G], G = (K + ridge I)^{-1}, shape of A."""
+    S = activation(A, bias)
+    inverse = np.linalg.inv(np.swapaxes(S, -1, -2) @ S + ridge * np.eye(A.shape[-1]))
+    kept = A @ inverse
+    pulled = S[..., : A.shape[-2], :] @ (np.swapaxes(kept, -1, -2) @ kept)
+    return 2 * (kept - np.where(A > 0, pulled, 0.0))
+
+
+def merging_coefficients(A: ArrayLike) -> Array:
+    r"""Coefficients a >= 0, at most N (N + 1) not 0, with sum a_k (A_k A_k^T, S_k S_k^T) = (A^T A, K - 1 1^T).
+
+    Caratheodory's theorem (Proposition 6) as a vertex of a linear program. A row of ones stays as it is.
+
+    Args:
+        A: representation, shape (w, N).
+
+    Returns:
+        Coefficients of the rows, shape (w,).
+    """
+    A = as_matrix(A, "A")
+    upper = np.triu_indices(A.shape[1])
+    pairs = np.concatenate([np.einsum("ki,kj->kij", part, part)[:, *upper] for part in (A, np.maximum(A, 0))], axis=1)
+    cost = np.arange(len(A), dtype=float)  # any cost that is not constant on the face picks a vertex
+    found = linprog(cost, A_eq=pairs.T, b_eq=pairs.sum(axis=0), bounds=(0, None), method="highs-ds")
+    return np.where(found.x > NULL * found.x.max(), found.x, 0.0)
+
+
+def merged(A: ArrayLike, a: ArrayLike, t: float) -> Array:
+    """A_t with rows sqrt((1 - t) + t a_k) A_k: a path of constant COI from A to fewer neurons (Proposition 3)."""
+    return np.sqrt((1 - t) + t * finite(a, "a"))[:, None] * as_matrix(A, "A")

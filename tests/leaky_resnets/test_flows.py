@@ -1,0 +1,117 @@
+"""Flows against closed forms, reversal, conservation and orders of convergence."""
+
+import numpy as np
+import pytest
+
+from repdyn.leaky_resnets.theory import flows, layers
+from repdyn.leaky_resnets.theory.hamiltonian import hamiltonian
+from repdyn.leaky_resnets.theory.identity_cost import activation
+from repdyn.leaky_resnets.theory.scalar_geodesic import scalar_path
+
+DEPTH = 1.5
+
+
+def start(bias, seed=0, shape=(5, 7)):
+    A, B = np.random.default_rng((seed, *shape)).standard_normal((2, *shape))
+    return A, B / (2 * np.linalg.norm(B @ activation(A, bias).T))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_hamiltonian_is_conserved_ever_better(bias):
+    A, B = (np.abs(part) for part in start(bias))  # no sign changes, which cost the integrator its order
+    drift = []
+    for rtol in (1e-5, 1e-8, 1e-11):
+        path = flows.hamiltonian_flow(A, B, DEPTH, bias, np.linspace(0, 1, 21), rtol)
+        H = [hamiltonian(a, b, DEPTH, bias) for a, b in zip(path.A, path.B, strict=True)]
+        drift.append(np.ptp(H) / abs(H[0]))
+    assert drift[0] > 30 * drift[1] > 900 * drift[2]  # a thousandfold tolerance each
+    assert drift[2] < 1e-9
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_hamiltonian_is_conserved_through_sign_changes(bias):
+    path = flows.hamiltonian_flow(*start(bias), DEPTH, bias, np.linspace(0, 1, 21), 1e-9)
+    assert np.any(np.diff(np.sign(path.A), axis=0))
+    H = [hamiltonian(a, b, DEPTH, bias) for a, b in zip(path.A, path.B, strict=True)]
+    terms = DEPTH * np.abs(np.sum(path.A * path.B, axis=(1, 2))).max()  # H is the difference of two such terms
+    assert np.ptp(H) < 1e-5 * terms  # a kink inside a step exceeds the tolerance
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_flow_from_the_middle_is_the_flow_from_the_end(bias):
+    p = np.linspace(0, 1, 11)
+    whole = flows.hamiltonian_flow(*start(bias), DEPTH, bias, p, 1e-11)
+    again = flows.hamiltonian_flow(whole.A[5], whole.B[5], DEPTH, bias, p, 1e-11, start=p[5])
+    np.testing.assert_allclose(again.A, whole.A, atol=1e-7)  # tolerance 1e-11, kinks
+    np.testing.assert_allclose(again.B, whole.B, atol=1e-7)
+    assert again.evaluations > 0
+
+
+def test_flow_of_one_neuron_in_closed_form():
+    p = np.linspace(0, 1, 9)
+    A, B = scalar_path(-0.7, 2.0, DEPTH, p)
+    path = flows.hamiltonian_flow([[A[-1]]], [[B[-1]]], DEPTH, False, p, 1e-12, start=1.0)
+    np.testing.assert_allclose(path.A[:, 0, 0], A, rtol=1e-9)
+    np.testing.assert_allclose(path.B[:, 0, 0], B, rtol=1e-9)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_weights_gain_twice_their_biases(bias):
+    """Proposition 9 corrected, by finite differences of |W|^2 along the flow."""
+    p = np.linspace(0, 1, 2001)
+    path = flows.hamiltonian_flow(*start(bias), DEPTH, bias, p, 1e-11)
+    W = DEPTH * path.B @ np.swapaxes(activation(path.A, bias), 1, 2)
+    rate, wanted = np.gradient(np.sum(W**2, axis=(1, 2)), p), 2 * DEPTH * np.sum(W[:, :, 5:] ** 2, axis=(1, 2))
+    np.testing.assert_allclose(rate[1:-1], wanted[1:-1], rtol=1e-4, atol=1e-7)  # step times jumps of the slope at kinks
+
+
+def test_leak_alone_decays_and_constant_weights_settle():
+    A0, q = np.array([[1.0, -2.0]]), np.linspace(0, 2, 5)
+    path = flows.leaky_path(lambda _: np.zeros((1, 1)), A0, 0.7, q)
+    np.testing.assert_allclose(path, np.exp(-0.7 * q)[:, None, None] * A0, rtol=1e-8)
+    pushed = flows.leaky_path(lambda _: np.array([[0.0, 1.4]]), A0, 0.7, np.array([0.0, 60.0]))
+    np.testing.assert_allclose(pushed[-1], 2.0, rtol=1e-8)  # b / Lt
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_symplectic_steps_make_a_critical_network(bias):
+    A, B = start(bias)
+    path, L = flows.symplectic_euler(A, B, DEPTH, bias, 30), 30
+    W = np.stack([DEPTH * b @ activation(a, bias).T for a, b in zip(path.A[:-1], path.B[1:], strict=True)])
+    rho = np.full(L, 1 / L)
+    np.testing.assert_allclose(path.p, np.linspace(0, 1, L + 1), atol=1e-15)
+    np.testing.assert_allclose(layers.propagate(W, A, rho, DEPTH), path.A, atol=1e-12)
+    back = layers.momenta(W, path.A, path.B[-1], rho, DEPTH)
+    np.testing.assert_allclose(back, path.B, atol=1e-12)
+    assert layers.criticality(W, path.A, back, rho, DEPTH).relative < 1e-12
+
+
+def test_symplectic_steps_converge_to_the_flow_at_first_order():
+    A, B = (np.abs(part) for part in start(True))  # no sign changes, so that the order shows
+    exact = flows.hamiltonian_flow(A, B, DEPTH, True, [0.0, 1.0], 1e-12)
+    errors = [np.linalg.norm(flows.symplectic_euler(A, B, DEPTH, True, L).A[-1] - exact.A[-1]) for L in (200, 400, 800)]
+    np.testing.assert_allclose(np.array(errors[:-1]) / errors[1:], 2, atol=0.1)
+
+
+def test_hamiltonian_of_steps_varies_as_one_over_the_layers():
+    A, B = (np.abs(part) for part in start(True))
+    spread = []
+    for L in (100, 200, 400):
+        path = flows.symplectic_euler(A, B, DEPTH, True, L)
+        spread.append(np.ptp([hamiltonian(a, b, DEPTH, True) for a, b in zip(path.A[:-1], path.B[1:], strict=True)]))
+    np.testing.assert_allclose(np.array(spread[:-1]) / spread[1:], 2, atol=0.1)
+
+
+def test_growth_and_long_steps_are_refused(monkeypatch):
+    A, B = np.full((3, 3), 2.0), np.full((3, 3), 5.0)
+    monkeypatch.setattr(flows, "EVALUATIONS", 2000)
+    with pytest.raises(
+        ValueError, match=r"the path from 0 grows or stiffens too much at 0\.\d+, before 1; start smaller"
+    ):
+        flows.hamiltonian_flow(A, B, 5.0, False, [0.0, 1.0])
+    with pytest.raises(ValueError, match="the path from 0 grows or stiffens"):
+        flows.hamiltonian_flow(A * 1e160, B * 1e160, 5.0, False, [0.0, 1.0])
+    with pytest.raises(ValueError, match=r"implicit momentum of a layer of step 0.5 is not found .* take more layers"):
+        flows.symplectic_euler(A, B, 5.0, False, 2)
+    with pytest.raises(ValueError, match="effective_depth is 0"):
+        flows.hamiltonian_flow(A, B, 0, False, [0.0, 1.0])

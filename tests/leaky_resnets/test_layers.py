@@ -1,0 +1,220 @@
+"""Layer steps, momenta, criticality, balancedness and spectra of discrete networks."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repdyn.leaky_resnets.theory import layers
+from repdyn.leaky_resnets.theory.identity_cost import activation
+
+DEPTH = 1.7
+ROUNDING = 1e-12  # products over a few layers of numbers of order 10
+
+
+def network(bias, L=6, w=4, N=9, seed=0):
+    g = np.random.default_rng((seed, L, w, N))
+    rho = g.uniform(0.5, 1.5, L)
+    W = g.standard_normal((L, w, w + bias))
+    A0 = g.standard_normal((w, N))
+    return W, A0, rho / rho.sum()
+
+
+# Layer steps
+
+
+@pytest.mark.parametrize("L", [1, 2, 7, 20, 33])
+@pytest.mark.parametrize("a", [0.0, 0.5, 0.9, 3.9])
+def test_irregular_steps_sum_to_one_and_are_symmetric(L, a):
+    rho = layers.layer_steps("irregular", L, a)
+    assert rho.sum() == pytest.approx(1, abs=1e-14)
+    np.testing.assert_allclose(rho, rho[::-1], rtol=1e-12)
+    assert rho.min() > 0
+    shape = [1 + Fraction(a) * (Fraction(1, 4) - abs(Fraction(2 * n + 1, 2 * L) - Fraction(1, 2))) for n in range(L)]
+    np.testing.assert_allclose(rho, np.array([part / sum(shape) for part in shape], float), rtol=1e-12)
+
+
+@pytest.mark.parametrize("L", [2, 3, 10, 11])
+def test_printed_steps_fall_short_for_odd_numbers_of_layers(L):
+    a = 0.8
+    rho = layers.irregular_steps_as_printed(L, a)
+    assert rho.sum() == pytest.approx(1 - (a / (4 * L**2) if L % 2 else 0), abs=1e-14)
+    assert (rho[0] - rho[-1]) * L == pytest.approx(a / L, abs=1e-13)
+    np.testing.assert_array_equal(layers.layer_steps("equidistant", L), np.full(L, 1 / L))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("equidistant", 0), "L = 0 and a = 0.0; give L >= 1"),
+        (("irregular", 5, 4.0), "a = 4.0; give L >= 1 and 0 <= a < 4"),
+        (("adaptiv", 5), "scheme 'adaptiv' is not one of equidistant, irregular"),
+    ],
+)
+def test_wrong_schemes_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        layers.layer_steps(*arguments)
+
+
+def path_of(curve, rho):
+    return np.stack([curve(p) for p in np.concatenate([[0], np.cumsum(rho)])])
+
+
+def test_adapted_steps_even_out_the_relative_distances():
+    """On a fixed curve the rule is iterated to its fixed point, where |A_l - A_{l-1}| / |A_l| is the same"
+    " everywhere."""
+    start, rho = np.array([[2.0, 1.0], [0.0, 1.0]]), np.full(12, 1 / 12)
+
+    def curve(p):
+        return np.exp(-3 * p) * start + np.sin(4 * p) * start[::-1]
+
+    before = layers.relative_speeds(path_of(curve, rho), rho) * rho
+    for _ in range(60):
+        rho = layers.adapt_layer_steps(path_of(curve, rho), rho, damping=0.5)
+    after = layers.relative_speeds(path_of(curve, rho), rho) * rho
+    assert before.max() / before.min() > 2
+    np.testing.assert_allclose(after, after.mean(), rtol=1e-6)
+
+
+def test_a_layer_that_rests_takes_a_million_times_the_step_of_the_fastest():
+    A = np.ones((4, 2, 2)) * np.array([1.0, 2.0, 2.0, 4.0])[:, None, None]
+    rho = layers.adapt_layer_steps(100 * A, np.full(3, 1 / 3), 0.0)
+    assert rho[1] / rho[0] == pytest.approx(1e6, rel=1e-9)
+    assert rho.sum() == pytest.approx(1, abs=1e-14)
+
+
+def test_undamped_rule_is_the_papers():
+    W, A0, rho = network(True)
+    A = layers.propagate(W, A0, rho, DEPTH)
+    c = np.linalg.norm(A[1:] - A[:-1], axis=(1, 2)) / (rho * np.linalg.norm(A[1:], axis=(1, 2)))
+    np.testing.assert_allclose(layers.relative_speeds(A, rho), c, rtol=ROUNDING)
+    np.testing.assert_allclose(layers.adapt_layer_steps(A, rho, 0.0), (1 / c) / np.sum(1 / c), rtol=ROUNDING)
+    halfway = (rho + (1 / c) / np.sum(1 / c)) / 2
+    np.testing.assert_allclose(layers.adapt_layer_steps(A, rho, 0.5), halfway, rtol=ROUNDING)
+
+
+@given(st.integers(0, 10**6), st.floats(0.17, 0.6))
+@settings(max_examples=40, deadline=None)
+def test_capped_steps_obey_the_cap_and_sum_to_one(seed, cap):
+    W, A0, rho = network(True, seed=seed)
+    new = layers.adapt_layer_steps(layers.propagate(W, A0, rho, DEPTH), rho, 0.0, largest=cap)
+    assert new.sum() == pytest.approx(1, abs=1e-12)
+    assert new.min() > 0
+    assert new.max() <= cap * (1 + 1e-12)
+
+
+def test_adapting_refuses_what_has_no_answer():
+    W, A0, rho = network(True)
+    A = layers.propagate(W, A0, rho, DEPTH)
+    for change, message in (
+        ({"damping": 1.0}, "damping is 1.0"),
+        ({"largest": 0.1}, "cap 0.1 on 6 steps of sum 1; take more layers"),
+        ({"rho": rho[:3]}, r"A has shape \(7, 4, 9\) and rho \(3,\)"),
+        ({"A": A * np.arange(7)[::-1, None, None]}, "A is 0 at layer 6"),
+        ({"A": np.where(A > 1, np.nan, A)}, "A holds .* not finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            layers.adapt_layer_steps(**({"A": A, "rho": rho} | change))
+
+
+# Networks
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_momenta_are_the_gradient_of_the_cost(bias):
+    W, A0, rho = network(bias)
+    target = np.random.default_rng(9).standard_normal(A0.shape)
+    lam, A = 0.03, layers.propagate(W, A0, rho, DEPTH)
+    B = layers.momenta(W, A, layers.end_momentum(target - A[-1], lam), rho, DEPTH)
+    x = [torch.tensor(A0, requires_grad=True)]
+    for weight, step in zip(torch.tensor(W), rho, strict=True):
+        S = torch.relu(x[-1])
+        S = torch.cat([S, torch.ones(1, 9, dtype=S.dtype)]) if bias else S
+        x.append((1 - step * DEPTH) * x[-1] + step * weight @ S)
+        x[-1].retain_grad()
+    (((torch.tensor(target) - x[-1]) ** 2).sum() / 9).backward()
+    for layer, part in enumerate(x):
+        np.testing.assert_allclose(A[layer], part.detach(), rtol=ROUNDING, atol=ROUNDING)
+        np.testing.assert_allclose(B[layer], -part.grad / lam, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_products_change_by_the_biases_for_any_weights(bias):
+    W, A0, rho = network(bias)
+    A = layers.propagate(W, A0, rho, DEPTH)
+    B = layers.momenta(W, A, np.random.default_rng(5).standard_normal(A0.shape), rho, DEPTH)
+    np.testing.assert_allclose(layers.momentum_identity(W, A, B, rho), 0, atol=1e-11)
+    changed = layers.momentum_identity(2 * W, A, B, rho)
+    assert (np.abs(changed).max() > 1e-3) == bias
+
+
+def test_criticality_measures_what_weights_are_off():
+    W, A0, rho = network(True)
+    A = layers.propagate(W, A0, rho, DEPTH)
+    B = layers.momenta(W, A, np.random.default_rng(5).standard_normal(A0.shape), rho, DEPTH)
+    aligned = np.stack([DEPTH * b @ activation(a, True).T for a, b in zip(A[:-1], B[1:], strict=True)])
+    assert layers.criticality(aligned, A, B, rho, DEPTH).relative == pytest.approx(0, abs=1e-14)
+    off = layers.criticality(1.25 * aligned, A, B, rho, DEPTH)
+    assert off.relative == pytest.approx(0.2, rel=1e-12)
+    np.testing.assert_allclose(off.by_layer, 0.2, rtol=1e-12)
+
+
+def test_kinks_are_counted_without_padding():
+    A = np.ones((2, 4, 10))
+    A[:, 2:] = 0.0  # padded rows
+    A[0, 0, :3] = (1e-5, -1e-5, 1e-3)
+    assert layers.kink_share(A) == pytest.approx(2 / 40)
+    assert layers.kink_share(500 * A) == pytest.approx(2 / 40)
+    A[0, 0, 3] = 0.9e-4  # between 1e-4 of the root mean square, .69, and 1e-4 itself
+    assert layers.kink_share(A) == pytest.approx(2 / 40)
+    assert layers.kink_share(np.zeros((1, 2, 2))) == 0
+
+
+def test_balancedness_by_hand():
+    """Two layers of step 1/2: biases 1 and 3, squared norms 1 and 9 besides; Lt = 2."""
+    W = np.zeros((2, 1, 2))
+    W[0, 0], W[1, 0] = (0.0, 1.0), (0.0, 3.0)
+    found = layers.balancedness(W, [0.5, 0.5], 2.0)
+    np.testing.assert_allclose(found.norm_sq, [1, 9])
+    np.testing.assert_allclose(found.predicted, [1, 1 + 4 * (0.25 * 1 + 0.25 * 9)])
+    np.testing.assert_allclose(found.predicted_as_printed, [1, 1 + 2 * (0.25 * 1 + 0.25 * 9)])
+    plain = layers.balancedness(np.ones((3, 2, 2)), np.full(3, 1 / 3), 2.0)
+    np.testing.assert_allclose(plain.predicted, 4)
+
+
+def test_spectra_and_centring():
+    g = np.random.default_rng(0)
+    constant = np.ones((5, 1)) @ np.ones((1, 12))
+    low = g.standard_normal((5, 2)) @ g.standard_normal((2, 12))
+    A = np.stack([10 * constant + 0.1 * low] * 3)
+    S = activation(A[0], True)
+    W = np.stack([g.standard_normal((5, 12)) @ S.T] * 2)
+    plain, centred = layers.bottleneck_spectra(A, W), layers.bottleneck_spectra(A, W, centred=True)
+    assert np.sum(plain.representations[0] > 1e-10) == 3
+    assert np.sum(centred.representations[0] > 1e-10) == 2
+    assert plain.weights.shape == (2, 5)
+    assert np.sum(plain.weights[0] > 1e-10) == 3  # the mean, which holds the row of ones, and two directions
+    assert centred.weights[0, 0] < 0.1 * plain.weights[0, 0]
+    np.testing.assert_allclose(plain.weights[0], np.linalg.svd(W[0], compute_uv=False))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: layers.propagate(np.ones((2, 3, 4)), np.ones((2, 5)), [0.5, 0.5], 1.0), r"A0 has shape \(2, 5\)"),
+        (lambda: layers.propagate(np.ones((1, 2, 2)), np.ones((2, 5)), [1.0], -1.0), "effective_depth is -1.0"),
+        (lambda: layers.end_momentum(np.ones((2, 3)), 0.0), "penalty is 0.0; give a finite number above 0"),
+        (lambda: layers.end_momentum([[np.inf, 1.0]], 1.0), "residual holds 1 values"),
+        (lambda: layers.balancedness(np.ones((1, 2, 2)), [1.0], 0.0), "effective_depth is 0.0"),
+    ],
+)
+def test_bad_input_is_refused_by_name(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_end_momentum_by_hand():
+    np.testing.assert_allclose(layers.end_momentum([[3.0, -6.0]], 0.5), [[6.0, -12.0]])  # 2 / (lam N) = 2

@@ -1,0 +1,157 @@
+"""Leaky ResNets in float64 against automatic differentiation, closed forms and limits."""
+
+import numpy as np
+import pytest
+import torch
+
+from repdyn.leaky_resnets.networks import LeakyResNet, start
+from repdyn.leaky_resnets.teachers import bottleneck_task, normalised
+from repdyn.leaky_resnets.theory.layers import layer_steps
+
+ROUNDING = 1e-12  # a few hundred float64 operations on numbers of order 1
+
+
+def random_net(rng: np.random.Generator, bias: bool, L: int = 5, w: int = 7, d: int = 4) -> LeakyResNet:
+    """Random weights, steps and maps."""
+    rho = rng.uniform(0.5, 1.5, L)
+    W = rng.standard_normal((L, w, w + bias))
+    into, out = rng.standard_normal((w, d)), rng.standard_normal((d, w))
+    return LeakyResNet(W, rho / rho.sum(), 2.3, into, out, long_steps=True)
+
+
+def by_autograd(net: LeakyResNet, X: np.ndarray, Y: np.ndarray, lam: float, decay: float = 0.0) -> dict:
+    """The objective's gradient by W, P and Q, and the cost's by every A_l, from the forward pass alone."""
+    W, P, Q = (torch.tensor(part, requires_grad=True) for part in (net.W, net.into, net.out))
+    rho = torch.tensor(net.rho)
+    path = [P @ torch.tensor(X)]
+    for weight, step in zip(W, rho, strict=True):
+        A = path[-1]
+        S = torch.cat([torch.relu(A), torch.ones(int(net.bias), A.shape[1], dtype=A.dtype)])
+        path.append((1 - step * net.effective_depth) * A + step * weight @ S)
+    cost = torch.sum((torch.tensor(Y) - Q @ path[-1]) ** 2) / X.shape[1]
+    by_A = torch.autograd.grad(cost, path, retain_graph=True)
+    penalty = torch.sum(rho * torch.sum(W**2, dim=(1, 2))) + decay * (torch.sum(P**2) + torch.sum(Q**2))
+    found = torch.autograd.grad(cost + lam / (2 * net.effective_depth) * penalty, (W, P, Q))
+    return {"parts": [part.numpy() for part in found], "A": [part.numpy() for part in by_A]}
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_gradient_and_momenta_are_autograds(bias):
+    rng = np.random.default_rng(bias)
+    net = random_net(rng, bias)
+    X, Y = rng.standard_normal((2, 4, 11))
+    found = by_autograd(net, X, Y, 0.3)
+    for ours, theirs in zip(net.gradient(X, Y, 0.3), found["parts"], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=ROUNDING * np.abs(theirs).max())
+    B = net.momenta(net.forward(X), Y, 0.3)
+    np.testing.assert_allclose(-0.3 * B, np.stack(found["A"]), rtol=0, atol=ROUNDING * np.abs(B).max())
+
+
+def test_a_layer_of_step_one_over_its_leak_is_fully_connected():
+    rng = np.random.default_rng(0)
+    W = rng.standard_normal((3, 6, 7))
+    net = LeakyResNet(W, np.full(3, 1 / 3), 3.0, np.eye(6, 2), np.eye(2, 6), long_steps=True)
+    A = np.eye(6, 2) @ (X := rng.standard_normal((2, 5)))
+    for weight in W:
+        A = weight @ np.vstack([np.maximum(A, 0), np.ones((1, 5))]) / 3
+    np.testing.assert_allclose(net.output(X), A[:2], rtol=0, atol=ROUNDING)
+
+
+def test_refining_changes_a_path_by_the_order_of_the_step():
+    rng = np.random.default_rng(1)
+    net = random_net(rng, True, L=4)
+    X, outputs = rng.standard_normal((4, 9)), []
+    for _ in range(7):
+        outputs.append(net.output(X))
+        net = net.refined()
+    errors = [np.abs(coarse - outputs[-1]).max() for coarse in outputs[2:5]]
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    assert np.all((orders > 0.8) & (orders < 1.6))  # Euler's order 1; the reference is finite, kinks add noise
+
+
+def test_deepened_keeps_what_a_layer_asks_for():
+    net = random_net(np.random.default_rng(2), True)
+    deeper = net.deepened(4.6)
+    np.testing.assert_allclose(deeper.W / deeper.effective_depth, net.W / net.effective_depth, rtol=1e-15)
+
+
+@pytest.mark.parametrize("effective_depth", [2.0, 7.0])
+def test_fixed_start_keeps_the_signal_of_a_leaky_layer(effective_depth):
+    # dA/dp = -Lt A + W S has the fixed size |A|^2 = E|W S|^2 / Lt^2 = |A|^2 for W ~ N(0, 2 Lt^2 / w), half being active
+    rng, w = np.random.default_rng(3), 400
+    net = start(w, (10, 10), layer_steps("equidistant", 20), effective_depth, rng, learned=False, bias=True)
+    A = rng.standard_normal((w, 50))
+    image = net.W[0] @ np.vstack([np.maximum(A, 0), np.ones((1, 50))])
+    # relative standard error of the mean square is sqrt(2 / (400 * 50)) for independent entries; five of those
+    assert np.mean(image**2) / (effective_depth**2 * np.mean(A**2)) == pytest.approx(1, abs=0.1)
+    assert not net.W[:, :, -1].any()
+
+
+def test_padded_rows_stay_zero_in_the_backward_pass():
+    net = start(6, (2, 2), np.full(4, 0.25), 2.0, np.random.default_rng(4), learned=False, bias=False)
+    A = net.forward(np.random.default_rng(5).standard_normal((2, 8)))
+    B = net.momenta(A, np.ones((2, 8)), 0.1)
+    assert not A[0, 2:].any()
+    leak = 1 - 0.25 * 2.0
+    np.testing.assert_allclose(B[0, 2:], leak * B[1, 2:], rtol=0, atol=ROUNDING)  # slope 0 at exactly 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rho": np.full(5, 0.3)}, "sum to 1"),
+        ({"rho": np.array([-0.2, 0.3, 0.3, 0.3, 0.3])}, "positive"),
+        ({"rho": np.full(4, 0.25)}, "one step per layer"),
+        ({"effective_depth": 0.0}, "above 0"),
+        ({"effective_depth": 9.0}, "step 0.2 of layer 1 .* below 0.1111"),
+        ({"W": np.zeros((5, 7, 9))}, "without bias"),
+        ({"into": np.zeros((7, 8))}, "width 7 is below"),
+        ({"out": np.zeros((4, 6))}, "do not fit"),
+    ],
+)
+def test_refuses_what_is_no_network(change, words):
+    given = {
+        "W": np.zeros((5, 7, 8)),
+        "rho": np.full(5, 0.2),
+        "effective_depth": 2.0,
+        "into": np.zeros((7, 4)),
+        "out": np.zeros((4, 7)),
+    }
+    with pytest.raises(ValueError, match=words):
+        LeakyResNet(**(given | change))
+
+
+def test_refuses_bad_points():
+    net = random_net(np.random.default_rng(6), True)
+    for X, words in ((np.ones((4, 1)), "N >= 2"), (np.ones((3, 5)), "shape"), (np.full((4, 5), np.nan), "20 values")):
+        with pytest.raises(ValueError, match=words):
+            net.forward(X)
+
+
+def test_tasks_are_normalised_and_narrow():
+    tasks = [
+        bottleneck_task(6, inner, 400, np.random.default_rng(7), teacher=teacher)
+        for inner, teacher in (((1,), "fully connected"), ((3,), "fully connected"), ((5, 1), "residual"))
+    ]
+    for task in tasks:
+        everything = np.hstack([task.Y, task.Y_test])
+        np.testing.assert_allclose(everything.mean(axis=1), 0, atol=1e-6)  # float32 values
+        np.testing.assert_allclose(everything.std(axis=1), 1, atol=1e-6)
+    dimensions = [neighbour_dimension(task.Y) for task in tasks]
+    # estimate d has standard deviation d / sqrt(400) = 5 %; curvature and folds are allowed five of those
+    assert dimensions[0] == pytest.approx(1, rel=0.3)
+    assert dimensions[1] == pytest.approx(3, rel=0.35)
+    assert dimensions[2] == pytest.approx(1, rel=0.3)
+
+
+def neighbour_dimension(Y: np.ndarray) -> float:
+    """Maximum-likelihood dimension from the ratio of the distances to the second and the first neighbour."""
+    distance = np.linalg.norm(Y[:, :, None] - Y[:, None, :], axis=0) + 1e9 * np.eye(Y.shape[1])
+    first, second = np.sort(distance, axis=1)[:, :2].T
+    apart = first > 0  # rays on which all of a teacher's neurons rest have one output
+    return apart.sum() / np.sum(np.log(second[apart] / first[apart]))
+
+
+def test_normalised_is_idempotent():
+    Z = np.random.default_rng(8).uniform(size=(3, 40))
+    np.testing.assert_allclose(normalised(normalised(Z)), normalised(Z), atol=ROUNDING)

@@ -1,0 +1,261 @@
+"""Experiments on trained networks at a tiny size: blocks, resuming, storing, measures; figures and the table."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.leaky_resnets.test_networks import random_net
+
+from repdyn.base import figures as base_figures
+from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.datasets import problems
+from repdyn.base.streams import Stream
+from repdyn.leaky_resnets.experiments import analysis, chains, criticality, discretised, network_audit, paper_settings
+from repdyn.leaky_resnets.figures import distance, schemes, trained
+from repdyn.leaky_resnets.measures import measure
+from repdyn.leaky_resnets.settings_training import (
+    Criticality,
+    Discretised,
+    Measures,
+    NetworkAudit,
+    PaperSettings,
+    Trained,
+)
+from repdyn.leaky_resnets.stored import kept, network_at, network_variables, restored, task_at
+from repdyn.leaky_resnets.tables.trained import chains as chains_table
+from repdyn.leaky_resnets.teachers import Task
+
+TINY = {"dimension": 4, "points": 20, "width": 9}
+NARROW = TINY | {"rank": 2, "hidden": 5, "penalty": 0.05, "rate": 0.003}
+RECIPE = NARROW | {"first_penalty": 0.003, "first_steps": 10}
+MAPS = ("decayed maps", "free maps", "fixed maps", "decayed maps, no bias")
+MEASURES = Measures(gammas=(1e-3, 1e-2), values=8)
+
+
+def chain_settings(seeds: int = 2) -> Trained:
+    """Three depths of twenty steps."""
+    return Trained(**RECIPE, maps=MAPS, effective_depths=(1.0, 2.0, 3.0), layers=5, steps=20, blocks=2, seeds=seeds)
+
+
+def scheme_settings() -> Discretised:
+    """Two numbers of layers, thirty steps."""
+    return Discretised(
+        **TINY,
+        inner=(3, 2),
+        maps=("decayed maps", "fixed maps"),
+        effective_depth=2.0,
+        layers=(4, 6),
+        penalty=0.001,
+        strong_penalty=0.02,
+        steps=30,
+        rate=0.01,
+        irregularity=0.9,
+        every=5,
+        damping=0.5,
+        frozen=0.2,
+        blocks=1,
+        seeds=2,
+    )
+
+
+def stream(name: str) -> Stream:
+    """The stream that a job of this name gets."""
+    return Stream(0, ("leaky_resnets", name))
+
+
+def no_checkpoint() -> Checkpoint:
+    """Remembers nothing on disk."""
+    return Checkpoint(None, "")
+
+
+def run_chains(settings: Trained, block: int = 0, checkpoint: Checkpoint | None = None) -> xr.Dataset:
+    """One block of chains on the CPU."""
+    return chains.trained(settings, stream("trained"), "cpu", checkpoint or no_checkpoint(), block)
+
+
+@pytest.fixture(scope="module")
+def measured() -> dict[str, xr.Dataset]:
+    """All measures at the tiny size."""
+    near = Criticality(
+        **RECIPE, effective_depth=2.0, layers=4, doublings=2, refinement_steps=20, steps=(10, 20, 30), seeds=2
+    )
+    own = PaperSettings(
+        **(NARROW | {"penalty": 0.001}),
+        maps=("free maps",),
+        effective_depth=2.0,
+        layers=5,
+        records=(10, 20),
+        descent_steps=5,
+        descent_rate=0.01,
+    )
+    args = ("cpu", no_checkpoint())
+    refined = criticality.refinement(near, stream("refinement"), "cpu", no_checkpoint())
+    longer = criticality.convergence(near, stream("convergence"), "cpu", no_checkpoint())
+    stored = discretised.discretised(scheme_settings(), stream("discretised"), *args, 0)
+    stages = discretised.staged(scheme_settings(), stream("staged"), "cpu", no_checkpoint())
+    papers = paper_settings.paper_settings(own, stream("paper_settings"), "cpu", no_checkpoint())
+    return {
+        "chain_measures": analysis.chain_measures(MEASURES, {"block0": run_chains(chain_settings())}),
+        "scheme_measures": analysis.scheme_measures(MEASURES, {"block0": stored}),
+        "refinement_measures": analysis.refinement_measures(MEASURES, refined),
+        "convergence_measures": analysis.convergence_measures(MEASURES, longer),
+        "staged_measures": analysis.staged_measures(MEASURES, stages),
+        "paper_measures": analysis.paper_measures(MEASURES, papers),
+    }
+
+
+def test_datasets_keep_the_conventions(measured):
+    audit = network_audit.network_audit(NetworkAudit(draws=2), stream("network_audit"))
+    for made in (*measured.values(), audit, run_chains(chain_settings(1))):
+        assert all("attribute" in problem and "title" not in problem for problem in problems(made))
+
+
+def test_seeds_do_not_depend_on_their_block():
+    pair, single = run_chains(chain_settings(2), 0), run_chains(chain_settings(1), 1)
+    np.testing.assert_array_equal(pair["W"].sel(seed=1), single["W"].sel(seed=1))
+    np.testing.assert_array_equal(pair["X"].sel(seed=1), single["X"].sel(seed=1))
+    assert not np.array_equal(pair["X"].sel(seed=0), pair["X"].sel(seed=1))
+
+
+def test_killed_chains_go_on_with_the_same_numbers(tmp_path):
+    settings = chain_settings()
+    whole = run_chains(settings, checkpoint=Checkpoint(tmp_path, "chains"))
+    half = Checkpoint(tmp_path, "chains")
+    names = [name for name in half.trials if "depth3" in name or ("fixed" in name and "depth2" in name)]
+    assert len(names) == 4 * 2 + 2
+    for name in names:
+        del half.trials[name]
+    again = run_chains(settings, checkpoint=half)
+    xr.testing.assert_identical(whole, again)
+
+
+def test_kinds_of_maps_share_data_and_start(measured):
+    # before training, kinds with learned maps and bias have the same weights: compare after no first step at all
+    made = run_chains(chain_settings(1))
+    assert made["X"].dims == ("seed", "feature", "point")
+    assert not np.array_equal(made["W"].sel(maps=MAPS[0]), made["W"].sel(maps=MAPS[1]))
+    assert np.array_equal(made["into"].sel(maps="fixed maps")[0, 0], np.eye(9, 4))
+    assert not made["W"].sel(maps=MAPS[3])[..., -1].any()
+
+
+def test_paper_settings_resume(tmp_path):
+    own = PaperSettings(
+        **NARROW,
+        maps=("free maps",),
+        effective_depth=2.0,
+        layers=5,
+        records=(5, 9),
+        descent_steps=3,
+        descent_rate=0.01,
+    )
+    whole = paper_settings.paper_settings(own, stream("p"), "cpu", Checkpoint(tmp_path, "p"))
+    half = Checkpoint(tmp_path, "p")
+    del half.trials["free maps-9"]
+    xr.testing.assert_identical(whole, paper_settings.paper_settings(own, stream("p"), "cpu", half))
+
+
+def test_networks_survive_storing_whatever_their_shape():
+    rng = np.random.default_rng(0)
+    originals = [random_net(rng, True, L=3), random_net(rng, False, L=5)]
+    made = xr.Dataset(network_variables(("net",), (2,), [kept(net) for net in originals]))
+    for k, net in enumerate(originals):
+        found = network_at(made.isel(net=k), 2.3, net.bias)
+        np.testing.assert_array_equal(found.W, net.W.astype(np.float32))
+        np.testing.assert_array_equal(found.rho, net.rho)
+    again = restored(kept(originals[0]), 2.3)
+    np.testing.assert_array_equal(again.into, originals[0].into.astype(np.float32))
+
+
+def test_measures_are_what_they_say():
+    rng = np.random.default_rng(1)
+    net = random_net(rng, True)
+    X, Y = rng.standard_normal((2, 4, 30))
+    found = measure(net, Task(X, Y, X, Y), 0.3, (1e-3,), 5)
+    A = net.forward(X)
+    B = net.momenta(A, Y, 0.3)
+    S = [np.vstack([np.maximum(a, 0), np.ones((1, 30))]) for a in A[:-1]]
+    for layer in range(5):
+        pulled = B[layer + 1] @ S[layer].T
+        wanted = 2 * np.sum(B[layer + 1] * A[layer]) - np.sum(pulled**2)
+        assert found["hamiltonian"][layer] == pytest.approx(wanted, rel=1e-10)
+        gamma = 1e-3 * np.linalg.norm(S[layer], 2) ** 2
+        inverse = np.linalg.inv(S[layer].T @ S[layer] + gamma * np.eye(30))
+        speed = (A[layer + 1] - A[layer]) / net.rho[layer]
+        assert found["cost"][0, layer] == pytest.approx(np.trace(A[layer] @ inverse @ A[layer].T), rel=1e-8)
+        assert found["kinetic"][0, layer] == pytest.approx(np.trace(speed @ inverse @ speed.T) / 2.3**2, rel=1e-8)
+        assert found["alignment"][layer] == pytest.approx(np.linalg.norm(pulled), rel=1e-12)
+    assert found["stable_hamiltonian"] == pytest.approx(found["cost"] - found["kinetic"])
+    assert found["stable_length"][0] == pytest.approx(np.sum(net.rho * np.sqrt(found["kinetic"][0])) * 2.3)
+    assert found["test_error"] == pytest.approx(found["train_error"])
+    assert found["objective"] == pytest.approx(
+        np.mean((Y - net.output(X)) ** 2) + 0.3 / (2 * 2.3 * 4) * np.sum(net.rho[:, None, None] * net.W**2)
+    )
+    assert found["gradient"] == pytest.approx(np.linalg.norm(net.gradient(X, Y, 0.3)[0]))
+    assert found["length"] == pytest.approx(np.linalg.norm(np.diff(A, axis=0), axis=(1, 2)).sum() / np.sqrt(30))
+    np.testing.assert_allclose(found["weight_spectrum"][2], np.linalg.svd(net.W[2], compute_uv=False)[:5] / 2.3)
+    assert found["identity_error"] < 1e-13  # a few hundred operations, relative
+    negative = np.minimum(A, 0)
+    np.testing.assert_allclose(found["negative"], (negative**2).sum((1, 2)) / (A**2).sum((1, 2)))
+
+
+def test_adaptive_steps_end_within_their_cap_and_even(measured):
+    last = measured["scheme_measures"].isel(layers=-1)
+    assert float(last["longest_step_by_layers"].sel(scheme="adaptive").max()) < 1
+    uneven = last["unevenness_by_layers"].mean("seed").sel(maps="decayed maps")
+    assert float(uneven.sel(scheme="adaptive")) < float(uneven.sel(scheme="equidistant"))
+
+
+def test_refined_measures_are_missing_beyond_the_last_layer(measured):
+    refined = measured["refinement_measures"]
+    H = refined["hamiltonian"].transpose("layers", "seed", "layer").values
+    for k, L in enumerate(refined["layers"].values):
+        assert np.isfinite(H[k, :, :L]).all()
+        assert np.isnan(H[k, :, L:]).all()
+
+
+def test_task_survives_storing():
+    made = run_chains(chain_settings(1))
+    task = task_at(made.isel(seed=0))
+    assert task.X.dtype == np.float64
+    assert task.X.shape == (4, 20)
+
+
+def test_audit_tells_the_right_cost_from_the_half_one():
+    audit = network_audit.network_audit(NetworkAudit(draws=3), stream("network_audit"))
+    error = audit["gradient_error"].max(("bias", "draw")).values
+    assert error[0] < 1e-12  # a few hundred operations, relative
+    assert error[1] > 0.1
+    assert float(np.abs(audit["identity"] / audit["size"]).max()) < 1e-13
+    assert float(np.abs(audit["increment"].sel(bias=0) / audit["size"].sel(bias=0)).max()) < 1e-13
+    assert float(np.abs(audit["increment"].sel(bias=1) / audit["size"].sel(bias=1)).max()) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "wants"),
+    [
+        (trained, "fig1a_hamiltonian", ("chain_measures",)),
+        (trained, "fig1b_spectra", ("chain_measures",)),
+        (trained, "fig1c_energies", ("chain_measures",)),
+        (trained, "fig3_bounded", ("chain_measures",)),
+        (schemes, "fig2a_test_error", ("scheme_measures",)),
+        (schemes, "fig2b_weight_spectra", ("staged_measures",)),
+        (schemes, "fig2c_paths", ("scheme_measures",)),
+        (distance, "distance_to_critical", ("chain_measures", "refinement_measures", "convergence_measures")),
+        (distance, "balancedness", ("refinement_measures",)),
+        (distance, "paper_settings", ("paper_measures",)),
+    ],
+)
+def test_figures_are_drawn_and_say_what_they_show(measured, tmp_path, module, name, wants):
+    with base_figures.style():
+        figure = getattr(module, name)(**{want: measured[want] for want in wants})
+        base_figures.save(figure, tmp_path / name)
+    about = figure.repdyn
+    assert about["claims"]
+    assert "seed" in about["caption"] or "network" in about["caption"]
+
+
+def test_table_has_a_row_per_network_kind_and_depth(measured):
+    table = chains_table(measured["chain_measures"])
+    assert len(table.frame) == 4 * 3
+    row = table.frame.query("maps == 'fixed maps' and Lt == 2.0").iloc[0]
+    cell = measured["chain_measures"].sel(maps="fixed maps", effective_depth=2.0)
+    assert row["test error / variance"] == pytest.approx(float(cell["test_error"].mean()))

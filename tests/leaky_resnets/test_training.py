@@ -1,0 +1,154 @@
+"""Training: the batched gradient against autograd, Adam against PyTorch's, batches, resuming."""
+
+import numpy as np
+import pytest
+import torch
+from tests.leaky_resnets.test_networks import by_autograd, random_net
+
+from repdyn.leaky_resnets.networks import LeakyResNet, start
+from repdyn.leaky_resnets.theory.layers import layer_steps
+from repdyn.leaky_resnets.training import MAP_RATE, Trainer, cosine
+
+torch.set_num_threads(1)
+ROUNDING = 1e-12
+
+
+def data(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and targets of `count` networks of four features."""
+    X, Y = np.random.default_rng((seed, 1)).standard_normal((2, count, 4, 11))
+    return X, Y
+
+
+def nets(count: int, bias: bool = True) -> list[LeakyResNet]:
+    """Random networks of one shape."""
+    return [random_net(np.random.default_rng((seed, 2)), bias) for seed in range(count)]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("learned", [True, False])
+@pytest.mark.parametrize("count", [1, 3])
+def test_gradient_is_autograds_for_every_network_of_a_batch(bias, learned, count):
+    X, Y = data(count)
+    decay = 0.7 if learned else 0.0
+    run = Trainer(nets(count, bias), X, Y, penalty=0.3, learned=learned, map_decay=decay, dtype=torch.float64)
+    with torch.inference_mode():
+        run.gradient()
+    for m, net in enumerate(nets(count, bias)):
+        wanted = by_autograd(net, X[m], Y[m], 0.3, decay)["parts"]
+        ours = (run.dW[:, m], run.dP[m], run.dQ[m]) if learned else (run.dW[:, m],)
+        for found, right in zip(ours, wanted, strict=False):
+            np.testing.assert_allclose(found.numpy(), right, rtol=0, atol=ROUNDING * np.abs(right).max())
+
+
+@pytest.mark.parametrize("learned", [True, False])
+def test_a_batch_changes_no_networks_numbers(learned):
+    rho = layer_steps("equidistant", 6)
+    begun = [start(12, (4, 4), rho, 3.0, np.random.default_rng(s), learned=learned, bias=True) for s in range(3)]
+    X, Y = data(3)
+    together = Trainer(begun, X, Y, penalty=0.2, learned=learned)
+    together.adam(cosine(0.01, 40))
+    for m, net in enumerate(begun):
+        alone = Trainer([net], X[m : m + 1], Y[m : m + 1], penalty=0.2, learned=learned)
+        alone.adam(cosine(0.01, 40))
+        np.testing.assert_array_equal(alone.trained()[0].W, together.trained()[m].W)
+        np.testing.assert_array_equal(alone.trained()[0].out, together.trained()[m].out)
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "descent"])
+def test_steps_are_pytorchs(optimiser):
+    X, Y = data(1)
+    run = Trainer(nets(1), X, Y, penalty=0.3, map_decay=1.0, dtype=torch.float64)
+    rates = cosine(1e-3, 30)
+    run.adam(rates) if optimiser == "adam" else run.descend(rates)
+    net = nets(1)[0]
+    parts = [torch.tensor(part, requires_grad=True) for part in (net.W, net.into, net.out)]
+    paces = (1.0, MAP_RATE, MAP_RATE)
+    kind = torch.optim.Adam if optimiser == "adam" else torch.optim.SGD
+    theirs = kind([{"params": [part], "lr": 1.0} for part in parts])
+    for rate in rates:
+        for group, pace in zip(theirs.param_groups, paces, strict=True):
+            group["lr"] = rate * pace
+        now = LeakyResNet(parts[0].detach().numpy(), net.rho, 2.3, parts[1].detach().numpy(), parts[2].detach().numpy())
+        for part, slope in zip(parts, by_autograd(now, X[0], Y[0], 0.3, 1.0)["parts"], strict=True):
+            part.grad = torch.tensor(slope)
+        theirs.step()
+    trained = run.trained()[0]
+    # Adam's epsilon meets uncorrected moments, 0.03 of a slope at first: 1e-3 * 1e-8 / (0.03 * 1e-5) for the least one
+    for ours, part in zip((trained.W, trained.into, trained.out), parts, strict=True):
+        np.testing.assert_allclose(ours, part.detach().numpy(), rtol=0, atol=3e-5)
+
+
+def test_resumed_training_is_the_uninterrupted_one():
+    X, Y = data(2)
+    rates = cosine(0.01, 30)
+    whole, first, second = (Trainer(nets(2), X, Y, penalty=0.3) for _ in range(3))
+    whole.adam(rates)
+    first.adam(rates[:13])
+    second.restore(first.state())
+    second.adam(rates[13:])
+    for ours, theirs in zip(whole.trained(), second.trained(), strict=True):
+        np.testing.assert_array_equal(ours.W, theirs.W)
+        np.testing.assert_array_equal(ours.into, theirs.into)
+
+
+def test_representations_are_the_forward_pass():
+    X, Y = data(2)
+    run = Trainer(nets(2), X, Y, penalty=0.3, dtype=torch.float64)
+    for m, net in enumerate(nets(2)):
+        np.testing.assert_allclose(run.representations()[m], net.forward(X[m]), rtol=0, atol=1e-11)
+
+
+def test_new_steps_are_used_and_kept():
+    X, Y = data(1)
+    run = Trainer(nets(1), X, Y, penalty=0.3, dtype=torch.float64)
+    rho = layer_steps("irregular", 5, 0.9)
+    run.adam(np.zeros(3), 2, lambda: run.set_steps(rho[:, None]))
+    net = run.trained()[0]
+    np.testing.assert_array_equal(net.rho, rho)
+    np.testing.assert_allclose(run.representations()[0], net.forward(X[0]), rtol=0, atol=1e-11)
+
+
+def test_training_lowers_the_objective_to_a_critical_point():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1, 3, 30))
+    Y = np.einsum("ij,mjn->min", rng.standard_normal((3, 3)), X)
+    net = start(8, (3, 3), layer_steps("equidistant", 4), 1.0, rng, learned=True, bias=True)
+    run = Trainer([net], X, Y, penalty=0.05, map_decay=1.0)
+    before = np.linalg.norm(net.gradient(X[0], Y[0], 0.05)[0])
+    run.adam(cosine(0.02, 1500))
+    after = np.linalg.norm(run.trained()[0].gradient(X[0], Y[0], 0.05)[0])
+    assert after < 0.02 * before
+
+
+def test_rates_fall_along_half_a_cosine():
+    rates = cosine(0.1, 100)
+    assert rates[0] == pytest.approx(0.1)
+    assert rates[50] == pytest.approx(0.05)
+    assert np.all(np.diff(rates) < 0)
+    assert rates[-1] < 1e-4
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device: the graph of a step cannot be captured")
+def test_graph_of_a_step_is_the_step():
+    X, Y = data(3)
+    both = [Trainer(nets(3), X, Y, penalty=0.3, device=device, dtype=torch.float64) for device in ("cpu", "cuda")]
+    for run in both:
+        run.adam(cosine(0.01, 20))
+    for ours, theirs in zip(both[0].trained(), both[1].trained(), strict=True):
+        np.testing.assert_allclose(ours.W, theirs.W, rtol=1e-9, atol=1e-9)  # sums in another order, 20 steps
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"penalty": 0.0}, "penalty 0.0 is not above 0"),
+        ({"X": np.ones((1, 4, 11))}, r"X has shape \(1, 4, 11\)"),
+        ({"Y": np.full((2, 4, 11), np.inf)}, "88 values"),
+        ({"networks": [nets(1)[0], nets(1, bias=False)[0]]}, "2 different shapes"),
+    ],
+)
+def test_refuses_bad_input(change, words):
+    X, Y = data(2)
+    given = {"networks": nets(2), "X": X, "Y": Y, "penalty": 0.3}
+    with pytest.raises(ValueError, match=words):
+        Trainer(**(given | change))
