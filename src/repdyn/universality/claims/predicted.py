@@ -1,0 +1,139 @@
+"""Claims on what the theory predicts over ranges of initial weights: plateau, regimes, random features."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.verdicts import Verdict, all_of, at_most, deviation, judge
+
+FALSE_ALARM = 1e-3
+
+
+def _half_growth(theory_maps: xr.Dataset) -> xr.Dataset:
+    return theory_maps.assign(plateau_growth=theory_maps["plateau_growth"] / 2)
+
+
+def _without_output_structure(theory_maps: xr.Dataset) -> xr.Dataset:
+    return theory_maps.assign(regime_low=theory_maps["regime_low"] ** 2)
+
+
+def _negative_limit(theory_maps: xr.Dataset) -> xr.Dataset:
+    spoilt = -theory_maps["regime_corrected"]
+    return theory_maps.assign(regime_printed=spoilt, regime_corrected=spoilt)
+
+
+def _printed_law(final_distribution: xr.Dataset) -> xr.Dataset:
+    return final_distribution.assign(corrected=final_distribution["printed"])
+
+
+@claim(
+    "uni-eq44-48-random",
+    where="A.6, eqs. (44)-(48)",
+    kind="limit",
+    states="With initial ratios N(G, G^2), h_inf has the distribution function Phi((h - A_low^2/h)/(sqrt(2) dx^2 G)), "
+    "and its randomness vanishes as G -> 0.",
+    correction="A_high ~ N(dx^2 G (1 - rho), dx^4 G^2 (1 + rho^2)), rho = tau_y/tau_h; the printed law is that of "
+    "rho = 1. It still narrows onto A_low as G -> 0.",
+    data="final_distribution",
+    control=_printed_law,
+    control_says="the printed distribution function in the place of the corrected one, for rho = 0.4 and 2.5",
+)
+def random_features(final_distribution: xr.Dataset) -> Verdict:
+    """Distribution functions at drawn quantiles, by the inequality of Dvoretzky, Kiefer and Wolfowitz; and G -> 0."""
+    level, draws = final_distribution["level"], int(final_distribution["draws"])
+    cells = final_distribution.sizes["rho"] * final_distribution.sizes["gain"]
+    allowed = float(np.sqrt(np.log(2 * cells / FALSE_ALARM) / (2 * draws))) + 1 / draws
+    reason = f"{draws} draws in each of {cells} cells, Dvoretzky-Kiefer-Wolfowitz at a false alarm of {FALSE_ALARM:g}"
+    printed, corrected = (
+        deviation(final_distribution[form] - level, allowed, expected="equal to the drawn law", reason=reason, n=draws)
+        for form in ("printed", "corrected")
+    )
+    narrow = final_distribution.isel(gain=-1)
+    limit = at_most(
+        np.concatenate([narrow["deviation"] / narrow["low"], np.abs(narrow["mean"] / narrow["low"] - 1)]),
+        0.02,
+        expected="h_inf -> A_low, spread -> 0",
+        reason="at G = 0.01 first order in G gives a spread below 0.014 dx^2 over A_low of 0.6 and more",
+    )
+    note = "A Gaussian of equal mean and deviation gives negative squared distances with probability 0.159."
+    return judge(all_of(law=printed, limit=limit), all_of(law=corrected, limit=limit), note)
+
+
+@claim(
+    "uni-s41-large",
+    where="Section 4.1, eq. (12)",
+    kind="limit",
+    states="For large initial weights, (12), the final distance converges to A_high.",
+    correction="It converges to max(A_high, 0), on the scale of the initial distance; (12) does not make A_high "
+    "positive, and for A_high < 0 the final distance is A_low^2/|A_high| -> 0.",
+    data="theory_maps",
+    control=_negative_limit,
+    control_says="the limit with the wrong sign",
+)
+def large_weights(theory_maps: xr.Dataset) -> Verdict:
+    """At initial ratios of 1e6, for three ratios of the rates."""
+    far = theory_maps.isel(size=-1)
+    scale = float(far["size"])
+    reason = "the next term of (10) is A_low^2/|A_high|, 1e-12 of the initial distance, and A_low itself where rho = 1"
+    printed, corrected = (
+        deviation((far["regime_h"] - far[form]) / scale, 1e-5, expected="h_inf equals the limit", reason=reason)
+        for form in ("regime_printed", "regime_corrected")
+    )
+    return judge(printed, corrected)
+
+
+@claim(
+    "uni-s41-small",
+    where="Section 4.1, eq. (13)",
+    kind="limit",
+    states="For small initial weights, (13), the final distance converges to A_low.",
+    data="theory_maps",
+    control=_without_output_structure,
+    control_says="A_low^2 in the place of A_low",
+)
+def small_weights(theory_maps: xr.Dataset) -> Verdict:
+    """At initial ratios of 1e-6."""
+    near = theory_maps.isel(size=0)
+    return judge(
+        deviation(
+            near["regime_h"] / near["regime_low"] - 1,
+            1e-4,
+            expected="h_inf = A_low",
+            reason="the next term is A_high/(2 A_low), at most 1e-5 here",
+        )
+    )
+
+
+@claim(
+    "uni-s32-plateau",
+    where="Section 3.2",
+    kind="scaling",
+    states="Small initial weights give a plateau, large ones immediate decay.",
+    data="theory_maps",
+    control=_half_growth,
+    control_says="half the growth rate, which puts the plateaus at half their length",
+)
+def plateau(theory_maps: xr.Dataset) -> Verdict:
+    """Half time against -log scale: slope one over the growth rate; at scale 1 no plateau."""
+    growth = theory_maps["plateau_growth"]
+    half, scale = theory_maps["plateau_half"].values, theory_maps["scale"].values
+    slope = np.diff(half)[-2:] / -np.diff(np.log(scale))[-2:] * float(growth)
+    fall = theory_maps["plateau_fall"]
+    return judge(
+        all_of(
+            slope_of_half_time=deviation(
+                slope - 1,
+                0.01,
+                expected="half time grows by 1/rate per e-fold of the scale",
+                reason="scales of 0.01 and below; the next term is the scale itself",
+            ),
+            large=at_most(
+                float(half[0] / fall[0]),
+                1.5,
+                expected="half time comparable to the time of the next halving",
+                reason="an exponential has equal times; a plateau makes the first the longer",
+            ),
+        )
+    )

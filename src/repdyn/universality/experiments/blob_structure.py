@@ -1,0 +1,107 @@
+"""What became of two features in trained networks (Section 4.5, Appendix C.3, Figures 7, 8, 13 and 17)."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.streams import Stream
+from repdyn.universality.blob_task import blob_images
+from repdyn.universality.representations import between_contexts, classical_mds, collapse_index, smacof
+from repdyn.universality.settings_data_sets import BlobStructure
+
+AXES = 3
+GALLERY = 5  # blobs shown along each axis
+
+
+def blob_structure(settings: BlobStructure, stream: Stream, blobs: dict[str, xr.Dataset]) -> xr.Dataset:
+    """Collapse indices of every network, and the picture of the first network's distances, for every run."""
+    names, first = list(blobs), next(iter(blobs.values()))
+    points = np.linspace(0, first.sizes["point"] - 1, min(settings.shown, first.sizes["point"])).round().astype(int)
+    collapse = np.stack([_collapse(blobs[name]) for name in names])
+    apart = np.stack([[between_contexts(h, *_task(blobs[name])) for h in blobs[name]["h"].values] for name in names])
+    pictures = [_picture(blobs[name]["h"].values[0][points], settings.method, stream) for name in names]
+    return dataset(
+        {
+            "collapse": variable(
+                ("run", "trial", "context_of"), collapse, "variance along the irrelevant over the relevant feature"
+            ),
+            "between": variable(
+                ("run", "trial"), apart, "squared distance of contexts at equal target over variance along the target"
+            ),
+            "loss": variable(("run", "trial"), [blobs[name]["loss"].values[-1] for name in names], "loss at the end"),
+            "picture": variable(("run", "point", "component"), [one for one, _ in pictures], "scaled coordinates"),
+            "share": variable("run", [share for _, share in pictures], "share of squared distances in the picture"),
+            "feature": first["feature"].isel(point=points).variable,
+            "context": first["context"].isel(point=points).variable,
+        }
+        | _inputs(first),
+        {
+            "run": variable("run", np.array(names), "name of the run"),
+            "trial": index("trial", first.sizes["trial"], "draw of weights and order of the points"),
+            "context_of": index("context_of", 2, "context: the feature that is the target"),
+            "point": variable("point", points, "data point"),
+            "point_count": variable((), first.sizes["point"], "data points"),
+            "component": index("component", AXES, "component of the picture"),
+            "axis": index("axis", 2, "feature: x-position, y-position"),
+            "method": variable((), settings.method, "method of scaling"),
+            "units": variable((), first.sizes["neuron"], "neurons per hidden layer"),
+        }
+        | {
+            key: variable("run", np.array([blobs[name][key].item() for name in names]), first[key].attrs["long_name"])
+            for key in ("gain", "rate", "hidden", "epochs", "nonlinearity", "optimizer")
+        },
+        title="Blobs with two features: collapse of the irrelevant one, distances in three dimensions",
+        figures="Figures 7, 8, 13 and 17",
+        claims=("uni-fig8-blobs", "uni-fig8-high", "uni-fig8-universal", "uni-fig13", "uni-c3-contexts", "uni-fig17"),
+    )
+
+
+def _inputs(blobs: xr.Dataset) -> dict[str, xr.Variable]:
+    """A gallery of blobs and how far inputs lie apart: along one feature, and between the contexts."""
+    positions, pixels = (int(blobs[name]) for name in ("positions", "pixels"))
+    inputs = blob_images(positions, pixels)[0]
+    grid = inputs[: positions**2].reshape(positions, positions, -1)
+    along = np.sqrt(((grid[:, None] - grid[None]) ** 2).sum(axis=-1)).max()
+    shown = np.linspace(0, positions - 1, GALLERY).round().astype(int)
+    gallery = grid[np.ix_(shown, shown)][..., :-2].reshape(GALLERY, GALLERY, pixels, pixels)
+    apart = np.linalg.norm(inputs[0] - inputs[positions**2])
+    return {
+        "gallery": variable(("blob_x", "blob_y", "pixel_x", "pixel_y"), gallery, "intensity, sums to 1 over an image"),
+        "input_along": variable((), along, "largest distance of two inputs that differ in one feature"),
+        "input_between": variable((), apart, "distance of two inputs that differ in the context"),
+    } | {
+        name: index(name, size, words)
+        for name, size, words in (
+            ("blob_x", GALLERY, "position along feature 1"),
+            ("blob_y", GALLERY, "position along feature 2"),
+            ("pixel_x", pixels, "pixel along feature 1"),
+            ("pixel_y", pixels, "pixel along feature 2"),
+        )
+    }
+
+
+def _task(blobs: xr.Dataset) -> tuple[NDArray, NDArray]:
+    """Target of every point and its context."""
+    context = blobs["context"].values
+    return blobs["feature"].values[np.arange(len(context)), context], context
+
+
+def _collapse(blobs: xr.Dataset) -> NDArray:
+    """Shape (trial, context)."""
+    features, context = blobs["feature"].values, blobs["context"].values
+    return np.array(
+        [
+            [collapse_index(h[context == c], *features[context == c].T[[c, 1 - c]]) for c in (0, 1)]
+            for h in blobs["h"].values.astype(float)
+        ]
+    )
+
+
+def _picture(h: NDArray, method: str, stream: Stream) -> tuple[NDArray, float]:
+    classical, share = classical_mds(h, AXES)
+    if method == "classical":
+        return classical, share
+    return smacof(h, classical, stream.integer("smacof")), share

@@ -1,0 +1,64 @@
+"""Networks trained on blobs with two features, one of which counts (Section 4.5, Figures 8, 13 and 17)."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+import xarray as xr
+
+from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.streams import Stream
+from repdyn.universality import minibatch_training, training_loop
+from repdyn.universality.blob_task import blob_images
+from repdyn.universality.settings_data_sets import Blobs
+
+CLAIMS = ("uni-fig8-blobs", "uni-fig8-high", "uni-fig8-universal", "uni-fig13", "uni-fig17")
+
+
+def blobs(settings: Blobs, stream: Stream, device: str, checkpoint: Checkpoint, run: str) -> xr.Dataset:
+    """Trained representations of all blobs for one run, and the loss on the way."""
+    network = getattr(settings.runs, run)
+    inputs, targets, features = blob_images(settings.positions, settings.pixels)
+    X, Y = (torch.tensor(values, dtype=torch.float32, device=device) for values in (inputs, targets))
+    networks = training_loop.start(network, X.shape[1], 1, settings.trials, stream, device)
+    trainer = minibatch_training.Trainer(
+        networks, X, Y, rate=network.rate, batch=settings.batch, optimizer=network.optimizer
+    )
+    looks = training_loop.evenly(network.epochs, settings.looks)
+
+    def watch(epoch: int) -> training_loop.Records:
+        if epoch not in looks:
+            return {}
+        layers = minibatch_training.layers(networks, X)
+        loss = 0.5 * ((layers[-1] - Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
+        last = {"h": layers[training_loop.halfway(network)].cpu().numpy()} if epoch == network.epochs else {}
+        return {"loss": loss} | last
+
+    found = training_loop.run(run, trainer, network.epochs, stream, watch, checkpoint)
+    return dataset(
+        {
+            "h": variable(("trial", "point", "neuron"), found["h"][0], "representation after training"),
+            "loss": variable(("epoch", "trial"), found["loss"], "half the mean squared error"),
+            "feature": variable(("point", "axis"), features[:, :2], "centre of the blob", "half width of the image"),
+            "context": variable("point", features[:, 2].astype(int), "context: the feature that is the target"),
+        },
+        {
+            "trial": index("trial", settings.trials, "draw of weights and order of the points"),
+            "point": index("point", len(inputs), "data point"),
+            "neuron": index("neuron", network.units, "neuron of the hidden layer halfway"),
+            "axis": index("axis", 2, "feature: x-position, y-position"),
+            "epoch": variable("epoch", np.array(looks), "passes over the data", "epoch"),
+            "gain": variable((), network.gain, "gain of the initial weights"),
+            "rate": variable((), network.rate, "learning rate"),
+            "hidden": variable((), network.hidden, "hidden layers"),
+            "epochs": variable((), network.epochs, "passes over the data"),
+            "positions": variable((), settings.positions, "positions of the blob along each axis"),
+            "pixels": variable((), settings.pixels, "pixels along each axis"),
+            "nonlinearity": variable((), network.nonlinearity, "nonlinearity"),
+            "optimizer": variable((), network.optimizer, "optimizer"),
+        },
+        title=f"Blobs with two features: trained representations, run {run}",
+        figures="Figures 7, 8, 13 and 17",
+        claims=CLAIMS,
+    )

@@ -1,0 +1,86 @@
+"""The theory fitted to pairs of digits within a whole data set (Section 3.4, Figure 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from repdyn.base.datasets import dataset, variable
+from repdyn.universality.fit import fit_effective_rates
+from repdyn.universality.settings_data_sets import TrajectoryFits
+
+CURVES = ("h", "y", "w")
+WEIGHTINGS = ("equation (49)", "by variance")
+
+
+@dataclass(frozen=True)
+class PairFit:
+    """What is kept of a fit: explained variance, loss, rates (0 where they run away) and the theory's curves."""
+
+    r2: NDArray
+    loss: float
+    rates: tuple[float, float]
+    at_bound: bool
+    theory: NDArray
+
+
+def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset]) -> xr.Dataset:
+    """Two effective rates fitted to each stored pair, by equation (49) and with every curve over its variance."""
+    data = image_training["sgd"]
+    data = data.isel(epoch=slice(0, min(settings.passes + 1, data.sizes["epoch"])))
+    shape = (data.sizes["trial"], data.sizes["kind"], data.sizes["pair"])
+    fits = [
+        [_fit(data.isel(trial=t, kind=k, pair=p), weighting) for weighting in WEIGHTINGS]
+        for t, k, p in product(*map(range, shape))
+    ]
+    dims, kept = ("trial", "kind", "pair", "weighting"), (*shape, len(WEIGHTINGS))
+
+    def made(values: list, words: str, units: str = "1", extra: tuple[str, ...] = ()) -> xr.Variable:
+        array = np.array(values)
+        return variable((*dims, *extra), array.reshape(*kept, *array.shape[2:]), words, units)
+
+    first = [fits[place * shape[2]] for place in range(shape[1])]  # first pair of every kind, first network
+    return dataset(
+        {
+            "r2": made([[one.r2 for one in pair] for pair in fits], "explained variance", extra=("curve",)),
+            "fit_loss": made([[one.loss for one in pair] for pair in fits], "squared fit loss, equation (49)"),
+            "eta_h": made([[one.rates[0] for one in pair] for pair in fits], "effective rate, encoder", "epoch-1"),
+            "eta_y": made([[one.rates[1] for one in pair] for pair in fits], "effective rate, decoder", "epoch-1"),
+            "at_bound": made([[int(one.at_bound) for one in pair] for pair in fits], "1 where no rates fit"),
+            "growth": variable(
+                dims[:3], (data["h"].isel(epoch=-1) / data["h"].isel(epoch=0)).values, "h at the end over its start"
+            ),
+            "measured": variable(
+                ("kind", "curve", "epoch"),
+                np.stack([data[name].isel(trial=0, pair=0).values.T for name in CURVES], axis=1),
+                "h, y, w of the first pair of the first network",
+            ),
+            "theory": variable(
+                ("kind", "weighting", "curve", "epoch"),
+                np.array([[one.theory for one in pair] for pair in first]),
+                "h, y, w of the fitted theory",
+            ),
+        },
+        {name: data[name].variable for name in ("trial", "kind", "pair", "epoch", "source", "point_count", "units")}
+        | {
+            "weighting": variable("weighting", np.array(WEIGHTINGS), "weights of the fit"),
+            "curve": variable("curve", np.array(CURVES), "curve"),
+        },
+        title="The theory fitted to pairs of digits within a data set",
+        figures="Figure 4",
+        claims=("uni-fig4-mnist", "uni-fig4-similar", "uni-fig4-same"),
+    )
+
+
+def _fit(pair: xr.Dataset, weighting: str) -> PairFit:
+    h, y, w = curves = [pair[name].values for name in CURVES]
+    weights = [1.0] * 3 if weighting == WEIGHTINGS[0] else [1 / curve.var() for curve in curves]
+    found = fit_effective_rates(
+        h, y, w, float(pair["dx2"]), float(pair["dy2"]), weights=weights, allow_unconverged=True
+    )
+    loss = float(((found.theory - np.stack(curves)) ** 2).sum())
+    return PairFit(found.r2, loss, (found.eta_h, found.eta_y), found.at_bound, found.theory)

@@ -1,0 +1,250 @@
+"""Analyses of perceptrons trained on digits: structure (Figures 9, 18), pairs (Figure 4), Taylor terms (Figure 14)."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.streams import Stream
+from repdyn.universality import structure
+from repdyn.universality.perceptron import Perceptron, from_flat
+from repdyn.universality.representations import squared_distances, taylor_terms
+from repdyn.universality.settings_data_sets import RepresentationalStructure, TaylorRatios
+from repdyn.universality.structure import standardised
+
+INK = 255.0  # the authors' notebook takes raw pixels, 0 to 255
+MAPS = ("encoder", "decoder")
+
+
+def representational_structure(
+    settings: RepresentationalStructure,
+    stream: Stream,
+    images: xr.Dataset,
+    image_training: dict[str, xr.Dataset],
+) -> xr.Dataset:
+    """Distances of the first images' representations against (50), simpler predictions and other length scales."""
+    raw, labels = INK * images["image"].values.reshape(images.sizes["point"], -1), images["label"].values
+    one, runs = next(iter(image_training.values())), list(image_training)
+    first = one.sizes["image"]
+    order = np.argsort(labels[:first], kind="stable")
+    shown = labels[:first][order]
+    predicted, audit = _predictions(raw, labels, first)
+    predicted = {name: values[np.ix_(order, order)] for name, values in predicted.items()}
+    scaled = _scaled(raw, labels, first, settings.length_scales)[:, order][:, :, order]
+    measured = {run: _distances(image_training[run])[..., order, :][..., order] for run in runs}
+    mean = {run: values[-1].mean(axis=0) for run, values in measured.items()}
+    redrawn = {
+        run: [
+            structure.resampled_correlations(
+                values, mean[run], shown, settings.resamples, stream.generator("classes", run)
+            )
+            for values in predicted.values()
+        ]
+        for run in runs
+    }
+    variables = {
+        "measured": variable(
+            ("run", "row", "column"), list(mean.values()), "squared distance after training, mean over networks"
+        ),
+        "predicted": variable(("prediction", "row", "column"), list(predicted.values()), "prediction, own scale"),
+        "resampled": variable(
+            ("run", "prediction", "part", "resample"),
+            list(redrawn.values()),
+            "correlation of the mean, pairs of classes redrawn",
+        ),
+    }
+    variables |= _correlation_variables(predicted, scaled, measured, mean, shown) | _progress(image_training) | audit
+    for name, array in variables.items():
+        if np.isnan(array.values).any():
+            array.attrs["missing"] = (
+                f"{name}: labels alone are constant between classes, so they correlate with nothing"
+            )
+    return dataset(
+        variables,
+        _structure_coords(settings, image_training["sgd"], runs, shown),
+        title="Distances of digits' representations against predictions",
+        figures="Figures 9 and 18, N4",
+        claims=("uni-fig9-pearson", "uni-fig9-table", "uni-fig9-weighing", "uni-fig9-labels", "uni-fig18"),
+    )
+
+
+def _correlation_variables(
+    predicted: dict[str, NDArray],
+    scaled: NDArray,
+    measured: dict[str, NDArray],
+    mean: dict[str, NDArray],
+    labels: NDArray,
+) -> dict[str, xr.Variable]:
+    """Correlations of single networks, of the mean over networks, during training, and by length scale."""
+    each = {run: _each(predicted, values, labels) for run, values in measured.items()}
+
+    def of_mean(values: NDArray) -> list[NDArray]:
+        return [structure.correlations(values, one, labels) for one in mean.values()]
+
+    return {
+        "correlation": variable(
+            ("run", "prediction", "part", "trial"), [one[-1] for one in each.values()], "correlation, one network"
+        ),
+        "correlation_of_mean": variable(
+            ("prediction", "run", "part"),
+            [of_mean(values) for values in predicted.values()],
+            "correlation, mean over networks",
+        ),
+        "correlation_by_scale": variable(
+            ("scale", "run", "part"),
+            [of_mean(values) for values in scaled],
+            "correlation of the normalised weighing, mean over networks",
+        ),
+        "correlation_by_look": variable(
+            ("look", "prediction", "part", "trial"), each["sgd"], "correlation during gradient descent, one network"
+        ),
+    }
+
+
+def _progress(image_training: dict[str, xr.Dataset]) -> dict[str, xr.Variable]:
+    """Loss and accuracy at the end of every run, loss during gradient descent."""
+    last = {name: [data[name].values[-1] for data in image_training.values()] for name in ("loss", "accuracy")}
+    return {
+        "loss": variable(("run", "trial"), last["loss"], "half the mean squared error at the end"),
+        "accuracy": variable(("run", "trial"), last["accuracy"], "training accuracy at the end"),
+        "loss_by_look": variable(
+            ("look", "trial"), image_training["sgd"]["loss"].values, "half the mean squared error, gradient descent"
+        ),
+    }
+
+
+def _distances(data: xr.Dataset) -> NDArray:
+    """Squared distances of the stored representations, shape (look, trial, image, image)."""
+    return np.array([[squared_distances(h) for h in look] for look in data["representation"].values])
+
+
+def _each(predicted: dict[str, NDArray], measured: NDArray, labels: NDArray) -> NDArray:
+    """Correlations of single networks, shape (look, prediction, part, trial)."""
+    found = [
+        [[structure.correlations(values, one, labels) for one in look] for values in predicted.values()]
+        for look in measured
+    ]
+    return np.swapaxes(np.array(found), -1, -2)
+
+
+def _predictions(raw: NDArray, labels: NDArray, first: int) -> tuple[dict[str, NDArray], dict[str, xr.Variable]]:
+    """Predictions for the first images, and the check that (50) is a table of labels."""
+    weighed = structure.weighed_by_all(raw, labels, first, [1.0], normalise=False)[0]
+    sums, sizes = structure.class_sums(raw, labels)
+    ours = labels[:first]
+    table = sums[np.ix_(ours, ours)]
+    predicted = {
+        "weighed (50)": weighed,
+        "class mean": (sums / np.outer(sizes, sizes))[np.ix_(ours, ours)],
+        "pair alone": structure.low_weight_distances(raw, labels, slice(0, first))[:first],
+        "labels alone": (ours[:, None] != ours[None]).astype(float),
+    }
+    scale = table.max()
+    means = predicted["class mean"]
+    audit = {
+        "mean_table_error": variable(
+            (), np.abs(weighed / scale - means / means.max()).max(), "largest (50) minus table of class means, relative"
+        ),
+        "weighed_spread": variable(
+            (), _within_blocks(weighed, ours), "spread of (50) within pairs of classes, relative"
+        ),
+        "table_error": variable((), np.abs(weighed - table).max() / scale, "largest (50) minus label table, relative"),
+        "table_values": variable((), len(np.unique(np.round(table / scale, 12))), "different values in the table"),
+        "least_exponent": variable((), structure.smallest_between(raw, labels), "least A between two classes"),
+        "pair_spread": variable(
+            (), _within_blocks(predicted["pair alone"], ours), "spread of A_low within pairs of classes, relative"
+        ),
+    }
+    return predicted, audit
+
+
+def _within_blocks(values: NDArray, labels: NDArray) -> float:
+    """Mean over pairs of classes of the standard deviation of the block over its mean."""
+    found = []
+    for one in np.unique(labels):
+        for other in np.unique(labels[labels > one]):
+            block = values[np.ix_(labels == one, labels == other)]
+            found.append(block.std() / block.mean())
+    return float(np.mean(found))
+
+
+def _scaled(raw: NDArray, labels: NDArray, first: int, scales: tuple[float, ...]) -> NDArray:
+    """Normalised weighing at length scales in units of the mean prediction between different images."""
+    near = structure.low_weight_distances(raw, labels, slice(0, first))
+    unit = near.sum() / (near > 0).sum()
+    return structure.weighed_by_all(raw, labels, first, [scale * unit for scale in scales], normalise=True)
+
+
+def _structure_coords(
+    settings: RepresentationalStructure, one: xr.Dataset, runs: list[str], shown: NDArray
+) -> dict[str, xr.Variable]:
+    return {
+        "run": variable("run", np.array(runs), "optimizer"),
+        "prediction": variable("prediction", np.array(structure.PREDICTIONS), "prediction"),
+        "part": variable("part", np.array(structure.PARTS), "entries of the matrix"),
+        "trial": index("trial", one.sizes["trial"], "draw of weights and order of the images"),
+        "row": index("row", len(shown), "image, sorted by label"),
+        "column": index("column", len(shown), "image, sorted by label"),
+        "resample": index("resample", settings.resamples, "bootstrap draw"),
+        "scale": variable("scale", np.array(settings.length_scales), "length scale over the mean prediction"),
+        "look": variable("look", one["look"].values, "passes over the data in gradient descent", "epoch"),
+        "label": variable("row", shown, "digit shown"),
+        "point_count": variable((), int(one["point_count"]), "images in (50) and in the training"),
+        "source": variable((), str(one["source"].values), "source of the images"),
+    }
+
+
+def taylor_ratios(
+    settings: TaylorRatios, stream: Stream, images: xr.Dataset, image_training: dict[str, xr.Dataset]
+) -> xr.Dataset:
+    """First against second order of encoder and decoder around midpoints of random pairs, by distance."""
+    points, data = standardised(images)[0], image_training["sgd"]
+    shape = (data.sizes["pass"], data.sizes["network"], len(MAPS))
+    ratio, distance = np.empty((*shape, settings.bins)), np.empty((*shape[:2], settings.bins))
+    nonlinearity, halfway = str(data["nonlinearity"].values), int(data["hidden"]) // 2
+    for network in range(shape[1]):
+        chosen = _different(len(points), settings.pairs, stream.generator(network))
+        for look in range(shape[0]):
+            trained = from_flat(data["parameters"].values[look, network], data["size"].values, nonlinearity)
+            apart, terms = _terms(trained, halfway, *points[chosen.T])
+            for place, chosen_bin in enumerate(np.array_split(np.argsort(apart), settings.bins)):
+                distance[look, network, place] = apart[chosen_bin].mean()
+                ratio[look, network, :, place] = np.median(terms[:, 0, chosen_bin] / terms[:, 1, chosen_bin], axis=1)
+    progress = data["pass"].values * float(data["rate"] * data["steps"])
+    return dataset(
+        {
+            "ratio": variable(
+                ("look", "network", "map", "bin"), ratio, "median norm of the first over that of the second order"
+            ),
+            "distance": variable(("look", "network", "bin"), distance, "mean representational distance in the bin"),
+        },
+        {
+            "look": variable("look", data["pass"].values, "passes over the data", "epoch"),
+            "network": index("network", shape[1], "trial"),
+            "map": variable("map", np.array(MAPS), "map around the midpoint of two images"),
+            "bin": index("bin", settings.bins, "bin of equal count by representational distance"),
+            "pairs": variable((), settings.pairs, "pairs per network"),
+            "progress": variable("look", progress, "rate times steps"),
+            "nonlinearity": variable((), nonlinearity, "nonlinearity"),
+            "source": variable((), str(data["source"].values), "source of the images"),
+        },
+        title="First over second order of encoder and decoder by representational distance",
+        figures="Figure 14",
+        claims=("uni-fig14-taylor", "uni-fig14-start", "uni-fig14-first-epoch", "uni-c4-near"),
+    )
+
+
+def _different(count: int, pairs: int, generator: np.random.Generator) -> NDArray:
+    """Random pairs of different points, shape (pairs, 2)."""
+    first = generator.integers(0, count, pairs)
+    return np.column_stack([first, (first + generator.integers(1, count, pairs)) % count])
+
+
+def _terms(trained: Perceptron, hidden: int, a: NDArray, b: NDArray) -> tuple[NDArray, NDArray]:
+    """Representational distances and the terms of both maps, shapes (pairs,) and (maps, 2, pairs)."""
+    encoder, decoder = trained.split(hidden)
+    inside = encoder(a), encoder(b)
+    terms = [taylor_terms(one, one.derivative, *ends) for one, ends in ((encoder, (a, b)), (decoder, inside))]
+    return np.linalg.norm(inside[0] - inside[1], axis=1), np.maximum(np.array(terms), np.finfo(float).tiny)

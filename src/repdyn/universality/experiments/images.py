@@ -1,0 +1,189 @@
+"""Perceptrons on images of digits: trajectories of pairs, representations, parameters (Figures 4, 9, 14, 18).
+
+One training serves all: its stored representations and parameters are analysed elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor
+
+from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.streams import Stream
+from repdyn.universality import minibatch_training, training_loop
+from repdyn.universality.minibatch_training import Networks
+from repdyn.universality.settings_data_sets import ImageTraining, TrainedNetwork
+from repdyn.universality.structure import standardised
+
+CLASSES = 10
+KINDS = {"dissimilar": (0, 1), "similar": (3, 8), "same": (0, 0)}
+"""Pairs of digits whose trajectories are stored: "fairly distinct", similar, and of one label (Appendix B.4)."""
+CLAIMS = ("uni-fig4-mnist", "uni-fig9-pearson", "uni-fig9-weighing", "uni-fig14-taylor", "uni-fig18")
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What is looked at while training: points, pairs, and at which epochs."""
+
+    X: Tensor
+    labels: Tensor
+    tracked: int
+    pairs: NDArray
+    passes: tuple[int, ...]
+    parameters_at: tuple[int, ...]
+    parameters_of: int
+    hidden: int
+
+
+def image_training(
+    settings: ImageTraining, images: xr.Dataset, stream: Stream, device: str, checkpoint: Checkpoint, run: str
+) -> xr.Dataset:
+    """Trajectories of pairs, representations of the first images and parameters of perceptrons trained on digits."""
+    network: TrainedNetwork = getattr(settings.runs, run)
+    points, labels = standardised(images)
+    X = torch.tensor(points, dtype=torch.float32, device=device)
+    Y = torch.tensor(np.eye(CLASSES)[labels], dtype=torch.float32, device=device)
+    networks = training_loop.start(network, X.shape[1], CLASSES, settings.trials, stream, device)
+    trainer = minibatch_training.Trainer(
+        networks, X, Y, rate=network.rate, batch=settings.batch, optimizer=network.optimizer
+    )
+    watched = Watched(
+        X,
+        torch.from_numpy(labels).to(device),
+        settings.tracked,
+        _drawn_pairs(labels, settings, stream),
+        settings.passes if run == "sgd" else (0, network.epochs),
+        settings.parameters_at if run == "sgd" else (),
+        settings.parameters_of,
+        training_loop.halfway(network),
+    )
+    found = training_loop.run(
+        run, trainer, network.epochs, stream, lambda epoch: _watch(networks, watched, epoch), checkpoint
+    )
+    return _dataset(settings, network, run, found, watched, points, images.attrs["source"])
+
+
+def _drawn_pairs(labels: NDArray, settings: ImageTraining, stream: Stream) -> NDArray:
+    """Random pairs of different images, shape (trials, kinds, pairs, 2)."""
+    drawn = np.empty((settings.trials, len(KINDS), settings.pairs, 2), int)
+    for trial in range(settings.trials):
+        generator = stream.generator("pairs", trial)
+        for kind, (one, other) in enumerate(KINDS.values()):
+            for pair in range(settings.pairs):
+                first = generator.choice(np.flatnonzero(labels == one))
+                left = np.flatnonzero((labels == other) & (np.arange(len(labels)) != first))
+                drawn[trial, kind, pair] = first, generator.choice(left)
+    return drawn
+
+
+def _watch(networks: Networks, watched: Watched, epoch: int) -> training_loop.Records:
+    seen = _trajectories(networks, watched)
+    if epoch in watched.passes:
+        layers = minibatch_training.layers(networks, watched.X)
+        seen["representation"] = layers[watched.hidden][:, : watched.tracked].cpu().numpy()
+        targets = torch.nn.functional.one_hot(watched.labels, CLASSES)
+        seen["loss"] = 0.5 * ((layers[-1] - targets).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
+        seen["accuracy"] = (layers[-1].argmax(dim=2) == watched.labels).double().mean(dim=1).cpu().numpy()
+    if epoch in watched.parameters_at:
+        seen["parameters"] = minibatch_training.parameters(networks)[: watched.parameters_of]
+    return seen
+
+
+def _trajectories(networks: Networks, watched: Watched) -> training_loop.Records:
+    """||dh||^2, ||dy||^2 and w of every pair, shape (trials, kinds, pairs), differences taken in float64."""
+    shape = watched.pairs.shape
+    chosen = torch.from_numpy(watched.pairs.reshape(shape[0], -1)).to(watched.X.device)
+    layers = minibatch_training.layers(networks, watched.X[chosen])
+    h, y = (layers[place].double().reshape(*shape, -1) for place in (watched.hidden, -1))
+    targets = torch.nn.functional.one_hot(watched.labels[chosen], CLASSES).reshape(*shape, -1).double()
+    dh, dy, wanted = (values[..., 1, :] - values[..., 0, :] for values in (h, y, targets))
+    squares = {"h": (dh**2).sum(-1), "y": (dy**2).sum(-1)}
+    return {name: value.cpu().numpy() for name, value in (squares | {"w": (dy * (dy - wanted)).sum(-1)}).items()}
+
+
+def _dataset(
+    settings: ImageTraining,
+    network: TrainedNetwork,
+    run: str,
+    found: training_loop.Records,
+    watched: Watched,
+    points: NDArray,
+    source: str,
+) -> xr.Dataset:
+    labels = watched.labels.cpu().numpy()
+    sizes = [points.shape[1], *[network.units] * network.hidden, CLASSES]
+    return dataset(
+        _trajectory_variables(found, watched.pairs, points, labels)
+        | _look_variables(found)
+        | _parameter_variables(found, watched, sizes),
+        {
+            "epoch": variable("epoch", np.arange(network.epochs + 1), "passes over the data", "epoch"),
+            "trial": index("trial", settings.trials, "draw of weights and order of the images"),
+            "kind": variable("kind", np.array(list(KINDS)), "kind of pair: digits 0 and 1, 3 and 8, 0 and 0"),
+            "pair": index("pair", settings.pairs, "drawn pair"),
+            "look": variable("look", np.array(watched.passes), "passes over the data", "epoch"),
+            "image": index("image", settings.tracked, "image of the file, from the first"),
+            "neuron": index("neuron", network.units, "neuron of the hidden layer halfway"),
+            "label": variable("image", labels[: settings.tracked], "digit shown"),
+            "steps": variable((), -(-len(points) // settings.batch), "steps per pass over the data"),
+            "point_count": variable((), len(points), "training images"),
+            "batch": variable((), settings.batch, "images per step"),
+            "source": variable((), source, "source of the images"),
+            "units": variable((), network.units, "neurons per hidden layer"),
+            "hidden": variable((), network.hidden, "hidden layers"),
+            "gain": variable((), network.gain, "gain of the initial weights"),
+            "rate": variable((), network.rate, "learning rate"),
+            "nonlinearity": variable((), network.nonlinearity, "nonlinearity"),
+            "optimizer": variable((), network.optimizer, "optimizer"),
+        },
+        title=f"Perceptrons on images of digits, run {run}",
+        figures="Figures 4, 9, 14 and 18",
+        claims=CLAIMS,
+    )
+
+
+def _trajectory_variables(
+    found: training_loop.Records, pairs: NDArray, points: NDArray, labels: NDArray
+) -> dict[str, xr.Variable]:
+    dims = ("epoch", "trial", "kind", "pair")
+    words = {"h": "squared representational distance", "y": "squared output distance", "w": "alignment"}
+    variables = {name: variable(dims, found[name], text) for name, text in words.items()}
+    targets = np.eye(CLASSES)[labels]
+    for name, values, text in (("dx2", points, "squared input distance"), ("dy2", targets, "squared target distance")):
+        squares = ((values[pairs[..., 1]] - values[pairs[..., 0]]) ** 2).sum(axis=-1)
+        variables[name] = variable(dims[1:], squares, text)
+    return variables
+
+
+def _look_variables(found: training_loop.Records) -> dict[str, xr.Variable]:
+    dims = ("look", "trial")
+    return {
+        "representation": variable(
+            (*dims, "image", "neuron"), found["representation"], "representation of the first images"
+        ),
+        "loss": variable(dims, found["loss"], "half the mean squared error over points and outputs"),
+        "accuracy": variable(dims, found["accuracy"], "share of images given their label"),
+    }
+
+
+def _parameter_variables(found: training_loop.Records, watched: Watched, sizes: list[int]) -> dict[str, xr.Variable]:
+    """Parameters with the coordinates they need; nothing for a run that stores none."""
+    if not watched.parameters_at:
+        return {}
+    count = found["parameters"].shape[-1]
+    return {
+        "parameters": variable(
+            ("pass", "network", "parameter"), found["parameters"], "parameters, layer after layer, weights first"
+        ),
+        "pass": variable("pass", np.array(watched.parameters_at), "passes over the data", "epoch"),
+        "network": index("network", watched.parameters_of, "trial whose parameters are stored"),
+        "parameter": index("parameter", count, "parameter"),
+        "size": variable("layer", np.array(sizes), "units of the layer"),
+        "layer": index("layer", len(sizes), "layer, input first"),
+    }

@@ -1,0 +1,135 @@
+"""Figures of blobs with two features (Figures 7, 8, 13 and 17)."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import BLUE, ORANGE, WIDTH, describe, new
+from repdyn.universality.claims.blobs import learnt
+
+FLATTEN = 1.6  # axis between the contexts over the second longest, at most
+NAMES = {"high": "large", "low": "small", "very_low": "very small"}
+
+
+def fig7_blobs(blob_structure: xr.Dataset) -> Figure:
+    """Figure 7: the data set."""
+    gallery = blob_structure["gallery"].values
+    figure, axes = new(1, 3, height=2.3)
+    size = gallery.shape[2]
+    tiles = np.full((gallery.shape[0] * (size + 1) - 1, gallery.shape[1] * (size + 1) - 1), np.nan)
+    for x, y in np.ndindex(*gallery.shape[:2]):
+        tiles[y * (size + 1) : y * (size + 1) + size, x * (size + 1) : x * (size + 1) + size] = gallery[x, y].T
+    panel = axes[0, 0]
+    panel.imshow(tiles, origin="lower", cmap="cividis")
+    panel.spines[:].set_visible(False)
+    panel.set(xticks=[], yticks=[], xlabel="feature 1 (x-position)", ylabel="feature 2 (y-position)", title="blobs")
+    feature, context = blob_structure["feature"].values, blob_structure["context"].values
+    for c, words in enumerate(("context 1: target is x", "context 2: target is y")):
+        mine = context == c
+        shown = axes[0, c + 1].scatter(*feature[mine].T, c=feature[mine, c], s=5, cmap="viridis")
+        axes[0, c + 1].set(xlabel="feature 1", ylabel="feature 2", aspect="equal", title=words)
+    figure.colorbar(shown, ax=axes[0, 2], label="target", shrink=0.8)
+    n = int(blob_structure["point_count"])
+    return describe(
+        figure,
+        title="Figure 7: a data set with two orthogonal features",
+        caption=f"{n} data points: images of blobs of {size} x {size} pixels at {int(np.sqrt(n / 2))} x"
+        f" {int(np.sqrt(n / 2))} places in two contexts, with the context appended as a one-hot code. Left: every few"
+        " blobs; middle and right: the target of each point shown in later figures. Two inputs that differ in the"
+        " context"
+        f" lie {float(blob_structure['input_between']):.2f} apart, two that differ in one feature at most"
+        f" {float(blob_structure['input_along']):.2f}.",
+        alt="A grid of blurred spots moving from left to right and from bottom to top, and two squares of points whose"
+        " colour runs along x in one context and along y in the other.",
+        claims=("uni-c3-contexts",),
+    )
+
+
+def fig8_blob_structure(blob_structure: xr.Dataset) -> Figure:
+    """Figures 8 and 13: pictures of the representation at large, small and very small weights."""
+    return _pictures(
+        blob_structure,
+        list(NAMES),
+        "Figures 8 and 13: representational structure in the orthogonal feature task",
+        ("uni-fig8-blobs", "uni-fig8-high", "uni-fig13"),
+        "At large weights two squares, one per context; at small weights two lines, one per context, ordered by the"
+        " feature that counts; at very small weights one line.",
+    )
+
+
+def fig17_blob_structure_adam(blob_structure: xr.Dataset) -> Figure:
+    """Figure 17, and the same with leaky ReLU."""
+    return _pictures(
+        blob_structure,
+        ["adam_high", "adam_low", "leaky_high", "leaky_low"],
+        "Figure 17: the orthogonal feature task with Adam, and with leaky ReLU",
+        ("uni-fig17", "uni-fig8-universal"),
+        "With Adam and with leaky ReLU squares at large weights and lines at small ones; both join the two contexts"
+        " into"
+        " one line at the small weights at which tanh under gradient descent keeps two.",
+    )
+
+
+def _pictures(data: xr.Dataset, runs: list[str], title: str, claims: tuple[str, ...], alt: str) -> Figure:
+    width = WIDTH * len(runs) / 4 if len(runs) < 4 else WIDTH
+    figure, axes = new(3, len(runs), height=1.75, width=max(width, 5.2), subplot_kw={"projection": "3d"})
+    feature, context = data["feature"].values, data["context"].values
+    colourings = (
+        ("context", np.array([BLUE, ORANGE])[context], None),
+        ("feature 1", feature[:, 0], "viridis"),
+        ("feature 2", feature[:, 1], "viridis"),
+    )
+    for column, run in enumerate(runs):
+        one = data.sel(run=run)
+        for row, (words, colour, cmap) in enumerate(colourings):
+            _cloud(axes[row, column], one["picture"].values, context, colour, cmap)
+            if column == 0:
+                axes[row, 0].text2D(0.0, 0.97, f"by {words}", transform=axes[row, 0].transAxes, va="top")
+        axes[0, column].set_title(f"{_label(run)}\ngain {float(one['gain']):g}", pad=-2)
+    return describe(figure, title=title, caption=_caption(data, runs), alt=alt, claims=claims)
+
+
+def _label(run: str) -> str:
+    kind, _, scale = run.partition("_")
+    return f"{'Adam' if kind == 'adam' else 'leaky ReLU'}, {NAMES[scale]}" if kind in ("adam", "leaky") else NAMES[run]
+
+
+def _caption(data: xr.Dataset, runs: list[str]) -> str:
+    indices = []
+    for run in runs:
+        found = learnt(data, run)
+        if found.sizes["trial"]:
+            typical, between = (float(np.exp(np.log(found[name]).mean())) for name in ("collapse", "between"))
+            indices.append(
+                f"{_label(run)}: C {typical:.2g}, contexts {between:.2g}, {found.sizes['trial']} of"
+                f" {data.sizes['trial']} networks"
+            )
+    method = {"classical": "Classical scaling", "smacof": "Scaling by majorization"}[data["method"].item()]
+    return (
+        f"{method} to three dimensions of the distances between {data.sizes['point']} of {int(data['point_count'])}"
+        f" representations in the hidden layer halfway of one network each ({int(data['units'])} units, four hidden"
+        " layers), coloured by context and by each feature. Axes are to scale; only one that leads from one context"
+        f" to the other is flattened, to {FLATTEN:g} times the second. Collapse of the irrelevant over the relevant"
+        " feature (geometric mean, C) and"
+        " squared distance of the contexts over the variance along the target: " + "; ".join(indices) + "."
+    )
+
+
+def _cloud(panel: Axes, points: np.ndarray, context: np.ndarray, colour: np.ndarray, cmap: str | None) -> None:
+    """Points to scale; only an axis that leads from one context to the other is flattened."""
+    panel.scatter(*points.T, c=colour, cmap=cmap, s=2, linewidths=0, depthshade=False)
+    spans = np.ptp(points, axis=0)
+    between = abs(points[context == 0, 0].mean() - points[context == 1, 0].mean()) > spans[0] / 2
+    aspect = spans.copy()
+    aspect[0] = min(spans[0], FLATTEN * spans[1]) if between else spans[0]
+    least = 0.12 * aspect.max()
+    aspect = np.maximum(aspect, least)
+    middle = (points.max(axis=0) + points.min(axis=0)) / 2
+    room = np.maximum(spans, least) / 2 * 1.05
+    panel.set(xlim=(middle[0] - room[0], middle[0] + room[0]), ylim=(middle[1] - room[1], middle[1] + room[1]))
+    panel.set(zlim=(middle[2] - room[2], middle[2] + room[2]), xticks=[], yticks=[], zticks=[])
+    panel.set_box_aspect(aspect, zoom=1.25)
+    panel.view_init(elev=22, azim=-58)

@@ -1,0 +1,196 @@
+"""Figures of the default network: final distances, depth, alternatives, closed form (Figures 5, 10, 11; new)."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, band, describe, new
+from repdyn.universality.claims.default_network import PUBLISHED, log_fit
+from repdyn.universality.figures.dynamics import COLOURS, NAMES, WORDS
+
+
+def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
+    """Figure 5: final distances over the grid against equation (10)."""
+    names = final_predictions["network"].values.tolist()
+    columns = min(len(names), 3)
+    figure, axes = new(-(-len(names) // columns), columns, height=2.1)
+    for panel, name in zip(axes.flat, names, strict=False):
+        row, found = final_predictions.sel(network=name), log_fit(final_predictions, name)
+        good = row["good"].values.astype(bool)
+        dy = np.broadcast_to(row["dy"].values[None, :, None], good.shape)
+        shown = panel.scatter(row["theory"].values[good], row["measured"].values[good], c=dy[good], s=9, cmap="viridis")
+        ends = (
+            np.array([row["theory"].values[good].min(), row["theory"].values[good].max()]) if good.any() else [0.1, 1]
+        )
+        panel.plot(ends, ends, color=BLACK, linewidth=0.8)
+        panel.set(xscale="log", yscale="log")
+        for axis in (panel.xaxis, panel.yaxis):
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.set_minor_formatter(NullFormatter())
+        panel.set_title(
+            f"{WORDS.get(name, name)}: r {found['r']:.2f}\n(dy alone {found['r_dy']:.2f}), {found['n']} trials",
+            fontsize=7,
+        )
+    for panel in axes.flat[len(names) :]:
+        panel.axis("off")
+    for panel in axes[:, 0]:
+        panel.set_ylabel("final $h$, network")
+    for panel in axes.flat[len(names) - columns : len(names)]:
+        panel.set_xlabel("final $h$, eq. (10)")
+    figure.colorbar(shown, ax=axes, label="target distance dy", shrink=0.7)
+    dropped = sum(log_fit(final_predictions, name)["dropped"] for name in names)
+    widths = ", ".join(map(str, sorted(set(final_predictions["units"].values.tolist()))))
+    return describe(
+        figure,
+        title="Figure 5: final distances at other input and target distances",
+        caption=f"Each dot is a trial of {widths} units at one of "
+        f"{final_predictions.sizes['dx']} x {final_predictions.sizes['dy']} pairs of distances "
+        f"({final_predictions.sizes['seed']} trials each); {dropped} trials did not converge and are left out. Rates: "
+        "geometric mean of the fits at dx = 1, dy^2 = 0.5. Line: equality. r: correlation of the logarithms over cells "
+        "with dy > 0, beside that of dy alone.",
+        alt="Skip networks lie on the line of equality; other networks scatter about it, some with a slope of their "
+        "own.",
+        claims=("uni-fig5-final",),
+    )
+
+
+def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Figure:
+    """Figure 10: fit loss, explained variance and rates over the hidden layers, all from the same runs."""
+    figure, axes = new(1, 3, height=2.4)
+    for fits, colour, style in ((default_network_fits, BLUE, "-o"), (default_ensemble_fits, ORANGE, "--s")):
+        word = f"{int(fits['units'])} units, {int(fits['converged'].isel(layer=0).sum())} trials"
+        _over_layers(axes[0, 0], fits["fit_loss"], colour, style, word)
+        _over_layers(axes[0, 1], fits["r2"].mean("curve"), colour, style, word)
+        _over_layers(axes[0, 2], fits["eta_h"], colour, style, "$1/\\tau_h$, " + f"{int(fits['units'])} units")
+        _over_layers(
+            axes[0, 2],
+            fits["eta_y"],
+            RED if colour == BLUE else GREEN,
+            style,
+            "$1/\\tau_y$, " + f"{int(fits['units'])} units",
+        )
+    axes[0, 0].set(yscale="log", ylabel="squared fit loss (49), epochs", title="fit loss")
+    axes[0, 1].set(ylabel="$R^2$, mean of h, y, w", title="explained variance", ylim=(-0.5, 1.05))
+    axes[0, 2].set(yscale="log", ylabel="fitted rate, 1/epoch", title="effective rates")
+    for panel in axes[0]:
+        panel.set_xlabel("hidden layer")
+        panel.axvline(int(default_network_fits["halfway"]), color="0.7", linewidth=0.8, linestyle=":")
+    axes[0, 0].legend(fontsize=6.5)
+    axes[0, 2].legend(fontsize=6, ncols=1)
+    return describe(
+        figure,
+        title="Figure 10: the theory at every hidden layer",
+        caption="Median over trials, band from the lower to the upper quartile, every layer of the same runs of the "
+        "default "
+        "network. Dotted: the layer halfway, where all other figures look.",
+        alt="The fit loss falls by two orders of magnitude up to the second half of the network and rises again in "
+        "the last "
+        "layers; there the rate of the encoder rises and that of the decoder falls.",
+        claims=("uni-fig10-depth",),
+    )
+
+
+def _over_layers(panel: Axes, values: xr.DataArray, colour: str, style: str, label: str) -> None:
+    drawn = values.transpose("layer", "seed")
+    low, middle, high = np.nanquantile(drawn.values, [0.25, 0.5, 0.75], axis=1)
+    panel.plot(drawn["layer"], middle, style, color=colour, markersize=2.5, linewidth=1, label=label)
+    band(panel, drawn["layer"].values, low, high, color=colour)
+
+
+def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dataset) -> Figure:
+    """Figure 11: the theory and the altered dynamics, each at its own best rates."""
+    names = default_network_fits["alternative"].values.tolist()
+    figure, axes = new(2, 3, height=1.9, sharex=True, sharey=True)
+    seed = int(default_network_fits["shown"])
+    run = default_network.sel(layer=int(default_network["halfway"])).isel(seed=max(seed, 0))
+    for panel, name in zip(axes.flat, names, strict=True):
+        for curve, colour in COLOURS.items():
+            panel.plot(run["epoch"], run[curve], color=colour, label=NAMES[curve])
+            fitted = default_network_fits["alternative_theory"].sel(alternative=name, curve=curve)
+            panel.plot(run["epoch"], fitted, "--", color=BLACK, linewidth=0.9, label="fit" if curve == "w" else None)
+        loss = float(default_network_fits["alternative_loss"].sel(alternative=name).isel(seed=max(seed, 0)))
+        panel.set_title(f"{name}: {loss:.3g}", fontsize=8)
+    for panel in axes[-1]:
+        panel.set_xlabel("epoch")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return describe(
+        figure,
+        title="Figure 11: altered dynamics",
+        caption=f"One trial of the default network ({int(default_network_fits['units'])} units, hidden layer "
+        f"{int(default_network_fits['halfway'])}) and the best fit (dashed) of the theory and of the dynamics "
+        f"altered as in "
+        "(51), with its squared fit loss. The square is shown as printed and as a factor 2 in the same line.",
+        alt="The theory follows all three curves; doubling the second line, squaring w, flipping the sign or "
+        "dropping the "
+        "term visibly does not; doubling the first line is hard to tell apart.",
+        claims=("uni-fig11-alt", "uni-fig11-numbers"),
+    )
+
+
+def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Figure:
+    """The published fit losses among those of our trials."""
+    figure, axes = new(1, 2, height=2.6, sharey=True)
+    for panel, fits in zip(axes[0], (default_network_fits, default_ensemble_fits), strict=True):
+        names = fits["alternative"].values.tolist()
+        for place, name in enumerate(names):
+            loss = fits["alternative_loss"].sel(alternative=name).values
+            kept = loss[np.isfinite(loss)]
+            offset = np.linspace(-0.15, 0.15, kept.size) if kept.size > 1 else 0
+            panel.plot(place + offset, kept, "o", color=BLUE, markersize=3, label="our trials" if place == 0 else None)
+            if name in PUBLISHED:
+                label = "published" if place == 0 else None
+                panel.plot(place, PUBLISHED[name], "_", color=RED, markersize=16, markeredgewidth=2, label=label)
+        panel.set_xticks(range(len(names)), [name.replace(" in ", "\nin ") for name in names], rotation=35, ha="right")
+        panel.set_title(f"{int(fits['units'])} units, {int(fits['converged'].isel(layer=0).sum())} trials")
+        panel.set_yscale("log")
+    axes[0, 0].set_ylabel("squared fit loss (49), epochs")
+    axes[0, 0].legend()
+    return describe(
+        figure,
+        title="Fit losses of the theory and of the altered dynamics over trials",
+        caption="One dot per trial of the default network, each the global minimum over both rates; red: the single "
+        "number that the paper gives.",
+        alt="The fit loss of the theory varies by a factor of ten and more between trials, with the published number "
+        "among them; the published number for the factor two lies far above all of ours, that for the square below.",
+        claims=("uni-fig11-alt", "uni-fig11-numbers"),
+    )
+
+
+def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
+    """The closed form against a network, and what the theory conserves."""
+    figure, axes = new(1, 3, height=2.4)
+    fits, epoch = default_network_fits, default_network_fits["epoch"]
+    for name, colour in COLOURS.items():
+        both = fits["shown_curves"].sel(curve=name)
+        axes[0, 0].plot(epoch, both.sel(source="network"), color=colour, label=NAMES[name])
+        axes[0, 0].plot(epoch, both.sel(source="theory"), "--", color=BLACK, linewidth=0.9)
+    h = fits["shown_curves"].sel(curve="h")
+    for source, style, colour in (("network", "-", BLUE), ("theory", "--", BLACK)):
+        axes[0, 1].plot(h.sel(source=source), fits["ratio"].sel(source=source), style, color=colour, label=source)
+        residual = np.abs(fits["residual"].sel(source=source).values)
+        axes[0, 2].semilogy(epoch, np.maximum(residual, 1e-19), style, color=colour, label=source)
+    axes[0, 0].set(xlabel="epoch", ylabel="h, y, w", title="closed form (dashed)")
+    axes[0, 1].set(xlabel="$h$", ylabel="$y/h$", title="conserved: a straight line")
+    axes[0, 2].set(
+        xlabel="epoch", ylabel="$|(y - w)^2 - y\\,\\|y_2 - y_1\\|^2|$", title="one output: exactly 0", ylim=(1e-19, 1)
+    )
+    for panel, place in zip(axes[0], ("center right", "upper left", "upper right"), strict=True):
+        panel.legend(fontsize=7, loc=place)
+    return describe(
+        figure,
+        title="Closed form and conserved quantities on a trained network",
+        caption=f"Trial {int(fits['shown'])} of the default network ({int(fits['units'])} units). Middle: y/h is "
+        f"linear in h "
+        "along the theory, equation (24). Right: for one output Cauchy-Schwarz is an equality; values below 1e-19 "
+        "are drawn "
+        "there, round-off is 1e-17.",
+        alt="The closed form lies on the network's curves; the ratio y over h of the network bends away from the "
+        "theory's "
+        "straight line; the constraint holds to round-off.",
+        claims=("uni-closed-form", "uni-eq23-24-invariant"),
+    )

@@ -1,0 +1,113 @@
+"""Figures of the theory itself: phase plane, distribution of the final distance, rich and lazy regime, plateau."""
+
+from __future__ import annotations
+
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, describe, new
+
+
+def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
+    """The plane (h, w) with its flow, solutions, node and saddle; and the plateau that the saddle makes."""
+    figure, axes = new(1, 2, height=3.0)
+    _plane(axes[0, 0], theory_maps)
+    panel = axes[0, 1]
+    time = theory_maps["time"].values[1:]
+    for scale, colour in zip(theory_maps["scale"].values, [*CYCLE, "0.5"], strict=False):
+        error = theory_maps["plateau_error"].sel(scale=scale).values[1:]
+        panel.semilogx(time, error, color=colour, label=f"{scale:g}")
+    panel.set(xlabel="time, epochs", ylabel="squared error of dy over its start", xlim=(1, time[-1]), title="plateau")
+    panel.legend(title="scale of the start", fontsize=6.5, title_fontsize=7)
+    return describe(
+        figure,
+        title="Phase plane of the effective theory, and the plateau",
+        caption=f"Left: flow of (25) (grey), six solutions (blue), stable node with its eigenvectors (green, rates "
+        f"{_rates(theory_maps['node_rate'])} per epoch), saddle at h = 0 with its directions (red, rates "
+        f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts alpha "
+        f"= v of "
+        "falling scale.",
+        alt="All solutions run into one stable node with w = 0; those that start near the origin leave it along the "
+        "unstable "
+        "direction of the saddle, which takes the longer the smaller the start.",
+        claims=("uni-eq29-31-stable", "uni-eq32-35-saddle", "uni-s32-plateau"),
+    )
+
+
+def _rates(values: xr.DataArray) -> str:
+    return ", ".join(f"{value:.2g}" for value in values.values)
+
+
+def _plane(panel: Axes, maps: xr.Dataset) -> None:
+    h, w = maps["plane_h"].values, maps["plane_w"].values
+    dh, dw = maps["plane_dh"].values.T, maps["plane_dw"].values.T
+    panel.streamplot(h, w, dh, dw, color="0.75", density=0.9, linewidth=0.6, arrowsize=0.6)
+    for path in maps["plane_paths"].values:
+        panel.plot(*path, color=BLUE, linewidth=1.1)
+        panel.plot(*path[:, 0], "o", color=BLUE, markersize=3)
+    node, reach = float(maps["node_h"]), 0.28 * (h[-1] - h[0])
+    for slope, style in zip(maps["node_slope"].values, ("-", "--"), strict=True):
+        step = min(reach, 0.5 * w[-1] / max(abs(slope), 1e-12))
+        panel.plot([node - step, node + step], [-slope * step, slope * step], style, color=GREEN, linewidth=1)
+    for slope, style in zip(maps["saddle_slope"].values, ("-", "--"), strict=True):
+        step = min(1.6 * reach, 0.9 * w[-1] / max(abs(slope), 1e-12))
+        panel.plot([0, step], [0, slope * step], style, color=RED, linewidth=1)
+    panel.plot(node, 0, "o", color=GREEN, markersize=7, label="stable node")
+    panel.plot(0, 0, "s", color=RED, markersize=6, label="saddle", clip_on=False)
+    panel.axhline(0, color=BLACK, linewidth=0.5)
+    panel.set(xlabel="$h$", ylabel="$w$", xlim=(0, h[-1]), ylim=(w[0], w[-1]), title="phase plane")
+    panel.legend(loc="lower right", fontsize=7)
+
+
+def n2_final_distribution(final_distribution: xr.Dataset) -> Figure:
+    """Drawn final distances against the printed and the corrected distribution function."""
+    rhos = final_distribution["rho"].values
+    figure, axes = new(1, len(rhos), height=2.4, sharey=True)
+    for panel, rho in zip(axes[0], rhos, strict=True):
+        cell = final_distribution.sel(rho=rho).isel(gain=0)
+        panel.plot(cell["quantile"], cell["level"], color=BLUE, linewidth=3, alpha=0.5, label="drawn")
+        panel.plot(cell["quantile"], cell["corrected"], color=BLACK, linewidth=1, label="corrected (47)")
+        panel.plot(cell["quantile"], cell["printed"], "--", color=RED, linewidth=1.2, label="printed (47)")
+        panel.set(xlabel="final $h$", title=f"$\\tau_y/\\tau_h$ = {rho:g}")
+    axes[0, 0].set_ylabel("share of draws below")
+    axes[0, 0].legend()
+    gains = ", ".join(f"{value:g}" for value in final_distribution["gain"].values)
+    spread = ", ".join(f"{value:.2g}" for value in final_distribution["deviation"].sel(rho=1.0).values)
+    return describe(
+        figure,
+        title="Distribution of the final distance over random initial weights",
+        caption=f"{int(final_distribution['draws'])} draws of the initial ratios at G = "
+        f"{float(final_distribution['gain'][0]):g}, dx = dy = 1. Standard deviation of the final h at "
+        f"tau_y/tau_h = 1 for G = {gains}: {spread}.",
+        alt="The corrected distribution function lies on the draws for every ratio of the time constants; the "
+        "printed one "
+        "only where they are equal.",
+        claims=("uni-eq44-48-random",),
+    )
+
+
+def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Figure:
+    """Final distance over the size of the start: structured, then random, or back to zero."""
+    figure, axes = new(1, 1, height=2.8)
+    panel, size = axes[0, 0], theory_maps["size"]
+    for rho, colour in zip(theory_maps["rho"].values, (BLUE, ORANGE, GREEN), strict=False):
+        row = theory_maps.sel(rho=rho)
+        panel.loglog(size, row["regime_h"] / row["regime_low"], color=colour, label=f"$\\tau_y/\\tau_h$ = {rho:g}")
+        printed = (row["regime_printed"] / row["regime_low"]).where(row["regime_printed"] > 0)
+        panel.loglog(size, printed, ":", color=colour, linewidth=1)
+    panel.axhline(1, color=BLACK, linewidth=0.7)
+    panel.set(xlabel="initial ratios $h_0/dx^2 = y_0/h_0$", ylabel="final $h$ over $A_{low}$", ylim=(1e-7, 1e7))
+    panel.text(2e-6, 2, "rich: $A_{low}$", fontsize=8)
+    panel.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9))
+    return describe(
+        figure,
+        title="From the rich to the lazy regime",
+        caption="Final distance of (10) in units of A_low against the size of the initial ratios, both growing "
+        "together as "
+        "in (12), for three ratios of the time constants. Dotted: the printed limit A_high, where it is positive.",
+        alt="At small starts the final distance is A_low for every ratio of the time constants; at large starts it "
+        "grows with "
+        "A_high only if tau_y is below tau_h, stays at A_low if they are equal, and falls to zero else.",
+        claims=("uni-s41-large", "uni-s41-small"),
+    )

@@ -1,0 +1,162 @@
+"""Knobs of the experiments on data sets: XOR, blobs with two features, images of digits."""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from repdyn.base.settings import Many, Problem, Settings, increasing
+
+Trials = Annotated[int, Field(ge=2, le=1000)]
+Batch = Annotated[int, Field(ge=1, le=100_000)]
+
+
+class TrainedNetwork(Settings):
+    """One row of Table 2: a perceptron and how it is trained."""
+
+    nonlinearity: Literal["leaky relu", "relu", "tanh", "none"] = Field(
+        description="After every hidden layer; the paper and the authors' notebooks differ on it."
+    )
+    gain: float = Field(gt=0, le=10, description="Factor on the standard deviation of Xavier's normal weights.")
+    rate: float = Field(gt=0, le=10, description="Learning rate.")
+    epochs: int = Field(ge=1, le=1_000_000, description="Passes over the data.")
+    units: int = Field(ge=1, le=4096, description="Neurons per hidden layer.")
+    hidden: int = Field(ge=1, le=100, description="Hidden layers; the representation is read at half of them.")
+    optimizer: Literal["sgd", "adam"] = Field(description="Gradient descent, or Adam at its usual constants.")
+
+
+class XorRuns(Settings):
+    """The networks of Figures 6 and 16."""
+
+    low_as_printed: TrainedNetwork = Field(description="Small weights as in Table 2.")
+    low: TrainedNetwork = Field(description="Small weights as in the authors' public settings.")
+    intermediate: TrainedNetwork = Field(description="Weights in between, Table 2.")
+    high: TrainedNetwork = Field(description="Large weights, Table 2.")
+    two_layers: TrainedNetwork = Field(description="One hidden layer at small weights, Table 2.")
+    relu_low: TrainedNetwork = Field(description="Small weights with ReLU, as in the authors' notebook.")
+    adam_low: TrainedNetwork = Field(description="Small weights with Adam; the paper states no rate.")
+    adam_intermediate: TrainedNetwork = Field(description="Weights in between with Adam.")
+    adam_high: TrainedNetwork = Field(description="Large weights with Adam.")
+    adam_two_layers: TrainedNetwork = Field(description="One hidden layer at small weights with Adam.")
+
+
+class Xor(Settings):
+    """Representations of the XOR task at several initial weights (Figures 6 and 16)."""
+
+    trials: Trials = Field(description="Networks per run, each with weights of its own; runs share them.")
+    looks: Annotated[int, Field(ge=2, le=1000)] = Field(
+        description="Epochs at which distances and loss are stored, evenly spaced, first and last included."
+    )
+    runs: XorRuns = Field(description="Networks by name.")
+
+
+class BlobRuns(Settings):
+    """The networks of Figures 8, 13 and 17."""
+
+    high: TrainedNetwork = Field(description="Large weights, Table 2.")
+    low: TrainedNetwork = Field(description="Small weights, Table 2.")
+    very_low: TrainedNetwork = Field(description="Very small weights, Table 2.")
+    leaky_high: TrainedNetwork = Field(description="Large weights with leaky ReLU, as in the authors' notebook.")
+    leaky_low: TrainedNetwork = Field(description="Small weights with leaky ReLU.")
+    adam_high: TrainedNetwork = Field(description="Large weights with Adam; the paper states no rate.")
+    adam_low: TrainedNetwork = Field(description="Small weights with Adam.")
+
+
+class Blobs(Settings):
+    """Images of blobs of which one of two features counts, by context (Figures 7, 8, 13 and 17)."""
+
+    trials: Trials = Field(description="Networks per run, each with weights and an order of the points of its own.")
+    batch: Batch = Field(description="Points per step.")
+    positions: Annotated[int, Field(ge=3, le=100)] = Field(description="Positions of the blob along each axis.")
+    pixels: Annotated[int, Field(ge=2, le=64)] = Field(description="Pixels along each axis.")
+    looks: Annotated[int, Field(ge=2, le=1000)] = Field(description="Epochs at which the loss is stored.")
+    runs: BlobRuns = Field(description="Networks by name.")
+
+
+class BlobStructure(Settings):
+    """Distances of the trained representations in few dimensions, and how far features collapsed."""
+
+    method: Literal["classical", "smacof"] = Field(
+        description="`classical`: the best linear picture, exact; `smacof`: metric MDS by majorization, as the paper."
+    )
+    shown: Annotated[int, Field(ge=10, le=20_000)] = Field(
+        description="Points in the picture, at even steps; SMACOF needs time and memory that grow with its square."
+    )
+
+
+class ImageRuns(Settings):
+    """The networks of Figures 4, 9, 14 and 18."""
+
+    sgd: TrainedNetwork = Field(description="Gradient descent; rate times steps as in Table 2.")
+    adam: TrainedNetwork = Field(description="Adam; the paper states no rate.")
+
+
+class ImageTraining(Settings):
+    """Perceptrons on images of digits (Figures 4, 9, 14 and 18)."""
+
+    trials: Trials = Field(description="Networks per run, each with weights and an order of the images of its own.")
+    batch: Batch = Field(description="Images per step.")
+    tracked: Annotated[int, Field(ge=20, le=1000)] = Field(
+        description="First images of the file whose representations are stored; the paper takes 100."
+    )
+    pairs: Annotated[int, Field(ge=1, le=100)] = Field(description="Tracked pairs of each kind and network.")
+    passes: Many[Annotated[int, Field(ge=0, le=1_000_000)]] = Field(
+        min_length=2,
+        description="Epochs at which representations are stored, from 0, for the gradient descent; increasing.",
+    )
+    parameters_at: Many[Annotated[int, Field(ge=0, le=1_000_000)]] = Field(
+        min_length=2,
+        description="Epochs at which the parameters of the gradient descent are stored, some of `passes`; increasing.",
+    )
+    parameters_of: Annotated[int, Field(ge=2, le=100)] = Field(
+        description="Networks whose parameters are stored, at most `trials`; half a megabyte each and epoch."
+    )
+    runs: ImageRuns = Field(description="Networks by name.")
+
+    def problems(self) -> Iterator[Problem]:
+        """Looks increase from the start to the end of the gradient descent; parameters are stored at some of them."""
+        yield from increasing("parameters_at", self.parameters_at)
+        if extra := sorted(set(self.parameters_at) - set(self.passes)):
+            yield Problem(("parameters_at", "passes"), f"{extra[0]} is not one of passes: choose from them")
+        yield from increasing("passes", self.passes)
+        if self.passes[0] != 0 or self.passes[-1] != self.runs.sgd.epochs:
+            text = f"it goes from {self.passes[0]} to {self.passes[-1]}, runs.sgd.epochs is {self.runs.sgd.epochs}"
+            yield Problem(("passes", "runs"), f"{text}: let it begin with 0 and end with the last epoch")
+        if self.parameters_of > self.trials:
+            text = f"{self.parameters_of} networks, but trials is {self.trials}"
+            yield Problem(("parameters_of", "trials"), f"{text}: lower it")
+
+
+class RepresentationalStructure(Settings):
+    """Distances between representations of digits against equation (50) and simpler predictions (Figures 9, 18)."""
+
+    length_scales: Many[Annotated[float, Field(gt=0, le=1e6)]] = Field(
+        min_length=2, description="Length scales of the weighing, in units of the mean prediction; increasing."
+    )
+    resamples: Annotated[int, Field(ge=100, le=1_000_000)] = Field(
+        description="Bootstrap draws of pairs of classes for the intervals."
+    )
+
+    def problems(self) -> Iterable[Problem]:
+        """The scales increase."""
+        return increasing("length_scales", self.length_scales)
+
+
+class TrajectoryFits(Settings):
+    """The theory fitted to pairs of digits (Figure 4)."""
+
+    passes: Annotated[int, Field(ge=10, le=1_000_000)] = Field(
+        description="Epochs of the trajectory that the fit sees; rate times steps as in Table 2."
+    )
+
+
+class TaylorRatios(Settings):
+    """First against second order of encoder and decoder for pairs of digits (Figure 14)."""
+
+    pairs: Annotated[int, Field(ge=50, le=100_000)] = Field(description="Random pairs of images per network.")
+    bins: Annotated[int, Field(ge=3, le=100)] = Field(description="Bins of equal count by representational distance.")
+
+    def problems(self) -> Iterator[Problem]:
+        """Every bin has five pairs or more."""
+        if self.pairs < 5 * self.bins:
+            yield Problem(("pairs", "bins"), f"{self.pairs} pairs leave bins below five pairs: raise it")

@@ -1,0 +1,213 @@
+"""Experiments on data sets at small size: repeatable, paired, resumable; analyses of stored data; broken settings."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from pydantic import ValidationError
+
+from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.sources import load_images
+from repdyn.base.streams import Stream
+from repdyn.universality import training_loop
+from repdyn.universality.experiments.blob_structure import blob_structure
+from repdyn.universality.experiments.blobs import blobs
+from repdyn.universality.experiments.digit_pairs import digit_pairs
+from repdyn.universality.experiments.digits import representational_structure, taylor_ratios
+from repdyn.universality.experiments.images import image_training
+from repdyn.universality.experiments.xor import xor
+from repdyn.universality.experiments.xor_structure import xor_structure
+from repdyn.universality.settings_data_sets import (
+    BlobRuns,
+    Blobs,
+    BlobStructure,
+    ImageRuns,
+    ImageTraining,
+    RepresentationalStructure,
+    TaylorRatios,
+    TrainedNetwork,
+    TrajectoryFits,
+    Xor,
+    XorRuns,
+)
+
+STREAM = Stream(1, ("test",))
+
+
+def network(**changes):
+    given = {"nonlinearity": "leaky relu", "gain": 1.0, "rate": 0.05, "epochs": 6, "units": 12, "hidden": 4}
+    return TrainedNetwork(**(given | {"optimizer": "sgd"} | changes))
+
+
+def xor_settings(**changes):
+    runs = {name: network(epochs=40, hidden=2, gain=1.2) for name in XorRuns.model_fields}
+    runs["high"] = network(epochs=40, hidden=2, gain=0.6)
+    return Xor(**({"trials": 3, "looks": 5, "runs": XorRuns(**runs)} | changes))
+
+
+def blob_settings(**changes):
+    runs = BlobRuns(**{name: network(nonlinearity="tanh") for name in BlobRuns.model_fields})
+    return Blobs(**({"trials": 2, "batch": 16, "positions": 5, "pixels": 4, "looks": 4, "runs": runs} | changes))
+
+
+def image_settings(**changes):
+    given = {"trials": 2, "batch": 32, "tracked": 30, "pairs": 2, "passes": (0, 2, 12), "parameters_at": (0, 12)}
+    runs = ImageRuns(sgd=network(epochs=12, rate=0.2), adam=network(epochs=3, optimizer="adam", rate=0.01))
+    return ImageTraining(**(given | {"parameters_of": 2, "runs": runs} | changes))
+
+
+@pytest.fixture(scope="module")
+def images():
+    return load_images("digits").isel(point=slice(0, 200))
+
+
+@pytest.fixture(scope="module")
+def trained(images):
+    given = image_settings()
+    return {run: image_training(given, images, STREAM, "cpu", Checkpoint(None, ""), run) for run in ("sgd", "adam")}
+
+
+def test_another_network_changes_no_old_number_and_gains_share_their_draws():
+    few, many = (xor(xor_settings(trials=n), STREAM, "cpu", Checkpoint(None, "")) for n in (3, 4))
+    xr.testing.assert_identical(few, many.isel(trial=slice(0, 3)))
+    start = np.sqrt(few["h"].isel(look=0))
+    ratio = start.sel(run="low") / start.sel(run="high").where(start.sel(run="high") > 0)
+    assert np.allclose(ratio.values[np.isfinite(ratio)], 4.0, rtol=1e-5)  # float32; two layers, gains 1.2 and 0.6
+
+
+def test_xor_learns_and_the_loss_is_the_mean_squared_error():
+    found = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
+    assert (found["loss"].isel(look=-1) < found["loss"].isel(look=0)).mean() > 0.9
+    two = found.sel(run="high").isel(look=0)  # outputs near zero: half of the targets are one
+    assert np.all(np.abs(two["loss"] - 0.5) < 0.5)
+    assert found["epoch"].values[0].tolist() == [0, 10, 20, 30, 40]
+    assert np.allclose(found["h"], found["h"].transpose(..., "other", "point").values)
+    assert found["dx"].values[0].tolist() == [0.0, 1.0, 1.0, np.sqrt(2)]
+    assert found["dy"].values[1].tolist() == [1.0, 0.0, 0.0, 1.0]
+
+
+def made_xor(h):
+    """An XOR data set whose representations end at the given squared distances, from tiny ones."""
+    given = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
+    start = 1e-8 * given["dx"] ** 2
+    return given.assign(
+        h=xr.where(given["look"] == 0, start, h).broadcast_like(given["h"]).transpose(*given["h"].dims),
+        y=(1e-12 * given["dx"] ** 2).broadcast_like(given["h"]).transpose(*given["h"].dims),
+    )
+
+
+def fits(ratio):
+    return xr.Dataset(
+        {"eta_h": (("network", "seed"), [[ratio * 2, ratio / 2, np.nan]]), "eta_y": (("network", "seed"), [[1, 1, 1]])},
+        coords={"network": ["default"]},
+    )
+
+
+def test_xor_structure_of_a_network_that_obeys_the_theory():
+    """Small start: h_inf = sqrt(rho) dx dy, so distances match, have the right size, and equal targets merge."""
+    given = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
+    found = xor_structure(made_xor(0.3 * given["dx"] * given["dy"]), fits(0.09))
+    assert float(found["rho"]) == pytest.approx(0.09)
+    assert np.allclose(found["match"], 1.0, atol=1e-6)
+    assert np.allclose(found["scale"], 1.0, rtol=1e-3)  # the start of 1e-8 is not zero
+    assert np.all(found["merged"] < 1e-3)
+    assert np.all(found["growth_apart"] > 1000)
+
+
+def test_xor_structure_of_a_network_that_keeps_the_square():
+    given = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
+    found = xor_structure(made_xor(4e-8 * given["dx"] ** 2), fits(0.09))
+    assert np.allclose(found["merged"], np.sqrt(2), rtol=1e-9)
+    assert np.allclose(found["growth_equal"], 2.0, rtol=1e-9)
+    assert np.all(np.abs(found["match"] + 1) < 0.1)  # the longest distances are predicted to vanish
+
+
+def test_blobs_repeat_themselves_and_their_structure_is_measured():
+    runs = {name: blobs(blob_settings(), STREAM, "cpu", Checkpoint(None, ""), name) for name in ("high", "low")}
+    assert runs["high"].identical(blobs(blob_settings(), STREAM, "cpu", Checkpoint(None, ""), "high"))
+    for method in ("classical", "smacof"):
+        found = blob_structure(BlobStructure(method=method, shown=20), STREAM, runs)
+        assert found["picture"].shape == (2, 20, 3)
+    task = runs["high"]["feature"].values[:, :2]
+    line = task[np.arange(50), runs["high"]["context"].values]
+    aligned = xr.zeros_like(runs["high"]["h"]).astype(float)
+    aligned[..., 0] = line
+    aligned[..., 1] = 2.0 * runs["high"]["context"].values
+    made = {"made": runs["high"].assign(h=aligned)}
+    found = blob_structure(BlobStructure(method="classical", shown=50), STREAM, made)
+    assert np.all(found["collapse"] < 1e-20)
+    assert np.allclose(found["between"], 4.0 / np.linspace(-1, 1, 5).var())
+    assert float(found["share"][0]) == pytest.approx(1.0)
+    assert runs["high"]["h"].shape == (2, 50, 12)
+
+
+def test_trajectories_are_those_of_the_network(trained, images):
+    """Start and end of h, y, w from stored parameters and representations, float32 stored."""
+    found = trained["sgd"]
+    assert np.all(found["accuracy"].isel(look=-1) > found["accuracy"].isel(look=0))
+    assert np.allclose(found["dy2"].sel(kind="same"), 0)
+    assert np.allclose(found["dy2"].sel(kind="similar"), 2)
+    y, w, dy2 = (found[name].values for name in ("y", "w", "dy2"))
+    assert np.all((y - w) ** 2 <= y * dy2 * (1 + 1e-6) + 1e-12)  # Cauchy and Schwarz
+    assert np.allclose(w[:, :, 2], y[:, :, 2])  # equal targets: w = y
+    assert "parameters" not in trained["adam"]
+
+
+def test_training_resumes_bit_for_bit(tmp_path, monkeypatch, images):
+    """A run that is killed half-way, with its state on disk, ends like an uninterrupted one."""
+    whole = image_training(image_settings(), images, STREAM, "cpu", Checkpoint(None, ""), "sgd")
+    monkeypatch.setattr(training_loop, "KEPT_EVERY", 0.0)
+
+    class KilledError(Exception):
+        pass
+
+    def dies(trainer, stream, epoch):
+        if epoch == 7:
+            raise KilledError
+        return orders(trainer, stream, epoch)
+
+    orders = training_loop._orders
+    monkeypatch.setattr(training_loop, "_orders", dies)
+    with pytest.raises(KilledError):
+        image_training(image_settings(), images, STREAM, "cpu", Checkpoint(tmp_path, "x"), "sgd")
+    seen = []
+    monkeypatch.setattr(training_loop, "_orders", lambda *given: seen.append(given[2]) or orders(*given))
+    again = image_training(image_settings(), images, STREAM, "cpu", Checkpoint(tmp_path, "x"), "sgd")
+    assert seen[0] == 7
+    xr.testing.assert_identical(whole, again)
+
+
+def test_analyses_of_digits_read_what_was_stored(trained, images):
+    settings = RepresentationalStructure(length_scales=(0.3, 3.0), resamples=200)
+    found = representational_structure(settings, STREAM, images, trained)
+    assert float(found["table_error"]) < 1e-12
+    assert float(found["mean_table_error"]) > 0.05
+    assert float(found["weighed_spread"]) < 1e-12 < float(found["pair_spread"])
+    assert np.all(np.diff(found["label"]) >= 0)
+    assert np.isnan(found["correlation"].sel(prediction="labels alone", part="between classes")).all()
+    last = found["correlation_by_look"].isel(look=-1)
+    assert np.array_equal(found["correlation"].sel(run="sgd"), last, equal_nan=True)
+    ratios = taylor_ratios(TaylorRatios(pairs=60, bins=4), STREAM, images, trained)
+    assert ratios["look"].values.tolist() == [0, 12]
+    assert np.all(np.diff(ratios["distance"].values, axis=-1) > 0)
+    assert float(ratios["progress"][-1]) == pytest.approx(12 * 0.2 * 7)  # 200 images in batches of 32
+    pairs = digit_pairs(TrajectoryFits(passes=12), trained)
+    assert pairs["r2"].shape == (2, 3, 2, 2, 3)
+    assert np.all(pairs["r2"] <= 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: image_settings(passes=(0, 2)), "end with the last epoch"),
+        (lambda: image_settings(passes=(1, 12), parameters_at=(1, 12)), "begin with 0"),
+        (lambda: image_settings(parameters_at=(0, 5)), "not one of passes"),
+        (lambda: image_settings(parameters_of=3), "trials is 2"),
+        (lambda: TaylorRatios(pairs=50, bins=20), "below five pairs"),
+        (lambda: RepresentationalStructure(length_scales=(1.0, 0.5), resamples=200), "increasing order"),
+        (lambda: network(gain=0.0), "greater than 0"),
+        (lambda: network(optimizer="lbfgs"), "'sgd' or 'adam'"),
+    ],
+)
+def test_broken_settings_are_refused(make, message):
+    with pytest.raises(ValidationError, match=message):
+        make()

@@ -1,0 +1,245 @@
+"""Three engines, one training: equal to round-off in float64 on h, y, w, loss; stop, resume, dropout, Adam."""
+
+import numpy as np
+import pytest
+import torch
+
+from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.streams import Stream
+from repdyn.universality import training
+from repdyn.universality.engines import autograd, compiled
+from repdyn.universality.engines.frames import Task
+from repdyn.universality.networks import NONLINEARITIES, Net, initial_weights
+from repdyn.universality.training import choose_engine, train_two_points, two_points
+
+X, Y = two_points(1.0, np.sqrt(0.5))
+STREAM = Stream(3, ("universality", "test"))
+MEASURED = ("h", "y", "w", "loss", "offset2")
+ROUND_OFF = 1e-12  # relative, a few hundred epochs of 20 units: 1e-14 seen
+
+
+def trained(net, engine="auto", trials=3, epochs=300, rate=0.02, **more):
+    return train_two_points(net, X, Y, rate, epochs, trials, STREAM, engine=engine, every=7, **more)
+
+
+@pytest.mark.parametrize("connections", ["dense", "skip"])
+@pytest.mark.parametrize("nonlinearity", NONLINEARITIES)
+def test_engines_agree(nonlinearity, connections):
+    net = Net(nonlinearity, 0.3 if connections == "skip" else 1.0, 20, 5, connections)
+    wanted = trained(net, "autograd", layers=range(5))
+    for engine in ("compiled", "batched"):
+        found = trained(net, engine, layers=range(5))
+        for name in MEASURED:
+            assert np.abs(found[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
+    assert float(wanted["loss"][:, 0].mean()) > 1.5 * float(wanted["loss"][:, -1].mean())  # something was learnt
+
+
+def test_more_inputs_and_outputs():
+    net = Net("tanh", 1.0, 12, 3, inputs=4, outputs=3)
+    generator = np.random.default_rng(0)
+    data = generator.normal(size=(2, 4)), generator.normal(size=(2, 3))
+    runs = [
+        train_two_points(net, *data, 0.05, 200, 2, STREAM, engine=e, every=9)
+        for e in ("autograd", "compiled", "batched")
+    ]
+    for found in runs[1:]:
+        for name in MEASURED:
+            assert np.allclose(found[name], runs[0][name], rtol=1e-11, atol=1e-14)
+
+
+def test_reference_against_modules_of_torch():
+    """One trial through torch.nn.Linear, its own loss and torch.optim.SGD."""
+    net = Net("leaky relu", 1.0, 8, 3)
+    weights = initial_weights(net, STREAM.generator(0, "weights"))
+    maps = [torch.nn.Linear(*size, dtype=torch.float64) for size in ((1, 8), (8, 8), (8, 8), (8, 1))]
+    for one, W in zip(maps, [weights["first"], *weights["middle"], weights["last"]], strict=True):
+        one.weight.data, one.bias.data = torch.tensor(W), torch.zeros(W.shape[0], dtype=torch.float64)
+    model = torch.nn.Sequential(*(part for one in maps for part in (one, torch.nn.LeakyReLU(0.01))))[:-1]
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.02)
+    losses = []
+    for epoch in range(300):
+        loss = torch.nn.functional.mse_loss(model(torch.tensor(X)), torch.tensor(Y)) / 2
+        losses += [loss.item()] if epoch % 7 == 0 else []
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    assert np.allclose(trained(net, "compiled", trials=1)["loss"][0], losses, rtol=1e-11)
+
+
+def test_convolution_against_conv1d():
+    net = Net("leaky relu", 0.95, 40, 3, "convolution", channels=3, kernel=5)
+    weights = initial_weights(net, np.random.default_rng(0))
+    one = {name: torch.tensor(array[None]) for name, array in weights.items()}
+    hidden = autograd.hidden_layers(net, one, torch.tensor(X))
+    phi = torch.nn.LeakyReLU(0.01)
+    a = phi(torch.tensor(X) @ torch.tensor(weights["first"]).T)[:, None]
+    for place in range(4):
+        a = phi(torch.nn.functional.conv1d(a, torch.tensor(weights[f"kernel_{place}"])))
+        assert torch.allclose(hidden[place][0], a.flatten(1), rtol=1e-12)
+    assert net.left == a.shape[-1] == 40 - 4 * 4
+    assert net.halfway == 0
+    assert np.isfinite(trained(net, epochs=20)["loss"]).all()
+
+
+def test_published_convolution_has_its_shape():
+    net = Net("leaky relu", 0.95, 500, 10, "convolution")
+    assert net.left == 390
+    assert net.halfway == 4  # after the fifth convolution, 20 x 450 numbers
+    weights = initial_weights(net, np.random.default_rng(0))
+    assert weights["kernel_0"].shape == (20, 1, 11)
+    assert weights["kernel_10"].shape == (1, 20, 11)
+    assert weights["kernel_5"].std() == pytest.approx(0.95 * np.sqrt(2 / (40 * 11)), rel=0.06)  # 4400 draws: 5 sigma
+
+
+def test_adam_is_the_update_of_its_authors():
+    net, rate = Net("tanh", 1.0, 6, 2), 1e-3
+    found = trained(net, trials=1, epochs=3 * 7, rate=rate, optimiser="adam")
+    weights = {
+        name: torch.tensor(array) for name, array in initial_weights(net, STREAM.generator(0, "weights")).items()
+    }
+    moments = {name: (torch.zeros_like(W), torch.zeros_like(W)) for name, W in weights.items()}
+    losses = []
+    for step in range(1, 3 * 7 + 1):
+        leaves = {name: W.clone().requires_grad_() for name, W in weights.items()}
+        a = torch.tensor(X)
+        for W, b in zip([leaves["first"], *leaves["middle"]], leaves["biases"], strict=True):
+            a = torch.tanh(a @ W.T + b)
+        loss = ((a @ leaves["last"].T + leaves["last_bias"] - torch.tensor(Y)) ** 2).sum() / 4
+        losses += [loss.item()] if (step - 1) % 7 == 0 else []
+        loss.backward()
+        for name, leaf in leaves.items():
+            first, second = moments[name]
+            first, second = 0.9 * first + 0.1 * leaf.grad, 0.999 * second + 0.001 * leaf.grad**2
+            moments[name] = first, second
+            weights[name] = weights[name] - rate * (first / (1 - 0.9**step)) / (
+                (second / (1 - 0.999**step)).sqrt() + 1e-8
+            )
+    assert np.allclose(found["loss"][0], losses, rtol=1e-9)
+
+
+def test_dropout_drops_while_training_only():
+    net = Net("leaky relu", 1.0, 30, 4, dropout=0.3)
+    plain = Net("leaky relu", 1.0, 30, 4)
+    dropped, kept = trained(net, epochs=60), trained(plain, "autograd", epochs=60)
+    assert np.allclose(dropped["loss"][:, 0], kept["loss"][:, 0], rtol=1e-13)  # records are made in evaluation mode
+    assert np.abs(dropped["loss"][:, -1] - kept["loss"][:, -1]).min() > 1e-4
+    masks = np.concatenate(
+        [m.numpy().ravel() for m in autograd._masks(net, [torch.Generator().manual_seed(0)] * 40, torch.tensor(X))]
+    )
+    assert set(np.round(masks, 12)) == {0.0, round(1 / 0.7, 12)}
+    assert masks.mean() == pytest.approx(1.0, abs=0.04)  # 9680 draws: 6 sigma
+
+
+def test_a_trial_does_not_depend_on_its_neighbours():
+    net = Net("leaky relu", 1.0, 16, 4, dropout=0.2)
+    few, many = trained(net, trials=2, epochs=50), trained(net, trials=5, epochs=50)
+    assert np.allclose(few["loss"], many["loss"][:2], rtol=1e-11)
+    dense = Net("leaky relu", 1.0, 16, 4)
+    for engine in ("compiled", "batched"):
+        assert np.allclose(trained(dense, engine, 2)["h"], trained(dense, engine, 5)["h"][:2], rtol=1e-11)
+
+
+@pytest.mark.parametrize("engine", ["compiled", "batched", "autograd"])
+def test_trials_stop_at_their_own_loss(engine):
+    net = Net("tanh", 1.0, 20, 2)
+    found = trained(net, engine, trials=4, epochs=1500, rate=0.05, stop=1e-3)
+    for loss in found["loss"].values:
+        ended = np.flatnonzero(np.isfinite(loss))[-1]
+        assert (loss[:ended] >= 1e-3).all()
+        assert ended == len(loss) - 1 or loss[ended] < 1e-3
+    assert np.isnan(found["loss"]).any()
+    assert np.array_equal(np.isnan(found["loss"]), np.isnan(found["y"]))
+
+
+@pytest.mark.parametrize("options", [{}, {"engine": "batched"}, {"dropout": 0.1}])
+def test_a_killed_run_goes_on_bit_by_bit(tmp_path, monkeypatch, options):
+    monkeypatch.setattr(training, "BLOCK", 100)
+    monkeypatch.setattr(training, "SAVE_AFTER", -1.0)
+    net = Net("leaky relu", 1.0, 12, 4, dropout=options.get("dropout", 0.0))
+    engine = options.get("engine", "auto")
+    whole = trained(net, engine, epochs=500)
+    advance, calls = training._advance, []
+
+    def killed(*arguments):
+        calls.append(1)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return advance(*arguments)
+
+    monkeypatch.setattr(training, "_advance", killed)
+    with pytest.raises(KeyboardInterrupt):
+        trained(net, engine, epochs=500, checkpoint=Checkpoint(tmp_path, "job"), name="one")
+    monkeypatch.setattr(training, "_advance", advance)
+    kept = Checkpoint(tmp_path, "job")
+    assert any("unfinished" in name for name in kept.trials)
+    found = trained(net, engine, epochs=500, checkpoint=kept, name="one")
+    assert all(np.array_equal(found[name], whole[name]) for name in MEASURED)
+    assert not any("unfinished" in name for name in Checkpoint(tmp_path, "job").trials)
+
+
+def test_single_precision_is_near_and_recorded():
+    net = Net("tanh", 1.0, 20, 3)
+    single, double = trained(net, dtype="float32"), trained(net)
+    assert str(single["dtype"].values) == "float32"
+    assert np.allclose(single["loss"], double["loss"], rtol=1e-3, atol=1e-6)
+    assert not np.array_equal(single["loss"], double["loss"])
+
+
+def test_the_update_is_of_rank_two():
+    net = Net("leaky relu", 1.0, 15, 3)
+    weights = {name: array[None].copy() for name, array in initial_weights(net, np.random.default_rng(0)).items()}
+    before = weights["middle"].copy()
+    compiled.advance(Task(net, X + 0.5, Y, 0.1, 1, (1,)), weights, 1)
+    change = np.linalg.svd((weights["middle"] - before)[0, 0], compute_uv=False)
+    assert change[1] > 1e-6 > 1e-14 > change[2]
+
+
+def test_divergence_ends_a_trial():
+    found = trained(Net("none", 3.0, 20, 4), "compiled", rate=5.0)
+    assert np.isnan(found["loss"][:, -1]).all()
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "device", "net", "engine"),
+    [
+        ("sgd", "cpu", Net("tanh", 1.0, 5, 2), "compiled"),
+        ("sgd", "cuda", Net("tanh", 1.0, 5, 2), "batched"),
+        ("adam", "cuda", Net("tanh", 1.0, 5, 2), "autograd"),
+        ("sgd", "cpu", Net("tanh", 1.0, 5, 2, dropout=0.1), "autograd"),
+        ("sgd", "cpu", Net("tanh", 1.0, 60, 2, "convolution"), "autograd"),
+    ],
+)
+def test_the_engine_follows_network_and_device(optimiser, device, net, engine):
+    assert choose_engine("auto", net, optimiser, device) == engine
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: Net("tanh", 0.0, 5, 2), "gain"),
+        (lambda: Net("sine", 1.0, 5, 2), "not one of"),
+        (lambda: Net("tanh", 1.0, 5, 0), "1 or more"),
+        (lambda: Net("tanh", 1.0, 5, 2, dropout=1.0), "probability"),
+        (lambda: Net("tanh", 1.0, 100, 10, "convolution"), "use up"),
+        (lambda: two_points(0.0, 1.0), "dx is 0"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2), layers=[2]), "out of range"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2), "fast"), "not one of"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2, dropout=0.1), "compiled"), "dropout"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2), rate=0.0), "above 0"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2, inputs=2)), "shapes"),
+        (lambda: train_two_points(Net("tanh", 1.0, 5, 2), [[1.0], [1.0]], Y, 0.1, 5, 1, STREAM), "dx = 0"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2), optimiser="lion"), "sgd, adam"),
+        (lambda: choose_engine("compiled", Net("tanh", 1.0, 5, 2), "sgd", "cuda"), "CPU only"),
+    ],
+)
+def test_bad_input_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_initial_weights_share_draws_and_scale_with_the_gain():
+    small, large = (initial_weights(Net("tanh", gain, 200, 3), np.random.default_rng(5)) for gain in (0.5, 1.0))
+    for name in small:
+        assert np.allclose(2 * small[name], large[name])
+    assert large["middle"].std() == pytest.approx(np.sqrt(1 / 200), rel=0.02)  # 80000 draws: 8 sigma
+    assert large["first"].std() == pytest.approx(np.sqrt(2 / 201), rel=0.25)  # 200 draws: 5 sigma

@@ -1,0 +1,175 @@
+"""The trainer by hand against autograd with torch's optimizers, its initial weights, its independence of company."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from repdyn.universality import minibatch_training as trainer
+from repdyn.universality.networks import LEAK
+
+SIZES, POINTS, TRIALS = [5, 12, 11, 3], 37, 3
+MODULES = {"leaky relu": nn.LeakyReLU(LEAK), "relu": nn.ReLU(), "tanh": nn.Tanh(), "none": nn.Identity()}
+ROUNDING = 1e-13  # six epochs of sums over some hundred numbers of order one in float64
+
+
+def networks(nonlinearity="tanh", trials=TRIALS, gain=1.0, dtype=torch.float64, sizes=SIZES):
+    return trainer.xavier(
+        sizes, gain, [np.random.default_rng(seed) for seed in range(trials)], nonlinearity, dtype=dtype
+    )
+
+
+def data(dtype=torch.float64):
+    rng = np.random.default_rng(9)
+    return tuple(torch.tensor(rng.standard_normal((POINTS, n)), dtype=dtype) for n in (SIZES[0], SIZES[-1]))
+
+
+def orders(trials, epochs):
+    rngs = [np.random.default_rng(100 + trial) for trial in range(trials)]
+    return [np.stack([rng.permutation(POINTS) for rng in rngs]) for _ in range(epochs)]
+
+
+def reference(found, trial, nonlinearity):
+    """The same network as a torch module."""
+    modules = []
+    for layer, (fan_in, fan_out) in enumerate(pairwise(SIZES)):
+        linear = nn.Linear(fan_in, fan_out).double()
+        with torch.no_grad():
+            linear.weight.copy_(found.weights[layer][trial])
+            linear.bias.copy_(found.biases[layer][trial, 0])
+        modules += [linear, MODULES[nonlinearity]]
+    return nn.Sequential(*modules[:-1])
+
+
+def by_autograd(module, optimizer, X, Y, batch, order, factor):
+    """Epochs of torch's optimizer on factor times the mean squared error."""
+    for epoch in order:
+        for start in range(0, POINTS, batch):
+            chosen = torch.from_numpy(epoch[start : start + batch])
+            optimizer.zero_grad()
+            (factor * ((module(X[chosen]) - Y[chosen]) ** 2).mean()).backward()
+            optimizer.step()
+    return [parameter.detach() for parameter in module.parameters()]
+
+
+@pytest.mark.parametrize("nonlinearity", trainer.NONLINEARITIES)
+@pytest.mark.parametrize(("optimizer", "rate"), [("sgd", 0.05), ("adam", 0.003)])
+def test_training_equals_autograd_to_round_off(nonlinearity, optimizer, rate):
+    """37 points in batches of 8: the last batch of an epoch has five."""
+    X, Y = data()
+    found, order = networks(nonlinearity), orders(TRIALS, 6)
+    modules = [reference(found, trial, nonlinearity) for trial in range(TRIALS)]
+    made = trainer.Trainer(found, X, Y, rate=rate, batch=8, optimizer=optimizer, loss_factor=0.5)
+    for epoch in order:
+        made.epoch(epoch)
+    maker = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[optimizer]
+    for trial, module in enumerate(modules):
+        wanted = by_autograd(module, maker(module.parameters(), lr=rate), X, Y, 8, [o[trial] for o in order], 0.5)
+        for layer in range(3):
+            assert (found.weights[layer][trial] - wanted[2 * layer]).abs().max() < ROUNDING
+            assert (found.biases[layer][trial, 0] - wanted[2 * layer + 1]).abs().max() < ROUNDING
+
+
+def test_full_batch_needs_no_order_and_the_loss_factor_scales_the_rate():
+    X, Y = data()
+    halves, wholes = networks(), networks()
+    one = trainer.Trainer(halves, X, Y, rate=0.1, batch=POINTS, loss_factor=0.5)
+    other = trainer.Trainer(wholes, X, Y, rate=0.05, batch=1000, loss_factor=1.0)
+    for _ in range(5):
+        one.epoch()
+        other.epoch()
+    assert one.full_batch
+    assert other.full_batch
+    assert (halves.theta - wholes.theta).abs().max() < ROUNDING
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_network_does_not_depend_on_its_company(dtype):
+    """Bit for bit, for two networks and for five."""
+    X, Y = data(dtype)
+    few, many = networks(trials=2, dtype=dtype), networks(trials=5, dtype=dtype)
+    for found in (few, many):
+        made = trainer.Trainer(found, X, Y, rate=0.05, batch=8)
+        for epoch in orders(found.trials, 4):
+            made.epoch(epoch)
+    assert np.array_equal(trainer.parameters(few), trainer.parameters(many)[:2])
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_a_restored_state_goes_on_bit_for_bit(optimizer):
+    X, Y = data(torch.float32)
+    order = orders(TRIALS, 6)
+
+    def run(stop):
+        found = networks(dtype=torch.float32)
+        made = trainer.Trainer(found, X, Y, rate=0.01, batch=8, optimizer=optimizer)
+        for epoch in order[:stop]:
+            made.epoch(epoch)
+        return made
+
+    whole, part = run(6), run(3)
+    fresh = run(0)
+    fresh.restore(part.state())
+    for epoch in order[3:]:
+        fresh.epoch(epoch)
+    assert np.array_equal(fresh.state()["theta"], whole.state()["theta"])
+    assert np.array_equal(fresh.state()["moments"], whole.state()["moments"])
+
+
+def test_initial_weights_are_xaviers_and_pairs_of_gains_share_their_draws():
+    """Variance gain^2 2/(fan in + fan out) within five standard errors of a variance of n Gaussians, sqrt(2/n)."""
+    found = networks(gain=0.5, sizes=[40, 300, 200, 1])
+    for weight, (fan_in, fan_out) in zip(found.weights, pairwise([40, 300, 200, 1]), strict=True):
+        wanted = 0.25 * 2 / (fan_in + fan_out)
+        assert abs(float(weight.var()) / wanted - 1) < 5 * np.sqrt(2 / weight.numel())
+    assert all(not bias.any() for bias in found.biases)
+    twice = networks(gain=1.0, sizes=[40, 300, 200, 1])
+    assert torch.equal(twice.weights[1], 2 * found.weights[1])
+
+
+def test_layers_and_parameters_are_those_of_each_network():
+    X, _ = data()
+    found = networks("leaky relu")
+    for trial in range(TRIALS):
+        module = reference(found, trial, "leaky relu")
+        hidden, output = module[:4](X).detach(), module(X).detach()
+        assert (trainer.layers(found, X)[1][trial] - hidden).abs().max() < ROUNDING
+        assert (trainer.layers(found, X)[-1][trial] - output).abs().max() < ROUNDING
+        flat = torch.cat([parameter.detach().reshape(-1) for parameter in module.parameters()]).numpy()
+        assert np.array_equal(trainer.parameters(found)[trial], flat)
+    own = X.expand(TRIALS, -1, -1).clone()
+    assert torch.equal(trainer.layers(found, own)[-1], trainer.layers(found, X)[-1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gain": 0.0}, "above 0"),
+        ({"gain": float("nan")}, "above 0"),
+        ({"nonlinearity": "sigmoid"}, "expected one of"),
+        ({"trials": 1}, "two or more"),
+        ({"sizes": [5]}, "input and output"),
+    ],
+)
+def test_impossible_networks_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        networks(**change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rate": 0.0}, "rate above 0"),
+        ({"batch": 0}, "at least 1 point"),
+        ({"optimizer": "rmsprop"}, "sgd or adam"),
+        ({"X": torch.zeros(POINTS, 4, dtype=torch.float64)}, "expected as many targets"),
+        ({"Y": torch.zeros(POINTS - 1, 3, dtype=torch.float64)}, "expected as many targets"),
+    ],
+)
+def test_impossible_trainings_are_refused(change, message):
+    X, Y = data()
+    given = {"X": X, "Y": Y, "rate": 0.1, "batch": 8, "optimizer": "sgd"} | change
+    with pytest.raises(ValueError, match=message):
+        trainer.Trainer(networks(), given.pop("X"), given.pop("Y"), **given)

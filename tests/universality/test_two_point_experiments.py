@@ -1,0 +1,178 @@
+"""Experiments and analyses of the two-point part at toy size: shapes, pairing, dropped trials, what the audit sees."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.streams import Stream
+from repdyn.universality.experiments import fits, theory_audit, theory_maps, two_points
+from repdyn.universality.settings_two_points import (
+    AdamRuns,
+    Architectures,
+    DefaultNetwork,
+    FinalDistances,
+    Fits,
+    PrintedData,
+    TheoryAudit,
+    TheoryMaps,
+)
+from repdyn.universality.theory.alternatives import ALTERNATIVES
+
+ROW = {
+    "nonlinearity": "leaky relu",
+    "connections": "dense",
+    "gain": 0.5,
+    "learning_rate": 0.05,
+    "units": 30,
+    "hidden": 2,
+    "dropout": 0.0,
+    "channels": 1,
+    "kernel": 1,
+}
+NETWORKS = {
+    "default": ROW,
+    "shallow": ROW | {"gain": 0.9},
+    "tanh": ROW | {"nonlinearity": "tanh"},
+    "linear": ROW | {"learning_rate": 1e-6},
+}
+RUN = {"seeds": 3, "epochs": 1500, "every": 10, "dtype": "float64", "engine": "auto"}
+LIMIT = Fits(converged=0.01)
+
+
+def run(function, settings, **more):
+    stream = Stream(1, ("universality", function.__name__))
+    return function(settings, networks=NETWORKS, stream=stream, device="cpu", checkpoint=Checkpoint(None, ""), **more)
+
+
+@pytest.fixture(scope="module")
+def architectures() -> xr.Dataset:
+    return run(two_points.architectures, Architectures(rows=("default", "shallow", "tanh", "linear"), **RUN))
+
+
+@pytest.fixture(scope="module")
+def default() -> xr.Dataset:
+    return run(two_points.default_network, DefaultNetwork(units=30, **RUN))
+
+
+def test_networks_of_one_shape_share_their_draws(architectures, default):
+    start = architectures["h"].isel(epoch=0)
+    assert np.allclose(start.sel(network="shallow") / start.sel(network="default"), (0.9 / 0.5) ** 4)  # two maps
+    assert np.allclose(start.sel(network="default"), default["h"].sel(layer=1).isel(epoch=0))
+    adam = run(two_points.adam_runs, AdamRuns(rates=(0.01,), **RUN | {"epochs": 20}))
+    assert np.allclose(adam["h"].isel(rate=0, epoch=0), start.sel(network="default"))
+
+
+def test_records_are_consistent(architectures):
+    y, w, dy2 = architectures["y"], architectures["w"], architectures["dy2"]
+    assert np.allclose((y - w) ** 2, y * dy2, rtol=1e-9)  # one output
+    pair = (w + (dy2 - y) / 2) / 4
+    assert np.allclose(architectures["loss"], architectures["offset2"] / 2 + pair, rtol=1e-9)  # (9) for any network
+    assert architectures["engine"].values.tolist() == ["compiled"] * 4
+
+
+def test_fits_drop_what_has_not_converged(architectures):
+    found = fits.architecture_fits(LIMIT, architectures)
+    assert found["converged"].sum("seed").values.tolist() == [3, 3, 3, 0]
+    fitted = found.isel(network=[0, 1, 2])
+    assert np.isfinite(fitted["eta_h"]).all()
+    assert np.isnan(found["eta_h"].sel(network="linear")).all()
+    assert int(found["shown"].sel(network="linear")) == -1
+    assert (fitted["r2"].sel(curve="y") > 0.9).all()
+    assert (fitted["loss_r2"] > 0.9).all()
+    assert (fitted["quarter"] < fitted["half"]).all()
+    assert (fitted["half"] < fitted["three_quarters"]).all()
+    shown = architectures.isel(network=0, seed=int(found["shown"][0]))
+    off = found["theory"].isel(network=0).values - np.stack([shown[name].values for name in fits.CURVES])
+    loss = found["fit_loss"].isel(network=0, seed=int(found["shown"][0]))
+    assert float(10 * (off**2).sum()) == pytest.approx(float(loss), rel=1e-9)
+    assert np.abs(found["h_theory"] / found["h_end"] - 1).max() < 0.2
+
+
+def test_every_layer_and_every_alternative_is_fitted(default):
+    found = fits.default_network_fits(LIMIT, default)
+    assert found["fit_loss"].dims == ("layer", "seed")
+    assert found["alternative"].values.tolist() == list(ALTERNATIVES)
+    halfway = found["fit_loss"].sel(layer=1)
+    assert np.allclose(found["alternative_loss"].sel(alternative="theory"), halfway)
+    assert np.abs(found["residual"]).max() < 1e-12
+    theory = found["ratio"].sel(source="theory").values
+    h = found["shown_curves"].sel(source="theory", curve="h").values
+    assert np.abs(np.polyval(np.polyfit(h, theory, 1), h) - theory).max() < 1e-10  # (24): a straight line
+    wanted = 0.5**2 * (1 + 0.01**2) / 2
+    assert np.allclose(found["layer_gain"], wanted, rtol=0.8)  # two layers of 30 units: a rough value
+
+
+def test_printed_data_are_fitted_even_on_a_plateau():
+    data = run(two_points.printed_data, PrintedData(rows=("linear",), dx=0.5, dy=1.0, **RUN | {"epochs": 200}))
+    found = fits.printed_data_fits(LIMIT, data)
+    assert float(data["dx2"][0]) == 0.25
+    assert float(data["dy2"][0]) == pytest.approx(1.0)
+    assert not found["converged"].any()
+    assert (found["fit_loss"] < 1.0).all()
+
+
+def test_final_distances_have_networks_of_their_own(architectures):
+    grid = FinalDistances(
+        rows=("default", "tanh"), dx=(0.5, 1.0), dy=(0.4, 0.8), stop=1e-4, converged=1e-3, slower=1.0, **RUN
+    )
+    found = run(two_points.final_distances, grid)
+    assert np.unique(found["h0"].values / found["dx"].values[:, None, None] ** 2).size > 12  # no start twice
+    assert (found["loss_end"] < 1e-3).all()
+    assert (found["epochs"] < 1500).all()
+    made = fits.final_predictions(LIMIT, found, architectures)
+    assert made["good"].all()
+    assert np.allclose(made["measured"], found["h_end"])
+    assert (made["fitted"] == 3).all()
+    rates = fits.architecture_fits(LIMIT, architectures).sel(network="tanh")
+    assert float(made["rho"].sel(network="tanh")) == pytest.approx(
+        float(np.exp(np.log(rates["eta_h"] / rates["eta_y"]).mean())), rel=1e-9
+    )
+
+
+def test_the_audit_tells_printed_from_corrected():
+    audit = theory_audit.theory_audit(TheoryAudit(draws=3, monte_carlo=1000), Stream(1, ("universality", "test")))
+    wrong = {"(17)", "(39), (40)", "(42), (43)", "closed form"}
+    for name in audit["equation"].values.tolist():
+        one = audit.sel(equation=name)
+        limit = 0.1 if name == "(5), (15)" else 1e-6
+        assert (one["corrected"] < limit).all(), name
+        assert bool((one["printed"] > 1e-4).any()) == (name in wrong or name == "(5), (15)"), name
+        assert (one["control"] > 1e-4).any(), name
+
+
+def test_maps_of_the_theory():
+    settings = TheoryMaps(
+        eta_h=1e-3,
+        eta_y=0.03,
+        dy2=0.5,
+        scales=(1.0, 0.1, 0.01, 0.001),
+        horizon=2e4,
+        times=400,
+        rhos=(0.1, 1.0, 10.0),
+        sizes=13,
+        plane_high=-0.05,
+        cells=9,
+    )
+    maps = theory_maps.theory_maps(settings)
+    assert (np.diff(maps["plateau_half"]) > 0).all()  # the smaller the start, the longer the plateau
+    assert np.abs(maps["plane_paths"].values[:, :, -1] - [float(maps["node_h"]), 0.0]).max() < 1e-3
+    assert (maps["node_rate"] < 0).all()
+    assert maps["saddle_rate"].values[0] > 0 > maps["saddle_rate"].values[1]
+    low = maps["regime_h"].isel(size=0) / maps["regime_low"].isel(size=0)
+    assert np.abs(low - 1).max() < 1e-4
+
+
+def test_distribution_dataset_separates_the_two_laws():
+    made = theory_maps.final_distribution(TheoryAudit(draws=2, monte_carlo=20_000), Stream(1, ("universality", "law")))
+    off = {form: np.abs(made[form] - made["level"]).max("level") for form in ("printed", "corrected")}
+    assert (off["corrected"] < 0.02).all()  # 20000 draws: Dvoretzky-Kiefer-Wolfowitz at 1e-6
+    assert (off["printed"].sel(rho=[0.4, 2.5]) > 0.1).all()
+    assert np.allclose(made["mass"], 1, atol=1e-6)
+    assert (np.diff(made["deviation"]) < 0).all()
+
+
+def test_crossing_is_between_records():
+    one = xr.Dataset({"y": ("epoch", [0.0, 0.1, 0.3]), "dy2": 0.5}, coords={"epoch": [0, 10, 20]})
+    assert fits.crossing(one, 0.4) == pytest.approx(15.0)
+    assert np.isnan(fits.crossing(one, 0.9))
