@@ -1,0 +1,91 @@
+"""The diagnostics at work: a small convolutional network through its training on digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor, nn
+
+from repdyn.base.datasets import dataset, index
+from repdyn.base.streams import Stream
+from repdyn.diagnostics import convolutional, effective_theory
+from repdyn.diagnostics.measure import Recorder
+from repdyn.diagnostics.settings import ConvolutionalNetwork, TwoPoints
+
+CLASSES = 10
+
+
+def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+    """All diagnostics of the network at the recorded steps, one entry per seed; the measured points are held out."""
+    torch.set_num_threads(1)
+    X, labels = standardized(images)
+    held = np.sort(np.concatenate([np.flatnonzero(labels == c)[: settings.per_class] for c in range(CLASSES)]))
+    rest = np.setdiff1d(np.arange(len(labels)), held)
+    found = []
+    for seed in range(settings.seeds):
+        network = convolutional.ConvolutionalNetwork(
+            settings.channels, settings.blocks, settings.width, X.shape[-1], CLASSES
+        )
+        convolutional.start(network, settings.gain, stream.generator(seed, "weights"))
+        recorder = Recorder(
+            network,
+            X[held],
+            network.layers,
+            labels=labels[held],
+            residual=network.stream,
+            batch_statistics=True,
+        )
+        for step in descend(network, X[rest], labels[rest], settings, stream.generator(seed, "order")):
+            if step in settings.record:
+                recorder(step)
+        found.append(recorder.dataset())
+    joined = xr.concat(found, "seed", data_vars="all", coords="minimal", compat="override", combine_attrs="override")
+    seeds = index("seed", settings.seeds, "draw of weights and order of the data")
+    made = dataset(
+        {name: one.variable for name, one in joined.data_vars.items()},
+        {name: one.variable for name, one in joined.coords.items()} | {"seed": seeds},
+        title="The papers' diagnostics of a small convolutional network through its training",
+        figures="through_depth, through_training, residual_stream, pairs_and_theory",
+        claims=(),
+    )
+    return made.assign_attrs({name: joined.attrs[name] for name in ("gamma", "normalised_by", "time")})
+
+
+def two_points(settings: TwoPoints, convolutional_network: xr.Dataset) -> xr.Dataset:
+    """The two-point effective theory fitted to every pair and seed of the recorded network."""
+    found = effective_theory.fit(convolutional_network, settings.layer)
+    made = dataset(
+        {name: one.variable for name, one in found.data_vars.items()},
+        {name: one.variable for name, one in found.coords.items()},
+        title=found.attrs["title"],
+        figures="pairs_and_theory",
+        claims=(),
+    )
+    return made.assign_attrs({name: found.attrs[name] for name in ("layer", "time")})
+
+
+def descend(
+    network: nn.Module, X: Tensor, labels: np.ndarray, settings: ConvolutionalNetwork, rng: np.random.Generator
+) -> Iterator[int]:
+    """Plain stochastic descent on half the squared error against one-hot labels; yields the steps made before each."""
+    targets = torch.eye(CLASSES)[torch.from_numpy(labels)]
+    descent = torch.optim.SGD(network.parameters(), lr=settings.rate)
+    order: list[int] = []
+    for step in range(settings.record[-1] + 1):
+        yield step
+        if len(order) < settings.batch:
+            order += rng.permutation(len(X)).tolist()
+        chosen, order = order[: settings.batch], order[settings.batch :]
+        descent.zero_grad(set_to_none=True)
+        (((network(X[chosen]) - targets[chosen]) ** 2).sum(dim=1).mean() / 2).backward()
+        descent.step()
+
+
+def standardized(images: xr.Dataset) -> tuple[Tensor, np.ndarray]:
+    """All images as float32, shape (points, 1, rows, columns), overall mean and deviation taken out, and labels."""
+    values = images["image"].values
+    values = (values - values.mean()) / values.std()
+    return torch.from_numpy(values[:, None]).float(), images["label"].values.astype(np.int64)

@@ -1,0 +1,120 @@
+"""`python -m repdyn measure` and the example script, as a user runs them."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.conftest import ROOT
+
+from repdyn.__main__ import main
+from repdyn.base import datasets
+from repdyn.base.devices import THREAD_VARIABLES
+
+NETWORK = """
+from torch import nn
+
+def build():
+    return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
+
+def nothing():
+    return 3
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A user's folder with a module, data, and neither in the list of modules afterwards."""
+    for name in THREAD_VARIABLES:
+        monkeypatch.setenv(name, os.environ.get(name, "1"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_network.py").write_text(NETWORK)
+    (tmp_path / "my_missing.py").write_text("import no_such_package")
+    X = np.random.default_rng(0).normal(size=(12, 6))
+    np.savez("data.npz", inputs=X, labels=np.arange(12) % 3, pairs=[[0, 1]])
+    np.savez("bare.npz", X=X)
+    np.savez("objects.npz", inputs=np.array([{}], dtype=object))
+    np.save("single.npy", X)
+    (tmp_path / "text.npz").write_text("no zip")
+    yield tmp_path
+    for name in ("my_network", "my_missing"):
+        sys.modules.pop(name, None)
+
+
+def measured(*arguments) -> int:
+    return main(["measure", *arguments, "--out", "diag.nc"])
+
+
+def test_dataset_is_one_of_the_house(folder, capsys):
+    assert measured("my_network:build", "--data", "data.npz", "--residual", "1", "2", "--figures", "figures") == 0
+    found = datasets.read(folder / "diag.nc")
+    assert list(found["layer"].values) == ["input", "0", "1", "2", "3"]
+    assert {"within_over_between", "kinetic_energy", "radial_fraction", "prediction_alignment"} <= set(found)
+    assert list(found["pair"].values) == ["0-1"]
+    assert "5 layers, 12 points" in capsys.readouterr().out
+    assert sorted(path.name for path in (folder / "figures").iterdir()) == [
+        f"{name}.{suffix}" for name in ("residual_stream", "through_depth") for suffix in ("json", "png", "svg")
+    ]
+    assert json.loads((folder / "figures/through_depth.json").read_text())["caption"]
+
+
+def test_layers_are_chosen(folder):
+    assert measured("my_network:build", "--data", "data.npz", "--layers", "0", "3", "--batch-statistics") == 0
+    found = xr.load_dataset(folder / "diag.nc")
+    assert list(found["layer"].values) == ["0", "3"]
+    assert found.attrs["normalised_by"] == "batch statistics"
+
+
+ERRORS = {
+    "my_network": "is not of the form module:function",
+    "my_netwrok:build": "no module 'my_netwrok' in",
+    "my_network:biuld": "no function 'biuld'; did you mean 'build'?",
+    "my_network:zzz": "no function 'zzz'; it has build, nothing",
+    "my_network:nothing": "returned a int; it must return a torch.nn.Module",
+    "my_missing:build": "my_missing imports no_such_package, which is not installed",
+}
+
+
+@pytest.mark.parametrize("maker", ERRORS)
+def test_networks_that_cannot_be_made(maker, capsys, folder):
+    assert measured(maker, "--data", "data.npz") == 1
+    assert ERRORS[maker] in capsys.readouterr().err
+    assert not (folder / "diag.nc").exists()
+
+
+FILES = {
+    "bare.npz": "holds X; expected inputs and, as wanted, labels, targets, pairs",
+    "objects.npz": "not a usable npz file (Object arrays cannot be loaded",
+    "single.npy": "it holds a single array",
+    "text.npz": "not a usable npz file",
+    "absent.npz": "No such file",
+}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_files_that_cannot_be_read(file, capsys):
+    assert measured("my_network:build", "--data", file) == 1
+    assert FILES[file] in capsys.readouterr().err
+
+
+def test_what_cannot_be_measured_is_one_line(capsys):
+    assert measured("my_network:build", "--data", "data.npz", "--layers", "9") == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: the network has no layer '9'")
+    assert error.count("\n") == 1
+
+
+def test_example_is_short_and_runs(tmp_path):
+    script = ROOT / "examples" / "own_network.py"
+    assert len(script.read_text().splitlines()) < 30
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-W", "error::UserWarning", str(script)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = xr.load_dataset(tmp_path / "own_network.nc")
+    assert found.sizes["epoch"] == 6
+    assert float(found["accuracy"][-1]) > 0.5  # ten classes, chance is 0.1
+    assert (tmp_path / "own_network.png").stat().st_size > 10_000

@@ -1,0 +1,175 @@
+"""The fit of the two-point theory to recorded trainings, and the figures."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+from torch import nn
+
+from repdyn.base import figures
+from repdyn.base.datasets import problems
+from repdyn.base.streams import Stream
+from repdyn.diagnostics import convolutional, effective_theory, plots
+from repdyn.diagnostics.experiments import convolutional_network, two_points
+from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.settings import ConvolutionalNetwork, TwoPoints
+from repdyn.universality.theory.effective import effective_solution
+
+TIMES = np.array([0, 3, 6, 10, 15, 25, 40, 60, 100, 160])
+RATES = (0.03, 0.2)
+
+
+def recorded_from_theory() -> xr.Dataset:
+    """What a recorder would give of two points that obey the theory exactly, at uneven moments."""
+    model = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2)).double()
+    X, Y = np.array([[0.0, 0.0], [1.0, 0.5]]), np.array([[1.0, 0.0], [0.0, 0.5]])
+    recorder = Recorder(model, X, targets=Y, time="epoch")
+    for time in TIMES:
+        recorder(int(time))
+    found = recorder.dataset()
+    dx2, dy2 = float(found["input_distance"][0]), float(found["target_distance"][0])
+    h, y, w = effective_solution(TIMES, 0.01, 1e-4, 0.0, *RATES, dx2, dy2)
+    found["representation_distance"] = (
+        found["representation_distance"].dims,
+        np.broadcast_to(h[:, None, None], found["representation_distance"].shape),
+    )
+    found["prediction_distance"] = ("epoch", "pair"), y[:, None]
+    found["prediction_alignment"] = ("epoch", "pair"), w[:, None]
+    return found
+
+
+def test_rates_of_the_theory_are_found_again():
+    found = effective_theory.fit(recorded_from_theory(), "0")
+    # the search ends at relative steps of 1e-12 in logarithms; rates are determined to the root of that
+    np.testing.assert_allclose([found["eta_h"][0], found["eta_y"][0]], RATES, rtol=1e-5)
+    np.testing.assert_allclose(found["explained"], 1, atol=1e-9)
+    assert found["learned"].values == [1]
+    for name in "hyw":
+        measured, theory = found[f"{name}_measured"][0], found[f"{name}_theory"][0]
+        at = np.interp(TIMES, found["moment"], theory)
+        np.testing.assert_allclose(at, measured, atol=2e-2 * np.abs(measured).max())  # linear between 200 moments
+    np.testing.assert_allclose(found["final_distance"], found["h_theory"][:, -1], rtol=1e-2)
+    assert not [problem for problem in problems(found) if not problem.startswith("attribute")]
+
+
+def test_a_trained_linear_network_is_fitted():
+    """Small equal start, two points: the setting of the theory, where it is known to hold."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 20, bias=False), nn.Linear(20, 1, bias=False)).double()
+    with torch.no_grad():
+        for layer in model:
+            layer.weight.mul_(0.1)
+    X, Y = torch.tensor([[1.0, 0, 0], [0, 1.0, 0]]).double(), torch.tensor([[1.0], [-1.0]]).double()
+    recorder = Recorder(model, X, targets=Y)
+    descent = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(401):
+        if step % 20 == 0:
+            recorder(step)
+        descent.zero_grad()
+        ((model(X) - Y) ** 2).sum().div(4).backward()
+        descent.step()
+    found = effective_theory.fit(recorder.dataset(), "0")
+    assert found["learned"].values == [1]
+    assert float(found["explained"].min()) > 0.9
+
+
+ERRORS = {
+    "no time": (lambda found: found.isel(epoch=0).drop_attrs(), {"layer": "0"}, "record four or more moments"),
+    "few": (lambda found: found.isel(epoch=slice(3)), {"layer": "0"}, "record four or more moments"),
+    "no targets": (
+        lambda found: found.drop_vars("prediction_alignment"),
+        {"layer": "0"},
+        "no prediction_alignment: record with labels or targets",
+    ),
+    "layer": (lambda found: found, {"layer": "9"}, "no layer '9'; it has input, 0, 1"),
+    "pair": (lambda found: found, {"layer": "0", "pairs": ["0-7"]}, "pairs 0-7 have equal targets or are not there"),
+    "same": (
+        lambda found: found.assign(target_distance=0 * found["target_distance"]),
+        {"layer": "0"},
+        "every pair has equal inputs or equal targets",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case):
+    spoil, options, words = ERRORS[case]
+    with pytest.raises(ValueError, match=words):
+        effective_theory.fit(spoil(recorded_from_theory()), **options)
+
+
+# the network of the report
+
+
+SMALL = ConvolutionalNetwork(
+    channels=3, blocks=2, width=8, gain=0.1, rate=0.1, batch=16, record=(0, 1, 2, 4, 8), per_class=2, seeds=2
+)
+
+
+@pytest.fixture(scope="module")
+def images():
+    rng = np.random.default_rng(0)
+    return xr.Dataset(
+        {"image": (("point", "row", "column"), rng.uniform(size=(60, 4, 4))), "label": ("point", np.arange(60) % 10)}
+    )
+
+
+@pytest.fixture(scope="module")
+def measured(images):
+    return convolutional_network(SMALL, images, Stream(1, ("diagnostics", "convolutional_network")))
+
+
+def test_network_of_the_report(measured):
+    assert not [problem for problem in problems(measured) if not problem.startswith("attribute")]
+    assert dict(measured.sizes)["seed"] == 2
+    assert list(measured["step"].values) == [0, 1, 2, 4, 8]
+    assert list(measured["normalised"].values) == ["conv", "dense"]
+    assert float(measured["loss"].isel(step=-1).max()) < float(measured["loss"].isel(step=0).min())
+
+
+def test_a_seed_does_not_depend_on_the_others(measured, images):
+    one = SMALL.model_copy(update={"seeds": 1})
+    alone = convolutional_network(one, images, Stream(1, ("diagnostics", "convolutional_network")))
+    xr.testing.assert_identical(alone.isel(seed=0).drop_vars("seed"), measured.isel(seed=0).drop_vars("seed"))
+
+
+def test_start_is_hes_times_the_gain():
+    network = convolutional.ConvolutionalNetwork(16, 1, 400, 8, 10)
+    convolutional.start(network, 0.5, np.random.default_rng(0))
+    weights = network.dense.weight.detach().numpy()
+    assert weights.std() == pytest.approx(0.5 * np.sqrt(2 / 256), rel=0.01)  # 1e5 draws: standard error 0.2 %
+    assert not network.dense.bias.any()
+
+
+def test_figures_of_the_report(measured, tmp_path):
+    fitted = two_points(TwoPoints(layer="relu"), measured)
+    assert not [problem for problem in problems(fitted) if not problem.startswith("attribute")]
+    drawn = {
+        "depth": plots.through_depth(measured),
+        "training": plots.through_training(measured),
+        "stream": plots.residual_stream(measured),
+        "pairs": plots.two_points(measured, fitted),
+    }
+    for name, figure in drawn.items():
+        figures.save(figure, tmp_path / name)
+        about = json.loads((tmp_path / f"{name}.json").read_text())
+        assert about["title"]
+        assert about["alt"]
+        assert "2 seeds" in about["caption"] or "first seed" in about["caption"]
+
+
+def test_figures_of_one_moment_without_labels():
+    found = measure(nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)), np.random.default_rng(0).normal(size=(5, 3)))
+    assert len(plots.through_depth(found).axes) == 4
+    assert len(plots.residual_stream(found).axes) == 1
+    with pytest.raises(ValueError, match="one moment only"):
+        plots.through_training(found)
+    with pytest.raises(ValueError, match="name `residual` when measuring"):
+        plots.residual_stream(found.drop_vars(["radial_fraction"]))
+
+
+def test_first_record_is_before_training():
+    with pytest.raises(ValueError, match="the first measurement is before training"):
+        ConvolutionalNetwork.model_validate(SMALL.model_dump() | {"record": (1, 2)})
