@@ -1,0 +1,155 @@
+"""One figure per question."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.across_papers.words import BOTTLENECK, ENDS, ODD, THEORY, middle_layer
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY, band, describe, label_panels, new
+from repdyn.bn_decomposed.theory.odd_cluster import odd_fixed_point
+
+CURVES = {
+    "h": ("representation_distance", "h, half depth", BLUE),
+    "y": ("prediction_distance", "y, outputs", RED),
+    "w": ("prediction_alignment", "w, alignment", GREEN),
+}
+SHADE = {"color": SKY, "alpha": 0.3, "linewidth": 0}
+
+
+def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
+    """Question 1: two points alone with the fitted theory, and the unexplained share of every seed."""
+    kinds = two_points["network"].values
+    seed = _middling_seed(theory_fits)
+    figure, axes = new(3, len(kinds), height=1.75)
+    for column, kind in zip(axes.T, kinds, strict=True):
+        _two_point_panels(column[:2], two_points.sel(network=kind, seed=seed), theory_fits.sel(network=kind, seed=seed))
+        column[0].set_title(str(kind))
+    axes[0, 0].set_ylabel("h")
+    axes[1, 0].set_ylabel("y and w")
+    axes[1, 1].legend(loc="upper right")  # where the curves leave room
+    for panel in axes[2]:
+        panel.remove()
+    wide = figure.add_subplot(axes[0, 0].get_gridspec()[2, :])
+    _share_panel(wide, theory_fits)
+    label_panels(np.array([*axes[0], wide]))
+    return describe(
+        figure,
+        title="Question 1: the effective two-point theory in four networks",
+        caption="(a-d) Two points alone: squared distance h of the representations at half depth, above; squared "
+        "distance y of the outputs and alignment w, below. Lines: network, dashed: theory with two fitted rates; the "
+        "seed is the middle one by the ratio of U with batch normalisation to U without. (e) Unexplained share U of "
+        f"h, y, w: filled, two points alone ({theory_fits.sizes['seed']} seeds), open, pairs of digits in a batch "
+        f"({_digit_seeds(theory_fits)} seeds); bars: medians; shaded: up to twice the plain network's median on two "
+        "points.",
+        alt="Curves of two points in four networks with the fitted theory dashed, and dots of the unexplained share.",
+        claims=THEORY,
+    )
+
+
+def _middling_seed(theory_fits: xr.Dataset) -> int:
+    shares = np.log2(theory_fits["unexplained"].sel(data="two points"))
+    ratio = (shares.sel(network="batch norm") - shares.sel(network="plain")).values
+    return int(theory_fits["seed"].values[np.argsort(ratio)[len(ratio) // 2]])
+
+
+def _digit_seeds(theory_fits: xr.Dataset) -> int:
+    return int(theory_fits["unexplained"].sel(data="digits").isel(network=0).notnull().sum())
+
+
+def _two_point_panels(panels: np.ndarray, data: xr.Dataset, fit: xr.Dataset) -> None:
+    for name, (variable, label, colour) in CURVES.items():
+        panel = panels[0] if name == "h" else panels[1]
+        panel.plot(data["step"], data[variable].isel(pair=0), color=colour, label=label)
+        panel.plot(fit["moment"], fit["theory"].sel(curve=name), color=BLACK, linestyle=(0, (3, 2)), linewidth=1)
+    panels[0].set_xticklabels([])
+    panels[1].set_xlabel("step")
+
+
+def _share_panel(panel: Axes, theory_fits: xr.Dataset) -> None:
+    shares = theory_fits["unexplained"]
+    for place, kind in enumerate(theory_fits["network"].values):
+        for shift, data, filled in ((-0.18, "two points", True), (0.18, "digits", False)):
+            draws = shares.sel(network=kind, data=data).dropna("seed").values
+            jitter = np.linspace(-0.12, 0.12, draws.size)
+            face = BLUE if filled else "none"
+            panel.plot(place + shift + jitter, draws, "o", color=BLUE, markerfacecolor=face, markersize=3.5, alpha=0.8)
+            panel.plot(place + shift, np.median(draws), "_", color=BLACK, markersize=22, markeredgewidth=1.5)
+    middle = float(shares.sel(network="plain", data="two points").median())
+    panel.axhspan(panel.get_ylim()[0] if middle <= 0 else middle / 50, 2 * middle, **SHADE)
+    panel.set_yscale("log")
+    panel.set_ylim(bottom=float(shares.min()) / 1.5)
+    panel.set_xticks(range(theory_fits.sizes["network"]), theory_fits["network"].values)
+    panel.set_title("unexplained share")
+    panel.set_ylabel("U")
+
+
+def bottlenecks(digits: xr.Dataset) -> Figure:
+    """Question 2: effective rank through depth, before and after training, two tasks."""
+    tasks, kinds, layers = digits["task"].values, digits["network"].values, list(digits["layer"].values)
+    figure, axes = new(len(tasks), len(kinds), height=2.1, sharey=True)
+    for row, task in zip(axes, tasks, strict=True):
+        for panel, kind in zip(row, kinds, strict=True):
+            _rank_panel(panel, digits.sel(task=task, network=kind), layers)
+            panel.set_title(str(kind) if task == tasks[0] else "")
+        row[0].set_ylabel(f"{task}: effective rank")
+    for panel in axes[:-1].ravel():
+        panel.set_xticklabels([])
+    for panel in axes[-1]:
+        panel.set_xlabel("layer")
+    axes[0, 0].legend(loc="lower left")
+    label_panels(axes[0])
+    ranks = " and ".join(str(int(one)) for one in digits["centred_task_rank"].isel(network=0))
+    return describe(
+        figure,
+        title="Question 2: a bottleneck of the task's rank?",
+        caption="Effective rank without the mean over points, layer by layer from input (in) to output (out); tasks of "
+        f"rank {ranks} on the same digits. Lines: means over {digits.sizes['seed']} seeds, bands: their range; shaded: "
+        "within a factor of two of the task's rank; vertical line: half depth, where the question is decided.",
+        alt="Rank against depth for four networks and two tasks, before and after training, with the task's rank.",
+        claims=BOTTLENECK,
+    )
+
+
+def _rank_panel(panel: Axes, one: xr.Dataset, layers: list[str]) -> None:
+    x, rank = np.arange(len(layers)), float(one["centred_task_rank"])
+    panel.axhspan(rank / 2, rank * 2, **SHADE)
+    panel.axvline(layers.index(middle_layer(layers)), color=BLACK, linewidth=0.6, linestyle=(0, (1, 2)))
+    for end, colour, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
+        draws = one["centred_effective_rank"].sel(end=end)
+        band(panel, x, draws.min("seed").values, draws.max("seed").values, color=colour)
+        panel.plot(x, draws.mean("seed"), color=colour, linestyle=dash, marker="o", markersize=2.5, label=end)
+    panel.set_yscale("log", base=2)
+    panel.set_xticks(x, ["in", *(str(number) for number in x[1:-1]), "out"], fontsize=6.5)
+
+
+def odd_points(odd_batch: xr.Dataset) -> Figure:
+    """Question 3: largest over second norm through depth, before and after training."""
+    kinds, n = odd_batch["network"].values, int(odd_batch["point_count"])
+    depth = [int(name.rpartition(".")[2]) + 1 for name in odd_batch["layer"].values]
+    figure, axes = new(1, len(kinds), height=2.4, sharey=True)
+    for panel, kind in zip(axes[0], kinds, strict=True):
+        for end, colour, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
+            draws = odd_batch["norm_ratio"].sel(network=kind, end=end).transpose("layer", "seed")
+            panel.plot(depth, draws, color=colour, linewidth=0.5, alpha=0.45, linestyle=dash)
+            panel.plot(depth, draws.median("seed"), color=colour, linewidth=2, linestyle=dash, label=end)
+        panel.axhline(2, color=BLACK, linewidth=0.8)
+        if fixed := odd_fixed_point(n):
+            panel.axhline((n - 1) / fixed.norm_ratio, color=BLACK, linewidth=0.9, linestyle=(0, (4, 2)))
+        panel.set_yscale("log", base=2)
+        panel.set_title(str(kind))
+        panel.set_xlabel("layer")
+    axes[0, 0].set_ylabel("largest / second norm")
+    axes[0, 0].legend(loc="center left")
+    label_panels(axes)
+    return describe(
+        figure,
+        title="Question 3: does the odd point survive training?",
+        caption=f"Largest over second largest norm of {n} digits in networks of {max(depth)} layers. Thin lines: "
+        f"each of {odd_batch.sizes['seed']} seeds, thick: medians. An odd point is there above the solid line, at 2; "
+        "dashed: its fixed point for infinite width with recentring alone, batch normalisation without rescaling.",
+        alt="A norm ratio against depth for five networks, before and after training, with the ratio of an odd point.",
+        claims=ODD,
+    )

@@ -1,0 +1,167 @@
+"""The networks that are compared, alike in everything but what they are compared for; several seeds in one batch.
+
+Depth L, width w, ReLU, one linear map out. With z_l = W_l a_{l-1} + b_l:
+
+- `plain`: a_l = relu(z_l);
+- `batch norm`: a_l = relu(g (z_l - mean) / deviation + c), statistics of the batch, g and c learned;
+- `recentred`: a_l = relu(z_l - mean), batch normalisation without its rescaling: where the odd point lives;
+- `residual`: a_l = a_{l-1} + (1/L) (W_l relu(a_{l-1}) + b_l), from a_0, a linear map of the input;
+- `leaky`: a_l = (1 - Lt/L) a_{l-1} + (1/L) (W_l relu(a_{l-1}) + b_l), from the same a_0 and the same weights.
+
+A network holds weights of shape (seeds, out, in), so that one product serves all seeds, and takes inputs of shape
+(points, in) to (seeds, points, out); `single` is one seed's network as any torch module is. Seeds and kinds share the
+normal numbers behind their weights, so all comparisons are paired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from repdyn.base.streams import Stream
+
+Kind = Literal["plain", "batch norm", "recentred", "residual", "leaky"]
+STREAMS = ("residual", "leaky")
+VARIANCE_FLOOR = 1e-5  # the usual eps of batch normalisation
+
+
+class Linear(nn.Module):
+    """A linear map per seed, z = a W^T + b."""
+
+    def __init__(self, weight: Tensor) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(weight), nn.Parameter(weight.new_zeros(weight.shape[:-1]))
+
+    def forward(self, a: Tensor) -> Tensor:
+        """Images of the points, shape (seeds, points, out)."""
+        return a @ self.weight.mT + self.bias.unsqueeze(-2)
+
+
+class Layer(nn.Module):
+    """A hidden layer of one of the kinds, see the module; `leak` is Lt of the leaky one, `depth` its L."""
+
+    def __init__(self, kind: Kind, weight: Tensor, leak: float, depth: int) -> None:
+        super().__init__()
+        self.kind, self.linear, self.leak, self.depth = kind, Linear(weight), leak, depth
+        if kind == "batch norm":
+            self.scale = nn.Parameter(weight.new_ones(weight.shape[:-1]))
+            self.shift = nn.Parameter(weight.new_zeros(weight.shape[:-1]))
+
+    def forward(self, a: Tensor) -> Tensor:
+        """The representation a_l from a_{l-1}."""
+        if self.kind in STREAMS:
+            kept = 1 - self.leak / self.depth if self.kind == "leaky" else 1.0
+            return kept * a + self.linear(torch.relu(a)) / self.depth
+        z = self.linear(a)
+        if self.kind in ("batch norm", "recentred"):
+            z = z - z.mean(dim=-2, keepdim=True)
+        if self.kind == "batch norm":
+            z = z / (z.pow(2).mean(dim=-2, keepdim=True) + VARIANCE_FLOOR).sqrt()
+            z = self.scale.unsqueeze(-2) * z + self.shift.unsqueeze(-2)
+        return torch.relu(z)
+
+
+class Network(nn.Module):
+    """Hidden layers and a linear map out; networks with a stream begin with a linear map in."""
+
+    def __init__(self, kind: Kind, weights: list[Tensor], leak: float) -> None:
+        super().__init__()
+        self.kind, self.leak = kind, leak
+        first, *hidden, last = weights
+        self.into = Linear(first) if kind in STREAMS else nn.Identity()
+        inner = hidden if kind in STREAMS else [first, *hidden[1:]]
+        self.layers = nn.ModuleList(Layer(kind, weight, leak, len(inner)) for weight in inner)
+        self.output = Linear(last)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Outputs of the points, shape (seeds, points, outputs)."""
+        a = self.into(x)
+        for layer in self.layers:
+            a = layer(a)
+        return self.output(a)
+
+    @property
+    def middle(self) -> str:
+        """Name of the layer at half depth."""
+        return f"layers.{len(self.layers) // 2 - 1}"
+
+    def single(self, seed: int) -> Network:
+        """A network of its own with one seed's parameters, as they are now."""
+        weights = [self.into.weight] if self.kind in STREAMS else [self.layers[0].linear.weight]
+        weights += [layer.linear.weight for layer in self.layers] + [self.output.weight]
+        one = Network(self.kind, [weight[seed].detach().clone() for weight in weights], self.leak)
+        follow(one, self, seed)
+        return one
+
+
+@torch.no_grad()
+def follow(one: Network, many: Network, seed: int) -> None:
+    """Gives a seed's own network the parameters that the batch of seeds has now."""
+    for own, shared in zip(one.parameters(), many.parameters(), strict=True):
+        own.copy_(shared[seed])
+
+
+def build(
+    kind: Kind,
+    inputs: int,
+    width: int,
+    depth: int,
+    outputs: int,
+    *,
+    gain: float,
+    leak: float,
+    stream: Stream,
+    seeds: int,
+) -> Network:
+    """Networks of one kind for several seeds.
+
+    Weights are gain sqrt(2 / in) times normal numbers, sqrt(1 / in) times for the map out; in networks with a stream
+    all are sqrt(1 / (3 in)) times, the variance of torch's linear layers. Biases are zero.
+
+    Args:
+        kind: see the module.
+        inputs: dimension of the points.
+        width: neurons per hidden layer.
+        depth: hidden layers, L.
+        outputs: dimension of the outputs.
+        gain: of the layers without a stream.
+        leak: Lt, of the leaky network.
+        stream: random stream; kinds draw the same numbers from it.
+        seeds: how many.
+    """
+    shapes = [(width, inputs), *[(width, width)] * depth, (outputs, width)]
+    normal = [_drawn(stream, place, shape, seeds) for place, shape in enumerate(shapes)]
+    scales = [gain * np.sqrt(2 / size[1]) for size in shapes]
+    if kind in STREAMS:
+        scales = [np.sqrt(1 / (3 * size[1])) for size in shapes]
+    else:
+        scales[-1] = np.sqrt(1 / width)
+    return Network(kind, [float(scale) * part for scale, part in zip(scales, normal, strict=True)], leak)
+
+
+def _drawn(stream: Stream, place: int, shape: tuple[int, int], seeds: int) -> Tensor:
+    drawn = np.stack([stream.generator(seed, "weights", place).standard_normal(shape) for seed in range(seeds)])
+    return torch.from_numpy(drawn)
+
+
+def descend(
+    network: Network, X: Tensor, Y: Tensor, *, rate: float, decay: float, steps: int
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Full-batch descent on half the squared error per point plus (decay / 2) |weights|^2, all seeds at once.
+
+    Yields:
+        Before each step, and after the last, its number and the losses of the seeds, shape (seeds,), without decay.
+    """
+    for step in range(steps + 1):
+        loss = ((network(X) - Y) ** 2).sum(dim=-1).mean(dim=-1) / 2
+        yield step, loss.detach().numpy().copy()
+        if step == steps:
+            return
+        slopes = torch.autograd.grad(loss.sum(), list(network.parameters()))
+        with torch.no_grad():
+            for part, slope in zip(network.parameters(), slopes, strict=True):
+                part.mul_(1 - rate * decay).sub_(slope, alpha=rate)

@@ -1,0 +1,93 @@
+"""Settings of the room `across_papers`: four networks, three questions, the diagnostics of all papers."""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+from pydantic import Field
+
+from repdyn.base.settings import Many, Problem, Settings
+
+PAPER = "Across the papers: batch normalisation, leakage and residual streams through one set of diagnostics"
+
+Rate = Annotated[float, Field(gt=0, le=10)]
+Gain = Annotated[float, Field(gt=0, le=10)]
+Leak = Annotated[float, Field(gt=0, le=100)]
+Steps = Annotated[int, Field(ge=2, le=1_000_000)]
+Seeds = Annotated[int, Field(ge=2, le=1000)]
+Width = Annotated[int, Field(ge=2, le=4096)]
+Moments = Annotated[int, Field(ge=4, le=10_000)]
+
+
+class Rates(Settings):
+    """Rate of each network, chosen on the loss alone: it falls smoothly, in about as many steps in each."""
+
+    plain: Rate = Field(description="Multilayer perceptron.")
+    batch_norm: Rate = Field(description="The same with batch normalisation.")
+    residual: Rate = Field(description="Residual network.")
+    leaky: Rate = Field(description="Leaky residual network.")
+
+
+class RatesWithRecentring(Rates):
+    """Rates of the four networks and of the recentred one."""
+
+    recentred: Rate = Field(description="Batch normalisation without its rescaling.")
+
+
+class Training(Settings):
+    """What the experiments have in common."""
+
+    width: Width = Field(description="Neurons per hidden layer.")
+    depth: Annotated[int, Field(ge=2, le=1000)] = Field(description="Hidden layers L, even.")
+    gain: Gain = Field(description="Initial weights over He's, in networks without a stream.")
+    leak: Leak = Field(description="Leak Lt of the leaky network, below `depth`.")
+    steps: Steps = Field(description="Steps of full-batch descent.")
+    seeds: Seeds = Field(description="Draws of the weights, shared by all networks.")
+
+    def problems(self) -> Iterable[Problem]:
+        """The leak keeps the sign of the stream; half the depth is a layer."""
+        if self.leak >= self.depth:
+            yield Problem(("leak", "depth"), f"{self.leak:g} over {self.depth} layers reverses the stream: lower it")
+        if self.depth % 2:
+            yield Problem(("depth",), f"{self.depth} layers have no middle: take an even number")
+
+
+class TwoPoints(Training):
+    """The two points of `universality`, alone: inputs -1 and 0, outputs 0.6 and 1.3071."""
+
+    rates: Rates
+    moments: Moments = Field(description="Recorded moments, evenly spaced.")
+
+
+class Digits(Training):
+    """A few images per digit, told apart as ten classes or as three groups of digits."""
+
+    rates: Rates
+    moments: Moments = Field(description="Recorded moments, spaced evenly in the logarithm of the step.")
+    per_class: Annotated[int, Field(ge=2, le=100)] = Field(description="Images per digit; all are the batch.")
+    groups: Many[Annotated[int, Field(ge=1, le=9)]] = Field(
+        min_length=2, description="Sizes of the groups of digits, in order: [4, 3, 3] is 0-3, 4-6, 7-9."
+    )
+    decay: Annotated[float, Field(ge=0, le=1)] = Field(description="Weight decay.")
+
+    def problems(self) -> Iterator[Problem]:
+        """Groups share out ten digits."""
+        yield from super().problems()
+        if sum(self.groups) != 10:
+            yield Problem(("groups",), f"{sum(self.groups)} digits are shared out: there are ten")
+
+
+class OddBatch(Training):
+    """A small batch of images through networks deep enough for an odd point."""
+
+    rates: RatesWithRecentring
+    batch: Annotated[int, Field(ge=7, le=1000)] = Field(
+        description="Points; without rescaling an odd point exists from seven on."
+    )
+
+
+class AcrossPapers(Settings):
+    """The same four networks through the diagnostics of all papers."""
+
+    two_points: TwoPoints
+    digits: Digits
+    odd_batch: OddBatch

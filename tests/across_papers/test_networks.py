@@ -1,0 +1,110 @@
+"""The compared networks: each layer against its formula, seeds against one another, weights shared by kinds."""
+
+import numpy as np
+import pytest
+import torch
+
+from repdyn.across_papers import networks
+from repdyn.base.streams import Stream
+
+KINDS = ("plain", "batch norm", "recentred", "residual", "leaky")
+STREAM = Stream(1, ("across_papers", "test"))
+WIDTH, DEPTH, LEAK = 6, 4, 1.5
+
+
+def built(kind, seeds=3):
+    return networks.build(kind, 5, WIDTH, DEPTH, 2, gain=0.8, leak=LEAK, stream=STREAM, seeds=seeds)
+
+
+def points(n=7):
+    return np.random.default_rng(0).normal(size=(n, 5))
+
+
+def by_hand(network, seed, X):
+    """Outputs from the formulas of the module, in numpy."""
+    part = {name: value.detach().numpy()[seed] for name, value in network.named_parameters()}
+    relu = lambda z: np.maximum(z, 0)  # noqa: E731
+    a = X @ part["into.weight"].T + part["into.bias"] if network.kind in networks.STREAMS else X
+    for layer in range(DEPTH):
+        W, b = part[f"layers.{layer}.linear.weight"], part[f"layers.{layer}.linear.bias"]
+        if network.kind in networks.STREAMS:
+            kept = 1 - LEAK / DEPTH if network.kind == "leaky" else 1
+            a = kept * a + (relu(a) @ W.T + b) / DEPTH
+            continue
+        z = a @ W.T + b
+        if network.kind in ("batch norm", "recentred"):
+            z = z - z.mean(axis=0)
+        if network.kind == "batch norm":
+            z = z / np.sqrt((z**2).mean(axis=0) + 1e-5)
+            z = part[f"layers.{layer}.scale"] * z + part[f"layers.{layer}.shift"]
+        a = relu(z)
+    return a @ part["output.weight"].T + part["output.bias"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_network_computes_its_formula(kind):
+    network, X = built(kind), points()
+    rng = np.random.default_rng(1)
+    with torch.no_grad():
+        for part in network.parameters():
+            part.add_(torch.from_numpy(0.1 * rng.normal(size=tuple(part.shape))))  # biases and scales, too
+    out = network(torch.from_numpy(X)).detach().numpy()
+    for seed in range(3):
+        np.testing.assert_allclose(out[seed], by_hand(network, seed, X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_single_network_is_that_of_its_seed(kind):
+    network, X = built(kind), torch.from_numpy(points())
+    one = network.single(2)
+    torch.testing.assert_close(one(X), network(X)[2], rtol=1e-13, atol=0)
+    for _ in networks.descend(network, X, torch.zeros(7, 2).double(), rate=0.1, decay=0.0, steps=2):
+        pass
+    assert not torch.equal(one(X), network(X)[2])
+    networks.follow(one, network, 2)
+    torch.testing.assert_close(one(X), network(X)[2], rtol=1e-13, atol=0)
+
+
+def test_kinds_share_the_numbers_behind_their_weights():
+    ratios = {}
+    for kind in KINDS:
+        weight = built(kind).layers[2].linear.weight.detach()
+        ratios[kind] = (weight / built("plain").layers[2].linear.weight.detach()).unique()
+    assert all(ratio.max() - ratio.min() < 1e-12 for ratio in ratios.values())
+    assert ratios["residual"][0] == ratios["leaky"][0]
+
+
+def test_a_seed_does_not_depend_on_how_many_there_are():
+    assert torch.equal(built("plain", 2).output.weight, built("plain", 5).output.weight[:2])
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "wanted"),
+    [
+        ("plain", "layers.3.linear", 0.8 * np.sqrt(2 / 300)),
+        ("plain", "output", np.sqrt(1 / 300)),
+        ("residual", "layers.3.linear", np.sqrt(1 / 900)),
+        ("leaky", "into", np.sqrt(1 / 600)),
+    ],
+)
+def test_spread_of_the_weights(kind, place, wanted):
+    network = networks.build(kind, 200, 300, 4, 200, gain=0.8, leak=1.0, stream=STREAM, seeds=1)
+    spread = network.get_submodule(place).weight.std().item()
+    assert spread == pytest.approx(wanted, rel=0.02)  # 6e4 draws or more: standard error 0.3 %
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_goes_down_the_gradient_of_each_seed(kind):
+    network, X, Y = built(kind), torch.from_numpy(points()), torch.ones(7, 2).double()
+    one = network.single(1)
+    losses = [loss for _, loss in networks.descend(network, X, Y, rate=0.05, decay=0.01, steps=1)]
+    loss = ((one(X) - Y) ** 2).sum(dim=-1).mean() / 2
+    assert losses[0][1] == pytest.approx(loss.item(), rel=1e-12)
+    loss.backward()
+    for own, shared in zip(one.parameters(), network.parameters(), strict=True):
+        stepped = (own - 0.05 * own.grad - 0.05 * 0.01 * own).detach()
+        torch.testing.assert_close(shared[1].detach(), stepped, rtol=1e-11, atol=1e-13)
+
+
+def test_middle_layer():
+    assert built("plain").middle == "layers.1"

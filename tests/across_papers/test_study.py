@@ -1,0 +1,205 @@
+"""Experiments at small size, claims on made-up data that must turn them, figures, settings."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from repdyn.across_papers import claims, experiments, figures, tables
+from repdyn.across_papers.settings import Digits, OddBatch, TwoPoints
+from repdyn.across_papers.words import BOTTLENECK, ENDS, FOUR, ODD, THEORY, middle_layer
+from repdyn.base.claims import claims_of, decide
+from repdyn.base.datasets import problems
+from repdyn.base.streams import Stream
+from repdyn.diagnostics.measure import measure
+
+UNDECIDED = "not decidable at this scale"
+COMMON = {"width": 8, "depth": 4, "gain": 0.8, "leak": 1.0, "steps": 12}
+RATES = {"plain": 0.05, "batch_norm": 0.05, "residual": 0.05, "leaky": 0.05}
+TWO = TwoPoints.model_validate(COMMON | {"rates": RATES, "moments": 7, "seeds": 3})
+SIXTY = Digits.model_validate(
+    COMMON | {"rates": RATES, "moments": 6, "seeds": 2, "per_class": 2, "groups": (4, 3, 3), "decay": 0.01}
+)
+BATCH = OddBatch.model_validate(COMMON | {"rates": RATES | {"recentred": 0.05}, "seeds": 2, "batch": 9})
+
+
+@pytest.fixture(scope="module")
+def images():
+    rng = np.random.default_rng(0)
+    return xr.Dataset(
+        {"image": (("point", "row", "column"), rng.uniform(size=(60, 4, 4))), "label": ("point", np.arange(60) % 10)}
+    )
+
+
+@pytest.fixture(scope="module")
+def made(images):
+    found = {
+        "two_points": experiments.two_points(TWO, Stream(1, ("across_papers", "two_points"))),
+        "digits": experiments.digits(SIXTY, images, Stream(1, ("across_papers", "digits"))),
+        "odd_batch": experiments.odd_batch(BATCH, images, Stream(1, ("across_papers", "odd_batch"))),
+    }
+    return found | {"theory_fits": experiments.theory_fits(found["two_points"], found["digits"])}
+
+
+def test_datasets_keep_the_conventions(made):
+    for name, one in made.items():
+        assert not [problem for problem in problems(one) if not problem.startswith("attribute")], name
+
+
+def test_two_points_begin_as_measured_on_the_network_itself(made):
+    stream = Stream(1, ("across_papers", "two_points"))
+    network = experiments._network("leaky", TWO, 1, 1, stream)
+    X, Y = np.array(experiments.POINTS), np.array(experiments.TARGETS)
+    found = measure(network.single(1), X, [network.middle], targets=Y, pairs=[(0, 1)])
+    begun = made["two_points"].sel(network="leaky", seed=1, step=0)
+    for name in ("representation_distance", "prediction_distance", "prediction_alignment", "pair_loss"):
+        np.testing.assert_allclose(begun[name], found[name].squeeze(), rtol=1e-12)
+    assert list(made["two_points"]["step"].values) == [0, 2, 4, 6, 8, 10, 12]
+    np.testing.assert_allclose(made["two_points"]["input_distance"], 1)
+    np.testing.assert_allclose(made["two_points"]["target_distance"], 0.5, rtol=1e-4)
+
+
+def test_tasks_have_the_ranks_they_should(made):
+    digits = made["digits"]
+    assert list(digits["task"].values) == ["10 classes", "3 classes"]
+    np.testing.assert_array_equal(digits["centred_task_rank"].isel(network=0), [9, 2])
+    assert digits["step"].values[0] == 0
+    assert float(digits["accuracy"].max()) <= 1
+    before = digits["centred_effective_rank"].sel(end=ENDS[0])
+    np.testing.assert_array_equal(  # hidden layers do not know the task before training
+        before.isel(task=0).sel(layer="layers.1"), before.isel(task=1).sel(layer="layers.1")
+    )
+
+
+def test_unexplained_share_is_that_of_the_explained_variance(made):
+    fits = made["theory_fits"]
+    alone = fits.sel(data="two points")
+    np.testing.assert_allclose(alone["unexplained"], (1 - alone["explained"].clip(0)).mean("curve"))
+    assert float(fits["unexplained"].max()) <= 1
+    assert int(fits["unexplained"].sel(data="digits").isnull().sum()) == 4  # one seed fewer, four networks
+    h = made["two_points"]["representation_distance"].isel(pair=0)
+    np.testing.assert_allclose(fits["theory"].sel(curve="h").isel(moment=0), h.isel(step=0))
+
+
+def test_figures_and_table(made):
+    for name in ("theory_fits", "bottlenecks", "odd_points"):
+        function = getattr(figures, name)
+        wanted = function.__code__.co_varnames[: function.__code__.co_argcount]
+        drawn = function(**{one: made[one] for one in wanted})
+        assert set(drawn.repdyn["claims"]) == set({"theory_fits": THEORY, "bottlenecks": BOTTLENECK}.get(name, ODD))
+    frame = tables.four_networks(made["theory_fits"], made["digits"], made["odd_batch"]).frame
+    assert list(frame["network"]) == [*FOUR, "recentred"]
+
+
+def test_every_claim_is_decided_from_the_datasets(made):
+    rows = [decide(one, made) for one in claims_of(claims)]
+    assert [row["id"] for row in rows] == [*THEORY, *BOTTLENECK, *ODD]
+
+
+# made-up data of known answers
+
+
+def fits(**log2_ratios):
+    seeds, networks = 10, list(FOUR)
+    shares = np.full((2, 4, seeds), 0.1)
+    for name, ratio in log2_ratios.items():
+        shares[:, networks.index(name.replace("_", " "))] *= 2.0 ** (ratio + 0.1 * np.linspace(-1, 1, seeds))
+    dims = ("data", "network", "seed")
+    return xr.Dataset(
+        {
+            "unexplained": (dims, np.minimum(shares, 1)),
+            "learned": (dims, np.ones(shares.shape)),
+            "explained": ((*dims, "curve"), np.ones((*shares.shape, 3))),
+        },
+        {"data": ["two points", "digits"], "network": networks, "seed": range(seeds), "curve": ["h", "y", "w"]},
+    )
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"),
+    [(-2.0, "holds"), (0.5, "holds"), (1.0, UNDECIDED), (1.6, "does not hold")],
+)
+def test_theory_is_judged_by_twice_the_share(ratio, verdict):
+    assert claims.theory_with_leakage(fits(leaky=ratio)).status == verdict
+    assert claims.theory_with_batch_norm(fits(batch_norm=ratio)).status == verdict
+    assert claims.theory_with_residual(fits(residual=ratio)).status == verdict
+
+
+def test_seeds_that_did_not_learn_do_not_count():
+    one = fits(leaky=-1)
+    learned = one["learned"].where((one["seed"] == 0) | (one["network"] != "leaky"), 0.0)
+    assert claims.theory_with_leakage(one.assign(learned=learned)).status == UNDECIDED
+
+
+def ranks(middle):
+    layers = ["input", *(f"layers.{number}" for number in range(4)), "output"]
+    dims = ("task", "network", "seed", "end", "layer")
+    shape = (2, 4, 10, 2, len(layers))
+    task_ranks = np.array([9.0, 2.0])
+    values = np.ones(shape) * task_ranks[:, None, None, None, None]
+    values[..., 2] *= np.array(middle)[:, None, None, None] * np.linspace(0.95, 1.05, 10)[:, None]
+    return xr.Dataset(
+        {
+            "centred_effective_rank": (dims, values),
+            "centred_task_rank": (("task", "network"), np.repeat(task_ranks[:, None], 4, axis=1)),
+            "accuracy": (dims[:-1], np.ones(shape[:-1])),
+        },
+        {"task": ["10 classes", "3 classes"], "network": list(FOUR), "end": list(ENDS), "layer": layers},
+    )
+
+
+@pytest.mark.parametrize(
+    ("middle", "verdict"),
+    [
+        ((1.2, 1.5), "holds"),
+        ((1.2, 3), "does not hold"),
+        ((0.4, 1), "does not hold"),
+        ((2, 1), UNDECIDED),
+    ],
+)
+def test_bottleneck_needs_both_tasks(middle, verdict):
+    for one in (claims.bottleneck_of_plain, claims.bottleneck_with_batch_norm, claims.bottleneck_of_residual):
+        assert one(ranks(middle)).status == verdict
+    assert claims.bottleneck_of_leaky(ranks(middle)).status == verdict
+
+
+def norms(four=(1.1, 1.2), recentred=(6.0, 5.0)):
+    dims = ("network", "seed", "end", "layer")
+    values = np.ones((5, 10, 2, 2))
+    values[:4, :, :, 1] = four
+    values[4, :, :, 1] = recentred
+    values *= np.linspace(0.98, 1.02, 10)[:, None, None]
+    return xr.Dataset(
+        {
+            "norm_ratio": (dims, values),
+            "odd_point": (dims, np.ones(values.shape, int)),
+            "final_loss": (dims[:2], values[:, :, 0, 0]),
+        },
+        {"network": [*FOUR, "recentred"], "end": list(ENDS), "layer": ["layers.0", "layers.9"]},
+    )
+
+
+def test_odd_points():
+    assert claims.no_odd_point_before(norms()).status == "holds"
+    assert claims.training_makes_no_odd_point(norms()).status == "holds"
+    assert claims.odd_point_survives(norms()).status == "holds"
+    assert claims.no_odd_point_before(norms(four=(3, 1))).status == "does not hold"
+    assert claims.training_makes_no_odd_point(norms(four=(1, 3))).status == "does not hold"
+    assert claims.odd_point_survives(norms(recentred=(6, 1.1))).status == "does not hold"
+    assert claims.odd_point_survives(norms(recentred=(1.1, 6))).status == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"leak": 4.0}, "reverses the stream"),
+        ({"depth": 5}, "no middle"),
+        ({"groups": (5, 4)}, "9 digits are shared out"),
+    ],
+)
+def test_settings_refuse(change, words):
+    with pytest.raises(ValueError, match=words):
+        Digits.model_validate(SIXTY.model_dump() | change)
+
+
+def test_middle_layer():
+    assert middle_layer(["input", "layers.0", "layers.1", "layers.2", "layers.3", "output"]) == "layers.1"
