@@ -1,0 +1,148 @@
+"""The cluster profiles on a real SLURM of one node with a pretend GPU: bytes as at home, failures that tell why."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.conftest import ROOT, SMOKE, snakemake
+
+pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+
+NODE = Path(__file__).with_name("one_node_slurm")
+NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "flock")
+RUN = "results/smoke"
+TRAINED = f"{RUN}/bn_decomposed/data/training/he.nc"
+GROUPED = tuple(f"{RUN}/bn_mean_field/data/{name}.nc" for name in ("gradient_audit", "metric_audit"))
+SPOILT = f"{RUN}/bn_mean_field/data/speed_ratio.nc"
+FAILING = f"{RUN}/bn_mean_field/tables/stability.csv"
+PARTITIONS = {"partitions": {"main": {"max_gpu": 0}, "gpu": {"max_gpu": 1}}}
+AT_ONCE = ("--latency-wait", "5", "--retries", "0", "--configfile", SMOKE)
+
+
+def missing() -> str:
+    """Why no SLURM can be started here; empty where it can."""
+    if os.geteuid() != 0:
+        return "starting a SLURM needs root"
+    path = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
+    absent = [name for name in NEEDED if not shutil.which(name, path=path)]
+    if absent:
+        return f"no {', '.join(absent)}: apt-get install slurmctld slurmd slurm-client munge"
+    own = Path("/etc/slurm/slurm.conf")
+    return f"this machine has a SLURM of its own: {own}" if own.exists() and not own.is_symlink() else ""
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    """A running SLURM; it stops when its input closes, so also when this process dies."""
+    if why := missing():
+        pytest.skip(why)
+    folder = tmp_path_factory.mktemp("slurm")
+    with subprocess.Popen([NODE, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout.readline() == "ready\n", f"SLURM did not start, see {folder} and the captured stderr"
+        yield
+
+
+@pytest.fixture(scope="module")
+def checkout(smoke_run, tmp_path_factory):
+    """A copy of the finished run that lacks some results and holds a truncated dataset."""
+    folder = tmp_path_factory.mktemp("cluster") / "checkout"
+    shutil.copytree(smoke_run, folder, copy_function=shutil.copy2, symlinks=True)
+    for name in (f"{RUN}/data/images.nc", TRAINED, *GROUPED, FAILING):
+        (folder / name).unlink()
+    (folder / SPOILT).write_bytes((folder / SPOILT).read_bytes()[:3000])
+    (folder / "partitions.yaml").write_text(yaml.safe_dump(PARTITIONS))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def by_slurm(node, checkout):
+    """A GPU job, two short jobs and one that fails, through profiles/slurm: what Snakemake said, what SLURM ran."""
+    options = ("--slurm-partition-config", "partitions.yaml", "--slurm-status-command", "squeue")
+    haste = ("--slurm-init-seconds-before-status-checks", "1")
+    gpu = ("--set-resources", "bn_decomposed_training:gpu=1")
+    targets = (TRAINED, *GROUPED, FAILING)
+    done = snakemake(checkout, "--profile", "profiles/slurm", *options, *haste, *AT_ONCE, *gpu, "--", *targets)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stdout + done.stderr, cluster_jobs()
+
+
+def cluster_jobs() -> list[dict[str, str]]:
+    """What SLURM knows of every job: partition, limits, state."""
+    command = ["scontrol", "--oneliner", "show", "job"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
+    return [dict(re.findall(r"(\S+?)=(\S*)", line)) for line in shown.splitlines()]
+
+
+def job_of(jobs: list[dict[str, str]], rule: str) -> dict[str, str]:
+    return next(job for job in jobs if rule in job["Comment"])
+
+
+def same_bytes(one: Path, other: Path, *names: str) -> bool:
+    return all((one / name).read_bytes() == (other / name).read_bytes() for name in names)
+
+
+def test_results_are_those_of_the_local_run(by_slurm, checkout, smoke_run):
+    assert same_bytes(checkout, smoke_run, TRAINED, *GROUPED, f"{RUN}/data/images.nc")
+
+
+def test_requests_are_those_of_the_rule(by_slurm):
+    job = job_of(by_slurm[1], "bn_decomposed_training")
+    assert (job["NumCPUs"], job["MinMemoryNode"], job["TimeLimit"]) == ("1", "1500M", "04:00:00")
+    assert (job["TresPerJob"], job["Partition"], job["JobState"]) == ("gres:gpu:1", "gpu", "COMPLETED")
+
+
+def test_short_jobs_share_a_cluster_job_and_local_rules_stay(by_slurm):
+    said, jobs = by_slurm
+    assert len(jobs) == 3, "the training, the two short experiments together, the tables"
+    job = job_of(jobs, "bn_mean_field_short")
+    assert (job["NumCPUs"], job["MinMemoryNode"], job["Partition"]) == ("2", "2100M", "main")
+    assert "TresPerJob" not in job
+    assert "localrule images" in said
+
+
+def test_a_failing_job_shows_its_log(by_slurm, checkout):
+    said, jobs = by_slurm
+    assert job_of(jobs, "bn_mean_field_shown")["JobState"] == "FAILED"
+    assert f"error: {SPOILT}: not a readable netCDF file" in said
+    assert not (checkout / FAILING).exists()
+
+
+def test_any_batch_system_through_commands(by_slurm, checkout, smoke_run):
+    for name in GROUPED:
+        (checkout / name).unlink()
+    targets = (*GROUPED, FAILING)
+    done = snakemake(checkout, "--profile", "profiles/cluster-generic", *AT_ONCE, "--", *targets)
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert same_bytes(checkout, smoke_run, *GROUPED)
+    assert f"error: {SPOILT}: not a readable netCDF file" in said
+    logs = {path.name.rsplit("-", 1)[0] for path in (checkout / "logs/cluster").iterdir()}
+    assert logs == {
+        "bn_mean_field_short_bn_mean_field_gradient_audit_bn_mean_field_metric_audit",
+        "bn_mean_field_shown_bn_mean_field_tables",
+    }
+
+
+@pytest.mark.parametrize("profile", ["slurm", "cluster-generic", "gpu"])
+def test_profile_needs_no_cluster_for_a_dry_run(profile):
+    """The plan of the largest scale, with a GPU for the jobs that can use one."""
+    own = ("--cores", "2") if profile == "gpu" else ("--config", "run={device: cuda}")
+    scale = ("--configfile", "workflow/scales/paper.yaml")
+    done = snakemake(ROOT, "--profile", f"profiles/{profile}", *own, *scale, "-n", "--", "all")
+    assert done.returncode == 0, done.stdout + done.stderr
+    planned = re.findall(r"rule bn_decomposed_training:(?:\n .*)*?\n +resources: (.*)", done.stdout + done.stderr)
+    assert len(planned) == 3
+    assert all("gpu=1" in resources.split(", ") for resources in planned)
+
+
+def test_every_group_is_gathered_by_both_profiles():
+    """Short jobs that do not depend on each other share a cluster job only if the profile says so."""
+    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    groups = set(re.findall(r'^    group:\n        "(\w+)"', rules, re.MULTILINE))
+    for name in ("slurm", "cluster-generic"):
+        profile = yaml.safe_load((ROOT / f"profiles/{name}/config.yaml").read_text())
+        assert groups <= set(profile["group-components"])
