@@ -5,11 +5,18 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 
+report: "workflow/report/run.rst"
+
+
 include: "workflow/rules/common.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/bn_decomposed.smk"
 include: "workflow/rules/truncation_flow.smk"
 include: "workflow/rules/bn_mean_field.smk"
+include: "workflow/rules/leaky_resnets.smk"
+include: "workflow/rules/universality.smk"
+include: "workflow/rules/diagnostics.smk"
+include: "workflow/rules/across_papers.smk"
 include: "workflow/rules/report.smk"
 
 

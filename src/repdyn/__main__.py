@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import argparse
-import resource
+import json
+import shlex
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from repdyn.base.devices import pin_threads
 from repdyn.base.errors import RepdynError
+from repdyn.pipeline.records import recorded
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; a user's mistake ends with one readable line and exit status 1, not with a traceback."""
     given = parser().parse_args(arguments)
+    given.arguments = list(sys.argv[1:] if arguments is None else arguments)
     pin_threads(given.threads)  # before any command imports numpy or torch
-    began = time.perf_counter()
     try:
-        given.run(given)
-        if given.cost:
-            _record_cost(given, began)
+        with recorded(given):
+            return given.run(given) or 0
     except RepdynError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
-    return 0
+    return 1
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="command")
 
     def command(
-        name: str, run: Callable[[argparse.Namespace], None], help: str, *positional: str
+        name: str, run: Callable[[argparse.Namespace], int | None], help: str, *positional: str
     ) -> argparse.ArgumentParser:
         made = commands.add_parser(name, help=help, description=help)
         for argument in positional:
@@ -48,15 +46,15 @@ def parser() -> argparse.ArgumentParser:
             default=1,
             help="threads of numerical libraries; part of the recipe (default 1)",
         )
-        made.add_argument("--cost", type=Path, help="file for a record of time and memory")
+        made.add_argument("--cost", type=Path, help="file for a record of files, time and memory")
         made.set_defaults(run=run, name=name)
         return made
 
-    made = command("simulate", _simulate, "run an experiment or analysis and save its dataset", "study", "function")
-    made.add_argument("--job", required=True, help="JSON: seed, settings, further arguments")
-    made.add_argument("--code", default="unversioned", help="code version written into the dataset")
+    made = command("simulate", _simulate, "run experiments or analyses and save their datasets", "study")
+    made.add_argument("functions", nargs="+", help="module:function, each with a job, a code version and an output")
+    made.add_argument("--job", nargs="+", required=True, help="JSON: seed, settings, further arguments")
     made.add_argument("--checkpoints", type=Path, help="folder for the finished trials of a long job")
-    _files(made, "dataset files", required=False)
+    _files(made, "dataset files", required=False, outputs="+", codes="+")
     made = command("draw", _draw, "draw figures of a study", "study")
     made.add_argument("names", nargs="+", help="figure functions")
     _files(made, "dataset files", outputs="+")
@@ -78,30 +76,90 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--config", required=True)
     _files(made, "result files")
     made = command("report", _report, "build the self-contained report of a run")
+    made.add_argument("--workflow", type=Path, default=Path(), help="folder of the checkout (default: here)")
+    made.add_argument("--makers", default="{}", help="JSON: rule -> files it makes")
+    made.add_argument("--scale", default="{}", help="JSON: key -> this run's value and the papers' own")
     _files(made, "ledger, manifest, figure and table descriptions")
     _add_questions(command)
+    _add_own_network(command)
     return top
 
 
 def _add_questions(command: Callable[..., argparse.ArgumentParser]) -> None:
     made = command("claim", _claim, "show one claim: statement, numbers, verdict, command", "id")
     made.add_argument("--results", type=Path, default=Path("results"))
+    made = command("false-alarms", _false_alarms, "how often other seeds refute cheap sampled claims")
+    made.add_argument("results", type=Path, help="folder of a finished run, e.g. results/smoke")
+    made.add_argument("--seeds", type=int, default=200)
+    made.add_argument("--seconds", type=float, default=1.0, help="a claim is cheap if its data takes at most this long")
+    made.add_argument("--output", type=Path, help="CSV file; shown only, if left out")
+    made = command("progress", _progress, "the last line of every running job")
+    made.add_argument("--logs", type=Path, default=Path("logs"))
+    made = command("compare", _compare, "two runs: changed verdicts, then largest deviations", "first", "second")
+    made.add_argument(
+        "--tier",
+        choices=("identical", "rounding", "verdicts"),
+        default="identical",
+        help="what counts as a difference (default: any; see the README)",
+    )
+    made = command("verify", _verify, "which results are older than today's code or settings, changed or missing")
+    made.add_argument("run_name", metavar="run", nargs="?", default="default", help="its name (default: default)")
+    _snakemake_options(made)
+    made = command("plan", _plan, "jobs, core-minutes and memory of a run before it starts")
+    made.add_argument("--remaining", action="store_true", help="only what today's results lack")
+    _snakemake_options(made)
+    made = command("costs", _costs, "keep what the jobs of a finished run took in workflow/costs.csv, for `plan`")
+    made.add_argument("run_name", metavar="run", help="name of the run")
     made = command("check-config", _check_config, "validate configuration files")
     made.add_argument("files", nargs="*", type=Path)
     made = command("reference", _reference, "rewrite the generated pages under docs/")
     made.add_argument("--root", type=Path, default=Path())
 
 
-def _files(made: argparse.ArgumentParser, inputs: str, *, required: bool = True, outputs: str | None = None) -> None:
+def _snakemake_options(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--configfile", nargs="+", type=Path, help="overlays, as for Snakemake")
+    made.add_argument("--config", nargs="+", default=[], help="settings KEY=VALUE, as for Snakemake")
+
+
+def _add_own_network(command: Callable[..., argparse.ArgumentParser]) -> None:
+    made = command("measure", _measure, "the papers' diagnostics on your own network", "maker")
+    made.add_argument("--data", type=Path, required=True, help="npz: inputs and, as wanted, labels, targets, pairs")
+    made.add_argument("--out", type=Path, required=True, help="netCDF file to write")
+    made.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
+    made.add_argument("--residual", nargs="+", help="layers of the residual stream, in order")
+    made.add_argument("--effective-depth", type=float, default=0.0, help="leak of the residual stream (default 0)")
+    made.add_argument("--batch-statistics", action="store_true", help="batch normalisation by these points")
+    made.add_argument("--figures", type=Path, help="folder for figures")
+
+
+def _files(
+    made: argparse.ArgumentParser,
+    inputs: str,
+    *,
+    required: bool = True,
+    outputs: str | None = None,
+    codes: str | None = None,
+) -> None:
     least = "+" if required else "*"
+    made.add_argument("--code", nargs=codes, help="code version of what is run, kept with the result")
     made.add_argument("--inputs", nargs=least, type=Path, default=[], required=required, help=inputs)
-    made.add_argument("--output", nargs=outputs, type=Path, required=True, help="files to write; all in one folder")
+    made.add_argument("--output", nargs=outputs, type=Path, required=True, help="files to write")
 
 
 def _simulate(given: argparse.Namespace) -> None:
     from repdyn.pipeline import runners
 
-    runners.simulate(given.study, given.function, given.job, given.inputs, given.code, given.output, given.checkpoints)
+    codes = given.code or ["unversioned"] * len(given.functions)
+    counts = {
+        "functions": len(given.functions),
+        "--job": len(given.job),
+        "--code": len(codes),
+        "--output": len(given.output),
+    }
+    if len(set(counts.values())) > 1:
+        raise RepdynError(f"simulate: {counts}: give one of each per function")
+    for function, job, code, output in zip(given.functions, given.job, codes, given.output, strict=True):
+        runners.simulate(given.study, function, job, given.inputs, code, output, given.checkpoints)
 
 
 def _draw(given: argparse.Namespace) -> None:
@@ -144,13 +202,68 @@ def _manifest(given: argparse.Namespace) -> None:
 def _report(given: argparse.Namespace) -> None:
     from repdyn.pipeline import report
 
-    report.build(given.output.parents[1], given.inputs, given.output)
+    source = report.Source(given.workflow, json.loads(given.makers), json.loads(given.scale))
+    report.build(given.output.parents[1], given.inputs, given.output, source)
 
 
 def _claim(given: argparse.Namespace) -> None:
     from repdyn.pipeline import ledger
 
     print(ledger.show(given.id, given.results))
+
+
+def _false_alarms(given: argparse.Namespace) -> None:
+    from repdyn.base.files import write_text
+    from repdyn.pipeline import false_alarms
+
+    counted = false_alarms.measure(given.results, given.seeds, given.seconds)
+    print(counted.to_string(index=False))
+    if given.output:
+        write_text(given.output, counted.to_csv(index=False, lineterminator="\n"))
+
+
+def _progress(given: argparse.Namespace) -> None:
+    from repdyn.pipeline import progress
+
+    print(progress.show(given.logs))
+
+
+def _compare(given: argparse.Namespace) -> int:
+    from repdyn.pipeline import compare
+
+    first, second = Path(given.first), Path(given.second)
+    found = compare.compare(first, second, given.tier)
+    print(compare.show(found, first, second, given.tier))
+    return int(bool(found.differences(given.tier)))
+
+
+def _verify(given: argparse.Namespace) -> int:
+    from repdyn.pipeline import dryrun, verify
+
+    workflow = dryrun.folder_of_workflow()
+    options = dryrun.options(workflow, given.run_name, given.configfile, given.config)
+    jobs = dryrun.planned(workflow, options)
+    reasons = verify.examine(given.run_name, jobs)
+    mend = ["snakemake", "--cores", "8", *options, *verify.remedy(reasons, jobs), "--", "all"]
+    print(verify.report(given.run_name, reasons, shlex.join(mend)))
+    return int(any(reasons.values()))
+
+
+def _plan(given: argparse.Namespace) -> None:
+    from repdyn.pipeline import dryrun, plan
+
+    workflow = dryrun.folder_of_workflow()
+    options = dryrun.options(workflow, "default", given.configfile, given.config)
+    jobs = dryrun.planned(workflow, options, everything=not given.remaining)
+    wanted = shlex.join(["snakemake", *options, "--", "all"])
+    print(plan.show(plan.costs(jobs, workflow / plan.FILE), wanted) if jobs else f"{wanted}: nothing to be done")
+
+
+def _costs(given: argparse.Namespace) -> None:
+    from repdyn.pipeline import dryrun, plan
+
+    file = dryrun.folder_of_workflow() / plan.FILE
+    print(f"{file}: {plan.keep(given.run_name, file)} jobs of {given.run_name}")
 
 
 def _check_config(given: argparse.Namespace) -> None:
@@ -165,21 +278,18 @@ def _reference(given: argparse.Namespace) -> None:
     reference.write(given.root)
 
 
-def _record_cost(given: argparse.Namespace, began: float) -> None:
-    from repdyn.base.files import write_json
+def _measure(given: argparse.Namespace) -> None:
+    from repdyn.diagnostics import command
 
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    write_json(
-        given.cost,
-        {
-            "job": given.cost.name.removesuffix(".log.cost.json"),
-            "command": given.name,
-            "study": getattr(given, "study", ""),
-            "wall_seconds": round(time.perf_counter() - began, 2),
-            "cpu_seconds": round(sum(one.ru_utime + one.ru_stime for one in used), 2),
-            "peak_memory_mb": round(max(one.ru_maxrss for one in used) / 1024, 1),
-            "threads": given.threads,
-        },
+    command.run(
+        given.maker,
+        given.data,
+        given.out,
+        layers=given.layers,
+        residual=given.residual,
+        effective_depth=given.effective_depth,
+        batch_statistics=given.batch_statistics,
+        drawn=given.figures,
     )
 
 

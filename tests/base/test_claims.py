@@ -17,9 +17,9 @@ from repdyn.base.verdicts import KINDS, deviation, judge, mean_within, not_repro
 from repdyn.pipeline.loading import load_rooms
 
 HEADER = (
-    "id,where,kind,statement,verdict,correction,text_at_hand,printed_measured,printed_expected,printed_margin,"
-    "measured,expected,margin,tolerance_reason,n,interval_low,interval_high,false_alarm,control,control_measured,"
-    "control_margin,datasets,code,note"
+    "id,where,kind,statement,verdict,correction,text_at_hand,formula,corrected_formula,printed_measured,"
+    "printed_expected,printed_margin,measured,expected,margin,tolerance_reason,n,interval_low,interval_high,"
+    "false_alarm,control,control_measured,control_margin,datasets,code,note"
 )
 
 
@@ -189,6 +189,18 @@ def test_a_row_tells_the_correction_only_where_the_print_is_refuted():
     refuted, kept = (decide(claimed(corrected, put(4.0), **says), {"first": data(value)}) for value in (2.0, 1.0))
     assert (refuted["correction"], refuted["text_at_hand"]) == ("The residual is 2.", True)
     assert (kept["correction"], kept["measured"]) == ("", kept["printed_measured"])
+
+
+def test_a_row_tells_the_corrected_formula_only_where_the_print_is_refuted():
+    says = {"correction": "The residual is 2.", "formula": "r = 1", "corrected_formula": "r = 2"}
+    refuted, kept = (decide(claimed(corrected, put(9.0), **says), {"first": data(value)}) for value in (2.0, 1.0))
+    assert (refuted["formula"], refuted["corrected_formula"]) == ("r = 1", "r = 2")
+    assert (kept["formula"], kept["corrected_formula"]) == ("r = 1", "")
+
+
+def test_a_corrected_formula_needs_words():
+    with pytest.raises(ValueError, match=r"x-thm1: say in correction, in words"):
+        claimed(holds, corrected_formula="r = 2")
 
 
 def test_a_row_names_the_check_and_its_interval():

@@ -106,3 +106,18 @@ def test_every_scale_is_one_dag_with_its_own_results(smoke_run, scale):
     assert shown.returncode == 0, shown.stdout + shown.stderr
     name = "default" if scale == "config.yaml" else scale.split("/")[-1].removesuffix(".yaml")
     assert f"results/{name}/report/index.html" in shown.stdout + shown.stderr
+
+
+def test_the_page_of_outputs_names_every_file(smoke_run):
+    page = (ROOT / "docs/outputs.md").read_text(encoding="utf-8")
+    content = json.loads((smoke_run / "results/smoke/manifest.json").read_text())["content"]
+    for file in content:
+        parts = file.split("/")
+        name = parts[2] if len(parts) == 4 else parts[-1]  # a folder of variants, or a file
+        assert name in page or f"`{name.rsplit('.', 1)[0]}`" in page, file
+    header = next(csv.reader((smoke_run / "results/smoke/claims.csv").open(newline="")))
+    assert header == [
+        line.split("`")[1]
+        for line in page.split("## Columns of claims.csv")[1].split("##")[0].splitlines()
+        if "`" in line[:4]
+    ]

@@ -1,10 +1,7 @@
 """Broken settings, blocked folders, killed jobs: nothing half-written stays, the next run completes."""
 
-import os
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from tests.conftest import SMOKE, copy_checkout, snakemake
@@ -85,41 +82,3 @@ def test_the_command_line_cannot_write_where_a_file_stands(tmp_path):
     assert done.stderr.startswith("error: ")
     assert "blocked" in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_a_killed_job_leaves_nothing_and_the_next_run_completes(checkout):
-    """SIGKILL to the simulating process in the middle; Snakemake reports it; the same command then completes."""
-    target = "results/slow/bn_decomposed/data/ablation.nc"
-    settings = "bn_decomposed={ablation: {seeds: 400, width: 512}}"
-    arguments = ["--cores", "1", "--configfile", SMOKE, "--config", "run={name: slow}", settings, "--", target]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=checkout,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    job = wait_for_process(running.pid, "experiments:ablation")
-    time.sleep(1.0)
-    os.kill(job, signal.SIGKILL)
-    told, _ = running.communicate(timeout=60)
-    assert running.returncode != 0, told
-    folder = (checkout / target).parent
-    assert [path.name for path in folder.iterdir() if path.name != "images.nc"] == [] if folder.exists() else True
-    quick = [argument.replace("seeds: 400", "seeds: 2") for argument in arguments]
-    done = snakemake(checkout, *quick)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (checkout / target).is_file()
-
-
-def wait_for_process(parent: int, words: str, seconds: float = 60) -> int:
-    """Process id of the Python process below `parent` whose command line holds `words`."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
-        for line in listed.splitlines():
-            pid, _, command = line.strip().partition(" ")
-            if words in command and "-m repdyn" in command and "bash" not in command and int(pid) != parent:
-                return int(pid)
-        time.sleep(0.1)
-    raise AssertionError(f"no process with {words!r} within {seconds} s")

@@ -11,6 +11,7 @@ import pytest
 import repdyn
 from repdyn.__main__ import main, parser
 from repdyn.base.devices import THREAD_VARIABLES
+from repdyn.base.files import sha256
 
 SOURCE = Path(repdyn.__file__).parents[1]
 FIXED_POINT = ["simulate", "bn_decomposed", "experiments:fixed_point"]
@@ -91,6 +92,10 @@ MISTAKES = {
         [*FIXED_POINT, "--job", SETTINGS.replace("[3]", "[2]"), "--output", "a.nc"],
         "settings.batches",
     ),
+    "two jobs for one function": (
+        [*FIXED_POINT, "--job", SETTINGS, SETTINGS, "--output", "a.nc"],
+        "{'functions': 1, '--job': 2, '--code': 1, '--output': 1}: give one of each per function",
+    ),
     "unknown image source": (["images", "--job", "{}", "--output", "a.nc"], "source, mnist_folder, mnist_mirrors"),
     "missing list of verdicts": (["ledger", "smoke", "--expected", "no.yaml", *FILES], "no.yaml: no such file"),
     "missing result": (
@@ -145,7 +150,10 @@ def test_a_job_leaves_a_record_of_its_cost(tmp_path):
     output = ["--output", str(tmp_path / "fixed_point.nc")]
     assert main([*FIXED_POINT, "--job", SETTINGS, *output, "--cost", str(cost), "--threads", "2"]) == 0
     record = json.loads(cost.read_text())
-    assert set(record) == {"job", "command", "study", "wall_seconds", "cpu_seconds", "peak_memory_mb", "threads"}
+    about = {"job", "command", "study", "arguments", "inputs", "outputs", "finished"}
+    assert set(record) == about | {"wall_seconds", "cpu_seconds", "peak_memory_mb", "threads"}
+    assert record["outputs"] == {(tmp_path / "fixed_point.nc").as_posix(): sha256(tmp_path / "fixed_point.nc")}
+    assert record["arguments"][:5] == [*FIXED_POINT, "--job", SETTINGS]
     assert (record["job"], record["command"], record["study"]) == ("fixed_point", "simulate", "bn_decomposed")
     assert record["threads"] == 2
     assert 0 <= record["wall_seconds"] < 60

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Many, Settings, increasing, json_text
-from repdyn.pipeline.config import Config, Run, checked, load, section_of, slice_of
+from repdyn.pipeline.config import Config, Run, checked, differences, load, section_of, slice_of
 from repdyn.pipeline.messages import resolved, schema_at
 
 ROOT = Path(__file__).parents[2]
@@ -381,3 +381,16 @@ def test_reading_the_configuration_imports_nothing_heavy():
     heavy = ["numpy", "scipy", "torch", "xarray", "pandas", "matplotlib", "sklearn"]
     command = [sys.executable, "-c", code.replace("HEAVY", str(heavy))]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_differences_are_told_key_by_key_without_the_run():
+    base, overlay = ROOT / "config.yaml", ROOT / "workflow" / "scales" / "paper.yaml"
+    one, other = load([base]), load([base, overlay])
+    assert differences(one, one) == {}
+    found = differences(one, other)
+    assert found["bn_decomposed.ablation.seeds"] == [
+        one.bn_decomposed.ablation.seeds,
+        other.bn_decomposed.ablation.seeds,
+    ]
+    assert not [key for key in found if key.startswith("run.")]
+    assert differences(other, one) == {key: values[::-1] for key, values in found.items()}

@@ -22,6 +22,8 @@ ROW = {
     "verdict": "holds as corrected",
     "correction": "Three.",
     "text_at_hand": "True",
+    "formula": "x = 2",
+    "corrected_formula": "x = 3",
     "printed_measured": "largest deviation 3",
     "printed_expected": "2",
     "printed_margin": "0.25",

@@ -9,7 +9,7 @@ import pytest
 
 from repdyn.pipeline.manifest import PACKAGES, build, costs
 
-COSTS = [("b/slow", 30.5), ("a/quick", 0.4), ("c/slowest", 100.0)]
+COSTS = [("b/slow", 30.5, "claims.csv"), ("a/quick", 0.4, "x/data/loss.nc"), ("c/former", 100.0, "x/data/loss.nc")]
 
 
 @pytest.fixture
@@ -20,10 +20,11 @@ def run(tmp_path, monkeypatch):
         path = tmp_path / "results" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    for name, seconds in COSTS:
+    for name, seconds, output in COSTS:
         path = tmp_path / "logs" / f"{name}.log.cost.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"job": name, "cpu_seconds": seconds}))
+        record = {"job": name, "cpu_seconds": seconds, "finished": f"2026-01-0{1 if 'former' in name else 2}"}
+        path.write_text(json.dumps(record | {"outputs": {str(tmp_path / "results" / output): "digest"}}))
         path.with_name("other.json").write_text("{}")
     return tmp_path
 
@@ -86,13 +87,15 @@ def test_a_package_that_is_not_installed_is_said_to_be_so(run, monkeypatch):
     assert manifest(run)["versions"]["no-such-package"] == "not installed"
 
 
-def test_costs_come_dearest_first(run):
-    assert [record["job"] for record in costs(run / "logs")] == ["c/slowest", "b/slow", "a/quick"]
-    assert manifest(run)["costs"] == costs(run / "logs")
+def test_costs_are_those_of_the_jobs_that_made_the_files_dearest_first(run):
+    made = [run / "results" / name for name in ("x/data/loss.nc", "claims.csv")]
+    assert [record["job"] for record in costs(run / "logs", made)] == ["b/slow", "a/quick"]
+    assert [record["log"] for record in costs(run / "logs", made[:1])] == ["a/quick"]
+    assert manifest(run)["costs"] == costs(run / "logs", made)
 
 
 def test_no_log_folder_is_no_cost(run):
-    assert costs(run / "nowhere") == []
+    assert costs(run / "nowhere", [run / "results/claims.csv"]) == []
 
 
 @pytest.mark.parametrize("place", [".", "nowhere", "results/claims.csv"])

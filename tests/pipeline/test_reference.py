@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from repdyn.pipeline.messages import describe
-from repdyn.pipeline.reference import SCALES, claims_page, json_schema, reference, write
+from repdyn.pipeline.reference import SCALES, claims_page, json_schema, outputs_page, reference, write
 
 ROOT = Path(__file__).parents[2]
 ADVICE = "differs from the models: run `python -m repdyn.pipeline.reference` in the repository's folder"
@@ -28,6 +28,11 @@ def test_committed_list_of_claims_is_the_generated_one():
     assert committed == claims_page(ROOT), f"docs/claims.md differs from the checks: {ADVICE.split(':')[1]}"
 
 
+def test_committed_page_of_outputs_is_the_generated_one():
+    committed = (ROOT / "docs" / "outputs.md").read_text(encoding="utf-8")
+    assert committed == outputs_page(), f"docs/outputs.md differs from the code: {ADVICE.split(':')[1]}"
+
+
 def test_every_overlay_has_its_column():
     assert sorted(SCALES) == sorted(path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml"))
 
@@ -38,6 +43,7 @@ def test_write_makes_all_files(tmp_path):
     (tmp_path / "config.yaml").symlink_to(ROOT / "config.yaml")
     write(tmp_path)
     assert (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8") == reference(ROOT)
+    assert (tmp_path / "docs" / "outputs.md").read_text(encoding="utf-8") == outputs_page()
     assert (tmp_path / "docs" / "claims.md").read_text(encoding="utf-8") == claims_page(ROOT)
     assert (tmp_path / "docs" / "config.schema.json").read_text(encoding="utf-8") == json_schema()
 

@@ -15,6 +15,7 @@ from repdyn.base import datasets
 from repdyn.base.claims import claim
 from repdyn.base.datasets import variable
 from repdyn.base.errors import DataError, RepdynError
+from repdyn.base.fingerprint import code_version
 from repdyn.base.streams import Stream
 from repdyn.base.verdicts import deviation, judge
 from repdyn.bn_decomposed.settings import PAPER, RecentringDepth
@@ -218,6 +219,10 @@ def test_figures_are_drawn_into_a_folder(gap, tmp_path):
     runners.draw(STUDY, ["orthogonality_gap"], [gap], tmp_path / "figures")
     names = sorted(path.name for path in (tmp_path / "figures").iterdir())
     assert names == [f"orthogonality_gap.{suffix}" for suffix in ("json", "png", "svg")]
+    about = json.loads((tmp_path / "figures/orthogonality_gap.json").read_text())
+    code = "repdyn.bn_decomposed.figures.random_networks:orthogonality_gap"
+    assert (about["code"], about["datasets"]) == (code, ["orthogonality_gap"])
+    assert about["code_version"] == code_version(code)
     with pytest.raises(RepdynError, match="fig1_ablation wants ablation, but the rule gives only orthogonality_gap"):
         runners.draw(STUDY, ["fig1_ablation"], [gap], tmp_path / "figures")
 
@@ -229,6 +234,8 @@ def test_tables_are_written_into_a_folder(inputs, tmp_path):
     runners.tabulate(STUDY, ["ablation"], [path], tmp_path / "tables")
     names = sorted(path.name for path in (tmp_path / "tables").iterdir())
     assert names == [f"ablation.{suffix}" for suffix in ("csv", "json", "tex")]
+    about = json.loads((tmp_path / "tables/ablation.json").read_text())
+    assert (about["code"], about["datasets"]) == ("repdyn.bn_decomposed.tables:ablation", ["ablation"])
 
 
 def test_claims_become_rows_in_order(inputs, tmp_path, monkeypatch):
@@ -246,6 +253,7 @@ def test_claims_become_rows_in_order(inputs, tmp_path, monkeypatch):
         points = declared(lambda images: judge(deviation(images.sizes["point"] - 6, 1, expected="6", reason="one")))
         setattr(module, id, points)
     monkeypatch.setattr(runners, "load_rooms", lambda study, name: [module])
+    monkeypatch.setattr(runners, "code_version", lambda code: f"version of {code.split(':')[1]}")
     runners.judge("x", inputs, tmp_path / "claims.csv")
     with (tmp_path / "claims.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -254,6 +262,7 @@ def test_claims_become_rows_in_order(inputs, tmp_path, monkeypatch):
         ("x", "x-early", "holds"),
     ]
     assert rows[0]["statement"] == 'Points, "six", of them.'
+    assert rows[0]["code_version"] == "version of <lambda>"
     assert b"\r" not in (tmp_path / "claims.csv").read_bytes()
 
 

@@ -30,6 +30,24 @@ BND_DATA = {
     )
 }
 BND_TRAINING = [results(f"bn_decomposed/data/training/{mode}.nc") for mode in ("bn", "default", "he")]
+# cheap experiments that share a job
+BND_NETWORKS = ("recentring_depth", "layer_angles", "relu_rank")
+BND_RANK = ("sign_cells", "stalled_rows", "rows_to_full_rank", "full_rank_tail")
+BND_SIMPLIFIED = (
+    "cluster_rows",
+    "split_rows",
+    "tree_example",
+    "narrow_gap",
+    "interior_angles",
+    "several_coordinates",
+)
+BND_GAUSSIAN = (
+    "fixed_point",
+    "relu_moments",
+    "gaussian_layer",
+    "contraction",
+    "activity",
+)
 BND_FIGURES_NETWORKS = ("fig1_ablation", "orthogonality_gap", "fig5_layer_angles")
 BND_FIGURES_TRAINING = ("fig2_training", "disc_point_neurons")
 BND_FIGURES_RANK = ("thm3_full_rank",)
@@ -48,11 +66,15 @@ BND_FIGURES = (
     "fig6_activity",
     "disc_point_neurons",
 )  # the report's order, that of the paper
-BND_TABLES_NETWORKS = ("ablation", "training", "point_neurons")
-BND_TABLES_RANK = ("full_rank",)
-BND_TABLES_SIMPLIFIED = ("simplified_model",)
-BND_TABLES_GAUSSIAN = ("fixed_points", "largest_norm")
-BND_TABLES = (*BND_TABLES_NETWORKS, *BND_TABLES_RANK, *BND_TABLES_SIMPLIFIED, *BND_TABLES_GAUSSIAN)
+BND_TABLES = (
+    "ablation",
+    "training",
+    "point_neurons",
+    "full_rank",
+    "simplified_model",
+    "fixed_points",
+    "largest_norm",
+)
 PARTS += [results("bn_decomposed/claims.csv")]
 FIGURES += figures("bn_decomposed", *BND_FIGURES)
 TABLES += tables("bn_decomposed", *BND_TABLES)
@@ -74,6 +96,7 @@ rule bn_decomposed_ablation:
         BND_DATA["ablation"],
     log:
         logs("bn_decomposed/ablation.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -88,25 +111,27 @@ rule bn_decomposed_ablation:
         " --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule bn_decomposed_recentring_depth:
+rule bn_decomposed_random_networks:
     input:
         results("data/images.nc"),
     output:
-        BND_DATA["recentring_depth"],
+        **{name: BND_DATA[name] for name in BND_NETWORKS},
     log:
-        logs("bn_decomposed/recentring_depth.log"),
+        logs("bn_decomposed/random_networks.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
     resources:
-        mem_mb=600,
-        runtime=5,
+        mem_mb=800,
+        runtime=20,
     params:
-        job=job_of("bn_decomposed.recentring_depth"),
-        code=experiment("bn_decomposed", "experiments:recentring_depth"),
+        functions=[f"experiments:{name}" for name in BND_NETWORKS],
+        job=[job_of(f"bn_decomposed.{section}") for section in BND_NETWORKS],
+        code=[experiment("bn_decomposed", f"experiments:{name}") for name in BND_NETWORKS],
     shell:
-        "python -m repdyn simulate bn_decomposed experiments:recentring_depth --job {params.job:q}"
-        " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn simulate bn_decomposed {params.functions} --job {params.job:q} --code {params.code}"
+        " --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule bn_decomposed_orthogonality_gap:
@@ -114,6 +139,9 @@ rule bn_decomposed_orthogonality_gap:
         BND_DATA["orthogonality_gap"],
     log:
         logs("bn_decomposed/orthogonality_gap.log"),
+    cache: CACHED
+    group:
+        "bn_decomposed_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -128,27 +156,6 @@ rule bn_decomposed_orthogonality_gap:
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule bn_decomposed_layer_angles:
-    input:
-        results("data/images.nc"),
-    output:
-        BND_DATA["layer_angles"],
-    log:
-        logs("bn_decomposed/layer_angles.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=800,
-        runtime=20,
-    params:
-        job=job_of("bn_decomposed.layer_angles"),
-        code=experiment("bn_decomposed", "experiments:layer_angles"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:layer_angles --job {params.job:q} --code {params.code}"
-        " --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
 rule bn_decomposed_training:
     input:
         results("data/images.nc"),
@@ -156,6 +163,7 @@ rule bn_decomposed_training:
         results("bn_decomposed/data/training/{mode}.nc"),
     log:
         logs("bn_decomposed/training-{mode}.log"),
+    cache: CACHED
     priority: 10
     conda:
         "../../envs/repdyn.yaml"
@@ -163,13 +171,13 @@ rule bn_decomposed_training:
     resources:
         mem_mb=1500,
         runtime=240,
+        gpu=GPU,
     params:
         job=lambda wildcards: job_of("bn_decomposed.training", device=True, mode=wildcards.mode),
         code=experiment("bn_decomposed", "experiments:training"),
-        checkpoints=logs("checkpoints"),
     shell:
         "python -m repdyn simulate bn_decomposed experiments:training --job {params.job:q} --code {params.code}"
-        " --checkpoints {params.checkpoints:q} --inputs {input:q} --output {output:q}"
+        " --checkpoints {log:q}.checkpoints --inputs {input:q} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"
 
 
@@ -180,6 +188,9 @@ rule bn_decomposed_point_neurons:
         BND_DATA["point_neurons"],
     log:
         logs("bn_decomposed/point_neurons.log"),
+    cache: CACHED
+    group:
+        "bn_decomposed_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -194,106 +205,58 @@ rule bn_decomposed_point_neurons:
         " --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule bn_decomposed_fixed_point:
+rule bn_decomposed_gaussian_layers:
+    input:
+        results("data/images.nc"),
     output:
-        BND_DATA["fixed_point"],
+        **{name: BND_DATA[name] for name in BND_GAUSSIAN},
     log:
-        logs("bn_decomposed/fixed_point.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("bn_decomposed.fixed_point"),
-        code=experiment("bn_decomposed", "experiments:fixed_point"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:fixed_point --job {params.job:q} --code {params.code}"
-        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_sign_cells:
-    output:
-        BND_DATA["sign_cells"],
-    log:
-        logs("bn_decomposed/sign_cells.log"),
+        logs("bn_decomposed/gaussian_layers.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=800,
-        runtime=10,
+        runtime=30,
     params:
-        job=job_of("bn_decomposed.sign_cells"),
-        code=experiment("bn_decomposed", "experiments:sign_cells"),
+        functions=[f"experiments:{name}" for name in BND_GAUSSIAN],
+        job=[job_of(f"bn_decomposed.{section}") for section in BND_GAUSSIAN],
+        code=[experiment("bn_decomposed", f"experiments:{name}") for name in BND_GAUSSIAN],
     shell:
-        "python -m repdyn simulate bn_decomposed experiments:sign_cells --job {params.job:q} --code {params.code}"
-        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn simulate bn_decomposed {params.functions} --job {params.job:q} --code {params.code}"
+        " --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule bn_decomposed_stalled_rows:
+rule bn_decomposed_full_rank:
     output:
-        BND_DATA["stalled_rows"],
+        **{name: BND_DATA[name] for name in BND_RANK},
     log:
-        logs("bn_decomposed/stalled_rows.log"),
+        logs("bn_decomposed/full_rank.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
     resources:
-        mem_mb=600,
-        runtime=10,
+        mem_mb=800,
+        runtime=30,
     params:
-        job=job_of("bn_decomposed.stalled_rows"),
-        code=experiment("bn_decomposed", "experiments:stalled_rows"),
+        functions=[f"experiments:{name}" for name in BND_RANK],
+        job=[job_of(f"bn_decomposed.{section}") for section in BND_RANK],
+        code=[experiment("bn_decomposed", f"experiments:{name}") for name in BND_RANK],
     shell:
-        "python -m repdyn simulate bn_decomposed experiments:stalled_rows --job {params.job:q} --code {params.code}"
+        "python -m repdyn simulate bn_decomposed {params.functions} --job {params.job:q} --code {params.code}"
         " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule bn_decomposed_rows_to_full_rank:
+rule bn_decomposed_simplified_model:
     output:
-        BND_DATA["rows_to_full_rank"],
+        **{name: BND_DATA[name] for name in BND_SIMPLIFIED},
     log:
-        logs("bn_decomposed/rows_to_full_rank.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=20,
-    params:
-        job=job_of("bn_decomposed.rows_to_full_rank"),
-        code=experiment("bn_decomposed", "experiments:rows_to_full_rank"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:rows_to_full_rank --job {params.job:q} --code {params.code}"
-        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_full_rank_tail:
-    output:
-        BND_DATA["full_rank_tail"],
-    log:
-        logs("bn_decomposed/full_rank_tail.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
-    params:
-        job=job_of("bn_decomposed.full_rank_tail"),
-        code=experiment("bn_decomposed", "experiments:full_rank_tail"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:full_rank_tail --job {params.job:q} --code {params.code}"
-        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_relu_rank:
-    output:
-        BND_DATA["relu_rank"],
-    log:
-        logs("bn_decomposed/relu_rank.log"),
+        logs("bn_decomposed/simplified_model.log"),
+    cache: CACHED
+    group:
+        "bn_decomposed_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -301,87 +264,12 @@ rule bn_decomposed_relu_rank:
         mem_mb=600,
         runtime=10,
     params:
-        job=job_of("bn_decomposed.relu_rank"),
-        code=experiment("bn_decomposed", "experiments:relu_rank"),
+        functions=[f"experiments:{name}" for name in BND_SIMPLIFIED],
+        job=[job_of(f"bn_decomposed.{section}") for section in BND_SIMPLIFIED],
+        code=[experiment("bn_decomposed", f"experiments:{name}") for name in BND_SIMPLIFIED],
     shell:
-        "python -m repdyn simulate bn_decomposed experiments:relu_rank --job {params.job:q} --code {params.code}"
+        "python -m repdyn simulate bn_decomposed {params.functions} --job {params.job:q} --code {params.code}"
         " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_cluster_rows:
-    output:
-        BND_DATA["cluster_rows"],
-    log:
-        logs("bn_decomposed/cluster_rows.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
-    params:
-        job=job_of("bn_decomposed.cluster_rows"),
-        code=experiment("bn_decomposed", "experiments:cluster_rows"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:cluster_rows --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_split_rows:
-    output:
-        BND_DATA["split_rows"],
-    log:
-        logs("bn_decomposed/split_rows.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
-    params:
-        job=job_of("bn_decomposed.split_rows"),
-        code=experiment("bn_decomposed", "experiments:split_rows"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:split_rows --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_tree_example:
-    output:
-        BND_DATA["tree_example"],
-    log:
-        logs("bn_decomposed/tree_example.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
-    params:
-        job=job_of("bn_decomposed.tree_example"),
-        code=experiment("bn_decomposed", "experiments:tree_example"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:tree_example --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_narrow_gap:
-    output:
-        BND_DATA["narrow_gap"],
-    log:
-        logs("bn_decomposed/narrow_gap.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
-    params:
-        job=job_of("bn_decomposed.narrow_gap"),
-        code=experiment("bn_decomposed", "experiments:narrow_gap"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:narrow_gap --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule bn_decomposed_tree_limits:
@@ -389,6 +277,9 @@ rule bn_decomposed_tree_limits:
         BND_DATA["tree_limits"],
     log:
         logs("bn_decomposed/tree_limits.log"),
+    cache: CACHED
+    group:
+        "bn_decomposed_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -403,103 +294,6 @@ rule bn_decomposed_tree_limits:
         " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule bn_decomposed_interior_angles:
-    output:
-        BND_DATA["interior_angles"],
-    log:
-        logs("bn_decomposed/interior_angles.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
-    params:
-        job=job_of("bn_decomposed.interior_angles"),
-        code=experiment("bn_decomposed", "experiments:interior_angles"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:interior_angles --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_several_coordinates:
-    output:
-        BND_DATA["several_coordinates"],
-    log:
-        logs("bn_decomposed/several_coordinates.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
-    params:
-        job=job_of("bn_decomposed.several_coordinates"),
-        code=experiment("bn_decomposed", "experiments:several_coordinates"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:several_coordinates --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_relu_moments:
-    input:
-        results("data/images.nc"),
-    output:
-        BND_DATA["relu_moments"],
-    log:
-        logs("bn_decomposed/relu_moments.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
-    params:
-        job=job_of("bn_decomposed.relu_moments"),
-        code=experiment("bn_decomposed", "experiments:relu_moments"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:relu_moments --job {params.job:q}"
-        " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_gaussian_layer:
-    output:
-        BND_DATA["gaussian_layer"],
-    log:
-        logs("bn_decomposed/gaussian_layer.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=800,
-        runtime=10,
-    params:
-        job=job_of("bn_decomposed.gaussian_layer"),
-        code=experiment("bn_decomposed", "experiments:gaussian_layer"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:gaussian_layer --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_contraction:
-    output:
-        BND_DATA["contraction"],
-    log:
-        logs("bn_decomposed/contraction.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("bn_decomposed.contraction"),
-        code=experiment("bn_decomposed", "experiments:contraction"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:contraction --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
 rule bn_decomposed_odd_point:
     input:
         results("data/images.nc"),
@@ -507,6 +301,7 @@ rule bn_decomposed_odd_point:
         BND_DATA["odd_point"],
     log:
         logs("bn_decomposed/odd_point.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -528,6 +323,7 @@ rule bn_decomposed_largest_norm:
         BND_DATA["largest_norm"],
     log:
         logs("bn_decomposed/largest_norm.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -542,27 +338,6 @@ rule bn_decomposed_largest_norm:
         " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule bn_decomposed_activity:
-    input:
-        results("data/images.nc"),
-    output:
-        BND_DATA["activity"],
-    log:
-        logs("bn_decomposed/activity.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("bn_decomposed.activity"),
-        code=experiment("bn_decomposed", "experiments:activity"),
-    shell:
-        "python -m repdyn simulate bn_decomposed experiments:activity --job {params.job:q}"
-        " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
 rule bn_decomposed_figures_networks:
     input:
         BND_DATA["ablation"],
@@ -573,6 +348,8 @@ rule bn_decomposed_figures_networks:
         figures("bn_decomposed", *BND_FIGURES_NETWORKS),
     log:
         logs("bn_decomposed/figures_networks.log"),
+    group:
+        "bn_decomposed_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -583,8 +360,8 @@ rule bn_decomposed_figures_networks:
         names=BND_FIGURES_NETWORKS,
         code=drawing("bn_decomposed", *BND_FIGURES_NETWORKS),
     shell:
-        "python -m repdyn draw bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn draw bn_decomposed {params.names} --code {params.code} --inputs {input:q}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule bn_decomposed_figures_training:
@@ -595,6 +372,8 @@ rule bn_decomposed_figures_training:
         figures("bn_decomposed", *BND_FIGURES_TRAINING),
     log:
         logs("bn_decomposed/figures_training.log"),
+    group:
+        "bn_decomposed_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -605,8 +384,8 @@ rule bn_decomposed_figures_training:
         names=BND_FIGURES_TRAINING,
         code=drawing("bn_decomposed", *BND_FIGURES_TRAINING),
     shell:
-        "python -m repdyn draw bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn draw bn_decomposed {params.names} --code {params.code} --inputs {input:q}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule bn_decomposed_figures_rank:
@@ -616,6 +395,8 @@ rule bn_decomposed_figures_rank:
         figures("bn_decomposed", *BND_FIGURES_RANK),
     log:
         logs("bn_decomposed/figures_rank.log"),
+    group:
+        "bn_decomposed_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -626,8 +407,8 @@ rule bn_decomposed_figures_rank:
         names=BND_FIGURES_RANK,
         code=drawing("bn_decomposed", *BND_FIGURES_RANK),
     shell:
-        "python -m repdyn draw bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn draw bn_decomposed {params.names} --code {params.code} --inputs {input:q}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule bn_decomposed_figures_simplified:
@@ -639,6 +420,8 @@ rule bn_decomposed_figures_simplified:
         figures("bn_decomposed", *BND_FIGURES_SIMPLIFIED),
     log:
         logs("bn_decomposed/figures_simplified.log"),
+    group:
+        "bn_decomposed_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -649,8 +432,8 @@ rule bn_decomposed_figures_simplified:
         names=BND_FIGURES_SIMPLIFIED,
         code=drawing("bn_decomposed", *BND_FIGURES_SIMPLIFIED),
     shell:
-        "python -m repdyn draw bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn draw bn_decomposed {params.names} --code {params.code} --inputs {input:q}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule bn_decomposed_figures_gaussian:
@@ -663,6 +446,8 @@ rule bn_decomposed_figures_gaussian:
         figures("bn_decomposed", *BND_FIGURES_GAUSSIAN),
     log:
         logs("bn_decomposed/figures_gaussian.log"),
+    group:
+        "bn_decomposed_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -673,19 +458,30 @@ rule bn_decomposed_figures_gaussian:
         names=BND_FIGURES_GAUSSIAN,
         code=drawing("bn_decomposed", *BND_FIGURES_GAUSSIAN),
     shell:
-        "python -m repdyn draw bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn draw bn_decomposed {params.names} --code {params.code} --inputs {input:q}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule bn_decomposed_tables:
     input:
-        BND_DATA["ablation"],
-        BND_DATA["point_neurons"],
+        [
+            BND_DATA[name]
+            for name in (
+                "ablation",
+                "point_neurons",
+                "rows_to_full_rank",
+                "tree_limits",
+                "fixed_point",
+                "largest_norm",
+            )
+        ],
         BND_TRAINING,
     output:
-        tables("bn_decomposed", *BND_TABLES_NETWORKS),
+        tables("bn_decomposed", *BND_TABLES),
     log:
         logs("bn_decomposed/tables.log"),
+    group:
+        "bn_decomposed_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -693,75 +489,11 @@ rule bn_decomposed_tables:
         mem_mb=500,
         runtime=5,
     params:
-        names=BND_TABLES_NETWORKS,
-        code=tabulation("bn_decomposed", *BND_TABLES_NETWORKS),
+        names=BND_TABLES,
+        code=tabulation("bn_decomposed", *BND_TABLES),
     shell:
-        "python -m repdyn tabulate bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_tables_rank:
-    input:
-        BND_DATA["rows_to_full_rank"],
-    output:
-        tables("bn_decomposed", *BND_TABLES_RANK),
-    log:
-        logs("bn_decomposed/tables_rank.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
-    params:
-        names=BND_TABLES_RANK,
-        code=tabulation("bn_decomposed", *BND_TABLES_RANK),
-    shell:
-        "python -m repdyn tabulate bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_tables_simplified:
-    input:
-        BND_DATA["tree_limits"],
-    output:
-        tables("bn_decomposed", *BND_TABLES_SIMPLIFIED),
-    log:
-        logs("bn_decomposed/tables_simplified.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
-    params:
-        names=BND_TABLES_SIMPLIFIED,
-        code=tabulation("bn_decomposed", *BND_TABLES_SIMPLIFIED),
-    shell:
-        "python -m repdyn tabulate bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule bn_decomposed_tables_gaussian:
-    input:
-        BND_DATA["fixed_point"],
-        BND_DATA["largest_norm"],
-    output:
-        tables("bn_decomposed", *BND_TABLES_GAUSSIAN),
-    log:
-        logs("bn_decomposed/tables_gaussian.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime=5,
-    params:
-        names=BND_TABLES_GAUSSIAN,
-        code=tabulation("bn_decomposed", *BND_TABLES_GAUSSIAN),
-    shell:
-        "python -m repdyn tabulate bn_decomposed {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn tabulate bn_decomposed {params.names} --code {params.code} --inputs {input:q}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule bn_decomposed_claims:
@@ -772,6 +504,8 @@ rule bn_decomposed_claims:
         results("bn_decomposed/claims.csv"),
     log:
         logs("bn_decomposed/claims.log"),
+    group:
+        "bn_decomposed_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -781,5 +515,5 @@ rule bn_decomposed_claims:
     params:
         code=judgement("bn_decomposed"),
     shell:
-        "python -m repdyn judge bn_decomposed --inputs {input:q} --output {output:q}"
+        "python -m repdyn judge bn_decomposed --code {params.code} --inputs {input:q} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"

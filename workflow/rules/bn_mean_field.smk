@@ -51,6 +51,9 @@ rule bn_mean_field_gradient_audit:
         BNM_DATA["gradient_audit"],
     log:
         logs("bn_mean_field/gradient_audit.log"),
+    cache: CACHED
+    group:
+        "bn_mean_field_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -70,6 +73,9 @@ rule bn_mean_field_metric_audit:
         BNM_DATA["metric_audit"],
     log:
         logs("bn_mean_field/metric_audit.log"),
+    cache: CACHED
+    group:
+        "bn_mean_field_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -89,6 +95,9 @@ rule bn_mean_field_equivalence:
         BNM_DATA["equivalence"],
     log:
         logs("bn_mean_field/equivalence.log"),
+    cache: CACHED
+    group:
+        "bn_mean_field_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -108,6 +117,7 @@ rule bn_mean_field_propagation:
         BNM_DATA["propagation"],
     log:
         logs("bn_mean_field/propagation.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -129,6 +139,7 @@ rule bn_mean_field_propagation_distances:
         BNM_DATA["propagation_distances"],
     log:
         logs("bn_mean_field/propagation_distances.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -148,6 +159,7 @@ rule bn_mean_field_equicontinuity:
         BNM_DATA["equicontinuity"],
     log:
         logs("bn_mean_field/equicontinuity.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -167,6 +179,9 @@ rule bn_mean_field_exit_times:
         BNM_DATA["exit_times"],
     log:
         logs("bn_mean_field/exit_times.log"),
+    cache: CACHED
+    group:
+        "bn_mean_field_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -186,6 +201,7 @@ rule bn_mean_field_minimisation:
         BNM_DATA["minimisation"],
     log:
         logs("bn_mean_field/minimisation.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -205,6 +221,7 @@ rule bn_mean_field_anisotropy:
         BNM_DATA["anisotropy"],
     log:
         logs("bn_mean_field/anisotropy.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -224,6 +241,7 @@ rule bn_mean_field_speed_ratio:
         BNM_DATA["speed_ratio"],
     log:
         logs("bn_mean_field/speed_ratio.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -243,6 +261,7 @@ rule bn_mean_field_magnitudes:
         BNM_DATA["magnitudes"],
     log:
         logs("bn_mean_field/magnitudes.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -262,6 +281,9 @@ rule bn_mean_field_first_step:
         BNM_DATA["first_step"],
     log:
         logs("bn_mean_field/first_step.log"),
+    cache: CACHED
+    group:
+        "bn_mean_field_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -281,6 +303,7 @@ rule bn_mean_field_finite_batch:
         BNM_DATA["finite_batch"],
     log:
         logs("bn_mean_field/finite_batch.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -311,6 +334,8 @@ rule bn_mean_field_figures:
         figures("bn_mean_field", *BNM_FIGURES),
     log:
         logs("bn_mean_field/figures.log"),
+    group:
+        "bn_mean_field_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -321,8 +346,8 @@ rule bn_mean_field_figures:
         names=BNM_FIGURES,
         code=drawing("bn_mean_field", *BNM_FIGURES),
     shell:
-        "python -m repdyn draw bn_mean_field {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn draw bn_mean_field {params.names} --code {params.code} --inputs {input:q}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule bn_mean_field_tables:
@@ -333,6 +358,8 @@ rule bn_mean_field_tables:
         tables("bn_mean_field", *BNM_TABLES),
     log:
         logs("bn_mean_field/tables.log"),
+    group:
+        "bn_mean_field_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -343,8 +370,8 @@ rule bn_mean_field_tables:
         names=BNM_TABLES,
         code=tabulation("bn_mean_field", *BNM_TABLES),
     shell:
-        "python -m repdyn tabulate bn_mean_field {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn tabulate bn_mean_field {params.names} --code {params.code} --inputs {input:q}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule bn_mean_field_claims:
@@ -365,6 +392,8 @@ rule bn_mean_field_claims:
         results("bn_mean_field/claims.csv"),
     log:
         logs("bn_mean_field/claims.log"),
+    group:
+        "bn_mean_field_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -374,5 +403,5 @@ rule bn_mean_field_claims:
     params:
         code=judgement("bn_mean_field"),
     shell:
-        "python -m repdyn judge bn_mean_field --inputs {input:q} --output {output:q}"
+        "python -m repdyn judge bn_mean_field --code {params.code} --inputs {input:q} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"

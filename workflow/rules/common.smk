@@ -10,7 +10,7 @@ WORKFLOW = Path(workflow.basedir)
 # The code beside this Snakefile is the code that runs, here and in every job.
 sys.path.insert(0, str(WORKFLOW / "src"))
 
-from repdyn.pipeline.checkout import lead_jobs_to
+from repdyn.pipeline.checkout import lead_jobs_to, separate_cache
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.fingerprint import code_version
@@ -18,6 +18,7 @@ from repdyn.base.settings import canonical, json_text
 from repdyn.pipeline import config as configuration
 
 lead_jobs_to(WORKFLOW / "src")
+separate_cache()
 
 try:
     CONFIG = configuration.load(
@@ -28,7 +29,9 @@ except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
 RUN = CONFIG.run.name
+CACHED = workflow.workflow_settings.cache is not None  # a rule that says so without --cache is a warning in every run
 HERE = Path(os.path.relpath(WORKFLOW))  # relative, so that a copy of the whole folder has nothing to do
+GPU = int(CONFIG.run.device == "cuda")  # what a job with a device asks for: "auto" takes what it finds, "cuda" a GPU
 
 
 wildcard_constraints:
@@ -51,12 +54,37 @@ def logs(path):
 
 def figures(study, *names):
     """All files of a study's figures."""
-    return [results(f"{study}/figures/{name}.{suffix}") for name in names for suffix in ("svg", "png", "json")]
+    return products(study, "figures", names, ("svg", "png", "json"))
 
 
 def tables(study, *names):
     """All files of a study's tables."""
-    return [results(f"{study}/tables/{name}.{suffix}") for name in names for suffix in ("csv", "tex", "json")]
+    return products(study, "tables", names, ("csv", "tex", "json"))
+
+
+def products(study, kind, names, suffixes):
+    """Files by name, the first of each marked for Snakemake's own report; our report leaves the captions for it."""
+    paths = {name: [results(f"{study}/{kind}/{name}.{suffix}") for suffix in suffixes] for name in names}
+    for name, files in paths.items():
+        caption = Path(results(f"report/captions/{study}/{kind}/{name}.rst")).absolute()
+        told = {"caption": str(caption)} if caption.exists() else {}
+        files[0] = report(files[0], category=study, subcategory=kind, labels={"name": name}, **told)
+    return [file for files in paths.values() for file in files]
+
+
+def files_of(folder, pattern):
+    """Files of the checkout that a rule reads."""
+    return [str(HERE / folder / path.name) for path in sorted((WORKFLOW / folder).glob(pattern))]
+
+
+def makers():
+    """Which rule makes which datasets, figures, tables and ledgers of this run, as JSON; the report links them."""
+    root, shown = results(""), (".nc", ".svg", ".csv")
+    made = {
+        one.name: [str(file).removeprefix(root) for file in one.output if Path(file).suffix in shown]
+        for one in workflow.rules
+    }
+    return json_text({name: files for name, files in made.items() if files})
 
 
 def job_of(section, *, device=False, **arguments):

@@ -1,14 +1,17 @@
 """The end of the line: ledger, manifest, report."""
 
+PAPERS_OWN = configuration.load([WORKFLOW / "config.yaml", WORKFLOW / "workflow" / "scales" / "paper.yaml"])
+
 
 rule ledger:
     input:
         parts=PARTS,
         expected=HERE / "workflow" / "expected_verdicts.yaml",
     output:
-        results("claims.csv"),
+        report(results("claims.csv"), caption="../report/ledger.rst", category="claims", labels={"name": "ledger"}),
     log:
         logs("ledger.log"),
+    localrule: True
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -19,8 +22,8 @@ rule ledger:
         run=RUN,
         code=code_version("repdyn.pipeline.ledger:build"),
     shell:
-        "python -m repdyn ledger {params.run:q} --inputs {input.parts:q} --expected {input.expected:q}"
-        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn ledger {params.run:q} --code {params.code} --inputs {input.parts:q}"
+        " --expected {input.expected:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule manifest:
@@ -34,6 +37,7 @@ rule manifest:
         results("manifest.json"),
     log:
         logs("manifest.log"),
+    localrule: True
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -43,11 +47,12 @@ rule manifest:
     params:
         logs=logs(""),
         workflow=str(HERE),
-        config=canonical(CONFIG),
+        config=lambda wildcards: canonical(CONFIG),  # a function, since text from the user may hold braces
         code=code_version("repdyn.pipeline.manifest:build"),
     shell:
         "python -m repdyn manifest --logs {params.logs:q} --workflow {params.workflow:q}"
-        " --config {params.config:q} --inputs {input:q} --output {output:q} 2> {log:q}"
+        " --config {params.config:q} --code {params.code} --inputs {input:q} --output {output:q}"
+        " --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule report:
@@ -56,11 +61,16 @@ rule report:
         manifest=rules.manifest.output,
         figures=FIGURES,
         tables=TABLES,
-        page=HERE / "src" / "repdyn" / "pipeline" / "report.html.j2",
+        datasets=DATASETS,
+        page=files_of("src/repdyn/pipeline/page", "*"),
+        docs=[page for part in PARTS for page in files_of("docs", f"{Path(part).parent.name}.md")],
+        rules=files_of("workflow/rules", "*.smk"),
     output:
-        results("report/index.html"),
+        page=results("report/index.html"),
+        captions=directory(results("report/captions")),
     log:
         logs("report.log"),
+    localrule: True
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -68,6 +78,10 @@ rule report:
         mem_mb=400,
         runtime=5,
     params:
+        workflow=str(HERE),
+        makers=lambda wildcards: makers(),  # braces of wildcards in it stay as they are
+        scale=json_text(configuration.differences(CONFIG, PAPERS_OWN)),
         code=code_version("repdyn.pipeline.report:build"),
     shell:
-        "python -m repdyn report --inputs {input.figures:q} {input.tables:q} --output {output:q} 2> {log:q}"
+        "python -m repdyn report --workflow {params.workflow:q} --makers {params.makers:q} --scale {params.scale:q}"
+        " --code {params.code} --inputs {input:q} --output {output.page:q} --cost {log:q}.cost.json 2> {log:q}"

@@ -6,6 +6,7 @@ rule images:
         results("data/images.nc"),
     log:
         logs("images.log"),
+    localrule: True
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -13,7 +14,7 @@ rule images:
         mem_mb=800,
         runtime=5,
     params:
-        job=json_text(
+        job=lambda wildcards: json_text(  # a function, since text from the user may hold braces
             {
                 "source": CONFIG.data.source,
                 "mnist_folder": CONFIG.data.mnist_folder if CONFIG.data.source == "mnist" else None,

@@ -20,6 +20,26 @@ TF_DATA = {
         "general_flow",
     )
 }
+# cheap experiments that share a job; where two share a section of the settings, with that section's name
+TF_AUDITS = (
+    "gradient_audit",
+    "random_clusters",
+    "counterexamples",
+    "staircase",
+    "proposition",
+)
+TF_ONE_CLUSTER = {
+    "printed_and_corrected": "printed_and_corrected",
+    "integrators": "integrators",
+    "neural_collapse": "neural_collapse",
+    "truncation_in_the_plane": "neural_collapse",
+}
+TF_TRAINED_OUTPUT = {
+    "collapsed_clusters": "collapsed_clusters",
+    "propagators": "collapsed_clusters",
+    "reduced_network": "reduced_network",
+    "output_layer": "output_layer",
+}
 TF_FIGURES = (
     "truncation_in_the_plane",
     "truncation_in_three_dimensions",
@@ -50,11 +70,14 @@ rule truncation_flow:
     localrule: True
 
 
-rule truncation_flow_gradient_audit:
+rule truncation_flow_audits:
     output:
-        TF_DATA["gradient_audit"],
+        **{name: TF_DATA[name] for name in TF_AUDITS},
     log:
-        logs("truncation_flow/gradient_audit.log"),
+        logs("truncation_flow/audits.log"),
+    cache: CACHED
+    group:
+        "truncation_flow_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -62,163 +85,33 @@ rule truncation_flow_gradient_audit:
         mem_mb=600,
         runtime=10,
     params:
-        job=job_of("truncation_flow.gradient_audit"),
-        code=experiment("truncation_flow", "experiments:gradient_audit"),
+        functions=[f"experiments:{name}" for name in TF_AUDITS],
+        job=[job_of(f"truncation_flow.{section}") for section in TF_AUDITS],
+        code=[experiment("truncation_flow", f"experiments:{name}") for name in TF_AUDITS],
     shell:
-        "python -m repdyn simulate truncation_flow experiments:gradient_audit --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn simulate truncation_flow {params.functions} --job {params.job:q} --code {params.code}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule truncation_flow_random_clusters:
+rule truncation_flow_one_cluster:
     output:
-        TF_DATA["random_clusters"],
+        **{name: TF_DATA[name] for name in TF_ONE_CLUSTER},
     log:
-        logs("truncation_flow/random_clusters.log"),
+        logs("truncation_flow/one_cluster.log"),
+    cache: CACHED
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
     resources:
         mem_mb=600,
-        runtime=10,
+        runtime=20,
     params:
-        job=job_of("truncation_flow.random_clusters"),
-        code=experiment("truncation_flow", "experiments:random_clusters"),
+        functions=[f"experiments:{name}" for name in TF_ONE_CLUSTER],
+        job=[job_of(f"truncation_flow.{section}") for section in TF_ONE_CLUSTER.values()],
+        code=[experiment("truncation_flow", f"experiments:{name}") for name in TF_ONE_CLUSTER],
     shell:
-        "python -m repdyn simulate truncation_flow experiments:random_clusters --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule truncation_flow_counterexamples:
-    output:
-        TF_DATA["counterexamples"],
-    log:
-        logs("truncation_flow/counterexamples.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("truncation_flow.counterexamples"),
-        code=experiment("truncation_flow", "experiments:counterexamples"),
-    shell:
-        "python -m repdyn simulate truncation_flow experiments:counterexamples --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule truncation_flow_staircase:
-    output:
-        TF_DATA["staircase"],
-    log:
-        logs("truncation_flow/staircase.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("truncation_flow.staircase"),
-        code=experiment("truncation_flow", "experiments:staircase"),
-    shell:
-        "python -m repdyn simulate truncation_flow experiments:staircase --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule truncation_flow_printed_and_corrected:
-    output:
-        TF_DATA["printed_and_corrected"],
-    log:
-        logs("truncation_flow/printed_and_corrected.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("truncation_flow.printed_and_corrected"),
-        code=experiment("truncation_flow", "experiments:printed_and_corrected"),
-    shell:
-        "python -m repdyn simulate truncation_flow experiments:printed_and_corrected --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule truncation_flow_proposition:
-    output:
-        TF_DATA["proposition"],
-    log:
-        logs("truncation_flow/proposition.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("truncation_flow.proposition"),
-        code=experiment("truncation_flow", "experiments:proposition"),
-    shell:
-        "python -m repdyn simulate truncation_flow experiments:proposition --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule truncation_flow_integrators:
-    output:
-        TF_DATA["integrators"],
-    log:
-        logs("truncation_flow/integrators.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("truncation_flow.integrators"),
-        code=experiment("truncation_flow", "experiments:integrators"),
-    shell:
-        "python -m repdyn simulate truncation_flow experiments:integrators --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule truncation_flow_neural_collapse:
-    output:
-        TF_DATA["neural_collapse"],
-    log:
-        logs("truncation_flow/neural_collapse.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("truncation_flow.neural_collapse"),
-        code=experiment("truncation_flow", "experiments:neural_collapse"),
-    shell:
-        "python -m repdyn simulate truncation_flow experiments:neural_collapse --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule truncation_flow_truncation_in_the_plane:
-    output:
-        TF_DATA["truncation_in_the_plane"],
-    log:
-        logs("truncation_flow/truncation_in_the_plane.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("truncation_flow.neural_collapse"),
-        code=experiment("truncation_flow", "experiments:truncation_in_the_plane"),
-    shell:
-        "python -m repdyn simulate truncation_flow experiments:truncation_in_the_plane --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn simulate truncation_flow {params.functions} --job {params.job:q} --code {params.code}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule truncation_flow_own_clusters:
@@ -228,6 +121,9 @@ rule truncation_flow_own_clusters:
         TF_DATA["own_clusters"],
     log:
         logs("truncation_flow/own_clusters.log"),
+    cache: CACHED
+    group:
+        "truncation_flow_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -242,11 +138,14 @@ rule truncation_flow_own_clusters:
         " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule truncation_flow_collapsed_clusters:
+rule truncation_flow_trained_output:
     output:
-        TF_DATA["collapsed_clusters"],
+        **{name: TF_DATA[name] for name in TF_TRAINED_OUTPUT},
     log:
-        logs("truncation_flow/collapsed_clusters.log"),
+        logs("truncation_flow/trained_output.log"),
+    cache: CACHED
+    group:
+        "truncation_flow_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -254,68 +153,12 @@ rule truncation_flow_collapsed_clusters:
         mem_mb=600,
         runtime=10,
     params:
-        job=job_of("truncation_flow.collapsed_clusters"),
-        code=experiment("truncation_flow", "experiments:collapsed_clusters"),
+        functions=[f"experiments:{name}" for name in TF_TRAINED_OUTPUT],
+        job=[job_of(f"truncation_flow.{section}") for section in TF_TRAINED_OUTPUT.values()],
+        code=[experiment("truncation_flow", f"experiments:{name}") for name in TF_TRAINED_OUTPUT],
     shell:
-        "python -m repdyn simulate truncation_flow experiments:collapsed_clusters --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule truncation_flow_propagators:
-    output:
-        TF_DATA["propagators"],
-    log:
-        logs("truncation_flow/propagators.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("truncation_flow.collapsed_clusters"),
-        code=experiment("truncation_flow", "experiments:propagators"),
-    shell:
-        "python -m repdyn simulate truncation_flow experiments:propagators --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule truncation_flow_reduced_network:
-    output:
-        TF_DATA["reduced_network"],
-    log:
-        logs("truncation_flow/reduced_network.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("truncation_flow.reduced_network"),
-        code=experiment("truncation_flow", "experiments:reduced_network"),
-    shell:
-        "python -m repdyn simulate truncation_flow experiments:reduced_network --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule truncation_flow_output_layer:
-    output:
-        TF_DATA["output_layer"],
-    log:
-        logs("truncation_flow/output_layer.log"),
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=10,
-    params:
-        job=job_of("truncation_flow.output_layer"),
-        code=experiment("truncation_flow", "experiments:output_layer"),
-    shell:
-        "python -m repdyn simulate truncation_flow experiments:output_layer --job {params.job:q}"
-        " --code {params.code} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn simulate truncation_flow {params.functions} --job {params.job:q} --code {params.code}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule truncation_flow_general_flow:
@@ -323,6 +166,9 @@ rule truncation_flow_general_flow:
         TF_DATA["general_flow"],
     log:
         logs("truncation_flow/general_flow.log"),
+    cache: CACHED
+    group:
+        "truncation_flow_short"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -344,6 +190,8 @@ rule truncation_flow_figures:
         figures("truncation_flow", *TF_FIGURES),
     log:
         logs("truncation_flow/figures.log"),
+    group:
+        "truncation_flow_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -354,8 +202,8 @@ rule truncation_flow_figures:
         names=TF_FIGURES,
         code=drawing("truncation_flow", *TF_FIGURES),
     shell:
-        "python -m repdyn draw truncation_flow {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn draw truncation_flow {params.names} --code {params.code} --inputs {input:q}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule truncation_flow_tables:
@@ -374,6 +222,8 @@ rule truncation_flow_tables:
         tables("truncation_flow", *TF_TABLES),
     log:
         logs("truncation_flow/tables.log"),
+    group:
+        "truncation_flow_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -384,8 +234,8 @@ rule truncation_flow_tables:
         names=TF_TABLES,
         code=tabulation("truncation_flow", *TF_TABLES),
     shell:
-        "python -m repdyn tabulate truncation_flow {params.names} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
+        "python -m repdyn tabulate truncation_flow {params.names} --code {params.code} --inputs {input:q}"
+        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule truncation_flow_claims:
@@ -395,6 +245,8 @@ rule truncation_flow_claims:
         results("truncation_flow/claims.csv"),
     log:
         logs("truncation_flow/claims.log"),
+    group:
+        "truncation_flow_shown"
     conda:
         "../../envs/repdyn.yaml"
     threads: 1
@@ -404,5 +256,5 @@ rule truncation_flow_claims:
     params:
         code=judgement("truncation_flow"),
     shell:
-        "python -m repdyn judge truncation_flow --inputs {input:q} --output {output:q}"
+        "python -m repdyn judge truncation_flow --code {params.code} --inputs {input:q} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"

@@ -34,6 +34,8 @@ class Claim:
     control_says: str
     correction: str
     at_hand: bool
+    formula: str
+    corrected_formula: str
 
     def __call__(self, *datasets: xr.Dataset) -> Verdict:
         """Runs the check on the datasets named in `data`."""
@@ -51,6 +53,8 @@ def claim(
     control_says: str = "",
     correction: str = "",
     at_hand: bool = False,
+    formula: str = "",
+    corrected_formula: str = "",
 ) -> Callable[[Callable[..., Verdict]], Claim]:
     """Declares the decorated check as the decision of a claim.
 
@@ -65,18 +69,23 @@ def claim(
         control_says: what the control spoils, in words.
         correction: the right statement, where the printed one is wrong.
         at_hand: the slip may be the scan's; the ledger then says "in the text at hand".
+        formula: the statement as printed, in LaTeX, where it is a formula; the report typesets it.
+        corrected_formula: the right one, in LaTeX.
 
     Raises:
-        ValueError: unknown kind, or a control that does not say what it spoils.
+        ValueError: unknown kind, a control that does not say what it spoils, or a corrected formula without words.
     """
     if kind not in KINDS:
         raise ValueError(f"claim {id}: kind {kind!r} is not one of {', '.join(KINDS)}")
     if control and not control_says:
         raise ValueError(f"claim {id}: say in control_says what the control spoils")
+    if corrected_formula and not correction:
+        raise ValueError(f"claim {id}: say in correction, in words, what corrected_formula sets right")
     names = (data,) if isinstance(data, str) else tuple(data)
 
     def declare(check: Callable[..., Verdict]) -> Claim:
-        return Claim(id, where, kind, states, names, check, control, control_says, correction, at_hand)
+        said = (id, where, kind, states, names, check, control, control_says)
+        return Claim(*said, correction, at_hand, formula, corrected_formula)
 
     return declare
 
@@ -137,7 +146,7 @@ def _same_form(verdict: Verdict, turned: Verdict) -> Test | None:
 
 
 def _row(one: Claim, verdict: Verdict, control: Test | None) -> dict[str, object]:
-    decisive, printed = verdict.decisive, verdict.printed
+    decisive, printed, refuted = verdict.decisive, verdict.printed, verdict.status in REFUTED
     interval = decisive.interval if decisive and decisive.interval else ("", "")
     return {
         "id": one.id,
@@ -145,8 +154,10 @@ def _row(one: Claim, verdict: Verdict, control: Test | None) -> dict[str, object
         "kind": one.kind,
         "statement": one.states,
         "verdict": verdict.status,
-        "correction": one.correction if verdict.status in REFUTED else "",
+        "correction": one.correction if refuted else "",
         "text_at_hand": one.at_hand,
+        "formula": one.formula,
+        "corrected_formula": one.corrected_formula if refuted else "",
         "printed_measured": printed.measured if printed else "",
         "printed_expected": printed.expected if printed else "",
         "printed_margin": _number(printed.margin if printed else None),

@@ -111,8 +111,14 @@ def half_width(draws: ArrayLike) -> np.ndarray:
     return stdtrit(n - 1, 0.975) * draws.std(axis=-1, ddof=1) / np.sqrt(n)
 
 
-def save(figure: Figure, stem: Path | str) -> None:
-    """Writes `<stem>.svg`, `<stem>.png`, `<stem>.json` (title, caption, alt text, claims); equal bytes every time."""
+def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None = None) -> None:
+    """Writes `<stem>.svg`, `<stem>.png`, `<stem>.json`; equal bytes every time.
+
+    Args:
+        figure: the figure, described by `describe`.
+        stem: path of the files without the suffix.
+        origin: what the JSON file tells besides title, caption, alt text and claims: who made the figure from what.
+    """
     stem = Path(stem)
     about: Mapping[str, object] = figure.repdyn
     with style(), mpl.rc_context({"svg.hashsalt": stem.name}):
@@ -122,4 +128,4 @@ def save(figure: Figure, stem: Path | str) -> None:
         ):
             with atomic(stem.with_name(stem.name + suffix)) as temporary:
                 figure.savefig(temporary, format=suffix[1:], metadata=metadata)
-    write_json(stem.with_name(stem.name + ".json"), about)
+    write_json(stem.with_name(stem.name + ".json"), {**about, **(origin or {})})

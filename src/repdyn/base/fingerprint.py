@@ -106,6 +106,8 @@ class _Modules:
         self.source = source
         self._read: dict[str, _Module] = {}
         self.locate = cache(self._locate)
+        self.text = cache(self._text)  # many roots reach the same definitions
+        self.uses = cache(self._uses)
 
     def _locate(self, name: str) -> Path | None:
         base = self.source.joinpath(*name.split("."))
@@ -144,10 +146,11 @@ class _Modules:
         own = [(name, defined) for defined in self.module(name).definitions]
         return own + [definition for star in self._stars(self.module(name)) for definition in self.whole(star)]
 
-    def text(self, name: str, defined: str) -> str:
+    def _text(self, name: str, defined: str) -> str:
+        """A definition as code, without comments, docstrings and layout."""
         return "\n".join(ast.unparse(node) for node in self.module(name).definitions[defined])
 
-    def uses(self, name: str, defined: str) -> list[Definition]:
+    def _uses(self, name: str, defined: str) -> list[Definition]:
         """Definitions that one definition names, directly."""
         module = self.module(name)
         found = self.whole(name) if any(self._is_dynamic(node) for node in module.definitions[defined]) else []

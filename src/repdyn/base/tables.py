@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +31,14 @@ class Table:
     digits: int = 4
 
 
-def save(table: Table, stem: Path | str) -> None:
-    """Writes `<stem>.csv`, `<stem>.tex` and `<stem>.json` (title, caption, digits), each complete or not at all."""
+def save(table: Table, stem: Path | str, origin: Mapping[str, object] | None = None) -> None:
+    """Writes `<stem>.csv`, `<stem>.tex` and `<stem>.json`, each complete or not at all.
+
+    Args:
+        table: the table.
+        stem: path of the files without the suffix.
+        origin: what the JSON file tells besides title, caption and digits: who made the table from what.
+    """
     stem = Path(stem)
     write_text(stem.with_name(stem.name + ".csv"), table.frame.to_csv(index=False, lineterminator="\n"))
     latex = table.frame.to_latex(
@@ -44,5 +51,5 @@ def save(table: Table, stem: Path | str) -> None:
     write_text(stem.with_name(stem.name + ".tex"), latex)
     write_json(
         stem.with_name(stem.name + ".json"),
-        {"title": table.title, "caption": table.caption, "digits": table.digits},
+        {"title": table.title, "caption": table.caption, "digits": table.digits, **(origin or {})},
     )

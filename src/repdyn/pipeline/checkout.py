@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
 import sys
 from pathlib import Path
+
+from repdyn.pipeline.manifest import processor, versions
+
+CACHE = "SNAKEMAKE_OUTPUT_CACHE"
 
 
 def lead_jobs_to(source: Path) -> None:
     """Lets `python -m repdyn` in every job mean this interpreter and the package under `source`."""
     _put_first("PYTHONPATH", str(source))
     _put_first("PATH", str(Path(sys.executable).parent))
+
+
+def separate_cache() -> None:
+    """Gives each set of package versions and each kind of machine a part of Snakemake's between-run cache.
+
+    Snakemake's key knows a rule's text, parameters and inputs, but neither of these, and results differ by them.
+    """
+    root = os.environ.get(CACHE)
+    if not root or "://" in root:
+        return
+    kind = (versions(), platform.machine(), processor(), Path("/dev/nvidiactl").exists())
+    part = hashlib.sha256(repr(kind).encode()).hexdigest()[:16]
+    if Path(root).name != part:  # a cluster's jobs read the workflow again, with the variable already set
+        os.environ[CACHE] = str(Path(root) / part)
+        Path(root, part).mkdir(parents=True, exist_ok=True)
 
 
 def _put_first(name: str, folder: str) -> None:

@@ -11,13 +11,17 @@ from typing import Annotated, Any, Literal, TypeVar
 import yaml
 from pydantic import Field, ValidationError
 
+from repdyn.across_papers.settings import AcrossPapers
 from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Many, Problem, Settings, json_text, plain
 from repdyn.bn_decomposed.settings import BnDecomposed
 from repdyn.bn_mean_field.settings import BnMeanField
+from repdyn.diagnostics.settings import Diagnostics
+from repdyn.leaky_resnets.settings import LeakyResnets
 from repdyn.pipeline.messages import Schema, complaints, kinds, nearest, schema_at
 from repdyn.pipeline.yaml_places import KeyPath, Place, Source, merged, read
 from repdyn.truncation_flow.settings import TruncationFlow
+from repdyn.universality.settings import Universality
 
 Model = TypeVar("Model", bound=Settings)
 
@@ -32,7 +36,7 @@ class Run(Settings):
     )
     seed: int = Field(ge=0, le=2**32 - 1, description="Root of all random numbers; another seed, another sample.")
     device: Literal["auto", "cpu", "cuda"] = Field(
-        description="Where training runs: `auto` takes the GPU where there is one."
+        description="Where training runs: `auto` takes the GPU where there is one; `cuda` insists, also on a cluster."
     )
 
 
@@ -59,13 +63,17 @@ class Data(Settings):
 
 
 class Config(Settings):
-    """Every setting of every study."""
+    """Every setting of every study, and of the rooms above them."""
 
     run: Run
     data: Data
     bn_decomposed: BnDecomposed
     truncation_flow: TruncationFlow
     bn_mean_field: BnMeanField
+    leaky_resnets: LeakyResnets
+    universality: Universality
+    diagnostics: Diagnostics
+    across_papers: AcrossPapers
 
 
 def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Config:
@@ -124,6 +132,19 @@ def section_of(config: Config, path: str) -> Any:
             raise ConfigError(f'the configuration has no {path}: unknown key "{key}"; {advice}')
         part = getattr(part, key)
     return plain(part)
+
+
+def differences(one: Config, other: Config) -> dict[str, list[Any]]:
+    """Dotted key -> [value in one, value in the other] where two configurations differ, apart from the `run` itself."""
+    found, theirs = _leaves(plain(one)), _leaves(plain(other))
+    keys = [key for key in dict.fromkeys([*found, *theirs]) if not key.startswith("run.")]
+    return {key: [found.get(key), theirs.get(key)] for key in keys if found.get(key) != theirs.get(key)}
+
+
+def _leaves(part: Any, path: str = "") -> dict[str, Any]:
+    if not isinstance(part, dict):
+        return {path: part}
+    return {key: value for name in part for key, value in _leaves(part[name], f"{path}.{name}".lstrip(".")).items()}
 
 
 def _read_all(paths: Sequence[Path | str]) -> list[Source]:

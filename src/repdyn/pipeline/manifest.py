@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from repdyn.base.files import sha256, write_json
+from repdyn.pipeline import records
 
 PACKAGES = (
     "numpy",
@@ -38,31 +39,38 @@ def build(files: Iterable[Path], root: Path, logs: Path, workflow: Path, config:
     Args:
         files: every result file of the run.
         root: the run's results folder; paths in the manifest are relative to it.
-        logs: the run's log folder, where jobs leave their timing records (`*.cost.json`).
+        logs: the run's log folder, where jobs leave their records (`*.cost.json`).
         workflow: folder of the workflow, for its commit.
         config: the run's validated configuration as JSON text.
         output: JSON file.
     """
-    content = {path.relative_to(root).as_posix(): sha256(path) for path in sorted(map(Path, files))}
+    files = sorted(map(Path, files))
+    content = {path.relative_to(root).as_posix(): sha256(path) for path in files}
     write_json(
         output,
         {
             "content": content,
             "configuration": json.loads(config),
-            "versions": {"python": platform.python_version()} | {name: _version(name) for name in PACKAGES},
-            "machine": {"system": platform.platform(), "processor": _processor(), "cores": os.cpu_count()},
+            "versions": versions(),
+            "machine": {"system": platform.platform(), "processor": processor(), "cores": os.cpu_count()},
             "commit": _commit(workflow),
             "command": " ".join(sys.argv),
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "costs": costs(logs),
+            "costs": costs(logs, files),
         },
     )
 
 
-def costs(logs: Path) -> list[dict[str, object]]:
-    """The timing records that the jobs of a run left, the dearest first."""
-    records = [json.loads(path.read_text()) for path in sorted(logs.rglob("*.cost.json"))]
-    return sorted(records, key=lambda record: -record["cpu_seconds"])
+def costs(logs: Path, files: Iterable[Path]) -> list[records.Record]:
+    """The records of the jobs that made the files, the dearest first; those of former jobs are left out."""
+    made = records.makers(records.read(logs))
+    found = {record["log"]: record for path in files if (record := made.get(path.as_posix()))}
+    return sorted(found.values(), key=lambda record: -record["cpu_seconds"])
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages whose numerics or drawing results depend on."""
+    return {"python": platform.python_version()} | {name: _version(name) for name in PACKAGES}
 
 
 def _version(name: str) -> str:
@@ -72,7 +80,8 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The processor's model name, as far as the system tells."""
     info = Path("/proc/cpuinfo")
     if not info.is_file():
         return platform.processor()

@@ -1,4 +1,4 @@
-"""Generated pages: the configuration's reference and JSON schema, from the models; the list of claims, from the checks.
+"""Generated pages: the configuration's reference and JSON schema, the list of claims, the page of outputs.
 
 `python -m repdyn.pipeline.reference` in the repository's folder writes them anew.
 """
@@ -6,11 +6,13 @@
 import inspect
 import json
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from repdyn.base.claims import Claim, claims_of
+from repdyn.base.claims import REFUTED, Claim, claims_of
 from repdyn.base.settings import Settings, json_text
+from repdyn.pipeline import outputs
 from repdyn.pipeline.config import Config, load
 from repdyn.pipeline.ledger import read_expected
 from repdyn.pipeline.loading import load_rooms
@@ -68,28 +70,47 @@ def claims_page(root: Path) -> str:
     """
     accepted = read_expected(root / "workflow" / "expected_verdicts.yaml")
     lines = [CLAIMS_INTRODUCTION]
-    for study in (name for name in Config.model_fields if name not in ("run", "data")):
-        declared = {claim.id: claim for claim in claims_of(*load_rooms(study, "claims"))}
+    for study, claims in _claims():
+        declared = {claim.id: claim for claim in claims}
         ordered = [declared.pop(id) for id in accepted if id in declared] + list(declared.values())
         lines += [f"## {study}\n", "| claim | where | statement | accepted verdict |", "| --- | --- | --- | --- |"]
-        lines += [_claim_row(claim, accepted.get(claim.id, {}).get("verdict", "not accepted yet")) for claim in ordered]
+        verdicts = [accepted.get(claim.id, {}).get("verdict", "not accepted yet") for claim in ordered]
+        lines += [_claim_row(study, claim, verdict) for claim, verdict in zip(ordered, verdicts, strict=True)]
         lines.append("")
     return "\n".join(lines)
 
 
-def _claim_row(claim: Claim, verdict: str) -> str:
+def outputs_page() -> str:
+    """The page of outputs as Markdown."""
+    return outputs.page(_claims())
+
+
+def _claims() -> list[tuple[str, list[Claim]]]:
+    studies = [name for name in Config.model_fields if claims_anything(name)]
+    return [(study, claims_of(*load_rooms(study, "claims"))) for study in studies]
+
+
+def _claim_row(study: str, claim: Claim, verdict: str) -> str:
     right = (
         f"<br>**{'In the text at hand; right' if claim.at_hand else 'Right'}:** {claim.correction}"
         if claim.correction
         else ""
     )
+    if verdict in REFUTED:
+        right += f" [Derivation]({study}.md#{claim.id})."
     cells = (f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", claim.states + right, verdict)
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def claims_anything(section: str) -> bool:
+    """Whether a section of the configuration belongs to a study with claims; a room above the studies may have none."""
+    return bool(find_spec(f"repdyn.{section}") and find_spec(f"repdyn.{section}.claims"))
 
 
 def write(root: Path) -> None:
     """Write the generated pages into `docs/` under `root`."""
     (root / "docs" / "claims.md").write_text(claims_page(root), encoding="utf-8")
+    (root / "docs" / "outputs.md").write_text(outputs_page(), encoding="utf-8")
     (root / "docs" / "configuration.md").write_text(reference(root), encoding="utf-8")
     (root / "docs" / "config.schema.json").write_text(json_schema(), encoding="utf-8")
 

@@ -22,6 +22,7 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.devices import choose_device
 from repdyn.base.errors import RepdynError
 from repdyn.base.files import sha256, write_text
+from repdyn.base.fingerprint import code_version
 from repdyn.base.streams import Stream
 from repdyn.pipeline.loading import load_function, load_module, load_rooms
 
@@ -88,7 +89,7 @@ def draw(study: str, names: Iterable[str], inputs: Iterable[Path], folder: Path)
     for name in names:
         function = load_function(study, f"figures:{name}")
         with figures.style():
-            figures.save(function(**_arguments(function, offered)), folder / name)
+            figures.save(function(**_arguments(function, offered)), folder / name, _origin(function))
 
 
 def tabulate(study: str, names: Iterable[str], inputs: Iterable[Path], folder: Path) -> None:
@@ -98,7 +99,7 @@ def tabulate(study: str, names: Iterable[str], inputs: Iterable[Path], folder: P
     offered = read_inputs(inputs)
     for name in names:
         function = load_function(study, f"tables:{name}")
-        tables.save(function(**_arguments(function, offered)), folder / name)
+        tables.save(function(**_arguments(function, offered)), folder / name, _origin(function))
 
 
 def judge(study: str, inputs: Iterable[Path], output: Path) -> None:
@@ -108,7 +109,7 @@ def judge(study: str, inputs: Iterable[Path], output: Path) -> None:
     from repdyn.base import claims
 
     rows = claims.rows(claims.claims_of(*load_rooms(study, "claims")), read_inputs(inputs))
-    frame = pd.DataFrame([{"study": study} | row for row in rows])
+    frame = pd.DataFrame([{"study": study} | row | {"code_version": code_version(str(row["code"]))} for row in rows])
     write_text(output, frame.to_csv(index=False, lineterminator="\n"))
 
 
@@ -158,6 +159,12 @@ def read_job(job: str, *wanted: str) -> dict[str, object]:
     if not isinstance(given, dict) or not set(wanted) <= set(given):
         raise RepdynError(f"--job wants an object with {', '.join(wanted)}, got {job}")
     return given
+
+
+def _origin(function: Callable) -> dict[str, object]:
+    """What a figure's or a table's file says of its making: the function, its code version, the datasets it read."""
+    code = f"{function.__module__}:{function.__name__}"
+    return {"code": code, "code_version": code_version(code), "datasets": list(inspect.signature(function).parameters)}
 
 
 def _typed_settings(function: Callable, given: Mapping[str, object]) -> object:

@@ -1,0 +1,94 @@
+"""What Snakemake would run, asked of its own dry run: rules, logs, commands. Snakemake is called, never imported."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from repdyn.base.errors import RepdynError
+from repdyn.pipeline.records import option
+
+STARTS = "python -m repdyn "
+BLOCK = re.compile(r"^(?:local)?rule (?P<rule>\w+):\n(?P<about>(?: {4}.*\n)*)Shell command: (?P<command>.*)$", re.M)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job of the workflow.
+
+    Attributes:
+        rule: its rule.
+        log: its log file.
+        arguments: what follows `python -m repdyn` on its command line.
+        memory_mb: memory that the rule asks for.
+    """
+
+    rule: str
+    log: str
+    arguments: tuple[str, ...]
+    memory_mb: int
+
+    @property
+    def name(self) -> str:
+        """The log's path below `logs/<run>/`, without suffix: the same at every scale."""
+        return self.log.split("/", 2)[2].removesuffix(".log")
+
+    @property
+    def outputs(self) -> list[str]:
+        """Files that the job writes."""
+        return option(self.arguments, "--output")
+
+
+def planned(workflow: Path, options: Sequence[str], *, everything: bool = True) -> list[Job]:
+    """The jobs that make all of a run, in an order in which they can run.
+
+    Args:
+        workflow: folder of the Snakefile.
+        options: further options of Snakemake, e.g. `["--configfile", "mine.yaml"]`.
+        everything: all jobs of the run; otherwise only those with something to do.
+
+    Raises:
+        RepdynError: Snakemake refuses the workflow or its configuration; with its own words.
+    """
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow / "Snakefile"), "--dry-run"]
+    command += ["--printshellcmds", "--cores", "8", *(["--forceall"] if everything else []), *options, "--", "all"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    told = done.stdout + done.stderr
+    if done.returncode:
+        raise RepdynError("Snakemake refuses to plan this run:\n" + _complaint(told))
+    return [_job(match) for match in BLOCK.finditer(told) if match["command"] != "None"]  # targets run nothing
+
+
+def options(workflow: Path, run: str, configfiles: Sequence[Path] | None, settings: Sequence[str]) -> list[str]:
+    """Snakemake's options for a run: the overlays given, or else the scale of the run's name, if it is one."""
+    scale = workflow / "workflow" / "scales" / f"{run}.yaml"
+    overlays = configfiles if configfiles is not None else [scale] if scale.is_file() else []
+    found = ["--configfile", *map(str, overlays)] if overlays else []
+    return [*found, *(["--config", *settings] if settings else [])]
+
+
+def folder_of_workflow() -> Path:
+    """The working directory where it holds a Snakefile, else the checkout of this package."""
+    return Path() if Path("Snakefile").is_file() else Path(__file__).resolve().parents[3]
+
+
+def _job(match: re.Match[str]) -> Job:
+    about, command = match["about"], match["command"]
+    if not command.startswith(STARTS):
+        raise RepdynError(f"rule {match['rule']}: its command does not start with {STARTS!r}: {command}")
+    words = shlex.split(command)[3:]
+    log = re.search(r"^ {4}log: (.*?)(?: \(check.*)?$", about, re.M)
+    memory = re.search(r"\bmem_mb=(\d+)", about)
+    return Job(match["rule"], log[1], tuple(words[: words.index("2>")]), int(memory[1]) if memory else 0)
+
+
+def _complaint(told: str) -> str:
+    """Snakemake's last words, without its greeting."""
+    lines = [line for line in told.splitlines() if line.strip() and not line.startswith("Using ")]
+    start = next((place for place, line in enumerate(lines) if re.match(r"\w*(Error|Exception)\b", line)), -8)
+    return "\n".join(lines[start:])

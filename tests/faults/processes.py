@@ -1,0 +1,47 @@
+"""Snakemake in the background, and the jobs it starts, found by their working folder and killed by their number."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen:
+    """Snakemake in a folder, in the background, all its output in one pipe."""
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def job(folder: Path, words: str, seconds: float = 120) -> int:
+    """Process id of the job in `folder` whose command line holds `words`, as soon as there is one."""
+    return until(lambda: next(iter(jobs(folder, words)), None), f"no process with {words!r}", seconds)
+
+
+def jobs(folder: Path, words: str) -> list[int]:
+    """Process ids of all `python -m repdyn` in `folder` whose command line holds `words`."""
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _is(entry, folder, words)]
+
+
+def _is(entry: Path, folder: Path, words: str) -> bool:
+    try:
+        command = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        return words in " ".join(command) and command[1:3] == ["-m", "repdyn"] and (entry / "cwd").samefile(folder)
+    except OSError:
+        return False
+
+
+def until(found, complaint: str, seconds: float = 120):
+    """What `found` returns once it is something."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if (value := found()) is not None:
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"{complaint} within {seconds} s")
+
+
+def kill(process: int) -> None:
+    """SIGKILL, which no program can catch."""
+    os.kill(process, signal.SIGKILL)

@@ -1,0 +1,115 @@
+"""Jobs and Snakemake killed in the middle of training, stale locks, two runs at once: nothing is lost but time."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.conftest import SMOKE, copy_checkout, snakemake
+from tests.faults.processes import job, jobs, kill, start, until
+
+from repdyn.__main__ import main
+
+pytestmark = pytest.mark.pipeline
+RATES = {"bn": [0.1], "default": [0.1], "he": [0.1]}
+TRAINING = json.dumps({"depths": [16], "epochs": 10, "rank_points": 64, "rates": RATES, "seeds": 8, "width": 32})
+NAME = "bn_decomposed/data/training/bn.nc"
+SETTINGS = {"batch": 64, "depths": [1], "epochs": 5, "rank_points": 64, "rates": RATES, "seeds": 3, "width": 16}
+
+
+def arguments(run: str) -> list[str]:
+    """Snakemake's arguments for one training job under a run's name."""
+    config = [f"run={{name: {run}}}", f"bn_decomposed={{training: {TRAINING}}}"]
+    return ["--cores", "1", "--configfile", SMOKE, "--config", *config, "--", f"results/{run}/{NAME}"]
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A checkout with the images made and the same training finished without interruption."""
+    folder = copy_checkout(tmp_path_factory.mktemp("interrupted") / "checkout")
+    done = snakemake(folder, *arguments("whole"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def finished_trials(checkout, run: str) -> int | None:
+    """Trials in the checkpoint of the run's training job; None before there is one."""
+    found = list((checkout / f"logs/{run}/bn_decomposed/training-bn.log.checkpoints").glob("[!.]*.npz"))
+    if not found:
+        return None
+    with np.load(found[0], allow_pickle=False) as arrays:
+        return len({name.rsplit("/", 1)[0] for name in arrays.files})
+
+
+def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(checkout):
+    """Bit for bit, in three attempts; the lock that the killed Snakemake leaves is told, with the way out."""
+    output, log = checkout / "results/killed" / NAME, checkout / "logs/killed/bn_decomposed/training-bn.log"
+    running = start(checkout, *arguments("killed"))
+    until(lambda: finished_trials(checkout, "killed"), "no finished trial")
+    kill(job(checkout, "results/killed/" + NAME))
+    told, _ = running.communicate(timeout=120)
+    assert running.returncode != 0, told
+    assert not output.exists()
+    kept = finished_trials(checkout, "killed")
+
+    running = start(checkout, *arguments("killed"))
+    until(lambda: (finished_trials(checkout, "killed") or 0) > kept or None, "no further trial")
+    kill(running.pid)  # a crash of the machine takes both
+    kill(job(checkout, "results/killed/" + NAME))
+    running.communicate(timeout=120)
+    assert f"resuming: {kept} finished trials" in log.read_text()
+    assert not output.exists()
+
+    refused = snakemake(checkout, *arguments("killed"))
+    assert refused.returncode != 0
+    assert "--unlock" in refused.stdout + refused.stderr
+    assert snakemake(checkout, "--unlock", *arguments("killed")).returncode == 0
+    done = snakemake(checkout, *arguments("killed"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "resuming: " in log.read_text()
+    assert output.read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
+    assert finished_trials(checkout, "killed") is None
+
+
+def test_two_runs_at_once(checkout):
+    """Under one name the second is refused and the first completes; under two names both do."""
+    first = start(checkout, *arguments("twice"))
+    job(checkout, "results/twice/" + NAME)
+    refused = snakemake(checkout, *arguments("twice"))
+    assert refused.returncode != 0
+    assert "lock" in (refused.stdout + refused.stderr).lower()
+    assert len(jobs(checkout, "results/twice/" + NAME)) <= 1
+    beside = snakemake(checkout, *[word.replace(NAME, "data/images.nc") for word in arguments("beside")])
+    assert beside.returncode == 0, beside.stdout + beside.stderr
+    told, _ = first.communicate(timeout=240)
+    assert first.returncode == 0, told
+    assert (checkout / "results/twice" / NAME).read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
+
+
+def simulate(checkout, tmp_path, output):
+    """A few seconds of training by the command line alone, checkpoints in the folder `kept`."""
+    config = json.dumps({"device": "cpu", "mode": "bn", "seed": 1, "settings": SETTINGS})
+    images = checkout / "results/whole/data/images.nc"
+    words = ["simulate", "bn_decomposed", "experiments:training", "--job", config, "--inputs", str(images)]
+    return main([*words, "--checkpoints", str(tmp_path / "kept"), "--output", str(tmp_path / output)])
+
+
+@pytest.mark.parametrize("damage", ["half of it", "another file", "nothing in it"])
+def test_a_corrupted_checkpoint_is_told_and_training_starts_again(checkout, tmp_path, capsys, monkeypatch, damage):
+    monkeypatch.setattr("repdyn.base.checkpoints.Checkpoint.remove", lambda self: None)
+    assert simulate(checkout, tmp_path, "whole.nc") == 0
+    (kept,) = (tmp_path / "kept").iterdir()
+    whole = kept.read_bytes()
+    kept.write_bytes({"half of it": whole[: len(whole) // 2], "another file": b"no archive"}.get(damage, b""))
+    capsys.readouterr()
+    assert simulate(checkout, tmp_path, "again.nc") == 0
+    assert f"warning: checkpoint {kept} cannot be read" in capsys.readouterr().err
+    assert (tmp_path / "again.nc").read_bytes() == (tmp_path / "whole.nc").read_bytes()
+
+
+def test_a_file_in_the_place_of_the_checkpoints(checkout, tmp_path, capsys):
+    (tmp_path / "kept").write_text("in the way")
+    assert simulate(checkout, tmp_path, "a.nc") == 1
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("error: ")
+    assert "kept" in error
+    assert not (tmp_path / "a.nc").exists()

@@ -1,0 +1,198 @@
+"""`repdyn compare`: changed verdicts first; three strengths of equality."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from repdyn.__main__ import main
+from repdyn.base import datasets
+from repdyn.base.errors import DataError
+from repdyn.pipeline.compare import RESIDUE, compare, deviation, show, side
+
+ATTRS = dict.fromkeys(datasets.REQUIRED, "x")
+LOSS = np.array([4.0, 2.0, 1.0])
+DATA, TABLE, FIGURE = "s/data/loss.nc", "s/tables/t.csv", "s/figures/f.svg"
+
+
+def run(folder, *, loss=LOSS, dtype=float, verdict="holds", table="name,value\nbn,1.5\nhe,\n", picture="<svg/>"):
+    """A results folder with one dataset, table, figure and claim."""
+    variables = {"loss": datasets.variable("i", loss.astype(dtype), "loss")}
+    made = datasets.dataset(variables, {"i": datasets.index("i", len(loss), "i")}, title="t", figures="", claims=[])
+    datasets.write(made.assign_attrs(ATTRS), folder / DATA)
+    for name, text in ((TABLE, table), (FIGURE, picture), ("claims.csv", f"id,verdict\nx-1,{verdict}\nx-2,holds\n")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "manifest.json").write_text(json.dumps({"content": dict(side(folder).digests)}))
+    return folder
+
+
+@pytest.fixture
+def first(tmp_path):
+    return run(tmp_path / "a")
+
+
+def tiers(a, b):
+    """At which tiers two runs are equal."""
+    found = compare(a, b)
+    return {tier for tier in ("identical", "rounding", "verdicts") if not found.differences(tier)}
+
+
+def test_equal_runs_are_equal_in_every_sense_whatever_their_manifests(first, tmp_path):
+    second = run(tmp_path / "b")
+    (second / "manifest.json").write_text("{}")
+    assert tiers(first, second) == {"identical", "rounding", "verdicts"}
+    assert compare(first, second).equal == 4
+
+
+def test_a_changed_verdict_counts_in_every_sense_and_comes_first(first, tmp_path):
+    second = run(tmp_path / "b", verdict="does not hold", loss=LOSS * 2)
+    assert tiers(first, second) == set()
+    told = show(compare(first, second), first, second, "verdicts").splitlines()
+    assert told[:2] == ["1 verdicts differ", "  x-1: holds -> does not hold"]
+    assert told[-1] == "tier verdicts: DIFFERENT (1 verdicts)"
+
+
+def test_a_claim_that_is_gone_is_a_changed_verdict(first, tmp_path):
+    second = run(tmp_path / "b")
+    (second / "claims.csv").write_text("id,verdict\nx-2,holds\n")
+    assert compare(first, second).verdicts == {"x-1": ("holds", "no such claim")}
+
+
+def test_parts_of_the_ledger_stand_in_for_it(first, tmp_path):
+    for folder in (first, run(tmp_path / "b", verdict="does not hold")):
+        (folder / "claims.csv").rename(folder / "s/claims.csv")
+    assert list(compare(first, tmp_path / "b").verdicts) == ["x-1"]
+
+
+@pytest.mark.parametrize(
+    ("change", "equal_at"),
+    [
+        ({"loss": LOSS * (1 + 1e-9)}, {"rounding", "verdicts"}),
+        ({"loss": LOSS * (1 + 1e-7)}, {"verdicts"}),
+        ({"table": "name,value\nbn,1.5000000001\nhe,\n"}, {"rounding", "verdicts"}),
+        ({"table": "name,value\ngn,1.6\nhe,\n"}, {"rounding", "verdicts"}),
+        ({"picture": "<svg>other</svg>"}, {"rounding", "verdicts"}),
+        ({"loss": np.array([4.0, 2.0])}, {"verdicts"}),
+    ],
+)
+def test_strengths_of_equality(first, tmp_path, change, equal_at):
+    assert tiers(first, run(tmp_path / "b", **change)) == equal_at
+
+
+def test_single_precision_has_the_wider_band(tmp_path):
+    a, b = run(tmp_path / "a", dtype=np.float32), run(tmp_path / "b", dtype=np.float32, loss=LOSS * (1 + 1e-5))
+    assert "rounding" in tiers(a, b)
+
+
+def test_what_torch_made_is_single_precision_however_it_is_stored(tmp_path):
+    a, b = run(tmp_path / "a"), run(tmp_path / "b", loss=LOSS * (1 + 1e-5))
+    assert "rounding" not in tiers(a, b)
+    for folder in (a, b):
+        datasets.write(datasets.read(folder / DATA).assign_attrs(versions='{"torch": "2"}'), folder / DATA)
+    assert "rounding" in tiers(a, b)
+
+
+def test_columns_of_tables_are_shown(first, tmp_path):
+    found = compare(first, run(tmp_path / "b", table="name,value\ngn,3.0\nhe,\n"))
+    assert {(one.variable, one.size, one.note) for one in found.deviations} == {
+        ("name", np.inf, "1 of 2 entries differ"),
+        ("value", 0.5, ""),
+    }
+    assert f"{TABLE}: name: 1 of 2 entries differ; 1 more" in show(found, first, tmp_path / "b", "identical")
+
+
+def test_files_on_one_side(first, tmp_path):
+    second = run(tmp_path / "b")
+    (second / "extra.txt").write_text("")
+    assert tiers(first, second) == {"rounding", "verdicts"}
+    shutil.copy(second / DATA, second / "s/data/more.nc")
+    assert tiers(first, second) == {"verdicts"}
+    assert f"only in {second}: extra.txt, s/data/more.nc" in show(compare(first, second), first, second, "identical")
+
+
+def test_a_variable_on_one_side(first, tmp_path):
+    second = run(tmp_path / "b")
+    made = datasets.read(second / DATA).rename(loss="cost")
+    datasets.write(made, second / DATA)
+    assert {one.variable: one.note for one in compare(first, second).deviations} == {
+        "loss": "only on one side",
+        "cost": "only on one side",
+    }
+
+
+# Numbers
+
+EPS = np.finfo(float).eps
+
+
+def test_deviation_is_relative_to_the_largest_magnitude():
+    size, band, _ = deviation(np.array([1e-3, -200.0]), np.array([2e-3, -200.0]))
+    assert size == pytest.approx(1e-3 / 200)
+    assert band == pytest.approx(EPS**0.5)
+    assert deviation(np.float32([1.0]), np.array([2.0]))[1] == pytest.approx(float(np.finfo(np.float32).eps) ** 0.5)
+
+
+def test_what_rounding_left_of_zero_is_equal():
+    assert deviation(np.array([1e-16, 0.0]), np.array([-3e-12, RESIDUE]))[0] == 0
+    assert deviation(np.array([0.0]), np.array([2 * RESIDUE]))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "note"),
+    [
+        ([1, 2, 3], [1, 5, 3], "1 of 3 entries differ"),
+        (["a", "b"], ["a", "c"], "1 of 2 entries differ"),
+        ([True], [False], "1 of 1 entries differ"),
+        ([1.0, np.nan], [np.nan, 1.0], "not finite at other places"),
+        ([np.inf], [-np.inf], "not finite at other places"),
+        ([1.0], [1.0, 2.0], "shape (1,) against (2,)"),
+    ],
+)
+def test_what_has_no_number_has_a_word(old, new, note):
+    size, _, told = deviation(np.array(old), np.array(new))
+    assert (size, told) == (np.inf, note)
+
+
+@pytest.mark.parametrize("same", [[1.0, np.nan, np.inf], [1, 2], ["a", "b"], []])
+def test_equal_arrays_do_not_deviate(same):
+    assert deviation(np.array(same), np.array(same))[0] == 0
+    column = pd.read_csv(pd.io.common.StringIO("a\nx\n\ny\n"), skip_blank_lines=False)["a"].to_numpy()
+    assert deviation(column, column.copy())[0] == 0
+
+
+def test_counts_beside_numbers_are_numbers():
+    assert deviation(np.array([2, 4]), np.array([2.0, 3.0]))[0] == 0.25
+
+
+# Command line
+
+
+def test_manifests_stand_for_their_folders(first, tmp_path, capsys):
+    second = run(tmp_path / "b", loss=LOSS * 2)
+    assert main(["compare", str(first / "manifest.json"), str(second)]) == 1
+    assert f"{DATA}: loss: 0.5 of its scale (rounding: up to 1.5e-08)" in capsys.readouterr().out
+    assert main(["compare", str(first), str(second), "--tier", "verdicts"]) == 0
+    assert capsys.readouterr().out.endswith("tier verdicts: equal\n")
+
+
+def test_a_manifest_alone_has_digests_only(first, tmp_path, capsys):
+    lone = tmp_path / "elsewhere.json"
+    lone.write_text((first / "manifest.json").read_text())
+    assert main(["compare", str(lone), str(first)]) == 0
+    assert main(["compare", str(lone), str(first), "--tier", "rounding"]) == 1
+    assert "elsewhere.json: its files are not beside it, and tier rounding reads them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", "{}"])
+def test_what_is_no_run_is_told(first, tmp_path, content):
+    path = tmp_path / "other"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(DataError, match="neither a results folder nor a manifest"):
+        compare(first, path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="no results in this folder"):
+        compare(first, tmp_path / "empty")

@@ -1,0 +1,173 @@
+"""`repdyn plan`: recorded costs given back, other sizes extrapolated and marked; a factor of two at smoke."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT, SMOKE
+
+from repdyn.base.errors import DataError
+from repdyn.pipeline import dryrun, plan
+from repdyn.pipeline.dryrun import Job
+
+HEAD = ",".join(plan.COLUMNS)
+
+
+def job(name="s/train", run="smoke", **settings):
+    words = ["simulate", "s", "f", "--job", json.dumps({"seed": 1, "settings": settings}), "--output", "x.nc"]
+    return Job("r", f"logs/{run}/{name}.log", tuple(words if settings else ["draw", "s", "f"]), 900)
+
+
+def recorded(tmp_path, *rows):
+    file = tmp_path / "costs.csv"
+    file.write_text("\n".join([HEAD, *rows]) + "\n")
+    return file
+
+
+def cost(file, one):
+    return plan.costs([one], file)[one]
+
+
+# Sizes
+
+
+@pytest.mark.parametrize(
+    ("settings", "size"),
+    [
+        ({"seeds": 4, "width": 100}, 400),
+        ({"widths": [10, 20], "seeds": 2}, 60),
+        ({"rates": [0.1, 0.2, 0.3], "radii": [0.5, 1.0]}, 6),
+        ({"step": 0.01, "horizon": 3.0}, 300),
+        ({"tolerance": 1e-9, "seed": 7, "stride": 100, "record": [1, 50], "name": "a", "on": True, "none": None}, 1),
+        ({"rates": {"bn": [1, 2]}}, 1),
+        ({"points": [0], "empty": []}, 1),
+    ],
+)
+def test_the_size_is_the_product_of_the_settings(settings, size):
+    assert plan.size(job(**settings).arguments) == [pytest.approx(size)]
+
+
+def test_a_job_of_several_parts_has_several_sizes():
+    words = ["simulate", "--job", '{"settings": {"a": 2}}', '{"settings": {"a": 3, "b": 5}}', "--code", "c"]
+    assert plan.size(words) == [2, 15]
+    assert plan.size(["draw", "--inputs", "a.nc"]) == []
+
+
+# Costs
+
+
+def test_a_recorded_size_costs_what_was_recorded(tmp_path):
+    file = recorded(tmp_path, "smoke,s/train,10.0,300.0,400", "default,s/train,50.0,310.0,4000")
+    assert cost(file, job(seeds=4, width=100)) == plan.Cost(10.0, 300.0, True)
+    assert cost(file, job(seeds=40, width=100)) == plan.Cost(50.0, 310.0, True)  # a run's name does not matter
+
+
+def test_another_size_is_a_power_through_two_records_above_the_start(tmp_path):
+    """Start-up 2 s, then 8 s at size 400 and 48 s at 4000."""
+    file = recorded(tmp_path, "smoke,s/train,10.0,300.0,400", "default,s/train,50.0,310.0,4000")
+    power = math.log(48 / 8) / math.log(10)
+    found = cost(file, job(seeds=400, width=100))
+    assert found.cpu_seconds == pytest.approx(2 + 48 * 10**power)
+    assert (found.memory_mb, found.recorded) == (900, False)
+
+
+def test_one_record_is_scaled_by_the_square_root(tmp_path):
+    file = recorded(tmp_path, "smoke,s/train,10.0,300.0,400")
+    assert cost(file, job(seeds=16, width=100)).cpu_seconds == pytest.approx(2 + 8 * 2)
+
+
+def test_the_power_is_at_most_one_and_never_negative(tmp_path):
+    steep = recorded(tmp_path, "smoke,s/train,10.0,1,400", "default,s/train,1000.0,1,800")
+    assert cost(steep, job(a=1600)).cpu_seconds == pytest.approx(2 + 998 * 2)
+    falling = recorded(tmp_path, "smoke,s/train,10.0,1,400", "default,s/train,9.0,1,800")
+    assert cost(falling, job(a=1600)).cpu_seconds == pytest.approx(9)
+
+
+def test_drawing_costs_what_it_cost_at_this_scale_or_else_is_an_estimate(tmp_path):
+    file = recorded(tmp_path, "smoke,s/figures,2.0,1,", "default,s/figures,3.0,1,")
+    assert cost(file, job("s/figures", "default")) == plan.Cost(3.0, 1.0, True)
+    assert not cost(file, job("s/figures", "full")).recorded
+
+
+def test_what_was_never_recorded_is_unknown(tmp_path):
+    file = recorded(tmp_path, "smoke,s/train,10.0,1,400 5")
+    assert cost(file, job("s/other", a=1)) is None
+    assert cost(file, job(a=1)) is None  # recorded with two parts, planned with one
+    assert cost(tmp_path / "none.csv", job(a=1)) is None
+
+
+# Table
+
+
+def test_the_table_sums_per_study_and_says_what_is_not_recorded(tmp_path):
+    file = recorded(tmp_path, "smoke,s/train,60.0,300.0,400", "smoke,t/train,120.0,500.0,1", "smoke,images,6.0,1,")
+    jobs = [job(a=400), job("t/train", a=4), job("t/new", a=1), job("images")]
+    lines = plan.show(plan.costs(jobs, file), "snakemake").splitlines()
+    table = {line[:24].strip(): line[24:].split() for line in lines[3:7]}
+    assert table["s"] == ["1", "1.0", "300"]
+    assert table["t"] == ["2", "4.0", "900", "1", "estimated", "1", "unknown"]
+    assert table[plan.SHARED] == ["1", "0.1", "1"]
+    assert table["all"][:3] == ["4", "5.1", "900"]
+    assert "No faster than 4.0 minutes on any number of cores: t/train." in lines
+    assert any(line.startswith("Estimated:") for line in lines)
+    assert any(line.startswith("Unknown:") for line in lines)
+
+
+# Keeping
+
+
+def test_costs_of_a_run_replace_its_former_ones(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = recorded(tmp_path, "smoke,s/gone,1.0,1,", "default,s/train,50.0,310.0,4000")
+    with pytest.raises(DataError, match="logs/smoke: no job of this run left a record"):
+        plan.keep("smoke", file)
+    Path("out.nc").write_text("")
+    record = {"arguments": job(a=400).arguments, "cpu_seconds": 9.5, "peak_memory_mb": 200.5, "finished": "2"}
+    for name, output in (("train", "out.nc"), ("former", "gone.nc")):
+        path = Path(f"logs/smoke/s/{name}.log.cost.json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(record | {"outputs": {output: "digest"}}))
+    assert plan.keep("smoke", file) == 1
+    assert file.read_text().splitlines() == [HEAD, "default,s/train,50.0,310.0,4000", "smoke,s/train,9.5,200.5,400"]
+
+
+# The real workflow
+
+
+@pytest.fixture(scope="module")
+def smoke_jobs():
+    return dryrun.planned(ROOT, ["--configfile", str(ROOT / SMOKE)])
+
+
+def test_every_job_of_the_smoke_scale_is_recorded(smoke_jobs):
+    found = plan.costs(smoke_jobs, ROOT / plan.FILE)
+    advice = "after a finished smoke run: python -m repdyn costs smoke"
+    assert [one.name for one, cost in found.items() if cost is None or not cost.recorded] == [], advice
+
+
+def test_within_a_factor_of_two_of_the_run_made_here(smoke_run, smoke_jobs):
+    """CPU seconds per study, of this machine against those recorded; times of single jobs scatter more."""
+    expected, took = {}, {}
+    for one, cost in plan.costs(smoke_jobs, ROOT / plan.FILE).items():
+        study = one.name.split("/")[0] if "/" in one.name else "shared"
+        record = json.loads((smoke_run / f"logs/smoke/{one.name}.log.cost.json").read_text())
+        expected[study] = expected.get(study, 0) + cost.cpu_seconds
+        took[study] = took.get(study, 0) + record["cpu_seconds"]
+    ratios = {study: expected[study] / took[study] for study in expected}
+    assert all(1 / 2 <= ratio <= 2 for ratio in ratios.values()), ratios
+
+
+def test_nothing_remains_after_a_finished_run(smoke_run, tmp_path):
+    folder = tmp_path / "checkout"
+    shutil.copytree(smoke_run, folder, copy_function=shutil.copy2, symlinks=True)
+    options = ["--directory", str(folder), "--configfile", str(folder / SMOKE)]
+    assert dryrun.planned(folder, options, everything=False) == []
+    (folder / "results/smoke/report/index.html").unlink()
+    assert [one.name for one in dryrun.planned(folder, options, everything=False)] == ["report"]
+
+
+def test_commands_carry_their_code_version(smoke_jobs):
+    """Otherwise `verify` could not tell an old result from a new one."""
+    assert [one.rule for one in smoke_jobs if "--code" not in one.arguments] == []

@@ -1,0 +1,91 @@
+"""`repdyn progress`: the last line of every running job, and which were killed."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from repdyn.__main__ import main
+from repdyn.pipeline import progress, records
+
+
+@pytest.fixture
+def logs(tmp_path):
+    folder = tmp_path / "logs"
+    (folder / "smoke/bn").mkdir(parents=True)
+    return folder
+
+
+def mark(logs, name, log="", *, pid=None, host=None, ago=65.0):
+    path = logs / "smoke/bn" / f"{name}.log"
+    path.write_text(log)
+    began = (datetime.now(UTC) - timedelta(seconds=ago)).isoformat()
+    about = {"pid": pid or os.getpid(), "host": host or socket.gethostname(), "began": began}
+    path.with_name(f"{name}.log.running").write_text(json.dumps(about))
+
+
+def test_nothing_runs(logs):
+    assert progress.show(logs) == f"{logs}: no job is running"
+    assert progress.show(logs / "nowhere").endswith("no job is running")
+
+
+def test_each_running_job_has_a_line(logs, monkeypatch):
+    monkeypatch.setattr(progress, "_alive", lambda pid: True)
+    mark(logs, "training", "resuming: 2 finished trials\nbn: step 3/5 loss 0.1 eta 4 s\n\n")
+    mark(logs, "ablation", ago=7261)
+    first, second = progress.show(logs).splitlines()
+    assert first == "smoke/bn/ablation  2 h 01 min  (nothing logged so far)"
+    assert second == "smoke/bn/training  1 min 05 s  bn: step 3/5 loss 0.1 eta 4 s"
+
+
+def test_a_killed_job_is_told_from_a_live_one(logs):
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    mark(logs, "killed", "step 1/5\n", pid=ended.pid)
+    mark(logs, "elsewhere", "step 1/5\n", host="node7", pid=1)
+    elsewhere, killed = progress.show(logs).splitlines()
+    assert "killed: run the same command again  step 1/5" in killed
+    assert "on node7  step 1/5" in elsewhere
+
+
+def test_another_programs_process_under_the_old_number_is_no_job(logs):
+    with subprocess.Popen(["sleep", "20"]) as other:
+        mark(logs, "training", pid=other.pid)
+        told = progress.show(logs)
+        other.kill()
+    assert "killed" in told
+
+
+def test_long_logs_and_control_characters(logs, monkeypatch):
+    monkeypatch.setattr(progress, "_alive", lambda pid: True)
+    mark(logs, "a", "x" * 10_000 + "\n\x1b[31mred\x07\n")
+    assert progress.show(logs).endswith("  [31mred")
+
+
+def test_a_mark_that_is_none_of_ours(logs):
+    (logs / "smoke/bn/a.log.running").write_text("{}")
+    assert "no mark of ours" in progress.show(logs)
+
+
+def test_a_job_is_marked_while_it_runs_and_only_then(tmp_path, monkeypatch, capsys):
+    log = tmp_path / "logs/smoke/images.log"
+    seen = {}
+
+    def run(*_):
+        seen.update(json.loads(log.with_name("images.log.running").read_text()))
+
+    monkeypatch.setattr("repdyn.pipeline.progress.show", lambda logs: run() or "")
+    assert main(["progress", "--cost", f"{log}.cost.json"]) == 0
+    assert seen["pid"] == os.getpid()
+    assert [path.name for path in log.parent.iterdir()] == ["images.log.cost.json"]
+    assert [record["log"] for record in records.read(tmp_path / "logs/smoke")] == ["images"]
+
+
+def test_a_job_that_fails_leaves_no_mark(tmp_path):
+    cost = tmp_path / "a.log.cost.json"
+    assert main(["claim", "x-1", "--results", str(tmp_path), "--cost", str(cost)]) == 1
+    assert list(tmp_path.iterdir()) == []

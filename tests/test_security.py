@@ -1,0 +1,131 @@
+"""Hostile names and values stay values: nothing reaches a shell unquoted, nothing from a file is run."""
+
+import ast
+import re
+
+import pytest
+import yaml
+from tests.conftest import ROOT, SMOKE, copy_checkout, snakemake
+
+from repdyn.base.errors import ConfigError
+from repdyn.pipeline import config, dryrun
+
+RULES = [ROOT / "Snakefile", *sorted((ROOT / "workflow/rules").glob("*.smk"))]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+WORDS = {"params.code", "params.functions", "params.names"}
+"""Placeholders that need no quotes: digests and names of functions, written in the rules themselves."""
+HOSTILE = (
+    "a'b\"c; touch pwned; $(touch pwned) `touch pwned` | tee pwned > pwned\n../&<script>alert(1)</script> {input} *"
+)
+
+
+# Shell
+
+
+@pytest.mark.parametrize("file", RULES, ids=lambda file: file.name)
+def test_every_placeholder_in_a_shell_command_is_quoted(file):
+    """`{name:q}` quotes each value for the shell; what is not quoted comes from the rules, not from the user."""
+    commands = re.findall(r"^ {4}shell:\n((?: {8}.*\n?)+)", file.read_text(), re.MULTILINE)
+    placeholders = [name for command in commands for name in re.findall(r"(?<!\{)\{([^{}]+)\}(?!\})", command)]
+    assert [name for name in placeholders if not name.endswith(":q") and name not in WORDS] == []
+
+
+def test_what_is_not_quoted_is_words():
+    for job in dryrun.planned(ROOT, ["--configfile", str(ROOT / SMOKE)]):
+        before = job.arguments[: job.arguments.index("--output")]
+        codes = before[before.index("--code") + 1 :]
+        names = [word for word in before[1:] if not word.startswith(("{", "logs/", "results/", "--"))]
+        assert re.fullmatch(r"[0-9a-f]{16}", codes[0]), job.rule
+        if job.arguments[0] in ("simulate", "draw", "tabulate", "judge"):
+            assert [word for word in names if not re.fullmatch(r"[\w.:-]+", word)] == [], job.rule
+
+
+@pytest.mark.pipeline
+def test_hostile_settings_reach_the_job_as_they_were_written(tmp_path):
+    folder = copy_checkout(tmp_path / "checkout")
+    overlay = {"run": {"name": "hostile"}, "data": {"source": "mnist", "mnist_folder": HOSTILE}}
+    (tmp_path / "hostile.yaml").write_text(yaml.safe_dump(overlay))
+    options = ["--cores", "1", "--configfile", str(tmp_path / "hostile.yaml")]
+    done = snakemake(folder, *options, "--", "results/hostile/data/images.nc")
+    assert done.returncode != 0
+    told = (folder / "logs/hostile/images.log").read_text()
+    assert told.startswith(f"error: {HOSTILE} does not exist")
+    assert [path for path in tmp_path.rglob("*") if "pwned" in path.name] == []
+
+
+@pytest.mark.pipeline
+def test_hostile_folders(tmp_path):
+    """The checkout, and so the working folder, the interpreter's path to the code and every log, has such a name."""
+    folder = copy_checkout(tmp_path / "it's $(touch pwned) `touch pwned`; touch pwned #")
+    target = "results/smoke/bn_decomposed/data/cluster_rows.nc"
+    done = snakemake(folder, "--cores", "1", "--configfile", SMOKE, "--", target)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / target).is_file()
+    assert [path for path in tmp_path.rglob("*") if path.name == "pwned"] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["../up", "a b", "$(touch pwned)", "a;b", "a'b", "", ".hidden", "a/b", "a\nb", "x" * 101]
+)
+def test_names_of_runs_are_words(name, tmp_path):
+    overlay = tmp_path / "mine.yaml"
+    overlay.write_text(yaml.safe_dump({"run": {"name": name}}))
+    with pytest.raises(ConfigError, match=r"run\.name"):
+        config.load([ROOT / "config.yaml", overlay])
+
+
+@pytest.mark.parametrize("mirror", ["http://example.org/mnist", "file:///etc", "ftp://example.org", "https://a b"])
+def test_mirrors_are_https(mirror, tmp_path):
+    overlay = tmp_path / "mine.yaml"
+    overlay.write_text(yaml.safe_dump({"data": {"mnist_mirrors": [mirror]}}))
+    with pytest.raises(ConfigError, match="mnist_mirrors"):
+        config.load([ROOT / "config.yaml", overlay])
+
+
+def test_yaml_makes_no_objects(tmp_path):
+    overlay = tmp_path / "mine.yaml"
+    overlay.write_text(f"run:\n  name: !!python/object/apply:os.system ['touch {tmp_path}/pwned']\n")
+    with pytest.raises(ConfigError):
+        config.load([ROOT / "config.yaml", overlay])
+    assert not (tmp_path / "pwned").exists()
+
+
+# Code from files
+
+
+def calls(file):
+    """Dotted name and node of every call in a source file."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func), node
+
+
+def keyword(node, name):
+    """The constant given for a keyword; None where it is not given."""
+    return next(
+        (one.value.value for one in node.keywords if one.arg == name and isinstance(one.value, ast.Constant)), None
+    )
+
+
+@pytest.mark.parametrize("file", SOURCES, ids=lambda file: file.relative_to(ROOT / "src/repdyn").as_posix())
+def test_no_source_runs_what_it_reads(file):
+    """No pickles, no evaluation, no shell, no unchecked YAML; torch loads weights alone."""
+    forbidden = {"eval", "exec", "os.system", "os.popen", "yaml.load", "yaml.unsafe_load", "yaml.full_load"}
+    for name, node in calls(file):
+        assert name not in forbidden, f"{name} in line {node.lineno}"
+        assert keyword(node, "shell") is not True, f"shell=True in line {node.lineno}"
+        if name == "np.load":
+            assert keyword(node, "allow_pickle") is False, f"line {node.lineno}: np.load(..., allow_pickle=False)"
+        if name == "torch.load":
+            assert keyword(node, "weights_only") is True, f"line {node.lineno}: torch.load(..., weights_only=True)"
+        if name.endswith("pooch.retrieve"):
+            assert len(node.args) > 1, f"line {node.lineno}: a download without a checksum"
+    imported = {alias.name.split(".")[0] for node in ast.walk(ast.parse(file.read_text())) for alias in names_of(node)}
+    assert not imported & {"pickle", "cPickle", "dill", "joblib", "shelve", "marshal"}
+
+
+def names_of(node):
+    """Aliases of an import; a `from` import counts by its module."""
+    if isinstance(node, ast.ImportFrom):
+        return [ast.alias(node.module or "")]
+    return node.names if isinstance(node, ast.Import) else []
