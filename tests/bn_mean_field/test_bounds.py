@@ -31,6 +31,11 @@ def test_stages_diverge_like_the_logarithm_and_stay_below_gronwall():
         assert total <= bounds.exit_time_by_gronwall((n + 1) * r0, r0, A, B)
 
 
+def test_three_stages_by_hand():
+    total = 0.5 / (0.7 + 1.3 * 1.0) + 0.5 / (0.7 + 1.3 * 1.5) + 0.5 / (0.7 + 1.3 * 2.0)
+    assert bounds.exit_time_by_stages(3, 0.5, 0.7, 1.3) == pytest.approx(total, rel=1e-14)
+
+
 def test_growth_constants_by_hand():
     assert bounds.growth_constants(2.0, 3.0, 5.0) == (6.0, 20.0)
 

@@ -42,6 +42,24 @@ def test_flow_of_all_layers_is_the_gradient(Q, seed):
     np.testing.assert_allclose(derivatives.flow_by_complex_step(X, w, yt[cluster], R, beta)[0], dbeta, atol=ROUNDING)
 
 
+@pytest.mark.parametrize("Q", [2, 4])
+def test_cost_is_half_the_mean_squared_distance_summed_over_clusters(Q):
+    X, cluster, R, beta, yt = layers(Q, Q)
+    z = X
+    for rotation, offset in zip(R, beta, strict=True):
+        z = np.maximum((z + offset) @ rotation.T, 0) @ rotation - offset
+    by_hand = sum(0.5 * np.mean(np.linalg.norm(z[cluster == c] - yt[c], axis=1) ** 2) for c in range(Q))
+    np.testing.assert_allclose(general.general_effective_gradient(X, cluster, R, beta, yt).cost, by_hand, rtol=1e-12)
+
+
+@pytest.mark.parametrize("Q", [2, 3])
+def test_printed_bias_velocity_sums_the_gradients_of_later_clusters_with_the_wrong_sign(Q):
+    X, cluster, R, beta, yt = layers(Q, Q)
+    own = [autograd(X[cluster == c], np.zeros(np.sum(cluster == c), int), R, beta, yt[[c]])[0][c] for c in range(Q)]
+    by_hand = [-np.sum(own[layer:], axis=0) for layer in range(Q)]
+    np.testing.assert_allclose(general.bias_velocity_as_printed(X, cluster, R, beta, yt), by_hand, atol=ROUNDING)
+
+
 def test_one_layer_is_theorem_3_2_corrected_and_not_printed():
     X, _, R, beta, yt = layers(4, 1)
     found = general.general_effective_gradient(X, np.zeros(len(X), int), R, beta, yt[:1])

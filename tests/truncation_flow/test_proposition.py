@@ -3,7 +3,12 @@ import pytest
 from scipy.linalg import expm
 
 from repdyn.truncation_flow.flow import integrate_flow
-from repdyn.truncation_flow.theory.proposition import BALL, eta_2_as_printed, proposition_4_2_constants
+from repdyn.truncation_flow.theory.proposition import (
+    BALL,
+    eta_2_as_printed,
+    partial_size_bound,
+    proposition_4_2_constants,
+)
 
 
 def data(Q, share, seed=0, N=400):
@@ -72,6 +77,32 @@ def test_wide_data_are_not_certified_and_the_printed_eta_2_disagree():
     narrow, start = data(2, 0.02)
     printed = eta_2_as_printed(proposition_4_2_constants(narrow, np.eye(2), start, np.zeros(2), 0.09))
     assert abs(printed[0] - printed[1]) > 0.01
+
+
+def test_constants_do_not_see_a_common_shift():
+    X, beta = data(2, 0.02)
+    shift = np.array([0.7, -0.2])
+    there = proposition_4_2_constants(X + shift, np.eye(2), beta - shift, shift, 0.09)
+    here = proposition_4_2_constants(X, np.eye(2), beta, np.zeros(2), 0.09)
+    for name in ("eta_0", "eta_1", "eta_1_prime", "eta_1_second", "eta_2", "highest", "arrival_bound"):
+        assert getattr(there, name) == pytest.approx(getattr(here, name), rel=1e-9)
+
+
+def test_printed_eta_2_by_hand():
+    X, beta = data(2, 0.02)
+    c = proposition_4_2_constants(X, np.eye(2), beta, np.zeros(2), 0.09)
+    time = 2.407945608651872  # log(1 / 0.09)
+    by_hand = (time * c.eta_1 / (1 - (c.eta_0 + c.eta_1_prime)), time * c.eta_1_prime / (1 - (c.eta_0 + c.eta_1)))
+    assert eta_2_as_printed(c) == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_bound_on_partial_points_by_hand():
+    # v = (-1, -1), reach 3/2: 1 of b is spent, sqrt(5)/2 is left for the other coordinate, 1/2 turns positive
+    below = np.hypot(np.sqrt(2) + np.sqrt(1.25), 0.5)
+    inside, far, on = np.sqrt(1.25) + 1.5, 0.0, 0.0  # partly on already; out of reach; always on
+    v = np.array([[-1.0, -1.0], [0.5, -1.0], [-2.0, -3.0], [2.0, 2.0]])
+    found = partial_size_bound(v, v, np.linalg.norm(v, axis=1), 1.5)
+    np.testing.assert_allclose(found, [below, inside, far, on], rtol=1e-12)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.1, -1.0, np.nan])

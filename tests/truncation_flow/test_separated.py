@@ -151,6 +151,15 @@ def test_corrected_bound_on_the_generator(Q, seed, scale):
     assert norm <= separated.generator_bound(H, u, scale * b, w) * (1 + 1e-12)
 
 
+def test_bounds_on_the_generator_by_hand():
+    H = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0], [0.0, 1.0]])  # first and last are partly on
+    u = np.array([[3.0, -4.0], [1.0, 1.0], [-1.0, -1.0], [-5.0, 12.0]])  # of size 5 and 13
+    b, w = np.array([0.6, 0.8]) * 2, np.array([0.1, 0.4, 0.3, 0.2])
+    linear, quadratic = 0.1 * 5 + 0.2 * 13, 0.1 * 25 + 0.2 * 169
+    assert separated.generator_bound(H, u, b, w) == pytest.approx(2 * linear + quadratic / 2)
+    assert separated.generator_bound_as_printed(H, u, b, w) == pytest.approx(2 * linear)
+
+
 def test_printed_bound_on_the_generator_fails():
     H, u, b, w = np.array([[1.0, 0.0]]), np.array([[1.0, -1.0]]), np.zeros(2), np.ones(1)
     assert np.linalg.norm(separated.generator(H, u, b, w), 2) > separated.generator_bound_as_printed(H, u, b, w)

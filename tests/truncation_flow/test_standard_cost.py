@@ -23,6 +23,17 @@ def test_flow_is_the_gradient_of_the_collapsed_cost():
         np.testing.assert_allclose(found, -tensor.grad.numpy(), atol=1e-12)
 
 
+def test_weight_bounds_by_hand():
+    s, gap, cost = (
+        np.array([0.0, 0.5]),
+        4.0,
+        8.0,
+    )  # c = 16: the root of c exp(-2 gap s)/gap, and c exp(-2 gap s)/sqrt(gap)
+    np.testing.assert_allclose(standard_cost.weight_bound(s, gap, cost), [2.0, 2.0 * np.exp(-2)], rtol=1e-14)
+    np.testing.assert_allclose(standard_cost.weight_bound_as_printed(s, gap, cost), [8.0, 8.0 * np.exp(-4)], rtol=1e-14)
+    np.testing.assert_allclose(standard_cost.cost_bound(s, gap, cost), [8.0, 8.0 * np.exp(-4)], rtol=1e-14)
+
+
 @pytest.mark.parametrize("sign", ["positive", "negative", "indefinite"])
 def test_integral_is_conserved_by_the_flow_and_drifts_under_euler(sign):
     B0, W0, Y = start(sign, 1)

@@ -124,6 +124,8 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     "gamma = 1/n.",
     correction="There are 2n classes and gamma = 1/(2n): the n lines orthogonal to the points are distinct, and n "
     "lines through the origin cut the plane into 2n equal sectors.",
+    formula=r"|\{\mathrm{vol}(\Gamma_l) : \mathrm{vol}(\Gamma_l) > 0\}| = n, \quad \gamma(X) = \frac{1}{n}",
+    corrected_formula=r"|\{l : \mathrm{vol}(\Gamma_l) > 0\}| = 2n, \quad \gamma(X) = \frac{1}{2n}",
     data="sign_cells",
     control=even_circles,
     control_says="the circle of n + 1 points, an even number, in the place of each odd n",

@@ -40,6 +40,8 @@ def with_relu_between(relu_rank: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="The rank of a batch cannot grow through linear layers, since rank(AB) <= max(rank A, rank B).",
     correction="rank(AB) <= min(rank A, rank B). The maximum is a bound too, but lets the rank grow to that of A.",
+    formula=r"\operatorname{rank}(AB) \le \max(\operatorname{rank} A, \operatorname{rank} B)",
+    corrected_formula=r"\operatorname{rank}(AB) \le \min(\operatorname{rank} A, \operatorname{rank} B)",
     data="relu_rank",
     control=with_relu_between,
     control_says="ReLU(W X) in the place of W X",
@@ -119,6 +121,11 @@ def steps_too_long(sign_cells: xr.Dataset) -> xr.Dataset:
     "of no other column, for small eps.",
     correction="i = argmin |w x_i| / ||x_i||, the nearest hyperplane, and the step is divided by ||x_i||^2. With "
     "columns of unit length, which ReLU allows to assume, both forms agree, and Lemma 2 stands.",
+    formula=r"i = \operatorname{arg\,min}_i |w x_i|, \quad w - (1 + \epsilon) \frac{w x_i}{\|x_i\|} x_i^T",
+    corrected_formula=(
+        r"i = \operatorname{arg\,min}_i \frac{|w x_i|}{\|x_i\|}, "
+        r"\quad w - (1 + \epsilon) \frac{w x_i}{\|x_i\|^2} x_i^T"
+    ),
     data="sign_cells",
     control=steps_too_long,
     control_says="steps of 2.5 times the distance to the hyperplane",
@@ -179,6 +186,8 @@ def _conditional_survival(rows_to_full_rank: xr.Dataset) -> Test:
     states="The waiting times y_1, ..., y_n by column are independent.",
     correction="They are not. Given the past, y_t is stochastically below Geometric(gamma) for the first t columns, "
     "and that is enough for (28b), factor by factor from the last.",
+    formula=r"\mathbb{P}(y_1, \dots, y_n) = \prod_{t=1}^{n} \mathbb{P}(y_t)",
+    corrected_formula=r"\mathbb{P}(y_t > s \mid y_1, \dots, y_{t-1}) \le (1 - \gamma)^s",
     data="rows_to_full_rank",
     control=success_for_failure,
     control_says="1 - gamma for gamma in the geometric law",
@@ -218,6 +227,14 @@ def all_gammas_one(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     correction="E[y_t] <= 1/gamma(X^(t)), and the sum of 1/gamma(X^(t)) is at most n/gamma: the wait that Lemma 2 "
     "bounds by gamma(X^(t+1)) is y_(t+1). X^(n+1) does not exist; with a further point for it the sum can exceed "
     "n/gamma.",
+    formula=(
+        r"\mathbb{E}[y_t] \le \frac{1}{\gamma(X^{(t+1)})}, \quad \sum_{t=1}^{n} \frac{1}{\gamma(X^{(t+1)})} "
+        r"\le \frac{n}{\gamma}"
+    ),
+    corrected_formula=(
+        r"\mathbb{E}[y_t] \le \frac{1}{\gamma(X^{(t)})}, \quad \sum_{t=1}^{n} \frac{1}{\gamma(X^{(t)})} "
+        r"\le \frac{n}{\gamma}"
+    ),
     data="rows_to_full_rank",
     control=all_gammas_one,
     control_says="1 for every gamma",

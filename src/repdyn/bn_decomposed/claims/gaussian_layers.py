@@ -101,6 +101,11 @@ def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
     states="K(x, y) > x.y at sigma^2 = 2/d for x != y.",
     correction="K(x, y) > x.y unless y = c x with c > 0, where they are equal; the excess over ||x|| ||y|| is "
     "(sin theta - theta cos theta) / pi, at least (theta/pi)^3.",
+    formula=r"K(x, y) > x \cdot y \quad \text{for } x \ne y",
+    corrected_formula=(
+        r"\frac{K(x, y) - x \cdot y}{\|x\|\|y\|} "
+        r"= \frac{\sin\theta - \theta \cos\theta}{\pi} \ge \frac{\theta^3}{\pi^3}"
+    ),
     data="relu_moments",
     control=cosine_reversed,
     control_says="the sign of rho reversed in K",
@@ -199,6 +204,8 @@ def orthogonality_is_kept(gaussian_layer: xr.Dataset) -> Verdict:
     states="E[X^(t+1)] is an invariant representation under RC+ReLU.",
     correction="E[X'^T X'] is: the expected squared norms and inner products are those of Definition 12. The columns "
     "of E[X'] itself are all parallel, ||E x_1'||^2 = 1/pi.",
+    formula=r"\|\mathbb{E}\, x_1^{(t+1)}\|^2 = 1, \quad \|\mathbb{E}\, \nu_c^{(t+1)}\|^2 = \frac{1}{(n-1)^2}",
+    corrected_formula=r"\mathbb{E} \|x_1^{(t+1)}\|^2 = 1, \quad \mathbb{E} \|\nu_c^{(t+1)}\|^2 = \frac{1}{(n-1)^2}",
     data="gaussian_layer",
     control=alpha_one,
     control_says="sigma^2 = 2/d in the place of 2 alpha/d",
@@ -223,6 +230,8 @@ def expectation_is_invariant(gaussian_layer: xr.Dataset) -> Verdict:
     states="E||x_1'|| = 1 and E||nu_c'|| = 1/(n-1) at alpha = n^2 / ((n-1)^2 R^2).",
     correction="E||x_1'||^2 = 1 and E||nu_c'||^2 = 1/(n-1)^2; the expected norms are below by the factor "
     "sqrt(2/d) sum_k C(d,k) 2^-d sqrt(2) Gamma((k+1)/2) / Gamma(k/2) = 1 - 5/(8d) + O(1/d^2) of the width.",
+    formula=r"\mathbb{E} \|x_1^{(t+1)}\| = 1, \quad \mathbb{E} \|\hat\nu_c\| = \frac{1}{n-1}",
+    corrected_formula=r"\mathbb{E} \|x_1^{(t+1)}\|^2 = 1, \quad \mathbb{E} \|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}",
     data="gaussian_layer",
     control=alpha_one,
     control_says="sigma^2 = 2/d in the place of 2 alpha/d",
@@ -310,6 +319,8 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     states="An invariant representation can have ||x_1 - nu_c|| = R > n/(n-1) and a cluster of radius below 1/n^2.",
     correction="x_1, nu_c and the cluster are arbitrary but for R > n/(n-1): an invariant representation has "
     "R = sqrt((n-1)^2 + 1)/(n-1) < n/(n-1) and a cluster of radius zero.",
+    formula=r"\|x_1 - \nu_c\| = R > \frac{n}{n-1}, \quad \|x_i - \nu_c\| < \frac{1}{n^2}",
+    corrected_formula=r"\|x_1 - \nu_c\| = \frac{\sqrt{(n-1)^2 + 1}}{n-1} < \frac{n}{n-1}, \quad x_i = \nu_c",
     data=("contraction", "gaussian_layer"),
     control=at_the_invariant_distance,
     control_says="R of an invariant representation, below n/(n-1), with the sigma that keeps ||x_1||",
@@ -347,6 +358,9 @@ def distance_kept(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[
     correction="The distance after one layer is sqrt(1 + 1/(n-1)^2) < n/(n-1), so Theorem 14 cannot be applied again. "
     "At the sigma that keeps ||x_1|| a narrow cluster widens by alpha = n^2/((n-1)^2 + 1) > 1 per layer in mean "
     "square and a wide one contracts; what is stable is a cluster of angular width near 3 pi / n.",
+    corrected_formula=(
+        r"R'^2 = 1 + \frac{1}{(n-1)^2} < \frac{n^2}{(n-1)^2}, \quad \alpha = \frac{n^2}{(n-1)^2 + 1} > 1"
+    ),
     data=("contraction", "gaussian_layer"),
     control=distance_kept,
     control_says="R kept above n/(n-1) in every layer",

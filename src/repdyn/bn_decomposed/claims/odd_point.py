@@ -57,6 +57,7 @@ def reduced_map_agrees(many: xr.Dataset, few: xr.Dataset) -> dict[str, Test]:
     correction="(8) is in closed form for the whole batch, G -> K(H G H). At infinite width the odd point exists for "
     "n >= 7 and the cluster keeps an angular width, 3 pi / n in leading order; for n <= 6 all points come to rest at "
     "equal angles. Equal angles are stable for larger n too, so the batch decides between the two.",
+    corrected_formula=r"G^{(t+1)} = K\left(H G^{(t)} H\right), \quad H = I - \frac{1}{n} \mathbf{1} \mathbf{1}^T",
     data=("relu_moments", "fixed_point", "contraction"),
     control=closed_form_without_recentring,
     control_says="the closed form without recentring, K(G)",

@@ -57,6 +57,8 @@ def std_for_rms(orthogonality_gap: xr.Dataset) -> xr.Dataset:
     states="With rescaling alone, a full-rank batch becomes orthonormal in a linear network as its depth grows.",
     correction="True for rescaling by the root mean square, up to a gap of order 1/sqrt(width); with the sigma of "
     "eq. (2) the batch collapses.",
+    formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",
+    corrected_formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} z_i^2}",
     data="orthogonality_gap",
     control=std_for_rms,
     control_says="the networks rescaled by the sigma of eq. (2) in place of those rescaled by RMS",
@@ -230,6 +232,11 @@ def without_recentring(layer_angles: xr.Dataset) -> xr.Dataset:
     correction="The angle is arccos kappa(-1/(n-1)), kappa the arc-cosine kernel of eq. (111): 75.0 degrees at n = "
     "9, 71.9 at n = 64, "
     "arccos(1/pi) = 71.4 for large batches.",
+    formula=r"\angle(x_i, x_j) \approx 75^\circ",
+    corrected_formula=(
+        r"\angle(x_i, x_j) = \arccos \kappa\left(-\frac{1}{n-1}\right), \quad \kappa(\rho) "
+        r"= \frac{\sqrt{1 - \rho^2} + (\pi - \arccos\rho) \rho}{\pi}"
+    ),
     data="layer_angles",
     control=without_recentring,
     control_says="angles without recentring in place of those with it",

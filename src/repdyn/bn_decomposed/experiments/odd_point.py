@@ -289,7 +289,7 @@ def activity(settings: Activity, images: xr.Dataset, stream: Stream) -> xr.Datas
         for share, fraction in SHARES.items():
             shares[share][v, seed] = ((fraction * top < X) & (X > 0)).mean(axis=1)
         if seed == 0:
-            active = np.argsort(shares["active"][v, 0])
+            active = np.argsort(shares["active"][v, 0], kind="stable")  # ties: the same neuron on every CPU
             neuron = active[-1] if name == "without" else active[active.size // 2]
             response[v] = X[neuron] / X[neuron].max()
         progress.step(seed + 1)

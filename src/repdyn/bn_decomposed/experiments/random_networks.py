@@ -83,6 +83,12 @@ def ablation(settings: Ablation, images: xr.Dataset, stream: Stream) -> xr.Datas
                     value = getattr(measured, name)
                     scalars[name][r, s, a, seed, t] = np.degrees(value) if units == "degree" else value
         progress.step(seed + 1)
+    return _ablation_dataset(settings, angles, with_odd, scalars)
+
+
+def _ablation_dataset(
+    settings: Ablation, angles: np.ndarray, with_odd: np.ndarray, scalars: dict[str, np.ndarray]
+) -> xr.Dataset:
     dims = ("recenter", "rescale", "relu", "seed", "layer")
     return dataset(
         {

@@ -52,7 +52,10 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
         panel.axhline(0.1, color=BLACK, linewidth=0.6, linestyle=(0, (1, 3)))
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     label_panels(axes)
-    one = training["he"]
+    return _described(figure, training["he"])
+
+
+def _described(figure: Figure, one: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 2: training accuracy does not need a high rank at initialization",

@@ -52,6 +52,16 @@ def signs_as_printed(gradient_audit: xr.Dataset) -> xr.Dataset:
     states="The gradient flow of the BN model has the right-hand sides of eq. (6).",
     correction="Both lines lack the minus of the -dL/da_k and -dL/db_k printed beside them; eqs. (10), (14), (21) "
     "have it. The a of the second line is a_k.",
+    formula=(
+        r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot b_k "
+        r"= \frac{1}{m} \mathbb{E}\, l' a \sigma'(\bar b_k^T x) \frac{1}{\|b_k\|_\Sigma} "
+        r"\left( I - \frac{\Sigma b_k b_k^T}{\|b_k\|_\Sigma^2} \right) x"
+    ),
+    corrected_formula=(
+        r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot b_k "
+        r"= -\frac{1}{m} \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) \frac{1}{\|b_k\|_\Sigma} "
+        r"\left( I - \frac{\Sigma b_k b_k^T}{\|b_k\|_\Sigma^2} \right) x"
+    ),
     data="gradient_audit",
     control=signs_as_printed,
     control_says="the printed signs in the corrected form",
@@ -108,6 +118,15 @@ def radius_forgotten(gradient_audit: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="The normalised weights follow bbar' = -(1/m) ||bbar||^2 A(bbar) E l' a sigma' x, and a_k as printed.",
     correction="The a-line lacks the minus; the b-line needs ||b_k|| = 1, in general ||bbar||^2 / ||b_k||^2.",
+    formula=(
+        r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k "
+        r"= -\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x, "
+        r"\quad A(\bar b) = (I - \bar b \bar b^T \Sigma)(I - \Sigma \bar b \bar b^T)"
+    ),
+    corrected_formula=(
+        r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k "
+        r"= -\frac{1}{m} \frac{\|\bar b_k\|^2}{\|b_k\|^2} A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
+    ),
     data="gradient_audit",
     control=radius_forgotten,
     control_says="the factor 1/||b||^2 left out",
@@ -134,6 +153,8 @@ def velocity_of_normalised_weights(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The gradient flow of the vanilla model has the right-hand sides of eq. (8).",
     correction="The a-line lacks the minus; the b-line is right.",
+    formula=r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x)",
+    corrected_formula=r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x)",
     data="gradient_audit",
     control=signs_as_printed,
     control_says="the printed sign in the corrected form",
@@ -206,6 +227,10 @@ def one_power_less(gradient_audit: xr.Dataset) -> xr.Dataset:
     kind="scaling",
     states="Read as speed of the direction: only with BN do smaller neurons turn faster.",
     correction="The direction's speed falls as 1/c^2 with BN and as 1/c without: BN's own part is one power of c.",
+    corrected_formula=(
+        r"\left\|\frac{d}{dt} \frac{b}{\|b\|} \right\|\propto \frac{1}{c^2} \text{ with BN}, "
+        r"\quad \propto \frac{1}{c} \text{ without}"
+    ),
     data="gradient_audit",
     control=one_power_less,
     control_says="the vanilla model's speeds in the place of BN's",
@@ -235,6 +260,8 @@ def eps_in_the_norm(gradient_audit: xr.Dataset) -> xr.Dataset:
     states="The gradient is tangent to the sphere ||b|| = const also with the eps of library batch norms.",
     correction="Only for eps = 0. With eps the radial fraction grows as eps/||b||^2 and is of order 1 for small b, "
     "which also weakens the first-step amplification.",
+    formula=r"b^T \dot b = 0",
+    corrected_formula=r"\frac{| b^T \dot b |}{\|b\|\|\dot b\|} \propto \frac{\epsilon}{\|b\|^2}",
     data="gradient_audit",
     control=eps_in_the_norm,
     control_says="an exponent of one, as if eps stood beside the norm",

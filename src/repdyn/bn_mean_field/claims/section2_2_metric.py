@@ -32,6 +32,10 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
     states="The length of b_k may be taken as 1: the normalised dynamics does not depend on it.",
     correction="True of the function, not of the dynamics: for ||b_k|| = r the normalised flow is the flow on M with "
     "r^2 G in the place of G, so a neuron's length sets its learning rate (as section 4.2 uses).",
+    corrected_formula=(
+        r"\dot{\bar b}_k = -\left( r^2 G_{\bar b_k} \right)^{\dagger} P_{\bar b_k} \partial_{\bar b_k} L_0, "
+        r"\quad r = \|b_k \|"
+    ),
     data="equivalence",
     control=metric_unscaled,
     control_says="the metric without the factor r^2",
@@ -119,6 +123,16 @@ def gradient_sign_as_printed(metric_audit: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="The manifold gradient of L_0 is minus (1/m) (E l' sigma, ||b||^2 A E l' a sigma' x).",
     correction="Plus in both lines: the statement gives minus the gradient. Its 1/m is right; the proof drops it.",
+    formula=(
+        r"\partial_{a_k} L_0 = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), "
+        r"\quad \partial_{\bar b_k} L_0 "
+        r"= -\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
+    ),
+    corrected_formula=(
+        r"\partial_{a_k} L_0 = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), "
+        r"\quad \partial_{\bar b_k} L_0 "
+        r"= \frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
+    ),
     data="metric_audit",
     control=gradient_sign_as_printed,
     control_says="the printed sign in the corrected form",

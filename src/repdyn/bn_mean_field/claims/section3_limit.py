@@ -30,6 +30,11 @@ def euclidean_speeds(equicontinuity: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="Along the flow dL/dt = -(1/m) sum (|a_k'|^2 + ||bbar_k'||^2) up to sign, with the Euclidean norm.",
     correction="With the norm of the metric G, and with the minus.",
+    formula=r"\frac{d \bar L}{dt} = \frac{1}{m} \sum_{k=1}^{m} \left( |\dot a_k|^2 + \|\dot{\bar b}_k\|^2 \right)",
+    corrected_formula=(
+        r"\frac{d \bar L}{dt} "
+        r"= -\frac{1}{m} \sum_{k=1}^{m} \left( |\dot a_k|^2 + \dot{\bar b}_k^T G \dot{\bar b}_k \right)"
+    ),
     data="equicontinuity",
     control=euclidean_speeds,
     control_says="the Euclidean norm in the corrected form",
@@ -189,6 +194,14 @@ def halved_bound(equicontinuity: xr.Dataset) -> xr.Dataset:
     states="W2(t, t')^2 <= ... = (t'-t)(L(t') - L(t)) <= (t'-t) L(t').",
     correction="W2^2 <= (t'-t)(L(t) - L(t')) <= (t'-t) L(0), with the metric's norm of bbar' and geodesics for chords; "
     "the theorem survives with C = L(0).",
+    formula=(
+        r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_{t'} - \bar L_t \right) "
+        r"\le (t' - t) \bar L_{t'}"
+    ),
+    corrected_formula=(
+        r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_t - \bar L_{t'} \right) "
+        r"\le (t' - t) \bar L_0"
+    ),
     data="equicontinuity",
     control=halved_bound,
     control_says="half of the corrected bound",
@@ -223,6 +236,14 @@ def without_boundary(equicontinuity: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="For every bounded Lipschitz test function the space-time integral of the weak form is zero.",
     correction="It equals the boundary term: the integral of phi over rho at t_r minus the one at 0.",
+    formula=(
+        r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
+        r"d\bar\rho_t\, dt = 0"
+    ),
+    corrected_formula=(
+        r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
+        r"d\bar\rho_t\, dt = \int_{\mathcal{M}} \phi\, d\bar\rho_{t_r} - \int_{\mathcal{M}} \phi\, d\bar\rho_0"
+    ),
     data="equicontinuity",
     control=without_boundary,
     control_says="the boundary term left out",

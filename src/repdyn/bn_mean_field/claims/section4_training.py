@@ -280,6 +280,10 @@ def gradient_too_large(first_step: xr.Dataset) -> xr.Dataset:
     kind="scaling",
     states="The smaller a neuron is initially, the bigger it is after one step.",
     correction="Only for r < r* = sqrt(h g); the smallest result is sqrt(2 h g) at r*, beyond it r_1 grows with r.",
+    corrected_formula=(
+        r"r_1 = \sqrt{r^2 + \left( \frac{h g}{r} \right)^2}, "
+        r"\quad \frac{d r_1}{d r} < 0 \Leftrightarrow r < r^* = \sqrt{h g}"
+    ),
     data="first_step",
     control=gradient_too_large,
     control_says="the critical radius ten times too large",

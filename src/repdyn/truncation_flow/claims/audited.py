@@ -30,6 +30,8 @@ def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
     states="tau(x) = W^T H W x - W^T (1 - H) W beta.",
     correction="True for W in O(Q), as (7.6) has it; for a general weight the transpose must be the inverse, as in"
     " (3.13).",
+    formula=r"\tau(x) = W^T H(x) W x - W^T H^\perp(x) W \beta",
+    corrected_formula=r"\tau(x) = W^{-1} H(x) W x - W^{-1} H^\perp(x) W \beta",
     data="gradient_audit",
     control=spoilt("(3.12) affine form"),
     control_says="the transpose in the place of the inverse",
@@ -45,6 +47,8 @@ def tau_is_affine(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The l-th hidden layer is W^(l) tau^(l..1)(x).",
     correction="x^(l) = W^(l) tau^(l..1)(x) + b^(l).",
+    formula=r"x^{(\ell)} = W^{(\ell)} \underline{\tau}^{(\ell)}(x^{(0)})",
+    corrected_formula=r"x^{(\ell)} = W^{(\ell)} \underline{\tau}^{(\ell)}(x^{(0)}) + b^{(\ell)}",
     data="gradient_audit",
     control=spoilt("(2.17) hidden layer"),
     control_says="without b^(l)",
@@ -60,6 +64,8 @@ def layer_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The output is W^(L+1) tau(x).",
     correction="Only with the output bias b_{L+1} = -W_{L+1} b^(L), which is never stated.",
+    formula=r"x^{(L+1)} = W^{(L+1)} \underline{\tau}^{(L)}(x^{(0)})",
+    corrected_formula=r"x^{(L+1)} = W^{(L+1)} \underline{\tau}^{(L)}(x^{(0)}) + W_{L+1} b^{(L)} + b_{L+1}",
     data="gradient_audit",
     control=spoilt("(2.18) output"),
     control_says="output bias zero, as (8.2) sets it",
@@ -75,6 +81,8 @@ def output_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="beta^(L+1) = W_{L+1}^{-1} beta^(L).",
     correction="The sum in (2.6), taken to L + 1 layers, gives sum_j (W^(j))^{-1} b_j.",
+    formula=r"\beta^{(L+1)} = (W_{L+1})^{-1} \beta^{(L)}",
+    corrected_formula=r"\beta^{(L+1)} = \sum_{j=1}^{L+1} (W^{(j)})^{-1} b_j",
     data="gradient_audit",
     control=spoilt("(2.7) last bias"),
     control_says="the printed vector",
@@ -119,6 +127,10 @@ def bias_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The weight flow is dR/ds = Omega R with Omega = int [H, M], M = (x b^T + b x^T)/2, b = R (beta + yt).",
     correction="M = (x b^T + b x^T - x x^T)/2.",
+    formula=r"M(x) = \frac{1}{2} \left( x (\beta + \tilde y)^T R^T + R (\beta + \tilde y) x^T \right)",
+    corrected_formula=(
+        r"M(x) = \frac{1}{2} \left( x (\beta + \tilde y)^T R^T + R (\beta + \tilde y) x^T - x x^T \right)"
+    ),
     data="gradient_audit",
     control=spoilt("(3.22) weight flow"),
     control_says="without -x x^T/2",
@@ -142,6 +154,11 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="For one layer the weight flow (5.6)-(5.7) of Theorem 5.1 is that of Theorem 3.2.",
     correction="It is the corrected one: the two theorems contradict each other as printed.",
+    formula=r"\tilde\Omega = \int dx\, \mu(a^{-1}(x)) [H, M], \quad M = \frac{1}{2} \left( x b^T + b x^T \right)",
+    corrected_formula=(
+        r"\tilde\Omega = \int dx\, \mu(a^{-1}(x)) [H, M], \quad M = \frac{1}{2} \left( x b^T + b x^T "
+        r"- x x^T \right)"
+    ),
     data="gradient_audit",
     control=spoilt("Thm 3.2 against Thm 5.1"),
     control_says="(3.22) as printed",
@@ -157,6 +174,8 @@ def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="dR/ds = -Omega R.",
     correction="dR/ds = +Omega R, as (3.21) has it; with the minus sign the cost rises.",
+    formula=r"\partial_s R_\ell = -\Omega_\ell R_\ell",
+    corrected_formula=r"\partial_s R_\ell = \Omega_\ell R_\ell",
     data="gradient_audit",
     control=spoilt("(4.1) sign of the weight flow"),
     control_says="the minus sign",
@@ -186,6 +205,11 @@ def cost_dissipates(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="(3.38) gives the matrix elements of (3.22).",
     correction="A factor 1/2 is missing; in (4.3) the sum over sectors also repeats the integral.",
+    formula=r"[\Omega]_{ij} = \sum_\nu (\nu_i - \nu_j) \left( (J_{1,\nu})_i b_j + b_i (J_{1,\nu})_j \right)",
+    corrected_formula=(
+        r"[\Omega]_{ij} "
+        r"= \frac{1}{2} \sum_\nu (\nu_i - \nu_j) \left( (J_{1,\nu})_i b_j + b_i (J_{1,\nu})_j \right)"
+    ),
     data="gradient_audit",
     control=spoilt("(3.38) matrix elements"),
     control_says="without the factor 1/2",

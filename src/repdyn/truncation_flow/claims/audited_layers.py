@@ -47,6 +47,11 @@ def lemma_6_1(gradient_audit: xr.Dataset) -> Verdict:
     states="(dC/dR) R^T = 2 H u u^T H - H u b^T - H b u^T, whose first term is symmetric.",
     correction="The first term is H u u^T H + H u u^T, with antisymmetric part [H, u u^T]/2: the slip behind Theorem"
     " 3.2.",
+    formula=r"\left( \partial_R \frac{1}{2} |\tau - \tilde y|^2 \right) R^T = 2 H u u^T H - H u b^T - H b u^T",
+    corrected_formula=(
+        r"\left( \partial_R \frac{1}{2} |\tau - \tilde y|^2 \right) R^T = H u u^T H + H u u^T "
+        r"- H u b^T - H b u^T"
+    ),
     data="gradient_audit",
     control=spoilt("(6.16) gradient in R"),
     control_says="2 H u u^T H",
@@ -76,6 +81,14 @@ def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The gradient of |z_Q - yt|^2/2 in beta_l is (P^-_l)^T (P^+_l z_{l-1} - sum P^- beta - yt).",
     correction="With a minus sign, as in (7.14), the last line of its own proof.",
+    formula=(
+        r"\partial_{\beta^{(\ell)}} \frac{1}{2} |\tau^{(Q,1)}(x) - \tilde y|^2 = (P_{\ell,Q}^-)^T "
+        r"\left( \tau^{(Q,1)}(x) - \tilde y \right)"
+    ),
+    corrected_formula=(
+        r"\partial_{\beta^{(\ell)}} \frac{1}{2} |\tau^{(Q,1)}(x) - \tilde y|^2 = -(P_{\ell,Q}^-)^T "
+        r"\left( \tau^{(Q,1)}(x) - \tilde y \right)"
+    ),
     data="gradient_audit",
     control=spoilt("(7.11) Lemma 7.2"),
     control_says="without the minus sign",
@@ -91,6 +104,14 @@ def lemma_7_2(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="d(beta_l)/ds = - sum_{l' >= l} int mu_l' (P^-_l')^T (z_Q - yt).",
     correction="d(beta_l)/ds = + sum over all clusters c of int mu_c (P^-_l)^T (z_Q - yt_c).",
+    formula=(
+        r"\partial_s \beta^{(\ell)} = -\sum_{\ell'=\ell}^{Q} \int dx\, \mu_{\ell'}(x) (P_{\ell',Q}^-)^T "
+        r"\left( \tau^{(Q,1)}(x) - \tilde y \right)"
+    ),
+    corrected_formula=(
+        r"\partial_s \beta^{(\ell)} = \sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) (P_{\ell,Q}^-)^T "
+        r"\left( \tau^{(Q,1)}(x) - \tilde y_{\ell'} \right)"
+    ),
     data="gradient_audit",
     control=spoilt("(5.4) bias flow of layers"),
     control_says="the printed sum and sign",
@@ -134,6 +155,11 @@ def error_equation(propagators: xr.Dataset) -> Verdict:
     kind="identity",
     states="E(s) = U_W E(0) U_B with dU_B = -U_B B B^T, dU_W = -W^T W U_W.",
     correction="With the Gram matrices B^T B and W W^T of (8.8).",
+    formula=r"\partial_s \mathcal{U}_B = -\mathcal{U}_B B B^T, \quad \partial_s \mathcal{U}_W = -W^T W \mathcal{U}_W",
+    corrected_formula=(
+        r"\partial_s \mathcal{U}_B = -\mathcal{U}_B B^T B, \quad \partial_s \mathcal{U}_W "
+        r"= -W W^T \mathcal{U}_W"
+    ),
     data="propagators",
     control=spoilt("(8.9), (8.11)"),
     control_says="the printed Gram matrices",
@@ -151,6 +177,14 @@ def propagators_carry_the_error(propagators: xr.Dataset) -> Verdict:
     kind="identity",
     states="The derivative of U_B in its initial time is -B B^T U_B.",
     correction="It is +B B^T U_B, and +U_W W^T W for U_W.",
+    formula=(
+        r"\partial_{s_0} \mathcal{U}_B = -B B^T \mathcal{U}_B, \quad \partial_{s_0} \mathcal{U}_W "
+        r"= -\mathcal{U}_W W^T W"
+    ),
+    corrected_formula=(
+        r"\partial_{s_0} \mathcal{U}_B = B B^T \mathcal{U}_B, \quad \partial_{s_0} \mathcal{U}_W "
+        r"= \mathcal{U}_W W^T W"
+    ),
     data="propagators",
     control=spoilt("(8.10)"),
     control_says="the minus sign",
@@ -168,6 +202,14 @@ def initial_time_derivative(propagators: xr.Dataset) -> Verdict:
     kind="identity",
     states="B(s) = U_W B(0) + int U_W(s, s') W^T Y ds', and W(s) = W(0) U_B + int Y B^T U_B(s, s') ds'.",
     correction="Both integrals carry a minus sign (with the propagators of (8.9) as printed).",
+    formula=(
+        r"B(s) = \mathcal{U}_W(s) B(0) + \int_0^s ds' \mathcal{U}_W(s, s') W^T Y, \quad W(s) "
+        r"= W(0) \mathcal{U}_B(s) + \int_0^s ds' Y B^T \mathcal{U}_B(s, s')"
+    ),
+    corrected_formula=(
+        r"B(s) = \mathcal{U}_W(s) B(0) - \int_0^s ds' \mathcal{U}_W(s, s') W^T Y, \quad W(s) "
+        r"= W(0) \mathcal{U}_B(s) - \int_0^s ds' Y B^T \mathcal{U}_B(s, s')"
+    ),
     data="propagators",
     control=spoilt("(8.16)", "(8.17)"),
     control_says="the plus sign",

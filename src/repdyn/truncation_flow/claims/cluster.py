@@ -68,6 +68,9 @@ def _same_moments(examples: xr.Dataset) -> xr.Dataset:
     states="The flow depends on the data only through masses and first moments of the sectors.",
     correction="It depends on the masses and second moments of the half spaces; the first sentence of Section 3.3 is"
     " right.",
+    corrected_formula=(
+        r"[\Omega]_{ij} = \frac{1}{2} \left( (J_i - J_j) b_i b_j - r_i^T S_i r_j + r_i^T S_j r_j \right)"
+    ),
     data="counterexamples",
     control=_same_moments,
     control_says="two clusters that also have equal second moments",
@@ -90,6 +93,8 @@ def _moved_apex(examples: xr.Dataset) -> xr.Dataset:
     states="tau(x) = x if and only if x lies in S+, and tau(x) = -beta if and only if x lies in S-.",
     correction="tau(x) = x if and only if all coordinates of R(x + beta) are >= 0: the apex lies in S- and is a"
     " fixed point.",
+    formula=r"\tau(x) = x \Leftrightarrow x \in \mathcal{S}^+",
+    corrected_formula=r"\tau(x) = x \Leftrightarrow (R(x + \beta))_r \ge 0 \text{ for all } r",
     data="counterexamples",
     control=_moved_apex,
     control_says="a map that moves the positive sector",
@@ -128,6 +133,8 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     kind="identity",
     states="A fully truncated cluster is an equilibrium.",
     correction="R is stationary, but d(beta)/ds = -(beta + yt), as (4.36) says; it rests only if also beta = -yt.",
+    formula=r"\partial_s \beta = 0, \quad \partial_s R = 0",
+    corrected_formula=r"\partial_s \beta = -(\beta + \tilde y), \quad \partial_s R = 0",
     data="counterexamples",
     control=_pushed,
     control_says="a velocity of 0.1 at beta = -yt",
@@ -152,6 +159,7 @@ def _late_release(examples: xr.Dataset) -> xr.Dataset:
     correction="Only if R(x - yt) lies in the negative orthant for all points, as (4.16) assumes; else points are"
     " released, "
     "here at log 2.",
+    corrected_formula=r"R(x_k - \tilde y) \in \mathbb{R}_-^Q \text{ for all } k",
     data="counterexamples",
     control=_late_release,
     control_says="twice the release time",
@@ -175,6 +183,10 @@ def _mass_everywhere(examples: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="If points lie outside the negative sector, then every (Jp)_r > 0.",
     correction="Assume (Jp)_r > 0 directly: an untruncated cluster meets (4.10) and has Jp = 0.",
+    formula=(
+        r"\mathrm{supp}(\mu \circ a^{-1}) \cap (\mathbb{R}^Q \setminus \mathbb{R}_-^Q) \ne \emptyset "
+        r"\Rightarrow (J_0^\perp)_r > 0 \text{ for all } r"
+    ),
     data="counterexamples",
     control=_mass_everywhere,
     control_says="a cluster half of which is truncated",
@@ -209,6 +221,10 @@ def _no_second_moment(examples: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="||Omega|| <= |b| int_off |u|.",
     correction="||Omega|| <= |b| int_off |u| + (1/2) int_off |u|^2.",
+    formula=r"\|\Omega\| \le |\tilde b| \int dx\, \mu(a^{-1}(x)) |x|",
+    corrected_formula=(
+        r"\|\Omega\| \le |\tilde b| \int dx\, \mu(a^{-1}(x)) |x| + \frac{1}{2} \int dx\, \mu(a^{-1}(x)) |x|^2"
+    ),
     data="counterexamples",
     control=_no_second_moment,
     control_says="without the second moment",

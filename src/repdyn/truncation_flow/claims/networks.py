@@ -28,6 +28,10 @@ def _broken(examples: xr.Dataset) -> xr.Dataset:
     states="P^-_l != 0 only where later layers see the point in their positive sectors.",
     correction="Only where no later layer sees it in its negative sector: H != 0 means not in S-, it does not mean"
     " in S+.",
+    formula=r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \in \mathcal{S}_m^+ \text{ for } m > \ell'",
+    corrected_formula=(
+        r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \notin \mathcal{S}_m^- \text{ for } m > \ell'"
+    ),
     data="counterexamples",
     control=_broken,
     control_says="a violation of the mended domain",
@@ -50,6 +54,8 @@ def renormalised_domain(counterexamples: xr.Dataset) -> Verdict:
     kind="identity",
     states="With separated truncations R_l^T H(x) R_l x' = x' for x in cluster l and x' in another.",
     correction="H(x') = 1 for x' in the other clusters.",
+    formula=r"R_\ell^T H^{(\ell)}(x) R_\ell x' = x'",
+    corrected_formula=r"H^{(\ell)}(x') = \mathbf{1}",
     data="counterexamples",
     control=_broken,
     control_says="a pattern that truncates another cluster",
@@ -70,6 +76,15 @@ def separated_projection(counterexamples: xr.Dataset) -> Verdict:
     kind="identity",
     states="With cluster separated truncations the composition acts on cluster l as tau_l alone.",
     correction="It needs besides tau_l'(tau_l(x)) = tau_l(x) for l' > l, and both conditions at all times.",
+    formula=(
+        r"\tau^{(\ell)}(X_{\ell'}) = X_{\ell'} \; (\ell' \ne \ell) \Rightarrow \underline{\tau}^{(Q)}(X_\ell) "
+        r"= \tau^{(\ell)}(X_\ell)"
+    ),
+    corrected_formula=(
+        r"\tau^{(\ell)}(X_{\ell'}) = X_{\ell'} \; (\ell' \ne \ell), "
+        r"\quad \tau^{(\ell')}(\tau^{(\ell)}(X_\ell)) = \tau^{(\ell)}(X_\ell) \; (\ell' > \ell) "
+        r"\Rightarrow \underline{\tau}^{(Q)}(X_\ell) = \tau^{(\ell)}(X_\ell)"
+    ),
     data=("counterexamples", "neural_collapse"),
     control=lambda examples, collapse: (examples, collapse.assign(composed_error=collapse["composed_error"] + 0.1)),
     control_says="a composition that is 0.1 off",

@@ -81,6 +81,8 @@ def _stopped_elsewhere(staircase: xr.Dataset) -> xr.Dataset:
     states="Once the n-th point is truncated, the next is reached in finite time, so every point will be truncated.",
     correction="Needs y > x_N. If x_m < y <= x_{m+1}, m points are truncated, the rate stays m/N, the cost does not"
     " vanish.",
+    formula=r"s_{n+1} < \infty \text{ for every } n",
+    corrected_formula=r"s_{n+1} < \infty \Leftrightarrow y > x_{n+1}",
     data="staircase",
     control=_pulled_on,
     control_says="a flow that reaches all points",
@@ -107,6 +109,8 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
     states="The bias converges to y.",
     correction="If y < x_1 < b(0), points are released and b stops at x_1 in finite time, where only Filippov's"
     " solution exists.",
+    formula=r"b(s) \to y",
+    corrected_formula=r"b(s) \to x_1 \text{ if } y < x_1 < b(0)",
     data="staircase",
     control=_stopped_elsewhere,
     control_says="a flow that stops at -0.2",

@@ -170,6 +170,8 @@ def definiteness_matters(collapsed_clusters: xr.Dataset) -> Verdict:
     kind="bound",
     states="||W + Y B^{-1}|| <= c exp(-2 lambda_0 s)/sqrt(lambda_0).",
     correction="sqrt(c/lambda_0) exp(-lambda_0 s): the root of (8.34) was not taken. Boundedness is not touched.",
+    formula=r"\|W\| \le \|Y B^{-1}\| + \frac{c}{\sqrt{\lambda_0}} e^{-2 \lambda_0 s}",
+    corrected_formula=r"\|W\| \le \|Y B^{-1}\| + \sqrt{\frac{c}{\lambda_0}} e^{-\lambda_0 s}",
     data="collapsed_clusters",
     control=lambda collapsed: collapsed.assign(weight_bound_corrected=collapsed["weight_bound_printed"]),
     control_says="the printed exponent",
@@ -217,6 +219,11 @@ def _off(output: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="W(s) = W(0) e^{-s XX^T/N} + Y P (1 - e^{-s XX^T/N}).",
     correction="Y must be Y_ext, one column per point: Y P is not defined.",
+    formula=r"W(s) = W(0) e^{-\frac{s}{N} X X^T} + Y \mathcal{P} \left( 1 - e^{-\frac{s}{N} X X^T} \right)",
+    corrected_formula=(
+        r"W(s) "
+        r"= W(0) e^{-\frac{s}{N} X X^T} + Y_{\mathrm{ext}} \mathcal{P} \left( 1 - e^{-\frac{s}{N} X X^T} \right)"
+    ),
     data="output_layer",
     control=_off,
     control_says="a closed form that is 0.1 off",
@@ -238,6 +245,8 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     kind="identity",
     states="P = X^T (X X^T)^{-1} is the projector onto the range of X^T.",
     correction="P is a right inverse of X (N x Q); the projector is P X, of rank Q.",
+    formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } \mathcal{P}^2 = \mathcal{P}",
+    corrected_formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } (\mathcal{P} X)^2 = \mathcal{P} X",
     data="output_layer",
     control=_off,
     control_says="a matrix that is no projector",

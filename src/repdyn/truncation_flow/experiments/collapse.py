@@ -255,6 +255,7 @@ def digit_clusters(images: xr.Dataset, classes: tuple[int, ...]) -> tuple[list[A
     within = inner.T @ inner / len(inner) + RIDGE * np.eye(inner.shape[1])
     basis = np.linalg.qr(np.linalg.solve(within, (means - centre).T)[:, : Q - 1])[0]
     widest = np.linalg.svd(inner - inner @ basis @ basis.T, full_matrices=False)[2][0]
+    widest *= np.sign(widest[np.argmax(np.abs(widest))])  # the sign of a singular vector is the library's choice
     to_simplex = np.linalg.lstsq((means - centre) @ basis, np.eye(Q) - 1.0 / Q, rcond=None)[0]
     spread = np.sqrt(np.mean((inner @ basis @ to_simplex) ** 2) / np.mean((inner @ widest) ** 2))
     lift = np.outer(widest, np.full(Q, spread))
