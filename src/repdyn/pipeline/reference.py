@@ -82,7 +82,9 @@ def claims_page(root: Path) -> str:
 
 def outputs_page() -> str:
     """The page of outputs as Markdown."""
-    return outputs.page(_claims())
+    rooms = [name for name in Config.model_fields if find_spec(f"repdyn.{name}")]
+    claims = dict(_claims())
+    return outputs.page((name, claims.get(name, [])) for name in rooms)
 
 
 def _claims() -> list[tuple[str, list[Claim]]]:
