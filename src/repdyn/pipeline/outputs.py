@@ -141,6 +141,8 @@ def _study(study: str, claims: list[Claim]) -> Iterator[str]:
     """Figures, tables and datasets of a study, each with who reads it."""
     figures, tables = (list(products(study, room, kind)) for room, kind in (("figures", "Figure"), ("tables", "Table")))
     for head, made in (("figure", figures), ("table", tables)):
+        if not made:
+            continue
         yield _rows((head, "shows", "datasets"), [(f"`{one.name}`", one.shows, _code(one.reads)) for one in made])
     shown = [*figures, *tables, *products(study, "experiments", "xr.Dataset")]
     names = dict.fromkeys(
