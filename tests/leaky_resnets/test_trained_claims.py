@@ -105,6 +105,14 @@ def test_a_hamiltonian_from_above_needs_the_correction():
     assert verdict("lrn-fig1a", chain_measures(from_below=False)) == "holds as corrected"
 
 
+@pytest.mark.parametrize(("depth", "status"), [(7.0, "holds as corrected"), (4.0, "does not hold")])
+def test_free_maps_overshoot_at_the_papers_depth(depth, status):
+    measures = chain_measures()
+    raised = (measures["maps"] == "free maps") & (measures["effective_depth"] == depth)
+    found = measures.assign(hamiltonian=measures["hamiltonian"] + xr.where(raised, 2.0, 0.0))
+    assert CHAIN["lrn-fig1a-free"](found).status == status
+
+
 def test_another_rank_is_refuted():
     wrong = chain_measures().assign_coords(rank=6)
     assert CHAIN["lrn-fig1a"](wrong).status == "does not hold"

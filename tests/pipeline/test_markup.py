@@ -59,6 +59,11 @@ def test_letters_that_look_like_markup_are_letters():
     assert "<script" not in mathml("<script>alert(1)</script>")
 
 
+def test_bold_numbers_are_bold_characters():
+    assert "<mn>\U0001d7cf</mn>" in mathml(r"\mathbf{1}^T")
+    assert "<mn>1</mn>" in mathml("1")
+
+
 def test_norms_do_not_swallow_what_stands_before_them():
     assert mathml(r"\lVert x_1' \rVert^2") == mathml(r"\| x_1' \|^2")
 

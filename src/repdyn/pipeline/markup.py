@@ -39,6 +39,9 @@ BREAKS = re.compile(r"\\quad(?![A-Za-z])|(?=\\(?:Rightarrow|Leftrightarrow)(?![A
 NORMS = re.compile(r"\\[lr](?:V|v)ert(?![A-Za-z])")
 ANCHOR = re.compile(r'<a id="([A-Za-z0-9._-]+)">|</a>')
 DOLLARS = re.compile(r"\$(?!\s)([^$]+?)(?<![\s\\])\$(?!\d)")
+BOLD = str.maketrans(
+    {str(digit): chr(0x1D7CE + digit) for digit in range(10)}
+)  # numbers: browsers ignore their variant
 EQUALS = {r"\lVert": r"\|", r"\rVert": r"\|", r"\lvert": "|", r"\rvert": "|"}  # what the converter misplaces
 
 Tokens = Sequence[Token]
@@ -62,6 +65,9 @@ def _converted(latex: str) -> Markup | None:
         return None
     if "\\" in "".join(tree.itertext()) or not all(_is_known(element) for element in tree.iter()):
         return None
+    for number in tree.iter(f"{{{MATHML}}}mn"):
+        if number.attrib.pop("mathvariant", "") == "bold":
+            number.text = (number.text or "").translate(BOLD)
     return Markup(ElementTree.tostring(tree, encoding="unicode").replace(f' xmlns="{MATHML}"', "", 1))
 
 

@@ -88,6 +88,8 @@ def _at_stage(measures: xr.Dataset) -> xr.Dataset:
     states="With a teacher through 6 and then 3 dimensions the weights are roughly 6-dimensional near p = 0.3.",
     correction="No such stage: singular values fall off evenly there, for two teachers and two penalties; the number"
     " above a quarter of the largest falls through 6 at some p.",
+    formula=r"s_6(W_p) \gg s_7(W_p) \text{ at } p = 0.3",
+    corrected_formula=r"\frac{s_6(W_p)}{s_7(W_p)} < \max_{k \ne 6} \frac{s_k(W_p)}{s_{k+1}(W_p)} \text{ at } p = 0.3",
     data="staged_measures",
     control=_gap_of_six,
     control_says="mended: six equal singular values, the rest a tenth",
@@ -130,6 +132,11 @@ def _equidistant(measures: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="Adaptive steps put more layers at the beginning especially, but also at the end.",
     correction="At the beginning only; the last fifth of [0, 1] holds no more layers than with equidistant steps.",
+    formula=r"|\{\ell : p_\ell < \frac{1}{5}\}| > \frac{L}{5}, \quad |\{\ell : p_\ell > \frac{4}{5}\}| > \frac{L}{5}",
+    corrected_formula=(
+        r"|\{\ell : p_\ell < \frac{1}{5}\}| > \frac{L}{5}, \quad |\{\ell : p_\ell > \frac{4}{5}\}| \approx"
+        r" \frac{L}{5}"
+    ),
     data="scheme_measures",
     control=_equidistant,
     control_says="equidistant steps",

@@ -87,6 +87,15 @@ def weights_of_a_path(identities: xr.Dataset) -> Verdict:
     kind="identity",
     states="|Lt A + dA|^2_K / (2 Lt) = (Lt/2) |A|^2_K + Lt <dA, A>_K + |dA|^2_K / (2 Lt).",
     correction="The middle term is <dA, A>_K: 2 Lt <dA, A>_K / (2 Lt).",
+    formula=(
+        r"\frac{1}{2 \tilde L} \|\tilde L A_p + \partial_p A_p\|_{K_p}^2 = \frac{\tilde L}{2} \|A_p\|_{K_p}^2"
+        r" + \tilde L \langle \partial_p A_p, A_p \rangle_{K_p} + \frac{1}{2 \tilde L} \|\partial_p"
+        r" A_p\|_{K_p}^2"
+    ),
+    corrected_formula=(
+        r"\frac{1}{2 \tilde L} \|\tilde L A_p + \partial_p A_p\|_{K_p}^2 = \frac{\tilde L}{2} \|A_p\|_{K_p}^2"
+        r" + \langle \partial_p A_p, A_p \rangle_{K_p} + \frac{1}{2 \tilde L} \|\partial_p A_p\|_{K_p}^2"
+    ),
     data="identities",
     control=spoilt("1.3 three terms"),
     control_says="without the middle term",
@@ -180,6 +189,14 @@ def neurons_merge(identities: xr.Dataset) -> Verdict:
     states="The added neuron changes |W|^2 by eps^2 Lt^2 t^2 (|S_i|^2 - |A_i|^2 - (1/Lt) A_i . dA_i), with the block"
     " W - Lt eps^2 t A_i S_i^T.",
     correction="The block has t^2, and the last term is -(2/Lt) A_i . dA_i; the conclusion is not touched.",
+    formula=(
+        r"\tilde L^2 \epsilon^2 t^2 \left( \|\sigma(A_i)\|^2 - \|A_i\|^2 - \frac{1}{\tilde L} A_i^T \partial_p"
+        r" A_i \right), \quad W_p - \tilde L \epsilon^2 t A_i \sigma(A_i)^T"
+    ),
+    corrected_formula=(
+        r"\tilde L^2 \epsilon^2 t^2 \left( \|\sigma(A_i)\|^2 - \|A_i\|^2 - \frac{2}{\tilde L} A_i^T \partial_p"
+        r" A_i \right), \quad W_p - \tilde L \epsilon^2 t^2 A_i \sigma(A_i)^T"
+    ),
     data="identities",
     control=spoilt("Prop. 8 norm"),
     control_says="-(1/Lt) with the right block",
@@ -195,6 +212,8 @@ def added_neuron_changes_norm(identities: xr.Dataset) -> Verdict:
     kind="identity",
     states="|S|_op^2 = |K|_op^2, the scale of gamma_p.",
     correction="|S|_op^2 = |K|_op.",
+    formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}^2",
+    corrected_formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}",
     data="identities",
     control=spoilt("2.1 gamma_p"),
     control_says="the root of |K|_op",
@@ -211,6 +230,10 @@ def scale_of_gamma(identities: xr.Dataset) -> Verdict:
     kind="limit",
     states="As Lt grows the added neuron's activation tends to 0 at p = 0 and to 1 at p = 1.",
     correction="It tends to t(p) K_i, so to 0 at both ends: a_1 is of order e^{-Lt (1 - p_0 - r)}.",
+    formula=r"a_0 \to 0, \quad a_1 \to 1 \text{ as } \tilde L \to \infty",
+    corrected_formula=(
+        r"a_p \to t(p) K_{p,i}, \quad a_0 \to 0, \quad a_1 = O\left( e^{-\tilde L (1 - p_0 - r)} \right) \to 0"
+    ),
     data="identities",
     control=lambda identities: identities.assign(end_activation=identities["end_activation"] * 0 + 0.1),
     control_says="an a_1 that stays at 0.1",
@@ -239,6 +262,15 @@ def added_neuron_vanishes_at_the_end(identities: xr.Dataset) -> Verdict:
     states="The steps rho_l = 1/L + (a/L)(1/4 - |l/L - 1/2|) sum to 1.",
     correction="For even L only; for odd L the sum is 1 - a/(4 L^2). With (l - 1/2)/L, divided by the sum, they sum"
     " to 1 and are symmetric.",
+    formula=(
+        r"\rho_\ell = \frac{1}{L} + \frac{a}{L} \left( \frac{1}{4} - \left| \frac{\ell}{L} - \frac{1}{2}"
+        r" \right| \right), \quad \sum_{\ell=1}^{L} \rho_\ell = 1"
+    ),
+    corrected_formula=(
+        r"\sum_{\ell=1}^{L} \rho_\ell = 1 - \frac{a}{4 L^2} \text{ for odd } L, \quad \rho_\ell \propto 1 + a"
+        r" \left( \frac{1}{4} - \left| \frac{\ell - 1/2}{L} - \frac{1}{2} \right| \right), \quad"
+        r" \sum_{\ell=1}^{L} \rho_\ell = 1"
+    ),
     data="step_schemes",
     control=lambda steps: steps.assign(corrected_excess=steps["excess"]),
     control_says="the printed steps in the place of the corrected",

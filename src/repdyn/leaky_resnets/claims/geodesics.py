@@ -128,6 +128,14 @@ def _laboratory_lower(laboratory: xr.Dataset) -> xr.DataArray:
     kind="bound",
     states="-(l / Lt + sqrt(gamma) c)^2 <= -2 H / Lt - min_p |A_p|^2_{K + gamma I}, l the path length, c = sup |B|^2.",
     correction="sqrt(gamma c) in the place of sqrt(gamma) c, as the proof has it.",
+    formula=(
+        r"-\left( \frac{1}{\tilde L} \ell_{\gamma, \tilde L} + \sqrt{\gamma} c \right)^2 \le -\frac{2}{\tilde"
+        r" L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2"
+    ),
+    corrected_formula=(
+        r"-\left( \frac{1}{\tilde L} \ell_{\gamma, \tilde L} + \sqrt{\gamma c} \right)^2 \le -\frac{2}{\tilde"
+        r" L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2"
+    ),
     data=("random_geodesics", "scalar_geodesics", "geodesics"),
     control=lambda random, scalar, laboratory: (
         random.assign(lower=random["lower_printed"]),
@@ -175,6 +183,15 @@ def _speed_gap(laboratory: xr.Dataset) -> xr.DataArray:
     kind="bound",
     states="-Lt sqrt(gamma c) <= |dA|_{K + gamma I} - Lt sqrt(|A|^2_{K + gamma I} + 2 H / Lt) <= 2 Lt sqrt(gamma c).",
     correction="With the root of the positive part: the argument falls to -gamma |B|^2 inside a bottleneck.",
+    formula=(
+        r"-\tilde L \sqrt{\gamma c} \le \|\partial_p A_p\|_{K_p + \gamma I} - \tilde L \sqrt{\|A_p\|_{K_p +"
+        r" \gamma I}^2 + \frac{2}{\tilde L} \mathcal{H}} \le 2 \tilde L \sqrt{\gamma c}"
+    ),
+    corrected_formula=(
+        r"-\tilde L \sqrt{\gamma c} \le \|\partial_p A_p\|_{K_p + \gamma I} - \tilde L \sqrt{\left["
+        r" \|A_p\|_{K_p + \gamma I}^2 + \frac{2}{\tilde L} \mathcal{H} \right]_+} \le 2 \tilde L \sqrt{\gamma"
+        r" c}"
+    ),
     data=("random_geodesics", "geodesics"),
     control=lambda random, laboratory: (
         random.assign(fastest=random["fastest"] * 0 + 3),
@@ -213,6 +230,8 @@ def _half_more(random: xr.Dataset, paths: xr.Dataset) -> tuple[xr.Dataset, xr.Da
     states="At critical points |W_p|^2 = |W_0|^2 + Lt int_0^p |b_q|^2 dq.",
     correction="The factor is 2 Lt: <A, B> grows at the rate |b|^2 / Lt and |W|^2 / (2 Lt) - Lt <A, B> = H is constant;"
     " the proof forgets the shift of its own argument.",
+    formula=r"\|W_p\|^2 = \|W_0\|^2 + \tilde L \int_0^p \|W_{p,w+1}\|^2 dq",
+    corrected_formula=r"\|W_p\|^2 = \|W_0\|^2 + 2 \tilde L \int_0^p \|W_{q, \cdot w+1}\|^2 dq",
     data=("random_geodesics", "critical_paths"),
     control=_half_more,
     control_says="gains larger by half",

@@ -38,7 +38,9 @@ def _bound_without_n(costs: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="|A S^+|_F^2 >= |A|_*^2 / |A|_F^2.",
     correction="Without bias and with the convention of infinite cost; with the appended 1, |S|_F^2 <= |A|_F^2 + N"
-    " gives COI >= |A|_*^2 / (|A|_F^2 + N), with equality for A = c 1^T.",
+    " gives COI >= |A|_*^2 / (|A|_F^2 + N), with equality for A = c 1^T, c > 0.",
+    formula=r"\|A \sigma(A)^+\|_F^2 \ge \frac{\|A\|_*^2}{\|A\|_F^2}",
+    corrected_formula=r"\|A \sigma(A)^+\|_F^2 \ge \frac{\|A\|_*^2}{\|A\|_F^2 + N}",
     data="identity_costs",
     control=_bound_without_n,
     control_says="the printed bound with bias",
@@ -96,6 +98,11 @@ def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
     states="The COI of a non-negative representation is its rank.",
     correction="Without bias, as Section 1.3 says; with the appended 1 it is Rank A unless 1 lies in the row space,"
     " there Rank A - x / (1 + x), x = 1^T (A^T A)^+ 1.",
+    formula=r"A \ge 0 \Rightarrow \|A\|_K^2 = \operatorname{Rank} A",
+    corrected_formula=(
+        r"A \ge 0, \mathbf{1} \in \operatorname{Im} A^T \Rightarrow \|A\|_K^2 = \operatorname{Rank} A -"
+        r" \frac{x}{1 + x}, \quad x = \mathbf{1}^T (A^T A)^+ \mathbf{1}"
+    ),
     data="identity_costs",
     control=lambda costs: costs.assign(nonnegative_closed=costs["rank"] + 0 * costs["nonnegative_closed"]),
     control_says="Rank A with bias",
@@ -125,6 +132,11 @@ def _always_falls(costs: xr.Dataset) -> xr.Dataset:
     " non-negative and have COI = Rank A.",
     correction="Without bias and at finite COI. With the appended 1 the coefficient of eps^2 is 1 - |[A_i]_-|^2 and the"
     " argument fails; with the plain pseudo-inverse A = -I costs 0, the global minimum.",
+    formula=r"\epsilon^2 \|\sigma(A_{\cdot i})\|^2 - \epsilon^2 \|A_{\cdot i}\|^2 < 0",
+    corrected_formula=(
+        r"\epsilon^2 \|\sigma(A_{\cdot i})\|^2 - \epsilon^2 \|A_{\cdot i}\|^2 = \epsilon^2 \left( 1 -"
+        r" \|[A_{\cdot i}]_-\|^2 \right)"
+    ),
     data=("identities", "identity_costs"),
     control=lambda identities, costs: (identities, _always_falls(costs)),
     control_says="the other sign of the coefficient",
@@ -219,17 +231,22 @@ def image_is_missed(identity_costs: xr.Dataset) -> Verdict:
     "lrn-e9-strict",
     where="Section 1.4, before Proposition 3",
     kind="qualitative",
-    states="The COI has strict local minima.",
+    states="The COI has strict local minima, others than A = 0.",
+    correction="A = 0 is the only one: scaling any other A by c <= 1 never raises the COI, and without bias leaves it"
+    " as it is.",
+    formula=r"\|A\|_K^2 < \|A'\|_{K'}^2 \text{ for all } A' \ne A \text{ near some } A \ne 0",
+    corrected_formula=r"\|cA\|_{K(cA)}^2 \le \|A\|_{K(A)}^2 \text{ for } 0 < c \le 1",
     data="identity_costs",
     control=lambda costs: costs.assign(scaling=costs["scaling"] * 0 + 0.1),
     control_says="a cost that rises by a tenth on scaling",
 )
 def no_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
-    """The cost of 0.9 A against that of A: equal without bias, lower with bias."""
+    """The cost of 0.9 A against that of A, random A that are not 0: equal without bias, lower with bias."""
     scaling = identity_costs["scaling"].sel(shape=WIDE)
     test = at_least(scaling, 1e-6, expected="0.9 A costs more", reason="sign only, above round-off")
     note = (
-        f"Without bias COI(cA) = COI(A) for c > 0 (to {float(abs(scaling.sel(bias=0)).max()):.1g}), so the paper's"
-        " remark on strict local minima is empty; with bias scaling down lowers the COI unless the bias column is 0."
+        f"Without bias COI(cA) = COI(A) for c > 0 (to {float(abs(scaling.sel(bias=0)).max()):.1g}); with bias scaling"
+        " down lowers the COI or, where the bias column is 0, leaves it no higher. So the paper's remark on strict"
+        " local minima speaks of A = 0 only, where the COI is 0 and positive all around (Proposition 1)."
     )
     return judge(test, None, note)

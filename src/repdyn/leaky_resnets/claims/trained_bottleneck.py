@@ -45,6 +45,11 @@ def ends_for_middle(measures: xr.Dataset) -> xr.Dataset:
     states="In the middle of the network k* = 3 singular values of A_p and of W_p are clearly larger than the rest.",
     correction="Of A_p once the mean over points is taken out, up to the one or two dimensions by which runs differ;"
     " spectra as they are carry a constant direction besides.",
+    formula=r"s_{k^*}(A_p) \gg s_{k^* + 1}(A_p), \quad s_{k^*}(W_p) \gg s_{k^* + 1}(W_p)",
+    corrected_formula=(
+        r"s_k \left( A_p \left( I - \frac{1}{N} \mathbf{1} \mathbf{1}^T \right) \right) \gg s_{k+1} \left( A_p"
+        r" \left( I - \frac{1}{N} \mathbf{1} \mathbf{1}^T \right) \right), \quad |k - k^*| \le 2"
+    ),
     data="chain_measures",
     control=ends_for_middle,
     control_says="spectra of the first layer",
@@ -95,6 +100,8 @@ def growing_alignment(measures: xr.Dataset) -> xr.Dataset:
     kind="scaling",
     states="Path length, |B_p| and |B_p S_p^T| remain relatively constant as Lt grows.",
     correction="|B_p S_p^T| does; path length and max |B_p| grow with Lt.",
+    formula=r"\int_0^1 \|\partial_p A_p\| dp, \|B_p\|, \|B_p \sigma(A_p)^T\| = O(1) \text{ as } \tilde L \to \infty",
+    corrected_formula=r"\|B_p \sigma(A_p)^T\| = O(1) \text{ as } \tilde L \to \infty",
     data="chain_measures",
     control=growing_alignment,
     control_says="|B S^T| in proportion to Lt",

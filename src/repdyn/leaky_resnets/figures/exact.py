@@ -168,7 +168,7 @@ def identity_cost(identity_costs: xr.Dataset, descents: xr.Dataset) -> Figure:
         caption=f"(a) Feasible Gaussian representations ({identity_costs.sizes['draw']} per shape) and the least ratios"
         f" that {identity_costs.sizes['start']} searches find (triangles): COI over the bound of Proposition 1."
         " (b) Scaling by 0.9, 9 neurons, 4 points, sorted: no change without bias, so no local"
-        f" minimum is strict. (c) Ends of {descents.sizes['start']} descents per case: COI less rank against"
+        f" minimum but A = 0 is strict. (c) Ends of {descents.sizes['start']} descents per case: COI less rank against"
         " negative mass, values below 1e-6 drawn there.",
         alt="With the appended row of ones the printed bound of Proposition 1 is violated and the corrected one is"
         " reached; scaling leaves the cost unchanged without bias and lowers it with bias; descent ends near"

@@ -108,6 +108,14 @@ def final_distance(theory_audit: xr.Dataset) -> Verdict:
     states="dD_h/dt = -(1/tau_h) (1/2) D_y^T (dy - (y2 - y1)) (x2 - x1)^T is the gradient flow of the loss (16), "
     "and so is the flow of D_y.",
     correction="The factor is 1/4, as the middle lines of (17) give; (7) then holds with tau_h and tau_y doubled.",
+    formula=(
+        r"\frac{d}{dt} D_h = -\frac{1}{\tau_h} \frac{1}{2} D_y^T (dy - (y_2 - y_1)) (x_2 - x_1)^T, \quad"
+        r" \frac{d}{dt} D_y = -\frac{1}{\tau_y} \frac{1}{2} (dy - (y_2 - y_1)) dh^T"
+    ),
+    corrected_formula=(
+        r"\frac{d}{dt} D_h = -\frac{1}{\tau_h} \frac{1}{4} D_y^T (dy - (y_2 - y_1)) (x_2 - x_1)^T, \quad"
+        r" \frac{d}{dt} D_y = -\frac{1}{\tau_y} \frac{1}{4} (dy - (y_2 - y_1)) dh^T"
+    ),
     data="theory_audit",
     control=spoilt("(17)"),
     control_says="the flow of D_y with the wrong sign",
@@ -200,6 +208,20 @@ def saddle_point(theory_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="For equal targets h = A/(1 + (A/h0 - 1) e^{-A t}) and y is (40), A = A_high.",
     correction="Every exponent is -A t/tau_y: (38), from which (39) comes, has the rate A/tau_y.",
+    formula=(
+        r"\|dh(t)\|^2 = \frac{A_{\text{high}}}{1 + \left( \frac{A_{\text{high}}}{\|dh(0)\|^2} - 1 \right)"
+        r" e^{-A_{\text{high}} t}}, \quad \|dy\|^2 = \frac{\tau_h}{\tau_y} \frac{A_{\text{high}}^2}{\|x_2 -"
+        r" x_1\|^2} \frac{\left( 1 - \frac{A_{\text{high}}}{\|dh(0)\|^2} \right) e^{-A_{\text{high}}"
+        r" t}}{\left( 1 + \left( \frac{A_{\text{high}}}{\|dh(0)\|^2} - 1 \right) e^{-A_{\text{high}} t}"
+        r" \right)^2}"
+    ),
+    corrected_formula=(
+        r"\|dh(t)\|^2 = \frac{A_{\text{high}}}{1 + \left( \frac{A_{\text{high}}}{\|dh(0)\|^2} - 1 \right)"
+        r" e^{-A_{\text{high}} t / \tau_y}}, \quad \|dy\|^2 = \frac{\tau_h}{\tau_y}"
+        r" \frac{A_{\text{high}}^2}{\|x_2 - x_1\|^2} \frac{\left( 1 - \frac{A_{\text{high}}}{\|dh(0)\|^2}"
+        r" \right) e^{-A_{\text{high}} t / \tau_y}}{\left( 1 + \left( \frac{A_{\text{high}}}{\|dh(0)\|^2} - 1"
+        r" \right) e^{-A_{\text{high}} t / \tau_y} \right)^2}"
+    ),
     data="theory_audit",
     control=spoilt("(39), (40)"),
     control_says="(40) with the wrong sign",
@@ -217,6 +239,14 @@ def equal_targets(theory_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="h' = G h, y' = G^2 y, w' = G^2 w, t' = t/G turns (7) into itself with G^{-2} ||y2 - y1||^2.",
     correction="The inverse map does: h' = h/G, y' = y/G^2, w' = w/G^2, t' = G t.",
+    formula=(
+        r"(\|dh\|^2)' = G \|dh\|^2, \quad (\|dy\|^2)' = G^2 \|dy\|^2, \quad w' = G^2 w, \quad t' = G^{-1} t"
+        r" \Rightarrow \|y_2 - y_1\|^2 \to G^{-2} \|y_2 - y_1\|^2"
+    ),
+    corrected_formula=(
+        r"(\|dh\|^2)' = G^{-1} \|dh\|^2, \quad (\|dy\|^2)' = G^{-2} \|dy\|^2, \quad w' = G^{-2} w,"
+        r" \quad t' = G t \Rightarrow \|y_2 - y_1\|^2 \to G^{-2} \|y_2 - y_1\|^2"
+    ),
     data="theory_audit",
     control=spoilt("(42), (43)"),
     control_says="the corrected map, with G^{+2} ||y2 - y1||^2",
@@ -233,6 +263,11 @@ def change_of_scale(theory_audit: xr.Dataset) -> Verdict:
     states="The system cannot be solved analytically in the general case.",
     correction="It can: with dh = alpha u and dy = alpha v it is a two-layer linear network of unequal rates, whose "
     "Riccati flow has the solution given on the study's page.",
+    corrected_formula=(
+        r"Q(t) = \frac{e^{g H t} Q(0)}{\sqrt{n(t)}}, \quad n(t) = 1 + 2 g^2 \int_0^t \|e^{g H t'} Q(0)\|^2"
+        r" dt', \quad \|dh\|^2 = a^2 Q_1^2, \quad \|dy\|^2 = a^2 b^2 Q_1^2 (Q_2^2 + Q_3^2), \quad w = \|dy\|^2"
+        r" - a b D Q_1 Q_2"
+    ),
     data="theory_audit",
     control=spoilt("closed form"),
     control_says="the two rates exchanged",

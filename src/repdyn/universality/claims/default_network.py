@@ -290,6 +290,10 @@ def _as_predicted(final_predictions: xr.Dataset) -> xr.Dataset:
     where="Figure 5, Section 4.2, B.1",
     kind="comparison",
     states="With rates fitted at one pair of distances, (10) predicts the final distances at others, for all networks.",
+    formula=(
+        r"\|dh(\infty)\|^2 = \frac{1}{2} A_{\text{high}} + \sqrt{\frac{1}{4} A_{\text{high}}^2 +"
+        r" A_{\text{low}}^2}, \quad A_{\text{low}} = \sqrt{\frac{\tau_y}{\tau_h}} \|x_2 - x_1\| \|y_2 - y_1\|"
+    ),
     data="final_predictions",
     control=_as_predicted,
     control_says="final distances within a tenth of the predictions",

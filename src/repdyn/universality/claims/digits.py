@@ -113,6 +113,11 @@ def labels_exchanged(digit_pairs: xr.Dataset) -> xr.Dataset:
     states="Representations of two points with the same target approach each other: h falls from its start.",
     correction="So they do when alone; within a data set the distance of two images of one digit grows, by a smaller "
     "factor than that of two digits.",
+    formula=r"y_1 = y_2 \Rightarrow \frac{d}{dt} \|dh\|^2 = -\frac{1}{\tau_h} \|x_2 - x_1\|^2 \|dy\|^2 \le 0",
+    corrected_formula=(
+        r"y_i = y_j \ne y_k: \quad 1 < \frac{\|dh_{i,j}(\infty)\|^2}{\|dh_{i,j}(0)\|^2} <"
+        r" \frac{\|dh_{i,k}(\infty)\|^2}{\|dh_{i,k}(0)\|^2}"
+    ),
     data="digit_pairs",
     control=labels_exchanged,
     control_says="pairs of one digit and of two digits exchanged",
@@ -187,6 +192,14 @@ def means_in_the_place_of_sums(structure: xr.Dataset) -> xr.Dataset:
     "differs from pair to pair.",
     correction="At the scale of pixels it depends on the two labels alone: e^{-A} is 1 within a class and at most "
     "e^{-min A} across, so (50) is the sum of A over all pairs of the two classes.",
+    formula=(
+        r"\|dh_{i,j}(\infty)\|_{\text{pred}}^2 = \sum_{k,l} e^{-A_{ik}} e^{-A_{lj}} A_{kl}, \quad A_{ij} ="
+        r" \|dh_{i,j}(\infty)\|_{\text{theory}}^2"
+    ),
+    corrected_formula=(
+        r"\|dh_{i,j}(\infty)\|_{\text{pred}}^2 = \sum_{y_k = y_i} \sum_{y_l = y_j} A_{kl} + r_{ij},"
+        r" \quad 0 \le r_{ij} \le e^{-a} \sum_{k,l} A_{kl}, \quad a = \min_{y_i \ne y_j} A_{ij}"
+    ),
     data="representational_structure",
     control=means_in_the_place_of_sums,
     control_says="means over the classes in the place of sums",

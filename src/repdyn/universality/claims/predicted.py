@@ -36,6 +36,14 @@ def _printed_law(final_distribution: xr.Dataset) -> xr.Dataset:
     "and its randomness vanishes as G -> 0.",
     correction="A_high ~ N(dx^2 G (1 - rho), dx^4 G^2 (1 + rho^2)), rho = tau_y/tau_h; the printed law is that of "
     "rho = 1. It still narrows onto A_low as G -> 0.",
+    formula=(
+        r"P(\|dh(\infty)\|^2 < h) = \Phi \left( \frac{h - A_{\text{low}}^2 / h}{\sqrt{2} \|x_2 - x_1\|^2 G}"
+        r" \right)"
+    ),
+    corrected_formula=(
+        r"P(\|dh(\infty)\|^2 < h) = \Phi \left( \frac{h - A_{\text{low}}^2 / h - \|x_2 - x_1\|^2 G (1 -"
+        r" \rho)}{\sqrt{1 + \rho^2} \|x_2 - x_1\|^2 G} \right), \quad \rho = \frac{\tau_y}{\tau_h}"
+    ),
     data="final_distribution",
     control=_printed_law,
     control_says="the printed distribution function in the place of the corrected one, for rho = 0.4 and 2.5",
@@ -68,6 +76,8 @@ def random_features(final_distribution: xr.Dataset) -> Verdict:
     states="For large initial weights, (12), the final distance converges to A_high.",
     correction="It converges to max(A_high, 0), on the scale of the initial distance; (12) does not make A_high "
     "positive, and for A_high < 0 the final distance is A_low^2/|A_high| -> 0.",
+    formula=r"\|dh(\infty)\|^2 \to A_{\text{high}}",
+    corrected_formula=r"\|dh(\infty)\|^2 \to \max(A_{\text{high}}, 0)",
     data="theory_maps",
     control=_negative_limit,
     control_says="the limit with the wrong sign",

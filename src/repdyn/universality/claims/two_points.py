@@ -219,6 +219,8 @@ def share_converged(good: np.ndarray, low: float, high: float, expected: str) ->
     states="With dx = 0.5 and dy = 1 the default network converges within 6000 epochs at the printed learning rate.",
     correction="It does with dx^2 = 1 and dy^2 = 0.5, the values behind the figures; with the printed ones most "
     "networks stay on the plateau.",
+    formula=r"dx = 0.5, \quad dy = 1",
+    corrected_formula=r"dx^2 = 1, \quad dy^2 = 0.5",
     data=("printed_data_fits", "default_ensemble_fits"),
     control=lambda printed_data_fits, default_ensemble_fits: (
         printed_data_fits,
