@@ -1,4 +1,4 @@
-"""Generated pages: the configuration's reference and JSON schema, the list of claims, the page of outputs.
+"""Generated pages: the configuration's reference and JSON schema, claims, outputs, public functions.
 
 `python -m repdyn.pipeline.reference` in the repository's folder writes them anew.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from repdyn.base.claims import REFUTED, Claim, claims_of
 from repdyn.base.settings import Settings, json_text
-from repdyn.pipeline import outputs
+from repdyn.pipeline import api, outputs
 from repdyn.pipeline.config import Config, load
 from repdyn.pipeline.ledger import read_expected
 from repdyn.pipeline.loading import load_rooms
@@ -113,6 +113,7 @@ def write(root: Path) -> None:
     """Write the generated pages into `docs/` under `root`."""
     (root / "docs" / "claims.md").write_text(claims_page(root), encoding="utf-8")
     (root / "docs" / "outputs.md").write_text(outputs_page(), encoding="utf-8")
+    (root / "docs" / "api.md").write_text(api.page(), encoding="utf-8")
     (root / "docs" / "configuration.md").write_text(reference(root), encoding="utf-8")
     (root / "docs" / "config.schema.json").write_text(json_schema(), encoding="utf-8")
 

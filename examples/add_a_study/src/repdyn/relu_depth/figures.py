@@ -18,7 +18,9 @@ def correlation_map(overlaps: xr.Dataset, gaps: xr.Dataset) -> Figure:
     one_layer.plot(rho, next_cosine(rho), color=BLACK, label="closed form")
     found, width = overlaps["overlap"], half_width(overlaps["overlap"])
     one_layer.errorbar(overlaps["cosine"], found.mean("draw"), width, fmt="o", color=RED, label="sampled")
-    one_layer.set(xlabel="cosine before the layer", ylabel="cosine after it", title="one layer")
+    one_layer.set(
+        xlabel="cosine before the layer", ylabel="cosine after it", title="one layer", xticks=(-1, -0.5, 0, 0.5, 1)
+    )
     one_layer.legend()
     layers = gaps["layer"].values[1:]
     for cosine, color in zip(gaps["cosine"].values, CYCLE, strict=False):
