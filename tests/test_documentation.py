@@ -14,6 +14,18 @@ PAGES = sorted(
 )
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
+PREFIXES = {
+    "bn_decomposed": "bnd",
+    "truncation_flow": "tf",
+    "bn_mean_field": "bnm",
+    "leaky_resnets": "lrn",
+    "universality": "uni",
+    "across_papers": "acr",
+}
+
+
+def accepted_verdicts() -> dict[str, dict]:
+    return yaml.safe_load((ROOT / "workflow/expected_verdicts.yaml").read_text())
 
 
 def prose(path: Path) -> str:
@@ -57,7 +69,7 @@ def test_tables_keep_their_columns(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_verdicts_in_tables_are_the_accepted_ones(page):
-    accepted = yaml.safe_load((ROOT / "workflow/expected_verdicts.yaml").read_text())
+    accepted = accepted_verdicts()
     told = {}
     for line in ROW.findall(prose(page)):
         id = re.match(r'\| (?:<a id="[^"]*">)?`([\w-]+)`(?:</a>)? \|', line)
@@ -67,8 +79,26 @@ def test_verdicts_in_tables_are_the_accepted_ones(page):
     assert {id: verdict for id, verdict in told.items() if accepted[id]["verdict"] != verdict} == {}
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_claims_that_are_named_exist(page):
+    named = re.findall(rf"`((?:{'|'.join(PREFIXES.values())})-[\w-]+)`", page.read_text(encoding="utf-8"))
+    assert set(named) - set(accepted_verdicts()) == set()
+
+
+BLOCKS = [
+    pytest.param(block, id=page.stem)
+    for page in PAGES
+    for block in re.findall(r"^```python\n(import .*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_code_that_imports_what_it_uses_runs(block):
+    exec(compile(block, "documentation", "exec"), {})
+
+
 def test_the_readme_counts_the_accepted_verdicts():
-    accepted = yaml.safe_load((ROOT / "workflow/expected_verdicts.yaml").read_text())
+    accepted = accepted_verdicts()
     papers = [entry["verdict"] for id, entry in accepted.items() if not id.startswith("acr-")]
     counts = [papers.count(status) for status in STATUSES]
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
@@ -78,3 +108,8 @@ def test_the_readme_counts_the_accepted_verdicts():
         text,
     )
     assert [int(number) for number in told.groups()] == [len(papers), *counts]
+    listed = re.findall(r"\| \[`(\w+)`\]\(docs/.*? \| (\d+) claims", text)
+    own = {study: sum(id.startswith(f"{prefix}-") for id in accepted) for study, prefix in PREFIXES.items()}
+    assert {study: int(count) for study, count in listed} == {
+        one: n for one, n in own.items() if one != "across_papers"
+    }

@@ -11,7 +11,7 @@ from repdyn.pipeline.messages import describe
 from repdyn.pipeline.reference import SCALES, claims_page, json_schema, outputs_page, reference, write
 
 ROOT = Path(__file__).parents[2]
-ADVICE = "differs from the models: run `python -m repdyn.pipeline.reference` in the repository's folder"
+ADVICE = "differs from the models: run `python -m repdyn reference` in the repository's folder"
 
 
 def test_committed_reference_is_the_generated_one():

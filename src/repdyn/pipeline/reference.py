@@ -1,6 +1,6 @@
 """Generated pages: the configuration's reference and JSON schema, claims, outputs, public functions.
 
-`python -m repdyn.pipeline.reference` in the repository's folder writes them anew.
+`python -m repdyn reference` in the repository's folder writes them anew.
 """
 
 import inspect
@@ -30,7 +30,7 @@ unknown keys, types, ranges and the rules between settings, all problems at once
 YAML has traps: `1e-3` is text (write `1.0e-3` or `0.001`), an unquoted `on`, `off`, `yes` or `no` is a
 boolean, `010` is 8, and of two equal keys the last wins in silence. Here each is refused with an explanation.
 
-This page is generated from the models (`python -m repdyn.pipeline.reference`); a test holds it to them.
+This page is generated from the models (`python -m repdyn reference`); a test holds it to them.
 """
 
 CLAIMS_INTRODUCTION = """\
@@ -40,7 +40,7 @@ Every claim with its accepted verdict at the default scale. The numbers, margins
 are in the ledger of a run (`results/<run>/claims.csv`, the report, `python -m repdyn claim ID`); the derivations of the
 corrections are on the page of the study. What a verdict means: see the README.
 
-This page is generated from the checks (`python -m repdyn.pipeline.reference`); a test holds it to them.
+This page is generated from the checks (`python -m repdyn reference`); a test holds it to them.
 """
 
 
