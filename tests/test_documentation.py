@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from PIL import Image
 from tests.conftest import ROOT
 
 from repdyn.base.verdicts import STATUSES
@@ -54,6 +55,19 @@ def test_links_lead_somewhere(page):
             fine = target.exists() and (not anchor or anchor in anchors(target))
             lost += [] if fine else [link]
     assert lost == []
+
+
+def test_pictures_are_small_and_told_in_words():
+    folder, shown = ROOT / "docs/images", {}
+    for page in PAGES:
+        for words, file in re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", prose(page)):
+            shown[(page.parent / file).resolve()] = words
+    assert set(shown) == set(folder.glob("*.png")), "a picture that no page shows, or the reverse"
+    for path, words in shown.items():
+        assert len(words) > 40, f"{path.name} needs an alt text"
+        assert path.stat().st_size <= 120_000
+        with Image.open(path) as picture:
+            assert picture.width <= 900
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
