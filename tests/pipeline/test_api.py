@@ -11,7 +11,7 @@ from repdyn.pipeline import api
 
 MODULES = {
     ".".join(path.relative_to(SOURCE).with_suffix("").parts): path.read_text(encoding="utf-8").count("    Example:\n")
-    for package in api.ROOMS
+    for package in api.packages()
     for path in api.modules(package)
 }
 
@@ -28,9 +28,15 @@ def test_examples(name):
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("package", [package for package in api.ROOMS if package != "base"])
+@pytest.mark.parametrize("package", [package for package in api.packages() if package != "base"])
 def test_every_study_has_examples(package):
     assert sum(count for name, count in MODULES.items() if name.startswith(f"repdyn.{package}.")) >= 3
+
+
+def test_rooms_of_one_file_and_of_several():
+    assert {"bn_decomposed", "universality", "diagnostics", "base"} <= set(api.packages())
+    assert "across_papers" not in api.packages()  # has no theory of its own
+    assert all(api.modules(package) for package in api.packages())
 
 
 def test_every_public_function_says_what_it_does():

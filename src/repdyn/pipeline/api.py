@@ -9,17 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from repdyn.base.fingerprint import SOURCE
+from repdyn.pipeline.config import Config
 from repdyn.pipeline.loading import load_module
 
-ROOMS = {  # package -> the folder or file in it whose functions are meant for others
-    "bn_decomposed": "theory",
-    "truncation_flow": "theory",
-    "bn_mean_field": "theory",
-    "leaky_resnets": "theory",
-    "universality": "theory",
-    "diagnostics": "",
-    "base": "",
-}
+OTHERS = ("diagnostics", "base")
+"""Packages without a theory room, whose functions are meant for others."""
 INNER = ("checks", "inputs", "command", "convolutional", "experiments", "settings", "texts")
 TOP = """\
 # Public functions
@@ -34,22 +28,33 @@ This page is generated from the code (`python -m repdyn reference`); a test hold
 
 def page() -> str:
     """The page as Markdown."""
-    parts = [TOP, *(f"- [{package}](#{package})" for package in ROOMS), ""]
-    for package in ROOMS:
+    parts = [TOP, *(f"- [{package}](#{package})" for package in packages()), ""]
+    for package in packages():
         parts.append(f"## {package}\n")
         if package != "base":
-            parts.append(
-                f"{load_module(package, 'settings').PAPER}. What it is, claim by claim: [{package}.md]({package}.md).\n"
-            )
+            told = SOURCE.parent / "docs" / f"{package}.md"
+            more = f" More: [{told.name}]({told.name})." if told.is_file() else ""
+            parts.append(f"{load_module(package, 'settings').PAPER}.{more}\n")
         for path in modules(package):
             parts += _module(path)
     return "\n".join(parts)
 
 
+def packages() -> list[str]:
+    """Every study with a theory room, in the order of the configuration, then what serves them."""
+    return [name for name in Config.model_fields if _theory(name)] + list(OTHERS)
+
+
 def modules(package: str) -> list[Path]:
-    """The files of a package whose functions are public; a folder's, where the room is one."""
-    base = SOURCE / "repdyn" / package / ROOMS[package]
-    return [path for path in sorted(base.glob("*.py")) if path.stem not in ("__init__", *INNER)]
+    """The files of a package whose functions are public."""
+    files = sorted((SOURCE / "repdyn" / package).glob("*.py")) if package in OTHERS else _theory(package)
+    return [path for path in files if path.stem not in ("__init__", *INNER)]
+
+
+def _theory(package: str) -> list[Path]:
+    """Files of a theory room, one or a folder's; none where there is no such room."""
+    base = SOURCE / "repdyn" / package
+    return sorted([*base.glob("theory/*.py"), *base.glob("theory.py")])
 
 
 def _module(path: Path) -> Iterator[str]:

@@ -13,8 +13,9 @@ RATE = 9 * np.pi**2 / 2
 def next_cosine(rho: ArrayLike) -> np.ndarray:
     r"""Arc-cosine kernel of degree one (Cho and Saul 2009, n = 1): (sqrt(1 - rho^2) + (pi - arccos rho) rho) / pi.
 
-    >>> next_cosine([-1, 0, 1]).round(4).tolist()
-    [0.0, 0.3183, 1.0]
+    Example:
+        >>> next_cosine([-1, 0, 1]).round(4).tolist()
+        [0.0, 0.3183, 1.0]
     """
     rho = np.asarray(rho, float)
     return (np.sqrt((1 - rho) * (1 + rho)) + (np.pi - np.arccos(rho)) * rho) / np.pi
