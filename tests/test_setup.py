@@ -64,7 +64,7 @@ def test_ci_runs_the_readme_command():
     [
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
-        ["snakefmt", "--check", "-l", "120", "Snakefile", "workflow/rules"],
+        ["snakefmt", "--check", "-l", "120", "Snakefile", "workflow/rules", "examples"],
     ],
     ids=["ruff", "ruff format", "snakefmt"],
 )

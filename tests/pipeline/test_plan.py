@@ -1,5 +1,6 @@
 """`repdyn plan`: recorded costs given back, other sizes extrapolated and marked; a factor of two at smoke."""
 
+import csv
 import json
 import math
 import shutil
@@ -139,6 +140,13 @@ def test_costs_of_a_run_replace_its_former_ones(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def smoke_jobs():
     return dryrun.planned(ROOT, ["--configfile", str(ROOT / SMOKE)])
+
+
+def test_jobs_in_groups_are_seen_too(smoke_jobs):
+    """Snakemake sets their descriptions in."""
+    names = {row["job"] for row in csv.DictReader((ROOT / plan.FILE).open()) if row["run"] == "smoke"}
+    assert {one.name for one in smoke_jobs} == names, "after a finished smoke run: python -m repdyn costs smoke"
+    assert {"truncation_flow/audits", "truncation_flow/claims"} <= names
 
 
 def test_every_job_of_the_smoke_scale_is_recorded(smoke_jobs):

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from repdyn.pipeline import api
 from repdyn.pipeline.messages import describe
 from repdyn.pipeline.reference import SCALES, claims_page, json_schema, outputs_page, reference, write
 
 ROOT = Path(__file__).parents[2]
-ADVICE = "differs from the models: run `python -m repdyn.pipeline.reference` in the repository's folder"
+ADVICE = "differs from the models: run `python -m repdyn reference` in the repository's folder"
 
 
 def test_committed_reference_is_the_generated_one():
@@ -44,6 +45,7 @@ def test_write_makes_all_files(tmp_path):
     write(tmp_path)
     assert (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8") == reference(ROOT)
     assert (tmp_path / "docs" / "outputs.md").read_text(encoding="utf-8") == outputs_page()
+    assert (tmp_path / "docs" / "api.md").read_text(encoding="utf-8") == api.page()
     assert (tmp_path / "docs" / "claims.md").read_text(encoding="utf-8") == claims_page(ROOT)
     assert (tmp_path / "docs" / "config.schema.json").read_text(encoding="utf-8") == json_schema()
 

@@ -22,6 +22,13 @@ class Stream:
     Args:
         seed: the run's seed, from the configuration.
         key: path from the root, e.g. `("bn_decomposed", "ablation", 3, "weights")`.
+
+    Example:
+        >>> trial = Stream(1, ("study", "experiment")).child(3)
+        >>> trial.generator("weights").normal() == trial.generator("weights").normal()
+        True
+        >>> trial.generator("weights").normal() == trial.generator("data").normal()
+        False
     """
 
     seed: int

@@ -84,7 +84,13 @@ def rounding(scale: ArrayLike, operations: int) -> float:
 
 
 def deviation(values: ArrayLike, tolerance: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
-    """Passes if the largest absolute value is within the tolerance: for identities, `values` are residuals."""
+    """Passes if the largest absolute value is within the tolerance: for identities, `values` are residuals.
+
+    Example:
+        >>> found = deviation([1e-9, -2e-9], 1e-8, expected="zero", reason="rounding")
+        >>> found.outcome, round(found.margin, 6), found.measured
+        ('passes', 5.0, 'largest deviation 2e-09')
+    """
     worst = _worst(np.abs(np.asarray(values, float)))
     return _settled(worst, tolerance, f"largest deviation {worst:.3g}{unit}", expected, reason, n)
 
@@ -133,6 +139,11 @@ def mean_within(
 
     Raises:
         ValueError: fewer than two samples, or one that is not finite.
+
+    Example:
+        >>> found = mean_within([0.9, 1.1, 1.0, 1.05], 0.3, 1.7, expected="near one", reason="where nothing is gained")
+        >>> found.outcome, found.measured
+        ('passes', '1.012, 99.9 % interval [0.4607, 1.564]')
     """
     samples = np.asarray(samples, float)
     if samples.size < 2:

@@ -44,7 +44,15 @@ def class_variables(layers: Mapping[str, Array], labels: np.ndarray) -> dict[str
 
 
 def collapse_of(A: Array, labels: np.ndarray) -> dict[str, float]:
-    """Variances within and between classes, their ratio (NC1), the shape of the means (NC2), nearest class means."""
+    """Variances within and between classes, their ratio (NC1), the shape of the means (NC2), nearest class means.
+
+    Example:
+        >>> import numpy as np
+        >>> A = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 0.0], [2.0, 0.2]])
+        >>> found = collapse_of(A, np.array([0, 0, 1, 1]))
+        >>> round(found["within_over_between"], 4), found["nearest_mean_accuracy"]
+        (0.0042, 1.0)
+    """
     found = neural_collapse_metrics(A, labels)
     finite = {name: value if np.isfinite(value) else np.nan for name, value in found.items()}
     means = np.array([A[labels == one].mean(axis=0) for one in np.unique(labels)])
@@ -54,7 +62,14 @@ def collapse_of(A: Array, labels: np.ndarray) -> dict[str, float]:
 
 
 def occupation_of(A: Array) -> dict[str, float]:
-    """Sectors 1[a > 0] that the points of one class occupy, shape (points, units): how far units truncate the class."""
+    """Sectors 1[a > 0] that the points of one class occupy, shape (points, units): how far units truncate the class.
+
+    Example:
+        >>> import numpy as np
+        >>> found = occupation_of(np.array([[1.0, 0.0, 0.0], [2.0, 3.0, 0.0]]))
+        >>> found["sectors"], found["truncated_share"], round(found["units_passing_all"], 3)
+        (1.0, 0.5, 0.333)
+    """
     pattern = A > 0
     _, counts = np.unique(np.packbits(pattern, axis=1), axis=0, return_counts=True)
     return {

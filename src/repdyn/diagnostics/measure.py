@@ -79,6 +79,15 @@ def measure(
     Raises:
         ValueError: unusable inputs, labels, targets, pairs or layer names, a layer that never runs, activations that
             are not finite; the message says what to do.
+
+    Example:
+        >>> import torch
+        >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU(), torch.nn.Linear(3, 2))
+        >>> found = measure(model, torch.eye(2).repeat(2, 1), labels=[0, 1, 0, 1])
+        >>> found["layer"].values.tolist()
+        ['input', '0', '1', '2']
+        >>> found["numerical_rank"].sel(layer="input").item(), found["within_over_between"].sel(layer="input").item()
+        (2, 0.0)
     """
     if not gamma > 0:
         raise ValueError(f"gamma is {gamma}; give a number above 0, such as {GAMMA:g}")

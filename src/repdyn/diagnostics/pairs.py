@@ -47,6 +47,11 @@ def as_pairs(pairs: Sequence[tuple[int, int]] | None, points: int, labels: np.nd
 
     Raises:
         ValueError: a pair of other than two different points of the batch.
+
+    Example:
+        >>> import numpy as np
+        >>> as_pairs(None, 6, np.array([0, 0, 1, 1, 2, 2]))
+        [(0, 2), (0, 4), (2, 4)]
     """
     if pairs is None:
         firsts = np.arange(points) if labels is None else np.sort(np.unique(labels, return_index=True)[1])

@@ -14,7 +14,8 @@ from repdyn.base.errors import RepdynError
 from repdyn.pipeline.records import option
 
 STARTS = "python -m repdyn "
-BLOCK = re.compile(r"^(?:local)?rule (?P<rule>\w+):\n(?P<about>(?: {4}.*\n)*)Shell command: (?P<command>.*)$", re.M)
+# a group's jobs are set in by four
+BLOCK = re.compile(r"^ *(?:local)?rule (?P<rule>\w+):\n(?P<about>(?: {4}.*\n)*)Shell command: (?P<command>.*)$", re.M)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def _job(match: re.Match[str]) -> Job:
     if not command.startswith(STARTS):
         raise RepdynError(f"rule {match['rule']}: its command does not start with {STARTS!r}: {command}")
     words = shlex.split(command)[3:]
-    log = re.search(r"^ {4}log: (.*?)(?: \(check.*)?$", about, re.M)
+    log = re.search(r"^ {4,}log: (.*?)(?: \(check.*)?$", about, re.M)
     memory = re.search(r"\bmem_mb=(\d+)", about)
     return Job(match["rule"], log[1], tuple(words[: words.index("2>")]), int(memory[1]) if memory else 0)
 

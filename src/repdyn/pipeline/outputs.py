@@ -110,8 +110,8 @@ clock, path, host or commit.
 """
 LOGS = """\
 `logs/<run>/<study>/<job>.log` holds what a job said, its progress, and where it failed the error with its traceback;
-`<job>.log.cost.json` its cost, written when it is done. `logs/<run>/checkpoints/` keeps the finished trials of long
-jobs until the job is done: after a kill the same command resumes there. Logs are outside every digest.
+`<job>.log.cost.json` its cost, written when it is done. `<job>.log.checkpoints/` keeps the finished trials of a long
+job until it is done: after a kill the same command resumes there. Logs are outside every digest.
 """
 
 

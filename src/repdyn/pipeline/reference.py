@@ -1,6 +1,6 @@
-"""Generated pages: the configuration's reference and JSON schema, the list of claims, the page of outputs.
+"""Generated pages: the configuration's reference and JSON schema, claims, outputs, public functions.
 
-`python -m repdyn.pipeline.reference` in the repository's folder writes them anew.
+`python -m repdyn reference` in the repository's folder writes them anew.
 """
 
 import inspect
@@ -12,7 +12,7 @@ from typing import Any
 
 from repdyn.base.claims import REFUTED, Claim, claims_of
 from repdyn.base.settings import Settings, json_text
-from repdyn.pipeline import outputs
+from repdyn.pipeline import api, outputs
 from repdyn.pipeline.config import Config, load
 from repdyn.pipeline.ledger import read_expected
 from repdyn.pipeline.loading import load_rooms
@@ -30,7 +30,7 @@ unknown keys, types, ranges and the rules between settings, all problems at once
 YAML has traps: `1e-3` is text (write `1.0e-3` or `0.001`), an unquoted `on`, `off`, `yes` or `no` is a
 boolean, `010` is 8, and of two equal keys the last wins in silence. Here each is refused with an explanation.
 
-This page is generated from the models (`python -m repdyn.pipeline.reference`); a test holds it to them.
+This page is generated from the models (`python -m repdyn reference`); a test holds it to them.
 """
 
 CLAIMS_INTRODUCTION = """\
@@ -40,7 +40,7 @@ Every claim with its accepted verdict at the default scale. The numbers, margins
 are in the ledger of a run (`results/<run>/claims.csv`, the report, `python -m repdyn claim ID`); the derivations of the
 corrections are on the page of the study. What a verdict means: see the README.
 
-This page is generated from the checks (`python -m repdyn.pipeline.reference`); a test holds it to them.
+This page is generated from the checks (`python -m repdyn reference`); a test holds it to them.
 """
 
 
@@ -113,6 +113,7 @@ def write(root: Path) -> None:
     """Write the generated pages into `docs/` under `root`."""
     (root / "docs" / "claims.md").write_text(claims_page(root), encoding="utf-8")
     (root / "docs" / "outputs.md").write_text(outputs_page(), encoding="utf-8")
+    (root / "docs" / "api.md").write_text(api.page(), encoding="utf-8")
     (root / "docs" / "configuration.md").write_text(reference(root), encoding="utf-8")
     (root / "docs" / "config.schema.json").write_text(json_schema(), encoding="utf-8")
 

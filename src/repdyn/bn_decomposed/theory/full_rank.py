@@ -177,7 +177,12 @@ def success_frequency(X: Array, W: Array, rng: np.random.Generator, draws: int) 
 
 
 def expected_rows_bound(gamma: float, n: int) -> float:
-    """Theorem 3, item 1: E[y] <= n / gamma."""
+    """Theorem 3, item 1: E[y] <= n / gamma.
+
+    Example:
+        >>> expected_rows_bound(1 / 18, 9)  # nine points on the circle, gamma = 1/18
+        162.0
+    """
     _check_gamma(gamma)
     return n / gamma
 

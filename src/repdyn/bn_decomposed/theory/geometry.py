@@ -96,7 +96,12 @@ def stable_rank(X: Array) -> float:
 
 
 def effective_rank(X: Array) -> float:
-    """Exp of the entropy of s_i / sum s (singular values), from 1 to the rank; NaN for a batch of zeros."""
+    """Exp of the entropy of s_i / sum s (singular values), from 1 to the rank; NaN for a batch of zeros.
+
+    Example:
+        >>> round(effective_rank([[2.0, 0.0], [0.0, 1.0]]), 3)
+        1.89
+    """
     s = singular_values(X)
     if s[0] == 0:
         return float("nan")

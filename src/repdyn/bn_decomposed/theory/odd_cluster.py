@@ -61,6 +61,11 @@ def simplex_angle(n: float) -> float:
 
     Raises:
         ValueError: n < 2.
+
+    Example:
+        >>> import numpy as np
+        >>> [round(float(np.degrees(simplex_angle(n))), 2) for n in (9, np.inf)]
+        [75.03, 71.44]
     """
     _at_least(n, 2)
     return float(np.arccos(arccos_kernel(-1.0 / (n - 1))))
@@ -204,6 +209,12 @@ def expected_gram_fixed_point(n: int, start: Literal["odd", "simplex"]) -> Array
 
     Raises:
         ValueError: n < 3 or unknown start.
+
+    Example:
+        >>> import numpy as np
+        >>> G = expected_gram_fixed_point(16, "odd")
+        >>> np.degrees(np.arccos(G[0, 1] / np.sqrt(G[1, 1]))).round(1).item()  # angle of the odd point to the rest
+        89.7
     """
     if start not in ("odd", "simplex"):
         raise ValueError(f'got start={start!r}, expected "odd" or "simplex"')

@@ -133,6 +133,10 @@ def circle_cells(n: int) -> tuple[int, float]:
 
     For odd n the n lines orthogonal to the points are distinct and cut the plane into 2 n equal sectors; for
     even n antipodal points share their line (and violate the hypothesis of Theorem 3).
+
+    Example:
+        >>> circle_cells(9), circle_cells(8)
+        ((18, 0.05555555555555555), (8, 0.125))
     """
     cells = 2 * n if n % 2 else n
     return cells, 1.0 / cells

@@ -107,7 +107,12 @@ def first_step_norm(radius: ArrayLike, gradient_norm: ArrayLike, step: ArrayLike
 
 
 def critical_radius(gradient_norm: ArrayLike, step: ArrayLike) -> Array:
-    """r* = sqrt(h g): below it, and only there, "the smaller initially, the bigger after" (section 4.3)."""
+    """r* = sqrt(h g): below it, and only there, "the smaller initially, the bigger after" (section 4.3).
+
+    Example:
+        >>> critical_radius([0.25, 1.0], 0.01).round(3).tolist()
+        [0.05, 0.1]
+    """
     return np.sqrt(np.asarray(step) * np.asarray(gradient_norm))
 
 

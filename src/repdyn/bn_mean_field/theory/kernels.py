@@ -67,6 +67,10 @@ def erf_kernel(u: ArrayLike, v: ArrayLike, cov: ArrayLike) -> Array:
 
     Returns:
         Kernel, shape (..., m, n).
+
+    Example:
+        >>> erf_kernel([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]).round(4).tolist()
+        [[0.4646, 0.0]]
     """
     cov = checks.covariance(cov)
     u, v = checks.vectors(u, len(cov), "u"), checks.vectors(v, len(cov), "v")

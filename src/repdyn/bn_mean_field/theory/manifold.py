@@ -24,6 +24,10 @@ def sigma_norm(b: ArrayLike, cov: ArrayLike) -> Array:
 
     Returns:
         Norms, shape (..., m), units of the pre-activation.
+
+    Example:
+        >>> sigma_norm([[1.0, 0.0], [0.0, 1.0]], [[4.0, 0.0], [0.0, 1.0]]).tolist()
+        [2.0, 1.0]
     """
     cov = checks.covariance(cov)
     return unchecked_norm(checks.vectors(b, len(cov)), cov)
@@ -183,6 +187,10 @@ def kantorovich_bound(condition_number: ArrayLike) -> Array:
 
     Returns:
         The bound, same shape.
+
+    Example:
+        >>> kantorovich_bound([1.0, 10.0]).round(3).tolist()
+        [1.0, 0.331]
     """
     k = checks.finite(condition_number, "condition_number")
     if (k < 1).any():
@@ -222,6 +230,10 @@ def geodesic_distance(a1: ArrayLike, b1: ArrayLike, a2: ArrayLike, b2: ArrayLike
 
     Returns:
         Distances, shape (m, n).
+
+    Example:
+        >>> geodesic_distance([0.0], [[2.0, 0.0]], [1.0], [[0.0, 3.0]]).round(3).tolist()  # sqrt(1 + (pi/2)^2)
+        [[1.862]]
     """
     a1, b1 = checks.particles(a1, b1, np.shape(b1)[-1])
     a2, b2 = checks.particles(a2, b2, b1.shape[-1])

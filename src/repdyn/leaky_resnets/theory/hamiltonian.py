@@ -29,6 +29,10 @@ def hamiltonian(A: ArrayLike, B: ArrayLike, effective_depth: float, bias: bool) 
 
     Raises:
         ValueError: shapes differ, a value is not finite, Lt <= 0.
+
+    Example:
+        >>> hamiltonian([[2.0]], [[0.5]], 3.0, bias=False)  # A B = 1: -Lt/2, rank 1
+        -1.5
     """
     A, B = representation_pair(A, B)
     S = activation(A, bias)

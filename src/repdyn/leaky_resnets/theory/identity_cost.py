@@ -69,6 +69,13 @@ def cost_of_identity(A: ArrayLike, bias: bool, gamma: float | None = None, rtol:
 
     Raises:
         ValueError: A is not a finite matrix, or gamma is not above 0.
+
+    Example:
+        >>> A = [[1.0, 2.0, 0.0], [0.0, 0.0, 3.0]]  # not negative: the cost is the rank
+        >>> round(cost_of_identity(A, bias=False).value, 6)
+        2.0
+        >>> cost_of_identity([[1.0, -1.0]], bias=False).feasible  # a ReLU layer cannot keep both signs
+        False
     """
     A = as_matrix(A, "A")
     S, size = activation(A, bias), float(np.linalg.norm(A))
@@ -154,6 +161,11 @@ def stable_ranks(A: ArrayLike, rtol: float = 1e-10) -> StableRanks:
 
     Raises:
         ValueError: A is 0, where they are not defined, or not a finite matrix.
+
+    Example:
+        >>> found = stable_ranks([[2.0, 0.0], [0.0, 1.0]])
+        >>> round(float(found.nuclear), 3), round(float(found.spectral), 3), found.rank
+        (1.8, 1.25, 2)
     """
     s = np.linalg.svd(as_matrix(A, "A"), compute_uv=False)
     if s[0] == 0:

@@ -33,6 +33,10 @@ def layer_steps(scheme: Scheme, L: int, a: float = 0.0) -> Array:
 
     Raises:
         ValueError: unknown scheme, L < 1, or a out of range.
+
+    Example:
+        >>> layer_steps("irregular", 4, a=1.0).round(3).tolist()
+        [0.219, 0.281, 0.281, 0.219]
     """
     if L < 1 or not 0 <= a < 4:
         raise ValueError(f"L = {L} and a = {a}; give L >= 1 and 0 <= a < 4, so that all steps are positive")

@@ -37,6 +37,11 @@ def truncation_times(x: ArrayLike, b0: float, y: float) -> Schedule:
 
     Raises:
         ValueError: if x is empty or a number is not finite.
+
+    Example:
+        >>> found = truncation_times([0.0, 1.0, 2.0], b0=1.5, y=-3.0)
+        >>> found.times.round(3).tolist(), found.counts.tolist()
+        ([0.177, 1.04], [2.0, 1.0, 0.0])
     """
     x = _coordinate(x)
     counts, ahead = _path(x, float(inputs.finite(b0, "b0")), float(inputs.finite(y, "y")))

@@ -65,6 +65,10 @@ def spectral_gap(B: ArrayLike, W: ArrayLike) -> float:
 
     Raises:
         ValueError: if I is indefinite, where the theorem says nothing.
+
+    Example:
+        >>> round(spectral_gap([[0.0, 0.0], [0.0, 0.0]], [[2.0, 0.0], [0.0, 1.0]]), 3)
+        1.0
     """
     spectrum = np.linalg.eigvalsh(conserved_quantity(B, W))
     gap = max(spectrum[0], -spectrum[-1])

@@ -36,6 +36,10 @@ def truncation_map(x: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
 
     Raises:
         ValueError: if shapes disagree, R is not orthogonal, or a number is not finite.
+
+    Example:
+        >>> truncation_map([[1.0, -2.0], [3.0, 4.0]], [[1, 0], [0, 1]], [0.5, 0.5]).tolist()
+        [[1.0, -0.5], [3.0, 4.0]]
     """
     X = inputs.points(x, "x")
     R = inputs.orthogonal(R, X.shape[1])
@@ -62,6 +66,10 @@ def sector_pattern(X: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
 
     Raises:
         ValueError: if shapes disagree or R is not orthogonal.
+
+    Example:
+        >>> sector_pattern([[1.0, -2.0], [3.0, 4.0]], [[1, 0], [0, 1]], [0.5, 0.5]).astype(int).tolist()
+        [[1, 0], [1, 1]]
     """
     X = inputs.points(X)
     R = inputs.orthogonal(R, X.shape[1])

@@ -29,6 +29,10 @@ def final_distance_cdf(q: ArrayLike, dx: float, dy: float, rho: float, G: float)
 
     Raises:
         ValueError: an argument out of range.
+
+    Example:
+        >>> final_distance_cdf([0.5, 1.0, 2.0], dx=1.0, dy=1.0, rho=1.0, G=1.0).round(4).tolist()
+        [0.1444, 0.5, 0.8556]
     """
     return _cdf(q, dx, dy, rho, G, dx**2 * G * (1 - rho), dx**2 * G * np.sqrt(1 + rho**2))
 

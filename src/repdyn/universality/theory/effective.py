@@ -122,6 +122,11 @@ def effective_solution(
 
     Raises:
         ValueError: rates or distances out of range, or initial values that no network can have.
+
+    Example:
+        >>> h, y, w = effective_solution([0.0, 1e3], 0.01, 0.01, 0.0, 1.0, 1.0, 1.0, 4.0)
+        >>> h.round(4).tolist(), y.round(4).tolist()  # y ends at dy2
+        ([0.01, 1.5653], [0.01, 4.0])
     """
     t = not_negative(t, "t", "the solution runs forward from the initial values at t = 0")
     eta_h, eta_y, dx2 = rates(eta_h, eta_y, dx2)
@@ -194,7 +199,12 @@ def plane_rhs(
 
 
 def mean_prediction(t: ArrayLike, mean0: ArrayLike, target_mean: ArrayLike, eta_b: float) -> Array:
-    """Mean output ybar(t) = m + (ybar(0) - m) e^{-eta_b t}, m = (y1 + y2)/2; equation (18)."""
+    """Mean output ybar(t) = m + (ybar(0) - m) e^{-eta_b t}, m = (y1 + y2)/2; equation (18).
+
+    Example:
+        >>> mean_prediction([0.0, 1.0, 100.0], 0.0, 0.5, eta_b=1.0).round(4).tolist()
+        [0.0, 0.3161, 0.5]
+    """
     mean0, target_mean = finite(mean0, "mean0"), finite(target_mean, "target_mean")
     return target_mean + (mean0 - target_mean) * np.exp(-eta_b * np.asarray(t, float))
 

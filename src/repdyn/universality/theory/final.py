@@ -73,6 +73,12 @@ def final_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, r
 
     Raises:
         ValueError: as `amplitudes`.
+
+    Example:
+        >>> round(float(final_distance(h0=0.01, y0=0.01, dx=1.0, dy=2.0, rho=1.0)), 4)
+        1.5653
+        >>> round(float(final_distance(h0=100.0, y0=0.01, dx=1.0, dy=2.0, rho=1.0)), 2)  # large weights: lazy
+        100.04
     """
     return from_amplitudes(*amplitudes(h0, y0, dx, dy, rho))
 

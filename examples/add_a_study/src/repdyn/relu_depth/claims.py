@@ -1,0 +1,66 @@
+"""Claims: datasets in, verdicts out; each with a control that its check must reject."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.verdicts import Verdict, all_of, deviation, judge, mean_within
+from repdyn.relu_depth.theory import RATE, next_cosine
+
+
+def without_factor_two(overlaps: xr.Dataset) -> xr.Dataset:
+    """Weights of variance 1/n, so that half of the length is lost."""
+    return overlaps.assign(overlap=overlaps["overlap"] / 2)
+
+
+def half_the_rate(gaps: xr.Dataset) -> xr.Dataset:
+    """As if the limit were 9 pi^2 / 4."""
+    return gaps.assign(gap=gaps["gap"] / 2)
+
+
+@claim(
+    "rd-kernel",
+    where="Cho and Saul 2009, n = 1",
+    kind="identity",
+    states="A random ReLU layer takes the cosine rho of two points to the arc-cosine kernel of degree one.",
+    formula=r"\kappa(\rho) = \frac{1}{\pi} \left( \sqrt{1 - \rho^2} + (\pi - \arccos \rho) \rho \right)",
+    data="overlaps",
+    control=without_factor_two,
+    control_says="weights of variance 1/n instead of 2/n",
+)
+def layer_is_the_kernel(overlaps: xr.Dataset) -> Verdict:
+    """The mean inner product over draws, against the closed form, at every cosine."""
+    tests = {
+        f"rho_{cosine:g}": mean_within(
+            overlaps["overlap"].sel(cosine=cosine) - next_cosine(cosine),
+            -0.02,
+            0.02,
+            expected="a mean difference within 0.02",
+            reason="a tenth of the largest distance of the kernel from a straight line between its ends",
+            false_alarm=1e-3 / overlaps.sizes["cosine"],
+        )
+        for cosine in overlaps["cosine"].values
+    }
+    return judge(all_of(**tests))
+
+
+@claim(
+    "rd-rate",
+    where="Hayou, Doucet and Rousseau 2019, ReLU",
+    kind="limit",
+    states="Through depth l the gap falls as 9 pi^2 / (2 l^2), from any start.",
+    formula=r"1 - \rho_l \sim \frac{9 \pi^2}{2 l^2}",
+    data="gaps",
+    control=half_the_rate,
+    control_says="a limit of half the size",
+)
+def gap_falls_as_depth_squared(gaps: xr.Dataset) -> Verdict:
+    """l^2 (1 - rho_l) at the last layer, relative to its limit."""
+    depth = int(gaps["layer"][-1])
+    relative = depth**2 * gaps["gap"].isel(layer=-1) / RATE - 1
+    tolerance = 10 * np.log(depth) / depth
+    return judge(
+        deviation(relative, tolerance, expected="zero", reason="10 log(l)/l; the next term is of order log(l)/l")
+    )

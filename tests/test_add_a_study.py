@@ -1,0 +1,67 @@
+"""The example study, added to a finished run with the commands of docs/extending.md."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT, SMOKE, snakemake
+from tests.dag.test_edits import END, jobs, replace
+
+pytestmark = pytest.mark.pipeline
+OWN = {"relu_depth_data", "relu_depth_figures", "relu_depth_claims"}
+THEORY = "src/repdyn/relu_depth/theory.py"
+
+
+@pytest.fixture(scope="module")
+def added(smoke_run, tmp_path_factory) -> Path:
+    """A checkout with a finished run, and the study added as the documentation says."""
+    folder = tmp_path_factory.mktemp("study") / "checkout"
+    shutil.copytree(smoke_run, folder, copy_function=shutil.copy2, symlinks=True)
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    section = (ROOT / "docs/extending.md").read_text(encoding="utf-8").split("## Add a study\n")[1]
+    commands = re.search(r"^```sh\n(.*?)^```", section, re.MULTILINE | re.DOTALL)[1]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    variables = os.environ | {"PATH": path, "PYTHONPATH": str(folder / "src")}
+    done = subprocess.run(
+        ["bash", "-euc", commands], cwd=folder, env=variables, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_its_figure_its_verdicts_its_controls(added):
+    root = added / "results/smoke/relu_depth"
+    about = json.loads((root / "figures/correlation_map.json").read_text())
+    assert about["alt"]
+    rows = {row["id"]: row for row in csv.DictReader((root / "claims.csv").open())}
+    assert {id: row["verdict"] for id, row in rows.items()} == {"rd-kernel": "holds", "rd-rate": "holds"}
+    assert all(float(row["control_margin"]) < 1 < float(row["margin"]) for row in rows.values())
+    assert set(about["claims"]) == set(rows)
+
+
+def test_the_generated_pages_know_it(added):
+    for page in ("api", "claims", "configuration", "outputs"):
+        assert "relu_depth" in (added / f"docs/{page}.md").read_text(encoding="utf-8")
+
+
+def test_the_ledger_and_the_report_list_it_and_nothing_else_runs_again(added):
+    assert jobs(added) == END
+    done = snakemake(added, "--cores", "2", "--configfile", SMOKE, "--", "all")
+    assert done.returncode == 0, done.stdout + done.stderr
+    ledger = {row["id"]: row["change"] for row in csv.DictReader((added / "results/smoke/claims.csv").open())}
+    assert (ledger["rd-kernel"], ledger["rd-rate"], ledger["bnd-sec2-rc"]) == ("", "", "")
+    assert "Two points through a plain ReLU network" in (added / "results/smoke/report/index.html").read_text()
+
+
+def test_an_edit_of_its_theory_runs_just_it_again(added):
+    before = replace(added, THEORY, "1 + rho)", "1.01 + rho)")
+    try:
+        assert jobs(added) == OWN | END
+    finally:
+        (added / THEORY).write_text(before)

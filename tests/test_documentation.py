@@ -1,0 +1,129 @@
+"""The pages as a forge shows them: links lead somewhere, tables keep their columns, verdicts are today's."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from PIL import Image
+from tests.conftest import ROOT
+
+from repdyn.base.verdicts import STATUSES
+
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("examples/**/*.md")]
+)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
+PREFIXES = {
+    "bn_decomposed": "bnd",
+    "truncation_flow": "tf",
+    "bn_mean_field": "bnm",
+    "leaky_resnets": "lrn",
+    "universality": "uni",
+    "across_papers": "acr",
+}
+
+
+def accepted_verdicts() -> dict[str, dict]:
+    return yaml.safe_load((ROOT / "workflow/expected_verdicts.yaml").read_text())
+
+
+def prose(path: Path) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"^( *)```.*?^\1```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors(path: Path) -> set[str]:
+    """What a forge can jump to: `<a id="...">`, and headings in lower case with hyphens, numbered when they repeat."""
+    found = set(re.findall(r'<a id="([^"]+)">', prose(path)))
+    for heading in re.findall(r"^#+ (.*)$", prose(path), re.MULTILINE):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"<[^>]*>", "", heading)).lower()
+        slug = re.sub(r"[^\w\- ]", "", words).strip().replace(" ", "-")
+        repeated = sum(re.fullmatch(rf"{re.escape(slug)}(-\d+)?", one) is not None for one in found)
+        found.add(f"{slug}-{repeated}" if repeated else slug)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    lost = []
+    for link in LINK.findall(re.sub(r"`[^`\n]*`", "``", prose(page))):
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        if not link.startswith(("http://", "https://")):
+            fine = target.exists() and (not anchor or anchor in anchors(target))
+            lost += [] if fine else [link]
+    assert lost == []
+
+
+def test_pictures_are_small_and_told_in_words():
+    folder, shown = ROOT / "docs/images", {}
+    for page in PAGES:
+        for words, file in re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", prose(page)):
+            shown[(page.parent / file).resolve()] = words
+    assert set(shown) == set(folder.glob("*.png")), "a picture that no page shows, or the reverse"
+    for path, words in shown.items():
+        assert len(words) > 40, f"{path.name} needs an alt text"
+        assert path.stat().st_size <= 120_000
+        with Image.open(path) as picture:
+            assert picture.width <= 900
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_tables_keep_their_columns(page):
+    """A bar inside a cell, in code too, splits it unless it is escaped."""
+    wrong, columns = [], 0
+    for line in prose(page).splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", line)) if ROW.match(line) else 0
+        columns = cells if not (columns and cells) else columns
+        wrong += [line] if cells != columns else []
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_verdicts_in_tables_are_the_accepted_ones(page):
+    accepted = accepted_verdicts()
+    told = {}
+    for line in ROW.findall(prose(page)):
+        id = re.match(r'\| (?:<a id="[^"]*">)?`([\w-]+)`(?:</a>)? \|', line)
+        verdicts = [cell for cell in (cell.strip() for cell in line.split("|")) if cell in STATUSES]
+        if id and id[1] in accepted and len(verdicts) == 1:
+            told[id[1]] = verdicts[0]
+    assert {id: verdict for id, verdict in told.items() if accepted[id]["verdict"] != verdict} == {}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_claims_that_are_named_exist(page):
+    named = re.findall(rf"`((?:{'|'.join(PREFIXES.values())})-[\w-]+)`", page.read_text(encoding="utf-8"))
+    assert set(named) - set(accepted_verdicts()) == set()
+
+
+BLOCKS = [
+    pytest.param(block, id=page.stem)
+    for page in PAGES
+    for block in re.findall(r"^```python\n(import .*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_code_that_imports_what_it_uses_runs(block):
+    exec(compile(block, "documentation", "exec"), {})
+
+
+def test_the_readme_counts_the_accepted_verdicts():
+    accepted = accepted_verdicts()
+    papers = [entry["verdict"] for id, entry in accepted.items() if not id.startswith("acr-")]
+    counts = [papers.count(status) for status in STATUSES]
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    told = re.search(
+        r"The ledger has (\d+) entries.*?: (\d+) hold as printed, (\d+) hold once corrected, (\d+) do not hold, "
+        r"(\d+) cannot be reproduced as stated, (\d+) are beyond any finite test, (\d+) stay undecided",
+        text,
+    )
+    assert [int(number) for number in told.groups()] == [len(papers), *counts]
+    listed = re.findall(r"\| \[`(\w+)`\]\(docs/.*? \| (\d+) claims", text)
+    own = {study: sum(id.startswith(f"{prefix}-") for id in accepted) for study, prefix in PREFIXES.items()}
+    assert {study: int(count) for study, count in listed} == {
+        one: n for one, n in own.items() if one != "across_papers"
+    }

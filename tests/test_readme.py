@@ -1,0 +1,106 @@
+"""Every command of the README does what it says: the cheap ones run, the long ones as dry runs, none goes unnoticed.
+
+They run in a checkout with a finished smoke run, where `results/default` does not exist; there `smoke` stands for it.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.conftest import ROOT, SMOKE, snakemake
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FIRST_WORDS = ("snakemake", "python", "python3", "pip", "pytest", "from", "import", "--config", "repdyn")
+PLACEHOLDERS = {"compare A B --tier ...": "compare results/smoke results/smoke --tier identical"}
+QUESTIONS = {
+    "claim": "verdict ",
+    "plan": "core-minutes",
+    "progress": "no job is running",
+    "verify": "what today's code and settings make",
+    "compare": "every verdict is equal",
+}
+NETWORK = (
+    "from torch import nn\n\ndef build():\n    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))\n"
+)
+
+
+def commands(text: str) -> list[str]:
+    """Lines of `sh` blocks, split at `&&`; all code in the column "you do"; elsewhere code that starts like a command.
+
+    The text of a link is a file's name, no command.
+    """
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    found = [part.strip() for block in blocks for line in block.splitlines() for part in line.split("&&")]
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    table = re.search(r"^\| you want \| you do \|\n\|.*\n((?:\|.*\n)+)", prose, re.MULTILINE)
+    done = [row.split("|")[2] for row in table[1].splitlines()]
+    found += [code for cell in done for code in re.findall(r"(?<!\[)`([^`]+)`", cell)]
+    return list(dict.fromkeys([*found, *(code for code in re.findall(r"`([^`]+)`", prose) if _starts_as_one(code))]))
+
+
+def _starts_as_one(code: str) -> bool:
+    first, _, rest = code.partition(" ")
+    return bool(rest) and Path(first).name in FIRST_WORDS
+
+
+def test_commands_are_found_in_blocks_table_and_prose():
+    head = "| you want | you do |\n|---|---|\n"
+    text = f"```sh\na -b && c\n```\n{head}| x | `d` or [`e`](e) |\n\n`snakemake all`, `--cores`, `from`, `g h`\n"
+    assert commands(text) == ["a -b", "c", "d", "snakemake all"]
+
+
+@pytest.mark.parametrize("command", commands(README))
+def test_command(command, smoke_run, tmp_path):
+    for placeholder, meant in PLACEHOLDERS.items():
+        command = command.replace(placeholder, meant)
+    words = [Path(word).name if word.startswith(".venv/bin/") else word for word in shlex.split(command)]
+    match words:
+        case ["snakemake", *options]:
+            dry_run(smoke_run, options)
+        case ["--config", _]:
+            dry_run(smoke_run, ["--cores", "1", "all", *words])
+        case ["python", "-m", "repdyn", question, *options] if question in QUESTIONS:
+            options = [option.replace("results/default", "results/smoke") for option in options]
+            told = run(["-m", "repdyn", question, *options], smoke_run)
+            assert QUESTIONS[question] in told
+            assert "no rule makes" not in told
+        case ["python", "-m", "repdyn", "measure", *_]:
+            (tmp_path / "my_network.py").write_text(NETWORK)
+            np.savez(tmp_path / "points.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)))
+            run(words[1:], tmp_path)
+            assert (tmp_path / "diag.nc").is_file()
+        case ["from", *_]:
+            run(["-c", command], smoke_run)
+        case ["python3", "-m", "venv", ".venv"]:
+            run([*words[1:3], "--without-pip", ".venv"], tmp_path)
+            assert (tmp_path / ".venv/bin/python").exists()
+        case ["pip", "install", "-c", lock, "-e", here]:  # .ci/run installs with it
+            extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+            assert (ROOT / lock).is_file()
+            assert here in {".", *(f".[{extra}]" for extra in extras)}
+        case ["pytest"]:
+            pass  # runs this very test
+        case _:
+            pytest.fail(f"the README has a command that this test does not know how to run: {command}")
+
+
+def dry_run(folder: Path, options: list[str]) -> None:
+    """With the executor's plugin, where the profile names one; a finished run has nothing left to do."""
+    done = snakemake(folder, "--dry-run", *options)
+    told = done.stdout + done.stderr
+    assert done.returncode == 0, told
+    assert ("Nothing to be done" if SMOKE in options else "This was a dry-run") in told, told
+
+
+def run(arguments: list[str], folder: Path) -> str:
+    """What Python says in a folder."""
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
