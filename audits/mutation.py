@@ -94,6 +94,9 @@ def _in_child(run, module: str, mutant: Mutant, arguments: tuple) -> None:
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
+    for name, known in list(sys.modules.items()):  # what the parent has imported would not be changed
+        if (getattr(known, "__file__", None) or "").startswith((f"{ROOT}/src/", f"{ROOT}/tests/")):
+            del sys.modules[name]
     sys.meta_path.insert(0, Replaced(module, mutant.source))
     os._exit(int(run(module, mutant, *arguments)))
 
