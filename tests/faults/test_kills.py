@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.conftest import ROOT, SMOKE
+from tests.faults.test_places import full_disk
 
 from repdyn.__main__ import main
 from repdyn.pipeline import dryrun
@@ -83,10 +84,10 @@ def without(words, *names):
     return left
 
 
-def run(place, number, *commands):
+def run(place, number, *commands, **more):
     script = Path(__file__).with_name("interrupted.py")
     words = [sys.executable, str(script), str(number), json.dumps(commands)]
-    return subprocess.run(words, cwd=place, capture_output=True, text=True, timeout=300)
+    return subprocess.run(words, cwd=place, capture_output=True, text=True, timeout=300, **more)
 
 
 def test_every_job_with_checkpoints_is_killed_here(planned):
@@ -109,3 +110,19 @@ def test_a_killed_job_goes_on_and_equals_the_uninterrupted_one(place, planned, n
     for output in job.outputs:
         assert (place / output).read_bytes() == (place / output.replace("results/", "whole/")).read_bytes()
     assert not list((place / f"{job.log}.checkpoints").iterdir())
+
+
+def test_a_disk_that_fills_at_a_checkpoint(place, planned):
+    """The job says so in one line and keeps what it had; with room the same command goes on from there."""
+    job = planned["leaky_resnets/trained-block0"]
+    command = [word.replace("logs/", "full/") for word in without(job.arguments, "--cost")]
+    done = run(place, 0, command, preexec_fn=full_disk(20_000))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "cannot be written" in done.stderr.splitlines()[-1]
+    (kept,) = (place / f"{job.log.replace('logs/', 'full/')}.checkpoints").iterdir()
+    assert 0 < kept.stat().st_size <= 20_000
+    again = run(place, 0, command)
+    assert again.returncode == 0, again.stderr
+    assert f"finished trials in {kept.relative_to(place)}" in again.stderr
+    assert not kept.exists()
