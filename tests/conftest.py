@@ -37,9 +37,12 @@ def copy_checkout(target: Path) -> Path:
 def snakemake(
     folder: Path, *arguments: str, prefix: tuple[str, ...] = (), variables: dict[str, str] | None = None, **run
 ) -> subprocess.CompletedProcess:
-    """Runs Snakemake in a folder as a user would, output captured; `variables` are set in its environment."""
+    """Runs Snakemake in a folder as a user would, output captured; `variables` are set in its environment.
+
+    A GPU is hidden, so that results do not depend on whether the machine has one.
+    """
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "OMP_NUM_THREADS")}
-    environment |= variables or {}
+    environment |= {"CUDA_VISIBLE_DEVICES": ""} | (variables or {})
     command = [*prefix, sys.executable, "-m", "snakemake", *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900, **run)
 

@@ -158,8 +158,12 @@ def _simulate(given: argparse.Namespace) -> None:
     }
     if len(set(counts.values())) > 1:
         raise RepdynError(f"simulate: {counts}: give one of each per function")
-    for function, job, code, output in zip(given.functions, given.job, codes, given.output, strict=True):
+    kept = [
         runners.simulate(given.study, function, job, given.inputs, code, output, given.checkpoints)
+        for function, job, code, output in zip(given.functions, given.job, codes, given.output, strict=True)
+    ]
+    for checkpoint in kept:
+        checkpoint.remove()
 
 
 def _draw(given: argparse.Namespace) -> None:

@@ -57,12 +57,12 @@ def test_network_computes_its_formula(kind):
 def test_a_single_network_is_that_of_its_seed(kind):
     network, X = built(kind), torch.from_numpy(points())
     one = network.single(2)
-    torch.testing.assert_close(one(X), network(X)[2], rtol=1e-13, atol=1e-15)
+    torch.testing.assert_close(one(X), network(X)[2], rtol=1e-13, atol=1e-15)  # outputs of order 1 may cancel
     for _ in networks.descend(network, X, torch.zeros(7, 2).double(), rate=0.1, decay=0.0, steps=2):
         pass
     assert not torch.equal(one(X), network(X)[2])
     networks.follow(one, network, 2)
-    torch.testing.assert_close(one(X), network(X)[2], rtol=1e-13, atol=1e-15)
+    torch.testing.assert_close(one(X), network(X)[2], rtol=1e-13, atol=1e-15)  # outputs of order 1 may cancel
 
 
 def test_kinds_share_the_numbers_behind_their_weights():

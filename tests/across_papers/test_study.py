@@ -7,6 +7,7 @@ import xarray as xr
 from repdyn.across_papers import claims, experiments, figures, tables
 from repdyn.across_papers.settings import Digits, OddBatch, TwoPoints
 from repdyn.across_papers.words import BOTTLENECK, ENDS, FOUR, ODD, THEORY, middle_layer
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.claims import claims_of, decide
 from repdyn.base.datasets import problems
 from repdyn.base.streams import Stream
@@ -22,6 +23,10 @@ SIXTY = Digits.model_validate(
 BATCH = OddBatch.model_validate(COMMON | {"rates": RATES | {"recentred": 0.05}, "seeds": 2, "batch": 9})
 
 
+def no_checkpoint():
+    return Checkpoint(None, "")
+
+
 @pytest.fixture(scope="module")
 def images():
     rng = np.random.default_rng(0)
@@ -33,9 +38,9 @@ def images():
 @pytest.fixture(scope="module")
 def made(images):
     found = {
-        "two_points": experiments.two_points(TWO, Stream(1, ("across_papers", "two_points"))),
-        "digits": experiments.digits(SIXTY, images, Stream(1, ("across_papers", "digits"))),
-        "odd_batch": experiments.odd_batch(BATCH, images, Stream(1, ("across_papers", "odd_batch"))),
+        "two_points": experiments.two_points(TWO, Stream(1, ("across_papers", "two_points")), no_checkpoint()),
+        "digits": experiments.digits(SIXTY, images, Stream(1, ("across_papers", "digits")), no_checkpoint()),
+        "odd_batch": experiments.odd_batch(BATCH, images, Stream(1, ("across_papers", "odd_batch")), no_checkpoint()),
     }
     return found | {"theory_fits": experiments.theory_fits(found["two_points"], found["digits"])}
 

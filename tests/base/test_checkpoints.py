@@ -1,6 +1,8 @@
 """Checkpoints keep finished trials and nothing else."""
 
 import numpy as np
+import pytest
+import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
 
@@ -37,6 +39,23 @@ def test_pickles_are_not_loaded(tmp_path, capsys):
     np.savez(kept.path, **{"trial/x": np.array([{"a": 1}], dtype=object)})
     assert Checkpoint(tmp_path, "job").trials == {}
     assert "cannot be read" in capsys.readouterr().err
+
+
+def finished():
+    """A dataset with what diagnostics put into theirs: texts, attributes of numpy's, a coordinate beside the index."""
+    values = {"loss": ("seed", np.array([0.5, 0.25]), {"units": "1", "n": np.int64(3), "range": np.array([0.0, 1.0])})}
+    coords = {"seed": [0, 1], "layer": ("seed", np.array(["input", "layers.0"], dtype=object)), "depth": 4.0}
+    return xr.Dataset(values, coords, {"title": "t"})
+
+
+def test_a_dataset_comes_back_as_it_was(tmp_path):
+    first = Checkpoint(tmp_path, "job").dataset("plain", finished)
+    again = Checkpoint(tmp_path, "job").dataset("plain", lambda: pytest.fail("made again"))
+    xr.testing.assert_identical(first, again)
+    xr.testing.assert_equal(first, finished())
+    assert list(first.coords) == list(finished().coords)
+    assert first["loss"].attrs == {"units": "1", "n": 3, "range": [0.0, 1.0]}
+    assert first["layer"].dtype.kind == "U"
 
 
 def test_without_a_folder_nothing_is_written(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from repdyn.__main__ import main
 from repdyn.base.devices import THREAD_VARIABLES, choose_device, pin_threads
 from repdyn.base.errors import DataError
 
@@ -15,8 +16,11 @@ def torch_with(monkeypatch):
     """Puts a torch with or without a usable GPU in the place of the installed one."""
 
     def install(usable):
-        cuda = SimpleNamespace(is_available=lambda: usable)
-        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+        flags = {"cuda": SimpleNamespace(matmul=SimpleNamespace(allow_tf32=True))}
+        flags["cudnn"] = SimpleNamespace(allow_tf32=True, deterministic=False)
+        cuda, backends = SimpleNamespace(is_available=lambda: usable), SimpleNamespace(**flags)
+        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda, backends=backends))
+        return backends
 
     return install
 
@@ -34,6 +38,48 @@ def torch_with(monkeypatch):
 def test_the_device_follows_wish_and_machine(torch_with, wanted, usable, device):
     torch_with(usable)
     assert choose_device(wanted) == device
+
+
+def test_a_gpu_computes_in_full_precision(torch_with):
+    """cuDNN's convolutions drop 13 of 24 bits unless told, which no CPU does."""
+    backends = torch_with(True)
+    choose_device("auto")
+    assert (backends.cuda.matmul.allow_tf32, backends.cudnn.allow_tf32, backends.cudnn.deterministic) == (
+        False,
+        False,
+        True,
+    )
+
+
+def test_the_flags_of_the_stand_in_are_those_of_torch():
+    from torch import backends
+
+    assert isinstance(backends.cuda.matmul.allow_tf32, bool)
+    assert isinstance(backends.cudnn.allow_tf32, bool)
+    assert isinstance(backends.cudnn.deterministic, bool)
+
+
+@pytest.mark.parametrize("wanted", ["gpu", "cuda:1", "", None])
+def test_an_unknown_device_is_refused_with_the_choice(torch_with, wanted):
+    torch_with(True)
+    with pytest.raises(DataError) as caught:
+        choose_device(wanted)
+    assert str(caught.value) == f"run.device: {wanted!r} is not one of auto, cpu, cuda"
+
+
+@pytest.mark.parametrize(
+    ("study", "function"), [("universality", "experiments:blobs"), ("leaky_resnets", "experiments:trained")]
+)
+def test_a_job_for_a_gpu_stops_in_one_line_where_there_is_none(study, function, tmp_path, monkeypatch, capsys):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    job = '{"seed": 1, "device": "cuda", "settings": {}}'
+    words = ["simulate", study, function, "--job", job, "--output", str(tmp_path / "a.nc")]
+    assert main([*words, "--checkpoints", str(tmp_path / "kept")]) == 1
+    said = "error: run.device: cuda was asked for but torch finds no CUDA device; use auto or cpu\n"
+    assert capsys.readouterr().err == said
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_gpu_is_named_when_it_was_asked_for(torch_with):

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pooch
 import pytest
 import xarray as xr
 
@@ -120,21 +121,23 @@ def test_mnist_without_folder_and_mirrors_names_the_alternatives():
 
 
 @pytest.fixture
-def mirror(tmp_path):
-    """A server on this machine that holds one small file, and the file's SHA-256."""
+def mirror(tmp_path, monkeypatch):
+    """A server on this machine that holds one small file, asked without encryption; and the file's SHA-256."""
+    fetch = pooch.retrieve
+    monkeypatch.setattr(pooch, "retrieve", lambda url, *a, **k: fetch(url.replace("https://", "http://"), *a, **k))
     held = tmp_path / "mirror"
     held.mkdir()
     (held / "small.gz").write_bytes(b"some bytes")
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(held))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", sha256(b"some bytes")
+    yield f"https://127.0.0.1:{server.server_port}", sha256(b"some bytes")
     server.shutdown()
 
 
 def test_a_download_tries_the_mirrors_in_turn_and_happens_once(mirror, tmp_path):
     address, digest = mirror
-    dead = "http://127.0.0.1:9"
+    dead = "https://127.0.0.1:9"
     folder = download_mnist((dead, address), tmp_path / "cache", files={"small.gz": digest})
     assert (folder / "small.gz").read_bytes() == b"some bytes"
     again = download_mnist((dead,), tmp_path / "cache", files={"small.gz": digest})
@@ -149,9 +152,18 @@ def test_a_download_with_another_checksum_is_refused_and_leaves_nothing(mirror, 
 
 def test_no_network_names_every_mirror_and_the_alternatives(tmp_path):
     with pytest.raises(DataError) as caught:
-        download_mnist(("http://127.0.0.1:9/a", "http://127.0.0.1:9/b"), tmp_path)
+        download_mnist(("https://127.0.0.1:9/a", "https://127.0.0.1:9/b"), tmp_path)
     for part in ("127.0.0.1:9/a", "127.0.0.1:9/b", "data.mnist_folder", "data.source to digits"):
         assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["http://example.org", "ftp://example.org", "file:///etc", "HTTPS:example.org", ""])
+def test_an_address_without_https_is_refused_before_anything_is_fetched(tmp_path, monkeypatch, address):
+    monkeypatch.setattr(pooch, "retrieve", lambda *a, **k: pytest.fail("something was fetched"))
+    with pytest.raises(DataError) as caught:
+        download_mnist(("https://127.0.0.1:9", address), tmp_path)
+    words = "is not an address that starts with https://; correct it"
+    assert str(caught.value) == f"data.mnist_mirrors: {address!r} {words}"
 
 
 def test_a_missing_folder(tmp_path, monkeypatch):

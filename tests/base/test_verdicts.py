@@ -252,3 +252,15 @@ def test_rounding_bounds_the_error_of_a_sum():
     error = abs(np.add.reduce(values[::-1]) - math.fsum(values))
     assert error <= rounding(np.abs(values).sum(), 1000)
     assert rounding([1.0, -4.0], 3) == 3 * 4 * np.finfo(float).eps
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0])
+def test_an_interval_has_a_false_alarm_rate(rate):
+    with pytest.raises(ValueError, match="false-alarm rate"):
+        interval_within((0.0, 1.0), 0.0, 2.0, expected="x", reason="x", n=3, false_alarm=rate)
+
+
+def test_a_tolerance_from_a_distribution_has_its_rate():
+    made = deviation([0.1, -0.2], 0.3, expected="x", reason="x", n=100, false_alarm=1e-3)
+    assert (made.outcome, made.false_alarm, made.n) == ("passes", 1e-3, 100)
+    assert deviation([0.1], 0.3, expected="x", reason="x").false_alarm == 0

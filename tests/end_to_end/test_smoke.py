@@ -34,6 +34,15 @@ def test_identities_and_bounds_are_decided_even_at_smoke_scale(smoke_run):
     assert undecided == []
 
 
+def test_every_sampled_claim_states_its_false_alarm_rate(smoke_run):
+    """Identities and bounds hold for every draw, so that their draws alarm nobody; all else with samples may err."""
+    rows = ledger(smoke_run)
+    sampled = [row for row in rows if int(row["n"] or 0) and row["kind"] not in ("identity", "bound")]
+    with_interval = [row for row in rows if row["interval_low"]]
+    assert {row["study"] for row in sampled} >= {"bn_decomposed", "bn_mean_field", "leaky_resnets", "universality"}
+    assert [row["id"] for row in (*sampled, *with_interval) if not 0 < float(row["false_alarm"]) <= 0.05] == []
+
+
 def test_every_decided_claim_has_a_control_that_turned(smoke_run):
     for row in ledger(smoke_run):
         if row["verdict"] in ("holds", "holds as corrected"):

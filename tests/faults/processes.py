@@ -9,9 +9,10 @@ from pathlib import Path
 
 
 def start(folder: Path, *arguments: str) -> subprocess.Popen:
-    """Snakemake in a folder, in the background, all its output in one pipe."""
-    command = [sys.executable, "-m", "snakemake", *arguments]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    """Snakemake in a folder, in the background and without a GPU, all its output in one pipe."""
+    command, hidden = [sys.executable, "-m", "snakemake", *arguments], os.environ | {"CUDA_VISIBLE_DEVICES": ""}
+    pipe, both = subprocess.PIPE, subprocess.STDOUT
+    return subprocess.Popen(command, cwd=folder, env=hidden, stdout=pipe, stderr=both, text=True)
 
 
 def job(folder: Path, words: str, seconds: float = 120) -> int:

@@ -1,13 +1,17 @@
 """Experiments on trained networks at a tiny size: blocks, resuming, storing, measures; figures and the table."""
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
+from tests.conftest import ROOT
 from tests.leaky_resnets.test_networks import random_net
 
 from repdyn.base import figures as base_figures
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import problems
+from repdyn.base.errors import ConfigError
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.experiments import analysis, chains, criticality, discretised, network_audit, paper_settings
 from repdyn.leaky_resnets.figures import distance, schemes, trained
@@ -23,6 +27,7 @@ from repdyn.leaky_resnets.settings_training import (
 from repdyn.leaky_resnets.stored import kept, network_at, network_variables, restored, task_at
 from repdyn.leaky_resnets.tables.trained import chains as chains_table
 from repdyn.leaky_resnets.teachers import Task
+from repdyn.pipeline import config
 
 TINY = {"dimension": 4, "points": 20, "width": 9}
 NARROW = TINY | {"rank": 2, "hidden": 5, "penalty": 0.05, "rate": 0.003}
@@ -259,3 +264,19 @@ def test_table_has_a_row_per_network_kind_and_depth(measured):
     row = table.frame.query("maps == 'fixed maps' and Lt == 2.0").iloc[0]
     cell = measured["chain_measures"].sel(maps="fixed maps", effective_depth=2.0)
     assert row["test error / variance"] == pytest.approx(float(cell["test_error"].mean()))
+
+
+@pytest.mark.parametrize(
+    ("section", "few"),
+    [
+        ("trained", {"layers": 7}),
+        ("paper_settings", {"layers": 7}),
+        ("criticality", {"layers": 4}),
+        ("discretised", {"layers": [3, 4]}),
+    ],
+)
+def test_too_few_layers_for_the_leak_stop_before_any_job(tmp_path, section, few):
+    """A step rho Lt of 1 or more turns the sign of a layer's input."""
+    (tmp_path / "few.yaml").write_text(json.dumps({"leaky_resnets": {section: few}}))
+    with pytest.raises(ConfigError, match=rf"leaky_resnets\.{section}\..*layers"):
+        config.load([ROOT / "config.yaml", tmp_path / "few.yaml"])

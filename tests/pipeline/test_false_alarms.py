@@ -27,6 +27,17 @@ def test_another_seed_makes_other_data_and_the_same_seed_the_same(smoke_run):
     assert not first.equals(other)
 
 
+def test_data_made_from_variants_are_made_again_with_all_variants(smoke_run):
+    makers = Remaker(smoke_run / "results/smoke", "universality")
+    made = makers.made(["digit_pairs"])  # from the images, which stay, and from every run of image_training
+    kept = smoke_run / "results/smoke/universality/data"
+    assert set(made) == {"digit_pairs", "image_training"}
+    assert set(made["image_training"]) == {path.stem for path in (kept / "image_training").glob("*.nc")} != set()
+    assert made["digit_pairs"].equals(datasets.read(kept / "digit_pairs.nc"))
+    assert makers.seconds(["digit_pairs"]) > 0
+    assert makers.seconds(["relu_moments"]) == float("inf")  # another study's
+
+
 @pytest.mark.parametrize(("refuted", "compatible"), [(0, True), (1, True), (4, False)])
 def test_more_refutations_than_the_rate_allows_are_noticed(refuted, compatible):
     # binomial(200, .001): P(>= 1) = .18, P(>= 4) = 5e-5

@@ -38,7 +38,8 @@ rule across_papers_training:
         code=[experiment("across_papers", f"experiments:{name}") for name in ACR_TRAINED],
     shell:
         "python -m repdyn simulate across_papers {params.functions} --job {params.job:q} --code {params.code}"
-        " --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+        " --checkpoints {log:q}.checkpoints --inputs {input:q} --output {output:q}"
+        " --cost {log:q}.cost.json 2> {log:q}"
 
 
 rule across_papers_theory_fits:

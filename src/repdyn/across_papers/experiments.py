@@ -24,6 +24,7 @@ of 0.001. Rates and steps were chosen on the loss alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -35,6 +36,7 @@ from repdyn.across_papers import networks
 from repdyn.across_papers.networks import Kind
 from repdyn.across_papers.settings import Digits, OddBatch, Training, TwoPoints
 from repdyn.across_papers.words import BOTTLENECK, ENDS, FOUR, ODD, THEORY
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
@@ -55,20 +57,22 @@ PROFILE = (
 ODD_PARTS = ("norm_ratio", "odd_point", "odd_angle", "intra_angle")
 
 
-def two_points(settings: TwoPoints, stream: Stream) -> xr.Dataset:
+def two_points(settings: TwoPoints, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Two points alone: h, y, w at half depth through the training of every network and seed."""
-    X, Y = torch.tensor(POINTS, dtype=torch.float64), torch.tensor(TARGETS, dtype=torch.float64)
-    moments = np.linspace(0, settings.steps, settings.moments)
-    found = {}
-    for kind in FOUR:
-        network = _network(kind, settings, X.shape[1], Y.shape[1], stream)
-        layers = [network.middle, "output"]
-        recorded, losses = _followed(network, X, Y, settings, kind, moments, layers, targets=Y, pairs=[(0, 1)])
-        found[kind] = recorded[[*CURVES, *PAIR_FACTS]].sel(layer=network.middle).assign(final_loss=("seed", losses))
+    found = {kind: checkpoint.dataset(kind, partial(_two_points_of, kind, settings, stream)) for kind in FOUR}
     return _joined(found, "network", title="Two points alone in four networks", figures="theory_fits", claims=THEORY)
 
 
-def digits(settings: Digits, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+def _two_points_of(kind: Kind, settings: TwoPoints, stream: Stream) -> xr.Dataset:
+    X, Y = torch.tensor(POINTS, dtype=torch.float64), torch.tensor(TARGETS, dtype=torch.float64)
+    moments = np.linspace(0, settings.steps, settings.moments)
+    network = _network(kind, settings, X.shape[1], Y.shape[1], stream)
+    layers = [network.middle, "output"]
+    recorded, losses = _followed(network, X, Y, settings, kind, moments, layers, targets=Y, pairs=[(0, 1)])
+    return recorded[[*CURVES, *PAIR_FACTS]].sel(layer=network.middle).assign(final_loss=("seed", losses))
+
+
+def digits(settings: Digits, images: xr.Dataset, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """A small batch of digits, two tasks: every layer before and after training, pairs at half depth through it."""
     X, labels = _batch_of_digits(images, settings.per_class)
     grouped = np.repeat(np.arange(len(settings.groups)), settings.groups)[labels]
@@ -80,7 +84,8 @@ def digits(settings: Digits, images: xr.Dataset, stream: Stream) -> xr.Dataset:
         Y = torch.eye(int(classes.max()) + 1, dtype=torch.float64)[torch.from_numpy(classes)]
         of_kind = {}
         for kind in FOUR:
-            of_kind[kind] = _digits_of(kind, X, Y, classes, pairs, settings, stream)
+            make = partial(_digits_of, kind, X, Y, classes, pairs, settings, stream)
+            of_kind[kind] = checkpoint.dataset(f"{task}, {kind}", make)
             progress.step(done := done + 1, loss=float(of_kind[kind]["final_loss"].mean()))
         found[task] = _stacked(of_kind, "network")
     return _joined(
@@ -114,25 +119,30 @@ def _digits_of(
     )
 
 
-def odd_batch(settings: OddBatch, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+def odd_batch(settings: OddBatch, images: xr.Dataset, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """A batch of digits through deep networks: norms and angles by layer, before and after training."""
     X, labels = _batch_of_digits(images, 2 + settings.batch // 10)
     chosen = np.sort(stream.generator("batch").choice(len(X), settings.batch, replace=False))
     X, classes = X[chosen], labels[chosen]
-    Y = torch.eye(10, dtype=torch.float64)[torch.from_numpy(classes)]
-    found = {}
-    for kind in (*FOUR, "recentred"):
-        network = _network(kind, settings, X.shape[1], 10, stream)
-        shown = sorted({0, *range(4, settings.depth, 5), settings.depth - 1})
-        names = [f"layers.{number}" for number in shown]
-        ends = [Recorder(network.single(seed), X, names, labels=classes) for seed in range(settings.seeds)]
-        for step, losses in _descent(network, X, Y, settings, kind):  # noqa: B007 (the last ones are kept)
-            if step in (0, settings.steps):
-                _record(ends, network, step)
-        profile = _over_seeds(ends)[[*ODD_PARTS]].assign_coords(end=("step", list(ENDS))).swap_dims(step="end")
-        found[kind] = profile.drop_vars("step").assign(final_loss=("seed", losses))
+    found = {
+        kind: checkpoint.dataset(kind, partial(_odd_batch_of, kind, X, classes, settings, stream))
+        for kind in (*FOUR, "recentred")
+    }
     made = _joined(found, "network", title="A batch of digits in deep networks", figures="odd_points", claims=ODD)
     return made.assign_coords(point_count=variable((), settings.batch, "points of the batch"))
+
+
+def _odd_batch_of(kind: Kind, X: Tensor, classes: np.ndarray, settings: OddBatch, stream: Stream) -> xr.Dataset:
+    Y = torch.eye(10, dtype=torch.float64)[torch.from_numpy(classes)]
+    network = _network(kind, settings, X.shape[1], 10, stream)
+    shown = sorted({0, *range(4, settings.depth, 5), settings.depth - 1})
+    names = [f"layers.{number}" for number in shown]
+    ends = [Recorder(network.single(seed), X, names, labels=classes) for seed in range(settings.seeds)]
+    for step, losses in _descent(network, X, Y, settings, kind):  # noqa: B007 (the last ones are kept)
+        if step in (0, settings.steps):
+            _record(ends, network, step)
+    profile = _over_seeds(ends)[[*ODD_PARTS]].assign_coords(end=("step", list(ENDS))).swap_dims(step="end")
+    return profile.drop_vars("step").assign(final_loss=("seed", losses))
 
 
 def theory_fits(two_points: xr.Dataset, digits: xr.Dataset) -> xr.Dataset:

@@ -8,11 +8,14 @@ uninterrupted one bit for bit.
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 
 from repdyn.base.files import atomic
 
@@ -44,6 +47,10 @@ class Checkpoint:
                 np.savez(temporary, **arrays)
         return self.trials[name]
 
+    def dataset(self, name: str, make: Callable[[], xr.Dataset]) -> xr.Dataset:
+        """A part of the result that is a dataset: as it was kept, or else made and kept."""
+        return _unpacked(self.get(name) or self.put(name, _packed(make())))
+
     def remove(self) -> None:
         """Forgets the file; call it when the result is safe."""
         if self.path:
@@ -65,3 +72,27 @@ class Checkpoint:
             return {}
         print(f"resuming: {len(found)} finished trials in {self.path}", file=sys.stderr)
         return found
+
+
+def _packed(made: xr.Dataset) -> Trial:
+    """A dataset as arrays: texts of fixed length, since objects would be pickled, and what else it is as JSON."""
+    about = {name: {"dims": one.dims, "attrs": one.attrs} for name, one in made.variables.items()}
+    whole = json.dumps({"variables": about, "coords": list(made.coords), "attrs": made.attrs}, default=_plain)
+    values = {name: one.values for name, one in made.variables.items()}
+    texts = {name: array.astype(str) for name, array in values.items() if array.dtype == object}
+    return {"about": np.array(whole)} | {f"values {name}": array for name, array in (values | texts).items()}
+
+
+def _unpacked(trial: Trial) -> xr.Dataset:
+    about = json.loads(str(trial["about"]))
+    variables = {
+        name: xr.Variable(one["dims"], trial[f"values {name}"], one["attrs"])
+        for name, one in about["variables"].items()
+    }
+    coords = {name: variables.pop(name) for name in about["coords"]}
+    return xr.Dataset(variables, coords, about["attrs"])
+
+
+def _plain(value: np.generic | np.ndarray) -> object:
+    """A number or a list for an attribute of numpy's."""
+    return value.tolist()

@@ -81,7 +81,7 @@ def download_mnist(mirrors: Iterable[str], cache: Path | None = None, *, files: 
     """Fetches MNIST's test split into the user's cache folder, once; every file is checked by SHA-256.
 
     Args:
-        mirrors: addresses of folders that hold the files, tried in turn for each file.
+        mirrors: addresses of folders that hold the files, https alone, tried in turn for each file.
         cache: folder to keep the files in; None for the user's cache folder.
         files: what to fetch, SHA-256 by file name.
 
@@ -89,10 +89,13 @@ def download_mnist(mirrors: Iterable[str], cache: Path | None = None, *, files: 
         The folder.
 
     Raises:
-        DataError: no mirror gave a file; the text names each failure and the alternatives.
+        DataError: an address is not https; or no mirror gave a file: the text names each failure and the alternatives.
     """
     import pooch
 
+    mirrors = list(mirrors)
+    if others := [mirror for mirror in mirrors if not mirror.startswith("https://")]:
+        raise DataError(f"data.mnist_mirrors: {others[0]!r} is not an address that starts with https://; correct it")
     folder = Path(cache or pooch.os_cache("repdyn") / "mnist")
     for name, digest in files.items():
         failures = []

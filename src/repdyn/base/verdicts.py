@@ -83,8 +83,20 @@ def rounding(scale: ArrayLike, operations: int) -> float:
     return float(operations * np.finfo(float).eps * np.max(np.abs(scale)))
 
 
-def deviation(values: ArrayLike, tolerance: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
+def deviation(
+    values: ArrayLike,
+    tolerance: float,
+    *,
+    expected: str,
+    reason: str,
+    unit: str = "",
+    n: int = 0,
+    false_alarm: float = 0.0,
+) -> Test:
     """Passes if the largest absolute value is within the tolerance: for identities, `values` are residuals.
+
+    Where the values are estimates, the tolerance comes from their distribution, and `false_alarm` is the chance that
+    they exceed it although the statement is true.
 
     Example:
         >>> found = deviation([1e-9, -2e-9], 1e-8, expected="zero", reason="rounding")
@@ -92,7 +104,8 @@ def deviation(values: ArrayLike, tolerance: float, *, expected: str, reason: str
         ('passes', 5.0, 'largest deviation 2e-09')
     """
     worst = _worst(np.abs(np.asarray(values, float)))
-    return _settled(worst, tolerance, f"largest deviation {worst:.3g}{unit}", expected, reason, n)
+    made = _settled(worst, tolerance, f"largest deviation {worst:.3g}{unit}", expected, reason, n)
+    return replace(made, false_alarm=false_alarm)
 
 
 def at_most(values: ArrayLike, limit: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
@@ -184,6 +197,8 @@ def interval_within(
     bottom, top = interval
     if not -np.inf < bottom <= top < np.inf:
         raise ValueError(f"a claim was given the interval [{bottom}, {top}]; a check needs a finite one, low end first")
+    if not 0 < false_alarm < 1:
+        raise ValueError(f"a claim was given the false-alarm rate {false_alarm}; an interval has one between 0 and 1")
     centre = (bottom + top) / 2
     if low <= bottom and top <= high:
         outcome: Outcome = "passes"

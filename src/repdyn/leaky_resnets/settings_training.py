@@ -119,9 +119,11 @@ class PaperSettings(Bottleneck):
     descent_rate: Rate = Field(description="Their rate, for the cost averaged over outputs.")
 
     def problems(self) -> Iterator[Problem]:
-        """Records increase."""
+        """Records increase; the network keeps its sign."""
         yield from super().problems()
         yield from increasing("records", self.records)
+        if self.effective_depth >= self.layers:
+            yield Problem(("layers", "effective_depth"), f"{self.layers} layers: give more than {self.effective_depth}")
 
 
 class Discretised(Shape):

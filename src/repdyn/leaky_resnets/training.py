@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from repdyn.base.graphs import replayable
 from repdyn.leaky_resnets.networks import LeakyResNet
 from repdyn.leaky_resnets.theory.checks import Array
 
@@ -159,19 +160,7 @@ class Trainer:
         """The step itself, or on a GPU its CUDA graph: a hundred small kernels would wait for their launches."""
         if self.device.type != "cuda":
             return step
-        kept = [part.clone() for part in (self.theta, self.first, self.second)]
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(3):
-                step()
-        torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            step()
-        for part, value in zip((self.theta, self.first, self.second), kept, strict=True):
-            part.copy_(value)
-        return graph.replay
+        return replayable(step, (self.theta, self.first, self.second))
 
     @torch.inference_mode()
     def representations(self) -> Array:

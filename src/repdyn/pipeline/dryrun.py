@@ -6,16 +6,22 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from repdyn.base.errors import RepdynError
 from repdyn.pipeline.records import option
 
 STARTS = "python -m repdyn "
-# a group's jobs are set in by four
-BLOCK = re.compile(r"^ *(?:local)?rule (?P<rule>\w+):\n(?P<about>(?: {4}.*\n)*)Shell command: (?P<command>.*)$", re.M)
+STATS = re.compile(r"^Job stats:\njob +count\n[- ]+\n(?P<rows>(?:\w+ +\d+\n)+)", re.M)
+NOTHING = "Nothing to be done"
+BLOCK = re.compile(  # indented where the job is in a group, but for its command
+    r"^(?P<indent> *)(?:local)?rule (?P<rule>\w+):\n(?P<about>(?:(?P=indent) {4}.*\n)*)Shell command: (?P<command>.*)$",
+    re.M,
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,8 @@ def planned(workflow: Path, options: Sequence[str], *, everything: bool = True) 
         everything: all jobs of the run; otherwise only those with something to do.
 
     Raises:
-        RepdynError: Snakemake refuses the workflow or its configuration; with its own words.
+        RepdynError: Snakemake refuses the workflow or its configuration; with its own words. Or the jobs read from
+            its words are not those that it counts.
     """
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow / "Snakefile"), "--dry-run"]
     command += ["--printshellcmds", "--cores", "8", *(["--forceall"] if everything else []), *options, "--", "all"]
@@ -62,7 +69,9 @@ def planned(workflow: Path, options: Sequence[str], *, everything: bool = True) 
     told = done.stdout + done.stderr
     if done.returncode:
         raise RepdynError("Snakemake refuses to plan this run:\n" + _complaint(told))
-    return [_job(match) for match in BLOCK.finditer(told) if match["command"] != "None"]  # targets run nothing
+    blocks = list(BLOCK.finditer(told))
+    _check(blocks, told)
+    return [_job(match) for match in blocks if match["command"] != "None"]  # targets run nothing
 
 
 def options(workflow: Path, run: str, configfiles: Sequence[Path] | None, settings: Sequence[str]) -> list[str]:
@@ -78,14 +87,38 @@ def folder_of_workflow() -> Path:
     return Path() if Path("Snakefile").is_file() else Path(__file__).resolve().parents[3]
 
 
+def _check(blocks: Sequence[re.Match[str]], told: str) -> None:
+    """Refuses a dry run whose words are not understood: the jobs found must be those of Snakemake's own count."""
+    found, table = Counter(match["rule"] for match in blocks), STATS.search(told)
+    counted = Counter({name: int(count) for name, count in map(str.split, table["rows"].splitlines())} if table else {})
+    total = counted.pop("total", 0)
+    if table and found == counted and found.total() == total:
+        return
+    if not table and not found and NOTHING in told:
+        return
+    differing = sorted(name for name in found | counted if found[name] != counted[name])
+    what = f"{total} jobs counted, {found.total()} found" if table else "no table of job counts"
+    raise _unread(f"{what}{': ' if differing else ''}{', '.join(differing[:5])}")
+
+
+def _unread(what: str) -> RepdynError:
+    version = metadata.version("snakemake")
+    return RepdynError(
+        f"the dry run of Snakemake {version} is not in the form that this version of repdyn reads ({what}); "
+        "install the Snakemake named in envs/constraints.txt"
+    )
+
+
 def _job(match: re.Match[str]) -> Job:
     about, command = match["about"], match["command"]
     if not command.startswith(STARTS):
         raise RepdynError(f"rule {match['rule']}: its command does not start with {STARTS!r}: {command}")
     words = shlex.split(command)[3:]
-    log = re.search(r"^ {4,}log: (.*?)(?: \(check.*)?$", about, re.M)
+    log = re.search(r"^ +log: (.*?)(?: \(check.*)?$", about, re.M)
     memory = re.search(r"\bmem_mb=(\d+)", about)
-    return Job(match["rule"], log[1], tuple(words[: words.index("2>")]), int(memory[1]) if memory else 0)
+    if not (log and memory and "2>" in words):
+        raise _unread(f"rule {match['rule']}: no log, memory or redirection")
+    return Job(match["rule"], log[1], tuple(words[: words.index("2>")]), int(memory[1]))
 
 
 def _complaint(told: str) -> str:

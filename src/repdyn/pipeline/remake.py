@@ -6,10 +6,8 @@ import inspect
 import json
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-
-import xarray as xr
 
 from repdyn.base import datasets
 from repdyn.pipeline import runners
@@ -29,48 +27,58 @@ class Remaker:
         self._seconds: dict[str, float] = {}
 
     def seconds(self, names: Iterable[str]) -> float:
-        """Time to make datasets again; infinite where variants or other studies' data are among them."""
+        """Time to make datasets again with all behind them; infinite where other studies' data are among them."""
         return sum(self._timed(name) for name in names)
 
-    def made(self, names: Iterable[str], seed: int | None = None) -> dict[str, xr.Dataset]:
+    def made(self, names: Iterable[str], seed: int | None = None) -> runners.Inputs:
         """The named datasets and the inputs behind them, made again; with the run's own seed if none is given."""
         with tempfile.TemporaryDirectory() as folder:
             data = Path(folder) / "data"
             for name in names:
                 self._make(name, data, seed)
-            return {path.stem: datasets.read(path) for path in data.glob("*.nc")}
-
-    def _timed(self, name: str) -> float:
-        if name not in self._seconds:
-            began = time.process_time()
-            single = self._file(name).is_file()
-            if single:
-                self.made([name])
-            self._seconds[name] = time.process_time() - began if single else float("inf")
-        return self._seconds[name]
+            return runners.read_inputs(sorted(data.rglob("*.nc")))
 
     def inputs(self, name: str) -> list[str]:
         """Datasets of the study that a dataset is made from."""
         wanted = inspect.signature(load_function(self.study, self.attrs(name)["experiment"])).parameters
-        return [other for other in wanted if self._file(other).is_file()]
+        return [other for other in wanted if self._files(other)]
 
     def attrs(self, name: str) -> dict[str, object]:
-        """What a file of the run says of itself."""
-        return datasets.read(self._file(name)).attrs
+        """What a file of the run says of itself; of variants the first."""
+        return datasets.read(self._files(name)[0]).attrs
+
+    def _timed(self, name: str) -> float:
+        if name not in self._seconds:
+            began, there = time.process_time(), bool(self._files(name))
+            if there:
+                self.made([name])
+            self._seconds[name] = time.process_time() - began if there else float("inf")
+        return self._seconds[name]
 
     def _make(self, name: str, data: Path, seed: int | None) -> None:
-        made = data / f"{name}.nc"
-        if made.exists():
+        kept = self._files(name)
+        if (data / kept[0].relative_to(self._data)).exists():
             return
-        attrs = self.attrs(name)
-        for other in self.inputs(name):
+        inputs = self.inputs(name)
+        for other in inputs:
             self._make(other, data, seed)
+        shared = [*(self.root / "data").glob("*.nc")]
+        found = shared + [data / path.relative_to(self._data) for other in inputs for path in self._files(other)]
+        for path in kept:
+            self._simulate(datasets.read(path).attrs, found, data / path.relative_to(self._data), seed)
+
+    def _simulate(self, attrs: Mapping[str, object], found: list[Path], made: Path, seed: int | None) -> None:
         function = attrs["experiment"]
         wanted = inspect.signature(load_function(self.study, function)).parameters
-        found = [*(self.root / "data").glob("*.nc"), *data.glob("*.nc")]
+        inputs = [path for path in found if path.stem in wanted or path.parent.name in wanted]
         job = json.loads(attrs["settings"]) | ({} if seed is None else {"seed": seed})
-        inputs = [path for path in found if path.stem in wanted]
         runners.simulate(self.study, function, json.dumps(job), inputs, attrs["code_version"], made)
 
-    def _file(self, name: str) -> Path:
-        return self.root / self.study / "data" / f"{name}.nc"
+    @property
+    def _data(self) -> Path:
+        return self.root / self.study / "data"
+
+    def _files(self, name: str) -> list[Path]:
+        """A dataset's file, or those of its variants, in a folder of its name."""
+        single = self._data / f"{name}.nc"
+        return [single] if single.is_file() else sorted((self._data / name).glob("*.nc"))

@@ -38,7 +38,7 @@ def simulate(
     code: str,
     output: Path,
     checkpoints: Path | None = None,
-) -> None:
+) -> Checkpoint:
     """Runs an experiment or an analysis and saves its dataset with its provenance.
 
     Args:
@@ -49,6 +49,9 @@ def simulate(
         code: the rule's code version, written into the dataset.
         output: netCDF file to write.
         checkpoints: folder where a function that takes a `checkpoint` keeps finished trials; None keeps none.
+
+    Returns:
+        The checkpoint, to be removed when the whole job is done: of a job that fails no output stays.
     """
     called = load_function(study, function)
     given = read_job(job, "seed")
@@ -78,7 +81,7 @@ def simulate(
         device=device,
     )
     datasets.write(made, output)
-    checkpoint.remove()
+    return checkpoint
 
 
 def draw(study: str, names: Iterable[str], inputs: Iterable[Path], folder: Path) -> None:

@@ -114,8 +114,8 @@ def _records(run: str) -> list[records.Record]:
 
 def _left_over(run: str, reasons: Reasons) -> list[str]:
     files = (path.as_posix() for path in sorted((Path("results") / run).rglob("*")) if path.is_file())
-    names = (path.split("/", 2)[2] for path in files if path not in reasons)
-    return [name for name in names if not name.startswith("report/captions/")]  # the report's, as a whole folder
+    folders = tuple(f"{path}/" for path in reasons if Path(path).is_dir())
+    return [path.split("/", 2)[2] for path in files if path not in reasons and not path.startswith(folders)]
 
 
 def _other_versions(run: str) -> list[str]:

@@ -193,7 +193,8 @@ class Trainer:
         self._steps = 0
         self._moments = torch.zeros((2, len(theta)) if optimizer == "adam" else 0, dtype=theta.dtype, device=X.device)
         self._gradient = torch.zeros_like(theta) if optimizer == "adam" else theta
-        self._scratch = torch.zeros(min(len(theta), CACHED), dtype=theta.dtype, device=X.device)
+        self._piece = CACHED if X.device.type == "cpu" else len(theta)  # a GPU waits for launches, not for its cache
+        self._scratch = torch.zeros(min(len(theta), self._piece), dtype=theta.dtype, device=X.device)
         self._slopes = _views(self._gradient, sizes, networks.trials)
 
     @staticmethod
@@ -243,7 +244,7 @@ class Trainer:
         """Adam's step (Kingma & Ba 2015) in torch's order of operations, piece by piece while a piece is in cache."""
         self._steps += 1
         size, root = -self.rate / (1 - BETAS[0] ** self._steps), (1 - BETAS[1] ** self._steps) ** 0.5
-        pieces = (part.split(CACHED) for part in (self.networks.theta, self._gradient, *self._moments))
+        pieces = (part.split(self._piece) for part in (self.networks.theta, self._gradient, *self._moments))
         for theta, g, first, second in zip(*pieces, strict=True):
             scratch = self._scratch[: len(theta)]
             first.lerp_(g, 1 - BETAS[0])

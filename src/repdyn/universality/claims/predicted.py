@@ -54,9 +54,9 @@ def random_features(final_distribution: xr.Dataset) -> Verdict:
     cells = final_distribution.sizes["rho"] * final_distribution.sizes["gain"]
     allowed = float(np.sqrt(np.log(2 * cells / FALSE_ALARM) / (2 * draws))) + 1 / draws
     reason = f"{draws} draws in each of {cells} cells, Dvoretzky-Kiefer-Wolfowitz at a false alarm of {FALSE_ALARM:g}"
+    about = {"expected": "equal to the drawn law", "reason": reason, "n": draws, "false_alarm": FALSE_ALARM}
     printed, corrected = (
-        deviation(final_distribution[form] - level, allowed, expected="equal to the drawn law", reason=reason, n=draws)
-        for form in ("printed", "corrected")
+        deviation(final_distribution[form] - level, allowed, **about) for form in ("printed", "corrected")
     )
     narrow = final_distribution.isel(gain=-1)
     limit = at_most(

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from repdyn.base.graphs import replayable
 from repdyn.universality.engines.autograd import ACTIVATIONS, _cut
 from repdyn.universality.engines.frames import Array, Frames, Task, empty_frames, stopped
 from repdyn.universality.networks import LEAK, Weights
@@ -102,7 +103,7 @@ def advance(task: Task, weights: Weights, epochs: int, active: Array | None = No
     if not len(chosen):
         return made
     batch = Batch(task, {name: array[chosen] for name, array in weights.items()}, device)
-    step = _captured(batch) if device.startswith("cuda") else batch.epoch
+    step = replayable(batch.epoch, batch.weights.values()) if device.startswith("cuda") else batch.epoch
     for epoch in range(epochs):
         if epoch % task.every == 0:
             batch.record(made, chosen, epoch // task.every)
@@ -112,20 +113,3 @@ def advance(task: Task, weights: Weights, epochs: int, active: Array | None = No
     for name, tensor in batch.weights.items():
         weights[name][chosen] = tensor.cpu().numpy()
     return _cut(task, made)
-
-
-def _captured(batch: Batch) -> Callable[[], None]:
-    """An epoch as a CUDA graph; the weights that warming up moved are put back."""
-    kept = {name: tensor.clone() for name, tensor in batch.weights.items()}
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            batch.epoch()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        batch.epoch()
-    for name, tensor in batch.weights.items():
-        tensor.copy_(kept[name])
-    return graph.replay

@@ -1,0 +1,32 @@
+"""A step of training as a CUDA graph: hundreds of small kernels are launched at once instead of one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import torch
+
+WARMING_UP = 3  # steps in which the libraries choose algorithms and take workspaces, which a capture forbids
+
+
+def replayable(step: Callable[[], None], moved: Iterable[torch.Tensor]) -> Callable[[], None]:
+    """Captures a step on the GPU; what is returned replays it on the current stream.
+
+    Args:
+        step: works in place on tensors that stay where they are; it reads no number back to the host, copies none
+            from there, and what changes from step to step it takes from a tensor on the GPU, never from Python.
+        moved: the tensors whose values one step hands on to the next; warming up moves them, so they are put back.
+    """
+    kept = [(tensor, tensor.clone()) for tensor in moved]
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(WARMING_UP):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    for tensor, value in kept:
+        tensor.copy_(value)
+    return graph.replay

@@ -1,0 +1,72 @@
+"""Graphs of a step: warming up leaves no trace, a replay is the step, what a capture forbids is refused."""
+
+import pytest
+import torch
+from tests import pretended_gpu
+
+from repdyn.base.graphs import replayable
+
+
+@pytest.fixture
+def graphs(monkeypatch):
+    pretended_gpu.graphs(monkeypatch)
+
+
+def descent():
+    """A point that descends along a slope at a rate which is a tensor, and its step."""
+    x, rate, slope = torch.tensor([1.0, 2.0]), torch.tensor(0.0), torch.empty(2)
+
+    def step():
+        torch.mul(x, x, out=slope)
+        x.sub_((slope + 1) * rate)
+
+    return x, rate, step
+
+
+@torch.inference_mode()
+def test_a_replayed_step_is_the_step(graphs):
+    (x, rate, step), (y, same, other) = descent(), descent()
+    rate.fill_(0.3)
+    replay = replayable(step, [x])
+    assert x.tolist() == [1.0, 2.0]  # warming up is undone
+    for value in (0.1, 0.05, 0.2):
+        rate.fill_(value)
+        same.fill_(value)
+        replay()
+        other()
+        assert x.tolist() == y.tolist()
+    assert x.tolist() != [1.0, 2.0]
+
+
+def test_a_number_of_python_would_stay_what_it_was(graphs):
+    """Control: the stand-in replays what was recorded, it does not call the step again."""
+    x, steps = torch.zeros(1), []
+
+    def step():
+        steps.append(1)
+        x.add_(len(steps))
+
+    replay = replayable(step, [x])
+    called = len(steps)
+    replay()
+    replay()
+    assert (x.item(), len(steps)) == (2.0 * called, called)
+
+
+@pytest.mark.parametrize(
+    "wait", [lambda x: x.sum().item(), lambda x: x.nonzero(), lambda x: x.add_(torch.tensor([1.0]))]
+)
+def test_a_step_that_waits_cannot_be_captured(graphs, wait):
+    x = torch.ones(1)
+    with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
+        replayable(lambda: wait(x), [x])
+
+
+def test_a_tensor_left_on_the_cpu_is_found():
+    """Control of the stand-in that the engines' tests use."""
+    here, there = torch.ones(1, 2, 2), torch.ones(1, 2, 2, device="meta")
+    with pretended_gpu.OneDevice():
+        there.copy_(here)
+        torch.bmm(there, there)
+        with pytest.raises(RuntimeError, match="expected all tensors on one device"):
+            torch.bmm(there, here)

@@ -1,0 +1,69 @@
+"""A run needs no network: every connection but those within the machine's own files is refused, and noted."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.conftest import SMOKE, copy_checkout, snakemake
+
+pytestmark = pytest.mark.pipeline
+BLOCK = """
+import os, socket, sys
+
+with open(os.environ["ATTEMPTS"] + ".blocked", "a") as file:
+    file.write(" ".join(sys.orig_argv) + "\\n")
+
+def _refused(self, address, *rest):
+    if self.family == socket.AF_UNIX:
+        return _connect(self, address, *rest)
+    with open(os.environ["ATTEMPTS"], "a") as file:
+        file.write(f"{address}\\n")
+    raise OSError(101, "Network is unreachable")
+
+def _unknown(host, *rest, **options):
+    _refused(socket.socket(), host)
+
+_connect = socket.socket.connect
+socket.socket.connect = socket.socket.connect_ex = _refused
+socket.getaddrinfo = socket.gethostbyname = _unknown
+"""
+TARGETS = (
+    "results/smoke/bn_decomposed/figures/orthogonality_gap.svg",
+    "results/smoke/bn_mean_field/tables/stability.csv",
+    "results/smoke/truncation_flow/data/general_flow.nc",
+)
+SMALL = ("--config", "bn_decomposed={orthogonality_gap: {widths: [8], depth: 20, seeds: 2}}")
+
+
+@pytest.fixture
+def offline(tmp_path):
+    """Environment of processes whose every Python is without a network; attempts are noted in a file."""
+    (tmp_path / "block").mkdir()
+    (tmp_path / "block/sitecustomize.py").write_text(BLOCK)
+    return {"PYTHONPATH": str(tmp_path / "block"), "ATTEMPTS": str(tmp_path / "attempts")}
+
+
+def test_a_run_without_a_network(tmp_path, offline):
+    folder = copy_checkout(tmp_path / "checkout")
+    done = snakemake(folder, "--cores", "1", "--configfile", SMOKE, *SMALL, "--", *TARGETS, variables=offline)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all((folder / target).is_file() for target in TARGETS)
+    assert not (tmp_path / "attempts").exists()
+    blocked = (tmp_path / "attempts.blocked").read_text()
+    assert all(f"-m repdyn {verb} " in blocked for verb in ("simulate", "draw", "tabulate"))
+
+
+def test_what_needs_a_network_says_so_and_the_attempt_is_noted(tmp_path, offline):
+    """Control: the block refuses, and would have been noted."""
+    job = json.dumps({"source": "mnist", "mnist_folder": None, "mnist_mirrors": ["https://example.org/mnist"]})
+    words = [sys.executable, "-m", "repdyn", "images", "--job", job, "--output", "images.nc"]
+    paths = os.pathsep.join([offline["PYTHONPATH"], *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | offline | {"PYTHONPATH": paths, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("error: t10k-images-idx3-ubyte.gz could not be downloaded")
+    assert "data.mnist_folder" in done.stderr
+    assert "example.org" in (tmp_path / "attempts").read_text()
+    assert not (tmp_path / "images.nc").exists()
