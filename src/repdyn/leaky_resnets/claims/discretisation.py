@@ -152,11 +152,12 @@ def more_layers_at_the_ends(scheme_measures: xr.Dataset) -> Verdict:
         name: mean_within(values, 1.1, np.inf, expected="over 1.1", reason="'more': a tenth; equidistant steps give 1")
         for name, values in parts.items()
     }
+    end = mean_within(parts["end"], -np.inf, 1.1, expected="at most 1.1", reason="'no more': less than a tenth")
     told = "; ".join(f"{maps} {first.mean():.3g} and {last.mean():.3g}" for maps, (first, last) in found.items())
     return judge_sampled(
         scheme_measures.sizes["seed"],
         all_of(**tests),
-        tests["beginning"],
+        all_of(beginning=tests["beginning"], end=end),
         f"Mean over maps; beginning and end by maps: {told}.",
     )
 
