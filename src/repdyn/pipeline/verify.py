@@ -19,6 +19,7 @@ from repdyn.pipeline.dryrun import Job
 Reasons = dict[str, str]
 SHOWN, MANY = 6, 12
 DOWNSTREAM = "made from files that are out of date"
+CAPTIONS = "report/captions/"  # beside the report, for Snakemake's own: what figures and tables say of themselves
 
 
 def examine(run: str, jobs: Sequence[Job]) -> Reasons:
@@ -64,8 +65,6 @@ def report(run: str, reasons: Reasons, command: str) -> str:
 
 
 def _reason(path: str, job: Job, record: records.Record | None, reasons: Reasons) -> str:
-    if Path(path).is_dir():
-        return ""  # captions for Snakemake's own report: copies of what figures and tables say of themselves
     if not Path(path).is_file():
         return "missing"
     if record is None:
@@ -114,8 +113,8 @@ def _records(run: str) -> list[records.Record]:
 
 def _left_over(run: str, reasons: Reasons) -> list[str]:
     files = (path.as_posix() for path in sorted((Path("results") / run).rglob("*")) if path.is_file())
-    folders = tuple(f"{path}/" for path in reasons if Path(path).is_dir())
-    return [path.split("/", 2)[2] for path in files if path not in reasons and not path.startswith(folders)]
+    names = (path.split("/", 2)[2] for path in files if path not in reasons)
+    return [name for name in names if not name.startswith(CAPTIONS)]
 
 
 def _other_versions(run: str) -> list[str]:
