@@ -63,6 +63,13 @@ def parser() -> argparse.ArgumentParser:
     _files(made, "dataset files", outputs="+")
     made = command("judge", _judge, "decide every claim of a study and run its negative controls", "study")
     _files(made, "dataset files")
+    _add_gathering(command)
+    _add_questions(command)
+    _add_own_network(command)
+    return top
+
+
+def _add_gathering(command: Callable[..., argparse.ArgumentParser]) -> None:
     made = command("images", _images, "save the images that the studies read")
     made.add_argument("--job", required=True, help="JSON: source, mnist_folder, mnist_mirrors")
     made.add_argument("--code", default="unversioned")
@@ -80,9 +87,6 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--makers", default="{}", help="JSON: rule -> files it makes")
     made.add_argument("--scale", default="{}", help="JSON: key -> this run's value and the papers' own")
     _files(made, "ledger, manifest, figure and table descriptions")
-    _add_questions(command)
-    _add_own_network(command)
-    return top
 
 
 def _add_questions(command: Callable[..., argparse.ArgumentParser]) -> None:
