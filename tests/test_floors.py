@@ -46,6 +46,33 @@ def test_imports_run_downwards(room):
     assert too_high == {}, "see docs/extending.md: what two studies need belongs in base"
 
 
+SHOWN = {"claims", "figures", "tables", "experiments"}
+FORBIDDEN = {"theory": SHOWN | {"library"}, "claims": SHOWN, "figures": SHOWN, "tables": SHOWN - {"figures"}}
+FORBIDDEN |= {"experiments": SHOWN, "library": SHOWN, "settings": SHOWN | {"theory", "library"}}
+
+
+def part(name: str) -> str:
+    """Which part of a study a module name belongs to; `library` is what stands beside the parts of the plan."""
+    first = name.split(".")[0]
+    return "settings" if first.startswith("settings") else first if first in FORBIDDEN else "library"
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_parts_of_a_study_import_what_they_may(study):
+    """Theory stands alone, nothing imports a check, and what claims and figures share is neither's."""
+    wrong = []
+    for path in (SOURCE / study).rglob("*.py"):
+        own = part(".".join(path.relative_to(SOURCE / study).with_suffix("").parts))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(f"repdyn.{study}"):
+                continue
+            inside = node.module.removeprefix(f"repdyn.{study}").lstrip(".")
+            for name in [inside] if inside else [alias.name for alias in node.names]:
+                if part(name) in FORBIDDEN[own] - {own}:
+                    wrong.append(f"{path.relative_to(SOURCE)}: {name}")
+    assert wrong == []
+
+
 def test_package_files_are_empty():
     filled = {path for path in SOURCE.rglob("__init__.py") if path.read_text(encoding="utf-8").strip()}
     assert filled <= {SOURCE / "__init__.py"}

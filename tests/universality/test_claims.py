@@ -9,6 +9,7 @@ import yaml
 
 from repdyn.base.claims import claims_of
 from repdyn.pipeline.loading import load_rooms
+from repdyn.universality import readings
 from repdyn.universality.claims import default_network, two_points
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +36,7 @@ def test_the_page_of_the_paper_names_every_claim():
 
 def architecture_fits(r2_of_w: float, seeds: int = 12) -> xr.Dataset:
     generator = np.random.default_rng(0)
-    rows = list(two_points.FIGURE_2)
+    rows = list(readings.FIGURE_2)
     r2 = np.stack([np.full((len(rows), seeds), value) for value in (0.97, 0.96, r2_of_w)], axis=-1)
     r2 = r2 + 0.005 * generator.normal(size=r2.shape)
     return xr.Dataset(
@@ -103,7 +104,7 @@ def predictions(slope: float) -> xr.Dataset:
 
 
 def test_final_distances_leave_out_equal_targets():
-    found = default_network.log_fit(predictions(0.8), "one")
+    found = readings.log_fit(predictions(0.8), "one")
     assert found["n"] == 36
     assert found["exponents"] == pytest.approx([0.8, 0.8], abs=0.03)
     assert found["slopes"] == pytest.approx([-0.2, -0.2], abs=0.03)

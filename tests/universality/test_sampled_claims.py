@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
+from repdyn.universality import readings
 from repdyn.universality.claims import blobs, digits, taylor, xor
 from repdyn.universality.claims.sampled import log_mean_within, prediction_of, quantiles_within
 
@@ -59,7 +60,12 @@ def structure_of(runs):
             **{name: (("run", "trial"), np.ones((len(names), trials))) for name in ("growth_apart", "scale")},
             "growth_equal": (("run", "trial", "pair"), np.ones((len(names), trials, 2))),
         },
-        coords={"run": names, "epochs": ("run", [1000 if n == "low_as_printed" else 3000 for n in names]), "rho": 0.01},
+        coords={
+            "run": names,
+            "epochs": ("run", [1000 if n == "low_as_printed" else 3000 for n in names]),
+            "plateau": 0.25,
+            "rho": 0.01,
+        },
     )
 
 
@@ -138,11 +144,10 @@ def test_collapse_counts_learnt_networks_only():
                 np.full((1, 3, 2), 0.01) * np.array([1, 1.1, 90])[None, :, None],
             ),
             "loss": (("run", "trial"), [[1e-4, 1e-4, 0.08]]),
-            "feature": (("point", "axis"), np.array([[-1.0, -1], [1, 1]])),
         },
-        coords={"run": ["low"]},
+        coords={"run": ["low"], "plateau": 0.5},
     )
-    assert blobs.learnt(made, "low").sizes["trial"] == 2
+    assert readings.learnt(made, "low").sizes["trial"] == 2
     assert blobs.typical(made, "low", "collapse") == pytest.approx(0.01 * np.sqrt(1.1))
 
 

@@ -109,8 +109,8 @@ def _bottleneck(digits: xr.Dataset, network: str) -> Verdict:
     ranks = one["centred_effective_rank"].sel(layer=middle_layer(digits["layer"].values)).median("seed")
     told = "; ".join(
         f"{task}: {float(ranks.sel(task=task, end='before training')):.1f} before, "
-        f"{float(ranks.sel(task=task, end='after training')):.1f} after, "
-        f"training accuracy {float(one['accuracy'].sel(task=task, end='after training').median()):.2f}"
+        f"{float(ranks.sel(task=task, end='after training')):.1f} after, training accuracy "
+        f"{float(one['accuracy'].sel(task=task, end='after training').median()):.2f}"
         for task in digits["task"].values
     )
     return judge(all_of(**tests), note=f"Median effective rank without the mean at half depth, {told}.")

@@ -64,10 +64,8 @@ def training(training: dict[str, xr.Dataset]) -> Table:
         pd.DataFrame(rows),
         title="Figure 2 in numbers: accuracy after training, rank of the last hidden layer before it",
         caption=f"Width {int(one['width'])}, {int(one['epoch'][-1])} epochs of plain stochastic gradient descent in "
-        "batches of "
-        f"{int(one['batch'])}; medians over {one.sizes['seed']} draws of weights and order. The tolerance of a rank "
-        "is relative to the "
-        "largest singular value.",
+        f"batches of {int(one['batch'])}; medians over {one.sizes['seed']} draws of weights and order. The tolerance "
+        "of a rank is relative to the largest singular value.",
     )
 
 
@@ -79,10 +77,9 @@ def point_neurons(point_neurons: xr.Dataset) -> Table:
         middle.to_dataframe().reset_index()[["scheme", *columns]],
         title="Discussion: one neuron per data point against He's initialization",
         caption=f"{int(point_neurons['points'])} training images and neurons; medians over "
-        f"{point_neurons.sizes['seed']} draws, each scheme at its best rate. "
-        "off_diagonal: largest off-diagonal over smallest diagonal entry of the initial Gram matrix; activity: share "
-        "of positive "
-        "entries at the start; silent: share of test points for which no neuron fires.",
+        f"{point_neurons.sizes['seed']} draws, each scheme at its best rate. off_diagonal: largest off-diagonal over "
+        "smallest diagonal entry of the initial Gram matrix; activity: share of positive entries at the start; silent: "
+        "share of test points for which no neuron fires.",
     )
 
 

@@ -105,8 +105,7 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figu
         "gather where the target is, not where the data are large. (c) One BN model with neurons of two lengths, "
         f"{magnitudes.sizes['start'] - 1} starts pooled.",
         alt="With BN the median angle falls to zero for the target x1 and rises for the target x2; without BN it "
-        "hardly "
-        "moves; small neurons align and large ones do not.",
+        "hardly moves; small neurons align and large ones do not.",
         claims=("bnm-fig1-conc", "bnm-sec41-escape", "bnm-fig2"),
     )
 
@@ -170,14 +169,12 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
         figure,
         title="Figure 3, computed: first-step amplification",
         caption=f"y = x1, Sigma = diag(5, 1), {first_step.sizes['neuron']} neurons, mean-field step {step:g}. (a) "
-        "Length "
-        "after one step: medians, bands of 5 to 95 % of the neurons, and sqrt(r^2 + (h g/r)^2): only below r* = "
-        "sqrt(h g) are smaller neurons bigger afterwards. (b) First steps of some neurons on circles of three "
-        "lengths (the paper's sketch). (c) Turn per iteration: median (lines) and largest (thin) neuron, both signs of "
-        "a: the median is stable from the second iteration on, single neurons are not.",
+        "Length after one step: medians, bands of 5 to 95 % of the neurons, and sqrt(r^2 + (h g/r)^2): only below r* = "
+        "sqrt(h g) are smaller neurons bigger afterwards. (b) First steps of some neurons on circles of three lengths "
+        "(the paper's sketch). (c) Turn per iteration: median (lines) and largest (thin) neuron, both signs of a: the "
+        "median is stable from the second iteration on, single neurons are not.",
         alt="The length after one step falls in r up to r* and grows beyond; turns of the median neuron are small "
-        "after "
-        "the first iteration, while the largest turn stays high.",
+        "after the first iteration, while the largest turn stays high.",
         claims=("bnm-fig3-norm", "bnm-fig3-smaller-bigger", "bnm-fig3-stable"),
     )
 
@@ -212,11 +209,9 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
         title="Figure 1's order of magnitude is one of unequal progress",
         caption="Largest tangential speed of the BN model over that of the vanilla model, Sigma = diag(5, 1), y = x1 "
         "and three steps h (solid), and at the step of Figure 1 for y = x2 and for isotropic data. Red: tenfold, "
-        "dotted: "
-        f"the paper's iteration {look}. Band: range over {drawn.sizes['start']} starts with random signs of a. (a) At "
-        "equal iteration the ratio grows without limit, since the vanilla model has finished. (b) With the vanilla "
-        "model "
-        f"at the iteration where it has the BN model's loss the ratio at {look} is {value:.2f}.",
+        f"dotted: the paper's iteration {look}. Band: range over {drawn.sizes['start']} starts with random signs of a. "
+        "(a) At equal iteration the ratio grows without limit, since the vanilla model has finished. (b) With the "
+        f"vanilla model at the iteration where it has the BN model's loss the ratio at {look} is {value:.2f}.",
         alt="At equal iteration the ratio grows exponentially, faster for larger steps; at equal loss it falls below "
         "one.",
         claims=("bnm-fig1-order", "bnm-fig1-matched"),
@@ -248,17 +243,13 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
         figure,
         title="Theorem 4: particle systems converge to the mean-field flow",
         caption="Exact 2-Wasserstein distance on M (network simplex, geodesic cost) between m particles and a "
-        "reference "
-        f"of {int(propagation_distances['reference'])} (low discrepancy; "
-        f"{int(propagation_distances['random_reference'])} "
-        f"for i.i.d. starts) at four mean-field times. Start: a and direction uniform. (b): mean over {seeds} draws "
-        "with "
-        "95 % interval of the mean. Thin line: slope -1/2. Teachers of opposite signs (c) make the flow pass near "
-        "unstable directions, which amplifies differences of the start; the distances fall still, but not monotonely. "
-        "The theorem gives no rate.",
+        f"reference of {int(propagation_distances['reference'])} (low discrepancy; "
+        f"{int(propagation_distances['random_reference'])} for i.i.d. starts) at four mean-field times. Start: a and "
+        f"direction uniform. (b): mean over {seeds} draws with 95 % interval of the mean. Thin line: slope -1/2. "
+        "Teachers of opposite signs (c) make the flow pass near unstable directions, which amplifies differences of "
+        "the start; the distances fall still, but not monotonely. The theorem gives no rate.",
         alt="Distances fall with the width with slope about minus one half at all times for low-discrepancy starts, "
-        "more "
-        "slowly for random starts.",
+        "more slowly for random starts.",
         claims=("bnm-thm4-conv",),
     )
 
@@ -285,11 +276,9 @@ def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
         figure,
         title="Theorem 4, proof: equicontinuity as printed and corrected",
         caption=f"One BN flow of {int(equicontinuity['width'])} particles. (a), (b) Squared distance between the "
-        "measures "
-        "at two times: exact transport (dots) and the coupling of the proof (line), against the corrected bound "
-        "(t'-t)(L(t)-L(t')) and the printed (t'-t)L(t'), which fails. (c) Mean squared speed over the rate at which "
-        "the "
-        "loss falls: equal to 1 in the norm of the metric, not in the Euclidean norm of the printed display.",
+        "measures at two times: exact transport (dots) and the coupling of the proof (line), against the corrected "
+        "bound (t'-t)(L(t)-L(t')) and the printed (t'-t)L(t'), which fails. (c) Mean squared speed over the rate at "
+        "which the loss falls: equal to 1 in the norm of the metric, not in the Euclidean norm of the printed display.",
         alt="The distances lie just under the corrected bound and far above the printed one.",
         claims=("bnm-thm4-equicont", "bnm-dissipation"),
     )
@@ -307,10 +296,8 @@ def global_minimum(minimisation: xr.Dataset) -> Figure:
         figure,
         title="Theorem 5: separation leads to the global minimum, and cannot be dropped",
         caption="Loss over that of f = 0 along exact BN flows, Sigma = diag(5, 1), targets of 1 to 3 neurons, minimum "
-        "0. "
-        "(a) Starts {a = 0} x circle and {a = +-1} x circle, ReLU and erf. (b) Point masses and thin arcs come to rest "
-        "at "
-        "a positive loss; a wide arc escapes.",
+        "0. (a) Starts {a = 0} x circle and {a = +-1} x circle, ReLU and erf. (b) Point masses and thin arcs come to "
+        "rest at a positive loss; a wide arc escapes.",
         alt="All separating starts fall by three orders of magnitude and more; point masses level off.",
         claims=("bnm-thm5", "bnm-thm5-counter"),
     )
@@ -342,12 +329,11 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
         title="The manifold M is a round cylinder in other coordinates",
         caption=f"(a) Omega for Sigma = diag(5, 1) with {len(points)} points at equal distances in the metric G (arcs "
         "measured by quadrature of G); (b) the same points on the unit circle: b -> b/||b|| is an isometry. (c) "
-        "Smallest "
-        "eigenvalue of ||b||^2 G on the tangent space, computed and closed form, with Kantorovich's bound 4k/(k+1)^2 "
-        f"(dashed); {metric_audit.sizes['draw']} draws in each of {metric_audit.sizes['dimension']} dimensions.",
+        "Smallest eigenvalue of ||b||^2 G on the tangent space, computed and closed form, with Kantorovich's bound "
+        f"4k/(k+1)^2 (dashed); {metric_audit.sizes['draw']} draws in each of {metric_audit.sizes['dimension']} "
+        "dimensions.",
         alt="Points at equal distance on the ellipse lie at equal angles; the eigenvalues lie on the diagonal above "
-        "their "
-        "bounds.",
+        "their bounds.",
         claims=("bnm-isometry", "bnm-prop1-pd"),
     )
 
@@ -371,12 +357,11 @@ def batches_and_eps(finite_batch: xr.Dataset, gradient_audit: xr.Dataset) -> Fig
     return describe(
         figure,
         title="Beyond the population model: finite batches and eps",
-        caption=f"(a) Bias and noise of the BN velocity over batches of size B against the population's; "
+        caption="(a) Bias and noise of the BN velocity over batches of size B against the population's; "
         f"{finite_batch.sizes['group']} groups of {int(finite_batch['repeats'])} batches, 95 % intervals of the mean, "
         "lines of slope -1 and -1/2. (b) Median radial fraction of autograd's gradient with eps = "
         f"{float(gradient_audit['eps']):g}, {gradient_audit.sizes['draw']} networks: scale invariance is lost for "
-        "small "
-        "weights.",
+        "small weights.",
         alt="Bias falls as 1/B and noise as the inverse root; the radial fraction grows as the inverse square of the "
         "length.",
         claims=("bnm-finite-batch", "bnm-eps"),

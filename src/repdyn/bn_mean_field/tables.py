@@ -36,8 +36,7 @@ def speed_ratios(speed_ratio: xr.Dataset) -> Table:
         title=f"Speeds at iteration {look}: the factor of Figure 1 and what it depends on",
         caption="Largest tangential speed with BN over that without, both signs of a at each direction, and range over "
         f"{speed_ratio.sizes['start'] - 1} starts of random signs; last columns: vanilla model at the iteration where "
-        "it "
-        "has the BN model's loss.",
+        "it has the BN model's loss.",
         digits=3,
     )
 

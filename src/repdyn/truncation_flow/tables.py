@@ -54,9 +54,9 @@ def construction(neural_collapse: xr.Dataset) -> Table:
     return Table(
         frame,
         title="Explicit cluster separated truncations for every Q",
-        caption=f"Clusters around e_l of radius {float(data['fill']):g} times the largest, {int(data['points'])}"
-        f" points each; margins"
-        f" of the centres at beta = -yt; last columns along the flow to s = {float(data['time'][-1]):g}.",
+        caption=f"Clusters around e_l of radius {float(data['fill']):g} times the largest, {int(data['points'])} "
+        "points each; margins of the centres at beta = -yt; last columns along the flow to s = "
+        f"{float(data['time'][-1]):g}.",
     )
 
 
@@ -92,7 +92,7 @@ def proposition(proposition: xr.Dataset) -> Table:
     return Table(
         frame,
         title="Constants of Proposition 4.2",
-        caption=f"Rigorous upper bounds for {int(proposition['points'])} points, gamma ="
-        f" {float(proposition['gamma']):g}; all below"
-        " 1/10 where the proposition asks for it; `highest` below 0 certifies (4.16).",
+        caption=f"Rigorous upper bounds for {int(proposition['points'])} points, gamma = "
+        f"{float(proposition['gamma']):g}; all below 1/10 where the proposition asks for it; `highest` below 0 "
+        "certifies (4.16).",
     )

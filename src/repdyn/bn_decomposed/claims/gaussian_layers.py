@@ -269,9 +269,8 @@ def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     cosine = float(np.abs(layer["cluster_mean_cosine"]).max())
     return judge(
         orthogonal(layer),
-        note="x~_1 = ((n-1)/n)(x_1 - nu_c) and nu~ = -(x_1 - nu_c)/n are antipodal for any batch. "
-        "nu_c' = ReLU(W nu_c - mu) "
-        f"is not the mean of the new cluster; with that mean the expected cosine is up to {cosine:.1e} here.",
+        note="x~_1 = ((n-1)/n)(x_1 - nu_c) and nu~ = -(x_1 - nu_c)/n are antipodal for any batch. nu_c' = ReLU(W nu_c "
+        f"- mu) is not the mean of the new cluster; with that mean the expected cosine is up to {cosine:.1e} here.",
     )
 
 

@@ -105,9 +105,8 @@ def rescaled_as_odd(ablation: xr.Dataset) -> xr.Dataset:
     "bnd-fig1-ablation",
     where="Abstract, Figure 1, Section III",
     kind="qualitative",
-    states="Recentring and the non-linearity together, without rescaling, leave one cluster and one odd point far "
-    "away in an orthogonal "
-    "direction; no other combination does.",
+    states="Recentring and the non-linearity together, without rescaling, leave one cluster and one odd point far away "
+    "in an orthogonal direction; no other combination does.",
     data="ablation",
     control=rescaled_as_odd,
     control_says="networks with rescaling in the place of those without",
@@ -199,8 +198,7 @@ def full_angle(n: int) -> float:
     kind="published number",
     states="With batch normalization without recentring the typical angle after 30 layers is approximately 60 degrees.",
     correction="True for rescaling by the root mean square: the fixed point is 58.7 to 60.4 degrees for n from 200 "
-    "down to 9. With the sigma of eq. (2), "
-    "measured from the mean that is not subtracted, the batch collapses.",
+    "down to 9. With the sigma of eq. (2), measured from the mean that is not subtracted, the batch collapses.",
     data="layer_angles",
     control=std_angles_for_rms,
     control_says="angles with the sigma of eq. (2) in place of the root mean square",
@@ -229,9 +227,8 @@ def without_recentring(layer_angles: xr.Dataset) -> xr.Dataset:
     where="Introduction, Figure 5(b)",
     kind="published number",
     states="With batch normalization the typical angle after 30 layers is approximately 75 degrees.",
-    correction="The angle is arccos kappa(-1/(n-1)), kappa the arc-cosine kernel of eq. (111): 75.0 degrees at n = "
-    "9, 71.9 at n = 64, "
-    "arccos(1/pi) = 71.4 for large batches.",
+    correction="The angle is arccos kappa(-1/(n-1)), kappa the arc-cosine kernel of eq. (111): 75.0 degrees at n = 9, "
+    "71.9 at n = 64, arccos(1/pi) = 71.4 for large batches.",
     formula=r"\angle(x_i, x_j) \approx 75^\circ",
     corrected_formula=(
         r"\angle(x_i, x_j) = \arccos \kappa\left(-\frac{1}{n-1}\right), \quad \kappa(\rho) "

@@ -29,8 +29,7 @@ def modes_exchanged(training: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     where="Introduction, Figure 2",
     kind="qualitative",
     states="A network without batch normalization reaches high training accuracy from a low-rank last layer if "
-    "initialized as He et al.; "
-    "at PyTorch's default it fails when deep; batch normalization has a high rank.",
+    "initialized as He et al.; at PyTorch's default it fails when deep; batch normalization has a high rank.",
     data="training",
     control=modes_exchanged,
     control_says="the networks at PyTorch's default initialization given out for those at He's",
@@ -60,10 +59,9 @@ def accuracy_without_rank(training: dict[str, xr.Dataset]) -> Verdict:
             ),
         ),
         note=f"{best.size} networks of He's have such a rank, at depths up to {int(last['he']['depth'])}. Low rank is "
-        "seen in the effective "
-        "rank and at a tolerance of 1e-2; at 1e-6 the numerical rank of the deepest is "
-        f"{int(last['he']['numerical_rank'].min())} to {int(last['he']['numerical_rank'].max())}. "
-        "The paper states neither data nor optimizer.",
+        "seen in the effective rank and at a tolerance of 1e-2; at 1e-6 the numerical rank of the deepest is "
+        f"{int(last['he']['numerical_rank'].min())} to {int(last['he']['numerical_rank'].max())}. The paper states "
+        "neither data nor optimizer.",
     )
 
 
@@ -146,8 +144,7 @@ def point_neurons_help(point_neurons: xr.Dataset) -> Verdict:
     steps = at_best["steps"].median("seed")
     return not_reproducible(
         "The paper reports an initial experiment without settings. Tried: two layers, zero head, full-batch gradient "
-        "descent on the "
-        f"images; median steps to fit {float(steps.sel(scheme='margin 0.5')):g} against "
+        f"descent on the images; median steps to fit {float(steps.sel(scheme='margin 0.5')):g} against "
         f"{float(steps.sel(scheme='he')):g} with He's.",
         test,
     )

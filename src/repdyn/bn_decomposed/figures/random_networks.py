@@ -46,13 +46,11 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
         figure,
         title="Figure 1 as data: each component of batch normalization on and off",
         caption=f"Angles of all pairs of a batch of {n} images after {depth} layers of width {width} at "
-        "initialization, "
-        f"pooled over {seeds} draws of batch and weights. RC: recentring; RS: rescaling, by the standard deviation of "
-        "eq. (2) or by the root mean square. Red: pairs that hold the point of largest norm. Numbers: medians over the "
-        "draws of effective rank and of second largest over largest norm. Four regimes: orthogonal points "
-        "(RS by RMS, linear), the simplex (RC + RS), collapse (RS by std without RC), and one odd point orthogonal "
-        "to a cluster "
-        "(RC with ReLU alone).",
+        f"initialization, pooled over {seeds} draws of batch and weights. RC: recentring; RS: rescaling, by the "
+        "standard deviation of eq. (2) or by the root mean square. Red: pairs that hold the point of largest norm. "
+        "Numbers: medians over the draws of effective rank and of second largest over largest norm. Four regimes: "
+        "orthogonal points (RS by RMS, linear), the simplex (RC + RS), collapse (RS by std without RC), and one odd "
+        "point orthogonal to a cluster (RC with ReLU alone).",
         alt="Ten histograms of pair angles. Only recentring with ReLU and no rescaling splits the angles into a small "
         "cluster and pairs at 90 degrees that all hold one point.",
         claims=("bnd-fig1-ablation",),
@@ -103,11 +101,10 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
         figure,
         title="Rescaling alone: orthonormal or collapsed, by what the scale is measured from",
         caption=f"Distance of the normalized Gram matrix of {n} Gaussian points from I/n through linear layers with "
-        "rescaling and no recentring. (a) Dividing each neuron by its root mean square makes the batch orthonormal "
-        "up to a "
-        "gap that falls with the square root of the width. (b) Dividing by the standard deviation of eq. (2), which is "
-        f"measured from the mean, does the opposite. Lines: medians, bands: range of {gap.sizes['seed']} draws of "
-        "batch and weights.",
+        "rescaling and no recentring. (a) Dividing each neuron by its root mean square makes the batch orthonormal up "
+        "to a gap that falls with the square root of the width. (b) Dividing by the standard deviation of eq. (2), "
+        f"which is measured from the mean, does the opposite. Lines: medians, bands: range of {gap.sizes['seed']} "
+        "draws of batch and weights.",
         alt="Two panels of gap against layer. Left, the gap falls and settles lower for wider layers; right, it "
         "rises to its largest value.",
         claims=("bnd-rs-orth",),
@@ -154,16 +151,13 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
         figure,
         title="Figure 5: the angles 60 and 75 degrees, and where they come from",
         caption=f"(a)-(c) Angles of all pairs before and after layer {int(layer_angles['depth'])} (width "
-        f"{int(layer_angles['width'])}, ReLU), "
-        "4 draws shown; diagonal: unchanged; horizontal lines: fixed points at infinite width for these batch sizes. "
-        "About 60 degrees needs rescaling by the root mean square; with the sigma of eq. (2) the batch collapses. "
-        f"(d) Mean angle against batch size n: points with 95 % intervals of the mean over "
-        f"{layer_angles.sizes['seed']} draws of "
-        "batch and weights, curves: exact fixed points. 75 degrees is the value at n = 9; it falls to arccos(1/pi) = "
-        "71.4 degrees.",
+        f"{int(layer_angles['width'])}, ReLU), 4 draws shown; diagonal: unchanged; horizontal lines: fixed points at "
+        "infinite width for these batch sizes. About 60 degrees needs rescaling by the root mean square; with the "
+        "sigma of eq. (2) the batch collapses. (d) Mean angle against batch size n: points with 95 % intervals of the "
+        f"mean over {layer_angles.sizes['seed']} draws of batch and weights, curves: exact fixed points. 75 degrees is "
+        "the value at n = 9; it falls to arccos(1/pi) = 71.4 degrees.",
         alt="Three scatter plots of pair angles and one curve: with recentring the angle falls from 84 degrees for "
-        "three points to 71 degrees "
-        "for many, passing 75 at nine.",
+        "three points to 71 degrees for many, passing 75 at nine.",
         claims=("bnd-fig5-60", "bnd-fig5-75"),
     )
 

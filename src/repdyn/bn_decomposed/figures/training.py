@@ -61,14 +61,11 @@ def _described(figure: Figure, one: xr.Dataset) -> Figure:
         title="Figure 2: training accuracy does not need a high rank at initialization",
         caption=f"Fully connected ReLU networks of width {int(one['width'])} on {int(one['point_count'])} images, "
         f"{int(one['epoch'][-1])} epochs of plain stochastic gradient descent, batches of {int(one['batch'])}; "
-        "learning rates per depth "
-        f"as in the table. (a) Training accuracy; dotted: chance. (b) Effective rank of the last hidden layer at "
-        "initialization. "
-        f"(c) Both; larger marks are deeper networks. Lines: medians, bands: range of {one.sizes['seed']} draws of "
-        "weights and order. "
-        "He's initialization reaches high accuracy from a low rank; PyTorch's default fails when deep; batch "
-        "normalization "
-        "keeps a high rank. The paper states neither data nor optimizer; these settings were found.",
+        "learning rates per depth as in the table. (a) Training accuracy; dotted: chance. (b) Effective rank of the "
+        "last hidden layer at initialization. (c) Both; larger marks are deeper networks. Lines: medians, bands: range "
+        f"of {one.sizes['seed']} draws of weights and order. He's initialization reaches high accuracy from a low "
+        "rank; PyTorch's default fails when deep; batch normalization keeps a high rank. The paper states neither data "
+        "nor optimizer; these settings were found.",
         alt="Accuracy and rank against depth for three initializations; without batch normalization He's stays "
         "accurate at low rank.",
         claims=("bnd-fig2-he",),

@@ -273,9 +273,9 @@ def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:
     used = xr.where(gap > 0, gap / high, gap / low)
     learned = of_maps(chain_measures).isel(gamma=0)
     note = (
-        "Satisfied by far: with decayed maps the difference is"
-        f" {spoken(learned['gap'], 2)} between {spoken(learned['bound_low'], 2)} and {spoken(learned['bound_high'], 2)}"
-        " from the least to the largest Lt. The constant c is not bounded in Lt: max |B| grows (lrn-fig3)."
+        f"Satisfied by far: with decayed maps the difference is {spoken(learned['gap'], 2)} between "
+        f"{spoken(learned['bound_low'], 2)} and {spoken(learned['bound_high'], 2)} from the least to the largest Lt. "
+        "The constant c is not bounded in Lt: max |B| grows (lrn-fig3)."
     )
     test = at_most(
         used, 1, expected="difference / bound <= 1", reason="a bound; networks are near critical points only"

@@ -119,9 +119,8 @@ def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
     steps = ", ".join(str(int(n)) for n in paper_measures["steps"].values)
     low, high = (float(bound) for bound in net["stable_hamiltonian"].isel(gamma=0, seed=0).quantile([0, 1]))
     note = (
-        f"One seed. After {steps} steps: {words}. Over layers -2 H_gamma / Lt runs from {low:.2g} to {high:.2g}. Step"
-        " of a"
-        f" factor {np.exp(step[0]):.1f} after {place[0]:.0f} values."
+        f"One seed. After {steps} steps: {words}. Over layers -2 H_gamma / Lt runs from {low:.2g} to {high:.2g}. Step "
+        f"of a factor {np.exp(step[0]):.1f} after {place[0]:.0f} values."
     )
     if int(paper_measures["steps"][-1]) < PAPER_STEPS:
         return Verdict("not decidable at this scale", tests, None, f"Fewer than the paper's {PAPER_STEPS} steps.")

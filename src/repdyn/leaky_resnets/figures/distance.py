@@ -37,18 +37,14 @@ def distance_to_critical(
     return describe(
         figure,
         title="Between a trained network and a geodesic",
-        caption=f"(a), (b) {chain_measures.sizes['seed']} seeds, geometric means with 95 % intervals; entries within"
-        " 1e-4 of"
-        " their"
-        " layer's root mean square, dotted the share under a normal density: training ends on kinks, where only a"
-        f" subgradient vanishes. (c) {refinement_measures.sizes['seed']} networks at Lt ="
-        f" {float(refinement_measures['effective_depth']):g}, every layer halved and trained again; line 1 / L. (d)"
-        f" {convergence_measures.sizes['seed']} seeds, runs of several lengths from one first fit: free maps drift.",
-        alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are ten to"
-        " forty"
-        " times too frequent; the range of the Hamiltonian falls in proportion to one over the number of layers; with"
-        " free"
-        " maps the Hamiltonian falls with the length of training.",
+        caption=f"(a), (b) {chain_measures.sizes['seed']} seeds, geometric means with 95 % intervals; entries within "
+        "1e-4 of their layer's root mean square, dotted the share under a normal density: training ends on kinks, "
+        f"where only a subgradient vanishes. (c) {refinement_measures.sizes['seed']} networks at Lt = "
+        f"{float(refinement_measures['effective_depth']):g}, every layer halved and trained again; line 1 / L. (d) "
+        f"{convergence_measures.sizes['seed']} seeds, runs of several lengths from one first fit: free maps drift.",
+        alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are ten to "
+        "forty times too frequent; the range of the Hamiltonian falls in proportion to one over the number of layers; "
+        "with free maps the Hamiltonian falls with the length of training.",
         claims=("lrn-critical", "lrn-refined", "lrn-free-maps", "lrn-ham-discrete"),
     )
 
@@ -94,10 +90,9 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Balancedness: the factor of Proposition 9",
-        caption=f"Networks refined along one path, Lt = {float(refinement_measures['effective_depth']):g}, learned and"
-        f" decayed maps. (a) Seed 0. (b) (|W_L|^2 - |W_1|^2) / (Lt int |b|^2), {refinement_measures.sizes['seed']}"
-        " seeds:"
-        " the proposition prints 1, its proof corrected gives 2; discrete networks come to it as 1 / L.",
+        caption=f"Networks refined along one path, Lt = {float(refinement_measures['effective_depth']):g}, learned and "
+        f"decayed maps. (a) Seed 0. (b) (|W_L|^2 - |W_1|^2) / (Lt int |b|^2), {refinement_measures.sizes['seed']} "
+        "seeds: the proposition prints 1, its proof corrected gives 2; discrete networks come to it as 1 / L.",
         alt="The squared weights follow the curve of factor two; the factor measured rises towards two as layers are"
         " halved.",
         claims=("lrn-prop9", "lrn-refined", "lrn-balanced-size"),
@@ -149,11 +144,10 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="The paper's own settings, shown as what they give",
-        caption=f"One network, {net['maps'].values!s}, Lt = {float(net['effective_depth']):g}, L ="
-        f" {net.sizes['layer']},"
-        f" penalty 0.001 / Lt, Adam at a rate that falls to 0 until step {int(steps[-2])}, then gradient descent."
-        " Blue in"
-        f" (b), (c): first k* = {rank} singular values. (d) gamma_p = {float(net['gamma'][0]):g} |K_p|_op.",
+        caption=f"One network, {net['maps'].values!s}, Lt = {float(net['effective_depth']):g}, L = "
+        f"{net.sizes['layer']}, penalty 0.001 / Lt, Adam at a rate that falls to 0 until step {int(steps[-2])}, then "
+        f"gradient descent. Blue in (b), (c): first k* = {rank} singular values. (d) gamma_p = "
+        f"{float(net['gamma'][0]):g} |K_p|_op.",
         alt="The distance from a critical point falls by decades and stays above a tenth; a few singular values of the"
         " representation separate in the middle; the cost of identity is least there; both Hamiltonians vary over"
         " layers.",

@@ -89,15 +89,12 @@ def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesi
     return describe(
         figure,
         title="Theorem 4: bounds on -2 H / Lt - min COI, printed and corrected",
-        caption=f"(a) {random['middle'].size} random exact trajectories with and without bias, sorted: -2 H / Lt - min"
-        f" COI over the lower bound; at most 1 obeys it. Filled: the printed bound is violated ({count} times). (b)"
-        f" Scalar"
-        f" geodesics in closed form, gamma = min A^2, Lt = {float(scalar['effective_depth']):g}: the same over the"
-        f" printed"
-        f" bound, which is false inside the line ({share:.0%} of the grid); over the corrected bound it is at most"
-        f" {most:.2f}. Cross: the example in the text. (c) Through a bottleneck: place between the corrected lower"
-        f" (-1) and"
-        f" the upper bound (1), with gamma_p; median and range of {geodesics.sizes['seed']} bottlenecks.",
+        caption=f"(a) {random['middle'].size} random exact trajectories with and without bias, sorted: -2 H / Lt - min "
+        f"COI over the lower bound; at most 1 obeys it. Filled: the printed bound is violated ({count} times). (b) "
+        f"Scalar geodesics in closed form, gamma = min A^2, Lt = {float(scalar['effective_depth']):g}: the same over "
+        f"the printed bound, which is false inside the line ({share:.0%} of the grid); over the corrected bound it is "
+        f"at most {most:.2f}. Cross: the example in the text. (c) Through a bottleneck: place between the corrected "
+        f"lower (-1) and the upper bound (1), with gamma_p; median and range of {geodesics.sizes['seed']} bottlenecks.",
         alt="The corrected bounds hold on all trajectories; the printed lower bound is violated by a few random ones"
         " and in a whole region of scalar geodesics with c below one.",
         claims=("lrn-thm4-upper", "lrn-thm4-lower"),

@@ -31,13 +31,11 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Test error by scheme of layer steps (Figure 2a)",
-        caption=f"Lt = {float(scheme_measures['effective_depth']):g}, {scheme_measures.sizes['seed']} seeds; schemes"
-        " share"
-        " data and initial weights. Top: seeds thin, means thick. Bottom: ratio to equidistant steps in the same seed,"
-        " points; geometric mean with its 95 % interval.",
-        alt="The three schemes' mean test errors lie on top of each other except at four layers; the ratios scatter"
-        " around"
-        " one without a consistent sign.",
+        caption=f"Lt = {float(scheme_measures['effective_depth']):g}, {scheme_measures.sizes['seed']} seeds; schemes "
+        "share data and initial weights. Top: seeds thin, means thick. Bottom: ratio to equidistant steps in the same "
+        "seed, points; geometric mean with its 95 % interval.",
+        alt="The three schemes' mean test errors lie on top of each other except at four layers; the ratios scatter "
+        "around one without a consistent sign.",
         claims=("lrn-fig2a",),
     )
 
@@ -92,11 +90,10 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Weights of adaptive networks: is there a 6-dimensional stage? (Figure 2b)",
-        caption=f"One network per panel, seed 0, L = {staged_measures.sizes['layer']}, Lt ="
-        f" {float(staged_measures['effective_depth']):g}, learned and decayed maps. Blue: first {narrow} singular"
-        " values;"
-        f" red: up to {wide}; grey: further ones. Grey vertical lines: p_l. Dotted: p = 0.3. The test in lrn-fig2b uses"
-        f" all {staged_measures.sizes['seed']} seeds.",
+        caption=f"One network per panel, seed 0, L = {staged_measures.sizes['layer']}, Lt = "
+        f"{float(staged_measures['effective_depth']):g}, learned and decayed maps. Blue: first {narrow} singular "
+        f"values; red: up to {wide}; grey: further ones. Grey vertical lines: p_l. Dotted: p = 0.3. The test in "
+        f"lrn-fig2b uses all {staged_measures.sizes['seed']} seeds.",
         alt="Singular values fall off evenly at p = 0.3 in all four panels, with no gap after the sixth.",
         claims=("lrn-fig2b", "lrn-fig2b-steps"),
     )
@@ -121,11 +118,9 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Paths in two dimensions (Figure 2c)",
-        caption=f"A_l over sqrt(N) on the two principal axes of each path, seed 0, L = {learned.sizes['layer']},"
-        " learned and"
-        f" decayed maps; they hold {float(learned['plane_share'].mean()):.0%} of the variance. Standard deviation"
-        " over mean"
-        f" of the steps' lengths in the plane, mean over {learned.sizes['seed']} seeds: {told}.",
+        caption=f"A_l over sqrt(N) on the two principal axes of each path, seed 0, L = {learned.sizes['layer']}, "
+        f"learned and decayed maps; they hold {float(learned['plane_share'].mean()):.0%} of the variance. Standard "
+        f"deviation over mean of the steps' lengths in the plane, mean over {learned.sizes['seed']} seeds: {told}.",
         alt="All three paths bend once; adaptive steps are of more equal length than equidistant ones.",
         claims=("lrn-fig2c",),
     )

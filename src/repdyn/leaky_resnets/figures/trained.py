@@ -54,18 +54,14 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Hamiltonian of trained networks against the effective depth (Figure 1a)",
-        caption=f"{size_of(chain_measures)}; means over seeds. -2 H / Lt: median over layers, bars from the least to"
-        " the"
-        f" largest layer; hollow where |W - Lt B S^T| / |W| exceeds {CRITICAL:g}, so that the point is no geodesic."
-        " Stable"
-        f" forms with gamma_p = {gammas} times |K_p|_op; least cost of identity (first gamma) and least stable rank"
-        " |A|_*^2 / |A|_F^2 over layers, cut at the top. Dotted: k* of the teacher. Every effective depth is trained"
-        " from the one before.",
-        alt="With learned, decayed maps all estimates come together at three as the effective depth grows, those from"
-        " the"
-        " kinetic energy from above; with fixed maps the Hamiltonian rises from below zero to two or three; without"
-        " bias"
-        " all settle near four.",
+        caption=f"{size_of(chain_measures)}; means over seeds. -2 H / Lt: median over layers, bars from the least to "
+        f"the largest layer; hollow where |W - Lt B S^T| / |W| exceeds {CRITICAL:g}, so that the point is no geodesic. "
+        f"Stable forms with gamma_p = {gammas} times |K_p|_op; least cost of identity (first gamma) and least stable "
+        "rank |A|_*^2 / |A|_F^2 over layers, cut at the top. Dotted: k* of the teacher. Every effective depth is "
+        "trained from the one before.",
+        alt="With learned, decayed maps all estimates come together at three as the effective depth grows, those from "
+        "the kinetic energy from above; with fixed maps the Hamiltonian rises from below zero to two or three; without "
+        "bias all settle near four.",
         claims=("lrn-fig1a", "lrn-fig1a-free", "lrn-fig1a-fixed", "lrn-no-bias-rank"),
     )
 
@@ -107,10 +103,9 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Spectra along the network (Figure 1b)",
-        caption=f"One network, the one of median -2 H / Lt (seed {int(net['seed'])}), Lt ="
-        f" {float(net['effective_depth']):g}, L ="
-        f" {net.sizes['layer']},"
-        f" learned and decayed maps. Blue: the first k* = {int(net['rank'])} singular values; grey: the others.",
+        caption=f"One network, the one of median -2 H / Lt (seed {int(net['seed'])}), Lt = "
+        f"{float(net['effective_depth']):g}, L = {net.sizes['layer']}, learned and decayed maps. Blue: the first k* = "
+        f"{int(net['rank'])} singular values; grey: the others.",
         alt="In the middle of the network three singular values of the centred representation stand far above the rest;"
         " without centring a further direction is in between.",
         claims=("lrn-fig1b",),
@@ -164,10 +159,9 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="The Hamiltonian varies less than its parts (Figure 1c)",
-        caption=f"{size_of(chains)}, Lt = {float(chains['effective_depth']):g}, learned and decayed maps,"
-        f" gamma_p = {float(chains['gamma']):g} |K_p|_op. (a), (b) Median and range over seeds. (c) All layers of all"
-        " seeds"
-        " with positive abscissa; line of slope 1.",
+        caption=f"{size_of(chains)}, Lt = {float(chains['effective_depth']):g}, learned and decayed maps, gamma_p = "
+        f"{float(chains['gamma']):g} |K_p|_op. (a), (b) Median and range over seeds. (c) All layers of all seeds with "
+        "positive abscissa; line of slope 1.",
         alt="The cost of identity and the kinetic energy fall from several hundred to a few and rise again at the end,"
         " while both Hamiltonians stay close to three; kinetic energy and extra cost lie on the line of slope one.",
         claims=("lrn-fig1c",),
@@ -215,13 +209,10 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="What stays bounded as the effective depth grows (Figure 3)",
-        caption=f"{size_of(chain_measures)}; means over seeds with 95 % intervals. Path length over sqrt(N); median"
-        " of |B S^T| over layers;"
-        f" stable norm with gamma_p = {float(chain_measures['gamma'][0]):g} |K_p|_op. Dotted: in proportion to Lt"
-        " from the"
-        " first point of the decayed maps.",
-        alt="The norm of B S^T is flat; path lengths and the largest |B| grow, the latter with fixed maps faster than"
-        " in"
-        " proportion.",
+        caption=f"{size_of(chain_measures)}; means over seeds with 95 % intervals. Path length over sqrt(N); median of "
+        f"|B S^T| over layers; stable norm with gamma_p = {float(chain_measures['gamma'][0]):g} |K_p|_op. Dotted: in "
+        "proportion to Lt from the first point of the decayed maps.",
+        alt="The norm of B S^T is flat; path lengths and the largest |B| grow, the latter with fixed maps faster than "
+        "in proportion.",
         claims=("lrn-fig3", "lrn-thm4-trained"),
     )

@@ -48,11 +48,10 @@ def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -
 
     share = (random_clusters["printed_rate"] > 0).mean("draw")
     note = (
-        f"One point, x = (1, -1), yt = (1/2, 0): the printed flow takes the cost from 0.125 to"
-        f" {float(printed_and_corrected['example_cost'].sel(formula='printed', example='rise')[-1]):.3f}. dC/ds > 0"
-        f" under"
-        f" the printed flow for {float(share.min()):.0%} to {float(share.max()):.0%} of random clusters with beta"
-        f" near -yt."
+        "One point, x = (1, -1), yt = (1/2, 0): the printed flow takes the cost from 0.125 to "
+        f"{float(printed_and_corrected['example_cost'].sel(formula='printed', example='rise')[-1]):.3f}. dC/ds > 0 "
+        f"under the printed flow for {float(share.min()):.0%} to {float(share.max()):.0%} of random clusters with beta "
+        "near -yt."
     )
     return judge(test("printed"), test("corrected"), note)
 
@@ -156,9 +155,8 @@ def _late_release(examples: xr.Dataset) -> xr.Dataset:
     where="after eq. (4.34)",
     kind="identity",
     states="A fully truncated cluster stays so.",
-    correction="Only if R(x - yt) lies in the negative orthant for all points, as (4.16) assumes; else points are"
-    " released, "
-    "here at log 2.",
+    correction="Only if R(x - yt) lies in the negative orthant for all points, as (4.16) assumes; else points are "
+    "released, here at log 2.",
     corrected_formula=r"R(x_k - \tilde y) \in \mathbb{R}_-^Q \text{ for all } k",
     data="counterexamples",
     control=_late_release,

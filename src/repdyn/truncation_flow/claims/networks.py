@@ -111,9 +111,8 @@ def _wide(collapse: xr.Dataset) -> xr.Dataset:
     "tf-collapse",
     where="Abstract, Section 4, Proposition 4.2",
     kind="limit",
-    states="Under cluster separated truncations every cluster contracts to a point in finite time and the cost goes"
-    " to zero "
-    "exponentially.",
+    states="Under cluster separated truncations every cluster contracts to a point in finite time and the cost goes to "
+    "zero exponentially.",
     data="neural_collapse",
     control=_wide,
     control_says="margins one lower, half the rate",

@@ -37,16 +37,12 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Truncation in the plane",
-        caption=f"Two clusters of {data.sizes['point']} points (red: cluster 1, blue: cluster 2) under the"
-        f" truncation map"
-        " of cluster 1. Pale red: data; full red: their images tau(x); shaded: the cone of points that stay; black:"
-        " path"
-        " of its apex -beta; green star: pulled-back label. The columns are s = 0, a quarter, a half and all of the"
-        " time"
-        f" s_1 = {moments[3]:.2f} of full truncation, and s = {moments[4]:.0f}.",
-        alt="Five panels: a cone moves over the red cluster, whose points are pushed onto its boundary and in the"
-        " end into"
-        " its apex at the label; the blue cluster lies inside the cone and does not move.",
+        caption=f"Two clusters of {data.sizes['point']} points (red: cluster 1, blue: cluster 2) under the truncation "
+        "map of cluster 1. Pale red: data; full red: their images tau(x); shaded: the cone of points that stay; black: "
+        "path of its apex -beta; green star: pulled-back label. The columns are s = 0, a quarter, a half and all of "
+        f"the time s_1 = {moments[3]:.2f} of full truncation, and s = {moments[4]:.0f}.",
+        alt="Five panels: a cone moves over the red cluster, whose points are pushed onto its boundary and in the end "
+        "into its apex at the label; the blue cluster lies inside the cone and does not move.",
         claims=("tf-collapse", "tf-eq-trunc", "tf-prop42-s1"),
     )
 
@@ -78,10 +74,9 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
     return describe(
         figure,
         title="Truncation in three dimensions",
-        caption=f"Three clusters of {data.sizes['point']} points around e1, e2, e3, projected on the plane through"
-        f" the means;"
-        " images of cluster 1 in full red, its data pale, the path of the apex black, the label a green star. Below:"
-        " cluster 1 enlarged. Times as in the plane.",
+        caption=f"Three clusters of {data.sizes['point']} points around e1, e2, e3, projected on the plane through the "
+        "means; images of cluster 1 in full red, its data pale, the path of the apex black, the label a green star. "
+        "Below: cluster 1 enlarged. Times as in the plane.",
         alt="Three clusters at the corners of a triangle; the images of the red one contract to its label, inside"
         " the triangle.",
         claims=("tf-collapse",),
@@ -124,15 +119,13 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Neural collapse by truncation",
-        caption=f"Simplex clusters of {int(neural_collapse['points'])} points, radius"
-        f" {float(neural_collapse['fill']):g} of the"
-        " largest separable one. (a) Cost of all clusters; after full truncation it decays as exp(-2 s) (dotted). (b)"
-        " Variance within clusters over variance of their means: exactly zero once all points are truncated. (c)"
-        " Smallest"
-        " distance to a loss of separation, which must stay above zero.",
-        alt="For Q from 2 to 8 the cost falls with slope minus two on a logarithmic scale, the within-cluster"
-        " variance drops"
-        " to zero in finite time, and margins stay positive.",
+        caption=f"Simplex clusters of {int(neural_collapse['points'])} points, radius "
+        f"{float(neural_collapse['fill']):g} of the largest separable one. (a) Cost of all clusters; after full "
+        "truncation it decays as exp(-2 s) (dotted). (b) Variance within clusters over variance of their means: "
+        "exactly zero once all points are truncated. (c) Smallest distance to a loss of separation, which must stay "
+        "above zero.",
+        alt="For Q from 2 to 8 the cost falls with slope minus two on a logarithmic scale, the within-cluster variance "
+        "drops to zero in finite time, and margins stay positive.",
         claims=("tf-collapse", "tf-def31-comp"),
     )
 
@@ -157,14 +150,11 @@ def own_clusters(own_clusters: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Whose clusters can be separated",
-        caption="Smallest distance to failure of the three conditions of separation, rotations by orthogonal"
-        " Procrustes; below"
-        f" zero no cluster separated truncations are found. (a) Means in general position. (b)"
-        f" {int(own_clusters['digit_points'])}"
-        " digits of three classes in the discriminant plane and one further direction"
-        f" ({float(own_clusters['digit_explained']):.0%} of the variance), moved towards their class means.",
-        alt="All three margins fall as clusters widen; digits as they are lie far below zero and separate only when"
-        " drawn"
-        " close to their means.",
+        caption="Smallest distance to failure of the three conditions of separation, rotations by orthogonal "
+        "Procrustes; below zero no cluster separated truncations are found. (a) Means in general position. (b) "
+        f"{int(own_clusters['digit_points'])} digits of three classes in the discriminant plane and one further "
+        f"direction ({float(own_clusters['digit_explained']):.0%} of the variance), moved towards their class means.",
+        alt="All three margins fall as clusters widen; digits as they are lie far below zero and separate only when "
+        "drawn close to their means.",
         claims=("tf-own-clusters",),
     )

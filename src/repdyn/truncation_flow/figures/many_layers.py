@@ -44,16 +44,12 @@ def conservation(collapsed_clusters: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Integral of motion and spectral gap (Section 8)",
-        caption=f"Collapsed clusters, Q = {int(data['dimension'])}, {data.sizes['seed']} random starts per sign of"
-        f" I(0). (a) Largest"
-        " drift of I over the starts (integrator of relative tolerance 1e-12), and mean drift of Euler steps after"
-        " one unit"
-        " of time. (b) One line per start; the theorem says none rises above zero. (c) Y = 0, B = 1, W = 0.01: the"
-        " printed"
-        " bound falls below the norm it should bound.",
-        alt="The integral of motion is kept to 1e-12 while Euler steps drift in proportion to their length; the cost"
-        " stays below"
-        " its exponential bound; the printed bound on the weight is violated, the corrected one holds.",
+        caption=f"Collapsed clusters, Q = {int(data['dimension'])}, {data.sizes['seed']} random starts per sign of "
+        "I(0). (a) Largest drift of I over the starts (integrator of relative tolerance 1e-12), and mean drift of "
+        "Euler steps after one unit of time. (b) One line per start; the theorem says none rises above zero. (c) Y = "
+        "0, B = 1, W = 0.01: the printed bound falls below the norm it should bound.",
+        alt="The integral of motion is kept to 1e-12 while Euler steps drift in proportion to their length; the cost "
+        "stays below its exponential bound; the printed bound on the weight is violated, the corrected one holds.",
         claims=("tf-prop83", "tf-thm84-rate", "tf-835"),
     )
 
@@ -76,14 +72,12 @@ def reduced_network(reduced_network: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Collapsed initial data: reduced flow and network",
-        caption=f"Three clusters of {int(reduced_network['points'])} points, all collapsed at s = 0. (a) Labels near"
-        f" W yt: the"
-        " costs coincide. (b) Labels exchanged between clusters: the sectors are lost at the dotted line, the"
-        " network ends at"
-        f" {float(last['cost_network']):.2f} while the reduced flow claims {float(last['cost_reduced']):.0e}.",
-        alt="Left, two curves on top of each other; right, they part as soon as the sectors are lost, and the"
-        " network's cost"
-        " stays near one.",
+        caption=f"Three clusters of {int(reduced_network['points'])} points, all collapsed at s = 0. (a) Labels near W "
+        "yt: the costs coincide. (b) Labels exchanged between clusters: the sectors are lost at the dotted line, the "
+        f"network ends at {float(last['cost_network']):.2f} while the reduced flow claims "
+        f"{float(last['cost_reduced']):.0e}.",
+        alt="Left, two curves on top of each other; right, they part as soon as the sectors are lost, and the "
+        "network's cost stays near one.",
         claims=("tf-82-reduction",),
     )
 
@@ -111,16 +105,13 @@ def general_flow(general_flow: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="The general flow without separation",
-        caption=f"Three layers, three clusters of {int(general_flow['points'])} points; median and range over"
-        f" {general_flow.sizes['seed']} draws, floors at 1e-7 and 1e-5. Flow: Euclidean cost, step"
-        f" {float(general_flow['step']):g};"
-        f" descent: all weights and biases, standard cost, rate {float(general_flow['rate']):g}, from the same"
-        f" function, time ="
-        " rate times steps. Full collapse at rate 2 is special to separated truncations; an untruncated start is an"
-        " equilibrium of the flow (Proposition 4.1).",
-        alt="The flow collapses separated clusters completely, stalls for wide ones and from random weights, and"
-        " rests from an"
-        " untruncated start; gradient descent lowers its cost in most cases without full collapse.",
+        caption=f"Three layers, three clusters of {int(general_flow['points'])} points; median and range over "
+        f"{general_flow.sizes['seed']} draws, floors at 1e-7 and 1e-5. Flow: Euclidean cost, step "
+        f"{float(general_flow['step']):g}; descent: all weights and biases, standard cost, rate "
+        f"{float(general_flow['rate']):g}, from the same function, time = rate times steps. Full collapse at rate 2 is "
+        "special to separated truncations; an untruncated start is an equilibrium of the flow (Proposition 4.1).",
+        alt="The flow collapses separated clusters completely, stalls for wide ones and from random weights, and rests "
+        "from an untruncated start; gradient descent lowers its cost in most cases without full collapse.",
         claims=("tf-general-open",),
     )
 
@@ -156,12 +147,10 @@ def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figur
     return describe(
         figure,
         title="Every equation, as printed and as corrected",
-        caption=f"Largest absolute error over {draws} random draws for each Q from {dims.min()} to {dims.max()},"
-        f" against complex steps"
-        " of the cost, the network's definition, or an integrator. Rows whose two entries agree are right as printed"
-        " (errors"
-        " up to 1e-5 are those of difference quotients and quadrature). Yellow on the left, blue on the right: wrong"
-        " as printed.",
+        caption=f"Largest absolute error over {draws} random draws for each Q from {dims.min()} to {dims.max()}, "
+        "against complex steps of the cost, the network's definition, or an integrator. Rows whose two entries agree "
+        "are right as printed (errors up to 1e-5 are those of difference quotients and quadrature). Yellow on the "
+        "left, blue on the right: wrong as printed.",
         alt="A table of errors: about half of the equations have an error of order one as printed, all have an error at"
         " round-off after correction.",
         claims=(

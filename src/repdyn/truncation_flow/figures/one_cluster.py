@@ -34,15 +34,12 @@ def staircase(staircase: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="The staircase of rates (Section 4.3)",
-        caption="One coordinate at fixed weights, data at 0, 1, 2, 3 (thin lines), exact solution. Top: rate of"
-        " approach to"
-        " the label, which steps at every meeting (dotted, equation (4.49)). Left: all points are truncated and the"
-        " rate"
-        " ends at 1. Middle: the label lies between points, the rate stays at 1/2, the rest is never truncated. Right:"
-        " points are released on the way down and b stops at the smallest, not at the label.",
-        alt="Rates climb in steps to one when the label lies beyond the data, stay at one half when it lies between,"
-        " and"
-        " step down to zero when it lies below, where the bias stops short of the label.",
+        caption="One coordinate at fixed weights, data at 0, 1, 2, 3 (thin lines), exact solution. Top: rate of "
+        "approach to the label, which steps at every meeting (dotted, equation (4.49)). Left: all points are truncated "
+        "and the rate ends at 1. Middle: the label lies between points, the rate stays at 1/2, the rest is never "
+        "truncated. Right: points are released on the way down and b stops at the smallest, not at the label.",
+        alt="Rates climb in steps to one when the label lies beyond the data, stay at one half when it lies between, "
+        "and step down to zero when it lies below, where the bias stops short of the label.",
         claims=("tf-stair-times", "tf-stair-rate", "tf-stair-between", "tf-stair-down"),
     )
 
@@ -83,18 +80,15 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
     return describe(
         figure,
         title="Theorem 3.2 as printed raises the cost",
-        caption="Blue, full: corrected weight flow; red, dashed: as printed in (3.22)-(3.23). (a) x = (1, -1), yt ="
-        " (1/2, 0): the"
-        f" printed flow takes the cost from {float(rise[0]):.3f} to {float(rise[-1]):.3f}. (b) yt = 0: the printed"
-        f" flow rests"
-        f" at cost 1/2. (c) Mean and 10-90 % range over {flows.sizes['cluster']} clusters of {int(flows['points'])}"
-        f" points. (d)"
-        f" Distribution of dC/ds over {random_clusters.sizes['draw']} random clusters near beta = -yt; to the right"
-        f" of zero"
-        f" the cost rises: {share:.0%} of them under the printed flow, none under the corrected.",
-        alt="The printed flow raises the cost in the first panel, rests at a cost of one half in the second, ends"
-        " higher on"
-        " average in the third; in the fourth a large share of random states have a positive derivative of the cost.",
+        caption="Blue, full: corrected weight flow; red, dashed: as printed in (3.22)-(3.23). (a) x = (1, -1), yt = "
+        f"(1/2, 0): the printed flow takes the cost from {float(rise[0]):.3f} to {float(rise[-1]):.3f}. (b) yt = 0: "
+        f"the printed flow rests at cost 1/2. (c) Mean and 10-90 % range over {flows.sizes['cluster']} clusters of "
+        f"{int(flows['points'])} points. (d) Distribution of dC/ds over {random_clusters.sizes['draw']} random "
+        f"clusters near beta = -yt; to the right of zero the cost rises: {share:.0%} of them under the printed flow, "
+        "none under the corrected.",
+        alt="The printed flow raises the cost in the first panel, rests at a cost of one half in the second, ends "
+        "higher on average in the third; in the fourth a large share of random states have a positive derivative of "
+        "the cost.",
         claims=("tf-thm32-monotone", "tf-thm32-omega"),
     )
 
@@ -136,9 +130,8 @@ def proposition(proposition: xr.Dataset) -> Figure:
         f" {float(proposition['gamma']):g}. Dotted: time s_1 of full truncation ("
         + ", ".join(f"{float(s):.2f}" for s in proposition["arrival"])
         + "); dash-dotted: bound on s_1 in (a) and (d), eta_2 in (b). After s_1 Omega is exactly zero and R frozen.",
-        alt="The residual decays exponentially, the rotation stops at once and far below its bound, Omega vanishes"
-        " when all"
-        " points are truncated, well before the bound on that time.",
+        alt="The residual decays exponentially, the rotation stops at once and far below its bound, Omega vanishes "
+        "when all points are truncated, well before the bound on that time.",
         claims=("tf-prop42-hyp", "tf-prop42-s1", "tf-prop42-freeze", "tf-prop42-rate"),
     )
 
@@ -161,13 +154,11 @@ def integrators(integrators: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Accuracy against cost",
-        caption=f"A rotating cluster, Q = {int(integrators['dimension'])}, N = {int(integrators['points'])}, with"
-        f" {int(integrators['crossings'])} crossings of coordinate planes; error against the event-driven flow,"
-        f" local error"
-        " 1e-11. CPU times are measured in benchmarks/truncation_flow.py.",
-        alt="At equal numbers of right sides the occupation-time scheme is several times to a hundred times more"
-        " accurate than"
-        " the adaptive solver, and more than that than Euler steps.",
+        caption=f"A rotating cluster, Q = {int(integrators['dimension'])}, N = {int(integrators['points'])}, with "
+        f"{int(integrators['crossings'])} crossings of coordinate planes; error against the event-driven flow, local "
+        "error 1e-11. CPU times are measured in benchmarks/truncation_flow.py.",
+        alt="At equal numbers of right sides the occupation-time scheme is several times to a hundred times more "
+        "accurate than the adaptive solver, and more than that than Euler steps.",
         claims=(),
     )
 
@@ -210,15 +201,12 @@ def sliding(integrators: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Sliding on a coordinate plane",
-        caption="x = (-.2, -1), yt = (-1, -.5), beta = 0, R = 1: where b_i < 0 the velocity pushes back from both"
-        " sides and the"
-        f" point slides on u_1 = 0. (a) solve_ivp (RK45, relative tolerance 1e-6) uses up"
-        f" {int(integrators['sliding_cap'])} right"
-        f" sides by s = {float(integrators['sliding_reached']):.2f} (dotted). (b) Cost of Filippov's solution. (c)"
-        f" Largest error"
-        " of u_1 under the occupation scheme, first order in h while sliding.",
-        alt="The first coordinate falls to zero and stays there; the adaptive solver stops where sliding begins, the"
-        " occupation"
-        " scheme follows with an error of the order of its step.",
+        caption="x = (-.2, -1), yt = (-1, -.5), beta = 0, R = 1: where b_i < 0 the velocity pushes back from both "
+        "sides and the point slides on u_1 = 0. (a) solve_ivp (RK45, relative tolerance 1e-6) uses up "
+        f"{int(integrators['sliding_cap'])} right sides by s = {float(integrators['sliding_reached']):.2f} (dotted). "
+        "(b) Cost of Filippov's solution. (c) Largest error of u_1 under the occupation scheme, first order in h while "
+        "sliding.",
+        alt="The first coordinate falls to zero and stays there; the adaptive solver stops where sliding begins, the "
+        "occupation scheme follows with an error of the order of its step.",
         claims=(),
     )

@@ -7,8 +7,9 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, judge
-from repdyn.universality.claims.sampled import LEARNT, log_mean_within, undecided
+from repdyn.universality.claims.sampled import log_mean_within, undecided
 from repdyn.universality.claims.xor import exchanged
+from repdyn.universality.readings import learnt
 
 COLLAPSED = 0.1
 COLLAPSED_REASON = "variance below a tenth of that along the target: a line to the eye"
@@ -16,13 +17,6 @@ SQUARE = (0.5, 2.0)
 SQUARE_REASON = "within a factor of two of a square"
 ONE_LINE, TWO_LINES = 0.5, 1.0
 LINES_REASON = "distance of the contexts against the spread along a line: below half one line, above it two"
-
-
-def learnt(data: xr.Dataset, run: str) -> xr.Dataset:
-    """The networks of a run that have learnt the task: loss below 1/25 of half the variance of the targets."""
-    found = data.sel(run=run)
-    plateau = 0.5 * float((data["feature"] ** 2).mean())
-    return found.isel(trial=np.flatnonzero(found["loss"].values < LEARNT * plateau))
 
 
 def collapse(data: xr.Dataset, run: str, low: float, high: float, expected: str, reason: str) -> Test:

@@ -14,14 +14,12 @@ from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, interval_within, judge, mean_within
 from repdyn.universality.claims.sampled import undecided
 from repdyn.universality.claims.two_points import mean_of
+from repdyn.universality.readings import FEWEST, PUBLISHED_LOSSES, log_fit
 
 FALSE_ALARM = 1e-3
-PUBLISHED = {"theory": 0.92, "factor two": 15.35, "square": 16.61, "minus removed": 2.99, "term removed": 5.64}
-PRINTED = tuple(name for name in PUBLISHED if name != "theory")
+PRINTED = tuple(name for name in PUBLISHED_LOSSES if name != "theory")
 TREND = "a trend is a slope whose interval excludes 0"
 MISSED = 0.25
-FEWEST = 8
-WORDS = ("exponents", "slopes", "errors")
 WIDEST = np.log(100)
 NETWORKS = ("default_network_fits", "default_ensemble_fits")
 
@@ -103,7 +101,7 @@ def predicted(logs: np.ndarray, published: float) -> Test:
 def _as_published(fits: xr.Dataset) -> xr.Dataset:
     loss = fits["alternative_loss"]
     wanted = xr.DataArray(
-        [PUBLISHED.get(name, 1.0) for name in loss["alternative"].values.tolist()], dims="alternative"
+        [PUBLISHED_LOSSES.get(name, 1.0) for name in loss["alternative"].values.tolist()], dims="alternative"
     )
     return fits.assign(alternative_loss=loss * wanted / np.exp(np.log(loss).mean("seed")))
 
@@ -121,9 +119,10 @@ def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
     """Published losses against prediction intervals of one more network of the same width."""
     logs = np.log(default_network_fits["alternative_loss"])
     tests = {
-        name.replace(" ", "_"): predicted(logs.sel(alternative=name).values, value) for name, value in PUBLISHED.items()
+        name.replace(" ", "_"): predicted(logs.sel(alternative=name).values, value)
+        for name, value in PUBLISHED_LOSSES.items()
     }
-    other = predicted(logs.sel(alternative="factor two in h").values, PUBLISHED["square"])
+    other = predicted(logs.sel(alternative="factor two in h").values, PUBLISHED_LOSSES["square"])
     note = (
         f"with a factor 2 in the first line in the place of the square: {other.measured}, {other.outcome}. Ours are "
         "global minima over both rates; a local search from one start can end well above them."
@@ -222,39 +221,6 @@ def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.D
     )
     wide = float(default_network_fits["layer_gain"].mean() / wanted)
     return judge(test, note=f"at {int(default_network_fits['units'])} units the ratio is {wide:.3f}")
-
-
-def log_fit(predictions: xr.Dataset, name: str) -> dict[str, object]:
-    """Least squares of log h, and of log h over the theory, in log dx and log dy; converged cells with dy > 0.
-
-    Returns:
-        n, dropped; r and r_dy, correlations of log h with the log theory and with log dy alone; exponents of h in dx
-        and dy; slopes, what of them the theory misses, and their standard errors; ratio, the mean of h over theory.
-    """
-    row = predictions.sel(network=name)
-    row = row.isel(dy=np.flatnonzero(row["dy"].values > 0))
-    good = row["good"].values.astype(bool)
-    dx, dy = (
-        np.broadcast_to(row[key].values.reshape(shape), good.shape)[good]
-        for key, shape in (("dx", (-1, 1, 1)), ("dy", (1, -1, 1)))
-    )
-    h, theory = np.log(row["measured"].values[good]), np.log(row["theory"].values[good])
-    design = np.stack([np.ones(h.size), np.log(dx), np.log(dy)], axis=1)
-    found = {"n": h.size, "dropped": good.size - h.size}
-    if h.size < FEWEST or np.linalg.matrix_rank(design) < 3:
-        nothing = np.full(2, np.nan)
-        return found | {"r": np.nan, "r_dy": np.nan, "ratio": np.nan} | dict.fromkeys(WORDS, nothing)
-    inverse = np.linalg.inv(design.T @ design)
-    slopes = inverse @ design.T @ (h - theory)
-    variance = ((h - theory - design @ slopes) ** 2).sum() / (h.size - 3)
-    return found | {
-        "r": float(np.corrcoef(h, theory)[0, 1]),
-        "r_dy": float(np.corrcoef(h, np.log(dy))[0, 1]),
-        "ratio": float(np.exp(np.mean(h - theory))),
-        "exponents": (inverse @ design.T @ h)[1:],
-        "slopes": slopes[1:],
-        "errors": np.sqrt(variance * np.diag(inverse)[1:]),
-    }
 
 
 def follows(found: dict[str, object], share: int) -> Test:

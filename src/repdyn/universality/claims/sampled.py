@@ -11,7 +11,6 @@ from scipy import stats
 from repdyn.base.verdicts import Outcome, Test, interval_within, mean_within
 
 FALSE_ALARM = 1e-3
-LEARNT = 0.04  # of the error of a network that gives the mean target everywhere
 WIDEST = 0.25  # half-width of a prediction interval of a correlation beyond which it tells nothing
 
 

@@ -8,25 +8,12 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, interval_within, judge, mean_within
 from repdyn.universality.claims.sampled import undecided
+from repdyn.universality.readings import FIGURE_2, GAINS
 
 FALSE_ALARM = 1e-3
 WELL = 0.8
 WELL_REASON = "'quite well': four fifths of a curve's variance explained"
-FIGURE_2 = (
-    "default",
-    "convolution",
-    "skip",
-    "shallow",
-    "narrow",
-    "dropout",
-    "linear",
-    "relu",
-    "elu",
-    "tanh",
-    "swish",
-)
 ENOUGH = 10  # converged trials below which a network is not judged: the interval of its mean is too wide
-GAINS = ("low", "default", "intermediate", "high", "very_high")
 
 
 def mean_of(samples: np.ndarray, low: float, high: float, share: int, *, expected: str, reason: str) -> Test:

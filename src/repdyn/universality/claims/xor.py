@@ -9,7 +9,8 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, judge, mean_within
-from repdyn.universality.claims.sampled import LEARNT, log_mean_within, undecided
+from repdyn.universality.claims.sampled import log_mean_within, undecided
+from repdyn.universality.readings import learnt
 
 MERGED = 0.25
 MERGED_REASON = (
@@ -19,12 +20,6 @@ STATED = {"low_as_printed": 1000, "low": 3000}
 """Epochs of Table 2 and of the public settings."""
 HALF_EXPLAINED = np.sqrt(0.5)
 MATCH_REASON = "half of the variance of the six distances explained"
-
-
-def learnt(data: xr.Dataset, run: str) -> xr.Dataset:
-    """The networks of a run that have learnt the task: loss below 1/25 of the plateau's 1/4."""
-    found = data.sel(run=run)
-    return found.isel(trial=np.flatnonzero(found["loss"].values < LEARNT * 0.25))
 
 
 def pair_ratio(data: xr.Dataset, run: str, pair: int, low: float, high: float, expected: str) -> Test:
@@ -198,10 +193,10 @@ def adam_merges_alike(xor_structure: xr.Dataset) -> Verdict:
     tests["two_layers"] = match(xor_structure, "adam_two_layers", -np.inf, HALF_EXPLAINED, "no match, below 0.71")
     found = {run: learnt(xor_structure, run) for run in ("adam_low", "adam_intermediate", "adam_two_layers")}
     note = (
-        "The paper states no gain or rate for Adam; those of Figure 6 and rates found here. Distances at small weights"
-        f" are {float(found['adam_low']['scale'].mean()):.1f} times those of (10) with the rates fitted under gradient"
-        f" descent; at gain 1.25 the match is {float(found['adam_intermediate']['match'].mean()):.2f} and merging half"
-        " done; two layers merge no pair (ratios"
-        f" {', '.join(f'{x:.2f}' for x in found['adam_two_layers']['merged'].median('trial').values)})."
+        "The paper states no gain or rate for Adam; those of Figure 6 and rates found here. Distances at small weights "
+        f"are {float(found['adam_low']['scale'].mean()):.1f} times those of (10) with the rates fitted under gradient "
+        f"descent; at gain 1.25 the match is {float(found['adam_intermediate']['match'].mean()):.2f} and merging half "
+        "done; two layers merge no pair (ratios "
+        f"{', '.join(f'{x:.2f}' for x in found['adam_two_layers']['merged'].median('trial').values)})."
     )
     return judge(all_of(**tests), note=note)

@@ -44,6 +44,7 @@ def blob_structure(settings: BlobStructure, stream: Stream, blobs: dict[str, xr.
             "context_of": index("context_of", 2, "context: the feature that is the target"),
             "point": variable("point", points, "data point"),
             "point_count": variable((), first.sizes["point"], "data points"),
+            "plateau": variable((), 0.5 * (first["feature"].values ** 2).mean(), "loss of the mean target"),
             "component": index("component", AXES, "component of the picture"),
             "axis": index("axis", 2, "feature: x-position, y-position"),
             "method": variable((), settings.method, "method of scaling"),

@@ -54,6 +54,7 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
         | {
             "epochs": variable("run", xor["epoch"].values[:, -1], "epochs of training", "epoch"),
             "pair": variable("pair", np.array(NAMES), "pair with equal targets"),
+            "plateau": variable((), (xor["dy"].values ** 2).mean() / 2, "loss of the mean target: its variance"),
             "rho": variable((), rho, "eta_h/eta_y of the default two-point network, geometric mean"),
         },
         title="XOR: distances after training against equation (10)",

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, WIDTH, describe, new
-from repdyn.universality.claims.blobs import learnt
+from repdyn.universality.readings import learnt
 
 FLATTEN = 1.6  # axis between the contexts over the second longest, at most
 NAMES = {"high": "large", "low": "small", "very_low": "very small"}
@@ -36,12 +36,11 @@ def fig7_blobs(blob_structure: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 7: a data set with two orthogonal features",
-        caption=f"{n} data points: images of blobs of {size} x {size} pixels at {int(np.sqrt(n / 2))} x"
-        f" {int(np.sqrt(n / 2))} places in two contexts, with the context appended as a one-hot code. Left: every few"
-        " blobs; middle and right: the target of each point shown in later figures. Two inputs that differ in the"
-        " context"
-        f" lie {float(blob_structure['input_between']):.2f} apart, two that differ in one feature at most"
-        f" {float(blob_structure['input_along']):.2f}.",
+        caption=f"{n} data points: images of blobs of {size} x {size} pixels at {int(np.sqrt(n / 2))} x "
+        f"{int(np.sqrt(n / 2))} places in two contexts, with the context appended as a one-hot code. Left: every few "
+        "blobs; middle and right: the target of each point shown in later figures. Two inputs that differ in the "
+        f"context lie {float(blob_structure['input_between']):.2f} apart, two that differ in one feature at most "
+        f"{float(blob_structure['input_along']):.2f}.",
         alt="A grid of blurred spots moving from left to right and from bottom to top, and two squares of points whose"
         " colour runs along x in one context and along y in the other.",
         claims=("uni-c3-contexts",),
@@ -67,9 +66,8 @@ def fig17_blob_structure_adam(blob_structure: xr.Dataset) -> Figure:
         ["adam_high", "adam_low", "leaky_high", "leaky_low"],
         "Figure 17: the orthogonal feature task with Adam, and with leaky ReLU",
         ("uni-fig17", "uni-fig8-universal"),
-        "With Adam and with leaky ReLU squares at large weights and lines at small ones; both join the two contexts"
-        " into"
-        " one line at the small weights at which tanh under gradient descent keeps two.",
+        "With Adam and with leaky ReLU squares at large weights and lines at small ones; both join the two contexts "
+        "into one line at the small weights at which tanh under gradient descent keeps two.",
     )
 
 
@@ -109,12 +107,12 @@ def _caption(data: xr.Dataset, runs: list[str]) -> str:
             )
     method = {"classical": "Classical scaling", "smacof": "Scaling by majorization"}[data["method"].item()]
     return (
-        f"{method} to three dimensions of the distances between {data.sizes['point']} of {int(data['point_count'])}"
-        f" representations in the hidden layer halfway of one network each ({int(data['units'])} units, four hidden"
-        " layers), coloured by context and by each feature. Axes are to scale; only one that leads from one context"
-        f" to the other is flattened, to {FLATTEN:g} times the second. Collapse of the irrelevant over the relevant"
-        " feature (geometric mean, C) and"
-        " squared distance of the contexts over the variance along the target: " + "; ".join(indices) + "."
+        f"{method} to three dimensions of the distances between {data.sizes['point']} of {int(data['point_count'])} "
+        f"representations in the hidden layer halfway of one network each ({int(data['units'])} units, four hidden "
+        "layers), coloured by context and by each feature. Axes are to scale; only one that leads from one context to "
+        f"the other is flattened, to {FLATTEN:g} times the second. Collapse of the irrelevant over the relevant "
+        "feature (geometric mean, C) and squared distance of the contexts over the variance along the "
+        "target: " + "; ".join(indices) + "."
     )
 
 

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, band, describe, new
-from repdyn.universality.claims.default_network import PUBLISHED, log_fit
 from repdyn.universality.figures.dynamics import COLOURS, NAMES, WORDS
+from repdyn.universality.readings import PUBLISHED_LOSSES, log_fit
 
 
 def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
@@ -48,11 +48,10 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 5: final distances at other input and target distances",
-        caption=f"Each dot is a trial of {widths} units at one of "
-        f"{final_predictions.sizes['dx']} x {final_predictions.sizes['dy']} pairs of distances "
-        f"({final_predictions.sizes['seed']} trials each); {dropped} trials did not converge and are left out. Rates: "
-        "geometric mean of the fits at dx = 1, dy^2 = 0.5. Line: equality. r: correlation of the logarithms over cells "
-        "with dy > 0, beside that of dy alone.",
+        caption=f"Each dot is a trial of {widths} units at one of {final_predictions.sizes['dx']} x "
+        f"{final_predictions.sizes['dy']} pairs of distances ({final_predictions.sizes['seed']} trials each); "
+        f"{dropped} trials did not converge and are left out. Rates: geometric mean of the fits at dx = 1, dy^2 = 0.5. "
+        "Line: equality. r: correlation of the logarithms over cells with dy > 0, beside that of dy alone.",
         alt="Skip networks lie on the line of equality; other networks scatter about it, some with a slope of their "
         "own.",
         claims=("uni-fig5-final",),
@@ -86,11 +85,9 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
         figure,
         title="Figure 10: the theory at every hidden layer",
         caption="Median over trials, band from the lower to the upper quartile, every layer of the same runs of the "
-        "default "
-        "network. Dotted: the layer halfway, where all other figures look.",
-        alt="The fit loss falls by two orders of magnitude up to the second half of the network and rises again in "
-        "the last "
-        "layers; there the rate of the encoder rises and that of the decoder falls.",
+        "default network. Dotted: the layer halfway, where all other figures look.",
+        alt="The fit loss falls by two orders of magnitude up to the second half of the network and rises again in the "
+        "last layers; there the rate of the encoder rises and that of the decoder falls.",
         claims=("uni-fig10-depth",),
     )
 
@@ -122,12 +119,10 @@ def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dat
         figure,
         title="Figure 11: altered dynamics",
         caption=f"One trial of the default network ({int(default_network_fits['units'])} units, hidden layer "
-        f"{int(default_network_fits['halfway'])}) and the best fit (dashed) of the theory and of the dynamics "
-        f"altered as in "
-        "(51), with its squared fit loss. The square is shown as printed and as a factor 2 in the same line.",
-        alt="The theory follows all three curves; doubling the second line, squaring w, flipping the sign or "
-        "dropping the "
-        "term visibly does not; doubling the first line is hard to tell apart.",
+        f"{int(default_network_fits['halfway'])}) and the best fit (dashed) of the theory and of the dynamics altered "
+        "as in (51), with its squared fit loss. The square is shown as printed and as a factor 2 in the same line.",
+        alt="The theory follows all three curves; doubling the second line, squaring w, flipping the sign or dropping "
+        "the term visibly does not; doubling the first line is hard to tell apart.",
         claims=("uni-fig11-alt", "uni-fig11-numbers"),
     )
 
@@ -142,9 +137,9 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
             kept = loss[np.isfinite(loss)]
             offset = np.linspace(-0.15, 0.15, kept.size) if kept.size > 1 else 0
             panel.plot(place + offset, kept, "o", color=BLUE, markersize=3, label="our trials" if place == 0 else None)
-            if name in PUBLISHED:
+            if name in PUBLISHED_LOSSES:
                 label = "published" if place == 0 else None
-                panel.plot(place, PUBLISHED[name], "_", color=RED, markersize=16, markeredgewidth=2, label=label)
+                panel.plot(place, PUBLISHED_LOSSES[name], "_", color=RED, markersize=16, markeredgewidth=2, label=label)
         panel.set_xticks(range(len(names)), [name.replace(" in ", "\nin ") for name in names], rotation=35, ha="right")
         panel.set_title(f"{int(fits['units'])} units, {int(fits['converged'].isel(layer=0).sum())} trials")
         panel.set_yscale("log")
@@ -185,12 +180,9 @@ def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
         figure,
         title="Closed form and conserved quantities on a trained network",
         caption=f"Trial {int(fits['shown'])} of the default network ({int(fits['units'])} units). Middle: y/h is "
-        f"linear in h "
-        "along the theory, equation (24). Right: for one output Cauchy-Schwarz is an equality; values below 1e-19 "
-        "are drawn "
-        "there, round-off is 1e-17.",
+        "linear in h along the theory, equation (24). Right: for one output Cauchy-Schwarz is an equality; values "
+        "below 1e-19 are drawn there, round-off is 1e-17.",
         alt="The closed form lies on the network's curves; the ratio y over h of the network bends away from the "
-        "theory's "
-        "straight line; the constraint holds to round-off.",
+        "theory's straight line; the constraint holds to round-off.",
         claims=("uni-closed-form", "uni-eq23-24-invariant"),
     )

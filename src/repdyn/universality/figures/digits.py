@@ -60,17 +60,14 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 4: pairs of digits within a whole data set",
-        caption=f"First drawn pair of each kind in one network with four hidden layers of {int(digit_pairs['units'])}"
-        f" units trained on {int(digit_pairs['point_count'])} images ({digit_pairs['source'].item()}); dashed, the"
-        " theory"
-        " with two rates fitted by equation (49), which h dominates; dotted, with every curve over its variance; R2 of"
-        " h, y,"
-        " w for (49). At equal targets w = y. Squared representational distance h above, squared"
-        " output distance y and alignment w below. Median explained variance of h, y, w over"
-        f" {digit_pairs.sizes['trial']} networks and {digit_pairs.sizes['pair']} pairs: {shown}.",
-        alt="For a zero and a one the theory follows the rise of h and roughly y and w; for a three and an eight y and"
-        " w are"
-        " missed; for two zeros the distance grows although the theory lets it fall.",
+        caption=f"First drawn pair of each kind in one network with four hidden layers of {int(digit_pairs['units'])} "
+        f"units trained on {int(digit_pairs['point_count'])} images ({digit_pairs['source'].item()}); dashed, the "
+        "theory with two rates fitted by equation (49), which h dominates; dotted, with every curve over its variance; "
+        "R2 of h, y, w for (49). At equal targets w = y. Squared representational distance h above, squared output "
+        f"distance y and alignment w below. Median explained variance of h, y, w over {digit_pairs.sizes['trial']} "
+        f"networks and {digit_pairs.sizes['pair']} pairs: {shown}.",
+        alt="For a zero and a one the theory follows the rise of h and roughly y and w; for a three and an eight y and "
+        "w are missed; for two zeros the distance grows although the theory lets it fall.",
         claims=("uni-fig4-mnist", "uni-fig4-similar", "uni-fig4-same"),
     )
 
@@ -111,9 +108,8 @@ def fig18_structure_adam(representational_structure: xr.Dataset) -> Figure:
         "adam",
         "Figure 18: representational structure of digits with Adam",
         ("uni-fig18",),
-        "The network's distances under Adam, darker blocks on the diagonal than in Figure 9, beside the flat mosaic of"
-        " the"
-        " weighed prediction.",
+        "The network's distances under Adam, darker blocks on the diagonal than in Figure 9, beside the flat mosaic of "
+        "the weighed prediction.",
     )
 
 
@@ -140,13 +136,11 @@ def _matrices(data: xr.Dataset, panels: tuple, run: str, title: str, claims: tup
     return describe(
         figure,
         title=title,
-        caption=f"Squared distances between the representations of {data.sizes['row']} images"
-        f" ({data['source'].item()}),"
-        f" sorted by digit, mean over {data.sizes['trial']} networks trained on {int(data['point_count'])} images; each"
-        " matrix over its largest entry. Correlation with (50) over all entries"
-        f" {total:.3f}, between classes {between:.3f}{published}. (50) takes {int(data['table_values'])} values: it"
-        " depends"
-        " on the two labels alone.",
+        caption=f"Squared distances between the representations of {data.sizes['row']} images "
+        f"({data['source'].item()}), sorted by digit, mean over {data.sizes['trial']} networks trained on "
+        f"{int(data['point_count'])} images; each matrix over its largest entry. Correlation with (50) over all "
+        f"entries {total:.3f}, between classes {between:.3f}{published}. (50) takes {int(data['table_values'])} "
+        "values: it depends on the two labels alone.",
         alt=alt,
         claims=claims,
     )
@@ -164,18 +158,15 @@ def n4_correlations(representational_structure: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="N4: what the correlations of Figure 9 are worth",
-        caption="(a, b) Correlation of distances between representations with four predictions: equation (50), means of"
-        " A_low over pairs of classes, A_low of each pair, and whether labels differ (constant between classes). Small"
-        f" dots: {data.sizes['trial']} networks; large: their mean distances, with the 95 % interval over redrawn"
-        " pairs of"
-        " classes; dotted: the paper's numbers. (c) The weighing with normalised weights at other length scales, in"
-        " units"
-        " of the mean prediction; thin lines: A_low of each pair. (d) Correlation during training, mean and 95 %"
-        " interval"
-        f" over networks. Images: {data['source'].item()}, {int(data['point_count'])} for training.",
-        alt="All predictions give correlations of 0.6 to 0.7 over all entries, labels alone 0.6; between classes 0.5"
-        " to 0.6"
-        " with intervals of 0.3. Untrained networks start at half the value or more.",
+        caption="(a, b) Correlation of distances between representations with four predictions: equation (50), means "
+        "of A_low over pairs of classes, A_low of each pair, and whether labels differ (constant between classes). "
+        f"Small dots: {data.sizes['trial']} networks; large: their mean distances, with the 95 % interval over redrawn "
+        "pairs of classes; dotted: the paper's numbers. (c) The weighing with normalised weights at other length "
+        "scales, in units of the mean prediction; thin lines: A_low of each pair. (d) Correlation during training, "
+        f"mean and 95 % interval over networks. Images: {data['source'].item()}, {int(data['point_count'])} for "
+        "training.",
+        alt="All predictions give correlations of 0.6 to 0.7 over all entries, labels alone 0.6; between classes 0.5 "
+        "to 0.6 with intervals of 0.3. Untrained networks start at half the value or more.",
         claims=("uni-fig9-pearson", "uni-fig9-labels", "uni-fig9-weighing"),
     )
 
@@ -244,14 +235,12 @@ def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 14: first over second order of the Taylor expansions",
-        caption=f"Median ratio in {taylor_ratios.sizes['bin']} bins of equal count, {int(taylor_ratios['pairs'])}"
-        " random"
-        f" pairs of images ({taylor_ratios['source'].item()}) per network, mean and 95 % interval over"
-        f" {taylor_ratios.sizes['network']} networks; {taylor_ratios['nonlinearity'].item()}. Second order from the"
-        f" curvature between the two images, which sees kinks. Rate times steps at the times shown: {progress}; the"
-        " paper's 1 and 30 epochs are 4.7 and 141.",
-        alt="Encoder: curves are nearly flat at all times, rising a little early and falling a little late. Decoder:"
-        " flat"
-        " before and early in training, clearly falling with distance after it.",
+        caption=f"Median ratio in {taylor_ratios.sizes['bin']} bins of equal count, {int(taylor_ratios['pairs'])} "
+        f"random pairs of images ({taylor_ratios['source'].item()}) per network, mean and 95 % interval over "
+        f"{taylor_ratios.sizes['network']} networks; {taylor_ratios['nonlinearity'].item()}. Second order from the "
+        f"curvature between the two images, which sees kinks. Rate times steps at the times shown: {progress}; the "
+        "paper's 1 and 30 epochs are 4.7 and 141.",
+        alt="Encoder: curves are nearly flat at all times, rising a little early and falling a little late. Decoder: "
+        "flat before and early in training, clearly falling with distance after it.",
         claims=("uni-fig14-taylor", "uni-fig14-start", "uni-fig14-first-epoch", "uni-c4-near"),
     )

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, new
-from repdyn.universality.claims.two_points import FIGURE_2, GAINS
+from repdyn.universality.readings import FIGURE_2, GAINS
 
 COLOURS = {"h": BLUE, "y": RED, "w": GREEN}
 NAMES = {"h": "$h = \\|dh\\|^2$", "y": "$y = \\|dy\\|^2$", "w": "$w$"}
@@ -34,14 +34,12 @@ def fig1_two_points(default_network_fits: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 1: the interaction of two points",
-        caption=f"Distances of the two points in input, hidden and output space of one default network of "
+        caption="Distances of the two points in input, hidden and output space of one default network of "
         f"{int(default_network_fits['units'])} units per layer (trial {int(default_network_fits['shown'])}), hidden "
-        f"layer "
-        f"{int(default_network_fits['halfway'])}, at three epochs. Circles are the points, crosses their targets; "
-        "w is the scalar product of the output difference with its error.",
+        f"layer {int(default_network_fits['halfway'])}, at three epochs. Circles are the points, crosses their "
+        "targets; w is the scalar product of the output difference with its error.",
         alt="Two inputs a unit apart; their hidden representations and outputs coincide at first, then move apart "
-        "until "
-        "the outputs lie on their targets.",
+        "until the outputs lie on their targets.",
     )
 
 
@@ -98,15 +96,12 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
     return describe(
         figure,
         title="Figure 2: the same dynamics in different networks",
-        caption=f"Squared representational distance h, squared output distance y and alignment w of one converged "
-        f"trial "
+        caption="Squared representational distance h, squared output distance y and alignment w of one converged trial "
         f"per network ({_widths(architectures, rows)} units; {architecture_fits.sizes['seed']} trials each, "
-        f"{_dropped(architecture_fits, rows)} did not converge), and the theory with two fitted rates (dashed). "
-        f"Above each "
-        "panel: R2 of h, y, w of the shown trial.",
+        f"{_dropped(architecture_fits, rows)} did not converge), and the theory with two fitted rates (dashed). Above "
+        "each panel: R2 of h, y, w of the shown trial.",
         alt="In every network h and y rise from a plateau in one smooth step that the theory follows; w dips and "
-        "returns, "
-        "and the theory follows it less well for linear, tanh and dropout networks.",
+        "returns, and the theory follows it less well for linear, tanh and dropout networks.",
         claims=("uni-fig2-fit",),
     )
 
@@ -156,9 +151,8 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
         figure,
         title="Figure 3: plateau and decay at growing initial weights",
         caption=f"One converged trial per gain of the default network ({_widths(architectures, rows)} units), with the "
-        "learning rates of Table 1. Top: h, y, w and the theory (dashed), R2 of h, y, w above. Bottom: training "
-        "loss and "
-        "equation (9) with a third fitted rate.",
+        "learning rates of Table 1. Top: h, y, w and the theory (dashed), R2 of h, y, w above. Bottom: training loss "
+        "and equation (9) with a third fitted rate.",
         alt="At small gains a long plateau ends in a step that the theory follows; at gain 1.3 and 1.4 the distance h "
         "starts large and falls, and the theory stays flat.",
         claims=("uni-fig3-init", "uni-s32-plateau"),
@@ -186,9 +180,8 @@ def fig12_training_loss(architectures: xr.Dataset, architecture_fits: xr.Dataset
     return describe(
         figure,
         title="Figure 12: training loss in different networks",
-        caption=f"Training loss of the trials of Figure 2 ({_widths(architectures, rows)} units) and equation (9) "
-        f"with the "
-        "rates fitted there and one more for the mean output.",
+        caption=f"Training loss of the trials of Figure 2 ({_widths(architectures, rows)} units) and equation (9) with "
+        "the rates fitted there and one more for the mean output.",
         alt="The loss falls to a plateau, stays and falls again in one step, and equation (9) follows it closely.",
         claims=("uni-fig12-loss", "uni-eq9-loss"),
     )
@@ -220,11 +213,9 @@ def fig15_adam(adam_runs: xr.Dataset, adam_fits: xr.Dataset, architecture_fits: 
         figure,
         title="Figure 15: Adam",
         caption=f"The default network ({int(adam_runs['units'])} units) trained by Adam at {len(rates)} rates, one "
-        f"trial "
-        f"each, and the theory (dashed). Right: R2 of all {adam_fits.sizes['seed']} trials, and of the same initial "
-        "weights under gradient descent; values below -0.5 are drawn at -0.5.",
+        f"trial each, and the theory (dashed). Right: R2 of all {adam_fits.sizes['seed']} trials, and of the same "
+        "initial weights under gradient descent; values below -0.5 are drawn at -0.5.",
         alt="Under Adam the theory misses the early part of the curves; the explained variance of w is near zero, "
-        "against "
-        "0.9 under gradient descent.",
+        "against 0.9 under gradient descent.",
         claims=("uni-fig15-adam",),
     )

@@ -23,14 +23,12 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Phase plane of the effective theory, and the plateau",
-        caption=f"Left: flow of (25) (grey), six solutions (blue), stable node with its eigenvectors (green, rates "
+        caption="Left: flow of (25) (grey), six solutions (blue), stable node with its eigenvectors (green, rates "
         f"{_rates(theory_maps['node_rate'])} per epoch), saddle at h = 0 with its directions (red, rates "
-        f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts alpha "
-        f"= v of "
-        "falling scale.",
+        f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts alpha = v "
+        "of falling scale.",
         alt="All solutions run into one stable node with w = 0; those that start near the origin leave it along the "
-        "unstable "
-        "direction of the saddle, which takes the longer the smaller the start.",
+        "unstable direction of the saddle, which takes the longer the smaller the start.",
         claims=("uni-eq29-31-stable", "uni-eq32-35-saddle", "uni-s32-plateau"),
     )
 
@@ -80,9 +78,8 @@ def n2_final_distribution(final_distribution: xr.Dataset) -> Figure:
         caption=f"{int(final_distribution['draws'])} draws of the initial ratios at G = "
         f"{float(final_distribution['gain'][0]):g}, dx = dy = 1. Standard deviation of the final h at "
         f"tau_y/tau_h = 1 for G = {gains}: {spread}.",
-        alt="The corrected distribution function lies on the draws for every ratio of the time constants; the "
-        "printed one "
-        "only where they are equal.",
+        alt="The corrected distribution function lies on the draws for every ratio of the time constants; the printed "
+        "one only where they are equal.",
         claims=("uni-eq44-48-random",),
     )
 
@@ -104,10 +101,9 @@ def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Figure:
         figure,
         title="From the rich to the lazy regime",
         caption="Final distance of (10) in units of A_low against the size of the initial ratios, both growing "
-        "together as "
-        "in (12), for three ratios of the time constants. Dotted: the printed limit A_high, where it is positive.",
+        "together as in (12), for three ratios of the time constants. Dotted: the printed limit A_high, where it is "
+        "positive.",
         alt="At small starts the final distance is A_low for every ratio of the time constants; at large starts it "
-        "grows with "
-        "A_high only if tau_y is below tau_h, stays at A_low if they are equal, and falls to zero else.",
+        "grows with A_high only if tau_y is below tau_h, stays at A_low if they are equal, and falls to zero else.",
         claims=("uni-s41-large", "uni-s41-small"),
     )

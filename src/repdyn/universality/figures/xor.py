@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, describe, new
-from repdyn.universality.claims.xor import learnt
+from repdyn.universality.readings import learnt
 
 POINTS = ("00", "10", "01", "11")
 PANELS = {
@@ -26,11 +26,9 @@ def fig6_xor(xor_structure: xr.Dataset) -> Figure:
         list(PANELS),
         "Figure 6: representational structure in the XOR task",
         ("uni-fig6-xor", "uni-fig6-high", "uni-fig6-two-layers", "uni-fig6-theory"),
-        "Rows and columns of each matrix are the four data points. At small weights in 20 layers equal targets lie"
-        " together"
-        " in theory and network; at large weights distances are those at the start; the two-layer network merges one"
-        " pair"
-        " only, the theory two.",
+        "Rows and columns of each matrix are the four data points. At small weights in 20 layers equal targets lie "
+        "together in theory and network; at large weights distances are those at the start; the two-layer network "
+        "merges one pair only, the theory two.",
     )
 
 
@@ -64,14 +62,11 @@ def _matrices(data: xr.Dataset, runs: list[str], title: str, claims: tuple[str, 
     return describe(
         figure,
         title=title,
-        caption="Left: the task, colour is the target. Right: distances between the representations of the four points"
-        " in"
-        f" the hidden layer halfway, mean over the networks that have learnt: {', '.join(counts)}; units per layer"
-        f" {units}"
-        " (the paper has 500). Above, equation (10) with each network's own start and the ratio of rates"
-        f" {float(data['rho']):.2g} fitted to two points; below, the networks. Each matrix has its own colour scale"
-        " from 0"
-        " to its largest entry; the numbers are distances.",
+        caption="Left: the task, colour is the target. Right: distances between the representations of the four points "
+        f"in the hidden layer halfway, mean over the networks that have learnt: {', '.join(counts)}; units per layer "
+        f"{units} (the paper has 500). Above, equation (10) with each network's own start and the ratio of rates "
+        f"{float(data['rho']):.2g} fitted to two points; below, the networks. Each matrix has its own colour scale "
+        "from 0 to its largest entry; the numbers are distances.",
         alt=alt,
         claims=claims,
     )

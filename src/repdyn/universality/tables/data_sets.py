@@ -7,8 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.base.tables import Table
-from repdyn.universality.claims.blobs import learnt as learnt_blobs
-from repdyn.universality.claims.xor import learnt as learnt_xor
+from repdyn.universality.readings import learnt
 
 PRINTED = {
     ("xor", "low_as_printed"): ("XOR Low weights", "leaky relu", 0.7, 0.015, 1000, "gain 0.85, 3000 epochs, ReLU"),
@@ -39,13 +38,11 @@ def table2_settings(
     return Table(
         pd.DataFrame(rows),
         title="Table 2: settings as printed, as public, as used",
-        caption="Rate in the units of the loss: mean squared error for XOR, half of it for the others, mean over"
-        " points "
-        "and outputs. Learnt: loss below 1/25 of a constant output's; digits: training accuracy above 0.95. Where the"
-        " paper states nothing (Adam), the printed "
-        "columns are empty and the settings were found here. Four hidden layers are 'five layers' in Figure 8 and"
-        " 'four' "
-        "in Figure 13; Figure 4's caption has 100 units where Table 2 has 200.",
+        caption="Rate in the units of the loss: mean squared error for XOR, half of it for the others, mean over "
+        "points and outputs. Learnt: loss below 1/25 of a constant output's; digits: training accuracy above 0.95. "
+        "Where the paper states nothing (Adam), the printed columns are empty and the settings were found here. Four "
+        "hidden layers are 'five layers' in Figure 8 and 'four' in Figure 13; Figure 4's caption has 100 units where "
+        "Table 2 has 200.",
     )
 
 
@@ -72,15 +69,13 @@ def _used(data: xr.Dataset, epochs: int) -> dict[str, object]:
 def _xor_row(data: xr.Dataset, run: str) -> dict[str, object]:
     one = data.sel(run=run)
     used = _used(one, int(one["epochs"]))
-    return _row(
-        "xor", run, used, learnt_xor(data, run).sizes["trial"], data.sizes["trial"], float(one["loss"].median())
-    )
+    return _row("xor", run, used, learnt(data, run).sizes["trial"], data.sizes["trial"], float(one["loss"].median()))
 
 
 def _blob_row(data: xr.Dataset, run: str) -> dict[str, object]:
     one = data.sel(run=run)
     used = _used(one, int(one["epochs"]))
-    count = learnt_blobs(data, run).sizes["trial"]
+    count = learnt(data, run).sizes["trial"]
     return _row("blobs", run, used, count, data.sizes["trial"], float(one["loss"].median()))
 
 
@@ -96,7 +91,7 @@ def xor_distances(xor_structure: xr.Dataset) -> Table:
     """Merging, growth and match with equation (10) for every run."""
     rows = []
     for run in xor_structure["run"].values.tolist():
-        found = learnt_xor(xor_structure, run)
+        found = learnt(xor_structure, run)
         medians = {
             f"ratio {pair}": float(found["merged"].sel(pair=pair).median()) for pair in found["pair"].values.tolist()
         }
@@ -126,7 +121,7 @@ def blob_collapse(blob_structure: xr.Dataset) -> Table:
     """Collapse indices and distance of the contexts for every run."""
     rows = []
     for run in blob_structure["run"].values.tolist():
-        found = learnt_blobs(blob_structure, run)
+        found = learnt(blob_structure, run)
         rows.append(
             {
                 "run": run,
@@ -144,10 +139,9 @@ def blob_collapse(blob_structure: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Blobs: collapse of the irrelevant feature",
-        caption="Medians over the networks that have learnt. C: variance of the representation along the irrelevant"
-        " over"
-        " that along the relevant feature. Contexts apart: squared distance at equal target over the variance along"
-        " it.",
+        caption="Medians over the networks that have learnt. C: variance of the representation along the irrelevant "
+        "over that along the relevant feature. Contexts apart: squared distance at equal target over the variance "
+        "along it.",
         digits=3,
     )
 
@@ -209,10 +203,9 @@ def digit_pairs(digit_pairs: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Figure 4: the theory fitted to pairs of digits",
-        caption=f"Explained variance of h, y, w over {digit_pairs.sizes['trial']} networks and"
-        f" {digit_pairs.sizes['pair']} pairs of each kind ({digit_pairs['source'].item()}): digits 0 and 1, 3 and 8, 0"
-        " and"
-        " 0. Weights: equation (49), or each curve over its variance. No rates fit: share of fits at the border of the"
-        " search.",
+        caption=f"Explained variance of h, y, w over {digit_pairs.sizes['trial']} networks and "
+        f"{digit_pairs.sizes['pair']} pairs of each kind ({digit_pairs['source'].item()}): digits 0 and 1, 3 and 8, 0 "
+        "and 0. Weights: equation (49), or each curve over its variance. No rates fit: share of fits at the border of "
+        "the search.",
         digits=3,
     )

@@ -7,7 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.base.tables import Table
-from repdyn.universality.claims.default_network import PUBLISHED, log_fit
+from repdyn.universality.readings import PUBLISHED_LOSSES, log_fit
 
 PUBLISHED_ROWS = {
     "default": ("leaky relu", 1.0, 0.005, 6000, 500, 20),
@@ -61,10 +61,8 @@ def table1_settings(architectures: xr.Dataset, architecture_fits: xr.Dataset, pr
         title="Table 1 as printed and as used",
         caption=f"Settings of the two-point networks. Data used: dx^2 = {float(data['dx2']):g}, dy^2 = "
         f"{float(data['dy2']):.2g}; section B.1 prints dx = 0.5, dy = 1, for which the last column counts the "
-        f"converged of "
-        f"{printed_data_fits.sizes['seed']} trials at the printed rate. The convolution has fewer channels than the "
-        f"printed "
-        "20 where its units are fewer than 500.",
+        f"converged of {printed_data_fits.sizes['seed']} trials at the printed rate. The convolution has fewer "
+        "channels than the printed 20 where its units are fewer than 500.",
     )
 
 
@@ -95,9 +93,8 @@ def effective_rates(architecture_fits: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Effective rates of the networks of Table 1",
-        caption="Geometric means of the fitted rates over converged trials, their spread over trials beside the "
-        "error of a "
-        "single fit, mean explained variances. Fit losses scale with h and cannot be compared between networks.",
+        caption="Geometric means of the fitted rates over converged trials, their spread over trials beside the error "
+        "of a single fit, mean explained variances. Fit losses scale with h and cannot be compared between networks.",
         digits=3,
     )
 
@@ -106,7 +103,7 @@ def altered_dynamics(default_network_fits: xr.Dataset, default_ensemble_fits: xr
     """Fit losses of the theory and of the alternatives (51) over trials, beside the published numbers."""
     rows = []
     for name in default_network_fits["alternative"].values.tolist():
-        row = {"dynamics": name, "published": PUBLISHED.get(name, np.nan)}
+        row = {"dynamics": name, "published": PUBLISHED_LOSSES.get(name, np.nan)}
         for fits in (default_network_fits, default_ensemble_fits):
             loss = fits["alternative_loss"].sel(alternative=name).values
             kept, units = loss[np.isfinite(loss)], int(fits["units"])
@@ -121,9 +118,8 @@ def altered_dynamics(default_network_fits: xr.Dataset, default_ensemble_fits: xr
     return Table(
         pd.DataFrame(rows),
         title="Fit losses of the altered dynamics (51)",
-        caption="Squared fit loss (49) of the default network, hidden layer halfway, global minimum over both "
-        "rates, beside "
-        "the single published trial. The square is printed as w^2; a factor two in h is the other reading.",
+        caption="Squared fit loss (49) of the default network, hidden layer halfway, global minimum over both rates, "
+        "beside the single published trial. The square is printed as w^2; a factor two in h is the other reading.",
         digits=3,
     )
 
@@ -152,9 +148,7 @@ def distances(final_predictions: xr.Dataset) -> Table:
         pd.DataFrame(rows),
         title="Final distances against equation (10)",
         caption="Correlation of log h over converged trials of all cells with dy > 0, with the theory and with dy "
-        "alone; "
-        "exponents of h in dx and dy by least squares (the theory at small weights: 1 and 1); rates from the fits "
-        "at one "
-        "pair of distances, averaged both ways.",
+        "alone; exponents of h in dx and dy by least squares (the theory at small weights: 1 and 1); rates from the "
+        "fits at one pair of distances, averaged both ways.",
         digits=3,
     )
