@@ -169,6 +169,7 @@ def test_new_cluster_mean_is_close_to_the_image_of_the_old_one():
     excess, cosine = cluster_mean_defect(X, theorem13_alpha(n))
     assert 0 < excess < 1e-3
     assert 0 < cosine < 1e-3
+    assert cluster_mean_defect(3 * X, theorem13_alpha(n)) == pytest.approx((excess, cosine), rel=1e-6)
     exact = cluster_mean_defect(invariant_representation(n), theorem13_alpha(n))
     assert exact == pytest.approx((0, 0), abs=1e-12)
 

@@ -112,6 +112,9 @@ def test_step_is_homogeneous():
 def test_degenerate_batches():
     identical = np.ones((4, 4))
     assert (expected_gram_step(identical, True, "rms") == 0).all()
+    assert (expected_gram_step(identical + 1e-15 * np.eye(4), True, "rms") == 0).all()
+    spread = expected_gram_step(identical + 1e-13 * np.eye(4), True, "rms")
+    np.testing.assert_allclose(spread, expected_gram_step(np.eye(4), True, "rms"), rtol=0.05)
     with pytest.raises(ValueError, match="0 dimensions"):
         expected_gram_step(np.zeros((3, 3)), False, "rms")
     with pytest.raises(ValueError, match="at least 3"):

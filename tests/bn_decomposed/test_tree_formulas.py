@@ -82,6 +82,8 @@ def test_order_of_the_bounds():
         assert ratio_bound(n, "sharp") <= ratio_bound(n, "two_clusters") < ratio_bound(n, "theorem")
         assert np.sqrt(8) / (n - 2) < ratio_bound(n, "theorem")
         assert angle_bound(n, "sharp") > angle_bound(n, "two_clusters") > angle_bound(n, "theorem")
+        missing = np.pi / 2 / (np.sqrt(2) * (n - 1))  # (59)-(60): arcsin x <= pi x / 2
+        assert np.pi / 2 - angle_bound(n, "two_clusters") == pytest.approx(missing)
     assert angle_bound(4, "theorem") < 0 < angle_bound(5, "theorem")
     assert printed_bounds(5)[0] == 1.0
 

@@ -2,16 +2,17 @@
 
 T networks of one shape, each with its own weights and its own order of the points, are trained side by side by batched
 products (`torch.baddbmm`); a network's numbers do not depend on how many stand beside it, as long as there are two or
-more. All parameters lie in one flat vector, layer after layer, so that Adam is a handful of passes over it. The result
-equals autograd with `torch.optim` up to round-off.
+more. All parameters lie in one flat vector, layer after layer, so that Adam is a handful of passes over it. On a GPU a
+step is one CUDA graph. The result equals autograd with `torch.optim` up to round-off.
 
 Paper: van Rossem & Saxe (2024), Appendix B: Xavier normal weights with a gain, zero biases, squared error (1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -20,6 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from repdyn.base.graphs import replayable
 from repdyn.universality.networks import LEAK
 
 Nonlinearity = Literal["leaky relu", "relu", "tanh", "none"]
@@ -183,14 +185,17 @@ class Trainer:
         loss_factor: float = 0.5,
     ) -> None:
         self._refuse(networks, X, Y, rate, batch, optimizer)
-        self.networks, self.X, self.Y = networks, X, Y
+        self.networks, self.X, self.Y, self.device = networks, X, Y, X.device
         self.rate, self.batch, self.optimizer, self.loss_factor = rate, min(batch, len(X)), optimizer, loss_factor
         theta, sizes = networks.theta, [X.shape[1], *(weight.shape[1] for weight in networks.weights)]
         self._buffers = {count: _Buffers(networks, X, Y, count) for count in {self.batch, len(X) % self.batch} if count}
         if self.full_batch:
-            everything = torch.arange(len(X), device=X.device).expand(networks.trials, -1)
-            self._buffers[self.batch].fill(X, Y, everything)
+            self._buffers[self.batch].chosen.copy_(torch.arange(len(X)))
+            self._buffers[self.batch].fill(X, Y)
         self._steps = 0
+        self._size: float | Tensor = 0.0
+        self._root: float | Tensor = 0.0
+        self._graphs: dict[int, Callable[[], None]] = {}
         self._moments = torch.zeros((2, len(theta)) if optimizer == "adam" else 0, dtype=theta.dtype, device=X.device)
         self._gradient = torch.zeros_like(theta) if optimizer == "adam" else theta
         self._piece = CACHED if X.device.type == "cpu" else len(theta)  # a GPU waits for launches, not for its cache
@@ -223,15 +228,34 @@ class Trainer:
             orders: order of the points for each network, shape (T, points); not read where a batch holds all points.
         """
         if self.full_batch:
-            self._step(self._buffers[self.batch])
+            self._take(self.batch)
             return
-        chosen = torch.from_numpy(np.ascontiguousarray(orders)).to(self.X.device)
+        orders = torch.from_numpy(np.ascontiguousarray(orders)).to(self.X.device)
         for start in range(0, len(self.X), self.batch):
-            part = chosen[:, start : start + self.batch]
-            self._buffers[part.shape[1]].fill(self.X, self.Y, part)
-            self._step(self._buffers[part.shape[1]])
+            part = orders[:, start : start + self.batch]
+            self._buffers[part.shape[1]].chosen.copy_(part)
+            self._take(part.shape[1])
 
-    def _step(self, buffers: _Buffers) -> None:
+    def _take(self, count: int) -> None:
+        """One step on the chosen points, on a GPU as a CUDA graph, to which Adam hands the factors that change."""
+        self._steps += 1
+        size, root = -self.rate / (1 - BETAS[0] ** self._steps), (1 - BETAS[1] ** self._steps) ** 0.5
+        if self.device.type != "cuda":
+            self._size, self._root = size, root
+            self._step(count)
+            return
+        if not isinstance(self._size, Tensor):
+            self._size, self._root = (self._moments.new_tensor(value) for value in (size, root))
+        if count not in self._graphs:
+            self._graphs[count] = replayable(partial(self._step, count), (self.networks.theta, self._moments))
+        self._size.fill_(size)
+        self._root.fill_(root)
+        self._graphs[count]()
+
+    def _step(self, count: int) -> None:
+        buffers = self._buffers[count]
+        if not self.full_batch:
+            buffers.fill(self.X, self.Y)
         buffers.forward(self.networks)
         if self.optimizer == "sgd":
             factor = -2 * self.loss_factor * self.rate / buffers.residuals
@@ -242,16 +266,17 @@ class Trainer:
 
     def _adam(self) -> None:
         """Adam's step (Kingma & Ba 2015) in torch's order of operations, piece by piece while a piece is in cache."""
-        self._steps += 1
-        size, root = -self.rate / (1 - BETAS[0] ** self._steps), (1 - BETAS[1] ** self._steps) ** 0.5
         pieces = (part.split(self._piece) for part in (self.networks.theta, self._gradient, *self._moments))
         for theta, g, first, second in zip(*pieces, strict=True):
             scratch = self._scratch[: len(theta)]
             first.lerp_(g, 1 - BETAS[0])
             second.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
             torch.sqrt(second, out=scratch)
-            scratch.div_(root).add_(EPSILON)
-            theta.addcdiv_(first, scratch, value=size)
+            scratch.div_(self._root).add_(EPSILON)
+            if isinstance(self._size, Tensor):  # a number would be frozen into the graph
+                theta.addcmul_(torch.div(first, scratch, out=scratch), self._size)
+            else:
+                theta.addcdiv_(first, scratch, value=self._size)
 
     def state(self) -> dict[str, NDArray]:
         """What a resumed training needs."""
@@ -276,7 +301,8 @@ class _Buffers:
             return torch.empty(networks.trials, count, units, dtype=X.dtype, device=X.device)
 
         units = [weight.shape[1] for weight in networks.weights]
-        self.count, self.residuals = count, count * Y.shape[1]
+        self.residuals = count * Y.shape[1]
+        self.chosen = torch.zeros(networks.trials, count, dtype=torch.int64, device=X.device)
         self.a = [room(X.shape[1]), *map(room, units)]
         self.delta = [room(n) for n in units]
         self.target = room(Y.shape[1])
@@ -284,9 +310,9 @@ class _Buffers:
         self.transposed = [weight.transpose(1, 2) for weight in networks.weights]
         self.delta_transposed = [delta.transpose(1, 2) for delta in self.delta]
 
-    def fill(self, X: Tensor, Y: Tensor, chosen: Tensor) -> None:
-        """Gathers the points of each network's batch."""
-        flat = chosen.reshape(-1)
+    def fill(self, X: Tensor, Y: Tensor) -> None:
+        """Gathers the chosen points of each network's batch."""
+        flat = self.chosen.view(-1)
         torch.index_select(X, 0, flat, out=self.a[0].view(-1, X.shape[1]))
         torch.index_select(Y, 0, flat, out=self.target.view(-1, Y.shape[1]))
 
