@@ -90,11 +90,11 @@ def reversed_depths(measures: xr.Dataset) -> xr.Dataset:
     where="Figure 1a, Section 2.1",
     kind="limit",
     states=f"{STATES_1A}. {LEARNED}",
-    correction="With learned, decayed maps -2 H / Lt is near k* at every Lt; its stable form, like the cost of"
-    " identity, comes down to k* from above.",
+    correction="With learned, decayed maps -2 H / Lt ends at k*; its stable form, like the cost of identity, comes down"
+    " to k* from above.",
     formula=FIGURE_1A,
     corrected_formula=(
-        r"-\frac{2}{\tilde L} \mathcal{H} \approx k^*, \quad -\frac{2}{\tilde L} \mathcal{H}_\gamma \searrow"
+        r"-\frac{2}{\tilde L} \mathcal{H} \to k^*, \quad -\frac{2}{\tilde L} \mathcal{H}_\gamma \searrow"
         r" k^*, \quad \min_p \|A_p\|_{K_p + \gamma I}^2 \searrow k^*"
     ),
     data="chain_measures",
