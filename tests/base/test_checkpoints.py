@@ -8,13 +8,17 @@ from repdyn.base.checkpoints import Checkpoint
 
 
 def test_trials_come_back_and_the_file_goes(tmp_path):
-    first = Checkpoint(tmp_path, "job")
+    first = Checkpoint(tmp_path / "kept", "job")
     first.put("depth2-seed0", {"accuracy": np.array([0.1, 0.2]), "rank": 3.0})
-    second = Checkpoint(tmp_path, "job")
+    second = Checkpoint(tmp_path / "kept", "job")
     np.testing.assert_array_equal(second.get("depth2-seed0")["accuracy"], [0.1, 0.2])
     assert second.get("depth2-seed0")["rank"] == 3.0
     assert second.get("depth2-seed1") is None
+    other = Checkpoint(tmp_path / "kept", "other job")
+    other.put("trial", {"x": 1.0})
     second.remove()
+    assert other.path.is_dir()
+    other.remove()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -23,20 +27,56 @@ def test_another_job_finds_nothing(tmp_path):
     assert Checkpoint(tmp_path, "job with other settings").trials == {}
 
 
-def test_a_corrupted_file_is_told_and_ignored(tmp_path, capsys):
+def test_a_corrupted_file_costs_its_trial_alone(tmp_path, capsys):
     kept = Checkpoint(tmp_path, "job")
-    kept.put("trial", {"x": np.arange(1000)})
-    whole = kept.path.read_bytes()
+    kept.put("good", {"x": np.arange(3)})
+    kept.put("bad", {"x": np.arange(1000)})
+    file = kept._file("bad")
+    whole = file.read_bytes()
     for damaged in (b"", b"not a zip", whole[: len(whole) // 2]):
-        kept.path.write_bytes(damaged)
-        assert Checkpoint(tmp_path, "job").trials == {}
+        file.write_bytes(damaged)
+        assert set(Checkpoint(tmp_path, "job").trials) == {"good"}
         assert "cannot be read" in capsys.readouterr().err
+
+
+def test_no_byte_can_change_what_a_trial_was(tmp_path, capsys):
+    """Whatever byte is damaged: the trial comes back as it was, or not at all."""
+    kept, rng = Checkpoint(tmp_path, "job"), np.random.default_rng(0)
+    trial = kept.put("trial", {"x": np.arange(20), "n": 3})
+    (file,) = kept.path.iterdir()
+    whole = bytearray(file.read_bytes())
+    for _ in range(1500):
+        place, value = rng.integers(len(whole)), rng.integers(1, 256)
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ value]) + whole[place + 1 :])
+        found = Checkpoint(tmp_path, "job").get("trial")
+        if found is not None:
+            assert set(found) == set(trial)
+            assert all(np.array_equal(found[key], trial[key]) for key in trial)
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_dropped_trial_is_gone(tmp_path):
+    kept = Checkpoint(tmp_path, "job")
+    kept.put("unfinished", {"x": 1.0})
+    kept.drop("unfinished")
+    assert kept.get("unfinished") is None
+    assert Checkpoint(tmp_path, "job").trials == {}
+
+
+def test_a_trial_writes_itself_alone(tmp_path):
+    """What is kept of a hundred trials costs a hundred writes of one, not five thousand."""
+    kept = Checkpoint(tmp_path, "job")
+    kept.put("first", {"x": np.arange(10)})
+    (first,) = kept.path.iterdir()
+    before = first.stat().st_mtime_ns
+    kept.put("second", {"x": np.arange(10)})
+    assert first.stat().st_mtime_ns == before
 
 
 def test_pickles_are_not_loaded(tmp_path, capsys):
     kept = Checkpoint(tmp_path, "job")
-    tmp_path.mkdir(exist_ok=True)
-    np.savez(kept.path, **{"trial/x": np.array([{"a": 1}], dtype=object)})
+    kept.path.mkdir()
+    np.savez(kept._file("trial"), **{"/x": np.array([{"a": 1}], dtype=object), "seal": np.array(["trial", ""])})
     assert Checkpoint(tmp_path, "job").trials == {}
     assert "cannot be read" in capsys.readouterr().err
 

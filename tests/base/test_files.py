@@ -11,7 +11,7 @@ import pytest
 
 import repdyn
 from repdyn.base.errors import DataError
-from repdyn.base.files import atomic, sha256, write_json, write_text
+from repdyn.base.files import HOST, atomic, sha256, write_json, write_text
 
 SOURCE = Path(repdyn.__file__).parents[1]
 
@@ -70,6 +70,21 @@ def test_a_folder_in_the_place_of_the_file(tmp_path):
     with pytest.raises(DataError, match=r"data.txt: cannot be written \(Is a directory\)"):
         write_text(tmp_path / "data.txt", "text")
     assert names(tmp_path) == ["data.txt"]
+
+
+def test_the_rest_of_a_killed_writer_goes_with_the_next_write(tmp_path):
+    path = tmp_path / "data.txt"
+    killed = (
+        "import os, sys; from repdyn.base.files import atomic\nwith atomic(sys.argv[1]) as t:\n t.touch(); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", killed, str(path)], env=os.environ | {"PYTHONPATH": str(SOURCE)}, check=False)
+    assert len(names(tmp_path)) == 1
+    running = path.with_name(f".data.txt.{HOST}.{os.getppid()}.part.txt")
+    elsewhere = path.with_name(".data.txt.other-machine.1.part.txt")
+    for one in (running, elsewhere):
+        one.touch()
+    write_text(path, "text")
+    assert set(names(tmp_path)) == {"data.txt", running.name, elsewhere.name}
 
 
 WRITER = """

@@ -91,6 +91,7 @@ def test_separated_cluster_is_what_it_says():
     nu = cluster.mean(axis=1)
     assert np.linalg.norm(X[:, 0] - nu) == pytest.approx(1.7, rel=1e-13)
     assert np.sqrt(((cluster - nu[:, None]) ** 2).sum(axis=0).mean()) == pytest.approx(0.2, rel=1e-13)
+    assert np.linalg.norm(nu) == pytest.approx(1, rel=0.5)  # chi with 30 degrees of freedom over its root
     with pytest.raises(ValueError, match="n >= 3"):
         separated_cluster(2, 1.0, 0.1, STREAM.generator("batch"))
 

@@ -103,7 +103,7 @@ def test_a_killed_job_goes_on_and_equals_the_uninterrupted_one(place, planned, n
     whole = [word.replace("results/", "whole/") if word in job.outputs else word for word in command]
     killed = run(place, KILLS[name], command)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert list((place / f"{job.log}.checkpoints").glob("*.npz"))
+    assert list((place / f"{job.log}.checkpoints").glob("*/*.npz"))
     again = run(place, 0, command, without(whole, "--checkpoints"))
     assert again.returncode == 0, again.stderr
     assert "resuming: " in again.stderr

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sys
-import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ Trial = dict[str, np.ndarray]
 
 
 class Checkpoint:
-    """Arrays of finished trials in one npz file; without a folder it remembers nothing.
+    """Arrays of finished trials, a file for each; without a folder it remembers nothing.
 
     Args:
         folder: where checkpoints lie; None to keep none.
@@ -31,7 +32,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: Path | None, identity: str) -> None:
-        self.path = folder and Path(folder) / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.npz"
+        self.path = folder and Path(folder) / _short(identity)
         self.trials: dict[str, Trial] = self._read() if self.path else {}
 
     def get(self, name: str) -> Trial | None:
@@ -40,38 +41,64 @@ class Checkpoint:
 
     def put(self, name: str, trial: Trial) -> Trial:
         """Keeps the arrays of a finished trial, on disk when this returns; gives them back."""
-        self.trials[name] = {key: np.asarray(value) for key, value in trial.items()}
+        arrays = self.trials[name] = {key: np.asarray(value) for key, value in trial.items()}
         if self.path:
-            arrays = {f"{one}/{key}": value for one, kept in self.trials.items() for key, value in kept.items()}
-            with atomic(self.path) as temporary:
-                np.savez(temporary, **arrays)
-        return self.trials[name]
+            with atomic(self._file(name)) as temporary:
+                np.savez(temporary, **{f"/{key}": value for key, value in arrays.items()}, seal=_seal(name, arrays))
+        return arrays
+
+    def drop(self, name: str) -> None:
+        """Forgets one trial."""
+        self.trials.pop(name, None)
+        if self.path:
+            self._file(name).unlink(missing_ok=True)
 
     def dataset(self, name: str, make: Callable[[], xr.Dataset]) -> xr.Dataset:
         """A part of the result that is a dataset: as it was kept, or else made and kept."""
         return _unpacked(self.get(name) or self.put(name, _packed(make())))
 
     def remove(self) -> None:
-        """Forgets the file; call it when the result is safe."""
+        """Forgets all; call it when the result is safe."""
         if self.path:
-            self.path.unlink(missing_ok=True)
+            shutil.rmtree(self.path, ignore_errors=True)
+            with suppress(OSError):  # not empty: another job's
+                self.path.parent.rmdir()
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{_short(name)}.npz"
 
     def _read(self) -> dict[str, Trial]:
-        if not self.path.is_file():
-            return {}
-        found: dict[str, Trial] = {}
-        try:
-            with np.load(self.path, allow_pickle=False) as arrays:
-                for name in arrays.files:
-                    one, key = name.rsplit("/", 1)
-                    found.setdefault(one, {})[key] = arrays[name]
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            print(
-                f"warning: checkpoint {self.path} cannot be read ({error}); its trials are run again", file=sys.stderr
-            )
-            return {}
-        print(f"resuming: {len(found)} finished trials in {self.path}", file=sys.stderr)
+        found = {}
+        for file in sorted(self.path.glob("[!.]*.npz")):
+            try:
+                found |= _opened(file)
+            except Exception as error:  # damage to a zip file shows in many ways, and costs a trial at most
+                print(f"warning: checkpoint {file} cannot be read ({error}); its trial is run again", file=sys.stderr)
+        if found:
+            print(f"resuming: {len(found)} finished trials in {self.path}", file=sys.stderr)
         return found
+
+
+def _opened(file: Path) -> dict[str, Trial]:
+    with np.load(file, allow_pickle=False) as stored:
+        name, seal = stored["seal"].tolist()
+        trial = {key[1:]: stored[key] for key in stored.files if key != "seal"}
+    if seal != _seal(name, trial)[1]:
+        raise ValueError("not what was written")
+    return {name: trial}
+
+
+def _seal(name: str, trial: Trial) -> list[str]:
+    """The trial's name and a digest of all that the file holds."""
+    digest = hashlib.sha256(name.encode())
+    for key in sorted(trial):
+        array = trial[key]
+        digest.update(f"{key} {array.dtype.str} {array.shape} ".encode() + array.tobytes())
+    return [name, digest.hexdigest()]
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _packed(made: xr.Dataset) -> Trial:

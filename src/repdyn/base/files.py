@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
+import platform
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from repdyn.base.errors import DataError
+
+HOST = re.sub(r"[^A-Za-z0-9-]", "-", platform.node())
 
 
 @contextmanager
@@ -20,11 +25,14 @@ def atomic(path: Path | str) -> Iterator[Path]:
         DataError: the folder cannot be made or the file cannot be written (the temporary file is removed).
     """
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part{path.suffix}")
+    temporary = path.with_name(f".{path.name}.{HOST}.{os.getpid()}.part{path.suffix}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
         temporary.replace(path)
+        _sweep(path)
     except OSError as error:
         raise DataError(
             f"{path}: cannot be written ({error.strerror or error}); free the place or choose another folder"
@@ -32,6 +40,17 @@ def atomic(path: Path | str) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _sweep(path: Path) -> None:
+    """Removes what a process of this machine, killed while it wrote the file, has left beside it."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.{HOST}.*.part{glob.escape(path.suffix)}"):
+        pid = left.name.removesuffix(f".part{path.suffix}").rpartition(".")[2]
+        with suppress(OSError):
+            try:
+                os.kill(int(pid), 0)
+            except ProcessLookupError:
+                left.unlink()
 
 
 def write_text(path: Path | str, text: str) -> None:

@@ -161,8 +161,9 @@ def _group(
             state = {f"weights {key}": array for key, array in weights.items()}
             checkpoint.put(f"{name}, unfinished", state | frames._asdict() | {"epoch": np.array(begin + block)})
             saved = time.monotonic()
-    checkpoint.trials.pop(f"{name}, unfinished", None)
-    return checkpoint.put(name, frames._asdict())
+    done = checkpoint.put(name, frames._asdict())
+    checkpoint.drop(f"{name}, unfinished")
+    return done
 
 
 def _weights(net: Net, stream: Stream, group: list[int], dtype: np.dtype) -> Weights:

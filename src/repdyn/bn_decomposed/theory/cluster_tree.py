@@ -299,11 +299,11 @@ def _merged(values: list[int], sizes: tuple[int, ...], log_scale: float) -> Row:
 
 
 def _between(weights: Array) -> Array:
-    """Sum of weights[i:j] for i < j, its negative for i > j; each sum is taken from i on, so none cancels."""
+    """Sum of weights[i:j] for i < j, the same for j, i; each sum is taken from i on, so none cancels."""
     n = len(weights) + 1
     sums = np.zeros((n, n))
     sums[:, 1:] = np.cumsum(np.triu(np.ones((n, 1)) * weights), axis=1)
-    return sums - sums.T
+    return sums + sums.T
 
 
 def _one_dimensional(x: Array | list[Fraction] | list[int]) -> list:
