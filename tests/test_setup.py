@@ -51,6 +51,16 @@ def test_conda_environments_equal_the_lock(file):
     assert found == wanted
 
 
+def test_jobs_with_a_device_have_its_environment_and_memory():
+    rules = [
+        rule for file in (ROOT / "workflow/rules").glob("*.smk") for rule in file.read_text().split("\n\n\nrule ")[1:]
+    ]
+    for rule in rules:
+        with_device = "gpu=GPU" in rule
+        assert with_device == ("DEVICE_ENVIRONMENT" in rule) == ("mem_mb=memory(" in rule), rule.split(":")[0]
+    assert sum("gpu=GPU" in rule for rule in rules) == 8
+
+
 def test_ci_runs_the_readme_command():
     commands = re.findall(r"^python3 -m venv .*$", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert len(commands) == 2

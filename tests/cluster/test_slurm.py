@@ -139,10 +139,21 @@ def test_profile_needs_no_cluster_for_a_dry_run(profile):
     assert all("gpu=1" in resources.split(", ") for resources in planned)
 
 
+def test_a_gpu_that_no_job_would_use_stops_the_run():
+    """--config on the command line takes the place of the profile's."""
+    ours = ("--profile", "profiles/gpu", "--cores", "2", "-n", "--config")
+    done = snakemake(ROOT, *ours, "run={name: mine}", "--", "all")
+    assert done.returncode != 0
+    assert "grants GPUs (resource gpu = 1), but run.device is cpu" in done.stdout + done.stderr
+    done = snakemake(ROOT, *ours, "run={name: mine, device: cuda}", "--", "results/mine/universality/data/xor.nc")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"resources: .*gpu=1", done.stdout + done.stderr)
+
+
 def test_every_group_is_gathered_by_both_profiles():
     """Short jobs that do not depend on each other share a cluster job only if the profile says so."""
     rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     groups = set(re.findall(r'^    group:\n        "(\w+)"', rules, re.MULTILINE))
     for name in ("slurm", "cluster-generic"):
         profile = yaml.safe_load((ROOT / f"profiles/{name}/config.yaml").read_text())
-        assert groups <= set(profile["group-components"])
+        assert groups == set(profile["group-components"])

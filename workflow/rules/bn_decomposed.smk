@@ -166,10 +166,10 @@ rule bn_decomposed_training:
     cache: CACHED
     priority: 10
     conda:
-        "../../envs/repdyn.yaml"
+        DEVICE_ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
         runtime=240,
         gpu=GPU,
     params:

@@ -32,6 +32,15 @@ RUN = CONFIG.run.name
 CACHED = workflow.workflow_settings.cache is not None  # a rule that says so without --cache is a warning in every run
 HERE = Path(os.path.relpath(WORKFLOW))  # relative, so that a copy of the whole folder has nothing to do
 GPU = int(CONFIG.run.device == "cuda")  # what a job with a device asks for: "auto" takes what it finds, "cuda" a GPU
+DEVICE_ENVIRONMENT = f"../../envs/{'repdyn-cuda' if GPU else 'repdyn'}.yaml"  # of jobs with a device
+
+granted = workflow.global_resources.get("gpu")
+if CONFIG.run.device == "cpu" and granted is not None and granted.value:
+    raise WorkflowError(
+        f"the command grants GPUs (resource gpu = {granted.value}), but run.device is cpu, so that none would be used."
+        " A --config on the command line takes the place of the profile's: say --config 'run={device: cuda, ...}', or"
+        " --resources gpu=0 to use none."
+    )
 
 
 wildcard_constraints:
@@ -85,6 +94,11 @@ def makers():
         for one in workflow.rules
     }
     return json_text({name: files for name, files in made.items() if files})
+
+
+def memory(mb):
+    """Memory that a job with a device asks for, CUDA's own included; tried again, it asks for as much more."""
+    return lambda wildcards, attempt: attempt * (mb + 2000 * GPU)
 
 
 def job_of(section, *, device=False, **arguments):

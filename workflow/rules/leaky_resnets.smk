@@ -124,10 +124,10 @@ rule leaky_resnets_trained:
     cache: CACHED
     priority: 10
     conda:
-        "../../envs/repdyn.yaml"
+        DEVICE_ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
         runtime=240,
         gpu=GPU,
     params:
@@ -148,10 +148,10 @@ rule leaky_resnets_discretised:
     cache: CACHED
     priority: 10
     conda:
-        "../../envs/repdyn.yaml"
+        DEVICE_ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
         runtime=240,
         gpu=GPU,
     params:
@@ -170,10 +170,10 @@ rule leaky_resnets_near_critical:
     cache: CACHED
     priority: 10
     conda:
-        "../../envs/repdyn.yaml"
+        DEVICE_ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
         runtime=240,
         gpu=GPU,
     params:

@@ -71,6 +71,7 @@ UNI_ROWS = {
     for name in (*UNI_DEFAULT_RUNS, *UNI_TABLE_1_RUNS)
 }
 UNI_TWO_POINTS = {name: job_of(f"universality.{name}", device=True, networks=rows) for name, rows in UNI_ROWS.items()}
+UNI_MEMORY = {name: getattr(CONFIG.universality, name).memory(rows.values(), GPU) for name, rows in UNI_ROWS.items()}
 
 
 # Data sets: XOR, blobs, images of digits
@@ -129,10 +130,10 @@ rule universality_default_network:
     cache: CACHED
     priority: 20
     conda:
-        "../../envs/repdyn.yaml"
+        DEVICE_ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(max(UNI_MEMORY[name] for name in UNI_DEFAULT_RUNS)),
         runtime=240,
         gpu=GPU,
     params:
@@ -152,10 +153,10 @@ rule universality_table_1_networks:
     cache: CACHED
     priority: 20
     conda:
-        "../../envs/repdyn.yaml"
+        DEVICE_ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(max(UNI_MEMORY[name] for name in UNI_TABLE_1_RUNS)),
         runtime=480,
         gpu=GPU,
     params:
@@ -200,10 +201,10 @@ rule universality_xor_and_images:
     cache: CACHED
     priority: 10
     conda:
-        "../../envs/repdyn.yaml"
+        DEVICE_ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
         runtime=240,
         gpu=GPU,
     params:
@@ -233,10 +234,10 @@ rule universality_blobs:
     cache: CACHED
     priority: 10
     conda:
-        "../../envs/repdyn.yaml"
+        DEVICE_ENVIRONMENT
     threads: 1
     resources:
-        mem_mb=1500,
+        mem_mb=memory(1500),
         runtime=240,
         gpu=GPU,
     params:

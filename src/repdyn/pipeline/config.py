@@ -36,7 +36,8 @@ class Run(Settings):
     )
     seed: int = Field(ge=0, le=2**32 - 1, description="Root of all random numbers; another seed, another sample.")
     device: Literal["auto", "cpu", "cuda"] = Field(
-        description="Where training runs: `auto` takes the GPU where there is one; `cuda` insists, also on a cluster."
+        description="Where training runs: `cuda` asks for a GPU per training job, also on a cluster; `auto` takes one "
+        "where a job finds it."
     )
 
 

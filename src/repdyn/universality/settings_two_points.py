@@ -1,6 +1,6 @@
 """Knobs of the theory and of the two-point experiments: one model per experiment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -94,6 +94,19 @@ class TwoPointRun(Settings):
     engine: Literal["auto", "compiled", "batched", "autograd"] = Field(
         description="Training engine; auto chooses by network and device, the dataset says which."
     )
+
+    def memory(self, rows: Iterable[Mapping], gpu: bool) -> int:
+        """MB of a job: its start, and the weights of what trains side by side: on a CPU the ensembles of autograd alone.
+
+        Autograd keeps the weights ten times (gradients, Adam's moments, activities), the other engines four times.
+        """
+        needed = [1000.0]
+        for row in rows:
+            weights = 8e-6 * (row["hidden"] - 1) * getattr(self, "units", row["units"]) ** 2
+            autograd = isinstance(self, AdamRuns) or row["connections"] == "convolution" or row["dropout"] > 0
+            side_by_side = self.seeds if gpu or autograd else 1
+            needed.append(1000 + (10 if autograd else 4) * weights * side_by_side)
+        return round(max(needed))
 
 
 class Architectures(TwoPointRun):

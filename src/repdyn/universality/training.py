@@ -167,8 +167,11 @@ def _group(
 
 
 def _weights(net: Net, stream: Stream, group: list[int], dtype: np.dtype) -> Weights:
-    each = [initial_weights(net, stream.generator(trial, "weights")) for trial in group]
-    return {name: np.stack([one[name] for one in each]).astype(dtype) for name in each[0]}
+    stacked: Weights = {}
+    for place, trial in enumerate(group):  # one trial at a time: wide ensembles fill the memory
+        for name, array in initial_weights(net, stream.generator(trial, "weights")).items():
+            stacked.setdefault(name, np.empty((len(group), *array.shape), dtype))[place] = array
+    return stacked
 
 
 def _advance(
