@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
             made.add_argument(argument)
         made.add_argument(
             "--threads",
-            type=int,
+            type=_at_least(int, 1),
             default=1,
             help="threads of numerical libraries; part of the recipe (default 1)",
         )
@@ -80,12 +80,12 @@ def _add_gathering(command: Callable[..., argparse.ArgumentParser]) -> None:
     made = command("manifest", _manifest, "digests, versions, costs of a run")
     made.add_argument("--logs", type=Path, required=True)
     made.add_argument("--workflow", type=Path, required=True)
-    made.add_argument("--config", required=True)
+    made.add_argument("--config", type=_json, required=True, help="JSON: the run's configuration")
     _files(made, "result files")
     made = command("report", _report, "build the self-contained report of a run")
     made.add_argument("--workflow", type=Path, default=Path(), help="folder of the checkout (default: here)")
-    made.add_argument("--makers", default="{}", help="JSON: rule -> files it makes")
-    made.add_argument("--scale", default="{}", help="JSON: key -> this run's value and the papers' own")
+    made.add_argument("--makers", type=_json, default="{}", help="JSON: rule -> files it makes")
+    made.add_argument("--scale", type=_json, default="{}", help="JSON: key -> this run's value and the papers' own")
     _files(made, "ledger, manifest, figure and table descriptions")
 
 
@@ -94,8 +94,10 @@ def _add_questions(command: Callable[..., argparse.ArgumentParser]) -> None:
     made.add_argument("--results", type=Path, default=Path("results"))
     made = command("false-alarms", _false_alarms, "how often other seeds refute cheap sampled claims")
     made.add_argument("results", type=Path, help="folder of a finished run, e.g. results/smoke")
-    made.add_argument("--seeds", type=int, default=200)
-    made.add_argument("--seconds", type=float, default=1.0, help="a claim is cheap if its data takes at most this long")
+    made.add_argument("--seeds", type=_at_least(int, 1), default=200)
+    made.add_argument(
+        "--seconds", type=_at_least(float, 0), default=1.0, help="a claim is cheap if its data takes at most this long"
+    )
     made.add_argument("--output", type=Path, help="CSV file; shown only, if left out")
     made = command("progress", _progress, "the last line of every running job")
     made.add_argument("--logs", type=Path, default=Path("logs"))
@@ -134,6 +136,26 @@ def _add_own_network(command: Callable[..., argparse.ArgumentParser]) -> None:
     made.add_argument("--effective-depth", type=float, default=0.0, help="leak of the residual stream (default 0)")
     made.add_argument("--batch-statistics", action="store_true", help="batch normalisation by these points")
     made.add_argument("--figures", type=Path, help="folder for figures")
+
+
+def _at_least(kind: type, least: float) -> Callable[[str], float]:
+    """A number of this kind that is not below `least`, for argparse."""
+
+    def number(text: str) -> float:
+        value = kind(text)
+        if not value >= least:
+            raise argparse.ArgumentTypeError(f"got {text}, expected {least} or more")
+        return value
+
+    number.__name__ = kind.__name__
+    return number
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise argparse.ArgumentTypeError(f"not JSON ({error})") from error
 
 
 def _files(
@@ -210,7 +232,7 @@ def _manifest(given: argparse.Namespace) -> None:
 def _report(given: argparse.Namespace) -> None:
     from repdyn.pipeline import report
 
-    source = report.Source(given.workflow, json.loads(given.makers), json.loads(given.scale))
+    source = report.Source(given.workflow, given.makers, given.scale)
     report.build(given.output.parents[1], given.inputs, given.output, source)
 
 

@@ -111,7 +111,7 @@ def test_the_training_split_is_read_where_the_test_split_is_not(folder, tmp_path
 
 
 def test_an_unknown_source():
-    with pytest.raises(ValueError, match="source is 'cifar'; expected 'digits' or 'mnist'"):
+    with pytest.raises(DataError, match="source is 'cifar'; expected 'digits' or 'mnist'"):
         load_images("cifar")
 
 

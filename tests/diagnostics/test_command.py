@@ -87,7 +87,7 @@ def test_networks_that_cannot_be_made(maker, capsys, folder):
 
 FILES = {
     "bare.npz": "holds X; expected inputs and, as wanted, labels, targets, pairs",
-    "objects.npz": "not a usable npz file (Object arrays cannot be loaded",
+    "objects.npz": "not a usable npz file (it holds Python objects",
     "single.npy": "it holds a single array",
     "text.npz": "not a usable npz file",
     "absent.npz": "No such file",

@@ -80,6 +80,8 @@ def test_threads_are_pinned_before_numpy_is_imported(tmp_path, given, threads):
 
 # A user's mistakes
 
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = str(ROOT / "README.md")
 FILES = ["--inputs", "nofile.nc", "--output", "out/new.nc"]
 MISTAKES = {
     "unknown study": (["simulate", "nostudy", "experiments:a", "--job", "{}", *FILES], "study 'nostudy'"),
@@ -97,6 +99,20 @@ MISTAKES = {
         "{'functions': 1, '--job': 2, '--code': 1, '--output': 1}: give one of each per function",
     ),
     "unknown image source": (["images", "--job", "{}", "--output", "a.nc"], "source, mnist_folder, mnist_mirrors"),
+    "room that is no study": (
+        ["simulate", "base", "files:sha256", "--job", "{}", *FILES],
+        "no study 'base'; the studies",
+    ),
+    "room without claims": (["judge", "base", *FILES], "no study 'base'"),
+    "text for a dataset": (["judge", "bn_decomposed", "--inputs", TEXT, *FILES[2:]], "name a dataset (.nc)"),
+    "image source": (
+        ["images", "--job", '{"source": "x", "mnist_folder": null, "mnist_mirrors": []}', "--output", "a.nc"],
+        "source is 'x'; expected 'digits' or 'mnist'",
+    ),
+    "text for a ledger": (
+        ["ledger", "smoke", "--expected", str(ROOT / "workflow/expected_verdicts.yaml"), "--inputs", TEXT, *FILES[2:]],
+        "README.md: not a ledger",
+    ),
     "missing list of verdicts": (["ledger", "smoke", "--expected", "no.yaml", *FILES], "no.yaml: no such file"),
     "missing result": (
         ["manifest", "--logs", ".", "--workflow", ".", "--config", "{}", "--inputs", "out/a.nc", "--output", "out/m"],
@@ -125,7 +141,18 @@ def test_the_process_ends_with_status_1_and_no_traceback():
     assert done.stderr == "error: results: no ledger here yet; make one with: snakemake --cores 8 all\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["nothing"], ["simulate"], ["claim", "x", "--threads", "two"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nothing"],
+        ["simulate"],
+        ["claim", "x", "--threads", "two"],
+        ["progress", "--threads", "-4"],
+        ["false-alarms", "x", "--seeds", "0"],
+        ["report", "--makers", "{", *FILES],
+    ],
+)
 def test_a_command_that_is_none_is_told_with_the_usage(capsys, arguments):
     with pytest.raises(SystemExit) as caught:
         main(arguments)

@@ -182,11 +182,30 @@ def test_a_manifest_alone_has_digests_only(first, tmp_path, capsys):
     lone = tmp_path / "elsewhere.json"
     lone.write_text((first / "manifest.json").read_text())
     assert main(["compare", str(lone), str(first)]) == 0
+    assert capsys.readouterr().out.startswith("verdicts are not compared: a manifest tells none")
+    assert main(["compare", str(lone), str(first), "--tier", "verdicts"]) == 1
+    assert "tier verdicts reads them" in capsys.readouterr().err
     assert main(["compare", str(lone), str(first), "--tier", "rounding"]) == 1
     assert "elsewhere.json: its files are not beside it, and tier rounding reads them" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("content", [None, "{", "[]", "{}"])
+def test_a_manifest_alone_can_tell_verdicts(first, tmp_path, capsys):
+    lone, told = tmp_path / "elsewhere.json", json.loads((first / "manifest.json").read_text())
+    lone.write_text(json.dumps(told | {"verdicts": {"x-1": "does not hold", "x-2": "holds"}}))
+    assert main(["compare", str(lone), str(first), "--tier", "verdicts"]) == 1
+    assert "x-1: does not hold -> holds" in capsys.readouterr().out
+
+
+def test_a_half_written_file_is_no_result(first, tmp_path):
+    second = run(tmp_path / "b")
+    (second / "s/data/.loss.nc.host.1.part.nc").write_bytes(b"half")
+    assert "identical" in tiers(first, second)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, "{", "[]", "{}", '{"content": [1]}', '{"content": {"../../etc/passwd": "x"}}', '{"content": {"a": 1}}'],
+)
 def test_what_is_no_run_is_told(first, tmp_path, content):
     path = tmp_path / "other"
     if content is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from repdyn.base.errors import DataError
 from repdyn.pipeline.manifest import PACKAGES, build, costs
 
 COSTS = [("b/slow", 30.5, "claims.csv"), ("a/quick", 0.4, "x/data/loss.nc"), ("c/former", 100.0, "x/data/loss.nc")]
@@ -16,7 +17,7 @@ COSTS = [("b/slow", 30.5, "claims.csv"), ("a/quick", 0.4, "x/data/loss.nc"), ("c
 def run(tmp_path, monkeypatch):
     """A results folder with two files and a log folder with costs, outside any git checkout."""
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    for name, content in (("x/data/loss.nc", b"abc"), ("claims.csv", b"id\n")):
+    for name, content in (("x/data/loss.nc", b"abc"), ("claims.csv", b"id,verdict\n")):
         path = tmp_path / "results" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
@@ -33,7 +34,7 @@ def manifest(folder, files=("x/data/loss.nc", "claims.csv"), workflow=None):
     root = folder / "results"
     paths = [root / name for name in files]
     output = root / "manifest.json"
-    build(paths, root, folder / "logs", workflow or folder, '{"run": {"name": "mine"}}', output)
+    build(paths, root, folder / "logs", workflow or folder, {"run": {"name": "mine"}}, output)
     return json.loads(output.read_text())
 
 
@@ -45,8 +46,20 @@ def git(folder, *arguments):
 def test_content_is_digests_of_all_files_relative_to_the_run(run):
     assert manifest(run)["content"] == {
         "x/data/loss.nc": hashlib.sha256(b"abc").hexdigest(),
-        "claims.csv": hashlib.sha256(b"id\n").hexdigest(),
+        "claims.csv": hashlib.sha256(b"id,verdict\n").hexdigest(),
     }
+
+
+def test_the_verdicts_of_the_ledger_stand_in_it(run):
+    (run / "results/claims.csv").write_text("id,verdict\nx-1,holds\n")
+    assert manifest(run)["verdicts"] == {"x-1": "holds"}
+    assert manifest(run, files=("x/data/loss.nc",))["verdicts"] == {}
+
+
+def test_a_file_of_another_folder_is_refused(run):
+    (run / "elsewhere.nc").write_bytes(b"")
+    with pytest.raises(DataError, match=r"elsewhere.nc: not below"):
+        manifest(run, files=(str(run / "elsewhere.nc"),))
 
 
 def test_content_is_equal_in_another_order_folder_and_time(run, tmp_path_factory):

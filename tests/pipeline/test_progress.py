@@ -66,8 +66,11 @@ def test_long_logs_and_control_characters(logs, monkeypatch):
     assert progress.show(logs).endswith("  [31mred")
 
 
-def test_a_mark_that_is_none_of_ours(logs):
-    (logs / "smoke/bn/a.log.running").write_text("{}")
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", "{", '{"began": "2026-01-01T00:00:00"}', '{"began": "2026-01-01T00:00:00Z"}']
+)
+def test_a_mark_that_is_none_of_ours(logs, text):
+    (logs / "smoke/bn/a.log.running").write_text(text)
     assert "no mark of ours" in progress.show(logs)
 
 

@@ -151,7 +151,7 @@ def make_run(root, claims, *, run="mine"):
     (root / "logs").mkdir()
     record = cost | {"outputs": {files[0].as_posix(): "digest"}}
     (root / "logs" / "a.log.cost.json").write_text(json.dumps(record))
-    config = json.dumps({"run": {"name": run, "seed": 1}, "data": {"mnist_folder": EVIL}})
+    config = {"run": {"name": run, "seed": 1}, "data": {"mnist_folder": EVIL}}
     build_manifest(files, root, root / "logs", root, config, root / "manifest.json")
     return [path for path in files if path.parent.name in ("figures", "tables")]
 

@@ -18,9 +18,9 @@ from repdyn.base.settings import canonical, json_text
 from repdyn.pipeline import config as configuration
 
 lead_jobs_to(WORKFLOW / "src")
-separate_cache()
 
 try:
+    separate_cache()
     CONFIG = configuration.load(
         [WORKFLOW / "config.yaml", *workflow.config_settings.configfiles],
         dict(workflow.config_settings.config),

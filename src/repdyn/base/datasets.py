@@ -110,9 +110,8 @@ def read(path: Path | str) -> xr.Dataset:
     try:
         loaded = xr.load_dataset(path, engine="netcdf4")
     except (OSError, ValueError, RuntimeError) as error:
-        raise DataError(
-            f"{path}: not a readable netCDF file ({error}); delete it and run the same command again"
-        ) from error
+        advice = "delete it and run the same command again" if path.suffix == ".nc" else "name a dataset (.nc)"
+        raise DataError(f"{path}: not a readable netCDF file ({error}); {advice}") from error
     if wrong := [name for name in REQUIRED if name not in loaded.attrs]:
         raise DataError(
             f"{path}: not a dataset of this pipeline (no attribute {', '.join(wrong)}); delete it or name another file"

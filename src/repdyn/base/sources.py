@@ -67,14 +67,13 @@ def load_images(
         `split`, `sha256_images` and `sha256_labels` say what was read.
 
     Raises:
-        DataError: a file is missing, damaged or another than expected; the text says what to do.
-        ValueError: `source` is unknown.
+        DataError: `source` is unknown, or a file is missing, damaged or another than expected; with what to do.
     """
     if source == "digits":
         return _digits()
     if source != "mnist":
-        raise ValueError(f"source is {source!r}; expected 'digits' or 'mnist'")
-    return _mnist(Path(mnist_folder) if mnist_folder else download_mnist(mnist_mirrors), checksums)
+        raise DataError(f"source is {source!r}; expected 'digits' or 'mnist'")
+    return _mnist(Path(mnist_folder).expanduser() if mnist_folder else download_mnist(mnist_mirrors), checksums)
 
 
 def download_mnist(mirrors: Iterable[str], cache: Path | None = None, *, files: Mapping[str, str] = DOWNLOADS) -> Path:

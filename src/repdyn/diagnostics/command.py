@@ -87,8 +87,9 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         with file:
             found = {name: file[name] for name in file.files}
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        told = "it holds Python objects, which are not loaded" if "pickle" in str(error) else error
         raise DataError(
-            f"{path}: not a usable npz file ({error}); write it with numpy.savez({path.name!r}, inputs=...)"
+            f"{path}: not a usable npz file ({told}); write it with numpy.savez({path.name!r}, inputs=...)"
         ) from error
     if unknown := [name for name in found if name not in KNOWN]:
         raise DataError(f"{path}: holds {', '.join(unknown)}; expected inputs and, as wanted, labels, targets, pairs")

@@ -8,6 +8,7 @@ import platform
 import sys
 from pathlib import Path
 
+from repdyn.base.errors import ConfigError
 from repdyn.pipeline.manifest import processor, versions
 
 CACHE = "SNAKEMAKE_OUTPUT_CACHE"
@@ -31,7 +32,12 @@ def separate_cache() -> None:
     part = hashlib.sha256(repr(kind).encode()).hexdigest()[:16]
     if Path(root).name != part:  # a cluster's jobs read the workflow again, with the variable already set
         os.environ[CACHE] = str(Path(root) / part)
-        Path(root, part).mkdir(parents=True, exist_ok=True)
+        try:
+            Path(root, part).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"{CACHE}={root}: no folder can be made there ({error.strerror}); name another"
+            ) from error
 
 
 def _put_first(name: str, folder: str) -> None:

@@ -28,6 +28,7 @@ import pandas as pd
 from repdyn.base import datasets
 from repdyn.base.errors import DataError
 from repdyn.base.files import sha256
+from repdyn.pipeline import ledger
 
 TIERS = ("identical", "rounding", "verdicts")
 RESIDUE = 1e-9
@@ -38,10 +39,11 @@ APART = ("manifest.json", "report/index.html")
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: digests by path inside the run; the folder, where the files themselves are at hand."""
+    """One of the two: digests by path inside the run; verdicts by claim; the folder, where the files are at hand."""
 
     name: str
     digests: Mapping[str, str]
+    verdicts: Mapping[str, str] | None
     folder: Path | None
 
 
@@ -66,14 +68,14 @@ class Comparison:
     """What differs between two runs.
 
     Attributes:
-        verdicts: claim id -> (verdict there, verdict here), where they differ.
+        verdicts: claim id -> (verdict there, verdict here), where they differ; None where a manifest tells none.
         deviations: of variables and columns in files that differ, the largest first.
         only: files that one side alone has.
         differing: files with different digests.
         equal: number of files with equal digests.
     """
 
-    verdicts: dict[str, tuple[str, str]]
+    verdicts: dict[str, tuple[str, str]] | None
     deviations: list[Deviation]
     only: tuple[list[str], list[str]]
     differing: list[str]
@@ -84,7 +86,7 @@ class Comparison:
         lost = [path for paths in self.only for path in paths if tier == "identical" or path.endswith(".nc")]
         beyond = [one for one in self.deviations if one.beyond]
         counts = {
-            "verdicts": len(self.verdicts),
+            "verdicts": len(self.verdicts or ()),
             "files only on one side": len(lost) if tier != "verdicts" else 0,
             "files with other digests": len(self.differing) if tier == "identical" else 0,
             "variables beyond rounding": len(beyond) if tier == "rounding" else 0,
@@ -99,8 +101,11 @@ def compare(first: Path, second: Path, tier: str = "identical") -> Comparison:
         DataError: a path is neither, or the tier asks for more than the digests in a manifest.
     """
     a, b = side(first), side(second)
-    if lone := [one.name for one in (a, b) if one.folder is None and tier != "identical"]:
-        raise DataError(f"{lone[0]}: its files are not beside it, and tier {tier} reads them; give the results folder")
+    for one in (a, b):
+        if (tier == "rounding" and one.folder is None) or (tier == "verdicts" and one.verdicts is None):
+            raise DataError(
+                f"{one.name}: its files are not beside it, and tier {tier} reads them; give the results folder"
+            )
     both = sorted(set(a.digests) & set(b.digests))
     differing = [path for path in both if a.digests[path] != b.digests[path]]
     found = [one for path in differing if a.folder and b.folder for one in _deviations(path, a.folder, b.folder)]
@@ -116,24 +121,27 @@ def compare(first: Path, second: Path, tier: str = "identical") -> Comparison:
 def side(path: Path) -> Side:
     """A run by its results folder or by its manifest, whose files may be elsewhere."""
     if path.is_dir():
-        files = [file for file in sorted(path.rglob("*")) if file.is_file()]
+        files = [file for file in sorted(path.rglob("[!.]*")) if file.is_file()]  # .part: half written, then killed
         names = [file.relative_to(path).as_posix() for file in files]
         digests = {name: sha256(file) for name, file in zip(names, files, strict=True) if name not in APART}
         if not digests:
             raise DataError(f"{path}: no results in this folder; give results/<run>")
-        return Side(str(path), digests, path)
+        return Side(str(path), digests, _verdicts(path), path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))["content"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        content, verdicts = told["content"], told.get("verdicts")
+        inside = not any(Path(name).is_absolute() or ".." in Path(name).parts for name in content)
+        if not inside or not all(isinstance(one, str) for one in content.values()):
+            raise ValueError("content names no files of a run")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: neither a results folder nor a manifest.json of a run") from error
-    whole = all((path.parent / name).is_file() for name in content)
-    return side(path.parent) if whole else Side(str(path), content, None)
+    whole = path.name == APART[0] and all((path.parent / name).is_file() for name in content)
+    return side(path.parent) if whole else Side(str(path), content, verdicts, None)
 
 
 def show(found: Comparison, first: Path, second: Path, tier: str) -> str:
     """The comparison as text, changed verdicts first."""
-    lines = [f"{id}: {old} -> {new}" for id, (old, new) in found.verdicts.items()]
-    lines = [f"{len(lines)} verdicts differ", *(f"  {line}" for line in lines)] if lines else ["every verdict is equal"]
+    lines = _verdict_lines(found.verdicts)
     if found.deviations:
         beyond = sum(one.beyond for one in found.deviations)
         lines.append(f"{len(found.deviations)} variables and columns differ, {beyond} beyond rounding; the largest:")
@@ -145,6 +153,13 @@ def show(found: Comparison, first: Path, second: Path, tier: str) -> str:
     differences = found.differences(tier)
     lines.append(f"tier {tier}: " + (f"DIFFERENT ({', '.join(differences)})" if differences else "equal"))
     return "\n".join(lines)
+
+
+def _verdict_lines(changed: Mapping[str, tuple[str, str]] | None) -> list[str]:
+    if changed is None:
+        return ["verdicts are not compared: a manifest tells none, and its files are not beside it"]
+    lines = [f"  {id}: {old} -> {new}" for id, (old, new) in changed.items()]
+    return [f"{len(lines)} verdicts differ", *lines] if lines else ["every verdict is equal"]
 
 
 def _largest(deviations: list[Deviation]) -> list[str]:
@@ -159,19 +174,19 @@ def _largest(deviations: list[Deviation]) -> list[str]:
     return lines + ([f"  ... and {len(by_file) - SHOWN} more files"] if len(by_file) > SHOWN else [])
 
 
-def _verdict_changes(a: Side, b: Side) -> dict[str, tuple[str, str]]:
-    if not (a.folder and b.folder):
-        return {}
-    old, new = _verdicts(a.folder), _verdicts(b.folder)
+def _verdict_changes(a: Side, b: Side) -> dict[str, tuple[str, str]] | None:
+    if a.verdicts is None or b.verdicts is None:
+        return None
+    old, new = a.verdicts, b.verdicts
     changed = [id for id in dict.fromkeys([*old, *new]) if old.get(id) != new.get(id)]
     return {id: (old.get(id, "no such claim"), new.get(id, "no such claim")) for id in changed}
 
 
 def _verdicts(folder: Path) -> dict[str, str]:
     """Claim id -> verdict, from the ledger or, before there is one, from the studies' parts."""
-    ledger = folder / "claims.csv"
-    files = [ledger] if ledger.is_file() else sorted(folder.glob("*/claims.csv"))
-    frames = [pd.read_csv(file, keep_default_na=False, dtype=str) for file in files]
+    whole = folder / "claims.csv"
+    files = [whole] if whole.is_file() else sorted(folder.glob("*/claims.csv"))
+    frames = [ledger.read(file) for file in files]
     return {id: verdict for frame in frames for id, verdict in zip(frame["id"], frame["verdict"], strict=True)}
 
 

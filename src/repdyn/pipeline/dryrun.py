@@ -83,8 +83,12 @@ def options(workflow: Path, run: str, configfiles: Sequence[Path] | None, settin
 
 
 def folder_of_workflow() -> Path:
-    """The working directory where it holds a Snakefile, else the checkout of this package."""
-    return Path() if Path("Snakefile").is_file() else Path(__file__).resolve().parents[3]
+    """The working directory where it is a checkout of this project, else the checkout of this package.
+
+    A Snakefile of another project would run its Python by being read.
+    """
+    ours = Path("Snakefile").is_file() and Path("src/repdyn/pipeline/dryrun.py").is_file()
+    return Path() if ours else Path(__file__).resolve().parents[3]
 
 
 def _check(blocks: Sequence[re.Match[str]], told: str) -> None:

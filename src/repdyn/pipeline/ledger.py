@@ -26,7 +26,7 @@ def build(parts: Iterable[Path], expected: Path, run: str, output: Path) -> None
         output: CSV file; adds the columns `expected_verdict` and `change` (empty, "new claim" or "was: ...").
     """
     accepted = read_expected(expected)
-    frame = pd.concat([pd.read_csv(part, keep_default_na=False, dtype=str) for part in parts], ignore_index=True)
+    frame = pd.concat([read(part) for part in parts], ignore_index=True)
     if repeated := sorted(frame["id"][frame["id"].duplicated()]):
         raise DataError(f"two studies share the claim ids {', '.join(repeated)}")
     order = {id: place for place, id in enumerate(accepted)}
@@ -34,6 +34,22 @@ def build(parts: Iterable[Path], expected: Path, run: str, output: Path) -> None
     frame["expected_verdict"] = [accepted.get(id, {}).get("verdict", "") for id in frame["id"]]
     frame["change"] = [change(row.verdict, accepted.get(row.id), run) for row in frame.itertuples()]
     write_text(output, frame.to_csv(index=False, lineterminator="\n"))
+
+
+def read(path: Path) -> pd.DataFrame:
+    """A ledger, or a study's part of one, every cell as it was written.
+
+    Raises:
+        DataError: the file is no table, or one without ids and verdicts.
+    """
+    try:
+        frame = pd.read_csv(path, keep_default_na=False, dtype=str)
+    except (ValueError, pd.errors.ParserError) as error:
+        told = " ".join(str(error).split())
+        raise DataError(f"{path}: not a ledger ({told}); name the claims.csv of a run") from error
+    if missing := sorted({"id", "verdict"} - set(frame.columns)):
+        raise DataError(f"{path}: not a ledger (no column {', '.join(missing)}); name the claims.csv of a run")
+    return frame
 
 
 def change(verdict: str, accepted: dict | None, run: str) -> str:
@@ -75,7 +91,7 @@ def show(id: str, results: Path) -> str:
     ledgers = sorted(results.glob("*/claims.csv"), key=lambda path: path.stat().st_mtime, reverse=True)
     if not ledgers:
         raise DataError(f"{results}: no ledger here yet; make one with: snakemake --cores 8 all")
-    frames = {path.parent.name: pd.read_csv(path, keep_default_na=False, dtype=str) for path in ledgers}
+    frames = {path.parent.name: read(path) for path in ledgers}
     found = [(run, row) for run, frame in frames.items() for _, row in frame[frame["id"] == id].iterrows()]
     if not found:
         known = sorted({name for frame in frames.values() for name in frame["id"]})

@@ -15,6 +15,8 @@ from typing import Any
 
 from repdyn.base.errors import RepdynError
 
+PACKAGE = Path(__file__).resolve().parents[1]
+
 
 def load_module(study: str, name: str) -> ModuleType:
     """The module `name` of a study.
@@ -22,12 +24,15 @@ def load_module(study: str, name: str) -> ModuleType:
     Raises:
         RepdynError: there is no such study or module.
     """
+    studies = sorted(path.parent.name for path in PACKAGE.glob("*/experiments*") if path.parent.name != "pipeline")
+    if study not in studies:
+        raise RepdynError(f"no study {study!r}; the studies are {', '.join(studies)}")
     try:
         return importlib.import_module(f"repdyn.{study}.{name}")
     except ModuleNotFoundError as error:
         if not (error.name or "").startswith("repdyn."):
             raise
-        raise RepdynError(f"no module {name!r} in a study {study!r} ({error})") from error
+        raise RepdynError(f"no module {name!r} in study {study!r} ({error})") from error
 
 
 def load_rooms(study: str, name: str) -> list[ModuleType]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import subprocess
@@ -15,8 +14,9 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from repdyn.base.errors import DataError
 from repdyn.base.files import sha256, write_json
-from repdyn.pipeline import records
+from repdyn.pipeline import ledger, records
 
 PACKAGES = (
     "numpy",
@@ -33,24 +33,33 @@ PACKAGES = (
 )
 
 
-def build(files: Iterable[Path], root: Path, logs: Path, workflow: Path, config: str, output: Path) -> None:
+def build(
+    files: Iterable[Path], root: Path, logs: Path, workflow: Path, config: dict[str, object], output: Path
+) -> None:
     """Writes the manifest of a run.
 
     Args:
-        files: every result file of the run.
+        files: every result file of the run; of its ledger the verdicts are told too.
         root: the run's results folder; paths in the manifest are relative to it.
         logs: the run's log folder, where jobs leave their records (`*.cost.json`).
         workflow: folder of the workflow, for its commit.
-        config: the run's validated configuration as JSON text.
+        config: the run's validated configuration.
         output: JSON file.
+
+    Raises:
+        DataError: a file is not the run's, or its ledger is none.
     """
     files = sorted(map(Path, files))
+    if outside := [str(path) for path in files if not path.is_relative_to(root)]:
+        raise DataError(f"{outside[0]}: not below {root}; a manifest is of one run's results")
     content = {path.relative_to(root).as_posix(): sha256(path) for path in files}
+    claims = ledger.read(root / "claims.csv") if "claims.csv" in content else None
     write_json(
         output,
         {
             "content": content,
-            "configuration": json.loads(config),
+            "verdicts": {} if claims is None else dict(zip(claims["id"], claims["verdict"], strict=True)),
+            "configuration": config,
             "versions": versions(),
             "machine": {"system": platform.platform(), "processor": processor(), "cores": os.cpu_count()},
             "commit": _commit(workflow),

@@ -22,12 +22,12 @@ def show(logs: Path) -> str:
 def _line(mark: Path, logs: Path) -> str:
     try:
         about = json.loads(mark.read_text(encoding="utf-8"))
-        began = datetime.fromisoformat(about["began"])
-    except (FileNotFoundError, ValueError, KeyError):
+        running = f"{_since(datetime.fromisoformat(about['began']))}{_state(about)}"
+    except (OSError, ValueError, KeyError, TypeError):
         return f"{mark}: just ended, or no mark of ours"
     log = mark.with_name(mark.name.removesuffix(RUNNING))
     name = log.relative_to(logs).as_posix().removesuffix(".log")
-    return f"{name}  {_since(began)}{_state(about)}  {last_line(log)}"
+    return f"{name}  {running}  {last_line(log)}"
 
 
 def last_line(log: Path) -> str:

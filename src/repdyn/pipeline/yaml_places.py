@@ -71,6 +71,8 @@ def read(path: Path, order: int) -> Source:
         node = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
         raise ConfigError(_syntax(error, file, text)) from error
+    except RecursionError as error:
+        raise ConfigError(f"{file}: nested too deeply; the settings are a few levels deep") from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise ConfigError(

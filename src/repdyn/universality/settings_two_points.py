@@ -96,7 +96,7 @@ class TwoPointRun(Settings):
     )
 
     def memory(self, rows: Iterable[Mapping], gpu: bool) -> int:
-        """MB of a job: its start, and the weights of what trains side by side: on a CPU the ensembles of autograd alone.
+        """MB of a job: its start, and the weights of what trains side by side, on a CPU in autograd alone.
 
         Autograd keeps the weights ten times (gradients, Adam's moments, activities), the other engines four times.
         """
