@@ -34,8 +34,15 @@ def test_data_made_from_variants_are_made_again_with_all_variants(smoke_run):
     assert set(made) == {"digit_pairs", "image_training"}
     assert set(made["image_training"]) == {path.stem for path in (kept / "image_training").glob("*.nc")} != set()
     assert made["digit_pairs"].equals(datasets.read(kept / "digit_pairs.nc"))
-    assert makers.seconds(["digit_pairs"]) > 0
-    assert makers.seconds(["relu_moments"]) == float("inf")  # another study's
+    assert makers.cheap(["digit_pairs"], 600)
+    assert not makers.cheap(["relu_moments"], 600)  # another study's
+
+
+def test_what_a_long_job_made_is_not_tried(smoke_run, monkeypatch):
+    monkeypatch.setattr(Remaker, "made", lambda *_: pytest.fail("made again"))
+    makers = Remaker(smoke_run / "results/smoke", "universality")
+    assert makers._recorded("xor") > 1
+    assert not makers.cheap(["xor"], -1)
 
 
 @pytest.mark.parametrize(("refuted", "compatible"), [(0, True), (1, True), (4, False)])

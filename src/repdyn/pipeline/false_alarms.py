@@ -49,7 +49,7 @@ def measure(root: Path, seeds: int, seconds: float) -> pd.DataFrame:
     for study, rows in sampled.groupby("study", sort=False):
         makers = Remaker(root, str(study))
         known = {one.id: one for one in claims.claims_of(*load_rooms(str(study), "claims"))}
-        cheap = {id: known[id] for id in rows.index if makers.seconds(known[id].data) <= seconds}
+        cheap = {id: known[id] for id in rows.index if makers.cheap(known[id].data, seconds)}
         counts = _count(makers, cheap, seeds) if cheap else {}
         found += [_row(id, rates[id], counts[id], ledger["verdict"][id], seeds) for id in cheap]
     if not found:

@@ -7,11 +7,17 @@ import json
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
+
+import numpy as np
 
 from repdyn.base import datasets
 from repdyn.pipeline import runners
 from repdyn.pipeline.loading import load_function
+
+SHARE = 30.0  # datasets that one job makes, at most, and its start-up in seconds: what of its cost may be others'
+START_UP = 10.0
 
 
 class Remaker:
@@ -26,9 +32,13 @@ class Remaker:
         self.root, self.study = root, study
         self._seconds: dict[str, float] = {}
 
-    def seconds(self, names: Iterable[str]) -> float:
-        """Time to make datasets again with all behind them; infinite where other studies' data are among them."""
-        return sum(self._timed(name) for name in names)
+    def cheap(self, names: Iterable[str], seconds: float) -> bool:
+        """Whether making datasets again, with all behind them, takes at most this long, by trying.
+
+        What belongs to other studies is not cheap; nor is, untried, what a job made that took far longer.
+        """
+        tried = (self._timed(name) if self._recorded(name) <= SHARE * seconds + START_UP else np.inf for name in names)
+        return sum(tried) <= seconds
 
     def made(self, names: Iterable[str], seed: int | None = None) -> runners.Inputs:
         """The named datasets and the inputs behind them, made again; with the run's own seed if none is given."""
@@ -49,11 +59,25 @@ class Remaker:
 
     def _timed(self, name: str) -> float:
         if name not in self._seconds:
-            began, there = time.process_time(), bool(self._files(name))
-            if there:
-                self.made([name])
-            self._seconds[name] = time.process_time() - began if there else float("inf")
+            began = time.process_time()
+            self.made([name])
+            self._seconds[name] = time.process_time() - began
         return self._seconds[name]
+
+    def _recorded(self, name: str) -> float:
+        """CPU seconds of the dearest job behind a dataset, by the run's manifest; infinite for another study's."""
+        files = [path.relative_to(self.root).as_posix() for path in self._files(name)]
+        if not files:
+            return np.inf
+        return max([self._costs.get(file, 0.0) for file in files] + [self._recorded(one) for one in self.inputs(name)])
+
+    @cached_property
+    def _costs(self) -> dict[str, float]:
+        """CPU seconds by file below the results of the job that made it; nothing without a manifest."""
+        manifest = self.root / "manifest.json"
+        costs = json.loads(manifest.read_text(encoding="utf-8"))["costs"] if manifest.is_file() else []
+        home = f"results/{self.root.name}/"
+        return {file.removeprefix(home): one["cpu_seconds"] for one in costs for file in one["outputs"]}
 
     def _make(self, name: str, data: Path, seed: int | None) -> None:
         kept = self._files(name)
