@@ -26,14 +26,14 @@ def examine(run: str, jobs: Sequence[Job]) -> Reasons:
     """Path -> what is wrong with it, empty where nothing is, for every file that the jobs of a run make.
 
     Raises:
-        DataError: there is no such run, it left neither records nor a manifest, or the jobs are another run's.
+        DataError: the run left neither records nor a manifest, or the jobs are another run's.
     """
     home = f"results/{run}/"
-    if not Path(home).is_dir():
-        known = ", ".join(sorted(path.name for path in Path("results").glob("*") if path.is_dir()))
-        raise DataError(f"{home}: no such run here; there is {known or 'none yet'}")
     if others := [path for job in jobs for path in job.outputs if not path.startswith(home)]:
-        raise DataError(f"this configuration makes {others[0]}, not {home}: name its run or give its --configfile")
+        known = ", ".join(sorted(path.name for path in Path("results").glob("*/")))
+        raise DataError(
+            f"this configuration makes {others[0]}, not {home}: name its run or give its --configfile (runs here: {known})"
+        )
     made = records.makers(_records(run))
     reasons: Reasons = {}
     for job in jobs:
