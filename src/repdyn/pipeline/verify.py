@@ -31,9 +31,8 @@ def examine(run: str, jobs: Sequence[Job]) -> Reasons:
     home = f"results/{run}/"
     if others := [path for job in jobs for path in job.outputs if not path.startswith(home)]:
         known = ", ".join(sorted(path.name for path in Path("results").glob("*/")))
-        raise DataError(
-            f"this configuration makes {others[0]}, not {home}: name its run or give its --configfile (runs here: {known})"
-        )
+        advice = f"name its run or give its --configfile (runs here: {known})"
+        raise DataError(f"this configuration makes {others[0]}, not {home}: {advice}")
     made = records.makers(_records(run))
     reasons: Reasons = {}
     for job in jobs:
