@@ -80,7 +80,7 @@ def _ends() -> np.ndarray:
             value = float(found.y[0, -1])
         rows.append(
             [
-                *(added_activation(p, 1.0, CENTRE, RADIUS, depth) for p in (1.0,)),
+                added_activation(1.0, 1.0, CENTRE, RADIUS, depth),
                 value,
                 added_activation(CENTRE, 1.0, CENTRE, RADIUS, depth),
             ]
