@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, new
 from repdyn.leaky_resnets.figures.trained import GREY
@@ -96,7 +97,7 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
     axes[0, 0].set_ylim(0, None)
     label_panels(axes)
     dimension = at_stage(staged_measures, "weight_dimension").mean("seed")
-    told = ", ".join(f"{teacher} {float(dimension.sel(teacher=teacher)):.1f}" for teacher in teachers)
+    told = ", ".join(f"({'abcd'[k]}) {value:.1f}" for k, value in enumerate(dimension.values))
     return describe(
         figure,
         title="Weights of adaptive networks: is there a 6-dimensional stage? (Figure 2b)",
@@ -135,8 +136,8 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
         f"{learned.sizes['layer']}, learned and decayed maps, which decide lrn-fig2c; they hold "
         f"{float(learned['plane_share'].mean()):.0%} of the variance. (d) Means over {learned.sizes['seed']} seeds; "
         f"standard deviation over mean of the lengths: {told}. {size_and_distance(scheme_measures)}",
-        alt="All three paths bend once; with equidistant steps the first are the longest, twice the mean, adaptive"
-        " steps are of more equal length.",
+        alt="All three paths bend once and their steps shorten along them. With equidistant steps the first are twice "
+        "the mean; adaptive steps are of more equal length.",
         claims=("lrn-fig2c",),
     )
 
@@ -149,4 +150,5 @@ def _step_lengths(panel: Axes, learned: xr.Dataset) -> None:
         panel.plot(np.arange(1, relative.size + 1), relative, color=colour, marker=marker, markersize=3, label=scheme)
     panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
     panel.set(title="lengths of the steps", xlabel="layer l", ylabel="length / mean", ylim=(0, None))
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.legend(fontsize=6.5)

@@ -58,9 +58,9 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
         f"Stable forms with gamma_p = {gammas} times |K_p|_op; least cost of identity (first gamma) and least stable "
         "rank |A|_*^2 / |A|_F^2 over layers, cut at the top; every panel has its own range. Dotted: k* of the teacher. "
         "Every effective depth is trained from the one before.",
-        alt="With learned, decayed maps all estimates come together at three as the effective depth grows, those from "
-        "the kinetic energy from above; with fixed maps the Hamiltonian rises from below zero to two or three; without "
-        "bias all settle near four.",
+        alt="With learned, decayed maps the Hamiltonians and the least cost of identity meet at three as the effective "
+        "depth grows, the stable forms and the cost from above; with fixed maps the Hamiltonian rises from below zero "
+        "to two or three; without bias they meet near four.",
         claims=("lrn-fig1a", "lrn-fig1a-free", "lrn-fig1a-fixed", "lrn-no-bias-rank"),
     )
 
