@@ -344,4 +344,4 @@ def kept_dimension_varies(chain_measures: xr.Dataset) -> Verdict:
     )
     if spread == 0 and last.sizes["seed"] < 10:
         return Verdict("not decidable at this scale", tests, None, f"{note} Too few runs to miss a variation.")
-    return judge(tests, None, note)
+    return judge_sampled(last.sizes["seed"], tests, None, note)

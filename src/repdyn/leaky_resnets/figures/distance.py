@@ -43,9 +43,9 @@ def distance_to_critical(
         f"where only a subgradient vanishes. (c) {refinement_measures.sizes['seed']} networks at Lt = "
         f"{float(refinement_measures['effective_depth']):g}, every layer halved and trained again; line 1 / L. (d) "
         f"{convergence_measures.sizes['seed']} seeds, runs of several lengths from one first fit: free maps drift.",
-        alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are seven to "
-        "forty times too frequent; the range of the Hamiltonian falls in proportion to one over the number of layers; "
-        "with free maps the Hamiltonian falls with the length of training.",
+        alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are seven "
+        "to forty times too frequent; the range of the Hamiltonian falls in proportion to one over the number of "
+        "layers; with free maps the Hamiltonian falls with the length of training.",
         claims=("lrn-critical", "lrn-refined", "lrn-free-maps", "lrn-ham-discrete"),
     )
 
