@@ -280,3 +280,20 @@ def test_too_few_layers_for_the_leak_stop_before_any_job(tmp_path, section, few)
     (tmp_path / "few.yaml").write_text(json.dumps({"leaky_resnets": {section: few}}))
     with pytest.raises(ConfigError, match=rf"leaky_resnets\.{section}\..*layers"):
         config.load([ROOT / "config.yaml", tmp_path / "few.yaml"])
+
+
+def test_staged_networks_keep_their_own_penalty(measured):
+    settings = scheme_settings()
+    strengths = [settings.strong_penalty if "strong" in name else settings.penalty for name in discretised.STAGED]
+    scale = settings.dimension / settings.effective_depth
+    np.testing.assert_allclose(measured["staged_measures"]["lam"], np.multiply(strengths, scale))
+
+
+def test_strongly_penalised_stages_come_near_critical_points():
+    """Lt |B S^T| / |W| is 1 at a critical point; a penalty that is not the trained one would miss it by its ratio."""
+    settings = scheme_settings().model_copy(update={"steps": 1500, "every": 100, "blocks": 1, "seeds": 1})
+    stages = discretised.staged(settings, stream("staged"), "cpu", no_checkpoint())
+    found = analysis.staged_measures(MEASURES, stages)
+    strong = found.sel(teacher=[name for name in discretised.STAGED if "strong" in name])
+    size = 2.0 * np.sqrt((strong["alignment"] ** 2).sum("layer") / strong["weight_sq"].sum("layer"))
+    np.testing.assert_allclose(size, 1, atol=0.2)

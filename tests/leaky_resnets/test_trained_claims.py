@@ -47,7 +47,8 @@ def chain_measures(seeds: int = 12, *, from_below: bool = True, rank: int = 3, n
         "weight_sq": (("layer",), 50 + p + noise * rng.standard_normal((*shape, 1))),
         "length": ((), np.broadcast_to(grow[:, 0], shape)),
         "stable_length": (("gamma",), np.broadcast_to(grow, (*shape, 1))),
-        "momentum": (("layer",), np.broadcast_to(grow, (*shape, LAYERS))),
+        "momentum": (("layer",), np.broadcast_to(grow / (1 + p), (*shape, LAYERS))),
+        "activation": (("layer",), (1 + p) * np.exp(noise * rng.standard_normal((*shape, 1)))),
         "alignment": (("layer",), 2 + noise * rng.standard_normal((*shape, LAYERS))),
     }
     made["weight_spectrum"] = (("layer", "value"), made["spectrum"][1] * np.ones((LAYERS, 1)))
@@ -82,6 +83,7 @@ PICTURE = {
     "lrn-fig1c": "holds",
     "lrn-thm4-trained": "holds",
     "lrn-fig3": "holds as corrected",
+    "lrn-b-inverse": "holds",
     "lrn-balanced-size": "holds",
     "lrn-only-nonneg": "holds",
     "lrn-prop5-trained": "holds",
@@ -128,12 +130,32 @@ def test_a_peak_in_the_middle_is_seen():
     assert trained_bottleneck.jumps_in_the_middle(peak).all()
 
 
-def test_kept_ranks_that_differ_by_one():
+@pytest.mark.parametrize(("kept", "status"), [(4, "holds"), (5, "holds"), (6, "does not hold")])
+def test_kept_dimensions_that_differ(kept, status):
     measures = chain_measures()
-    H = measures["hamiltonian"].copy()
-    H.loc[{"seed": 3}] = H.sel(seed=3) + 1
-    assert verdict("lrn-rank-varies", measures.assign(hamiltonian=H)) == "holds"
+    spectrum = measures["centred_spectrum"].copy()
+    spectrum.loc[{"seed": 3}] = np.where(np.arange(VALUES) < kept, 1.0, 0.05)
+    assert CHAIN["lrn-rank-varies"](measures.assign(centred_spectrum=spectrum)).status == status
+
+
+def test_few_equal_runs_do_not_refute_a_variation():
     assert verdict("lrn-rank-varies", chain_measures(5)) == "not decidable at this scale"
+
+
+@pytest.mark.parametrize(("power", "status"), [(0.0, "does not hold"), (-1.0, "holds"), (-2.0, "does not hold")])
+def test_momenta_that_follow_activations_by_a_power(power, status):
+    measures = chain_measures()
+    found = measures.assign(momentum=measures["activation"] ** power)
+    assert CHAIN["lrn-b-inverse"](found).status == status
+
+
+def test_energies_are_compared_with_the_cost_in_the_middle():
+    """A Hamiltonian that varies by a few is no constant, however large the cost in the first layer is."""
+    measures = chain_measures()
+    varies = 3 + 4 * np.linspace(0, 1, LAYERS)
+    found = measures.assign(hamiltonian=0 * measures["hamiltonian"] + xr.DataArray(varies, dims="layer"))
+    assert CHAIN["lrn-fig1c"](measures).status == "holds"
+    assert CHAIN["lrn-fig1c"](found).status != "holds"
 
 
 def test_largest_gap_and_step():
@@ -155,7 +177,12 @@ def scheme_measures(advantage: float, noise: float = 0.05, seeds: int = 12) -> x
         "scheme": ["equidistant", "irregular", "adaptive"],
         "layers": [4, 6, 10, 18],
     }
-    return xr.Dataset({"test_error_by_layers": (("maps", "scheme", "layers", "seed"), 0.3 * np.exp(logs))}, coords)
+    coords |= {"dimension": 10, "width": 30, "points": 300, "steps": 500}
+    made = {
+        "test_error_by_layers": (("maps", "scheme", "layers", "seed"), 0.3 * np.exp(logs)),
+        "relative_distance": (("maps", "scheme", "seed"), np.ones((2, 3, seeds))),
+    }
+    return xr.Dataset(made, coords)
 
 
 def test_figure_2a_tells_an_advantage_from_chance():
@@ -165,6 +192,37 @@ def test_figure_2a_tells_an_advantage_from_chance():
         discretisation.steps_improve_the_test_error(scheme_measures(0.05, seeds=2)).status
         == "not decidable at this scale"
     )
+
+
+@pytest.mark.parametrize(
+    ("power", "seeds", "status"),
+    [
+        (-0.2, 12, "holds"),
+        (0.0, 12, "not decidable at this scale"),
+        (0.2, 12, "does not hold"),
+        (-0.2, 2, "not decidable at this scale"),
+    ],
+)
+def test_test_errors_that_fall_with_layers(power, seeds, status):
+    measures = scheme_measures(0.0, seeds=seeds)
+    errors = measures["test_error_by_layers"] * measures["layers"] ** power
+    assert discretisation.layers_improve_the_test_error(measures.assign(test_error_by_layers=errors)).status == status
+
+
+@pytest.mark.parametrize(("dimension", "status"), [(6, "holds"), (12, "does not hold"), (3, "does not hold")])
+def test_stage_of_six_dimensions(dimension, status):
+    rng = np.random.default_rng(2)
+    counts = dimension + rng.integers(-1, 2, size=(2, 40, 5))
+    measures = xr.Dataset(
+        {
+            "weight_dimension": (("teacher", "seed", "layer"), counts),
+            "p": (("teacher", "seed", "node"), np.broadcast_to(np.linspace(0, 1, 6), (2, 40, 6))),
+            "relative_distance": (("teacher", "seed"), np.ones((2, 40))),
+        },
+        {"teacher": ["random ResNets", "random ResNets, strong penalty"], "lam": ("teacher", [0.1, 2.0])}
+        | {"inner": ("part", [6, 3]), "dimension": 10, "width": 30, "points": 300, "steps": 500},
+    )
+    assert discretisation.six_dimensional_stage(measures).status == status
 
 
 def test_layers_in_the_first_and_last_fifth():

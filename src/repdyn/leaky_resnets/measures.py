@@ -25,6 +25,7 @@ from repdyn.leaky_resnets.theory.layers import (
 
 Measured = dict[str, Array]
 LAYER, NODE, GAMMA, VALUE = "layer", "node", "gamma", "value"
+LARGE = 0.25  # of the largest singular value: above it a singular value counts as a dimension
 MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "hamiltonian": ((LAYER,), "-2 H / Lt at (A_{l-1}, B_l)"),
     "stable_hamiltonian": ((GAMMA, LAYER), "-2 H_gamma / Lt"),
@@ -35,6 +36,7 @@ MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "balance": ((LAYER,), "|W_1|^2 + 2 Lt int |b|^2"),
     "balance_printed": ((LAYER,), "|W_1|^2 + Lt int |b|^2"),
     "momentum": ((LAYER,), "|B_l|_F"),
+    "activation": ((LAYER,), "|S_{l-1}|_op, largest singular value"),
     "alignment": ((LAYER,), "|B_l S_{l-1}^T|_F"),
     "speed": ((LAYER,), "|A_l - A_{l-1}|_F / (rho_l sqrt(N))"),
     "relative_speed": ((LAYER,), "|A_l - A_{l-1}| / (rho_l |A_l|)"),
@@ -45,6 +47,7 @@ MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "spectrum": ((NODE, VALUE), "singular values of A_l over sqrt(N)"),
     "centred_spectrum": ((NODE, VALUE), "the same after removing the mean over points"),
     "weight_spectrum": ((LAYER, VALUE), "singular values of W_l over Lt"),
+    "weight_dimension": ((LAYER,), "number of singular values of W_l above a quarter of the largest"),
     "centred_weight_spectrum": ((LAYER, VALUE), "the same without the direction of the mean activation"),
     "relative_distance": ((), "|W - Lt B S^T| / |W| over all layers"),
     "kinks": ((), "share of entries of A within 1e-4 of their layer's root mean square"),
@@ -113,6 +116,7 @@ def _paths(net: LeakyResNet, A: Array, B: Array) -> Measured:
         "balance": balance.predicted,
         "balance_printed": balance.predicted_as_printed,
         "momentum": np.linalg.norm(B[1:], axis=(1, 2)),
+        "activation": np.array([np.linalg.norm(s, 2) for s in S]),
         "alignment": np.array([np.linalg.norm(b @ s.T) for b, s in zip(B[1:], S, strict=True)]),
         "speed": steps / net.rho / np.sqrt(N),
         "relative_speed": relative_speeds(A, net.rho),
@@ -132,6 +136,7 @@ def _spectra(net: LeakyResNet, A: Array, values: int) -> Measured:
         "spectrum": s[:, :values] / root,
         "centred_spectrum": centred.representations[:, :values] / root,
         "weight_spectrum": plain.weights[:, :values] / Lt,
+        "weight_dimension": np.sum(plain.weights > LARGE * plain.weights[:, :1], axis=1),
         "centred_weight_spectrum": centred.weights[:, :values] / Lt,
     }
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from scipy.stats import binomtest
 
-from repdyn.base.verdicts import Test, Verdict, judge, mean_within
+from repdyn.base.verdicts import Test, Verdict, interval_within, judge, mean_within
 from repdyn.leaky_resnets.theory.checks import Array
 
-CONVERGED = "decayed maps"  # linear maps that weight decay keeps finite, so that training has where to settle
-PAPER_DEPTH = 7.0
 LEAST_SEEDS = 5
+FALSE_ALARM = 1e-3
+MIDDLE = (0.2, 0.8)  # positions p away from the ends
 NEIGHBOURS = "up to one dimension more or less: the paper's own runs differ by 1 or 2"
 
 
@@ -19,16 +20,6 @@ def judge_sampled(seeds: int, printed: Test, corrected: Test | None = None, note
     if seeds < LEAST_SEEDS:
         return Verdict("not decidable at this scale", printed, corrected, f"{note} Fewer than {LEAST_SEEDS} seeds.")
     return judge(printed, corrected, note)
-
-
-def of_maps(measures: xr.Dataset, maps: str = CONVERGED) -> xr.Dataset:
-    """The networks with one kind of linear maps."""
-    return measures.sel(maps=maps)
-
-
-def at_paper_depth(measures: xr.Dataset) -> xr.Dataset:
-    """The effective depth next to the paper's 7."""
-    return measures.sel(effective_depth=PAPER_DEPTH, method="nearest")
 
 
 def median_hamiltonian(measures: xr.Dataset) -> xr.DataArray:
@@ -65,6 +56,27 @@ def near(values: xr.DataArray, rank: int, what: str) -> Test:
 def positive(values: Array, expected: str, reason: str = "a sign") -> Test:
     """Mean over seeds above 0."""
     return mean_within(values, 0, np.inf, expected=expected, reason=reason)
+
+
+def share_above(hits: Array, low: float, *, expected: str, reason: str) -> Test:
+    """Exact interval of the share of hits against a least share."""
+    interval = binomtest(int(np.sum(hits)), np.size(hits)).proportion_ci(1 - FALSE_ALARM, method="exact")
+    return interval_within(
+        (interval.low, interval.high),
+        low,
+        1.0,
+        estimate=float(np.mean(hits)),
+        expected=expected,
+        reason=reason,
+        n=np.size(hits),
+        false_alarm=FALSE_ALARM,
+    )
+
+
+def middle_layers(count: int) -> Array:
+    """Layers whose middle lies strictly inside (0.2, 0.8), of equidistant ones."""
+    p = (np.arange(count) + 0.5) / count
+    return np.flatnonzero((p > MIDDLE[0]) & (p < MIDDLE[1]))
 
 
 def _steps(spectrum: xr.DataArray, among: int) -> Array:

@@ -16,6 +16,8 @@ from repdyn.leaky_resnets.settings_training import Measures
 from repdyn.leaky_resnets.stored import network_at, task_at
 from repdyn.leaky_resnets.theory.checks import Array
 
+SIZES = ("dimension", "width", "points", "steps")
+
 
 def chain_measures(settings: Measures, trained: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Measures of all chains (Figures 1 and 3): maps, seeds, effective depths."""
@@ -80,7 +82,7 @@ def scheme_measures(settings: Measures, discretised: Mapping[str, xr.Dataset]) -
     return _dataset(
         made,
         joined,
-        ("lam", "effective_depth", "layers", "inner", "part"),
+        ("lam", "effective_depth", "layers", "inner", "part", *SIZES),
         settings,
         "Schemes of layer steps: errors, measures, paths",
         "Figure 2",
@@ -93,7 +95,7 @@ def staged_measures(settings: Measures, staged: xr.Dataset) -> xr.Dataset:
     return _dataset(
         made,
         staged,
-        ("lam", "effective_depth", "inner", "part"),
+        ("lam", "effective_depth", "inner", "part", *SIZES),
         settings,
         "Adaptive networks for two teachers and two penalties",
         "Figure 2b",

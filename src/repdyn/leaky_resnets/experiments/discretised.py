@@ -85,10 +85,11 @@ def staged(settings: Discretised, stream: Stream, device: str, checkpoint: Check
     """Adaptive networks of the largest number of layers for two teachers and two penalties, all seeds."""
     torch.set_num_threads(1)
     seeds, L, maps = range(settings.blocks * settings.seeds), settings.layers[-1], settings.maps[0]
-    progress, nets, tasks = Progress("staged", len(STAGED)), [], []
+    progress, nets, tasks, strengths = Progress("staged", len(STAGED)), [], [], []
     for count, (name, (teacher, strong)) in enumerate(STAGED.items()):
         here = [_task(settings, teacher, stream, seed) for seed in seeds]
         penalty = settings.strong_penalty if strong else settings.penalty
+        strengths.append(lam(penalty, settings.dimension, settings.effective_depth))
         for group in groups(seeds, settings, L, device):
             names = [f"{name}-seed{seed}" for seed in group]
             done = [checkpoint.get(one) for one in names]
@@ -107,6 +108,7 @@ def staged(settings: Discretised, stream: Stream, device: str, checkpoint: Check
         variables[name] = variable(dims, flat.reshape(*shape, *flat.shape[1:]), values.attrs["long_name"])
     coords = {
         "teacher": variable("teacher", np.array(list(STAGED)), "parts of the teacher, penalty"),
+        "lam": variable("teacher", np.array(strengths), "lam of the penalty"),
         "seed": variable("seed", np.array(seeds), "teacher, data and initial weights"),
     }
     return _dataset(
@@ -170,16 +172,19 @@ def _dataset(
     title: str,
     claims: tuple[str, ...],
 ) -> xr.Dataset:
-    strength = lam(settings.penalty, settings.dimension, settings.effective_depth)
     own = {
         "effective_depth": variable((), settings.effective_depth, "effective depth Lt"),
-        "lam": variable((), strength, "lam of the penalty, the weaker one"),
+        "lam": variable((), lam(settings.penalty, settings.dimension, settings.effective_depth), "lam of the penalty"),
+        "width": variable((), settings.width, "neurons w"),
+        "dimension": variable((), settings.dimension, "inputs and outputs d"),
+        "points": variable((), settings.points, "training points N"),
+        "steps": variable((), settings.steps, "steps of Adam"),
         "inner": variable("part", np.array(settings.inner), "inner dimensions of the teacher"),
         "part": variable("part", np.arange(len(settings.inner)), "between the teacher's parts"),
     }
     return dataset(
         variables,
-        size_coords(variables) | coords | own,
+        size_coords(variables) | own | coords,
         title=title,
         figures="Figure 2",
         claims=claims,

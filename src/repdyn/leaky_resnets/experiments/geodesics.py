@@ -188,7 +188,6 @@ BOUNDS = {
     "lower_printed": "printed lower bound",
     "slowest": "least |dA| - Lt root, over Lt sqrt(gamma c); at least -1",
     "fastest": "largest |dA| - Lt root, over Lt sqrt(gamma c); at most 2",
-    "negative_root": "share of positions where the printed root is of a negative number",
     "wrong_drift": "range of Lt |B S^T|^2 / 2 + Lt <A, B>, the other sign, over its largest size",
     "sign_changes": "sign changes of entries of A along the path",
     "norm_gain": "|W_1|^2 - |W_0|^2 over Lt int |b|^2, 0 without bias",
@@ -216,7 +215,6 @@ def _bounds(path: Trajectory, start: Start, bias: bool) -> list[float]:
         printed.lower,
         gap.min(),
         gap.max(),
-        np.mean(along.cost < H - 1e-9 * abs(H)),
         np.ptp(wrong) / np.abs(wrong).max(),
         along.sign_changes.sum(),
         (along.weight_sq[-1] - along.weight_sq[0]) / gained if bias else 0.0,
@@ -242,9 +240,9 @@ def scalar_geodesics(settings: RandomGeodesics) -> xr.Dataset:
     found = scalar_geodesic(U, end, SCALAR_DEPTH, least**2)
     corrected = theorem4_bounds(found.length, SCALAR_DEPTH, least**2 * found.c)
     printed = theorem4_bounds_as_printed(found.length, SCALAR_DEPTH, least**2, found.c).lower
-    values = (found.scaled_hamiltonian - found.least_cost, corrected.upper, corrected.lower, printed, found.c)
-    names = ("middle", "upper", "lower", "lower_printed", "c_found")
-    texts = ("-2 H / Lt - min COI_gamma", "upper bound", "corrected lower bound", "printed lower bound", "sup |B|^2")
+    values = (found.scaled_hamiltonian - found.least_cost, corrected.upper, corrected.lower, printed)
+    names = ("middle", "upper", "lower", "lower_printed")
+    texts = ("-2 H / Lt - min COI_gamma", "upper bound", "corrected lower bound", "printed lower bound")
     example = _scalar_example()
     return dataset(
         {name: variable(("u", "c"), value, text) for name, value, text in zip(names, values, texts, strict=True)}
@@ -279,7 +277,6 @@ def _scalar_example() -> dict[str, float]:
         "lower by the closed form": theorem4_bounds(closed.length, SCALAR_DEPTH, gamma * closed.c).lower,
         "upper": float(bounds.upper),
         "c": c,
-        "drift of u": float(np.ptp(path.A * path.B)),
     }
 
 

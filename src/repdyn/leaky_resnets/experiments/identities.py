@@ -80,7 +80,7 @@ def _ends() -> np.ndarray:
             value = float(found.y[0, -1])
         rows.append(
             [
-                *(added_activation(p, 1.0, CENTRE, RADIUS, depth) for p in (1.0,)),
+                added_activation(1.0, 1.0, CENTRE, RADIUS, depth),
                 value,
                 added_activation(CENTRE, 1.0, CENTRE, RADIUS, depth),
             ]
@@ -92,10 +92,7 @@ def step_schemes(settings: StepSchemes) -> xr.Dataset:
     """Sums, largest steps and asymmetry of the irregular scheme, printed and corrected, L = 2 .. largest."""
     layers = np.arange(2, settings.largest + 1)
     shape = (len(layers), len(settings.irregularities))
-    values = {
-        name: np.zeros(shape)
-        for name in ("excess", "float_error", "cap", "asymmetry", "corrected_excess", "corrected_asymmetry")
-    }
+    values = {name: np.zeros(shape) for name in ("excess", "float_error", "cap", "asymmetry", "corrected_asymmetry")}
     for at, L in np.ndenumerate(layers):
         for column, a in enumerate(settings.irregularities):
             for name, value in _scheme(int(L), Fraction(str(a))).items():
@@ -107,7 +104,6 @@ def step_schemes(settings: StepSchemes) -> xr.Dataset:
             "float_error": "printed steps in float64 minus exact steps, largest",
             "cap": "largest printed step times L minus (1 + a/4), exact",
             "asymmetry": "first minus last printed step, times L, exact",
-            "corrected_excess": "sum of the corrected steps minus 1",
             "corrected_asymmetry": "first minus last corrected step, times L",
         },
     )
@@ -132,6 +128,5 @@ def _scheme(L: int, a: Fraction) -> dict[str, float]:
         "float_error": float(np.max(np.abs(printed - np.array(exact, float)))),
         "cap": float(max(exact) * L - (1 + a / 4)),
         "asymmetry": float((exact[0] - exact[-1]) * L),
-        "corrected_excess": float(steps.sum() - 1),
         "corrected_asymmetry": float((steps[0] - steps[-1]) * L),
     }

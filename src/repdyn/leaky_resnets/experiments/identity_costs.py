@@ -163,11 +163,9 @@ def descents(settings: Descents, stream: Stream) -> xr.Dataset:
     """Adam on |A|^2_{K + ridge I} from Gaussian starts with spare neurons: where it ends."""
     ends = [_descend(case, settings, stream) for case in CASES]
     names = {
-        "start_cost": "cost at the start",
         "end_cost": "cost at the end",
         "end_rank": "singular values above 1e-3 of the largest at the end",
         "negative_mass": "|A_-|^2 / |A|^2 at the end",
-        "start_negative_mass": "|A_-|^2 / |A|^2 at the start",
         "slope": "|gradient| |A| at the end",
     }
     values = np.array(ends)
@@ -200,8 +198,8 @@ def _descend(case: tuple[int, int, int, int], settings: Descents, stream: Stream
     last = adam_descent(first, bool(bias), settings)
     slope = np.linalg.norm(minima.ridge_cost_gradient(last, bool(bias), settings.ridge), axis=(1, 2))
     ranks = np.array([stable_ranks(A, rtol=1e-3).rank for A in last])
-    costs = [minima.ridge_cost(A, bool(bias), settings.ridge) for A in (first, last)]
-    return [*costs, ranks, negative_mass(last), negative_mass(first), slope * np.linalg.norm(last, axis=(1, 2))]
+    costs = minima.ridge_cost(last, bool(bias), settings.ridge)
+    return [costs, ranks, negative_mass(last), slope * np.linalg.norm(last, axis=(1, 2))]
 
 
 def adam_descent(A: Array, bias: bool, settings: Descents) -> Array:

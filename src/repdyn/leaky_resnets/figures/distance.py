@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, half_width, label_panels, new
 from repdyn.leaky_resnets.figures.trained import COLOURS, MARKERS, spectrum_lines
+from repdyn.leaky_resnets.readings import balance_factor
 
 SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
 
@@ -42,9 +43,9 @@ def distance_to_critical(
         f"where only a subgradient vanishes. (c) {refinement_measures.sizes['seed']} networks at Lt = "
         f"{float(refinement_measures['effective_depth']):g}, every layer halved and trained again; line 1 / L. (d) "
         f"{convergence_measures.sizes['seed']} seeds, runs of several lengths from one first fit: free maps drift.",
-        alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are ten to "
-        "forty times too frequent; the range of the Hamiltonian falls in proportion to one over the number of layers; "
-        "with free maps the Hamiltonian falls with the length of training.",
+        alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are seven "
+        "to forty times too frequent; the range of the Hamiltonian falls in proportion to one over the number of "
+        "layers; with free maps the Hamiltonian falls with the length of training.",
         claims=("lrn-critical", "lrn-refined", "lrn-free-maps", "lrn-ham-discrete"),
     )
 
@@ -100,13 +101,8 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
 
 
 def _factors(panel: Axes, refined: xr.Dataset) -> None:
-    ends = []
-    for name in ("weight_sq", "balance"):
-        values = refined[name].transpose("layers", "seed", "layer").values
-        last = np.array([row[:, int(L) - 1] for row, L in zip(values, refined["layers"].values, strict=True)])
-        ends.append(last - values[:, :, 0])
-    factor, L = 2 * ends[0] / ends[1], refined["layers"].values
-    panel.plot(L, factor, color=BLUE, linewidth=0.8, marker="o", markersize=3)
+    L = refined["layers"].values
+    panel.plot(L, balance_factor(refined), color=BLUE, linewidth=0.8, marker="o", markersize=3)
     for value, words in ((2, "corrected"), (1, "printed")):
         panel.axhline(value, color=BLACK, linestyle=":", linewidth=1)
         panel.annotate(words, (L[0], value), xytext=(0, 3), textcoords="offset points", fontsize=7)
@@ -138,7 +134,7 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
         axes[1, 1].plot(middle, last[name].isel(gamma=0).values, color=colour, label=words)
     axes[1, 1].plot(middle, last["hamiltonian"].values, color=BLUE, linestyle="--", label="-2 H / Lt")
     axes[1, 1].axhline(rank, color=BLACK, linestyle=":", linewidth=1)
-    axes[1, 1].set(title="energies at the end", xlabel="position p", ylabel="units of Lt / 2", ylim=(-6, 16))
+    axes[1, 1].set(title="energies at the end", xlabel="position p", ylabel="units of Lt / 2", ylim=(-14, 16))
     axes[1, 1].legend(fontsize=6.5, loc="upper left")
     label_panels(axes)
     return describe(
@@ -147,7 +143,7 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
         caption=f"One network, {net['maps'].values!s}, Lt = {float(net['effective_depth']):g}, L = "
         f"{net.sizes['layer']}, penalty 0.001 / Lt, Adam at a rate that falls to 0 until step {int(steps[-2])}, then "
         f"gradient descent. Blue in (b), (c): first k* = {rank} singular values. (d) gamma_p = "
-        f"{float(net['gamma'][0]):g} |K_p|_op.",
+        f"{float(net['gamma'][0]):g} |K_p|_op; the cost of identity is cut at the top.",
         alt="The distance from a critical point falls by decades and stays above a tenth; a few singular values of the"
         " representation separate in the middle; the cost of identity is least there; both Hamiltonians vary over"
         " layers.",

@@ -6,9 +6,18 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, new
-from repdyn.leaky_resnets.figures.trained import GREY, LEARNED
+from repdyn.leaky_resnets.figures.trained import GREY
+from repdyn.leaky_resnets.readings import (
+    STAGE,
+    at_stage,
+    of_maps,
+    size_and_distance,
+    steps_in_plane,
+    unevenness_in_plane,
+)
 
 SCHEMES = {"equidistant": (BLUE, "o"), "irregular": (GREEN, "s"), "adaptive": (RED, "^")}
 
@@ -33,7 +42,7 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
         title="Test error by scheme of layer steps (Figure 2a)",
         caption=f"Lt = {float(scheme_measures['effective_depth']):g}, {scheme_measures.sizes['seed']} seeds; schemes "
         "share data and initial weights. Top: seeds thin, means thick. Bottom: ratio to equidistant steps in the same "
-        "seed, points; geometric mean with its 95 % interval.",
+        f"seed, points; geometric mean with its 95 % interval. {size_and_distance(scheme_measures)}",
         alt="The three schemes' mean test errors lie on top of each other except at four layers; the ratios scatter "
         "around one without a consistent sign.",
         claims=("lrn-fig2a",),
@@ -79,7 +88,7 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
         for index in range(values.shape[1] - 1, -1, -1):
             colour = BLUE if index < narrow else RED if index < wide else GREY
             panel.plot(middle, values[:, index], color=colour, linewidth=1.3 if index < wide else 0.7)
-        panel.axvline(0.3, color=BLACK, linestyle=":", linewidth=1)
+        panel.axvline(STAGE, color=BLACK, linestyle=":", linewidth=1)
         panel.set_title(str(teacher))
     for panel in axes[1]:
         panel.set_xlabel("position p")
@@ -87,45 +96,59 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
         panel.set_ylabel("singular value of W_p / Lt")
     axes[0, 0].set_ylim(0, None)
     label_panels(axes)
+    dimension = at_stage(staged_measures, "weight_dimension").mean("seed")
+    told = ", ".join(f"({'abcd'[k]}) {value:.1f}" for k, value in enumerate(dimension.values))
     return describe(
         figure,
         title="Weights of adaptive networks: is there a 6-dimensional stage? (Figure 2b)",
         caption=f"One network per panel, seed 0, L = {staged_measures.sizes['layer']}, Lt = "
         f"{float(staged_measures['effective_depth']):g}, learned and decayed maps. Blue: first {narrow} singular "
-        f"values; red: up to {wide}; grey: further ones. Grey vertical lines: p_l. Dotted: p = 0.3. The test in "
-        f"lrn-fig2b uses all {staged_measures.sizes['seed']} seeds.",
-        alt="Singular values fall off evenly at p = 0.3 in all four panels, with no gap after the sixth.",
+        f"values; red: up to {wide}; grey: further ones. Grey vertical lines: p_l. Dotted: p = {STAGE:g}, where "
+        f"singular values above a quarter of the largest number {told}, means over {staged_measures.sizes['seed']} "
+        f"seeds. {size_and_distance(staged_measures)}",
+        alt="At the paper's penalty singular values fall off slowly at p = 0.3, a dozen of them above a quarter of the "
+        "largest; under the stronger penalty five or six are.",
         claims=("lrn-fig2b", "lrn-fig2b-steps"),
     )
 
 
 def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
     """Paths of the representations on their first two principal axes (Figure 2c)."""
-    figure, axes = new(1, 3, height=2.4)
-    learned = scheme_measures.sel(maps=LEARNED)
-    for panel, (scheme, (colour, marker)) in zip(axes[0], SCHEMES.items(), strict=True):
+    figure, axes = new(2, 2, height=2.2)
+    learned = of_maps(scheme_measures)
+    for panel, (scheme, (colour, marker)) in zip(axes.ravel(), SCHEMES.items(), strict=False):
         plane = learned["plane"].sel(scheme=scheme).isel(seed=0).transpose("node", "axis").values
         plane = plane * np.sign(plane[0] - plane[-1])
         panel.plot(*plane.T, color=colour, marker=marker, markersize=3.5)
         for node, words in ((0, "p = 0"), (-1, "p = 1")):
             panel.annotate(words, plane[node], xytext=(4, 5), textcoords="offset points", fontsize=7)
-        panel.set(title=scheme, xlabel="first principal axis")
+        panel.set(title=scheme, xlabel="first principal axis", ylabel="second axis")
         panel.margins(0.18)
-    axes[0, 0].set_ylabel("second principal axis")
+        panel.set_aspect("equal")
+    _step_lengths(axes[1, 1], learned)
     label_panels(axes)
-    steps = {scheme: _relative_spread(learned["plane"].sel(scheme=scheme)) for scheme in SCHEMES}
-    told = ", ".join(f"{scheme} {value:.2f}" for scheme, value in steps.items())
+    spreads = {scheme: unevenness_in_plane(learned["plane"].sel(scheme=scheme)).mean() for scheme in SCHEMES}
+    told = ", ".join(f"{scheme} {value:.2f}" for scheme, value in spreads.items())
     return describe(
         figure,
         title="Paths in two dimensions (Figure 2c)",
-        caption=f"A_l over sqrt(N) on the two principal axes of each path, seed 0, L = {learned.sizes['layer']}, "
-        f"learned and decayed maps; they hold {float(learned['plane_share'].mean()):.0%} of the variance. Standard "
-        f"deviation over mean of the steps' lengths in the plane, mean over {learned.sizes['seed']} seeds: {told}.",
-        alt="All three paths bend once; adaptive steps are of more equal length than equidistant ones.",
+        caption=f"(a)-(c) A_l over sqrt(N) on the two principal axes of each path, seed 0, L = "
+        f"{learned.sizes['layer']}, learned and decayed maps, which decide lrn-fig2c; they hold "
+        f"{float(learned['plane_share'].mean()):.0%} of the variance. (d) Means over {learned.sizes['seed']} seeds; "
+        f"standard deviation over mean of the lengths: {told}. {size_and_distance(scheme_measures)}",
+        alt="All three paths bend once and their steps shorten along them. With equidistant steps the first are twice "
+        "the mean; adaptive steps are of more equal length.",
         claims=("lrn-fig2c",),
     )
 
 
-def _relative_spread(plane: xr.DataArray) -> float:
-    steps = np.linalg.norm(np.diff(plane.transpose("seed", "node", "axis").values, axis=1), axis=-1)
-    return float(np.mean(steps.std(axis=1) / steps.mean(axis=1)))
+def _step_lengths(panel: Axes, learned: xr.Dataset) -> None:
+    """Lengths of the steps in the plane over their mean, mean over seeds."""
+    for scheme, (colour, marker) in SCHEMES.items():
+        steps = steps_in_plane(learned["plane"].sel(scheme=scheme))
+        relative = (steps / steps.mean(axis=1, keepdims=True)).mean(axis=0)
+        panel.plot(np.arange(1, relative.size + 1), relative, color=colour, marker=marker, markersize=3, label=scheme)
+    panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
+    panel.set(title="lengths of the steps", xlabel="layer l", ylabel="length / mean", ylim=(0, None))
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.legend(fontsize=6.5)

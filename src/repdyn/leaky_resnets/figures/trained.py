@@ -21,11 +21,10 @@ from repdyn.base.figures import (
     label_panels,
     new,
 )
+from repdyn.leaky_resnets.readings import DECAYED, at_paper_depth, of_maps
 
-LEARNED = "decayed maps"
 CRITICAL = 0.1  # relative distance from a critical point above which a point is drawn hollow
 GREY = "0.72"
-PAPER_DEPTH = 7.0
 COLOURS = {"decayed maps": BLUE, "free maps": ORANGE, "fixed maps": GREEN, "decayed maps, no bias": PURPLE}
 MARKERS = {"decayed maps": "o", "free maps": "s", "fixed maps": "^", "decayed maps, no bias": "D"}
 
@@ -38,17 +37,17 @@ def size_of(measures: xr.Dataset) -> str:
 def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
     """Estimates of the rank against the effective depth, by linear maps (Figure 1a)."""
     kinds = chain_measures["maps"].values
-    figure, axes = new(2, 2, height=2.5, sharex=True, sharey=True)
+    figure, axes = new(2, 2, height=2.5, sharex=True)
     for panel, maps in zip(axes.ravel(), kinds, strict=False):
         _estimates(panel, chain_measures.sel(maps=maps))
-        panel.set(title=str(maps), ylim=(-4.5, 11))
+        panel.set_title(str(maps))
     for panel in axes.ravel()[len(kinds) :]:
         panel.set_visible(False)
     for panel in axes[-1]:
         panel.set_xlabel("effective depth Lt")
     for panel in axes[:, 0]:
         panel.set_ylabel("estimate of the rank")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     label_panels(axes)
     gammas = ", ".join(f"{gamma:g}" for gamma in chain_measures["gamma"].values)
     return describe(
@@ -57,11 +56,11 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
         caption=f"{size_of(chain_measures)}; means over seeds. -2 H / Lt: median over layers, bars from the least to "
         f"the largest layer; hollow where |W - Lt B S^T| / |W| exceeds {CRITICAL:g}, so that the point is no geodesic. "
         f"Stable forms with gamma_p = {gammas} times |K_p|_op; least cost of identity (first gamma) and least stable "
-        "rank |A|_*^2 / |A|_F^2 over layers, cut at the top. Dotted: k* of the teacher. Every effective depth is "
-        "trained from the one before.",
-        alt="With learned, decayed maps all estimates come together at three as the effective depth grows, those from "
-        "the kinetic energy from above; with fixed maps the Hamiltonian rises from below zero to two or three; without "
-        "bias all settle near four.",
+        "rank |A|_*^2 / |A|_F^2 over layers, cut at the top; every panel has its own range. Dotted: k* of the teacher. "
+        "Every effective depth is trained from the one before.",
+        alt="With learned, decayed maps the Hamiltonians and the least cost of identity meet at three as the effective "
+        "depth grows, the stable forms and the cost from above; with fixed maps the Hamiltonian rises from below zero "
+        "to two or three; without bias they meet near four.",
         claims=("lrn-fig1a", "lrn-fig1a-free", "lrn-fig1a-fixed", "lrn-no-bias-rank"),
     )
 
@@ -72,8 +71,9 @@ def _estimates(panel: Axes, chains: xr.Dataset) -> None:
     low, high = (middle - H.min("layer").mean("seed").values, H.max("layer").mean("seed").values - middle)
     panel.errorbar(depth, middle, (low, high), color=BLUE, capsize=2, zorder=4, label="-2 H / Lt")
     hollow = chains["relative_distance"].mean("seed").values > CRITICAL
-    for some, face in ((hollow, "white"), (~hollow, BLUE)):
-        panel.plot(depth[some], middle[some], "o", color=BLUE, markerfacecolor=face, markersize=5, zorder=5)
+    look = {"color": BLUE, "markersize": 5, "zorder": 5}
+    panel.plot(depth[~hollow], middle[~hollow], "o", **look)
+    panel.plot(depth[hollow], middle[hollow], "o", markerfacecolor="white", label="-2 H / Lt, not critical", **look)
     for gamma, style in zip(chains["gamma"].values, ("-", "--", ":"), strict=False):
         stable = chains["stable_hamiltonian"].sel(gamma=gamma).median("layer").mean("seed")
         panel.plot(depth, stable, color=SKY, linestyle=style, marker="s", markersize=3, label=f"stable, {gamma:g}")
@@ -81,6 +81,8 @@ def _estimates(panel: Axes, chains: xr.Dataset) -> None:
     rank = chains["stable_rank"].min("node").mean("seed")
     panel.plot(depth, rank, color=GREEN, marker="v", linestyle="-.", label="least stable rank")
     panel.axhline(int(chains["rank"]), color=BLACK, linestyle=":", linewidth=1)
+    bottom = min((middle - low).min(), float(rank.min()))
+    panel.set_ylim(bottom - 0.3, max(2 * int(chains["rank"]), (middle + high).max() + 0.3))
 
 
 def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
@@ -125,14 +127,14 @@ def spectrum_lines(panel: Axes, p: np.ndarray, values: np.ndarray, count: int, c
 
 def _shown(chain_measures: xr.Dataset) -> xr.Dataset:
     """The network of median -2 H / Lt with learned maps at the effective depth next to the paper's."""
-    nets = chain_measures.sel(maps=LEARNED).sel(effective_depth=PAPER_DEPTH, method="nearest")
+    nets = at_paper_depth(of_maps(chain_measures))
     order = np.argsort(nets["hamiltonian"].median("layer").values)
     return nets.isel(seed=order[len(order) // 2])
 
 
 def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
     """Energies along p and the kinetic energy against the extra cost of identity (Figure 1c)."""
-    chains = chain_measures.sel(maps=LEARNED).sel(effective_depth=PAPER_DEPTH, method="nearest").isel(gamma=0)
+    chains = at_paper_depth(of_maps(chain_measures)).isel(gamma=0)
     p = (np.arange(chains.sizes["layer"]) + 0.5) / chains.sizes["layer"]
     figure, axes = new(1, 3, height=2.5)
     shown = (
@@ -194,7 +196,7 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
             draws = values.sel(maps=maps).transpose("effective_depth", "seed").values
             look = {"color": COLOURS[maps], "marker": MARKERS[maps], "label": maps, "capsize": 2, "linewidth": 1.2}
             panel.errorbar(depth, draws.mean(axis=1), half_width(draws), **look)
-        start = float(values.isel(effective_depth=0).sel(maps=LEARNED).mean())
+        start = float(values.isel(effective_depth=0).sel(maps=DECAYED).mean())
         panel.plot(
             depth, start * depth / depth[0], color=BLACK, linestyle=":", linewidth=1, label="in proportion to Lt"
         )

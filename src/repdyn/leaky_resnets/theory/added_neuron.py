@@ -21,7 +21,16 @@ def triangle(p: ArrayLike, centre: float, radius: float) -> Array:
 def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, effective_depth: float) -> Array:
     r"""[[W - Lt eps^2 t^2 A_i S_i^T, eps Lt t A_i], [eps Lt t S_i^T, 0]], shape (w + 1, columns of W + 1).
 
-    The printed block has t in the place of t^2; the later displays have t^2. The new neuron's column comes last.
+    The printed block has t in the place of t^2; the later displays have t^2 (proof of Proposition 8). The new neuron's
+    column comes last.
+
+    Args:
+        W: weights at p, shape (w, w + 1) with the bias in the last column, or (w, w).
+        A_i: representation of point i, shape (w,).
+        S_i: its activation, shape (w + 1,) or (w,).
+        t: t(p), in [0, 1].
+        eps: size of the perturbation.
+        effective_depth: Lt > 0.
     """
     return _enlarged(W, A_i, S_i, t**2, t, eps, effective_depth)
 
@@ -29,7 +38,7 @@ def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, eff
 def enlarged_weights_as_printed(
     W: Array, A_i: Array, S_i: Array, t: float, eps: float, effective_depth: float
 ) -> Array:
-    """The same with the block W - Lt eps^2 t A_i S_i^T, as printed."""
+    """The same with the block W - Lt eps^2 t A_i S_i^T, as printed; arguments as in `enlarged_weights`."""
     return _enlarged(W, A_i, S_i, t, t, eps, effective_depth)
 
 
@@ -39,13 +48,21 @@ def _enlarged(W: Array, A_i: Array, S_i: Array, inner: float, t: float, eps: flo
 
 
 def norm_change(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: float) -> float:
-    r"""Coefficient of eps^2 in |enlarged W|^2: Lt^2 t^2 (|S_i|^2 - |A_i|^2 - (2 / Lt) A_i . dA_i)."""
+    r"""Coefficient of eps^2 in |enlarged W|^2: Lt^2 t^2 (|S_i|^2 - |A_i|^2 - (2 / Lt) A_i . dA_i) (Proposition 8).
+
+    Args:
+        A_i: representation of point i, shape (w,).
+        S_i: its activation, shape (w + 1,) or (w,).
+        dA_i: its derivative by p, shape (w,).
+        t: t(p), in [0, 1].
+        effective_depth: Lt > 0.
+    """
     Lt = effective_depth
     return float(Lt**2 * t**2 * (S_i @ S_i - A_i @ A_i - 2 / Lt * A_i @ dA_i))
 
 
 def norm_change_as_printed(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: float) -> float:
-    """The same with -(1 / Lt) A_i . dA_i, as printed."""
+    """The same with -(1 / Lt) A_i . dA_i, as printed; arguments as in `norm_change`."""
     Lt = effective_depth
     return float(Lt**2 * t**2 * (S_i @ S_i - A_i @ A_i - 1 / Lt * A_i @ dA_i))
 
@@ -53,7 +70,14 @@ def norm_change_as_printed(A_i: Array, S_i: Array, dA_i: Array, t: float, effect
 def added_activation(p: float, kernel: float, centre: float, radius: float, effective_depth: float) -> float:
     r"""a_p = Lt int_0^p t(q) K_i e^{Lt (q - p)} dq for a constant row entry K_i of the kernel.
 
-    At the end of the path it is of order e^{-Lt (1 - p_0 - r)}: a_1 -> 0, where print has a_1 -> 1.
+    At the end of the path it is of order e^{-Lt (1 - p_0 - r)}: a_1 -> 0, where print has a_1 -> 1 (Proposition 8).
+
+    Args:
+        p: position in [0, 1].
+        kernel: K_i, held constant along the path.
+        centre: p_0, top of the triangle t.
+        radius: r, half the base of the triangle.
+        effective_depth: Lt > 0.
     """
     low, high = max(0.0, centre - radius), min(p, centre + radius)
     if high <= low:
