@@ -58,6 +58,11 @@ def test_bound_on_the_mean_holds():
         assert y.mean() < expected_rows_bound_by_column(gammas) <= expected_rows_bound(gamma, n)
 
 
+def test_the_bound_by_columns_is_a_sum_of_geometric_means():
+    assert expected_rows_bound_by_column([1 / 2, 1 / 4, 1 / 5]) == pytest.approx(2 + 4 + 5)
+    assert expected_rows_bound_by_column([0.1] * 7) == pytest.approx(expected_rows_bound(0.1, 7))
+
+
 def test_waiting_times_by_column():
     r = rows_to_rank_by_column(circle_batch(3), np.random.default_rng(5), 4000)
     assert (np.diff(r, axis=1) >= 0).all()
