@@ -47,17 +47,17 @@ def decide_signs(
             formula=deviation(
                 audit[form].sel(equation=equation), tolerance, expected="equal, deviation 0", reason=reason
             ),
-            signs=_signs(audit[form].sel(equation=signs)),
+            signs=_signs(audit[form].sel(equation=signs), where),
         )
-        for form in ("printed", "corrected")
+        for form, where in (("printed", "at A_low = 0 or above"), ("corrected", "at A_low > 0"))
     )
     return judge(printed, corrected)
 
 
-def _signs(other: xr.DataArray) -> Test:
+def _signs(other: xr.DataArray, where: str) -> Test:
     count = int(other.sum())
-    test = equal(count, 0, expected="no case with other signs", reason="signs, compared exactly")
-    return replace(test, measured=f"{count} of {other.size} random cases have other signs")
+    test = equal(count, 0, expected=f"no case with other signs {where}", reason="signs, compared exactly")
+    return replace(test, measured=f"{count} of {other.size} random cases have other signs {where}")
 
 
 @claim(
