@@ -101,8 +101,8 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
         f"{_dropped(architecture_fits, rows)} did not converge), and the theory with two fitted rates (dashed). Above "
         "each panel: R2 of h, y, w of the shown trial.",
         alt="In every network h and y rise from a plateau in one step. The theory follows it closely for leaky ReLU, "
-        "ReLU, narrow and shallow networks, and too slowly for linear, tanh, ELU, swish and convolution; under dropout y "
-        "stays below it. w dips and returns, where the theory dips too early and too wide.",
+        "ReLU, narrow and shallow networks, and too slowly for linear, tanh, ELU, swish and convolution; under dropout "
+        "y stays below it. w dips and returns, where the theory dips too early and too wide.",
         claims=("uni-fig2-fit",),
     )
 
