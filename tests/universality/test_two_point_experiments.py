@@ -6,6 +6,7 @@ import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
+from repdyn.universality.claims import predicted
 from repdyn.universality.experiments import fits, theory_audit, theory_maps, two_points
 from repdyn.universality.settings_two_points import (
     AdamRuns,
@@ -169,6 +170,8 @@ def test_distribution_dataset_separates_the_two_laws():
     assert (off["corrected"] < 0.02).all()  # 20000 draws: Dvoretzky-Kiefer-Wolfowitz at 1e-6
     assert (off["printed"].sel(rho=[0.4, 2.5]) > 0.1).all()
     assert np.allclose(made["mass"], 1, atol=1e-6)
+    assert predicted.density_mean(made, "corrected").outcome == "passes"
+    assert predicted.density_mean(made, "printed").outcome == "fails"
     assert (np.diff(made["deviation"]) < 0).all()
 
 

@@ -146,7 +146,7 @@ def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:
     "uni-fig12-loss",
     where="Figure 12, C.2",
     kind="qualitative",
-    states="With a third constant the loss (9) fits the training loss of all networks.",
+    states="With a third constant the loss (9) fits the training loss across architectures.",
     data="architecture_fits",
     control=exchanged("network", "default", "very_high"),
     control_says="the largest gain of Figure 3, where the theory breaks down, in the place of the default network",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import xarray as xr
 
@@ -11,7 +13,12 @@ from repdyn.universality.settings_two_points import TheoryAudit, TheoryMaps
 from repdyn.universality.theory import distribution, effective, final
 from repdyn.universality.theory.checks import Array
 
-INTEGRALS = {
+WORDS = {
+    "quantile": "quantile of the drawn h_inf",
+    "printed": "eq. (47) as printed at that quantile",
+    "corrected": "corrected distribution function at that quantile",
+    "mean": "mean of the drawn h_inf",
+    "deviation": "standard deviation of h_inf",
     "mass": "integral of the corrected density (48)",
     "mean_corrected": "mean of h_inf under the corrected density (48)",
     "mean_printed": "mean of h_inf under the density (48) as printed",
@@ -123,34 +130,19 @@ def final_distribution(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
     """Draws of the final distance against equations (46)-(48), printed and corrected, for rho = 1 and rho != 1."""
     rhos, gains, levels = (0.4, 1.0, 2.5), (0.3, 0.1, 0.03, 0.01), np.linspace(0.01, 0.99, 99)
     dx, dy, names = 1.0, 1.0, ("rho", "gain", "level")
-    rows = {"quantile": [], "printed": [], "corrected": []}
-    moments, integrals = [], []
-    for rho in rhos:
-        for gain in gains:
-            generator = stream.generator("initial ratios")  # shared by all cells
-            draws = distribution.sample_final_distance(settings.monte_carlo, dx, dy, rho, gain, generator)
-            q = np.quantile(draws, levels)
-            rows["quantile"].append(q)
-            rows["printed"].append(distribution.final_distance_cdf_as_printed(q, dx, dy, rho, gain))
-            rows["corrected"].append(distribution.final_distance_cdf(q, dx, dy, rho, gain))
-            moments.append((draws.mean(), draws.std()))
-            integrals.append(_integrals(dx, dy, rho, gain))
+    cells = []
+    for rho, gain in product(rhos, gains):
+        generator = stream.generator("initial ratios")  # shared by all cells
+        draws = distribution.sample_final_distance(settings.monte_carlo, dx, dy, rho, gain, generator)
+        cells.append(_laws(draws, levels, dx, dy, rho, gain) | _integrals(dx, dy, rho, gain))
     shape = (len(rhos), len(gains))
-    words = {
-        "quantile": "quantile of the drawn h_inf",
-        "printed": "eq. (47) as printed at that quantile",
-        "corrected": "corrected distribution function at that quantile",
-    }
-    made = {name: variable(names, np.reshape(rows[name], (*shape, -1)), word) for name, word in words.items()}
-    made |= {
-        name: variable(names[:2], np.reshape([found[name] for found in integrals], shape), word)
-        for name, word in INTEGRALS.items()
-    }
+    made = {}
+    for name, word in WORDS.items():
+        values = np.array([cell[name] for cell in cells])
+        made[name] = variable(names[: 1 + values.ndim], values.reshape(*shape, *values.shape[1:]), word)
     return dataset(
         made
         | {
-            "mean": variable(names[:2], np.reshape([m for m, _ in moments], shape), "mean of the drawn h_inf"),
-            "deviation": variable(names[:2], np.reshape([s for _, s in moments], shape), "standard deviation of h_inf"),
             "low": variable("rho", np.sqrt(rhos) * dx * dy, "A_low, the limit at small weights"),
             "draws": variable((), settings.monte_carlo, "draws per cell"),
         },
@@ -163,6 +155,18 @@ def final_distribution(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
         figures="distribution of the final distance",
         claims=("uni-eq44-48-random",),
     )
+
+
+def _laws(draws: Array, levels: Array, dx: float, dy: float, rho: float, gain: float) -> dict[str, Array | float]:
+    """Quantiles and moments of the draws, and both forms of (47) at the quantiles."""
+    q = np.quantile(draws, levels)
+    return {
+        "quantile": q,
+        "printed": distribution.final_distance_cdf_as_printed(q, dx, dy, rho, gain),
+        "corrected": distribution.final_distance_cdf(q, dx, dy, rho, gain),
+        "mean": draws.mean(),
+        "deviation": draws.std(),
+    }
 
 
 def _integrals(dx: float, dy: float, rho: float, gain: float) -> dict[str, float]:
