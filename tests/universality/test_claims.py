@@ -48,12 +48,29 @@ def architecture_fits(r2_of_w: float, seeds: int = 12) -> xr.Dataset:
     )
 
 
+def altered_fits(seeds: int = 32) -> xr.Dataset:
+    """The theory matches h, y and w, the altered dynamics h and y alone."""
+    r2 = np.array([[0.99, 0.99, 0.94], [0.99, 0.99, 0.5]])[:, None]
+    r2 = r2 + 0.01 * np.random.default_rng(4).normal(size=(2, seeds, 3))
+    return xr.Dataset(
+        {"alternative_r2": (("alternative", "seed", "curve"), r2)},
+        coords={"alternative": ["theory", two_points.ALTERED], "curve": ["h", "y", "w"]},
+    )
+
+
 @pytest.mark.parametrize(
     ("r2_of_w", "seeds", "status"),
     [(0.95, 12, "holds"), (0.5, 12, "holds as corrected"), (0.95, 3, "not decidable at this scale")],
 )
 def test_curves_match(r2_of_w, seeds, status):
-    assert two_points.curves_match(architecture_fits(r2_of_w, seeds)).status == status
+    assert two_points.curves_match(architecture_fits(r2_of_w, seeds), altered_fits()).status == status
+
+
+def test_altered_dynamics_in_the_place_of_the_theory_miss_w():
+    one = two_points.curves_match
+    spoilt = one(*one.control(architecture_fits(0.5), altered_fits()))
+    assert spoilt.status == "does not hold"
+    assert "R2 of w of the default network: 0.5" in spoilt.corrected.measured
 
 
 def fit_losses(ratio: float, seeds: int = 20) -> xr.Dataset:

@@ -6,6 +6,7 @@ import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
+from repdyn.universality.claims import predicted
 from repdyn.universality.experiments import fits, theory_audit, theory_maps, two_points
 from repdyn.universality.settings_two_points import (
     AdamRuns,
@@ -132,7 +133,7 @@ def test_final_distances_have_networks_of_their_own(architectures):
 
 def test_the_audit_tells_printed_from_corrected():
     audit = theory_audit.theory_audit(TheoryAudit(draws=3, monte_carlo=1000), Stream(1, ("universality", "test")))
-    wrong = {"(17)", "(39), (40)", "(42), (43)", "closed form"}
+    wrong = {"(17)", "(30), (31) signs", "(35) signs", "(39), (40)", "(42), (43)", "closed form"}
     for name in audit["equation"].values.tolist():
         one = audit.sel(equation=name)
         limit = 0.1 if name == "(5), (15)" else 1e-6
@@ -169,6 +170,8 @@ def test_distribution_dataset_separates_the_two_laws():
     assert (off["corrected"] < 0.02).all()  # 20000 draws: Dvoretzky-Kiefer-Wolfowitz at 1e-6
     assert (off["printed"].sel(rho=[0.4, 2.5]) > 0.1).all()
     assert np.allclose(made["mass"], 1, atol=1e-6)
+    assert predicted.density_mean(made, "corrected").outcome == "passes"
+    assert predicted.density_mean(made, "printed").outcome == "fails"
     assert (np.diff(made["deviation"]) < 0).all()
 
 

@@ -148,13 +148,6 @@ def taylor_terms(encode: Map, derivative: Callable[[Array, Array], Array], a: Ar
     return np.stack([np.linalg.norm(first, axis=1), np.linalg.norm(second, axis=1)])
 
 
-def taylor_ratio(encode: Map, derivative: Callable[[Array, Array], Array], a: ArrayLike, b: ArrayLike) -> Array:
-    """First over second order for each pair; inf where a map is linear between the points; see `taylor_terms`."""
-    first, second = taylor_terms(encode, derivative, a, b)
-    with np.errstate(divide="ignore"):
-        return first / second
-
-
 def pearson(a: ArrayLike, b: ArrayLike) -> float:
     """Correlation of all entries; NaN where one side is constant."""
     a, b = np.ravel(a).astype(float), np.ravel(b).astype(float)

@@ -12,11 +12,10 @@ from scipy import stats
 
 from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, interval_within, judge, mean_within
-from repdyn.universality.claims.sampled import undecided
+from repdyn.universality.claims.sampled import FALSE_ALARM, exchanged, undecided
 from repdyn.universality.claims.two_points import mean_of
 from repdyn.universality.readings import FEWEST, PUBLISHED_LOSSES, log_fit
 
-FALSE_ALARM = 1e-3
 PRINTED = tuple(name for name in PUBLISHED_LOSSES if name != "theory")
 TREND = "a trend is a slope whose interval excludes 0"
 MISSED = 0.25
@@ -30,19 +29,13 @@ def log_ratios(fits: xr.Dataset, name: str) -> np.ndarray:
     return np.log(ratio.values)
 
 
-def _exchange(fits: xr.Dataset) -> xr.Dataset:
-    loss = fits["alternative_loss"]
-    order = ["term removed", *loss["alternative"].values[1:-1].tolist(), "theory"]
-    return fits.assign(alternative_loss=loss.sel(alternative=order).assign_coords(alternative=loss["alternative"]))
-
-
 @claim(
     "uni-fig11-alt",
     where="Figure 11, C.1, eq. (51)",
     kind="comparison",
     states="Each of the four altered dynamics fits the default network worse than the theory does.",
     data=NETWORKS,
-    control=lambda *both: tuple(_exchange(fits) for fits in both),
+    control=lambda *both: tuple(exchanged("alternative", "theory", "term removed")(fits) for fits in both),
     control_says="the theory exchanged with the dynamics without the second term",
 )
 def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:

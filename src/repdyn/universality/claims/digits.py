@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, judge, mean_within, rounding
-from repdyn.universality.claims.sampled import log_mean_within, prediction_of, quantiles_within
+from repdyn.universality.claims.sampled import exchanged, log_mean_within, quantiles_within, undecided
 
 PRINTED = "equation (49)"
 PUBLISHED = {"all entries": 0.703, "between classes": 0.512}
+CLOSE = 0.05
+CLOSE_REASON = "a quarter of the difference of the two published numbers; the paper averages 50 networks"
 CLIP = -1.0  # explained variance below says no more than that the curve is missed
 
 
@@ -74,19 +76,13 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
     return judge(all_of(**tests), all_of(h=tests["h"], y=tests["y"]), note)
 
 
-def kinds_exchanged(digit_pairs: xr.Dataset) -> xr.Dataset:
-    """Exchanges similar and dissimilar digits."""
-    names = [{"similar": "dissimilar", "dissimilar": "similar"}.get(k, k) for k in digit_pairs["kind"].values.tolist()]
-    return digit_pairs.sel(kind=names).assign_coords(kind=digit_pairs["kind"].values)
-
-
 @claim(
     "uni-fig4-similar",
     where="Appendix B.4",
     kind="comparison",
     states="Trajectories of more similar digits follow the theory less well.",
     data="digit_pairs",
-    control=kinds_exchanged,
+    control=exchanged("kind", "similar", "dissimilar"),
     control_says="similar and dissimilar digits exchanged",
 )
 def similar_pair_follows_less(digit_pairs: xr.Dataset) -> Verdict:
@@ -100,26 +96,20 @@ def similar_pair_follows_less(digit_pairs: xr.Dataset) -> Verdict:
     )
 
 
-def labels_exchanged(digit_pairs: xr.Dataset) -> xr.Dataset:
-    """Exchanges pairs of one digit and of two."""
-    names = [{"same": "dissimilar", "dissimilar": "same"}.get(k, k) for k in digit_pairs["kind"].values.tolist()]
-    return digit_pairs.sel(kind=names).assign_coords(kind=digit_pairs["kind"].values)
-
-
 @claim(
     "uni-fig4-same",
-    where="Appendix A.4, (37); Section 4.3",
+    where="Section 4.3, (37) (ours)",
     kind="qualitative",
-    states="Representations of two points with the same target approach each other: h falls from its start.",
-    correction="So they do when alone; within a data set the distance of two images of one digit grows, by a smaller "
-    "factor than that of two digits.",
-    formula=r"y_1 = y_2 \Rightarrow \frac{d}{dt} \|dh\|^2 = -\frac{1}{\tau_h} \|x_2 - x_1\|^2 \|dy\|^2 \le 0",
+    states="Within a data set, too, two images of one digit approach each other: h falls from its start, as (37) says "
+    "of two points alone.",
+    correction="The distance of two images of a zero grows, by a smaller factor than that of a zero and a one.",
+    formula=r"y_i = y_j \Rightarrow \|dh_{i,j}(\infty)\|^2 \le \|dh_{i,j}(0)\|^2",
     corrected_formula=(
-        r"y_i = y_j \ne y_k: \quad 1 < \frac{\|dh_{i,j}(\infty)\|^2}{\|dh_{i,j}(0)\|^2} <"
+        r"y_i = y_j = 0, \ y_k = 1: \quad 1 < \frac{\|dh_{i,j}(\infty)\|^2}{\|dh_{i,j}(0)\|^2} <"
         r" \frac{\|dh_{i,k}(\infty)\|^2}{\|dh_{i,k}(0)\|^2}"
     ),
     data="digit_pairs",
-    control=labels_exchanged,
+    control=exchanged("kind", "same", "dissimilar"),
     control_says="pairs of one digit and of two digits exchanged",
 )
 def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
@@ -136,10 +126,11 @@ def _per_network(structure: xr.Dataset, prediction: str, part: str, run: str = "
     return structure["correlation"].sel(run=run, prediction=prediction, part=part).values
 
 
-def untrained(structure: xr.Dataset) -> xr.Dataset:
-    """Puts networks before training in the place of trained ones."""
-    changed = structure.copy(deep=True)
-    changed["correlation"].loc[{"run": "sgd"}] = structure["correlation_by_look"].isel(look=0).values
+def untrained(structure: xr.Dataset, run: str = "sgd") -> xr.Dataset:
+    """Puts networks before training in the place of a run's trained ones; their mean for the mean network."""
+    changed, start = structure.copy(deep=True), structure["correlation_by_look"].isel(look=0)
+    changed["correlation"].loc[{"run": run}] = start.transpose("prediction", "part", "trial").values
+    changed["correlation_of_mean"].loc[{"run": run}] = start.mean("trial").transpose("prediction", "part").values
     return changed
 
 
@@ -151,10 +142,14 @@ def _baselines(structure: xr.Dataset) -> str:
         for name in structure["prediction"].values.tolist()
     ]
     start = structure["correlation_by_look"].isel(look=0).mean("trial")
-    before = [float(start.sel(prediction="weighed (50)", part=part)) for part in PUBLISHED]
+    before = {
+        name: "/".join(f"{float(start.sel(prediction=name, part=part)):.3f}" for part in PUBLISHED)
+        for name in ("weighed (50)", "pair alone")
+    }
     return (
         f"Mean over networks, total/between classes: {', '.join(shown)}; untrained networks against (50)"
-        f" {before[0]:.3f}/{before[1]:.3f}. Images: {structure['source'].item()}."
+        f" {before['weighed (50)']}, against the pair alone {before['pair alone']}. Images:"
+        f" {structure['source'].item()}."
     )
 
 
@@ -168,15 +163,24 @@ def _baselines(structure: xr.Dataset) -> str:
     control_says="networks before training",
 )
 def published_correlations(representational_structure: xr.Dataset) -> Verdict:
-    """Prediction interval for one more network, on the images at hand."""
-    reason = "prediction interval over weights and orders; the paper averages 50 networks on MNIST"
+    """Correlation of the mean network with (50); on other images than MNIST's a published number decides nothing."""
     tests = {
-        part.replace(" ", "_"): prediction_of(
-            _per_network(representational_structure, "weighed (50)", part), published, reason=reason
-        )
+        part.replace(" ", "_"): near_published(representational_structure, part, published)
         for part, published in PUBLISHED.items()
     }
     return judge(all_of(**tests), note=_baselines(representational_structure))
+
+
+def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
+    """The mean network's correlation is within 0.05 of the published one; single networks are shown beside it."""
+    mean = float(structure["correlation_of_mean"].sel(run="sgd", prediction="weighed (50)", part=part))
+    single = _per_network(structure, "weighed (50)", part)
+    measured = f"mean network {mean:.3f}, {single.size} single networks {single.mean():.3f} +- {single.std(ddof=1):.3f}"
+    expected = f"mean network at {published} within {CLOSE:g}"
+    if structure["source"].item() != "mnist":
+        return undecided(measured, expected, "the published number is of MNIST; these are other images")
+    test = deviation(mean - published, CLOSE, expected=expected, reason=CLOSE_REASON, n=single.size)
+    return replace(test, measured=measured)
 
 
 def means_in_the_place_of_sums(structure: xr.Dataset) -> xr.Dataset:
@@ -186,10 +190,9 @@ def means_in_the_place_of_sums(structure: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "uni-fig9-table",
-    where="Appendix B.4, (50)",
+    where="Appendix B.4, (50) (ours)",
     kind="identity",
-    states="Exponential weighing takes the geometry of the representations into account: (50) "
-    "differs from pair to pair.",
+    states="With raw pixels and one-hot targets (50) differs from pair to pair of images, not only of classes.",
     correction="At the scale of pixels it depends on the two labels alone: e^{-A} is 1 within a class and at most "
     "e^{-min A} across, so (50) is the sum of A over all pairs of the two classes.",
     formula=(
@@ -198,7 +201,8 @@ def means_in_the_place_of_sums(structure: xr.Dataset) -> xr.Dataset:
     ),
     corrected_formula=(
         r"\|dh_{i,j}(\infty)\|_{\text{pred}}^2 = \sum_{y_k = y_i} \sum_{y_l = y_j} A_{kl} + r_{ij},"
-        r" \quad 0 \le r_{ij} \le e^{-a} \sum_{k,l} A_{kl}, \quad a = \min_{y_i \ne y_j} A_{ij}"
+        r" \quad 0 \le r_{ij} \le e^{-a} \sum_{k,l} A_{kl}, \quad a = \min_{y_i \ne y_j} A_{ij},"
+        r" \quad A_{ij} = A_{\text{low},ij}, \quad \tau_h = \tau_y"
     ),
     data="representational_structure",
     control=means_in_the_place_of_sums,
@@ -222,23 +226,13 @@ def _gain(structure: xr.Dataset, over: str, part: str, run: str = "sgd") -> tupl
     return one.values, float(other)
 
 
-def predictions_exchanged(one: str, other: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Control: two predictions exchanged."""
-
-    def control(structure: xr.Dataset) -> xr.Dataset:
-        names = [{one: other, other: one}.get(p, p) for p in structure["prediction"].values.tolist()]
-        return structure.sel(prediction=names).assign_coords(prediction=structure["prediction"].values)
-
-    return control
-
-
 @claim(
     "uni-fig9-labels",
-    where="Section 4.6",
+    where="Section 4.6 (ours)",
     kind="comparison",
     states="The theory predicts the structure, not merely which images share a label.",
     data="representational_structure",
-    control=predictions_exchanged("weighed (50)", "labels alone"),
+    control=exchanged("prediction", "weighed (50)", "labels alone"),
     control_says="the prediction and labels alone exchanged",
 )
 def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
@@ -252,11 +246,11 @@ def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-fig9-weighing",
-    where="Appendix B.4, Exponential Weighing",
+    where="Appendix B.4, Exponential Weighing (ours)",
     kind="comparison",
     states="Exponential weighing brings (10) nearer to the measured distances than (10) for each pair alone.",
     data="representational_structure",
-    control=predictions_exchanged("weighed (50)", "pair alone"),
+    control=exchanged("prediction", "weighed (50)", "pair alone"),
     control_says="weighed and unweighed predictions exchanged",
 )
 def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
@@ -265,9 +259,9 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     between = _gain(representational_structure, "pair alone", "between classes")[1]
     best = representational_structure["correlation_by_scale"].sel(run="sgd", part="all entries")
     note = (
-        f"Between classes the difference is {between:+.3f}. With weights normalised, the correlation over all entries"
-        f" is largest at a length of {float(best['scale'][int(best.values.argmax())]):g} times the mean prediction:"
-        f" {float(best.max()):.3f}."
+        "The pairs of classes limit this, not the number of networks. Between classes the difference is"
+        f" {between:+.3f}. With weights normalised, the correlation over all entries is largest at a length of"
+        f" {float(best['scale'][int(best.values.argmax())]):g} times the mean prediction: {float(best.max()):.3f}."
     )
     test = quantiles_within(
         draws, 0.0, np.inf, estimate, expected="above the pair alone", reason="sign of the difference"
@@ -281,22 +275,25 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     kind="comparison",
     states="With Adam the representational predictions still hold up well.",
     data="representational_structure",
-    control=lambda data: data.assign(correlation=data["correlation"] - 0.4 * (data["run"] == "adam")),
-    control_says="correlations under Adam lower by 0.4",
+    control=lambda data: untrained(data, "adam"),
+    control_says="networks before training in the place of those trained by Adam",
 )
 def adam_correlates_alike(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) under Adam minus that under gradient descent, paired by network."""
-    tests = {}
-    for part in PUBLISHED:
-        gap = _per_network(representational_structure, "weighed (50)", part, "adam") - _per_network(
-            representational_structure, "weighed (50)", part
-        )
-        tests[part.replace(" ", "_")] = mean_within(
-            gap,
-            -0.2,
-            np.inf,
-            expected="at most 0.2 lower",
-            reason="the paper gives no number; 0.2 is the gap of its two",
-        )
     accuracy = float(representational_structure["accuracy"].sel(run="adam").mean())
-    return judge(all_of(**tests), note=f"The paper states no rate for Adam. Training accuracy {accuracy:.3f}.")
+    note = f"The paper states no rate for Adam. Training accuracy {accuracy:.3f}."
+    return judge(all_of(**correlation_lost(representational_structure)), note=note)
+
+
+def correlation_lost(structure: xr.Dataset) -> dict[str, Test]:
+    """Per part: Adam's correlation with (50) is at most 0.1 below gradient descent's."""
+    return {
+        part.replace(" ", "_"): mean_within(
+            _per_network(structure, "weighed (50)", part, "adam") - _per_network(structure, "weighed (50)", part),
+            -0.1,
+            np.inf,
+            expected="at most 0.1 lower",
+            reason="the paper gives no number; 0.1 is half the gap of the two of Figure 9",
+        )
+        for part in PUBLISHED
+    }

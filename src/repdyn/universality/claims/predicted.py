@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from scipy import stats
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Verdict, all_of, at_most, deviation, judge
-
-FALSE_ALARM = 1e-3
+from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, judge
+from repdyn.universality.claims.sampled import FALSE_ALARM
 
 
 def _half_growth(theory_maps: xr.Dataset) -> xr.Dataset:
@@ -25,7 +25,9 @@ def _negative_limit(theory_maps: xr.Dataset) -> xr.Dataset:
 
 
 def _printed_law(final_distribution: xr.Dataset) -> xr.Dataset:
-    return final_distribution.assign(corrected=final_distribution["printed"])
+    return final_distribution.assign(
+        corrected=final_distribution["printed"], mean_corrected=final_distribution["mean_printed"]
+    )
 
 
 @claim(
@@ -34,8 +36,8 @@ def _printed_law(final_distribution: xr.Dataset) -> xr.Dataset:
     kind="limit",
     states="With initial ratios N(G, G^2), h_inf has the distribution function Phi((h - A_low^2/h)/(sqrt(2) dx^2 G)), "
     "and its randomness vanishes as G -> 0.",
-    correction="A_high ~ N(dx^2 G (1 - rho), dx^4 G^2 (1 + rho^2)), rho = tau_y/tau_h; the printed law is that of "
-    "rho = 1. It still narrows onto A_low as G -> 0.",
+    correction="A_high ~ N(dx^2 G (1 - rho), dx^4 G^2 (1 + rho^2)), rho = tau_y/tau_h; the printed law and density are "
+    "those of rho = 1. It still narrows onto A_low as G -> 0.",
     formula=(
         r"P(\|dh(\infty)\|^2 < h) = \Phi \left( \frac{h - A_{\text{low}}^2 / h}{\sqrt{2} \|x_2 - x_1\|^2 G}"
         r" \right)"
@@ -46,7 +48,7 @@ def _printed_law(final_distribution: xr.Dataset) -> xr.Dataset:
     ),
     data="final_distribution",
     control=_printed_law,
-    control_says="the printed distribution function in the place of the corrected one, for rho = 0.4 and 2.5",
+    control_says="the printed distribution function and density in the place of the corrected ones, rho = 0.4 and 2.5",
 )
 def random_features(final_distribution: xr.Dataset) -> Verdict:
     """Distribution functions at drawn quantiles, by the inequality of Dvoretzky, Kiefer and Wolfowitz; and G -> 0."""
@@ -66,7 +68,25 @@ def random_features(final_distribution: xr.Dataset) -> Verdict:
         reason="at G = 0.01 first order in G gives a spread below 0.014 dx^2 over A_low of 0.6 and more",
     )
     note = "A Gaussian of equal mean and deviation gives negative squared distances with probability 0.159."
-    return judge(all_of(law=printed, limit=limit), all_of(law=corrected, limit=limit), note)
+    printed_mean, mean = (density_mean(final_distribution, form) for form in ("printed", "corrected"))
+    return judge(
+        all_of(law=printed, density=printed_mean, limit=limit), all_of(law=corrected, density=mean, limit=limit), note
+    )
+
+
+def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
+    """Mean of h_inf under the density (48) against the mean of the draws, in standard errors."""
+    error = final_distribution["deviation"] / np.sqrt(final_distribution["draws"])
+    cells, draws = error.size, int(final_distribution["draws"])
+    return deviation(
+        (final_distribution[f"mean_{form}"] - final_distribution["mean"]) / error,
+        float(stats.norm.ppf(1 - FALSE_ALARM / (2 * cells))),
+        expected="the mean of (48) is that of the draws",
+        reason=f"normal quantile for the mean of {draws} draws in each of {cells} cells",
+        unit=" standard errors",
+        n=draws,
+        false_alarm=FALSE_ALARM,
+    )
 
 
 @claim(

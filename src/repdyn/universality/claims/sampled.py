@@ -1,17 +1,17 @@
-"""How claims on trained networks are decided: intervals over networks, of ratios, and of published numbers."""
+"""How claims on trained networks are decided: intervals over networks, bootstrap quantiles, exchanged controls."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import xarray as xr
 from numpy.typing import ArrayLike
-from scipy import stats
 
-from repdyn.base.verdicts import Outcome, Test, interval_within, mean_within
+from repdyn.base.verdicts import Test, interval_within, mean_within
 
 FALSE_ALARM = 1e-3
-WIDEST = 0.25  # half-width of a prediction interval of a correlation beyond which it tells nothing
 
 
 def log_mean_within(ratios: ArrayLike, low: float, high: float, *, expected: str, reason: str) -> Test:
@@ -23,29 +23,6 @@ def log_mean_within(ratios: ArrayLike, low: float, high: float, *, expected: str
     centre = float(np.exp(np.log(np.asarray(ratios, float)).mean()))
     shown = f"geometric mean {centre:.3g}, {100 * (1 - FALSE_ALARM):g} % interval [{bottom:.3g}, {top:.3g}]"
     return replace(made, measured=shown, interval=(float(bottom), float(top)))
-
-
-def prediction_of(samples: ArrayLike, published: float, *, reason: str) -> Test:
-    """Whether a published number lies in the prediction interval of one more network of ours.
-
-    An interval wider than a quarter to either side would hold nearly any correlation and stays undecided.
-    """
-    samples = np.asarray(samples, float)
-    n, centre, spread = samples.size, float(samples.mean()), float(samples.std(ddof=1))
-    usual, half = (stats.t.ppf(1 - alarm / 2, n - 1) * spread * np.sqrt(1 + 1 / n) for alarm in (0.05, FALSE_ALARM))
-    gap = abs(published - centre)
-    decided: Outcome = "passes" if gap <= half else "fails"
-    return Test(
-        "undecided" if half > WIDEST else decided,
-        f"{centre:.3f} +- {spread:.3f}; prediction intervals [{centre - usual:.3f}, {centre + usual:.3f}] (95 %)"
-        f" and [{centre - half:.3f}, {centre + half:.3f}] (99.9 %)",
-        f"{published} in the prediction interval",
-        1.0 if half > WIDEST else float(half / max(gap, 1e-12)),
-        reason,
-        n,
-        (centre - half, centre + half),
-        FALSE_ALARM,
-    )
 
 
 def quantiles_within(draws: ArrayLike, low: float, high: float, estimate: float, *, expected: str, reason: str) -> Test:
@@ -66,3 +43,14 @@ def quantiles_within(draws: ArrayLike, low: float, high: float, estimate: float,
 def undecided(measured: str, expected: str, reason: str) -> Test:
     """A test that has too few networks to decide."""
     return Test("undecided", measured, expected, 1.0, reason)
+
+
+def exchanged(dim: str, one: str, other: str) -> Callable[[xr.Dataset], xr.Dataset]:
+    """Control: what belongs to two labels of a dimension exchanged."""
+
+    def control(data: xr.Dataset) -> xr.Dataset:
+        labels = data[dim].values
+        order = [{one: other, other: one}.get(label, label) for label in labels.tolist()]
+        return data.sel({dim: order}).assign_coords({dim: labels})
+
+    return control

@@ -7,6 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, judge, mean_within
+from repdyn.universality.claims.sampled import undecided
 
 EPOCH = 0.005 * 60000 / 64  # rate times steps of one of the paper's epochs, row MNIST Structure of Table 2
 VISIBLE = 0.1  # decades: a fall by a fifth over the plot
@@ -23,6 +24,11 @@ def trend(taylor: xr.Dataset, look: int, kind: str) -> np.ndarray:
 def nearest(taylor: xr.Dataset, epochs: float) -> int:
     """The stored pass whose rate times steps comes nearest to so many of the paper's epochs."""
     return int(np.abs(taylor["progress"].values - epochs * EPOCH).argmin())
+
+
+def progress(taylor: xr.Dataset, look: int) -> float:
+    """Rate times steps so far over that of one of the paper's epochs."""
+    return float(taylor["progress"].values[look]) / EPOCH
 
 
 def falls(samples: np.ndarray, expected: str = "falls by a fifth or more") -> Test:
@@ -47,8 +53,8 @@ def _all_trends(taylor: xr.Dataset) -> str:
     parts = []
     for look, pass_ in enumerate(taylor["look"].values):
         shown = ", ".join(f"{trend(taylor, look, kind).mean():+.2f} {kind}" for kind in taylor["map"].values.tolist())
-        parts.append(f"{pass_} passes ({taylor['progress'].values[look] / EPOCH:.2g} of the paper's epochs): {shown}")
-    return "Change from near to far pairs in decades after " + "; ".join(parts) + "."
+        parts.append(f"{pass_} passes ({progress(taylor, look):.2g} of the paper's epochs): {shown}")
+    return f"Change from near to far pairs in decades after {'; '.join(parts)}. Images: {taylor['source'].item()}."
 
 
 @claim(
@@ -56,8 +62,7 @@ def _all_trends(taylor: xr.Dataset) -> str:
     where=WHERE,
     kind="qualitative",
     states="After 30 epochs the first order falls against the second with the distance of the pair, for both maps.",
-    correction="For the decoder, at the end of training; the encoder's ratio hardly depends on the distance, and rises "
-    "with it on the way.",
+    correction="On the images at hand it does for the decoder at the end of training.",
     data="taylor_ratios",
     control=_rising,
     control_says="near and far pairs exchanged",
@@ -85,10 +90,10 @@ def no_trend_at_the_start(taylor_ratios: xr.Dataset) -> Verdict:
     tests = {
         kind: mean_within(
             trend(taylor_ratios, 0, kind),
-            -2 * VISIBLE,
-            2 * VISIBLE,
-            expected="no trend beyond 0.2 decades",
-            reason="half of what the decoder shows after training",
+            -VISIBLE,
+            VISIBLE,
+            expected="no trend beyond a tenth of a decade",
+            reason=VISIBLE_REASON,
             unit=" decades",
         )
         for kind in ("encoder", "decoder")
@@ -100,9 +105,7 @@ def no_trend_at_the_start(taylor_ratios: xr.Dataset) -> Verdict:
     "uni-fig14-first-epoch",
     where=WHERE,
     kind="qualitative",
-    states="The trend becomes visible at a single epoch.",
-    correction="After one epoch at the stated rate the representations have hardly moved and the ratios are those of "
-    "the start.",
+    states="The trend becomes visible at a single epoch of training on MNIST.",
     data="taylor_ratios",
     control=_falling,
     control_says="mended: ratios that fall by half after the start",
@@ -111,9 +114,18 @@ def trend_after_one_epoch(taylor_ratios: xr.Dataset) -> Verdict:
     """Change of the trend from initialization to the pass nearest to one of the paper's epochs, paired by network."""
     look = max(nearest(taylor_ratios, 1), 1)
     change = {kind: trend(taylor_ratios, look, kind) - trend(taylor_ratios, 0, kind) for kind in ("encoder", "decoder")}
+    test, epochs = all_of(**{kind: falls(values) for kind, values in change.items()}), progress(taylor_ratios, look)
     growth = taylor_ratios["distance"].isel(look=look) / taylor_ratios["distance"].isel(look=0)
-    note = f"Distances of representations have grown {float(growth.mean()):.2f} times by then."
-    return judge(all_of(**{kind: falls(values) for kind, values in change.items()}), note=note)
+    source = taylor_ratios["source"].item()
+    note = (
+        f"Nearest look: {epochs:.2g} of the paper's epochs, images: {source}. Distances of representations have grown "
+        f"{float(growth.mean()):.2f} times by then."
+    )
+    too_far = epochs > 1 if test.outcome == "passes" else epochs < 1
+    if source != "mnist" or too_far:
+        reason = "only MNIST has that epoch; a trend counts if seen by its end, the lack of one if still missing there"
+        return judge(undecided(test.measured, test.expected, reason), note=note)
+    return judge(test, note=note)
 
 
 def orders_exchanged(taylor: xr.Dataset) -> xr.Dataset:

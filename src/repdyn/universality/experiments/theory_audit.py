@@ -1,7 +1,7 @@
 """Every equation of the theory against an independent derivation: complex steps, solvers, the unreduced flow.
 
 Each entry holds, per random draw, the deviation of the printed form, of the corrected form (the same where nothing is
-wrong) and of a form that is wrong on purpose, relative to the size of what is compared.
+wrong) and of a form that is wrong on purpose, relative to the size of what is compared; for signs 0 (as stated) or 1.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from repdyn.base.datasets import dataset, index, variable
@@ -108,14 +109,14 @@ def loss_curve(generator: np.random.Generator) -> Errors:
 
 
 def invariant(generator: np.random.Generator) -> Errors:
-    """(23), (24): y/h - kappa h along (7), solved numerically; control: kappa upside down."""
+    """(23), (24): y/h - kappa h along (7), solved numerically; control: the two rates exchanged."""
     case = random_case(generator)
     h, y, _w = _solve(case, np.linspace(0, case.span, 21))
     right = effective.conserved(h, y, case.eta_h, case.eta_y, case.dx2)
-    wrong = effective.conserved(h, y, case.eta_y, case.eta_h * case.dx2**2, case.dx2)
-    size = np.abs(y / h).max() + case.kappa * h.max()
+    wrong = effective.conserved(h, y, case.eta_y, case.eta_h, case.dx2)
+    size, other = (np.abs(y / h).max() + k * h.max() for k in (case.kappa, case.eta_h / (case.eta_y * case.dx2)))
     drift = float(np.ptp(right) / size)
-    return drift, drift, float(np.ptp(wrong) / (np.abs(y / h).max() + h.max() / case.kappa / case.dx2**2))
+    return drift, drift, float(np.ptp(wrong) / other)
 
 
 def plane(generator: np.random.Generator) -> Errors:
@@ -146,18 +147,34 @@ def stability(generator: np.random.Generator) -> Errors:
     """(29)-(31) against complex steps of (25) at the fixed point; eigenvalues against the closed form."""
     case, high, low = _random_amplitudes(generator)
     point = final.stable_point(high, low, case.eta_h, case.eta_y, case.dx2)
-    constant = -case.kappa * high
-    rates = (case.eta_h, case.eta_y, case.dx2, case.kappa * low**2)
-
-    def slopes(h: complex, w: complex) -> Array:
-        return np.array([value.imag for value in _complex_plane(h, w, *rates, constant)]) / STEP
-
-    wanted = np.stack([slopes(point.h + 1j * STEP, 0.0), slopes(point.h, 1j * STEP)], axis=1)
+    wanted = _jacobian(case, high, low)
     eigenvalues = np.linalg.eigvals(wanted)
     spectrum = relative(np.sort(point.eigenvalues), np.sort(eigenvalues.real)) + np.abs(eigenvalues.imag).max()
     right = max(relative(point.jacobian, wanted), spectrum)
     other = final.stable_point(high, low, case.eta_h, 1.3 * case.eta_y, case.dx2)
     return right, right, relative(other.jacobian, wanted)
+
+
+def stability_signs(generator: np.random.Generator) -> Errors:
+    """(30) below, (31) above 0 for any A_low, printed, and for A_low > 0: 0 or 1; control: the flow run backwards."""
+    case, high, low = _random_amplitudes(generator)
+    unequal, equal = _jacobian(case, high, low), _jacobian(case, -abs(high), 0.0)
+    right = 1.0 - _is_stable(unequal)
+    return max(right, 1.0 - _is_stable(equal)), right, 1.0 - _is_stable(-unequal)
+
+
+def _is_stable(jacobian: Array) -> float:
+    """1 where the trace is below and the determinant above 0 by more than a millionth of the trace squared."""
+    trace = np.trace(jacobian)
+    return float(trace < 0 and np.linalg.det(jacobian) > 1e-6 * trace**2)
+
+
+def _jacobian(case: Case, high: float, low: float) -> Array:
+    """Complex steps of (7) on the surface (24) at the fixed point (10); just above h = 0 where that is none."""
+    h = max(float(final.from_amplitudes(high, low)), 1e-9)
+    rates = (case.eta_h, case.eta_y, case.dx2, case.kappa * low**2, -case.kappa * high)
+    steps = _complex_plane(h + 1j * STEP, 0.0, *rates), _complex_plane(h, 1j * STEP, *rates)
+    return np.array(steps).T.imag / STEP
 
 
 def _complex_plane(
@@ -179,18 +196,39 @@ def saddle(generator: np.random.Generator) -> Errors:
     for eigenvalue, slope in zip(point.eigenvalues, point.directions, strict=True):
         vector = np.array([1.0, slope])
         jacobian = final.saddle_jacobian(slope, high, low, case.eta_h, case.eta_y, case.dx2)
-        rates = (case.eta_h, case.eta_y, case.dx2, case.kappa * low**2)
-        near = [
-            np.array(_complex_plane(size, size * slope, *rates, -case.kappa * high)) / size for size in (1e-6, 2e-6)
-        ]
-        flow = 2 * near[0] - near[1]  # the quadratic part leaves
+        flow = _flow_from_zero(case, high, low, slope)
         errors.append(max(relative(jacobian @ vector, eigenvalue * vector), relative(flow, eigenvalue * vector)))
         wrong.append(relative(flow, -eigenvalue * vector))
     return max(errors), max(errors), min(wrong)
 
 
+def _flow_from_zero(case: Case, high: float, low: float, slope: float) -> Array:
+    """(h', w')/h along w = slope h on the surface (24) as h falls to 0."""
+    rates = (case.eta_h, case.eta_y, case.dx2, case.kappa * low**2, -case.kappa * high)
+    near, far = (np.array(_complex_plane(size, size * slope, *rates)) / size for size in (1e-6, 2e-6))
+    return 2 * near - far  # the quadratic part leaves
+
+
+def saddle_signs(generator: np.random.Generator) -> Errors:
+    """One growing and one falling direction for any A_low, printed, and for A_low > 0: 0 or 1; control: the node's."""
+    case, high, low = _random_amplitudes(generator)
+
+    def missing(high: float, low: float) -> float:
+        point = final.saddle_point(high, low, case.eta_h, case.eta_y, case.dx2)
+        return 1.0 - _opposed([_flow_from_zero(case, high, low, slope)[0] for slope in point.directions], case.eta_y)
+
+    right = missing(high, low)
+    node = final.stable_point(high, low, case.eta_h, case.eta_y, case.dx2)
+    return max(right, missing(-abs(high), 0.0)), right, 1.0 - _opposed(node.eigenvalues, case.eta_y)
+
+
+def _opposed(speeds: ArrayLike, unit: float) -> float:
+    """1 where one growth rate is above and one below 0, by more than a ten thousandth of the unit."""
+    return float(np.min(speeds) < -1e-4 * unit and np.max(speeds) > 1e-4 * unit)
+
+
 def equal_targets(generator: np.random.Generator) -> Errors:
-    """(39), (40) against the solver of (7) with equal targets; control: the sign of (40)."""
+    """(39), (40) against the lifted flow with equal targets; control: the sign of (40)."""
     case = random_case(generator, equal=True)
     t = np.linspace(0, case.span, 15)
     wanted = lifted_flow(case, t)[:2]
@@ -202,14 +240,17 @@ def equal_targets(generator: np.random.Generator) -> Errors:
 
 
 def equal_target_rates(generator: np.random.Generator) -> Errors:
-    """(37), (38) against (7) with w = y, dy2 = 0."""
+    """(37), which is (7) with w = y and dy2 = 0, against h' of (38) and y = kappa h (h - A_high), (24)."""
     case = random_case(generator, equal=True)
     h, y = case.h0, case.y0
-    wanted = effective.effective_rhs(h, y, y, case.eta_h, case.eta_y, case.dx2, 0.0)
-    high = h - y / (case.kappa * h)
-    right = identical.identical_rhs(h, case.eta_y, high)
-    wrong = identical.identical_rhs(h, case.eta_y, h + y / (case.kappa * h))
-    return tuple(relative(form, wanted[0]) for form in (right, right, wrong))
+    wanted = effective.effective_rhs(h, y, y, case.eta_h, case.eta_y, case.dx2, 0.0)[:2]
+
+    def error(high: float) -> float:
+        speed = identical.identical_rhs(h, case.eta_y, high)
+        return max(relative(speed, wanted[0]), relative(case.kappa * (2 * h - high) * speed, wanted[1]))
+
+    start = y / (case.kappa * h)
+    return error(h - start), error(h - start), error(h + start)
 
 
 def scaling(generator: np.random.Generator) -> Errors:
@@ -286,7 +327,9 @@ EQUATIONS: dict[str, Callable[[np.random.Generator], Errors]] = {
     "(25)": plane,
     "(10), (36)": final_value,
     "(29)-(31)": stability,
+    "(30), (31) signs": stability_signs,
     "(32)-(35)": saddle,
+    "(35) signs": saddle_signs,
     "(37), (38)": equal_target_rates,
     "(39), (40)": equal_targets,
     "(42), (43)": scaling,

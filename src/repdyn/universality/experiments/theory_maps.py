@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import xarray as xr
 
@@ -10,6 +12,17 @@ from repdyn.base.streams import Stream
 from repdyn.universality.settings_two_points import TheoryAudit, TheoryMaps
 from repdyn.universality.theory import distribution, effective, final
 from repdyn.universality.theory.checks import Array
+
+WORDS = {
+    "quantile": "quantile of the drawn h_inf",
+    "printed": "eq. (47) as printed at that quantile",
+    "corrected": "corrected distribution function at that quantile",
+    "mean": "mean of the drawn h_inf",
+    "deviation": "standard deviation of h_inf",
+    "mass": "integral of the corrected density (48)",
+    "mean_corrected": "mean of h_inf under the corrected density (48)",
+    "mean_printed": "mean of h_inf under the density (48) as printed",
+}
 
 
 def theory_maps(settings: TheoryMaps) -> xr.Dataset:
@@ -117,31 +130,19 @@ def final_distribution(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
     """Draws of the final distance against equations (46)-(48), printed and corrected, for rho = 1 and rho != 1."""
     rhos, gains, levels = (0.4, 1.0, 2.5), (0.3, 0.1, 0.03, 0.01), np.linspace(0.01, 0.99, 99)
     dx, dy, names = 1.0, 1.0, ("rho", "gain", "level")
-    rows = {"quantile": [], "printed": [], "corrected": []}
-    moments, mass = [], []
-    for rho in rhos:
-        for gain in gains:
-            generator = stream.generator("initial ratios")  # shared by all cells
-            draws = distribution.sample_final_distance(settings.monte_carlo, dx, dy, rho, gain, generator)
-            q = np.quantile(draws, levels)
-            rows["quantile"].append(q)
-            rows["printed"].append(distribution.final_distance_cdf_as_printed(q, dx, dy, rho, gain))
-            rows["corrected"].append(distribution.final_distance_cdf(q, dx, dy, rho, gain))
-            moments.append((draws.mean(), draws.std()))
-            mass.append(_mass(dx, dy, rho, gain))
+    cells = []
+    for rho, gain in product(rhos, gains):
+        generator = stream.generator("initial ratios")  # shared by all cells
+        draws = distribution.sample_final_distance(settings.monte_carlo, dx, dy, rho, gain, generator)
+        cells.append(_laws(draws, levels, dx, dy, rho, gain) | _integrals(dx, dy, rho, gain))
     shape = (len(rhos), len(gains))
-    words = {
-        "quantile": "quantile of the drawn h_inf",
-        "printed": "eq. (47) as printed at that quantile",
-        "corrected": "corrected distribution function at that quantile",
-    }
-    made = {name: variable(names, np.reshape(rows[name], (*shape, -1)), word) for name, word in words.items()}
+    made = {}
+    for name, word in WORDS.items():
+        values = np.array([cell[name] for cell in cells])
+        made[name] = variable(names[: 1 + values.ndim], values.reshape(*shape, *values.shape[1:]), word)
     return dataset(
         made
         | {
-            "mean": variable(names[:2], np.reshape([m for m, _ in moments], shape), "mean of the drawn h_inf"),
-            "deviation": variable(names[:2], np.reshape([s for _, s in moments], shape), "standard deviation of h_inf"),
-            "mass": variable(names[:2], np.reshape(mass, shape), "integral of the corrected density (48)"),
             "low": variable("rho", np.sqrt(rhos) * dx * dy, "A_low, the limit at small weights"),
             "draws": variable((), settings.monte_carlo, "draws per cell"),
         },
@@ -156,11 +157,27 @@ def final_distribution(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
     )
 
 
-def _mass(dx: float, dy: float, rho: float, gain: float) -> float:
-    """Integral of the density over q > 0 by the trapezoid rule in z = q - A_low^2/q, which covers the line once."""
+def _laws(draws: Array, levels: Array, dx: float, dy: float, rho: float, gain: float) -> dict[str, Array | float]:
+    """Quantiles and moments of the draws, and both forms of (47) at the quantiles."""
+    q = np.quantile(draws, levels)
+    return {
+        "quantile": q,
+        "printed": distribution.final_distance_cdf_as_printed(q, dx, dy, rho, gain),
+        "corrected": distribution.final_distance_cdf(q, dx, dy, rho, gain),
+        "mean": draws.mean(),
+        "deviation": draws.std(),
+    }
+
+
+def _integrals(dx: float, dy: float, rho: float, gain: float) -> dict[str, float]:
+    """Integrals over q > 0 by the trapezoid rule in z = q - A_low^2/q, which covers the line once."""
     low2 = rho * dx**2 * dy**2
     z = np.linspace(-40, 40, 200_001) * gain * dx**2 + gain * (1 - rho)
     root = np.hypot(z / 2, np.sqrt(low2))
     q = np.where(z >= 0, z / 2 + root, low2 / (root - z / 2))
-    density = distribution.final_distance_density(q, dx, dy, rho, gain)
-    return float(np.trapezoid(density / (1 + low2 / q**2), z))
+    right, printed = (
+        density(q, dx, dy, rho, gain) / (1 + low2 / q**2)
+        for density in (distribution.final_distance_density, distribution.final_distance_density_as_printed)
+    )
+    integrands = {"mass": right, "mean_corrected": q * right, "mean_printed": q * printed}
+    return {name: float(np.trapezoid(values, z)) for name, values in integrands.items()}

@@ -14,6 +14,14 @@ EQUAL = ((0, 3), (1, 2))
 """Pairs of data points with the same target: (0,0) and (1,1); (1,0) and (0,1)."""
 NAMES = ("(0,0) and (1,1)", "(1,0) and (0,1)")
 SETTINGS = ("nonlinearity", "gain", "rate", "units", "hidden", "optimizer")
+CLAIMS = (
+    "uni-fig6-xor",
+    "uni-fig6-high",
+    "uni-fig6-two-layers",
+    "uni-fig6-settings",
+    "uni-fig6-theory",
+    "uni-fig16",
+)
 
 
 def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
@@ -24,29 +32,19 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
     """
     rates = architecture_fits.sel(network="default")
     rho = float(np.exp(np.nanmean(np.log(rates["eta_h"] / rates["eta_y"]))))
-    h, start = xor["h"].isel(look=-1).values, xor["h"].isel(look=0).values
-    theory = np.sqrt(final_distance(start, xor["y"].isel(look=0).values, xor["dx"].values, xor["dy"].values, rho))
-    measured, begun = np.sqrt(h), np.sqrt(start)
-    unequal = xor["dy"].values > 0
-    sides = [values[..., np.triu(np.ones((4, 4), bool), 1)] for values in (theory, measured)]
-    equal_end, equal_start = _equal(measured), _equal(begun)
-    apart_end, apart_start = (values[..., unequal].mean(axis=-1) for values in (measured, begun))
-    matched = np.array([[pearson(*both) for both in zip(*run, strict=True)] for run in zip(*sides, strict=True)])
+    start, end = (xor["h"].isel(look=look).values for look in (0, -1))
+    theory = final_distance(start, xor["y"].isel(look=0).values, xor["dx"].values, xor["dy"].values, rho)
+    distances = {"distance": np.sqrt(end), "start": np.sqrt(start), "theory": np.sqrt(theory)}
     pairs, each = ("run", "trial", "point", "other"), ("run", "trial")
+    words = {
+        "distance": "distance of two representations after training",
+        "start": "distance of two representations at initialisation",
+        "theory": "final distance of equation (10)",
+    }
     return dataset(
-        {
-            "distance": variable(pairs, measured, "distance of two representations after training"),
-            "start": variable(pairs, begun, "distance of two representations at initialisation"),
-            "theory": variable(pairs, theory, "final distance of equation (10)"),
-            "merged": variable(
-                (*each, "pair"), equal_end / apart_end[..., None], "distance at equal targets over mean of the others"
-            ),
-            "growth_equal": variable((*each, "pair"), equal_end / equal_start, "growth of distance at equal targets"),
-            "growth_apart": variable(each, apart_end / apart_start, "growth of the mean distance at unequal targets"),
-            "match": variable(each, matched, "correlation of the six distances with equation (10)"),
-            "scale": variable(
-                each, measured.sum(axis=(-1, -2)) / theory.sum(axis=(-1, -2)), "measured over theory, sums"
-            ),
+        {name: variable(pairs, values, words[name]) for name, values in distances.items()}
+        | _measures(**distances, unequal=xor["dy"].values > 0)
+        | {
             "loss": variable(each, xor["loss"].isel(look=-1).values, "mean squared error at the end"),
             "start_loss": variable(each, xor["loss"].isel(look=0).values, "mean squared error at the start"),
         },
@@ -59,15 +57,32 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
         },
         title="XOR: distances after training against equation (10)",
         figures="Figures 6 and 16",
-        claims=(
-            "uni-fig6-xor",
-            "uni-fig6-high",
-            "uni-fig6-two-layers",
-            "uni-fig6-settings",
-            "uni-fig6-theory",
-            "uni-fig16",
-        ),
+        claims=CLAIMS,
     )
+
+
+def _measures(distance: NDArray, start: NDArray, theory: NDArray, unequal: NDArray) -> dict[str, xr.Variable]:
+    """What the distances (run, trial, point, other) come to: merging, growth, agreement with the theory."""
+    each = ("run", "trial")
+    equal_end, equal_start = _equal(distance), _equal(start)
+    apart_end, apart_start = (values[..., unequal].mean(axis=-1) for values in (distance, start))
+    scale = distance.sum(axis=(-1, -2)) / theory.sum(axis=(-1, -2))
+    return {
+        "merged": variable(
+            (*each, "pair"), equal_end / apart_end[..., None], "distance at equal targets over mean of the others"
+        ),
+        "growth_equal": variable((*each, "pair"), equal_end / equal_start, "growth of distance at equal targets"),
+        "growth_apart": variable(each, apart_end / apart_start, "growth of the mean distance at unequal targets"),
+        "match": variable(each, _match(distance, theory), "correlation of the six distances with equation (10)"),
+        "match_at_start": variable(each, _match(start, theory), "correlation of the starting distances with (10)"),
+        "scale": variable(each, scale, "measured over theory, sums"),
+    }
+
+
+def _match(measured: NDArray, theory: NDArray) -> NDArray:
+    """Correlation over the pairs of different points, shape (run, trial)."""
+    sides = [values[..., np.triu(np.ones((4, 4), bool), 1)] for values in (measured, theory)]
+    return np.array([[pearson(*both) for both in zip(*run, strict=True)] for run in zip(*sides, strict=True)])
 
 
 def _equal(distances: NDArray) -> NDArray:

@@ -55,7 +55,7 @@ def fig8_blob_structure(blob_structure: xr.Dataset) -> Figure:
         "Figures 8 and 13: representational structure in the orthogonal feature task",
         ("uni-fig8-blobs", "uni-fig8-high", "uni-fig13"),
         "At large weights two squares, one per context; at small weights two lines, one per context, ordered by the"
-        " feature that counts; at very small weights one line.",
+        " feature that counts; at very small weights both lie side by side, close against their length.",
     )
 
 
@@ -66,8 +66,8 @@ def fig17_blob_structure_adam(blob_structure: xr.Dataset) -> Figure:
         ["adam_high", "adam_low", "leaky_high", "leaky_low"],
         "Figure 17: the orthogonal feature task with Adam, and with leaky ReLU",
         ("uni-fig17", "uni-fig8-universal"),
-        "With Adam and with leaky ReLU squares at large weights and lines at small ones; both join the two contexts "
-        "into one line at the small weights at which tanh under gradient descent keeps two.",
+        "With Adam and with leaky ReLU squares at large weights and lines at small ones; both bring the "
+        "contexts' lines close together at the small weights at which tanh under gradient descent keeps them apart.",
     )
 
 
@@ -85,7 +85,8 @@ def _pictures(data: xr.Dataset, runs: list[str], title: str, claims: tuple[str, 
         for row, (words, colour, cmap) in enumerate(colourings):
             _cloud(axes[row, column], one["picture"].values, context, colour, cmap)
             if column == 0:
-                axes[row, 0].text2D(0.0, 0.97, f"by {words}", transform=axes[row, 0].transAxes, va="top")
+                place = {"transform": axes[row, 0].transAxes, "rotation": 90, "ha": "left", "va": "center"}
+                axes[row, 0].text2D(-0.04, 0.5, f"by {words}", **place)
         axes[0, column].set_title(f"{_label(run)}\ngain {float(one['gain']):g}", pad=-2)
     return describe(figure, title=title, caption=_caption(data, runs), alt=alt, claims=claims)
 
@@ -129,5 +130,5 @@ def _cloud(panel: Axes, points: np.ndarray, context: np.ndarray, colour: np.ndar
     room = np.maximum(spans, least) / 2 * 1.05
     panel.set(xlim=(middle[0] - room[0], middle[0] + room[0]), ylim=(middle[1] - room[1], middle[1] + room[1]))
     panel.set(zlim=(middle[2] - room[2], middle[2] + room[2]), xticks=[], yticks=[], zticks=[])
-    panel.set_box_aspect(aspect, zoom=1.25)
+    panel.set_box_aspect(aspect, zoom=1.0)
     panel.view_init(elev=22, azim=-58)

@@ -100,8 +100,9 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
         f"per network ({_widths(architectures, rows)} units; {architecture_fits.sizes['seed']} trials each, "
         f"{_dropped(architecture_fits, rows)} did not converge), and the theory with two fitted rates (dashed). Above "
         "each panel: R2 of h, y, w of the shown trial.",
-        alt="In every network h and y rise from a plateau in one smooth step that the theory follows; w dips and "
-        "returns, and the theory follows it less well for linear, tanh and dropout networks.",
+        alt="In every network h and y rise from a plateau in one step. The theory follows it closely for leaky ReLU, "
+        "ReLU, narrow and shallow networks, and too slowly for linear, tanh, ELU, swish and convolution; under dropout "
+        "y stays below it. w dips and returns, where the theory dips too early and too wide.",
         claims=("uni-fig2-fit",),
     )
 
@@ -135,7 +136,7 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
     for column, name in enumerate(rows):
         fits, runs = architecture_fits.sel(network=name), architectures.sel(network=name)
         top, bottom = axes[:, column]
-        top.set_title(f"gain {float(runs['gain']):g}", fontsize=7.5)
+        top.set_title(f"gain {float(runs['gain']):g}", fontsize=6.5)
         bottom.set_xlabel("epoch")
         if (seed := int(fits["shown"])) < 0:
             continue
@@ -143,7 +144,7 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
         _curves(top, run, fits["theory"])
         bottom.plot(run["epoch"], run["loss"], color=BLUE)
         bottom.plot(run["epoch"], fits["theory_loss"], "--", color=BLACK, linewidth=0.9)
-        top.set_title(f"gain {float(runs['gain']):g}\n{_r2(fits.isel(seed=seed))}", fontsize=7.5)
+        top.set_title(f"gain {float(runs['gain']):g}\n{_r2(fits.isel(seed=seed))}", fontsize=6.5)
     axes[0, 0].set_ylabel("h, y, w")
     axes[1, 0].set_ylabel("training loss")
     _legend(figure, axes[0, 0])
@@ -152,11 +153,16 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
         title="Figure 3: plateau and decay at growing initial weights",
         caption=f"One converged trial per gain of the default network ({_widths(architectures, rows)} units), with the "
         "learning rates of Table 1. Top: h, y, w and the theory (dashed), R2 of h, y, w above. Bottom: training loss "
-        "and equation (9) with a third fitted rate.",
+        "and equation (9) with a third fitted rate. Share of fits whose rates lie at the border of the search, so that "
+        f"no rates fit, by gain: {_at_bound(architecture_fits, rows)}.",
         alt="At small gains a long plateau ends in a step that the theory follows; at gain 1.3 and 1.4 the distance h "
-        "starts large and falls, and the theory stays flat.",
+        "starts large and falls, where the theory stays flat at 1.3 and draws a wide U at 1.4.",
         claims=("uni-fig3-init", "uni-s32-plateau"),
     )
+
+
+def _at_bound(fits: xr.Dataset, rows: list[str]) -> str:
+    return ", ".join(f"{float(fits['at_bound'].sel(network=name).mean()):.0%}" for name in rows)
 
 
 def fig12_training_loss(architectures: xr.Dataset, architecture_fits: xr.Dataset) -> Figure:

@@ -19,7 +19,7 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
         error = theory_maps["plateau_error"].sel(scale=scale).values[1:]
         panel.semilogx(time, error, color=colour, label=f"{scale:g}")
     panel.set(xlabel="time, epochs", ylabel="squared error of dy over its start", xlim=(1, time[-1]), title="plateau")
-    panel.legend(title="scale of the start", fontsize=6.5, title_fontsize=7)
+    panel.legend(title="scale of\nthe start", fontsize=6.5, title_fontsize=7)
     return describe(
         figure,
         title="Phase plane of the effective theory, and the plateau",
