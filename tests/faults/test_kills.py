@@ -109,10 +109,10 @@ def test_a_killed_job_goes_on_and_equals_the_uninterrupted_one(place, planned, n
     assert "resuming: " in again.stderr
     for output in job.outputs:
         assert (place / output).read_bytes() == (place / output.replace("results/", "whole/")).read_bytes()
-    assert not list((place / f"{job.log}.checkpoints").iterdir())
+    assert not (place / f"{job.log}.checkpoints").exists()
 
 
-def test_a_disk_that_fills_at_a_checkpoint(place, planned):
+def test_a_disk_that_fills_at_the_result(place, planned):
     """The job says so in one line and keeps what it had; with room the same command goes on from there."""
     job = planned["leaky_resnets/trained-block0"]
     command = [word.replace("logs/", "full/") for word in without(job.arguments, "--cost")]
@@ -121,8 +121,20 @@ def test_a_disk_that_fills_at_a_checkpoint(place, planned):
     assert "Traceback" not in done.stderr
     assert "cannot be written" in done.stderr.splitlines()[-1]
     (kept,) = (place / f"{job.log.replace('logs/', 'full/')}.checkpoints").iterdir()
-    assert 0 < kept.stat().st_size <= 20_000
+    trials = [file.stat().st_size for file in kept.iterdir()]
+    assert all(0 < size <= 20_000 for size in trials)
     again = run(place, 0, command)
     assert again.returncode == 0, again.stderr
-    assert f"finished trials in {kept.relative_to(place)}" in again.stderr
+    assert f"resuming: {len(trials)} finished trials in {kept.relative_to(place)}" in again.stderr
     assert not kept.exists()
+
+
+def test_a_disk_that_fills_at_a_checkpoint(place, planned):
+    """The job says so in one line, and nothing half-written stays."""
+    job = planned["leaky_resnets/trained-block0"]
+    command = [word.replace("logs/", "small/") for word in without(job.arguments, "--cost")]
+    done = run(place, 0, command, preexec_fn=full_disk(2000))
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "cannot be written" in done.stderr.splitlines()[-1]
+    assert [file for file in (place / "small").rglob("*") if file.is_file()] == []

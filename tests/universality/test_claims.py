@@ -100,9 +100,9 @@ def test_published_numbers_need_a_telling_interval():
 
 
 def test_share_of_converged_networks():
-    assert two_points.share_converged(np.ones(12), 0.5, 1.0, "most").outcome == "passes"
-    assert two_points.share_converged(np.zeros(12), 0.5, 1.0, "most").outcome == "fails"
-    assert two_points.share_converged(np.zeros(4), 0.5, 1.0, "most").outcome == "undecided"
+    assert two_points.most_converge(np.ones(12)).outcome == "passes"
+    assert two_points.most_converge(np.zeros(12)).outcome == "fails"
+    assert two_points.most_converge(np.zeros(4)).outcome == "undecided"
 
 
 def predictions(slope: float) -> xr.Dataset:

@@ -41,7 +41,7 @@ def test_quantiles_of_the_bootstrap():
 
 def structure_of(runs):
     """Made distances: name -> (ratios of both pairs, match, loss)."""
-    trials = 6
+    trials = 8
     wiggle = np.exp(0.05 * np.random.default_rng(1).standard_normal((trials, 2)))
     names = list(runs)
     return xr.Dataset(

@@ -177,6 +177,37 @@ def mean_within(
     )
 
 
+def share_within(
+    hits: ArrayLike, low: float, high: float, *, expected: str, reason: str, false_alarm: float = 1e-3
+) -> Test:
+    """Decides by Clopper and Pearson's interval of a share of independent trials: inside [low, high], outside, across.
+
+    Args:
+        hits: whether each trial is a hit, shape (n,), n >= 1.
+        low: least share that the statement allows.
+        high: largest share; inf for none.
+        expected: the region in words.
+        reason: why the region has this size.
+        false_alarm: 1 - confidence of the interval.
+
+    Example:
+        >>> share_within([True] * 8, 0.5, math.inf, expected="most", reason="more than half", false_alarm=0.01).outcome
+        'passes'
+    """
+    hits = np.asarray(hits, bool)
+    found = stats.binomtest(int(hits.sum()), hits.size).proportion_ci(1 - false_alarm, method="exact")
+    return interval_within(
+        (float(found.low), float(found.high)),
+        low,
+        high,
+        estimate=float(hits.mean()),
+        expected=expected,
+        reason=reason,
+        n=hits.size,
+        false_alarm=false_alarm,
+    )
+
+
 def interval_within(
     interval: tuple[float, float],
     low: float,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from scipy.stats import binomtest
 
-from repdyn.base.verdicts import Test, Verdict, interval_within, judge, mean_within
+from repdyn.base.verdicts import Test, Verdict, judge, mean_within
 from repdyn.leaky_resnets.theory.checks import Array
 
 LEAST_SEEDS = 5
@@ -56,21 +55,6 @@ def near(values: xr.DataArray, rank: int, what: str) -> Test:
 def positive(values: Array, expected: str, reason: str = "a sign") -> Test:
     """Mean over seeds above 0."""
     return mean_within(values, 0, np.inf, expected=expected, reason=reason)
-
-
-def share_above(hits: Array, low: float, *, expected: str, reason: str) -> Test:
-    """Exact interval of the share of hits against a least share."""
-    interval = binomtest(int(np.sum(hits)), np.size(hits)).proportion_ci(1 - FALSE_ALARM, method="exact")
-    return interval_within(
-        (interval.low, interval.high),
-        low,
-        1.0,
-        estimate=float(np.mean(hits)),
-        expected=expected,
-        reason=reason,
-        n=np.size(hits),
-        false_alarm=FALSE_ALARM,
-    )
 
 
 def middle_layers(count: int) -> Array:

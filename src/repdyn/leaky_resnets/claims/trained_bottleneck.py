@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, judge, mean_within
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, judge, mean_within, share_within
 from repdyn.leaky_resnets.claims.sampled import (
     growth,
     judge_sampled,
@@ -14,7 +14,6 @@ from repdyn.leaky_resnets.claims.sampled import (
     largest_step,
     middle_layers,
     positive,
-    share_above,
     spoken,
 )
 from repdyn.leaky_resnets.claims.trained_hamiltonian import LEARNED, reversed_depths
@@ -63,9 +62,10 @@ def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
     tests = {name: positive(gaps[name], f"largest step after value {rank}") for name in ("spectrum", "weight_spectrum")}
     place, step = largest_step(_middle(chains, "centred_spectrum"))
     clear = all_of(
-        place=share_above(
+        place=share_within(
             np.abs(place - rank) <= 1,
             0.5,
+            np.inf,
             expected=f"largest step of the centred spectrum after {rank} values, one more or less",
             reason="more often than by chance: three of the six places compared",
         ),
