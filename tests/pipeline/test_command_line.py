@@ -43,6 +43,22 @@ def test_help_imports_no_numerical_package():
     assert "usage: repdyn" in done.stdout
 
 
+def test_reading_the_snakefile_imports_no_numerical_package():
+    """What `workflow/rules/common.smk` imports, at every start and again in every job of a cluster."""
+    modules = "checkout, config"
+    done = run(
+        sys.executable,
+        "-X",
+        "importtime",
+        "-c",
+        f"from repdyn.pipeline import {modules}; import repdyn.base.fingerprint",
+    )
+    imported = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "|" in line}
+    assert done.returncode == 0
+    assert "pydantic" in imported
+    assert not {"numpy", "scipy", "xarray", "pandas", "torch", "matplotlib"} & imported
+
+
 def test_every_command_explains_itself(capsys):
     commands = parser()._subparsers._group_actions[0].choices
     assert {"simulate", "draw", "tabulate", "judge", "ledger", "manifest", "report", "claim"} <= set(commands)

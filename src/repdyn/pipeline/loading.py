@@ -24,7 +24,7 @@ def load_module(study: str, name: str) -> ModuleType:
     Raises:
         RepdynError: there is no such study or module.
     """
-    studies = sorted(path.parent.name for path in PACKAGE.glob("*/experiments*") if path.parent.name != "pipeline")
+    studies = sorted(path.parent.name for path in PACKAGE.glob("*/experiments*"))
     if study not in studies:
         raise RepdynError(f"no study {study!r}; the studies are {', '.join(studies)}")
     try:

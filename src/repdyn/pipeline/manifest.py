@@ -16,7 +16,7 @@ from pathlib import Path
 
 from repdyn.base.errors import DataError
 from repdyn.base.files import sha256, write_json
-from repdyn.pipeline import ledger, records
+from repdyn.pipeline import records
 
 PACKAGES = (
     "numpy",
@@ -49,6 +49,8 @@ def build(
     Raises:
         DataError: a file is not the run's, or its ledger is none.
     """
+    from repdyn.pipeline import ledger  # brings pandas, and the Snakefile reads this module at every start
+
     files = sorted(map(Path, files))
     if outside := [str(path) for path in files if not path.is_relative_to(root)]:
         raise DataError(f"{outside[0]}: not below {root}; a manifest is of one run's results")
