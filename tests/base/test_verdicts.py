@@ -25,9 +25,11 @@ from repdyn.base.verdicts import (
     not_reproducible,
     not_testable,
     rounding,
+    share_within,
 )
 
 SAY = {"expected": "this", "reason": "that"}
+ALARM = 0.01
 SAMPLED = SAY | {"n": 10, "false_alarm": 0.05}
 
 
@@ -264,3 +266,17 @@ def test_a_tolerance_from_a_distribution_has_its_rate():
     made = deviation([0.1, -0.2], 0.3, expected="x", reason="x", n=100, false_alarm=1e-3)
     assert (made.outcome, made.false_alarm, made.n) == ("passes", 1e-3, 100)
     assert deviation([0.1], 0.3, expected="x", reason="x").false_alarm == 0
+
+
+@pytest.mark.parametrize("n", [1, 8, 40])
+def test_a_share_is_bounded_by_the_binomial_tails(n):
+    """All hits: the lower end is the share under which that many have half the false alarm; no hit: mirrored."""
+    low, high = share_within([True] * n, 0.5, math.inf, **SAY, false_alarm=ALARM).interval
+    assert (low, high) == (pytest.approx((ALARM / 2) ** (1 / n)), 1.0)
+    assert share_within([False] * n, 0.5, math.inf, **SAY, false_alarm=ALARM).interval == pytest.approx((0, 1 - low))
+
+
+@pytest.mark.parametrize(("hits", "outcome"), [(8, "passes"), (7, "undecided"), (1, "undecided"), (0, "fails")])
+def test_a_share_is_decided_where_its_interval_lies(hits, outcome):
+    found = share_within([True] * hits + [False] * (8 - hits), 0.5, math.inf, **SAY, false_alarm=ALARM)
+    assert (found.outcome, found.n, found.false_alarm) == (outcome, 8, ALARM)
