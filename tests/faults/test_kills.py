@@ -112,14 +112,20 @@ def test_a_killed_job_goes_on_and_equals_the_uninterrupted_one(place, planned, n
     assert not (place / f"{job.log}.checkpoints").exists()
 
 
-def test_a_disk_that_fills_at_the_result(place, planned):
-    """The job says so in one line and keeps what it had; with room the same command goes on from there."""
-    job = planned["leaky_resnets/trained-block0"]
-    command = [word.replace("logs/", "full/") for word in without(job.arguments, "--cost")]
-    done = run(place, 0, command, preexec_fn=full_disk(20_000))
+def on_a_full_disk(place, job, logs, size):
+    """The command of a job that can write no file above a size, once it has failed with one line."""
+    command = [word.replace("logs/", logs) for word in without(job.arguments, "--cost")]
+    done = run(place, 0, command, preexec_fn=full_disk(size))
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "cannot be written" in done.stderr.splitlines()[-1]
+    return command
+
+
+def test_a_disk_that_fills_at_the_result(place, planned):
+    """The job keeps what it had; with room the same command goes on from there."""
+    job = planned["leaky_resnets/trained-block0"]
+    command = on_a_full_disk(place, job, "full/", 20_000)
     (kept,) = (place / f"{job.log.replace('logs/', 'full/')}.checkpoints").iterdir()
     trials = [file.stat().st_size for file in kept.iterdir()]
     assert all(0 < size <= 20_000 for size in trials)
@@ -130,11 +136,6 @@ def test_a_disk_that_fills_at_the_result(place, planned):
 
 
 def test_a_disk_that_fills_at_a_checkpoint(place, planned):
-    """The job says so in one line, and nothing half-written stays."""
-    job = planned["leaky_resnets/trained-block0"]
-    command = [word.replace("logs/", "small/") for word in without(job.arguments, "--cost")]
-    done = run(place, 0, command, preexec_fn=full_disk(2000))
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "cannot be written" in done.stderr.splitlines()[-1]
+    """Nothing half-written stays."""
+    on_a_full_disk(place, planned["leaky_resnets/trained-block0"], "small/", 2000)
     assert [file for file in (place / "small").rglob("*") if file.is_file()] == []
