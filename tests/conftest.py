@@ -35,7 +35,12 @@ def copy_checkout(target: Path) -> Path:
 
 
 def snakemake(
-    folder: Path, *arguments: str, prefix: tuple[str, ...] = (), variables: dict[str, str] | None = None, **run
+    folder: Path,
+    *arguments: str,
+    prefix: tuple[str, ...] = (),
+    python: str = sys.executable,
+    variables: dict[str, str] | None = None,
+    **run,
 ) -> subprocess.CompletedProcess:
     """Runs Snakemake in a folder as a user would, output captured; `variables` are set in its environment.
 
@@ -43,7 +48,7 @@ def snakemake(
     """
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "OMP_NUM_THREADS")}
     environment |= {"CUDA_VISIBLE_DEVICES": ""} | (variables or {})
-    command = [*prefix, sys.executable, "-m", "snakemake", *arguments]
+    command = [*prefix, python, "-m", "snakemake", *arguments]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900, **run)
 
 

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,14 @@ def node(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def python(tmp_path_factory):
+    """This environment's Python by a path without spaces, as docs/cluster.md asks."""
+    environment = tmp_path_factory.mktemp("python") / "environment"
+    environment.symlink_to(sys.prefix, target_is_directory=True)
+    return str(environment / "bin" / Path(sys.executable).name)
+
+
+@pytest.fixture(scope="module")
 def checkout(smoke_run, tmp_path_factory):
     """A copy of the finished run that lacks some results and holds a truncated dataset."""
     folder = tmp_path_factory.mktemp("cluster") / "checkout"
@@ -59,13 +68,14 @@ def checkout(smoke_run, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def by_slurm(node, checkout):
+def by_slurm(node, checkout, python):
     """A GPU job, two short jobs and one that fails, through profiles/slurm: what Snakemake said, what SLURM ran."""
     options = ("--slurm-partition-config", "partitions.yaml", "--slurm-status-command", "squeue")
     haste = ("--slurm-init-seconds-before-status-checks", "1")
     gpu = ("--set-resources", "bn_decomposed_training:gpu=1")
     targets = (TRAINED, *GROUPED, FAILING)
-    done = snakemake(checkout, "--profile", "profiles/slurm", *options, *haste, *AT_ONCE, *gpu, "--", *targets)
+    asked = ("--profile", "profiles/slurm", *options, *haste, *AT_ONCE, *gpu, "--", *targets)
+    done = snakemake(checkout, *asked, python=python)
     assert done.returncode == 1, done.stdout + done.stderr
     return done.stdout + done.stderr, cluster_jobs()
 
@@ -111,11 +121,11 @@ def test_a_failing_job_shows_its_log(by_slurm, checkout):
     assert not (checkout / FAILING).exists()
 
 
-def test_any_batch_system_through_commands(by_slurm, checkout, smoke_run):
+def test_any_batch_system_through_commands(by_slurm, checkout, smoke_run, python):
     for name in GROUPED:
         (checkout / name).unlink()
     targets = (*GROUPED, FAILING)
-    done = snakemake(checkout, "--profile", "profiles/cluster-generic", *AT_ONCE, "--", *targets)
+    done = snakemake(checkout, "--profile", "profiles/cluster-generic", *AT_ONCE, "--", *targets, python=python)
     said = done.stdout + done.stderr
     assert done.returncode == 1
     assert same_bytes(checkout, smoke_run, *GROUPED)
