@@ -17,10 +17,10 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
 from repdyn.base.streams import Stream
-from repdyn.universality.fit import fit_effective_rates
-from repdyn.universality.networks import Net
+from repdyn.universality.methods.fit import fit_effective_rates
+from repdyn.universality.methods.networks import Net
+from repdyn.universality.methods.training import train_two_points, two_points
 from repdyn.universality.theory.effective import effective_rhs, effective_solution
-from repdyn.universality.training import train_two_points, two_points
 
 DX2, DY2 = 1.0, 0.5
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from repdyn.base.devices import pin_threads
 from repdyn.base.errors import RepdynError
-from repdyn.pipeline.records import recorded
+from repdyn.pipeline.run.records import recorded
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -173,7 +173,7 @@ def _files(
 
 
 def _simulate(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import runners
+    from repdyn.pipeline.run import runners
 
     codes = given.code or ["unversioned"] * len(given.functions)
     counts = {
@@ -193,58 +193,58 @@ def _simulate(given: argparse.Namespace) -> None:
 
 
 def _draw(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import runners
+    from repdyn.pipeline.run import runners
 
     runners.draw(given.study, given.names, given.inputs, given.output[0].parent)
 
 
 def _tabulate(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import runners
+    from repdyn.pipeline.run import runners
 
     runners.tabulate(given.study, given.names, given.inputs, given.output[0].parent)
 
 
 def _judge(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import runners
+    from repdyn.pipeline.run import runners
 
     runners.judge(given.study, given.inputs, given.output)
 
 
 def _images(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import runners
+    from repdyn.pipeline.run import runners
 
     job = runners.read_job(given.job, "source", "mnist_folder", "mnist_mirrors")
     runners.images(job["source"], job["mnist_folder"], job["mnist_mirrors"], given.code, given.output)
 
 
 def _ledger(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import ledger
+    from repdyn.pipeline.run import ledger
 
     ledger.build(given.inputs, given.expected, given.run_name, given.output)
 
 
 def _manifest(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import manifest
+    from repdyn.pipeline.run import manifest
 
     manifest.build(given.inputs, given.output.parent, given.logs, given.workflow, given.config, given.output)
 
 
 def _report(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import report
+    from repdyn.pipeline.report import build as report
 
     source = report.Source(given.workflow, given.makers, given.scale)
     report.build(given.output.parents[1], given.inputs, given.output, source)
 
 
 def _claim(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import ledger
+    from repdyn.pipeline.run import ledger
 
     print(ledger.show(given.id, given.results))
 
 
 def _false_alarms(given: argparse.Namespace) -> None:
     from repdyn.base.files import write_text
-    from repdyn.pipeline import false_alarms
+    from repdyn.pipeline.ask import false_alarms
 
     counted = false_alarms.measure(given.results, given.seeds, given.seconds)
     print(counted.to_string(index=False))
@@ -253,13 +253,13 @@ def _false_alarms(given: argparse.Namespace) -> None:
 
 
 def _progress(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import progress
+    from repdyn.pipeline.ask import progress
 
     print(progress.show(given.logs))
 
 
 def _compare(given: argparse.Namespace) -> int:
-    from repdyn.pipeline import compare
+    from repdyn.pipeline.ask import compare
 
     first, second = Path(given.first), Path(given.second)
     found = compare.compare(first, second, given.tier)
@@ -268,7 +268,7 @@ def _compare(given: argparse.Namespace) -> int:
 
 
 def _verify(given: argparse.Namespace) -> int:
-    from repdyn.pipeline import dryrun, verify
+    from repdyn.pipeline.ask import dryrun, verify
 
     workflow = dryrun.folder_of_workflow()
     options = dryrun.options(workflow, given.run_name, given.configfile, given.config)
@@ -280,7 +280,7 @@ def _verify(given: argparse.Namespace) -> int:
 
 
 def _plan(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import dryrun, plan
+    from repdyn.pipeline.ask import dryrun, plan
 
     workflow = dryrun.folder_of_workflow()
     options = dryrun.options(workflow, "default", given.configfile, given.config)
@@ -290,20 +290,20 @@ def _plan(given: argparse.Namespace) -> None:
 
 
 def _costs(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import dryrun, plan
+    from repdyn.pipeline.ask import dryrun, plan
 
     file = dryrun.folder_of_workflow() / plan.FILE
     print(f"{file}: {plan.keep(given.run_name, file)} jobs of {given.run_name}")
 
 
 def _check_config(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import config
+    from repdyn.pipeline.config import configuration as config
 
     print(f"{config.load(given.files or [Path('config.yaml')]).run.name}: the configuration is valid")
 
 
 def _reference(given: argparse.Namespace) -> None:
-    from repdyn.pipeline import reference
+    from repdyn.pipeline.reference import pages as reference
 
     reference.write(given.root)
 

@@ -14,7 +14,7 @@ import repdyn
 from repdyn.base.claims import claim, claims_of, decide, rows
 from repdyn.base.errors import RepdynError
 from repdyn.base.verdicts import KINDS, deviation, judge, mean_within, not_reproducible, not_testable
-from repdyn.pipeline.loading import load_rooms
+from repdyn.pipeline.run.loading import load_rooms
 
 HEADER = (
     "id,where,kind,statement,verdict,correction,text_at_hand,formula,corrected_formula,printed_measured,"

@@ -18,7 +18,7 @@ from repdyn.bn_decomposed.experiments.random_networks import (
     orthogonality_gap_with_depth,
     recentring_depth,
 )
-from repdyn.bn_decomposed.settings import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
+from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
 from repdyn.bn_decomposed.theory.geometry import orthogonality_gap, pair_angles
 from repdyn.bn_decomposed.theory.layers import propagate
 

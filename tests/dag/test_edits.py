@@ -144,7 +144,12 @@ EDITS = {
         bn("random_networks", "figures_networks") | JUDGED,
     ),
     "an accepted verdict": ("workflow/expected_verdicts.yaml", "undecided_at: []", "undecided_at: [smoke]", END),
-    "the report's page": ("src/repdyn/pipeline/page/ledger.html.j2", "Claims ledger", "Ledger of claims", {"report"}),
+    "the report's page": (
+        "src/repdyn/pipeline/report/page/ledger.html.j2",
+        "Claims ledger",
+        "Ledger of claims",
+        {"report"},
+    ),
     "a derivation": ("docs/truncation_flow.md", "## Notation", "## Symbols", {"report"}),
 }
 

@@ -5,10 +5,10 @@ import copy
 import numpy as np
 import pytest
 import torch
+from repdyn.bn_mean_field.diagnostics import batchnorm_radial_fraction
 from torch import nn
 
 from repdyn.base.datasets import problems
-from repdyn.bn_mean_field.diagnostics import batchnorm_radial_fraction
 from repdyn.diagnostics.layers import Residual
 from repdyn.diagnostics.measure import Recorder, measure
 from repdyn.diagnostics.texts import TEXTS

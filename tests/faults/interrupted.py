@@ -13,7 +13,7 @@ from repdyn.__main__ import main
 
 
 def write_always() -> None:
-    from repdyn.universality import training, training_loop
+    from repdyn.universality.methods import training, training_loop
 
     training.SAVE_AFTER = training_loop.KEPT_EVERY = -1.0
 

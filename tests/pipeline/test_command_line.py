@@ -180,7 +180,7 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
     def fault(*_):
         raise KeyError("seed")
 
-    monkeypatch.setattr("repdyn.pipeline.ledger.show", fault)
+    monkeypatch.setattr("repdyn.pipeline.run.ledger.show", fault)
     with pytest.raises(KeyError):
         main(["claim", "x-1"])
 

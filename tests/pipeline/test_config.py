@@ -13,8 +13,8 @@ from pydantic import Field
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Many, Settings, increasing, json_text
-from repdyn.pipeline.config import Config, Run, checked, differences, load, section_of, slice_of
-from repdyn.pipeline.messages import resolved, schema_at
+from repdyn.pipeline.config.configuration import Config, Run, checked, differences, load, section_of, slice_of
+from repdyn.pipeline.config.messages import resolved, schema_at
 
 ROOT = Path(__file__).parents[2]
 SCALES = sorted(path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml"))
@@ -377,7 +377,7 @@ def test_a_slice_that_does_not_exist_is_named():
 
 
 def test_reading_the_configuration_imports_nothing_heavy():
-    code = "import sys, repdyn.pipeline.config; print([m for m in HEAVY if m in sys.modules])"
+    code = "import sys, repdyn.pipeline.config.configuration; print([m for m in HEAVY if m in sys.modules])"
     heavy = ["numpy", "scipy", "torch", "xarray", "pandas", "matplotlib", "sklearn"]
     command = [sys.executable, "-c", code.replace("HEAVY", str(heavy))]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import ROOT, SMOKE
 
 from repdyn.base.errors import RepdynError
-from repdyn.pipeline import dryrun
+from repdyn.pipeline.ask import dryrun
 
 STATS = """Job stats:
 job       count

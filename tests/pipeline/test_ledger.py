@@ -10,7 +10,7 @@ import yaml
 from repdyn.base.claims import claim, decide
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.verdicts import STATUSES, not_testable
-from repdyn.pipeline.ledger import UNDECIDED, build, change, read_expected, show
+from repdyn.pipeline.run.ledger import UNDECIDED, build, change, read_expected, show
 
 ROOT = Path(__file__).parents[2]
 ROW = {

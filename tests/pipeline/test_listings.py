@@ -2,7 +2,7 @@
 
 from tests.conftest import ROOT
 
-from repdyn.pipeline import listings
+from repdyn.pipeline.report import listings
 
 
 def test_a_function_is_listed_from_its_first_decorator():

@@ -6,11 +6,11 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.claims import REFUTED, claims_of
-from repdyn.pipeline.config import Config
-from repdyn.pipeline.ledger import read_expected
-from repdyn.pipeline.loading import load_rooms
-from repdyn.pipeline.markup import DOLLARS, mathml, page
-from repdyn.pipeline.reference import claims_anything
+from repdyn.pipeline.config.configuration import Config
+from repdyn.pipeline.reference.pages import claims_anything
+from repdyn.pipeline.report.markup import DOLLARS, mathml, page
+from repdyn.pipeline.run.ledger import read_expected
+from repdyn.pipeline.run.loading import load_rooms
 
 STUDIES = [name for name in Config.model_fields if claims_anything(name)]
 CLAIMS = {study: claims_of(*load_rooms(study, "claims")) for study in STUDIES}

@@ -8,9 +8,9 @@ import xarray as xr
 from repdyn.base.claims import claim, decide
 from repdyn.base.datasets import REQUIRED
 from repdyn.base.verdicts import deviation, judge
-from repdyn.pipeline import outputs
-from repdyn.pipeline.manifest import build as build_manifest
-from repdyn.pipeline.reference import outputs_page
+from repdyn.pipeline.reference import outputs
+from repdyn.pipeline.reference.pages import outputs_page
+from repdyn.pipeline.run.manifest import build as build_manifest
 
 
 def test_columns_are_those_of_a_row_in_their_order():

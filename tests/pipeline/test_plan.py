@@ -10,8 +10,8 @@ import pytest
 from tests.conftest import ROOT, SMOKE
 
 from repdyn.base.errors import DataError
-from repdyn.pipeline import dryrun, plan
-from repdyn.pipeline.dryrun import Job
+from repdyn.pipeline.ask import dryrun, plan
+from repdyn.pipeline.ask.dryrun import Job
 
 HEAD = ",".join(plan.COLUMNS)
 

@@ -16,9 +16,9 @@ import xarray as xr
 from repdyn.base import figures, tables
 from repdyn.base.errors import DataError
 from repdyn.base.verdicts import STATUSES
-from repdyn.pipeline import report as reports
-from repdyn.pipeline.manifest import build as build_manifest
-from repdyn.pipeline.report import Source, build
+from repdyn.pipeline.report import build as reports
+from repdyn.pipeline.report.build import Source, build
+from repdyn.pipeline.run.manifest import build as build_manifest
 
 EVIL = """<script>alert("1")</script> & 'quoted' "double" </td></figure>{{ 7 * 7 }} --> ω"""
 STUDY = "x_study"

@@ -18,9 +18,9 @@ from repdyn.base.errors import DataError, RepdynError
 from repdyn.base.fingerprint import code_version
 from repdyn.base.streams import Stream
 from repdyn.base.verdicts import deviation, judge
-from repdyn.bn_decomposed.settings import PAPER, RecentringDepth
-from repdyn.pipeline import loading, runners
-from repdyn.pipeline.loading import load_function, load_module, load_rooms
+from repdyn.bn_decomposed.settings.study import PAPER, RecentringDepth
+from repdyn.pipeline.run import loading, runners
+from repdyn.pipeline.run.loading import load_function, load_module, load_rooms
 
 STUDY = "bn_decomposed"
 SETTINGS = {"batch": 4, "width": 8, "depth": 3, "seeds": 2}
@@ -202,7 +202,7 @@ def test_a_package_that_is_not_installed_is_no_missing_room(monkeypatch):
 
 
 def test_rooms_are_the_modules_of_a_folder_or_the_module():
-    assert [module.__name__ for module in load_rooms(STUDY, "settings")] == ["repdyn.bn_decomposed.settings"]
+    assert [module.__name__ for module in load_rooms(STUDY, "settings")] == ["repdyn.bn_decomposed.settings.study"]
     assert "repdyn.bn_decomposed.theory.layers" in [module.__name__ for module in load_rooms(STUDY, "theory")]
 
 

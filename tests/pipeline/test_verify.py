@@ -13,8 +13,8 @@ from tests.conftest import SMOKE, snakemake
 from repdyn.__main__ import main
 from repdyn.base.errors import DataError, RepdynError
 from repdyn.base.files import sha256
-from repdyn.pipeline import dryrun, verify
-from repdyn.pipeline.dryrun import Job
+from repdyn.pipeline.ask import dryrun, verify
+from repdyn.pipeline.ask.dryrun import Job
 
 DATA, FIGURE, CLAIMS = "results/mine/s/data/loss.nc", "results/mine/s/figures/f.svg", "results/mine/s/claims.csv"
 JOB = {"seed": 1, "settings": {"width": 64, "rates": {"bn": [0.1, 0.2]}}}

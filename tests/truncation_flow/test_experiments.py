@@ -8,7 +8,7 @@ import pytest
 
 from repdyn.base import claims, datasets
 from repdyn.base.streams import Stream
-from repdyn.pipeline.loading import load_rooms
+from repdyn.pipeline.run.loading import load_rooms
 from repdyn.truncation_flow.experiments.audits import gradient_audit, random_clusters
 from repdyn.truncation_flow.experiments.collapse import neural_collapse
 from repdyn.truncation_flow.experiments.trained_output import output_layer

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from repdyn.truncation_flow import occupation
-from repdyn.truncation_flow.events import event_flow
-from repdyn.truncation_flow.flow import exact_bias_flow, integrate_flow, scipy_flow
+from repdyn.truncation_flow.methods import occupation
+from repdyn.truncation_flow.methods.events import event_flow
+from repdyn.truncation_flow.methods.flow import exact_bias_flow, integrate_flow, scipy_flow
 from repdyn.truncation_flow.theory.staircase import bias_flow
 
 SLIDING = (np.array([[-0.2, -1.0]]), np.eye(2), np.zeros(2), np.array([-1.0, -0.5]))

@@ -8,7 +8,6 @@ from pydantic import ValidationError
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.sources import load_images
 from repdyn.base.streams import Stream
-from repdyn.universality import training_loop
 from repdyn.universality.experiments.blob_structure import blob_structure
 from repdyn.universality.experiments.blobs import blobs
 from repdyn.universality.experiments.digit_pairs import digit_pairs
@@ -16,7 +15,8 @@ from repdyn.universality.experiments.digits import representational_structure, t
 from repdyn.universality.experiments.images import image_training
 from repdyn.universality.experiments.xor import xor
 from repdyn.universality.experiments.xor_structure import xor_structure
-from repdyn.universality.settings_data_sets import (
+from repdyn.universality.methods import training_loop
+from repdyn.universality.settings.data_sets import (
     BlobRuns,
     Blobs,
     BlobStructure,

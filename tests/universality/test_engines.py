@@ -6,11 +6,11 @@ import torch
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
-from repdyn.universality import training
-from repdyn.universality.engines import autograd, compiled
-from repdyn.universality.engines.frames import Task
-from repdyn.universality.networks import NONLINEARITIES, Net, initial_weights
-from repdyn.universality.training import choose_engine, train_two_points, two_points
+from repdyn.universality.methods import training
+from repdyn.universality.methods.engines import autograd, compiled
+from repdyn.universality.methods.engines.frames import Task
+from repdyn.universality.methods.networks import NONLINEARITIES, Net, initial_weights
+from repdyn.universality.methods.training import choose_engine, train_two_points, two_points
 
 X, Y = two_points(1.0, np.sqrt(0.5))
 STREAM = Stream(3, ("universality", "test"))

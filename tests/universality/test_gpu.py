@@ -8,13 +8,13 @@ import torch
 from tests import pretended_gpu
 
 from repdyn.base.streams import Stream
-from repdyn.universality import minibatch_training
-from repdyn.universality.engines import autograd, batched
-from repdyn.universality.engines.frames import Task
-from repdyn.universality.minibatch_training import NONLINEARITIES, Trainer, xavier
-from repdyn.universality.networks import NONLINEARITIES as OF_TWO_POINTS
-from repdyn.universality.networks import Net, initial_weights
-from repdyn.universality.training import train_two_points, two_points
+from repdyn.universality.methods import minibatch_training
+from repdyn.universality.methods.engines import autograd, batched
+from repdyn.universality.methods.engines.frames import Task
+from repdyn.universality.methods.minibatch_training import NONLINEARITIES, Trainer, xavier
+from repdyn.universality.methods.networks import NONLINEARITIES as OF_TWO_POINTS
+from repdyn.universality.methods.networks import Net, initial_weights
+from repdyn.universality.methods.training import train_two_points, two_points
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device: engines on it cannot be compared")
 BAND = 1e-9  # relative, double precision, some hundred epochs: the engines of the CPU differ among each other by 1e-14

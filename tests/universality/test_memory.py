@@ -2,7 +2,7 @@
 
 import pytest
 
-from repdyn.universality.settings_two_points import AdamRuns, DefaultNetwork
+from repdyn.universality.settings.two_points import AdamRuns, DefaultNetwork
 
 WIDE = {"connections": "dense", "dropout": 0.0, "units": 500, "hidden": 20}
 RUN = {"epochs": 10, "every": 1, "dtype": "float64", "engine": "auto"}

@@ -8,7 +8,7 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
 from repdyn.universality.claims import predicted
 from repdyn.universality.experiments import fits, theory_audit, theory_maps, two_points
-from repdyn.universality.settings_two_points import (
+from repdyn.universality.settings.two_points import (
     AdamRuns,
     Architectures,
     DefaultNetwork,

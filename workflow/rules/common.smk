@@ -10,12 +10,12 @@ WORKFLOW = Path(workflow.basedir)
 # The code beside this Snakefile is the code that runs, here and in every job.
 sys.path.insert(0, str(WORKFLOW / "src"))
 
-from repdyn.pipeline.checkout import lead_jobs_to, separate_cache
+from repdyn.pipeline.run.checkout import lead_jobs_to, separate_cache
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.fingerprint import code_version
 from repdyn.base.settings import canonical, json_text
-from repdyn.pipeline import config as configuration
+from repdyn.pipeline.config import configuration
 
 lead_jobs_to(WORKFLOW / "src")
 
@@ -109,19 +109,19 @@ def job_of(section, *, device=False, **arguments):
 
 def experiment(study, function):
     """Code version of an experiment or analysis and of the runner that saves what it returns."""
-    return code_version(f"repdyn.{study}.{function}", "repdyn.pipeline.runners:simulate")
+    return code_version(f"repdyn.{study}.{function}", "repdyn.pipeline.run.runners:simulate")
 
 
 def drawing(study, *names):
     """Code version of figures that one job draws."""
-    return code_version(*(f"repdyn.{study}.figures:{name}" for name in names), "repdyn.pipeline.runners:draw")
+    return code_version(*(f"repdyn.{study}.figures:{name}" for name in names), "repdyn.pipeline.run.runners:draw")
 
 
 def tabulation(study, *names):
     """Code version of tables that one job writes."""
-    return code_version(*(f"repdyn.{study}.tables:{name}" for name in names), "repdyn.pipeline.runners:tabulate")
+    return code_version(*(f"repdyn.{study}.tables:{name}" for name in names), "repdyn.pipeline.run.runners:tabulate")
 
 
 def judgement(study):
     """Code version of a study's claims."""
-    return code_version(f"repdyn.{study}.claims", "repdyn.pipeline.runners:judge")
+    return code_version(f"repdyn.{study}.claims", "repdyn.pipeline.run.runners:judge")

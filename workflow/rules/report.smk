@@ -20,7 +20,7 @@ rule ledger:
         runtime=5,
     params:
         run=RUN,
-        code=code_version("repdyn.pipeline.ledger:build"),
+        code=code_version("repdyn.pipeline.run.ledger:build"),
     shell:
         "python -m repdyn ledger {params.run:q} --code {params.code} --inputs {input.parts:q}"
         " --expected {input.expected:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
@@ -48,7 +48,7 @@ rule manifest:
         logs=logs(""),
         workflow=str(HERE),
         config=lambda wildcards: canonical(CONFIG),  # a function, since text from the user may hold braces
-        code=code_version("repdyn.pipeline.manifest:build"),
+        code=code_version("repdyn.pipeline.run.manifest:build"),
     shell:
         "python -m repdyn manifest --logs {params.logs:q} --workflow {params.workflow:q}"
         " --config {params.config:q} --code {params.code} --inputs {input:q} --output {output:q}"
@@ -62,7 +62,7 @@ rule report:
         figures=FIGURES,
         tables=TABLES,
         datasets=DATASETS,
-        page=files_of("src/repdyn/pipeline/page", "*"),
+        page=files_of("src/repdyn/pipeline/report/page", "*"),
         docs=[page for part in PARTS for page in files_of("docs", f"{Path(part).parent.name}.md")],
         rules=files_of("workflow/rules", "*.smk"),
     output:
@@ -81,7 +81,7 @@ rule report:
         workflow=str(HERE),
         makers=lambda wildcards: makers(),  # braces of wildcards in it stay as they are
         scale=json_text(configuration.differences(CONFIG, PAPERS_OWN)),
-        code=code_version("repdyn.pipeline.report:build"),
+        code=code_version("repdyn.pipeline.report.build:build"),
     shell:
         "python -m repdyn report --workflow {params.workflow:q} --makers {params.makers:q} --scale {params.scale:q}"
         " --code {params.code} --inputs {input:q} --output {output.page:q} --cost {log:q}.cost.json 2> {log:q}"

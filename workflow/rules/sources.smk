@@ -21,7 +21,7 @@ rule images:
                 "mnist_mirrors": CONFIG.data.mnist_mirrors if CONFIG.data.source == "mnist" else (),
             }
         ),
-        code=code_version("repdyn.pipeline.runners:images"),
+        code=code_version("repdyn.pipeline.run.runners:images"),
     shell:
         "python -m repdyn images --job {params.job:q} --code {params.code} --output {output:q}"
         " --cost {log:q}.cost.json 2> {log:q}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.across_papers.words import FOUR, middle_layer
+from repdyn.across_papers.methods.names import FOUR, middle_layer
 from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, judge, mean_within
 

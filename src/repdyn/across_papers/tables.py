@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from repdyn.across_papers.words import middle_layer
+from repdyn.across_papers.methods.names import middle_layer
 from repdyn.base.figures import half_width
 from repdyn.base.tables import Table
 

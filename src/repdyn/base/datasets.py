@@ -8,7 +8,7 @@ No attribute holds a clock, path, host or commit: equal settings give equal byte
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -47,20 +47,16 @@ def dataset(
     coords: Mapping[str, xr.Variable],
     *,
     title: str,
-    figures: str,
-    claims: Iterable[str],
 ) -> xr.Dataset:
-    """A dataset that says what it is and whom it serves.
+    """A dataset that says what it is; whom it serves is added by the job that saves it.
 
     Args:
         variables: data variables, made with `variable`.
         coords: coordinates, one for every dimension, made with `variable`.
         title: one line, what was computed.
-        figures: the figures it serves, as the paper or the study's page numbers them.
-        claims: ids of the claims it serves.
     """
     made = xr.Dataset(dict(variables), coords=dict(coords))
-    return made.assign_attrs(title=title, serves_figures=figures, serves_claims=", ".join(claims))
+    return made.assign_attrs(title=title)
 
 
 def problems(made: xr.Dataset) -> list[str]:

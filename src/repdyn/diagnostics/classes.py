@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from repdyn.diagnostics.activations import Array
 from repdyn.diagnostics.texts import described
-from repdyn.truncation_flow.metrics import neural_collapse_metrics
+from repdyn.truncation_flow.methods.metrics import neural_collapse_metrics
 
 COLLAPSE = ("within", "between", "within_over_between", "equinorm", "equiangle", "nearest_mean_accuracy")
 OCCUPATION = ("truncated_share", "units_truncating_all", "units_passing_all", "sectors", "largest_sector")

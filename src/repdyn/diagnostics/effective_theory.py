@@ -15,7 +15,7 @@ import xarray as xr
 from repdyn.base.datasets import variable
 from repdyn.diagnostics.activations import Array
 from repdyn.diagnostics.texts import PAPERS
-from repdyn.universality.fit import EffectiveFit, fit_effective_rates, has_converged
+from repdyn.universality.methods.fit import EffectiveFit, fit_effective_rates, has_converged
 from repdyn.universality.theory.effective import solution_unchecked
 from repdyn.universality.theory.final import final_distance
 

@@ -18,7 +18,7 @@ from scipy.stats import binom
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.settings import FullRankTail, RowsToFullRank, SignCells, StalledRows
+from repdyn.bn_decomposed.settings.study import FullRankTail, RowsToFullRank, SignCells, StalledRows
 from repdyn.bn_decomposed.theory import full_rank
 from repdyn.bn_decomposed.theory.full_rank import expected_rows_bound_by_column, tail_exponent
 from repdyn.bn_decomposed.theory.largest_rank import exact_method, success_probability
@@ -100,8 +100,6 @@ def sign_cells(settings: SignCells, stream: Stream) -> xr.Dataset:
             "rows_tried": variable((), settings.steps, "rows tried per form and shape"),
         },
         title="Cells of constant signs: counts and volumes, exact and sampled; steps from one cell to the next",
-        figures="Definition 1, Example, eqs. (18)-(20)",
-        claims=("bnd-def1-gamma", "bnd-ex1-count", "bnd-e3-step"),
     )
 
 
@@ -161,8 +159,6 @@ def stalled_rows(settings: StalledRows, stream: Stream) -> xr.Dataset:
             "draws": variable((), settings.draws, "next rows sampled per configuration"),
         },
         title="Chance that one more row raises the rank of ReLU(W X)",
-        figures="Lemma 2, eq. (6)",
-        claims=("bnd-lem2-prob",),
     )
 
 
@@ -223,8 +219,6 @@ def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
             "column_or_next": variable("column_or_next", np.arange(1, of_columns.shape[-1] + 1), "number of columns"),
         },
         title="Rows until ReLU(W X) has full rank, by batch and by column",
-        figures="Theorem 3, Corollary 4, eqs. (26)-(28a)",
-        claims=("bnd-thm3-mean", "bnd-thm3-tail", "bnd-cor4", "bnd-yt-indep", "bnd-e4-columns"),
     )
 
 
@@ -284,8 +278,6 @@ def full_rank_tail(settings: FullRankTail) -> xr.Dataset:
             "gamma_fine": variable("gamma_fine", fine, "smallest volume of a cell"),
         },
         title="Tail of the rows until full rank: exact, by Chernoff's inequality, and in closed form",
-        figures="Theorem 3, eqs. (7), (28)",
-        claims=("bnd-thm3-tail",),
     )
 
 

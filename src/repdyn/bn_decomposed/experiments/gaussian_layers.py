@@ -15,7 +15,7 @@ from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments.random_networks import image_batch
-from repdyn.bn_decomposed.settings import Contraction, GaussianLayer, ReluMoments
+from repdyn.bn_decomposed.settings.study import Contraction, GaussianLayer, ReluMoments
 from repdyn.bn_decomposed.theory import invariance
 from repdyn.bn_decomposed.theory.kernel import expected_gram_step, expected_relu_gram, gram_map_multiplier
 from repdyn.bn_decomposed.theory.odd_cluster import expected_gram_fixed_point, odd_fixed_point
@@ -52,8 +52,6 @@ def relu_moments(settings: ReluMoments, images: xr.Dataset, stream: Stream) -> x
             "point_count": variable((), settings.batch, "images in the batch"),
         },
         title="Expected inner products after one Gaussian layer with ReLU, without and with recentring",
-        figures="eqs. (8), (98), (111)",
-        claims=("bnd-eq98", "bnd-eq111", "bnd-eq111-ineq", "bnd-infwidth"),
     )
 
 
@@ -141,11 +139,6 @@ def gaussian_layer(settings: GaussianLayer, stream: Stream) -> xr.Dataset:
             "distance": variable((), settings.distance, "R in units of n/(n-1)"),
         },
         title="One Gaussian layer of recentring and ReLU on an odd point and a cluster",
-        figures="Theorems 13 and 14",
-        claims=(
-            *("bnd-thm13-norm", "bnd-thm13-orth", "bnd-thm13-EX", "bnd-thm14-1-2", "bnd-thm14-3"),
-            *("bnd-thm14-4", "bnd-thm14-iter"),
-        ),
     )
 
 
@@ -269,8 +262,6 @@ def contraction(settings: Contraction, stream: Stream) -> xr.Dataset:
             "configuration": index("configuration", settings.configurations, "random configuration"),
         },
         title="Expected contraction of a cluster over one layer of recentring and ReLU",
-        figures="Theorem 14",
-        claims=("bnd-thm14-4", "bnd-thm14-hyp", "bnd-thm14-iter", "bnd-infwidth"),
     )
 
 

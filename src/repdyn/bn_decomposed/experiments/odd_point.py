@@ -16,7 +16,7 @@ from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments.random_networks import image_batch
-from repdyn.bn_decomposed.settings import Activity, LargestNorm, OddPoint
+from repdyn.bn_decomposed.settings.study import Activity, LargestNorm, OddPoint
 from repdyn.bn_decomposed.theory import odd_cluster
 from repdyn.bn_decomposed.theory.geometry import pair_angles
 from repdyn.bn_decomposed.theory.kernel import expected_gram_step
@@ -78,8 +78,6 @@ def odd_point(settings: OddPoint, images: xr.Dataset, stream: Stream) -> xr.Data
             "width": variable((), settings.width, "neurons per layer"),
         },
         title="Deep networks with recentring and ReLU: a cluster and an odd point",
-        figures="Figure 3",
-        claims=("bnd-fig3", "bnd-disc-fire", "bnd-infwidth"),
     )
 
 
@@ -245,8 +243,6 @@ def largest_norm(settings: LargestNorm, images: xr.Dataset, stream: Stream) -> x
             "limit_depth": variable((), settings.limit_depth, "layers at infinite width"),
         },
         title="Which input becomes the odd point",
-        figures="Remark in Section III",
-        claims=("bnd-remark-largest",),
     )
 
 
@@ -322,8 +318,6 @@ def activity(settings: Activity, images: xr.Dataset, stream: Stream) -> xr.Datas
             "depth": variable((), settings.depth, "layers"),
         },
         title="How many inputs a neuron responds to",
-        figures="Figure 6",
-        claims=("bnd-fig6-a", "bnd-fig6-b"),
     )
 
 

@@ -14,7 +14,7 @@ import xarray as xr
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.settings import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
+from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
 from repdyn.bn_decomposed.theory import odd_cluster
 from repdyn.bn_decomposed.theory.geometry import RANK_TOLERANCE, geometry, orthogonality_gap, pair_angles
 from repdyn.bn_decomposed.theory.kernel import expected_gram_step
@@ -107,8 +107,6 @@ def _ablation_dataset(
             "width": variable((), settings.width, "neurons per layer"),
         },
         title="Geometry of image batches in random networks, each component of batch normalization on and off",
-        figures="Figure 1",
-        claims=("bnd-fig1-ablation",),
     )
 
 
@@ -136,8 +134,6 @@ def recentring_depth(settings: RecentringDepth, images: xr.Dataset, stream: Stre
             "width": variable((), settings.width, "neurons per layer"),
         },
         title="Recentring in every layer against recentring in the first layer alone",
-        figures="Section II",
-        claims=("bnd-sec2-rc",),
     )
 
 
@@ -167,8 +163,6 @@ def orthogonality_gap_with_depth(settings: OrthogonalityGap, stream: Stream) -> 
             "point_count": variable((), settings.batch, "data points in the batch"),
         },
         title="Orthogonality gap of linear networks with rescaling alone",
-        figures="related work on rescaling alone",
-        claims=("bnd-rs-orth",),
     )
 
 
@@ -227,8 +221,6 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
             "depth": variable((), settings.depth, "layers"),
         },
         title="Angles between data points before and after the last layer",
-        figures="Figure 5",
-        claims=("bnd-fig5-60", "bnd-fig5-75"),
     )
 
 
@@ -255,8 +247,6 @@ def fixed_point(settings: FixedPoint) -> xr.Dataset:
         made,
         {"batch": variable("batch", np.array(settings.batches), "data points in the batch")},
         title="Fixed points of the expected Gram matrix at infinite width",
-        figures="Figure 3, Figure 5",
-        claims=("bnd-fig5-60", "bnd-fig5-75", "bnd-infwidth"),
     )
 
 

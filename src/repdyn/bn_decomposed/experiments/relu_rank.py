@@ -9,7 +9,7 @@ import xarray as xr
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.settings import ReluRank
+from repdyn.bn_decomposed.settings.study import ReluRank
 from repdyn.bn_decomposed.theory.full_rank import relu_rank_profile
 from repdyn.bn_decomposed.theory.largest_rank import largest_rank, largest_rank_by_lines
 from repdyn.bn_decomposed.theory.layers import bn_components
@@ -33,8 +33,6 @@ def relu_rank(settings: ReluRank, stream: Stream) -> xr.Dataset:
         variables,
         coordinates,
         title="Rank of one layer with ReLU",
-        figures="Section I, Theorem 3, Corollary 4",
-        claims=("bnd-thm3-hyp", "bnd-cor4", "bnd-sec1-rank", "bnd-e2-product"),
     )
 
 

@@ -12,7 +12,7 @@ import xarray as xr
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.settings import SeveralCoordinates, TreeLimits
+from repdyn.bn_decomposed.settings.study import SeveralCoordinates, TreeLimits
 from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree
 from repdyn.bn_decomposed.theory.tree_formulas import printed_bounds, sharp_bounds, split_rate
 
@@ -68,15 +68,6 @@ def tree_limits(settings: TreeLimits, stream: Stream) -> xr.Dataset:
             "bound_points": variable("bound_points", sizes, "data points in the batch, for the bounds"),
         },
         title="Limits of the simplified model over many batches",
-        figures="Theorem 10, Theorem 11",
-        claims=(
-            "bnd-thm10",
-            "bnd-eq45-47",
-            "bnd-thm11-3",
-            "bnd-thm11-4",
-            "bnd-thm11-ntwo",
-            "bnd-thm11-which",
-        ),
     )
 
 
@@ -206,8 +197,6 @@ def several_coordinates(settings: SeveralCoordinates, stream: Stream) -> xr.Data
             "layers": variable((), layers, "depth"),
         },
         title="The simplified model with an input of several coordinates",
-        figures="Theorem 11",
-        claims=("bnd-remark-dgt1",),
     )
 
 

@@ -15,7 +15,7 @@ import xarray as xr
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.settings import ClusterRows, InteriorAngles, NarrowGap, SplitRows, TreeExample
+from repdyn.bn_decomposed.settings.study import ClusterRows, InteriorAngles, NarrowGap, SplitRows, TreeExample
 from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, simplified_layer
 from repdyn.bn_decomposed.theory.tree_formulas import split_rate
 
@@ -68,8 +68,6 @@ def cluster_rows(settings: ClusterRows, stream: Stream) -> xr.Dataset:
             "layer": variable("layer", np.arange(settings.layers + 1), "layer, 0 is the input"),
         },
         title="Clusters in all rows of the simplified model, counted exactly",
-        figures="Figure 4, Figure 8",
-        claims=("bnd-lem7", "bnd-excess", "bnd-fig8-tie", "bnd-thm11-1"),
     )
 
 
@@ -157,8 +155,6 @@ def split_rows(settings: SplitRows, stream: Stream) -> xr.Dataset:
             "layer": variable("layer", np.arange(1, settings.layers + 1), "layers T after the row"),
         },
         title="Descendants of two- and three-cluster rows by enumeration",
-        figures="Figure 7, Figure 8",
-        claims=("bnd-eq36-40", "bnd-eq61-62"),
     )
 
 
@@ -213,8 +209,6 @@ def tree_example(settings: TreeExample) -> xr.Dataset:
             "point": variable("point", np.arange(1, n + 1), "data point, in increasing order"),
         },
         title="The tree of positive and negative transformations of one batch",
-        figures="Figure 4, Figure 7, Figure 8",
-        claims=("bnd-excess", "bnd-fig8-tie"),
     )
 
 
@@ -228,8 +222,6 @@ def narrow_gap(settings: NarrowGap) -> xr.Dataset:
         {"stable_depth": variable("decade", np.array(depths), "first layer with at most three clusters in every row")},
         {"decade": variable("decade", np.array(settings.decades), "-log10 of the gap of points 3 and 4")},
         title="Depth of stability of (0, 0.3, 0.5, 0.5 + gap, 1)",
-        figures="Theorem 10",
-        claims=("bnd-thm10",),
     )
 
 
@@ -256,6 +248,4 @@ def interior_angles(settings: InteriorAngles, stream: Stream) -> xr.Dataset:
             "split": variable("split", points[:-1], "m of the split between points m and m + 1"),
         },
         title="Angles between the points of one batch in the simplified model",
-        figures="Theorem 11",
-        claims=("bnd-thm11-2",),
     )

@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.experiments.problems import ANISOTROPIC, index, linear, signed_start
+from repdyn.bn_mean_field.methods.problems import ANISOTROPIC, index, linear, signed_start
 from repdyn.bn_mean_field.settings import FiniteBatch
 from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.velocity import Population, minibatch_velocity
@@ -39,8 +39,6 @@ def finite_batch(settings: FiniteBatch, stream: Stream) -> xr.Dataset:
             "repeats": variable((), settings.repeats, "batches per group"),
         },
         title="Velocity of finite-batch BN against the population's",
-        figures="Section 2.1",
-        claims=("bnm-finite-batch",),
     )
 
 

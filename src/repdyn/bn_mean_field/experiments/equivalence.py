@@ -10,9 +10,9 @@ import xarray as xr
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.experiments.metric import random_covariance
-from repdyn.bn_mean_field.experiments.problems import ANISOTROPIC
+from repdyn.bn_mean_field.methods.problems import ANISOTROPIC
+from repdyn.bn_mean_field.methods.simulation import Trajectory, gradient_flow
 from repdyn.bn_mean_field.settings import Equivalence
-from repdyn.bn_mean_field.simulation import Trajectory, gradient_flow
 from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.manifold import gradient_by_metric, normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
@@ -95,6 +95,4 @@ def _equivalence_dataset(
             "width": variable((), settings.width, "neurons"),
         },
         title="BN flow against the vanilla flow on the manifold and in the plane",
-        figures="Theorems 2, 3",
-        claims=("bnm-equiv", "bnm-norm-general", "bnm-norm-conserved"),
     )

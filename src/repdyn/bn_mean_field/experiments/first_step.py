@@ -9,16 +9,16 @@ import xarray as xr
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.experiments.problems import (
+from repdyn.bn_mean_field.experiments.training import MODELS
+from repdyn.bn_mean_field.methods.problems import (
     ANISOTROPIC,
     index,
     linear,
     paired_start,
     signed_start,
 )
-from repdyn.bn_mean_field.experiments.training import MODELS
+from repdyn.bn_mean_field.methods.simulation import gradient_descent
 from repdyn.bn_mean_field.settings import FirstStep
-from repdyn.bn_mean_field.simulation import gradient_descent
 from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.velocity import Population
 
@@ -69,8 +69,6 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
             "long_iterations": variable((), settings.stability_iterations, "iterations of the long runs"),
         },
         title="First steps of gradient descent over the length of the neurons",
-        figures="Figure 3",
-        claims=("bnm-fig3-norm", "bnm-fig3-smaller-bigger", "bnm-fig3-stable"),
     )
     for name in ("turn_quantile", "large_turns"):
         made[name].attrs["missing"] = "the run diverged"

@@ -13,7 +13,7 @@ import xarray as xr
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.experiments.problems import index
+from repdyn.bn_mean_field.methods.problems import index
 from repdyn.bn_mean_field.settings import GradientAudit
 from repdyn.bn_mean_field.theory import flows, manifold
 from repdyn.bn_mean_field.theory.bounds import first_step_norm
@@ -99,18 +99,6 @@ def _gradient_dataset(
             "width": variable((), settings.width, "neurons"),
         },
         title="The paper's velocities against automatic differentiation",
-        figures="Sections 2, 4",
-        claims=(
-            "bnm-eq3",
-            "bnm-eq6-sign",
-            "bnm-norm-conserved",
-            "bnm-eq7",
-            "bnm-eq8",
-            "bnm-sec4-eq21",
-            "bnm-sec42-1c",
-            "bnm-sec42-angle",
-            "bnm-eps",
-        ),
     )
 
 

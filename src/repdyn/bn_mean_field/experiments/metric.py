@@ -10,7 +10,7 @@ from scipy.linalg import null_space
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.experiments.problems import ANISOTROPIC, circle, index
+from repdyn.bn_mean_field.methods.problems import ANISOTROPIC, circle, index
 from repdyn.bn_mean_field.settings import MetricAudit
 from repdyn.bn_mean_field.theory import manifold
 from repdyn.bn_mean_field.theory.checks import Array
@@ -57,8 +57,6 @@ def metric_audit(settings: MetricAudit, stream: Stream) -> xr.Dataset:
             "draw": index("draw", settings.draws, "draw of Sigma and b"),
         },
         title="The metric of section 2.2 on random covariances",
-        figures="Section 2.2",
-        claims=("bnm-prop1-sym", "bnm-prop1-pd", "bnm-thm2", "bnm-isometry"),
     )
 
 

@@ -7,19 +7,19 @@ import xarray as xr
 from scipy.integrate import simpson
 
 from repdyn.base.datasets import dataset, variable
-from repdyn.bn_mean_field.experiments.problems import (
+from repdyn.bn_mean_field.methods.problems import (
     ANISOTROPIC,
     linear,
     low_discrepancy_start,
     ring,
 )
+from repdyn.bn_mean_field.methods.simulation import Trajectory, gradient_flow
+from repdyn.bn_mean_field.methods.transport import coupled_distance, wasserstein2
 from repdyn.bn_mean_field.settings import Equicontinuity, ExitTimes
-from repdyn.bn_mean_field.simulation import Trajectory, gradient_flow
 from repdyn.bn_mean_field.theory import bounds
 from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Population
-from repdyn.bn_mean_field.transport import coupled_distance, wasserstein2
 
 DIFFERENCE = 1e-5  # of the loss along the velocity: error 1e-10 + rounding 1e-11
 WEAK_TESTS = ("t", "sin(angle) + a")
@@ -59,8 +59,6 @@ def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
             "width": variable((), settings.width, "neurons"),
         },
         title="Equicontinuity, dissipation and weak form along one flow",
-        figures="Theorem 4",
-        claims=("bnm-thm4-equicont", "bnm-thm4-weak", "bnm-dissipation"),
     )
 
 
@@ -148,8 +146,6 @@ def exit_times(settings: ExitTimes) -> xr.Dataset:
             "start_radius": variable((), r0, "r0"),
         },
         title="Exit times of the output weights on bounded data",
-        figures="Theorem 4",
-        claims=("bnm-thm4-tr",),
     )
 
 

@@ -15,7 +15,7 @@ import xarray as xr
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.experiments.problems import (
+from repdyn.bn_mean_field.methods.problems import (
     ANISOTROPIC,
     axis_angle,
     index,
@@ -23,8 +23,8 @@ from repdyn.bn_mean_field.experiments.problems import (
     paired_start,
     signed_start,
 )
+from repdyn.bn_mean_field.methods.simulation import Trajectory, gradient_descent
 from repdyn.bn_mean_field.settings import Anisotropy, Magnitudes
-from repdyn.bn_mean_field.simulation import Trajectory, gradient_descent
 from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.flows import tangential_speed
 from repdyn.bn_mean_field.theory.velocity import Population
@@ -73,8 +73,6 @@ def anisotropy(settings: Anisotropy) -> xr.Dataset:
             "step": variable((), settings.step, "mean-field step"),
         },
         title="Training with and without BN on anisotropic data",
-        figures="Figure 1",
-        claims=("bnm-fig1-speed", "bnm-fig1-conc", "bnm-sec41-escape"),
     )
 
 
@@ -134,8 +132,6 @@ def _ratio_dataset(settings: Anisotropy, iterations: Array, largest: Array, medi
             "paper_step": variable((), settings.step, "mean-field step of our Figure 1"),
         },
         title="Speeds of neurons with and without BN, at equal iteration and at matched loss",
-        figures="Figure 1",
-        claims=("bnm-fig1-order", "bnm-fig1-matched"),
     )
 
 
@@ -180,6 +176,4 @@ def magnitudes(settings: Magnitudes, stream: Stream) -> xr.Dataset:
             "step": variable((), settings.step, "mean-field step"),
         },
         title="A BN model with two sizes of neurons",
-        figures="Figure 2",
-        claims=("bnm-fig2",),
     )

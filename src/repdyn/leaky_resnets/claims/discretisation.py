@@ -10,7 +10,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.verdicts import Verdict, all_of, mean_within
 from repdyn.leaky_resnets.claims.sampled import judge_sampled, positive, spoken
-from repdyn.leaky_resnets.readings import DECAYED, at_stage, of_maps, size_and_distance, unevenness_in_plane
+from repdyn.leaky_resnets.methods.readings import DECAYED, at_stage, of_maps, size_and_distance, unevenness_in_plane
 from repdyn.leaky_resnets.theory.checks import Array
 
 SCHEMES = ("irregular", "adaptive")

@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, judge, mean_within
-from repdyn.leaky_resnets.readings import bottleneck_bounds, bottleneck_speed_gap
+from repdyn.leaky_resnets.methods.readings import bottleneck_bounds, bottleneck_speed_gap
 
 QUADRATURE = 1e-4
 QUADRATURE_REASON = "Simpson's rule and maxima over the stored positions, across kinks"

@@ -17,7 +17,7 @@ from repdyn.leaky_resnets.claims.sampled import (
     spoken,
 )
 from repdyn.leaky_resnets.claims.trained_hamiltonian import LEARNED, reversed_depths
-from repdyn.leaky_resnets.readings import DECAYED, at_paper_depth, of_maps
+from repdyn.leaky_resnets.methods.readings import DECAYED, at_paper_depth, of_maps
 from repdyn.leaky_resnets.theory.checks import Array
 
 

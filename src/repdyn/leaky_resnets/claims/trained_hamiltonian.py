@@ -18,7 +18,7 @@ from repdyn.leaky_resnets.claims.sampled import (
     positive,
     spoken,
 )
-from repdyn.leaky_resnets.readings import DECAYED, at_paper_depth, of_maps
+from repdyn.leaky_resnets.methods.readings import DECAYED, at_paper_depth, of_maps
 
 STATES_1A = (
     "As Lt grows, -2 H / Lt and its stable forms approach the rank k* = 3 from below, the least stable cost of identity"

@@ -24,7 +24,7 @@ from repdyn.leaky_resnets.claims.sampled import (
     median_stable,
     spoken,
 )
-from repdyn.leaky_resnets.readings import DECAYED, balance_factor, of_maps
+from repdyn.leaky_resnets.methods.readings import DECAYED, balance_factor, of_maps
 
 ROUNDING = 1e-12
 PAPER_STEPS = 6000

@@ -9,11 +9,11 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.datasets import dataset, index, variable
-from repdyn.leaky_resnets.maps import MAPS
-from repdyn.leaky_resnets.measures import MEASURES, measure
-from repdyn.leaky_resnets.networks import LeakyResNet
-from repdyn.leaky_resnets.settings_training import Measures
-from repdyn.leaky_resnets.stored import network_at, task_at
+from repdyn.leaky_resnets.methods.maps import MAPS
+from repdyn.leaky_resnets.methods.measures import MEASURES, measure
+from repdyn.leaky_resnets.methods.networks import LeakyResNet
+from repdyn.leaky_resnets.methods.stored import network_at, task_at
+from repdyn.leaky_resnets.settings.training import Measures
 from repdyn.leaky_resnets.theory.checks import Array
 
 SIZES = ("dimension", "width", "points", "steps")
@@ -158,11 +158,11 @@ COUNTED = {"node": "layer l = 0 .. L", "value": "singular value, falling", "axis
 
 
 def _dataset(
-    made: dict[str, xr.Variable], stored: xr.Dataset, kept: Sequence[str], settings: Measures, title: str, figures: str
+    made: dict[str, xr.Variable], stored: xr.Dataset, kept: Sequence[str], settings: Measures, title: str
 ) -> xr.Dataset:
     """Measures with the coordinates of their dimensions and the `kept` ones of the networks' dataset."""
     sizes = {dim: size for one in made.values() for dim, size in one.sizes.items()}
     coords = {name: stored[name].variable for name in (*sizes, *kept) if name in stored.coords}
     coords |= {dim: index(dim, sizes[dim], words) for dim, words in COUNTED.items() if dim in sizes}
     coords["gamma"] = variable("gamma", np.array(settings.gammas), "gamma_p over the operator norm of K_p")
-    return dataset(made, coords, title=title, figures=figures, claims=stored.attrs["serves_claims"].split(", "))
+    return dataset(made, coords, title=title)

@@ -12,31 +12,14 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.maps import MAPS
-from repdyn.leaky_resnets.recipe import first_fit, fresh, groups, lam, narrow_task, settle
-from repdyn.leaky_resnets.settings_training import Trained
-from repdyn.leaky_resnets.stored import Kept, kept, network_variables, restored, size_coords, task_variables
-from repdyn.leaky_resnets.teachers import Task
+from repdyn.leaky_resnets.methods.maps import MAPS
+from repdyn.leaky_resnets.methods.recipe import first_fit, fresh, groups, lam, narrow_task, settle
+from repdyn.leaky_resnets.methods.stored import Kept, kept, network_variables, restored, size_coords, task_variables
+from repdyn.leaky_resnets.methods.teachers import Task
+from repdyn.leaky_resnets.settings.training import Trained
 from repdyn.leaky_resnets.theory.layers import layer_steps
 
 DIMS = ("maps", "seed", "effective_depth")
-SERVED = (
-    "lrn-fig1a",
-    "lrn-fig1a-free",
-    "lrn-fig1a-fixed",
-    "lrn-no-bias-rank",
-    "lrn-fig1b",
-    "lrn-fig1c",
-    "lrn-fig1-speed",
-    "lrn-fig3",
-    "lrn-thm4-trained",
-    "lrn-rank-varies",
-    "lrn-balanced-size",
-    "lrn-only-nonneg",
-    "lrn-prop5-trained",
-    "lrn-ends-jumps",
-    "lrn-ab-identity",
-)
 
 
 def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoint, block: int) -> xr.Dataset:
@@ -58,8 +41,6 @@ def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoi
         variables,
         size_coords(variables) | _coords(settings, seeds),
         title=f"Trained leaky ResNets over effective depths, block {block} of seeds",
-        figures="Figures 1 and 3",
-        claims=SERVED,
     )
 
 

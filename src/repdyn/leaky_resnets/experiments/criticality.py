@@ -16,11 +16,11 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.maps import MAPS
-from repdyn.leaky_resnets.recipe import first_fit, fresh, groups, lam, narrow_task, settle
-from repdyn.leaky_resnets.settings_training import Criticality
-from repdyn.leaky_resnets.stored import Kept, kept, network_variables, restored, size_coords, task_variables
-from repdyn.leaky_resnets.teachers import Task
+from repdyn.leaky_resnets.methods.maps import MAPS
+from repdyn.leaky_resnets.methods.recipe import first_fit, fresh, groups, lam, narrow_task, settle
+from repdyn.leaky_resnets.methods.stored import Kept, kept, network_variables, restored, size_coords, task_variables
+from repdyn.leaky_resnets.methods.teachers import Task
+from repdyn.leaky_resnets.settings.training import Criticality
 from repdyn.leaky_resnets.theory.layers import layer_steps
 
 COMPARED = ("decayed maps", "free maps")
@@ -52,7 +52,6 @@ def refinement(settings: Criticality, stream: Stream, device: str, checkpoint: C
         network_variables(dims, (settings.seeds, len(layers)), nets) | task_variables(("seed",), list(tasks.values())),
         {"layers": variable("layers", np.array(layers), "number of layers L")},
         title="Networks refined layer by layer along one path",
-        claims=("lrn-refined",),
     )
 
 
@@ -92,7 +91,6 @@ def convergence(settings: Criticality, stream: Stream, device: str, checkpoint: 
             "steps": variable("steps", np.array(settings.steps), "Adam steps from the first fit"),
         },
         title="Networks after runs of several lengths",
-        claims=("lrn-free-maps",),
     )
 
 
@@ -125,7 +123,6 @@ def _dataset(
     coords: dict[str, xr.Variable],
     *,
     title: str,
-    claims: tuple[str, ...],
 ) -> xr.Dataset:
     strength = lam(settings.penalty, settings.dimension, settings.effective_depth)
     return dataset(
@@ -138,6 +135,4 @@ def _dataset(
             "lam": variable((), strength, "lam of the penalty"),
         },
         title=title,
-        figures="distance_to_critical, balancedness",
-        claims=claims,
     )

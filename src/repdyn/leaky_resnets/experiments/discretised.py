@@ -17,15 +17,15 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.maps import MAPS
-from repdyn.leaky_resnets.networks import start
-from repdyn.leaky_resnets.recipe import groups, lam, trainer
-from repdyn.leaky_resnets.settings_training import Discretised
-from repdyn.leaky_resnets.stored import Kept, kept, network_variables, restored, size_coords, task_variables
-from repdyn.leaky_resnets.teachers import Task, bottleneck_task
+from repdyn.leaky_resnets.methods.maps import MAPS
+from repdyn.leaky_resnets.methods.networks import start
+from repdyn.leaky_resnets.methods.recipe import groups, lam, trainer
+from repdyn.leaky_resnets.methods.stored import Kept, kept, network_variables, restored, size_coords, task_variables
+from repdyn.leaky_resnets.methods.teachers import Task, bottleneck_task
+from repdyn.leaky_resnets.methods.training import Trainer, cosine
+from repdyn.leaky_resnets.settings.training import Discretised
 from repdyn.leaky_resnets.theory.checks import Array
 from repdyn.leaky_resnets.theory.layers import adapt_layer_steps, layer_steps, relative_speeds
-from repdyn.leaky_resnets.training import Trainer, cosine
 
 SCHEMES = ("equidistant", "irregular", "adaptive")
 STAGED = {  # teacher and whether the penalty is the strong one
@@ -34,7 +34,6 @@ STAGED = {  # teacher and whether the penalty is the strong one
     "fully connected": ("fully connected", False),
     "fully connected, strong penalty": ("fully connected", True),
 }
-SERVED = ("lrn-fig2a", "lrn-fig2b-steps", "lrn-fig2c", "lrn-adaptive")
 LARGEST = 0.999  # cap on rho Lt of adaptive steps, below the 1 at which the leak changes A's sign
 
 
@@ -70,7 +69,7 @@ def discretised(settings: Discretised, stream: Stream, device: str, checkpoint: 
         "layers": variable("layers", np.array(settings.layers), "number of layers L; networks are of the last"),
         "seed": variable("seed", np.array(seeds), "teacher, data and initial weights"),
     }
-    return _dataset(settings, variables, coords, title=f"Schemes of layer steps, block {block} of seeds", claims=SERVED)
+    return _dataset(settings, variables, coords, title=f"Schemes of layer steps, block {block} of seeds")
 
 
 SCORES = {
@@ -111,9 +110,7 @@ def staged(settings: Discretised, stream: Stream, device: str, checkpoint: Check
         "lam": variable("teacher", np.array(strengths), "lam of the penalty"),
         "seed": variable("seed", np.array(seeds), "teacher, data and initial weights"),
     }
-    return _dataset(
-        settings, variables, coords, title="Adaptive networks for two teachers and two penalties", claims=("lrn-fig2b",)
-    )
+    return _dataset(settings, variables, coords, title="Adaptive networks for two teachers and two penalties")
 
 
 def _task(settings: Discretised, teacher: str, stream: Stream, seed: int) -> Task:
@@ -170,7 +167,6 @@ def _dataset(
     coords: dict[str, xr.Variable],
     *,
     title: str,
-    claims: tuple[str, ...],
 ) -> xr.Dataset:
     own = {
         "effective_depth": variable((), settings.effective_depth, "effective depth Lt"),
@@ -186,6 +182,4 @@ def _dataset(
         variables,
         size_coords(variables) | own | coords,
         title=title,
-        figures="Figure 2",
-        claims=claims,
     )

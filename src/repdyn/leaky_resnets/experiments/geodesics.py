@@ -10,7 +10,7 @@ from scipy.integrate import simpson
 
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.settings_theory import CriticalPaths, GeodesicLaboratory, RandomGeodesics
+from repdyn.leaky_resnets.settings.theory import CriticalPaths, GeodesicLaboratory, RandomGeodesics
 from repdyn.leaky_resnets.theory.checks import Array
 from repdyn.leaky_resnets.theory.flows import Trajectory, hamiltonian_flow, symplectic_euler
 from repdyn.leaky_resnets.theory.hamiltonian import (
@@ -127,8 +127,6 @@ def geodesics(settings: GeodesicLaboratory, stream: Stream) -> xr.Dataset:
             "gamma_0": variable((), settings.gamma_0, "gamma_p over the operator norm of K_p"),
         },
         title="Exact geodesics through a bottleneck",
-        figures="geodesic_laboratory",
-        claims=("lrn-geodesic-lab", "lrn-prop5-limit", "lrn-thm4-upper", "lrn-thm4-lower", "lrn-thm4-speed"),
     )
 
 
@@ -172,8 +170,6 @@ def random_geodesics(settings: RandomGeodesics, stream: Stream) -> xr.Dataset:
             "tolerance": variable("tolerance", np.array(settings.tolerances), "relative tolerance of DOP853"),
         },
         title="Random exact trajectories: Theorem 4, conservation of H, balancedness",
-        figures="theorem4",
-        claims=("lrn-ham-conserved", "lrn-thm4-upper", "lrn-thm4-lower", "lrn-thm4-speed", "lrn-prop9"),
     )
 
 
@@ -254,8 +250,6 @@ def scalar_geodesics(settings: RandomGeodesics) -> xr.Dataset:
             "effective_depth": variable((), SCALAR_DEPTH, "effective depth Lt"),
         },
         title="Theorem 4 on scalar geodesics in closed form",
-        figures="theorem4",
-        claims=("lrn-thm4-lower", "lrn-thm4-upper"),
     )
 
 
@@ -298,8 +292,6 @@ def critical_paths(settings: CriticalPaths, stream: Stream) -> xr.Dataset:
             "effective_depth": variable((), CRITICAL[2], "effective depth Lt"),
         },
         title="Critical points of the discrete network",
-        figures="critical_paths",
-        claims=("lrn-ham-discrete", "lrn-prop9"),
     )
 
 

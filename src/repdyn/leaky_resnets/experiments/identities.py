@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.formulas import FORMULAS
-from repdyn.leaky_resnets.settings_theory import Identities, StepSchemes
+from repdyn.leaky_resnets.methods.formula_audit import FORMULAS
+from repdyn.leaky_resnets.settings.theory import Identities, StepSchemes
 from repdyn.leaky_resnets.theory.added_neuron import added_activation, triangle
 from repdyn.leaky_resnets.theory.layers import irregular_steps_as_printed, layer_steps
 
@@ -50,15 +50,6 @@ def identities(settings: Identities, stream: Stream) -> xr.Dataset:
             "effective_depth": variable("effective_depth", np.array(END_DEPTHS), "effective depth Lt"),
         },
         title="Formulas as printed and as corrected against independent derivations",
-        figures="",
-        claims=(
-            "lrn-sym-range",
-            "lrn-sym-output",
-            "lrn-lagr-terms",
-            "lrn-ham-eqs",
-            "lrn-thm4-identity",
-            "lrn-prop5-norm",
-        ),
     )
 
 
@@ -114,8 +105,6 @@ def step_schemes(settings: StepSchemes) -> xr.Dataset:
             "irregularity": variable("irregularity", np.array(settings.irregularities), "irregularity a"),
         },
         title="Irregular layer steps in exact fractions",
-        figures="",
-        claims=("lrn-rho-sum", "lrn-rho-cap"),
     )
 
 

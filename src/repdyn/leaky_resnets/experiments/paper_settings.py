@@ -13,13 +13,13 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.maps import MAPS
-from repdyn.leaky_resnets.recipe import fresh, lam, narrow_task, trainer
-from repdyn.leaky_resnets.settings_training import PaperSettings
-from repdyn.leaky_resnets.stored import Kept, kept, network_variables, size_coords, task_variables
-from repdyn.leaky_resnets.teachers import Task
+from repdyn.leaky_resnets.methods.maps import MAPS
+from repdyn.leaky_resnets.methods.recipe import fresh, lam, narrow_task, trainer
+from repdyn.leaky_resnets.methods.stored import Kept, kept, network_variables, size_coords, task_variables
+from repdyn.leaky_resnets.methods.teachers import Task
+from repdyn.leaky_resnets.methods.training import cosine
+from repdyn.leaky_resnets.settings.training import PaperSettings
 from repdyn.leaky_resnets.theory.layers import layer_steps
-from repdyn.leaky_resnets.training import cosine
 
 
 def paper_settings(settings: PaperSettings, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
@@ -41,8 +41,6 @@ def paper_settings(settings: PaperSettings, stream: Stream, device: str, checkpo
             "rank": variable((), settings.rank, "inner dimension k* of the teacher"),
         },
         title="Networks trained with the paper's own settings",
-        figures="paper_settings",
-        claims=("lrn-literal", "lrn-sgd"),
     )
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, half_width, label_panels, new
 from repdyn.leaky_resnets.figures.trained import COLOURS, MARKERS, spectrum_lines
-from repdyn.leaky_resnets.readings import balance_factor
+from repdyn.leaky_resnets.methods.readings import balance_factor
 
 SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
 
@@ -46,7 +46,6 @@ def distance_to_critical(
         alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are seven "
         "to forty times too frequent; the range of the Hamiltonian falls in proportion to one over the number of "
         "layers; with free maps the Hamiltonian falls with the length of training.",
-        claims=("lrn-critical", "lrn-refined", "lrn-free-maps", "lrn-ham-discrete"),
     )
 
 
@@ -96,7 +95,6 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
         "seeds: the proposition prints 1, its proof corrected gives 2; discrete networks come to it as 1 / L.",
         alt="The squared weights follow the curve of factor two; the factor measured rises towards two as layers are"
         " halved.",
-        claims=("lrn-prop9", "lrn-refined", "lrn-balanced-size"),
     )
 
 
@@ -147,5 +145,4 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
         alt="The distance from a critical point falls by decades and stays above a tenth; a few singular values of the"
         " representation separate in the middle; the cost of identity is least there; both Hamiltonians vary over"
         " layers.",
-        claims=("lrn-literal", "lrn-sgd"),
     )

@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, new
 from repdyn.leaky_resnets.figures.trained import GREY
-from repdyn.leaky_resnets.readings import (
+from repdyn.leaky_resnets.methods.readings import (
     STAGE,
     at_stage,
     of_maps,
@@ -45,7 +45,6 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
         f"seed, points; geometric mean with its 95 % interval. {size_and_distance(scheme_measures)}",
         alt="The three schemes' mean test errors lie on top of each other except at four layers; the ratios scatter "
         "around one without a consistent sign.",
-        claims=("lrn-fig2a",),
     )
 
 
@@ -108,7 +107,6 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
         f"seeds. {size_and_distance(staged_measures)}",
         alt="At the paper's penalty singular values fall off slowly at p = 0.3, a dozen of them above a quarter of the "
         "largest; under the stronger penalty five or six are.",
-        claims=("lrn-fig2b", "lrn-fig2b-steps"),
     )
 
 
@@ -138,7 +136,6 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
         f"standard deviation over mean of the lengths: {told}. {size_and_distance(scheme_measures)}",
         alt="All three paths bend once and their steps shorten along them. With equidistant steps the first are twice "
         "the mean; adaptive steps are of more equal length.",
-        claims=("lrn-fig2c",),
     )
 
 

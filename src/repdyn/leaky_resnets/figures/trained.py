@@ -21,7 +21,7 @@ from repdyn.base.figures import (
     label_panels,
     new,
 )
-from repdyn.leaky_resnets.readings import DECAYED, at_paper_depth, of_maps
+from repdyn.leaky_resnets.methods.readings import DECAYED, at_paper_depth, of_maps
 
 CRITICAL = 0.1  # relative distance from a critical point above which a point is drawn hollow
 GREY = "0.72"
@@ -61,7 +61,6 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
         alt="With learned, decayed maps the Hamiltonians and the least cost of identity meet at three as the effective "
         "depth grows, the stable forms and the cost from above; with fixed maps the Hamiltonian rises from below zero "
         "to two or three; without bias they meet near four.",
-        claims=("lrn-fig1a", "lrn-fig1a-free", "lrn-fig1a-fixed", "lrn-no-bias-rank"),
     )
 
 
@@ -110,7 +109,6 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
         f"{int(net['rank'])} singular values; grey: the others.",
         alt="In the middle of the network three singular values of the centred representation stand far above the rest;"
         " without centring a further direction is in between.",
-        claims=("lrn-fig1b",),
     )
 
 
@@ -166,7 +164,6 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
         "positive abscissa; line of slope 1.",
         alt="The cost of identity and the kinetic energy fall from several hundred to a few and rise again at the end,"
         " while both Hamiltonians stay close to three; kinetic energy and extra cost lie on the line of slope one.",
-        claims=("lrn-fig1c",),
     )
 
 
@@ -216,5 +213,4 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
         "proportion to Lt from the first point of the decayed maps.",
         alt="The norm of B S^T is flat; path lengths and the largest |B| grow, the latter with fixed maps faster than "
         "in proportion.",
-        claims=("lrn-fig3", "lrn-thm4-trained"),
     )

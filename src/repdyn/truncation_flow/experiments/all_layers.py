@@ -9,9 +9,9 @@ from scipy.stats import ortho_group
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.construction import ball_clusters, largest_radius, simplex_initial_data
 from repdyn.truncation_flow.experiments.coordinates import index
-from repdyn.truncation_flow.layers import (
+from repdyn.truncation_flow.methods.construction import ball_clusters, largest_radius, simplex_initial_data
+from repdyn.truncation_flow.methods.layers import (
     general_flow,
     gradient_descent_step,
     network_layers,
@@ -106,6 +106,4 @@ def _general_dataset(settings: GeneralFlow, times: Array, cost: Array, within: A
             "step": variable((), settings.step, "step of the flow"),
         },
         title="The corrected general flow and plain gradient descent",
-        figures="general_flow",
-        claims=("tf-general-open",),
     )

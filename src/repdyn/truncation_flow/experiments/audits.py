@@ -9,7 +9,7 @@ import xarray as xr
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.formulas import (
+from repdyn.truncation_flow.methods.formula_audit import (
     OF_CLUSTERS,
     OF_CLUSTERS_WITH_CHANCE,
     OF_LAYERS,
@@ -51,8 +51,6 @@ def gradient_audit(settings: GradientAudit, stream: Stream) -> xr.Dataset:
             "points": variable((), settings.points, "points per draw"),
         },
         title="Formulas as printed and as corrected against independent derivations",
-        figures="gradient_audit",
-        claims=("tf-thm32-omega", "tf-thm32-beta", "tf-thm51-beta", "tf-thm51-omega", "tf-layer-pullback"),
     )
 
 
@@ -99,6 +97,4 @@ def random_clusters(settings: RandomClusters, stream: Stream) -> xr.Dataset:
             "draw": variable("draw", np.arange(settings.draws), "random cluster"),
         },
         title="How often the printed flow raises the cost of a random cluster",
-        figures="printed_and_corrected",
-        claims=("tf-thm32-monotone",),
     )

@@ -8,10 +8,10 @@ from scipy.stats import ortho_group
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow import occupation
-from repdyn.truncation_flow.events import event_flow
 from repdyn.truncation_flow.experiments.coordinates import index, times_variable
-from repdyn.truncation_flow.flow import integrate_flow, scipy_flow
+from repdyn.truncation_flow.methods import occupation
+from repdyn.truncation_flow.methods.events import event_flow
+from repdyn.truncation_flow.methods.flow import integrate_flow, scipy_flow
 from repdyn.truncation_flow.settings import Integrators, PrintedAndCorrected, Proposition, Staircase
 from repdyn.truncation_flow.theory import separated
 from repdyn.truncation_flow.theory.inputs import Array
@@ -93,8 +93,6 @@ def staircase(settings: Staircase) -> xr.Dataset:
             "point": index("point", 4, "data point"),
         },
         title="Bias flow at fixed weights: the staircase of rates",
-        figures="staircase",
-        claims=("tf-stair-times", "tf-stair-rate", "tf-stair-between", "tf-stair-down", "tf-stair-frozen"),
     )
 
 
@@ -133,8 +131,6 @@ def printed_and_corrected(settings: PrintedAndCorrected, stream: Stream) -> xr.D
             "points": variable((), settings.points, "points per cluster"),
         },
         title="Cost along the weight flow as printed and as corrected",
-        figures="printed_and_corrected",
-        claims=("tf-thm32-monotone", "tf-411"),
     )
 
 
@@ -224,8 +220,6 @@ def _proposition_dataset(
             "step": variable((), settings.step, "step of the scheme"),
         },
         title="Proposition 4.2 on data that meet its hypotheses",
-        figures="proposition",
-        claims=("tf-prop42-hyp", "tf-prop42-s1", "tf-prop42-freeze", "tf-prop42-rate"),
     )
 
 
@@ -274,8 +268,6 @@ def integrators(settings: Integrators, stream: Stream) -> xr.Dataset:
             "evaluations": variable((), settings.evaluations, "cap on right sides"),
         },
         title="Accuracy of integrators against their cost, and sliding",
-        figures="integrators, sliding",
-        claims=(),
     )
 
 

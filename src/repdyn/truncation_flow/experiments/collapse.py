@@ -7,7 +7,8 @@ import xarray as xr
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.construction import (
+from repdyn.truncation_flow.experiments.coordinates import index, times_variable
+from repdyn.truncation_flow.methods.construction import (
     Margins,
     balanced_shift,
     ball_clusters,
@@ -17,10 +18,9 @@ from repdyn.truncation_flow.construction import (
     simplex_initial_data,
     simplex_margins,
 )
-from repdyn.truncation_flow.events import event_flow
-from repdyn.truncation_flow.experiments.coordinates import index, times_variable
-from repdyn.truncation_flow.flow import integrate_flow
-from repdyn.truncation_flow.metrics import neural_collapse_metrics
+from repdyn.truncation_flow.methods.events import event_flow
+from repdyn.truncation_flow.methods.flow import integrate_flow
+from repdyn.truncation_flow.methods.metrics import neural_collapse_metrics
 from repdyn.truncation_flow.settings import NeuralCollapse, OwnClusters
 from repdyn.truncation_flow.theory import general
 from repdyn.truncation_flow.theory.inputs import Array
@@ -127,8 +127,6 @@ def _collapse_dataset(
             "start": variable((), settings.start, "start of the apex on the line from mean to label"),
         },
         title="Neural collapse under cluster separated truncations",
-        figures="neural_collapse, construction",
-        claims=("tf-collapse",),
     )
 
 
@@ -180,8 +178,6 @@ def truncation_in_the_plane(settings: NeuralCollapse, stream: Stream) -> xr.Data
             "time": times_variable(times),
         },
         title="Truncation in the plane",
-        figures="truncation_in_the_plane",
-        claims=("tf-collapse",),
     )
 
 
@@ -222,8 +218,6 @@ def own_clusters(settings: OwnClusters, images: xr.Dataset, stream: Stream) -> x
             "condition": variable("condition", np.array(["others", "own", "images"]), "condition of separation"),
         },
         title="The construction by Procrustes on clusters that are not a simplex",
-        figures="own_clusters",
-        claims=("tf-own-clusters",),
     )
 
 

@@ -8,10 +8,10 @@ from scipy.linalg import lstsq
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.construction import ball_clusters, largest_radius, simplex_initial_data
-from repdyn.truncation_flow.events import event_flow
-from repdyn.truncation_flow.flow import integrate_flow
-from repdyn.truncation_flow.formulas import random_layers
+from repdyn.truncation_flow.methods.construction import ball_clusters, largest_radius, simplex_initial_data
+from repdyn.truncation_flow.methods.events import event_flow
+from repdyn.truncation_flow.methods.flow import integrate_flow
+from repdyn.truncation_flow.methods.formula_audit import random_layers
 from repdyn.truncation_flow.settings import Counterexamples
 from repdyn.truncation_flow.theory import general, separated, truncation
 
@@ -206,6 +206,4 @@ def counterexamples(settings: Counterexamples, stream: Stream) -> xr.Dataset:
         {name: variable((), value, text) for name, (value, text) in measured.items()},
         {},
         title="Small examples that decide a statement by arithmetic",
-        figures="table of counterexamples",
-        claims=("tf-eq-trunc", "tf-eq-untrunc", "tf-410", "tf-425", "tf-def31-comp", "tf-512", "tf-thm51-domain"),
     )

@@ -8,10 +8,10 @@ from scipy.integrate import solve_ivp
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow import collapsed
-from repdyn.truncation_flow.construction import ball_clusters, simplex_initial_data
 from repdyn.truncation_flow.experiments.coordinates import index, times_variable
-from repdyn.truncation_flow.layers import standard_cost_flow
+from repdyn.truncation_flow.methods import collapsed
+from repdyn.truncation_flow.methods.construction import ball_clusters, simplex_initial_data
+from repdyn.truncation_flow.methods.layers import standard_cost_flow
 from repdyn.truncation_flow.settings import CollapsedClusters, OutputLayer, ReducedNetwork
 from repdyn.truncation_flow.theory import general, standard_cost
 from repdyn.truncation_flow.theory.inputs import Array
@@ -63,8 +63,6 @@ def collapsed_clusters(settings: CollapsedClusters, stream: Stream) -> xr.Datase
             "dimension": variable((), Q, "dimension Q"),
         },
         title="Collapsed clusters with a trained output: integral of motion and spectral gap",
-        figures="conservation",
-        claims=("tf-prop83", "tf-thm84-rate", "tf-thm84-indef", "tf-835", "tf-thm84-limits"),
     )
 
 
@@ -137,8 +135,6 @@ def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
             "equation": variable("equation", np.array(equations), "equation of the paper"),
         },
         title="Propagators of Section 8 as printed and corrected",
-        figures="gradient_audit",
-        claims=("tf-88", "tf-89-811", "tf-810", "tf-816-817", "tf-lemma81", "tf-lemma82"),
     )
 
 
@@ -229,8 +225,6 @@ def reduced_network(settings: ReducedNetwork, stream: Stream) -> xr.Dataset:
             "step": variable((), settings.step, "step of the scheme"),
         },
         title="Collapsed initial data: reduced cost against the network",
-        figures="reduced_network",
-        claims=("tf-82-reduction",),
     )
 
 
@@ -307,8 +301,6 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
             "time": times_variable(times),
         },
         title="The output layer alone is trained",
-        figures="none",
-        claims=("tf-thm91", "tf-thm91-proj", "tf-thm91-limit"),
     )
 
 

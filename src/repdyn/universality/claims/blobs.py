@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, judge
 from repdyn.universality.claims.sampled import exchanged, log_mean_within, undecided
-from repdyn.universality.readings import learnt
+from repdyn.universality.methods.readings import learnt
 
 COLLAPSED = 0.1
 COLLAPSED_REASON = "variance below a tenth of that along the target: a line to the eye"

@@ -14,7 +14,7 @@ from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, interval_within, judge, mean_within
 from repdyn.universality.claims.sampled import FALSE_ALARM, exchanged, undecided
 from repdyn.universality.claims.two_points import mean_of
-from repdyn.universality.readings import FEWEST, PUBLISHED_LOSSES, log_fit
+from repdyn.universality.methods.readings import FEWEST, PUBLISHED_LOSSES, log_fit
 
 PRINTED = tuple(name for name in PUBLISHED_LOSSES if name != "theory")
 TREND = "a trend is a slope whose interval excludes 0"

@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.verdicts import Test, Verdict, all_of, judge, mean_within, share_within
 from repdyn.universality.claims.sampled import exchanged, log_mean_within, undecided
-from repdyn.universality.readings import learnt
+from repdyn.universality.methods.readings import learnt
 
 MERGED = 0.25
 MERGED_REASON = (

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.universality.blob_task import blob_images
-from repdyn.universality.representations import between_contexts, classical_mds, collapse_index, smacof
-from repdyn.universality.settings_data_sets import BlobStructure
+from repdyn.universality.methods.blob_task import blob_images
+from repdyn.universality.methods.representations import between_contexts, classical_mds, collapse_index, smacof
+from repdyn.universality.settings.data_sets import BlobStructure
 
 AXES = 3
 GALLERY = 5  # blobs shown along each axis
@@ -55,8 +55,6 @@ def blob_structure(settings: BlobStructure, stream: Stream, blobs: dict[str, xr.
             for key in ("gain", "rate", "hidden", "epochs", "nonlinearity", "optimizer")
         },
         title="Blobs with two features: collapse of the irrelevant one, distances in three dimensions",
-        figures="Figures 7, 8, 13 and 17",
-        claims=("uni-fig8-blobs", "uni-fig8-high", "uni-fig8-universal", "uni-fig13", "uni-c3-contexts", "uni-fig17"),
     )
 
 

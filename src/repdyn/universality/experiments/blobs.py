@@ -9,11 +9,9 @@ import xarray as xr
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.universality import minibatch_training, training_loop
-from repdyn.universality.blob_task import blob_images
-from repdyn.universality.settings_data_sets import Blobs
-
-CLAIMS = ("uni-fig8-blobs", "uni-fig8-high", "uni-fig8-universal", "uni-fig13", "uni-fig17")
+from repdyn.universality.methods import minibatch_training, training_loop
+from repdyn.universality.methods.blob_task import blob_images
+from repdyn.universality.settings.data_sets import Blobs
 
 
 def blobs(settings: Blobs, stream: Stream, device: str, checkpoint: Checkpoint, run: str) -> xr.Dataset:
@@ -59,6 +57,4 @@ def blobs(settings: Blobs, stream: Stream, device: str, checkpoint: Checkpoint, 
             "optimizer": variable((), network.optimizer, "optimizer"),
         },
         title=f"Blobs with two features: trained representations, run {run}",
-        figures="Figures 7, 8, 13 and 17",
-        claims=CLAIMS,
     )

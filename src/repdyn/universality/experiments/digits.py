@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.universality import structure
-from repdyn.universality.perceptron import Perceptron, from_flat
-from repdyn.universality.representations import squared_distances, taylor_terms
-from repdyn.universality.settings_data_sets import RepresentationalStructure, TaylorRatios
-from repdyn.universality.structure import standardised
+from repdyn.universality.methods import structure
+from repdyn.universality.methods.perceptron import Perceptron, from_flat
+from repdyn.universality.methods.representations import squared_distances, taylor_terms
+from repdyn.universality.methods.structure import standardised
+from repdyn.universality.settings.data_sets import RepresentationalStructure, TaylorRatios
 
 INK = 255.0  # the authors' notebook takes raw pixels, 0 to 255
 MAPS = ("encoder", "decoder")
@@ -65,8 +65,6 @@ def representational_structure(
         variables,
         _structure_coords(settings, image_training["sgd"], runs, shown),
         title="Distances of digits' representations against predictions",
-        figures="Figures 9 and 18, N4",
-        claims=("uni-fig9-pearson", "uni-fig9-table", "uni-fig9-weighing", "uni-fig9-labels", "uni-fig18"),
     )
 
 
@@ -231,8 +229,6 @@ def taylor_ratios(
             "source": variable((), str(data["source"].values), "source of the images"),
         },
         title="First over second order of encoder and decoder by representational distance",
-        figures="Figure 14",
-        claims=("uni-fig14-taylor", "uni-fig14-start", "uni-fig14-first-epoch", "uni-c4-near"),
     )
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.datasets import dataset, variable
-from repdyn.universality.fit import EffectiveFit, Solution, fit_effective_rates, fit_mean_rate, squared_error
-from repdyn.universality.settings_two_points import Fits
+from repdyn.universality.methods.fit import EffectiveFit, Solution, fit_effective_rates, fit_mean_rate, squared_error
+from repdyn.universality.settings.two_points import Fits
 from repdyn.universality.theory.alternatives import ALTERNATIVES, altered_solution
 from repdyn.universality.theory.checks import Array
 from repdyn.universality.theory.effective import effective_loss
@@ -133,8 +133,6 @@ def architecture_fits(settings: Fits, architectures: xr.Dataset) -> xr.Dataset:
         },
         _coords(architectures, "network", "seed", "epoch"),
         title="Effective rates of the networks of Table 1",
-        figures="Figures 2, 3, 12",
-        claims=("uni-fig2-fit", "uni-fig3-init", "uni-fig12-loss", "uni-fig15-adam"),
     )
 
 
@@ -202,8 +200,6 @@ def printed_data_fits(settings: Fits, printed_data: xr.Dataset) -> xr.Dataset:
         },
         _coords(printed_data, "network", "seed"),
         title="Fits on the data set of section B.1 as printed",
-        figures="the data set as printed",
-        claims=("uni-e6-data",),
     )
 
 
@@ -219,8 +215,6 @@ def adam_fits(settings: Fits, adam_runs: xr.Dataset) -> xr.Dataset:
         },
         _coords(adam_runs, "rate", "seed", "epoch"),
         title="Fits to the default network trained by Adam",
-        figures="Figure 15",
-        claims=("uni-fig15-adam",),
     )
 
 
@@ -255,8 +249,6 @@ def _default_fits(settings: Fits, runs: xr.Dataset) -> xr.Dataset:
             "source": variable("source", np.array(["network", "theory"]), "what was measured"),
         },
         title="Fits to every layer of the default network, and of the alternatives (51)",
-        figures="Figures 1, 10, 11",
-        claims=("uni-fig10-depth", "uni-fig11-alt", "uni-fig11-numbers", "uni-eq14-gain"),
     )
 
 
@@ -343,6 +335,4 @@ def final_predictions(settings: Fits, final_distances: xr.Dataset, architectures
         },
         {name: grid[name].variable for name in dims},
         title="Final distances predicted by equation (10)",
-        figures="Figure 5",
-        claims=("uni-fig5-final",),
     )

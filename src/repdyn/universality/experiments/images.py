@@ -16,15 +16,14 @@ from torch import Tensor
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.universality import minibatch_training, training_loop
-from repdyn.universality.minibatch_training import Networks
-from repdyn.universality.settings_data_sets import ImageTraining, TrainedNetwork
-from repdyn.universality.structure import standardised
+from repdyn.universality.methods import minibatch_training, training_loop
+from repdyn.universality.methods.minibatch_training import Networks
+from repdyn.universality.methods.structure import standardised
+from repdyn.universality.settings.data_sets import ImageTraining, TrainedNetwork
 
 CLASSES = 10
 KINDS = {"dissimilar": (0, 1), "similar": (3, 8), "same": (0, 0)}
 """Pairs of digits whose trajectories are stored: "fairly distinct", similar, and of one label (Appendix B.4)."""
-CLAIMS = ("uni-fig4-mnist", "uni-fig9-pearson", "uni-fig9-weighing", "uni-fig14-taylor", "uni-fig18")
 
 
 @dataclass(frozen=True)
@@ -143,8 +142,6 @@ def _dataset(
             "optimizer": variable((), network.optimizer, "optimizer"),
         },
         title=f"Perceptrons on images of digits, run {run}",
-        figures="Figures 4, 9, 14 and 18",
-        claims=CLAIMS,
     )
 
 

@@ -16,7 +16,7 @@ from scipy.integrate import solve_ivp
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.universality.experiments.random_cases import Case, lifted_flow, matrix_flow, random_case, random_network
-from repdyn.universality.settings_two_points import TheoryAudit
+from repdyn.universality.settings.two_points import TheoryAudit
 from repdyn.universality.theory import effective, final, identical, linearised
 from repdyn.universality.theory.checks import Array
 from repdyn.universality.theory.linearised import Linearised
@@ -335,21 +335,6 @@ EQUATIONS: dict[str, Callable[[np.random.Generator], Errors]] = {
     "(42), (43)": scaling,
     "closed form": closed_form,
 }
-CLAIMS = (
-    "uni-eq5-taylor",
-    "uni-eq7-reduction",
-    "uni-eq9-loss",
-    "uni-eq10-final",
-    "uni-eq17-grad",
-    "uni-eq18-mean",
-    "uni-eq23-24-invariant",
-    "uni-eq25-2d",
-    "uni-eq29-31-stable",
-    "uni-eq32-35-saddle",
-    "uni-eq38-40-identical",
-    "uni-eq43-scaling",
-    "uni-closed-form",
-)
 
 
 def theory_audit(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
@@ -373,6 +358,4 @@ def theory_audit(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
             "draw": index("draw", settings.draws, "random case"),
         },
         title="Equations (5) to (43) and the closed form against independent derivations",
-        figures="the audit of the theory",
-        claims=CLAIMS,
     )

@@ -9,7 +9,7 @@ import xarray as xr
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.universality.settings_two_points import TheoryAudit, TheoryMaps
+from repdyn.universality.settings.two_points import TheoryAudit, TheoryMaps
 from repdyn.universality.theory import distribution, effective, final
 from repdyn.universality.theory.checks import Array
 
@@ -32,8 +32,6 @@ def theory_maps(settings: TheoryMaps) -> xr.Dataset:
         plateau[0] | regimes[0] | plane[0],
         plateau[1] | regimes[1] | plane[1],
         title="Plateau, rich and lazy regime and phase plane of the effective theory",
-        figures="plateau, rich to lazy, phase plane",
-        claims=("uni-s32-plateau", "uni-s41-large", "uni-s41-small", "uni-eq29-31-stable", "uni-eq32-35-saddle"),
     )
 
 
@@ -152,8 +150,6 @@ def final_distribution(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
             "level": variable("level", levels, "probability"),
         },
         title="Distribution of the final distance over random initial weights",
-        figures="distribution of the final distance",
-        claims=("uni-eq44-48-random",),
     )
 
 

@@ -15,8 +15,9 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.universality.networks import Net
-from repdyn.universality.settings_two_points import (
+from repdyn.universality.methods.networks import Net
+from repdyn.universality.methods.training import train_two_points, two_points
+from repdyn.universality.settings.two_points import (
     AdamRuns,
     Architectures,
     DefaultNetwork,
@@ -25,7 +26,6 @@ from repdyn.universality.settings_two_points import (
     PrintedData,
     TwoPointRun,
 )
-from repdyn.universality.training import train_two_points, two_points
 
 DX, DY = 1.0, float(np.sqrt(0.5))
 TRAJECTORY = ("h", "y", "w", "loss", "offset2")
@@ -116,8 +116,6 @@ def architectures(
         "network",
         "row of Table 1",
         title="Two points through the networks of Table 1",
-        figures="Figures 2, 3, 12",
-        claims=("uni-fig2-fit", "uni-fig3-init", "uni-fig12-loss", "uni-fig15-adam"),
     )
     return made.assign(_described(rows.values()))
 
@@ -151,8 +149,6 @@ def _all_layers(
         dict(made.data_vars) | about,
         dict(made.coords),
         title="Two points through the default network, all hidden layers",
-        figures="Figures 1, 10, 11",
-        claims=("uni-fig10-depth", "uni-fig11-alt", "uni-eq14-gain"),
     )
 
 
@@ -177,8 +173,6 @@ def adam_runs(settings: AdamRuns, networks: dict, stream: Stream, device: str, c
         "rate",
         "learning rate of Adam",
         title="The default network on two points, by Adam",
-        figures="Figure 15",
-        claims=("uni-fig15-adam",),
     ).assign(units=variable((), row.units, "neurons per hidden layer"))
 
 
@@ -194,8 +188,6 @@ def printed_data(
         "network",
         "row of Table 1",
         title="Two points as printed in section B.1, dx = 0.5 and dy = 1",
-        figures="the data set as printed",
-        claims=("uni-e6-data",),
     )
     return made.assign(_described(rows.values()))
 
@@ -261,6 +253,4 @@ def _grid(settings: FinalDistances, found: Mapping[str, np.ndarray]) -> xr.Datas
             "seed": index("seed", settings.seeds, "independent network"),
         },
         title="Final distances over a grid of input and target distances",
-        figures="Figure 5",
-        claims=("uni-fig5-final",),
     )

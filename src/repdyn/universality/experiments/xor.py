@@ -11,13 +11,12 @@ from torch import Tensor
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.universality import minibatch_training, training_loop
-from repdyn.universality.settings_data_sets import TrainedNetwork, Xor
+from repdyn.universality.methods import minibatch_training, training_loop
+from repdyn.universality.settings.data_sets import TrainedNetwork, Xor
 
 INPUTS = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
 TARGETS = np.array([[0], [1], [1], [0]])
 LOSS_FACTOR = 1.0  # the authors' notebook takes the mean squared error without 1/2
-CLAIMS = ("uni-fig6-xor", "uni-fig6-high", "uni-fig6-two-layers", "uni-fig6-settings", "uni-fig6-theory", "uni-fig16")
 
 
 def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
@@ -60,8 +59,6 @@ def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> x
             }.items()
         },
         title="XOR: distances between representations and outputs during training",
-        figures="Figures 6 and 16",
-        claims=CLAIMS,
     )
 
 

@@ -7,21 +7,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from repdyn.base.datasets import dataset, variable
-from repdyn.universality.representations import pearson
+from repdyn.universality.methods.representations import pearson
 from repdyn.universality.theory.final import final_distance
 
 EQUAL = ((0, 3), (1, 2))
 """Pairs of data points with the same target: (0,0) and (1,1); (1,0) and (0,1)."""
 NAMES = ("(0,0) and (1,1)", "(1,0) and (0,1)")
 SETTINGS = ("nonlinearity", "gain", "rate", "units", "hidden", "optimizer")
-CLAIMS = (
-    "uni-fig6-xor",
-    "uni-fig6-high",
-    "uni-fig6-two-layers",
-    "uni-fig6-settings",
-    "uni-fig6-theory",
-    "uni-fig16",
-)
 
 
 def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
@@ -56,8 +48,6 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
             "rho": variable((), rho, "eta_h/eta_y of the default two-point network, geometric mean"),
         },
         title="XOR: distances after training against equation (10)",
-        figures="Figures 6 and 16",
-        claims=CLAIMS,
     )
 
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new
 from repdyn.universality.figures.dynamics import COLOURS, NAMES, WORDS
-from repdyn.universality.readings import PUBLISHED_LOSSES, log_fit
+from repdyn.universality.methods.readings import PUBLISHED_LOSSES, log_fit
 
 
 def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
@@ -54,7 +54,6 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         "Line: equality. r: correlation of the logarithms over cells with dy > 0, beside that of dy alone.",
         alt="Skip networks lie on the line of equality; other networks scatter about it, some with a slope of their "
         "own.",
-        claims=("uni-fig5-final",),
     )
 
 
@@ -84,7 +83,6 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
         "default network; the two rates in the same colours. Dotted: the layer halfway, where all other figures look.",
         alt="The fit loss falls by two orders of magnitude up to the second half of the network and rises again in the "
         "last layers; there the rate of the encoder rises and that of the decoder falls.",
-        claims=("uni-fig10-depth",),
     )
 
 
@@ -119,7 +117,6 @@ def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dat
         "as in (51), with its squared fit loss. The square is shown as printed and as a factor 2 in the same line.",
         alt="The theory follows all three curves; doubling the second line, squaring w, flipping the sign or dropping "
         "the term visibly does not; doubling the first line is hard to tell apart.",
-        claims=("uni-fig11-alt", "uni-fig11-numbers"),
     )
 
 
@@ -148,7 +145,6 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
         "number that the paper gives.",
         alt="The fit loss of the theory varies by a factor of ten and more between trials, with the published number "
         "among them; the published number for the factor two lies far above all of ours, that for the square below.",
-        claims=("uni-fig11-alt", "uni-fig11-numbers"),
     )
 
 
@@ -176,5 +172,4 @@ def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
         f"y ||y2 - y1||^2; network and theory keep it to {residual:.0e}.",
         alt="The closed form has the plateau, the step and the level of the network's curves, and rises earlier and "
         "more slowly; the network's ratio y over h bends below the theory's straight line.",
-        claims=("uni-closed-form", "uni-eq23-24-invariant"),
     )

@@ -68,7 +68,6 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
         f"networks and {digit_pairs.sizes['pair']} pairs: {shown}.",
         alt="For a zero and a one the theory follows the rise of h and roughly y and w; for a three and an eight y and "
         "w are missed; for two zeros the distance grows although the theory lets it fall.",
-        claims=("uni-fig4-mnist", "uni-fig4-similar", "uni-fig4-same"),
     )
 
 
@@ -89,7 +88,6 @@ def fig9_structure(representational_structure: xr.Dataset) -> Figure:
         panels,
         "sgd",
         "Figure 9: representational structure of digits",
-        ("uni-fig9-pearson", "uni-fig9-table"),
         "Three matrices of distances sorted by digit. The network's has dark blocks on the diagonal and texture between"
         " them; the weighed prediction is a flat mosaic, one colour per pair of digits; the unweighed one has texture.",
     )
@@ -107,13 +105,12 @@ def fig18_structure_adam(representational_structure: xr.Dataset) -> Figure:
         panels,
         "adam",
         "Figure 18: representational structure of digits with Adam",
-        ("uni-fig18",),
         "The network's distances under Adam, darker blocks on the diagonal than in Figure 9, beside the flat mosaic of "
         "the weighed prediction.",
     )
 
 
-def _matrices(data: xr.Dataset, panels: tuple, run: str, title: str, claims: tuple[str, ...], alt: str) -> Figure:
+def _matrices(data: xr.Dataset, panels: tuple, run: str, title: str, alt: str) -> Figure:
     figure, axes = new(1, len(panels), height=2.6, width=2.3 * len(panels))
     labels = data["label"].values
     edges = np.flatnonzero(np.diff(labels)) + 0.5
@@ -142,7 +139,6 @@ def _matrices(data: xr.Dataset, panels: tuple, run: str, title: str, claims: tup
         f"entries {total:.3f}, between classes {between:.3f}{published}. (50) takes {int(data['table_values'])} "
         "values: it depends on the two labels alone.",
         alt=alt,
-        claims=claims,
     )
 
 
@@ -168,7 +164,6 @@ def n4_correlations(representational_structure: xr.Dataset) -> Figure:
         alt="All predictions give correlations of 0.6 to 0.7 over all entries, labels alone 0.6; between classes 0.5 "
         "to 0.6 with intervals of 0.3. Untrained networks start at four fifths of the value over all entries and at "
         "about half of it between classes.",
-        claims=("uni-fig9-pearson", "uni-fig9-labels", "uni-fig9-weighing"),
     )
 
 
@@ -243,5 +238,4 @@ def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
         "paper's 1 and 30 epochs are 4.7 and 141.",
         alt="Encoder: curves are nearly flat at all times, rising a little early and falling a little late. Decoder: "
         "flat before and early in training, clearly falling with distance after it.",
-        claims=("uni-fig14-taylor", "uni-fig14-start", "uni-fig14-first-epoch", "uni-c4-near"),
     )

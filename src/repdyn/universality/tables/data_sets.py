@@ -7,7 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.base.tables import Table
-from repdyn.universality.readings import learnt
+from repdyn.universality.methods.readings import learnt
 
 PRINTED = {
     ("xor", "low_as_printed"): ("XOR Low weights", "leaky relu", 0.7, 0.015, 1000, "gain 0.85, 3000 epochs, ReLU"),

@@ -7,7 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.base.tables import Table
-from repdyn.universality.readings import PUBLISHED_LOSSES, log_fit
+from repdyn.universality.methods.readings import PUBLISHED_LOSSES, log_fit
 
 PUBLISHED_ROWS = {
     "default": ("leaky relu", 1.0, 0.005, 6000, 500, 20),
