@@ -207,7 +207,7 @@ def _tabulate(given: argparse.Namespace) -> None:
 def _judge(given: argparse.Namespace) -> None:
     from repdyn.pipeline.run import runners
 
-    runners.judge(given.study, given.inputs, given.output)
+    runners.write_claims(given.study, given.inputs, given.output)
 
 
 def _images(given: argparse.Namespace) -> None:

@@ -13,11 +13,11 @@ import xarray as xr
 import repdyn
 from repdyn.base.claims import claim, claims_of, decide, rows
 from repdyn.base.errors import RepdynError
-from repdyn.base.verdicts import KINDS, deviation, judge, mean_within, not_reproducible, not_testable
+from repdyn.base.verdicts import KINDS, Verdict, deviation, mean_within, not_reproducible, not_testable
 from repdyn.pipeline.run.loading import load_rooms
 
 HEADER = (
-    "id,where,kind,statement,verdict,correction,text_at_hand,formula,corrected_formula,printed_measured,"
+    "id,where,kind,statement,verdict,correction,possible_ocr_error,formula,corrected_formula,printed_measured,"
     "printed_expected,printed_margin,measured,expected,margin,tolerance_reason,n,interval_low,interval_high,"
     "false_alarm,control,control_measured,control_margin,datasets,code,note"
 )
@@ -40,12 +40,12 @@ def claimed(check, control=None, **further):
 
 def holds(first):
     """Printed: the residual is 1."""
-    return judge(near(float(first["residual"]), 1))
+    return Verdict.from_tests(near(float(first["residual"]), 1))
 
 
 def corrected(first):
     """Printed: the residual is 1; corrected: it is 2."""
-    return judge(near(float(first["residual"]), 1), near(float(first["residual"]), 2))
+    return Verdict.from_tests(near(float(first["residual"]), 1), near(float(first["residual"]), 2))
 
 
 def put(value):
@@ -68,7 +68,7 @@ def test_a_control_that_is_not_rejected_is_an_error():
 
 
 def test_a_check_that_cannot_fail_is_an_error():
-    always = claimed(lambda first: judge(near(1, 1)), put(3.0))
+    always = claimed(lambda first: Verdict.from_tests(near(1, 1)), put(3.0))
     with pytest.raises(RepdynError, match="the check does not see the difference"):
         decide(always, {"first": data(1.0)})
 
@@ -85,7 +85,11 @@ def test_what_cannot_be_tested_needs_no_control():
 
 def test_a_control_without_a_test_is_an_error():
     def check(first):
-        return judge(near(float(first["residual"]), 1)) if first["residual"] < 2 else not_testable("too large")
+        return (
+            Verdict.from_tests(near(float(first["residual"]), 1))
+            if first["residual"] < 2
+            else not_testable("too large")
+        )
 
     with pytest.raises(RepdynError, match="should give a test that fails, but gives no test, 'not testable'"):
         decide(claimed(check, put(3.0)), {"first": data(1.0)})
@@ -122,7 +126,7 @@ def test_what_is_undecided_needs_a_control_but_not_its_rejection():
 
 def test_several_datasets_come_in_the_order_they_are_named():
     def check(first, second):
-        return judge(near(float(second["residual"] - first["residual"]), 1))
+        return Verdict.from_tests(near(float(second["residual"] - first["residual"]), 1))
 
     both = claimed(check, lambda first, second: (second, first), data=("first", "second"))
     row = decide(both, {"second": data(3.0), "first": data(2.0), "third": data(9.0)})
@@ -187,7 +191,7 @@ def test_every_row_has_every_column(one):
 def test_a_row_tells_the_correction_only_where_the_print_is_refuted():
     says = {"correction": "The residual is 2.", "at_hand": True}
     refuted, kept = (decide(claimed(corrected, put(4.0), **says), {"first": data(value)}) for value in (2.0, 1.0))
-    assert (refuted["correction"], refuted["text_at_hand"]) == ("The residual is 2.", True)
+    assert (refuted["correction"], refuted["possible_ocr_error"]) == ("The residual is 2.", True)
     assert (kept["correction"], kept["measured"]) == ("", kept["printed_measured"])
 
 
@@ -205,7 +209,7 @@ def test_a_corrected_formula_needs_words():
 
 def test_a_row_names_the_check_and_its_interval():
     def sampled(first):
-        return judge(mean_within(first["residual"], 0, 2, expected="1", reason="why"))
+        return Verdict.from_tests(mean_within(first["residual"], 0, 2, expected="1", reason="why"))
 
     row = decide(
         claimed(sampled, lambda first: first + 9),

@@ -20,7 +20,6 @@ from repdyn.base.verdicts import (
     deviation,
     equal,
     interval_within,
-    judge,
     mean_within,
     not_reproducible,
     not_testable,
@@ -231,7 +230,7 @@ DECISIONS = {
 @pytest.mark.parametrize(("outcomes", "status"), DECISIONS.items())
 def test_judgement(outcomes, status):
     printed, corrected = (made(outcome) if outcome else None for outcome in outcomes)
-    verdict = judge(printed, corrected, "a note")
+    verdict = Verdict.from_tests(printed, corrected, "a note")
     assert (verdict.status, verdict.printed, verdict.note) == (status, printed, "a note")
     assert verdict.decisive is (printed if status == "holds" or not corrected else corrected)
 

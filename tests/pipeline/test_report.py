@@ -30,7 +30,7 @@ CLAIM = {
     "statement": "A statement.",
     "verdict": "holds as corrected",
     "correction": "Another.",
-    "text_at_hand": "True",
+    "possible_ocr_error": "True",
     "formula": r"a = \frac{1}{2}",
     "corrected_formula": r"a = \frac{1}{3}",
     "printed_measured": "3",
@@ -62,7 +62,7 @@ HOSTILE |= dict.fromkeys(FORMULAS, EVIL + r"\evil")
 EMPTY = dict.fromkeys([*TEXTS[3:], *FORMULAS, "printed_margin", "margin", "control_margin", "datasets"], "")
 UNTESTED = CLAIM | EMPTY | {"id": "x-exists", "verdict": "not testable", "code": "repdyn.base.files:sha256"}
 PUBLISHED = CLAIM | {"id": "x-number", "kind": "published number", "verdict": "not reproducible as stated"}
-PUBLISHED |= {"note": "No width is stated.", "correction": "", "corrected_formula": "", "text_at_hand": "False"}
+PUBLISHED |= {"note": "No width is stated.", "correction": "", "corrected_formula": "", "possible_ocr_error": "False"}
 PAGE = f"""# Page
 
 The derivation of <a id="x-thm1">`x-thm1`</a>: $a = 1/3$. {EVIL}

@@ -17,7 +17,7 @@ from repdyn.base.datasets import variable
 from repdyn.base.errors import DataError, RepdynError
 from repdyn.base.fingerprint import code_version
 from repdyn.base.streams import Stream
-from repdyn.base.verdicts import deviation, judge
+from repdyn.base.verdicts import Verdict, deviation
 from repdyn.bn_decomposed.settings.study import PAPER, RecentringDepth
 from repdyn.pipeline.run import loading, runners
 from repdyn.pipeline.run.loading import load_function, load_module, load_rooms
@@ -252,7 +252,9 @@ def test_claims_become_rows_in_order(inputs, tmp_path, monkeypatch):
             control=lambda images: images.isel(point=slice(3)),
             control_says="half of them",
         )
-        points = declared(lambda images: judge(deviation(images.sizes["point"] - 6, 1, expected="6", reason="one")))
+        points = declared(
+            lambda images: Verdict.from_tests(deviation(images.sizes["point"] - 6, 1, expected="6", reason="one"))
+        )
         setattr(module, id, points)
     monkeypatch.setattr(runners, "load_rooms", lambda study, name: [module])
     monkeypatch.setattr(runners, "code_version", lambda code: f"version of {code.split(':')[1]}")

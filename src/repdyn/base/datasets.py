@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from repdyn.base.errors import DataError
+from repdyn.base.errors import DataError, NotEnoughDataError
 from repdyn.base.files import atomic
 
 REQUIRED = (
@@ -120,3 +120,23 @@ def package_versions(*names: str) -> str:
     from importlib.metadata import version
 
     return json.dumps({name: version(name).split("+")[0] for name in sorted(names)}, sort_keys=True)
+
+
+def require(data: xr.Dataset, name: str, **needs: int | Sequence[str | float]) -> None:
+    """States what a claim or a figure needs of a dataset.
+
+    Args:
+        data: the dataset.
+        name: its name, for the message.
+        needs: dimension -> least size, or labels that its coordinate must hold.
+
+    Raises:
+        NotEnoughDataError: the dataset lacks a dimension, is too small along one, or misses a label.
+    """
+    for dim, wanted in needs.items():
+        size = data.sizes.get(dim, 0)
+        if isinstance(wanted, int):
+            if size < wanted:
+                raise NotEnoughDataError(f"{name}: {wanted} along {dim}, has {size}")
+        elif missing := [label for label in wanted if label not in (data[dim].values.tolist() if size else [])]:
+            raise NotEnoughDataError(f"{name}: {dim} = {', '.join(map(str, missing))}")

@@ -7,6 +7,7 @@ import xarray as xr
 from scipy.stats import beta, chi2
 
 from repdyn.base.claims import claim
+from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import (
     Test,
     Verdict,
@@ -16,7 +17,6 @@ from repdyn.base.verdicts import (
     deviation,
     equal,
     interval_within,
-    judge,
     mean_within,
 )
 from repdyn.bn_decomposed.theory.full_rank import full_rank_tail_bound, geometric_sum_tail
@@ -77,8 +77,7 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
     states="The rows fall into finitely many classes of equal signs, and gamma(X), the smallest positive Gaussian "
     "volume of a class, is positive.",
     data="sign_cells",
-    control=smallest_cell_doubled,
-    control_says="rows w and -w taken for one class, of twice the volume",
+    control=wrong_formula("rows w and -w taken for one class, of twice the volume", smallest_cell_doubled),
 )
 def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
     """Arrangement of lines or great circles against Schlaefli's count and against sampled sign patterns."""
@@ -88,7 +87,7 @@ def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
     volumes = {
         f"k_{k}": _sampled_volume(gaussian.isel(batch=gaussian["k"].values == k)) for k in np.unique(gaussian["k"])
     }
-    return judge(
+    return Verdict.from_tests(
         all_of(
             classes=equal(gaussian["cell_count"].values, by_count, expected="2n in two dimensions, n(n-1)+2 in three"),
             sum_of_volumes=deviation(
@@ -127,8 +126,7 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     formula=r"|\{\mathrm{vol}(\Gamma_l) : \mathrm{vol}(\Gamma_l) > 0\}| = n, \quad \gamma(X) = \frac{1}{n}",
     corrected_formula=r"|\{l : \mathrm{vol}(\Gamma_l) > 0\}| = 2n, \quad \gamma(X) = \frac{1}{2n}",
     data="sign_cells",
-    control=even_circles,
-    control_says="the circle of n + 1 points, an even number, in the place of each odd n",
+    control=wrong_formula("the circle of n + 1 points, an even number, in the place of each odd n", even_circles),
 )
 def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
     """Sign patterns seen among sampled rows, and gamma from the sorted lines, for every odd n."""
@@ -146,7 +144,7 @@ def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
             ),
         )
 
-    return judge(form(circle_cells_as_printed, "n"), form(circle_cells, "2n"))
+    return Verdict.from_tests(form(circle_cells_as_printed, "n"), form(circle_cells, "2n"))
 
 
 def without_gamma(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
@@ -171,12 +169,11 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentred: int) -> Test:
     states="The expected number of rows until ReLU(W X) has full rank is at most n/gamma(X), if no two columns are "
     "collinear.",
     data="rows_to_full_rank",
-    control=without_gamma,
-    control_says="n rows for the bound: gamma left out",
+    control=wrong_formula("n rows for the bound: gamma left out", without_gamma),
 )
 def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Mean of y over its bound, circles and Gaussian batches of two and three dimensions with exact gamma."""
-    return judge(
+    return Verdict.from_tests(
         all_of(largest_mean_of_y_over_bound=_mean_bounded(rows_to_full_rank, 0)),
         note="Far from sharp: the bound grows with the thinnest cell, the rows that are needed hardly do.",
     )
@@ -225,15 +222,14 @@ def _worst_survival(cases: list[tuple[np.ndarray, float, float]]) -> Test:
     states="For d = alpha n/gamma rows, alpha > 2, the rank is full with probability at least (7a), which is at least "
     "(7b).",
     data=("full_rank_tail", "rows_to_full_rank"),
-    control=exponents_doubled,
-    control_says="twice the exponents of (7a) and (7b)",
+    control=wrong_formula("twice the exponents of (7a) and (7b)", exponents_doubled),
 )
 def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> Verdict:
     """Exact negative-binomial tail under (7a), (7a) under (7b), Chernoff's minimum by search, simulated survival."""
     a, b, fine = (full_rank_tail[f"exponent_{name}"] for name in ("a", "b", "fine"))
     over = np.exp(full_rank_tail["log_tail"] + full_rank_tail["n"] * a)
     bound = {"expected": "at most 1", "reason": "the bound itself, on an exact grid"}
-    return judge(
+    return Verdict.from_tests(
         all_of(
             exact_tail_over_7a=at_most(over.sel(alpha=over["alpha"] > 2), 1, **bound),
             the_same_for_alpha_from_1_to_2=at_most(over.sel(alpha=over["alpha"] <= 2), 1, **bound),
@@ -268,15 +264,14 @@ def full_everywhere(relu_rank: xr.Dataset) -> xr.Dataset:
     states="Theorem 3 assumes that no two columns are collinear, and without this it fails: some batches with "
     "antipodal points never reach full rank.",
     data="relu_rank",
-    control=full_everywhere,
-    control_says="full rank for every batch",
+    control=wrong_formula("full rank for every batch", full_everywhere),
 )
 def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     """Largest rank from the cells, from the lines, and with many rows; even circles of six and more points."""
     plain = relu_rank.isel(case=relu_rank["case_recentred"].values == 0)
     n, free = plain["points"].values, plain["pairs_used"].values == 0
     even = (plain["case_kind"].values == "circle") & (n % 2 == 0) & (n >= 6)
-    return judge(
+    return Verdict.from_tests(
         all_of(
             even_circles=equal(plain["rank_cells"].values[even], n[even] // 2 + 2, expected="n/2 + 2, below n"),
             with_many_rows=equal(
@@ -304,8 +299,7 @@ def recentred_without_gamma(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset
     correction="No two columns of X - mean may be collinear: six points on a circle off the origin, no two of them "
     "collinear, become a centred hexagon whose rank stays at 5.",
     data=("rows_to_full_rank", "relu_rank"),
-    control=recentred_without_gamma,
-    control_says="n rows for the bound: gamma left out",
+    control=wrong_formula("n rows for the bound: gamma left out", recentred_without_gamma),
 )
 def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> Verdict:
     """Largest rank of recentred circles off the origin; mean of y on recentred batches; ranks after the real layer."""
@@ -317,7 +311,7 @@ def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
         return equal(allowed["rank_cells"].values, allowed["points"], expected=words)
 
     ranks = relu_rank["rank_normalized"]
-    return judge(
+    return Verdict.from_tests(
         all_of(largest_rank=full("pairs_given"), mean_over_bound=_mean_bounded(rows_to_full_rank, 1)),
         all_of(
             largest_rank=full("pairs_used"),
@@ -344,8 +338,7 @@ def without_relu(relu_rank: xr.Dataset) -> xr.Dataset:
     states="One layer with ReLU raises the rank of a batch of low rank, and the dimension of its image grows linearly "
     "with the number of rows; a linear layer raises nothing.",
     data="relu_rank",
-    control=without_relu,
-    control_says="a layer without ReLU",
+    control=wrong_formula("a layer without ReLU", without_relu),
 )
 def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
     """Span of the image with two inputs, exactly; rank of a batch by rows, with ReLU and without."""
@@ -353,7 +346,7 @@ def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
     highest = relu_rank["rank"].isel(input_dim=-1) / np.minimum(rows, n)
     linear = relu_rank["rank"].sel(activation="linear")
     image, wanted = relu_rank["image"], relu_rank["image_row"]
-    return judge(
+    return Verdict.from_tests(
         all_of(
             image_of_two_inputs=equal(image.min("draw").values, wanted, expected="the number of rows, in every draw"),
             batch_rank_over_its_limit=mean_within(

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
+from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import (
     Test,
     Verdict,
@@ -17,7 +18,6 @@ from repdyn.base.verdicts import (
     deviation,
     equal,
     interval_within,
-    judge,
     mean_within,
 )
 from repdyn.bn_decomposed.claims.full_rank import FALSE_ALARM, share_interval, worst_mean
@@ -43,9 +43,8 @@ def with_relu_between(relu_rank: xr.Dataset) -> xr.Dataset:
     formula=r"\operatorname{rank}(AB) \le \max(\operatorname{rank} A, \operatorname{rank} B)",
     corrected_formula=r"\operatorname{rank}(AB) \le \min(\operatorname{rank} A, \operatorname{rank} B)",
     data="relu_rank",
-    control=with_relu_between,
-    control_says="ReLU(W X) in the place of W X",
-    at_hand=True,
+    control=wrong_formula("ReLU(W X) in the place of W X", with_relu_between),
+    possible_ocr_error=True,
 )
 def rank_of_a_product(relu_rank: xr.Dataset) -> Verdict:
     """Ranks of W, X, W X: is the bound true, and does it keep the rank from growing?"""
@@ -60,7 +59,7 @@ def rank_of_a_product(relu_rank: xr.Dataset) -> Verdict:
             products_whose_rank_it_lets_grow=equal(int((limit > before).sum()), 0, expected="0"),
         )
 
-    return judge(form(rank_product_bound_as_printed), form(rank_product_bound))
+    return Verdict.from_tests(form(rank_product_bound_as_printed), form(rank_product_bound))
 
 
 def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
@@ -77,13 +76,12 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     states="If t columns have full rank after ReLU and no two of t + 1 are collinear, one more Gaussian row gives "
     "t + 1 columns full rank with probability at least gamma of the t + 1 columns.",
     data="stalled_rows",
-    control=hexagon,
-    control_says="six points on the circle, with antipodal pairs, stalled at rank 5",
+    control=wrong_formula("six points on the circle, with antipodal pairs, stalled at rank 5", hexagon),
 )
 def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     """Exact probability from the cells over gamma, and against the frequency in sampled rows."""
     ratio = stalled_rows["probability"] / stalled_rows["gamma"]
-    return judge(
+    return Verdict.from_tests(
         all_of(
             probability_over_gamma=at_least(
                 ratio,
@@ -127,8 +125,7 @@ def steps_too_long(sign_cells: xr.Dataset) -> xr.Dataset:
         r"\quad w - (1 + \epsilon) \frac{w x_i}{\|x_i\|^2} x_i^T"
     ),
     data="sign_cells",
-    control=steps_too_long,
-    control_says="steps of 2.5 times the distance to the hyperplane",
+    control=wrong_formula("steps of 2.5 times the distance to the hyperplane", steps_too_long),
 )
 def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
     """Share of rows whose step does not change exactly one sign, for columns of unequal length."""
@@ -143,7 +140,7 @@ def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
             n=int(sign_cells["rows_tried"]),
         )
 
-    return judge(
+    return Verdict.from_tests(
         all_of(as_printed=form("printed"), with_the_norm_squared=form("printed, norm squared")),
         form("corrected"),
         "The printed form fails even with a lost square of the norm put back, by the index of (18). In (20) x_i stands "
@@ -189,8 +186,7 @@ def _conditional_survival(rows_to_full_rank: xr.Dataset) -> Test:
     formula=r"\mathbb{P}(y_1, \dots, y_n) = \prod_{t=1}^{n} \mathbb{P}(y_t)",
     corrected_formula=r"\mathbb{P}(y_t > s \mid y_1, \dots, y_{t-1}) \le (1 - \gamma)^s",
     data="rows_to_full_rank",
-    control=success_for_failure,
-    control_says="1 - gamma for gamma in the geometric law",
+    control=wrong_formula("1 - gamma for gamma in the geometric law", success_for_failure),
 )
 def waits_are_dependent(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Correlations of y_1 with the others on the circle; conditional survival in all batches."""
@@ -206,7 +202,7 @@ def waits_are_dependent(rows_to_full_rank: xr.Dataset) -> Verdict:
         )
         for t in range(1, circle.shape[1])
     }
-    return judge(
+    return Verdict.from_tests(
         all_of(**correlations), all_of(conditional_survival_over_bound=_conditional_survival(rows_to_full_rank))
     )
 
@@ -236,8 +232,7 @@ def all_gammas_one(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
         r"\le \frac{n}{\gamma}"
     ),
     data="rows_to_full_rank",
-    control=all_gammas_one,
-    control_says="1 for every gamma",
+    control=wrong_formula("1 for every gamma", all_gammas_one),
 )
 def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Sums of 1/gamma with and without a further column; means of y_t and of y against their bounds."""
@@ -246,7 +241,7 @@ def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
     total = {"expected": "at most 1, over n/gamma", "reason": "the bound itself; gamma is exact"}
     means = {"expected": "mean over bound at most 1, the largest given", "reason": "the bound itself"}
     by_column = np.moveaxis(waits, -1, 1)
-    return judge(
+    return Verdict.from_tests(
         all_of(
             sum_of_bounds=at_most((1 / gamma[:, 1:]).sum(axis=1) * gamma[:, n - 1] / n, 1, **total),
             waits=worst_mean(by_column.reshape(-1, waits.shape[1]), 1 / gamma[:, 1:].ravel(), **means),

@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, judge, mean_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within
 from repdyn.bn_decomposed.theory.kernel import arccos_kernel
 
 INVARIANT, FAR = "definition 12", "R > n/(n-1)"
@@ -44,12 +45,11 @@ def linear_layer(relu_moments: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="E||ReLU(Wx)||^2 = d sigma^2 ||x||^2 / 2 for W of i.i.d. N(0, sigma^2) entries.",
     data="relu_moments",
-    control=linear_layer,
-    control_says="twice the squares, as in a layer without ReLU",
+    control=wrong_formula("twice the squares, as in a layer without ReLU", linear_layer),
 )
 def relu_halves_the_square(relu_moments: xr.Dataset) -> Verdict:
     """Quadrature at x = y, and layers of explicit weights with a sigma and a norm that are not one."""
-    return judge(
+    return Verdict.from_tests(
         all_of(
             quadrature=deviation(
                 relu_moments["quadrature"].sel(cosine=1) - 1, NEXT_TO_ROUNDING, expected="0", reason=CLOSED
@@ -71,13 +71,12 @@ def cosine_reversed(relu_moments: xr.Dataset) -> xr.Dataset:
     states="E ReLU(Wx).ReLU(Wy) = (d sigma^2 / 2) ||x|| ||y|| kappa(rho), kappa(rho) = (sqrt(1 - rho^2) + "
     "(pi - arccos rho) rho) / pi.",
     data="relu_moments",
-    control=cosine_reversed,
-    control_says="the sign of rho reversed",
+    control=wrong_formula("the sign of rho reversed", cosine_reversed),
 )
 def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
     """Quadrature over the angle of the weights and layers of explicit weights, over the cosine."""
     kappa = xr.zeros_like(relu_moments["quadrature"]) + arccos_kernel(relu_moments["cosine"].values)
-    return judge(
+    return Verdict.from_tests(
         all_of(
             quadrature=deviation(
                 relu_moments["quadrature"] - kappa, NEXT_TO_ROUNDING, expected="kappa(rho)", reason=CLOSED
@@ -107,8 +106,7 @@ def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
         r"= \frac{\sin\theta - \theta \cos\theta}{\pi} \ge \frac{\theta^3}{\pi^3}"
     ),
     data="relu_moments",
-    control=cosine_reversed,
-    control_says="the sign of rho reversed in K",
+    control=wrong_formula("the sign of rho reversed in K", cosine_reversed),
 )
 def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
     """Excess of the quadrature over the cosine; printed: for y = 2x too, corrected: for rho < 1 and zero at rho = 1."""
@@ -116,7 +114,7 @@ def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
     excess = relu_moments["quadrature"].values - rho
     apart = np.abs(rho) < 1
     least = (np.arccos(rho[apart]) / np.pi) ** 3
-    return judge(
+    return Verdict.from_tests(
         at_least(
             excess,
             NEXT_TO_ROUNDING,
@@ -159,12 +157,11 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
     kind="identity",
     states="With alpha = n^2 / (n^2 - 2n + 2) a layer keeps E||x_1||^2 = 1 and E||nu_c||^2 = 1/(n-1)^2.",
     data="gaussian_layer",
-    control=alpha_one,
-    control_says="sigma^2 = 2/d in the place of 2 alpha/d",
+    control=wrong_formula("sigma^2 = 2/d in the place of 2 alpha/d", alpha_one),
 )
 def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
     """Closed forms and layers of explicit weights of every width on the representation of Definition 12."""
-    return judge(all_of(**squares_are_kept(gaussian_layer.sel(start=INVARIANT))))
+    return Verdict.from_tests(all_of(**squares_are_kept(gaussian_layer.sel(start=INVARIANT))))
 
 
 def not_recentred(gaussian_layer: xr.Dataset) -> xr.Dataset:
@@ -189,12 +186,11 @@ def orthogonal(layer: xr.Dataset) -> Test:
     kind="identity",
     states="x_1' and nu_c' are orthogonal for every W.",
     data="gaussian_layer",
-    control=not_recentred,
-    control_says="layers without recentring",
+    control=wrong_formula("layers without recentring", not_recentred),
 )
 def orthogonality_is_kept(gaussian_layer: xr.Dataset) -> Verdict:
     """Largest inner product over all layers of explicit weights on the representation of Definition 12."""
-    return judge(orthogonal(gaussian_layer.sel(start=INVARIANT)))
+    return Verdict.from_tests(orthogonal(gaussian_layer.sel(start=INVARIANT)))
 
 
 @claim(
@@ -207,8 +203,7 @@ def orthogonality_is_kept(gaussian_layer: xr.Dataset) -> Verdict:
     formula=r"\|\mathbb{E}\, x_1^{(t+1)}\|^2 = 1, \quad \|\mathbb{E}\, \nu_c^{(t+1)}\|^2 = \frac{1}{(n-1)^2}",
     corrected_formula=r"\mathbb{E} \|x_1^{(t+1)}\|^2 = 1, \quad \mathbb{E} \|\nu_c^{(t+1)}\|^2 = \frac{1}{(n-1)^2}",
     data="gaussian_layer",
-    control=alpha_one,
-    control_says="sigma^2 = 2/d in the place of 2 alpha/d",
+    control=wrong_formula("sigma^2 = 2/d in the place of 2 alpha/d", alpha_one),
 )
 def expectation_is_invariant(gaussian_layer: xr.Dataset) -> Verdict:
     """Definition 12 for the Gram matrix of E[X'] (printed) and for E[X'^T X'] (corrected), closed and sampled."""
@@ -220,7 +215,7 @@ def expectation_is_invariant(gaussian_layer: xr.Dataset) -> Verdict:
         norm_of_mean_sampled=near(layer["odd_mean"], "block", "||E x_1'|| = 1"),
     )
     inner = deviation(layer["expected_inner"], NEXT_TO_ROUNDING, expected="E x_1'.nu_c' = 0", reason=CLOSED)
-    return judge(printed, all_of(**squares_are_kept(layer), inner=inner))
+    return Verdict.from_tests(printed, all_of(**squares_are_kept(layer), inner=inner))
 
 
 @claim(
@@ -233,8 +228,7 @@ def expectation_is_invariant(gaussian_layer: xr.Dataset) -> Verdict:
     formula=r"\mathbb{E} \|x_1^{(t+1)}\| = 1, \quad \mathbb{E} \|\hat\nu_c\| = \frac{1}{n-1}",
     corrected_formula=r"\mathbb{E} \|x_1^{(t+1)}\|^2 = 1, \quad \mathbb{E} \|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}",
     data="gaussian_layer",
-    control=alpha_one,
-    control_says="sigma^2 = 2/d in the place of 2 alpha/d",
+    control=wrong_formula("sigma^2 = 2/d in the place of 2 alpha/d", alpha_one),
 )
 def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Norms and squared norms of explicit layers on a batch with R > n/(n-1), directions at random."""
@@ -247,7 +241,7 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
         odd_point=near(layer["odd_norm"] / layer["norm_ratio"], "block", "E||x_1'|| over its closed form"),
         cluster=near(layer["cluster_norm"] / layer["norm_ratio"], "block", "(n-1) E||nu_c'|| over its closed form"),
     )
-    return judge(
+    return Verdict.from_tests(
         printed,
         all_of(**squares_are_kept(layer), norms=norms),
         "Item 2 prints 1/(n-1) on the right, so the squares are missing on both sides, not lost in the text.",
@@ -260,14 +254,13 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     kind="identity",
     states="x_1'.nu_c' = 0 for every W.",
     data="gaussian_layer",
-    control=not_recentred,
-    control_says="layers without recentring",
+    control=wrong_formula("layers without recentring", not_recentred),
 )
 def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Largest inner product over all layers of explicit weights, directions and norms of x_1 and nu_c at random."""
     layer = gaussian_layer.sel(start=FAR)
     cosine = float(np.abs(layer["cluster_mean_cosine"]).max())
-    return judge(
+    return Verdict.from_tests(
         orthogonal(layer),
         note="x~_1 = ((n-1)/n)(x_1 - nu_c) and nu~ = -(x_1 - nu_c)/n are antipodal for any batch. nu_c' = ReLU(W nu_c "
         f"- mu) is not the mean of the new cluster; with that mean the expected cosine is up to {cosine:.1e} here.",
@@ -286,14 +279,15 @@ def at_the_invariant_distance(contraction: xr.Dataset, *others: xr.Dataset) -> t
     kind="bound",
     states="E||x_i' - x_j'||^2 < ||x_i - x_j||^2 within the cluster if R > n/(n-1).",
     data=("contraction", "gaussian_layer"),
-    control=at_the_invariant_distance,
-    control_says="R of an invariant representation, below n/(n-1), with the sigma that keeps ||x_1||",
+    control=wrong_formula(
+        "R of an invariant representation, below n/(n-1), with the sigma that keeps ||x_1||", at_the_invariant_distance
+    ),
 )
 def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """Closed-form factors of all pairs in random configurations; one pair's factor in layers of explicit weights."""
     factor = contraction["largest_factor"]
     layer = gaussian_layer.sel(start=FAR)
-    return judge(
+    return Verdict.from_tests(
         all_of(
             factor=at_most(factor, 1, expected="below 1", reason="the statement"),
             factor_over_alpha=at_most(
@@ -321,13 +315,14 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     formula=r"\|x_1 - \nu_c\| = R > \frac{n}{n-1}, \quad \|x_i - \nu_c\| < \frac{1}{n^2}",
     corrected_formula=r"\|x_1 - \nu_c\| = \frac{\sqrt{(n-1)^2 + 1}}{n-1} < \frac{n}{n-1}, \quad x_i = \nu_c",
     data=("contraction", "gaussian_layer"),
-    control=at_the_invariant_distance,
-    control_says="R of an invariant representation, below n/(n-1), with the sigma that keeps ||x_1||",
+    control=wrong_formula(
+        "R of an invariant representation, below n/(n-1), with the sigma that keeps ||x_1||", at_the_invariant_distance
+    ),
 )
 def hypothesis_can_be_met(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """R of Definition 12 against n/(n-1); then items 1 to 4 for batches that meet R > n/(n-1) alone."""
     layer = gaussian_layer.sel(start=FAR)
-    return judge(
+    return Verdict.from_tests(
         at_least(
             contraction["invariant_distance"] / contraction["required_distance"],
             1,
@@ -361,8 +356,7 @@ def distance_kept(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[
         r"R'^2 = 1 + \frac{1}{(n-1)^2} < \frac{n^2}{(n-1)^2}, \quad \alpha = \frac{n^2}{(n-1)^2 + 1} > 1"
     ),
     data=("contraction", "gaussian_layer"),
-    control=distance_kept,
-    control_says="R kept above n/(n-1) in every layer",
+    control=wrong_formula("R kept above n/(n-1) in every layer", distance_kept),
 )
 def step_can_be_repeated(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """The distance after a layer against n/(n-1); then growth of narrow, decay of wide clusters, stability."""
@@ -391,4 +385,4 @@ def step_can_be_repeated(contraction: xr.Dataset, gaussian_layer: xr.Dataset) ->
         expected="R' after a layer above n/(n-1)",
         reason="the hypothesis of a next layer",
     )
-    return judge(printed, corrected)
+    return Verdict.from_tests(printed, corrected)

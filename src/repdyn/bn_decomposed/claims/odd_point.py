@@ -9,7 +9,8 @@ import xarray as xr
 from scipy.stats import beta
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, interval_within, judge, mean_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, interval_within, mean_within
 from repdyn.bn_decomposed.claims.gaussian_layers import means_within
 
 LEADING = 50  # points from which the leading term 3 pi / n is tested
@@ -59,8 +60,7 @@ def reduced_map_agrees(many: xr.Dataset, few: xr.Dataset) -> dict[str, Test]:
     "equal angles. Equal angles are stable for larger n too, so the batch decides between the two.",
     corrected_formula=r"G^{(t+1)} = K\left(H G^{(t)} H\right), \quad H = I - \frac{1}{n} \mathbf{1} \mathbf{1}^T",
     data=("relu_moments", "fixed_point", "contraction"),
-    control=closed_form_without_recentring,
-    control_says="the closed form without recentring, K(G)",
+    control=wrong_formula("the closed form without recentring, K(G)", closed_form_without_recentring),
 )
 def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset, contraction: xr.Dataset) -> Verdict:
     """(8) on images against explicit layers; fixed points of the reduced map against the iterated n x n map."""
@@ -70,7 +70,7 @@ def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset, co
     multipliers = np.concatenate(
         [many["odd_multiplier"], contraction["full_multiplier"], contraction["full_multiplier_of_equal_points"]]
     )
-    return judge(
+    return Verdict.from_tests(
         deviation(many["iterated_intra_angle"], 0.1, expected="0 degree", reason="a point", unit=" degree"),
         all_of(
             closed_form_minus_sampled=means_within(
@@ -110,14 +110,13 @@ def first_layer(odd_point: xr.Dataset) -> xr.Dataset:
     states="With recentring and ReLU, after enough layers, the batch is a single cluster and one odd point far away in "
     "an orthogonal direction, for all batches.",
     data="odd_point",
-    control=first_layer,
-    control_says="the first layer in the place of the last",
+    control=wrong_formula("the first layer in the place of the last", first_layer),
 )
 def cluster_and_odd_point(odd_point: xr.Dataset) -> Verdict:
     """Norms and angles in the last layer for every batch size, on images and on Gaussian points."""
     last = odd_point.isel(layer=-1)
     width = np.log2(last["intra_angle"] / last["resting_intra_angle"])
-    return judge(
+    return Verdict.from_tests(
         all_of(
             second_over_first_norm=means_within(
                 last["second_to_first"],
@@ -165,8 +164,7 @@ def of_another_run(largest_norm: xr.Dataset) -> xr.Dataset:
     correction="In wide networks it is typically the input farthest from the mean of the batch, not from the origin; "
     "at a few hundred neurons chance decides unless one point is about twice as long as the others.",
     data="largest_norm",
-    control=of_another_run,
-    control_says="the farthest input of another run",
+    control=wrong_formula("the farthest input of another run", of_another_run),
 )
 def odd_point_is_the_longest(largest_norm: xr.Dataset) -> Verdict:
     """Share of runs in which the odd point is the longest (printed), and the farthest at infinite width (corrected)."""
@@ -185,7 +183,7 @@ def odd_point_is_the_longest(largest_norm: xr.Dataset) -> Verdict:
         f"{kind}_infinite_width": share(largest_norm["limit_odd"], "farthest", kind)
         for kind in largest_norm["kind"].values.tolist()
     }
-    return judge(all_of(**printed), all_of(**corrected))
+    return Verdict.from_tests(all_of(**printed), all_of(**corrected))
 
 
 def exchanged(activity: xr.Dataset) -> xr.Dataset:
@@ -209,13 +207,12 @@ def nearly_always_active(activity: xr.Dataset, recentring: str) -> xr.DataArray:
     kind="qualitative",
     states="Without recentring some neurons respond significantly to a large number of inputs.",
     data="activity",
-    control=exchanged,
-    control_says="networks with recentring in the place of those without",
+    control=wrong_formula("networks with recentring in the place of those without", exchanged),
 )
 def busy_without_recentring(activity: xr.Dataset) -> Verdict:
     """Neurons active on over 90 % of the inputs, against the prediction; neurons not negligible for most inputs."""
     expected = float(activity["expected_above_90"])
-    return judge(
+    return Verdict.from_tests(
         all_of(
             active_on_90_percent_over_prediction=mean_within(
                 nearly_always_active(activity, "without") / expected,
@@ -243,12 +240,11 @@ def busy_without_recentring(activity: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="With recentring the response of most neurons is negligible for most of the inputs.",
     data="activity",
-    control=exchanged,
-    control_says="networks without recentring in the place of those with it",
+    control=wrong_formula("networks without recentring in the place of those with it", exchanged),
 )
 def quiet_with_recentring(activity: xr.Dataset) -> Verdict:
     """Neurons below a tenth of their largest response for more than half of the inputs; none nearly always active."""
-    return judge(
+    return Verdict.from_tests(
         all_of(
             below_a_tenth_of_their_maximum_for_most_inputs=mean_within(
                 1 - busy(activity, "with"), 0.5, np.inf, expected="most neurons", reason=MOST
@@ -272,14 +268,13 @@ def quiet_with_recentring(activity: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="With no rescaling and at initialization, neurons are active with a large intensity only for the odd point.",
     data="odd_point",
-    control=first_layer,
-    control_says="the first layer in the place of the last",
+    control=wrong_formula("the first layer in the place of the last", first_layer),
 )
 def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
     """Share of the odd point in the large responses and in the energy, against the fixed point of infinite width."""
     last = odd_point.isel(layer=-1)
     expected = 1 / (1 + (last["batch"] - 1) * last["resting_ratio"] ** 2)
-    return judge(
+    return Verdict.from_tests(
         all_of(
             share_of_the_large_responses=means_within(
                 last["large_of_odd"],

@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Verdict, all_of, deviation, judge, mean_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within
 from repdyn.bn_decomposed.theory.odd_cluster import rms_fixed_point, simplex_angle
 
 ROUNDED = "the paper gives 60 and 75, so to five degrees: half of that on either side"
@@ -27,13 +28,12 @@ def with_relu(recentring_depth: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="In a linear network recentring changes the representation in the first layer only.",
     data="recentring_depth",
-    control=with_relu,
-    control_says="the same networks with ReLU, where recentring acts in every layer",
+    control=wrong_formula("the same networks with ReLU, where recentring acts in every layer", with_relu),
 )
 def recentring_acts_once(recentring_depth: xr.Dataset) -> Verdict:
     """Recentring everywhere against recentring first, same weights, all layers."""
     depth, width = recentring_depth.sizes["layer"], int(recentring_depth["width"])
-    return judge(
+    return Verdict.from_tests(
         deviation(
             recentring_depth["difference"].sel(relu=0),
             np.finfo(float).eps * depth * width,
@@ -60,8 +60,9 @@ def std_for_rms(orthogonality_gap: xr.Dataset) -> xr.Dataset:
     formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",
     corrected_formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} z_i^2}",
     data="orthogonality_gap",
-    control=std_for_rms,
-    control_says="the networks rescaled by the sigma of eq. (2) in place of those rescaled by RMS",
+    control=wrong_formula(
+        "the networks rescaled by the sigma of eq. (2) in place of those rescaled by RMS", std_for_rms
+    ),
 )
 def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
     """Plateau of the gap over the second half of the layers, against its start and against the width."""
@@ -88,7 +89,7 @@ def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
             ),
         }
 
-    return judge(all_of(**tests("std")), all_of(**tests("rms")))
+    return Verdict.from_tests(all_of(**tests("std")), all_of(**tests("rms")))
 
 
 def rescaled_as_odd(ablation: xr.Dataset) -> xr.Dataset:
@@ -108,8 +109,7 @@ def rescaled_as_odd(ablation: xr.Dataset) -> xr.Dataset:
     states="Recentring and the non-linearity together, without rescaling, leave one cluster and one odd point far away "
     "in an orthogonal direction; no other combination does.",
     data="ablation",
-    control=rescaled_as_odd,
-    control_says="networks with rescaling in the place of those without",
+    control=wrong_formula("networks with rescaling in the place of those without", rescaled_as_odd),
 )
 def only_recentring_and_relu_make_an_odd_point(ablation: xr.Dataset) -> Verdict:
     """Odd point: longer than four times the next and orthogonal to the rest; nowhere else twice as long."""
@@ -118,7 +118,7 @@ def only_recentring_and_relu_make_an_odd_point(ablation: xr.Dataset) -> Verdict:
     odd = [key == (1, "none", 1) for key in ratio["configuration"].values]
     cell = last.sel(recenter=1, rescale="none", relu=1)
     others = ratio.isel(configuration=~np.array(odd)).min("configuration")
-    return judge(
+    return Verdict.from_tests(
         all_of(
             second_over_first_norm=mean_within(
                 ratio.isel(configuration=odd).squeeze("configuration"),
@@ -200,14 +200,13 @@ def full_angle(n: int) -> float:
     correction="True for rescaling by the root mean square: the fixed point is 58.7 to 60.4 degrees for n from 200 "
     "down to 9. With the sigma of eq. (2), measured from the mean that is not subtracted, the batch collapses.",
     data="layer_angles",
-    control=std_angles_for_rms,
-    control_says="angles with the sigma of eq. (2) in place of the root mean square",
+    control=wrong_formula("angles with the sigma of eq. (2) in place of the root mean square", std_angles_for_rms),
 )
 def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, for every batch size; printed: sigma of eq. (2), corrected: RMS."""
     printed = all_of(**_angles(layer_angles, "std", 57.5, 62.5, "60 degree", ROUNDED))
     corrected = all_of(**_against_fixed_point(layer_angles, "rms", rms_angle))
-    return judge(
+    return Verdict.from_tests(
         printed,
         corrected,
         "The paper states neither batch size nor how sigma is measured without recentring.",
@@ -235,11 +234,10 @@ def without_recentring(layer_angles: xr.Dataset) -> xr.Dataset:
         r"= \frac{\sqrt{1 - \rho^2} + (\pi - \arccos\rho) \rho}{\pi}"
     ),
     data="layer_angles",
-    control=without_recentring,
-    control_says="angles without recentring in place of those with it",
+    control=wrong_formula("angles without recentring in place of those with it", without_recentring),
 )
 def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, for every batch size; printed: 75, corrected: the fixed point at n."""
     printed = all_of(**_angles(layer_angles, "full", 72.5, 77.5, "75 degree", ROUNDED))
     corrected = all_of(**_against_fixed_point(layer_angles, "full", full_angle))
-    return judge(printed, corrected, "The paper states no batch size; its number belongs to n = 9 or 10.")
+    return Verdict.from_tests(printed, corrected, "The paper states no batch size; its number belongs to n = 9 or 10.")

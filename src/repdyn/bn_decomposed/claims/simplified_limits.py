@@ -9,7 +9,8 @@ import xarray as xr
 from scipy import stats
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, interval_within, judge
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, interval_within
 from repdyn.bn_decomposed.claims.simplified_model import none
 from repdyn.bn_decomposed.theory.tree_formulas import (
     angle_bound,
@@ -36,8 +37,7 @@ def amplitudes_exchanged(tree_limits: xr.Dataset) -> xr.Dataset:
     "||x_i||^2 / ||x_1||^2 tends to (A + B) / ((n-1)^2 A + B) and cos(x_i, x_1) to "
     "B / sqrt((A + B) ((n-1)^2 A + B)) for every interior point i, and likewise for x_n with A and B exchanged.",
     data="tree_limits",
-    control=amplitudes_exchanged,
-    control_says="A and B exchanged",
+    control=wrong_formula("A and B exchanged", amplitudes_exchanged),
 )
 def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     """Gram matrices that hold every row, three clusters included, against the formulas from A and B alone."""
@@ -50,7 +50,7 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
             angles.append(np.arccos(one[f"deep_cosine_{end}"].values) - getattr(limit, f"angle_{end}"))
     decayed = "the other splits have lost e^40 in squares, 4e-12 even if they began a millionfold; rounding of a "
     decayed += "thousand layers adds 2e-13"
-    return judge(
+    return Verdict.from_tests(
         all_of(
             norm_ratio=deviation(ratios, 1e-9, expected="the limit", reason=decayed),
             angle=deviation(angles, 1e-9, unit=" rad", expected="the limit", reason=decayed),
@@ -72,13 +72,12 @@ def neighbours(cluster_rows: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="The smallest and the largest point are orthogonal in every layer t >= 1.",
     data="cluster_rows",
-    control=neighbours,
-    control_says="points 1 and 2 in place of 1 and n",
+    control=wrong_formula("points 1 and 2 in place of 1 and n", neighbours),
 )
 def extremes_are_orthogonal(cluster_rows: xr.Dataset) -> Verdict:
     """Rows are non-negative, so an inner product of zero is no row with both points positive."""
     after = cluster_rows["both_extremes"].sel(layer=slice(1, None))
-    return judge(
+    return Verdict.from_tests(
         none(after, "no row in which both are positive"),
         note="At t = 0 the points are numbers on a line and the statement is empty.",
     )
@@ -95,8 +94,7 @@ def renumbered(interior_angles: xr.Dataset) -> xr.Dataset:
     kind="limit",
     states="The angles between interior points tend to zero.",
     data="interior_angles",
-    control=renumbered,
-    control_says="points renumbered by one, so that an extreme is among them",
+    control=wrong_formula("points renumbered by one, so that an extreme is among them", renumbered),
 )
 def interior_points_collapse(interior_angles: xr.Dataset) -> Verdict:
     """Rate per layer of every pair over the last quarter against that of the slowest split between the two."""
@@ -109,7 +107,7 @@ def interior_points_collapse(interior_angles: xr.Dataset) -> Verdict:
         expected = np.sqrt(max(split_rate(m, n) for m in range(i, j)) / split_rate(1, n))
         differences.append(rate / expected - 1)
         slowest = max(slowest, rate)
-    return judge(
+    return Verdict.from_tests(
         all_of(
             largest_angle_in_the_last_layer=at_most(
                 angle.isel(layer=-1).sel(first=slice(2, n - 1), second=slice(2, n - 1)),
@@ -169,15 +167,14 @@ def _sharp_numbers(n: np.ndarray, values: np.ndarray, which: str, digits: int) -
     kind="bound",
     states="For one of the two extremes the limit of ||x_i|| over its norm is at most 3/(n-2), i any interior point.",
     data="tree_limits",
-    control=the_other_extreme,
-    control_says="both extremes in place of one",
+    control=wrong_formula("both extremes in place of one", the_other_extreme),
 )
 def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     """Smaller ratio of every batch against the printed bound and against sqrt(2 / ((n-1)^2 + 1))."""
     n, ratio, _ = _best(tree_limits)
     (printed, _), (sharp, _) = _bounds(n, "printed"), _bounds(n, "sharp")
     symmetric = tree_limits["kind"].values == "symmetric"
-    return judge(
+    return Verdict.from_tests(
         all_of(
             ratio_over_printed_bound=at_most(ratio / printed, 1, expected="at most 1", reason="an upper bound"),
             ratio_over_sharp_bound=at_most(ratio / sharp, 1 + 1e-9, expected="at most 1", reason=REACHED),
@@ -200,8 +197,7 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     states="For one of the two extremes the limit of its angle to an interior point lies between "
     "pi/2 - sqrt(2) pi/(n-2) and pi/2.",
     data="tree_limits",
-    control=the_other_extreme,
-    control_says="both extremes in place of one",
+    control=wrong_formula("both extremes in place of one", the_other_extreme),
 )
 def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
     """Larger angle of every batch, as the distance from 90 degrees, against the printed and the sharp bound."""
@@ -209,7 +205,7 @@ def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
     (_, printed), (_, sharp) = _bounds(n, "printed"), _bounds(n, "sharp")
     symmetric = tree_limits["kind"].values == "symmetric"
     missing = 90 - angle
-    return judge(
+    return Verdict.from_tests(
         all_of(
             distance_from_90_over_printed_bound=at_most(
                 missing / printed, 1, expected="at most 1", reason="a lower bound on the angle"
@@ -238,8 +234,7 @@ def first_layer(tree_limits: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="After enough layers the points are all clustered together except for one or two.",
     data="tree_limits",
-    control=first_layer,
-    control_says="the first layer in place of a deep one",
+    control=wrong_formula("the first layer in place of a deep one", first_layer),
 )
 def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
     """Points at more than 45 degrees from an interior point, counted over all points of deep layers."""
@@ -253,7 +248,7 @@ def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
         f"({float(gaussian['extremes'][gaussian['points'] == n].median()):.2f})"
         for n in np.unique(gaussian["points"].values).astype(int).tolist()
     )
-    return judge(
+    return Verdict.from_tests(
         none((apart < 1) | (apart > 2), "no batch with none or more than two points apart"),
         note="With many points two is typical. Gaussian batches where both extremes are at more than 45 degrees from "
         f"the cluster and more than twice as long, by n, with the median of the shorter over the longer: {shares}. The "
@@ -287,8 +282,7 @@ def _share(agrees: np.ndarray) -> Test:
     kind="qualitative",
     states="The odd point is typically the extreme that is farther from the mean of the rest.",
     data="tree_limits",
-    control=mirrored,
-    control_says="the nearer extreme in place of the farther",
+    control=wrong_formula("the nearer extreme in place of the farther", mirrored),
 )
 def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
     """Share of Gaussian batches, by n, in which the extreme of larger limiting norm was the farther one."""
@@ -298,7 +292,7 @@ def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
     longer = odd == gaussian["longer_is_last"].values
     sizes = np.unique(points).astype(int).tolist()
     shares = ", ".join(f"{n}: {farther[points == n].mean():.2f} ({longer[points == n].mean():.2f})" for n in sizes)
-    return judge(
+    return Verdict.from_tests(
         all_of(**{f"n_{n}": _share(farther[points == n]) for n in sizes}),
         note=f"Share by n, in brackets that of the extreme of larger modulus in the input: {shares}. The model does "
         "not see a shift of the batch, so the norm itself can matter only where the mean is near zero.",
@@ -317,14 +311,13 @@ def free_extremes(several_coordinates: xr.Dataset) -> xr.Dataset:
     states="Theorem 11 holds for an input of several coordinates if one point is the largest and one the smallest in "
     "each of them.",
     data="several_coordinates",
-    control=free_extremes,
-    control_says="points in random order in each coordinate",
+    control=wrong_formula("points in random order in each coordinate", free_extremes),
 )
 def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdict:
     """The four items of the theorem on the joint Gram matrix of the coordinates' trees."""
     shared, n = several_coordinates.sel(extremes="shared"), int(several_coordinates["points"])
     ratio, angle = ratio_bound(n, "theorem"), 90 - np.degrees(angle_bound(n, "theorem"))
-    return judge(
+    return Verdict.from_tests(
         all_of(
             item_1=deviation(
                 shared["extremes_angle"] - 90, 1e-9, unit=" degree from 90", expected="orthogonal", reason="rounding"

@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, equal, judge
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, equal
 from repdyn.bn_decomposed.theory.tree_formulas import (
     split_contribution,
     split_contribution_by_paths,
@@ -34,12 +35,11 @@ def parents_for_children(cluster_rows: xr.Dataset) -> xr.Dataset:
     states="A deterministic function of the entries cannot raise the number of clusters: no row has more clusters than "
     "the row it comes from.",
     data="cluster_rows",
-    control=parents_for_children,
-    control_says="parents in the place of children",
+    control=wrong_formula("parents in the place of children", parents_for_children),
 )
 def clusters_never_increase(cluster_rows: xr.Dataset) -> Verdict:
     """Clusters of every child against its parent, all rows of all batches."""
-    return judge(none(cluster_rows["gaining"], "no row with more clusters than its parent"))
+    return Verdict.from_tests(none(cluster_rows["gaining"], "no row with more clusters than its parent"))
 
 
 def ties_forgotten(cluster_rows: xr.Dataset) -> xr.Dataset:
@@ -55,8 +55,7 @@ def ties_forgotten(cluster_rows: xr.Dataset) -> xr.Dataset:
     "rows of (clusters - 2) is n - 2, less one for each cluster that has met its row's mean exactly; so at most n - 2 "
     "rows have three clusters or more, and each point but the extremes is strictly inside exactly one row.",
     data="cluster_rows",
-    control=ties_forgotten,
-    control_says="clusters that meet the mean are not counted",
+    control=wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
 )
 def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     """Enumeration of all rows and the exact algorithm, each against n - 2 less the ties so far."""
@@ -65,7 +64,7 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     expected = cluster_rows["points"] - 2 - lost
     at_most_once = cluster_rows["interior_rows_most"] > 1
     exactly_once = (cluster_rows["interior_rows_least"] != 1) & (lost == 0)
-    return judge(
+    return Verdict.from_tests(
         all_of(
             layers_with_another_excess=none(cluster_rows["excess"] != expected, "none"),
             layers_where_the_algorithm_differs=none(
@@ -94,13 +93,12 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     correction="Unless its middle cluster equals the mean, as in (0, 1, 2): then both children have two clusters. "
     "Distinct points do not exclude it.",
     data="cluster_rows",
-    control=ties_forgotten,
-    control_says="clusters that meet the mean are not counted",
+    control=wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
 )
 def three_clusters_give_three_and_two(cluster_rows: xr.Dataset) -> Verdict:
     """All three-cluster rows whose children are others than 3 and 2, against those whose middle is at the mean."""
     otherwise, tied = cluster_rows["three_split_otherwise"], cluster_rows["three_tied"]
-    return judge(
+    return Verdict.from_tests(
         none(otherwise, "no three-cluster row with other children"),
         none(otherwise != tied, "other children exactly where the middle equals the mean"),
         f"{int(tied.sum())} ties, all in equally spaced batches; Theorem 11 is not touched.",
@@ -118,8 +116,7 @@ def a_layer_early(tree_limits: xr.Dataset, narrow_gap: xr.Dataset) -> tuple[xr.D
     kind="limit",
     states="From distinct points, every row has at most three clusters from some finite layer t0 on.",
     data=("tree_limits", "narrow_gap"),
-    control=a_layer_early,
-    control_says="the layer before t0 in place of t0",
+    control=wrong_formula("the layer before t0 in place of t0", a_layer_early),
 )
 def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset) -> Verdict:
     """Widest row at t0 and before it in every batch; growth of t0 as two points approach each other."""
@@ -133,7 +130,7 @@ def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset) -> Verdi
     depths = ", ".join(
         f"{n}: {float(medians.sel(points=n)):g} ({int(largest.sel(points=n))})" for n in medians["points"].values
     )
-    return judge(
+    return Verdict.from_tests(
         all_of(
             batches_with_a_wider_row_at_t0=none(tree_limits["clusters_then"] > 3, "none"),
             batches_stable_before_t0=none(early, "none"),
@@ -166,8 +163,7 @@ def a_layer_off(split_rows: xr.Dataset) -> xr.Dataset:
     states="The descendants after T layers of a two-cluster row with positive coordinate c contribute "
     "c^2 ((n-m)/n)^2 (((n-m)/n)^2 + (m/n)^2)^(T-1) to the squared norm of a point in a cluster of m points.",
     data="split_rows",
-    control=a_layer_off,
-    control_says="T + 1 in place of T",
+    control=wrong_formula("T + 1 in place of T", a_layer_off),
 )
 def two_cluster_rows_add_up(split_rows: xr.Dataset) -> Verdict:
     """Enumeration of all 2^T descendants against the sum over paths (39) and its closed form (40)."""
@@ -181,7 +177,7 @@ def two_cluster_rows_add_up(split_rows: xr.Dataset) -> Verdict:
             closed.append(square / split_contribution(1.0, own, n, T) - 1)
             by_paths.append(square / split_contribution_by_paths(1.0, own, n, T) - 1)
     reason = "sums of thousands of positive float64 terms after a dozen layers, each within a few eps"
-    return judge(
+    return Verdict.from_tests(
         all_of(
             enumeration_over_eq_40=deviation(closed, 1e-12, expected="equal", reason=reason),
             enumeration_over_eq_39=deviation(by_paths, 1e-12, expected="equal", reason=reason),
@@ -201,8 +197,7 @@ def norms_for_squares(split_rows: xr.Dataset) -> xr.Dataset:
     states="The (2, n-2) descendants of a three-cluster row contribute at most (61) to the squared norms of the middle "
     "point and of a point in the large cluster, and (61) is at most (62).",
     data="split_rows",
-    control=norms_for_squares,
-    control_says="norms in place of squared norms",
+    control=wrong_formula("norms in place of squared norms", norms_for_squares),
 )
 def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
     """Enumerated descendants against (61) from T = 2 on and against (62) from T = 1 on; (61) against (62)."""
@@ -216,7 +211,7 @@ def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
         for n, T in product((4, 5, 10, 50, 200), (2, 5, 50, 500))
     ]
     reason = "an upper bound"
-    return judge(
+    return Verdict.from_tests(
         all_of(
             enumeration_over_eq_61=at_most(
                 parted[:, later] / sums[:, later], 1, expected="at most 1", reason=reason, n=len(points)

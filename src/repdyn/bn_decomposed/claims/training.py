@@ -6,17 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import (
-    Test,
-    Verdict,
-    all_of,
-    at_least,
-    deviation,
-    judge,
-    mean_within,
-    not_reproducible,
-    rounding,
-)
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, mean_within, not_reproducible, rounding
 
 
 def modes_exchanged(training: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -31,8 +22,9 @@ def modes_exchanged(training: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     states="A network without batch normalization reaches high training accuracy from a low-rank last layer if "
     "initialized as He et al.; at PyTorch's default it fails when deep; batch normalization has a high rank.",
     data="training",
-    control=modes_exchanged,
-    control_says="the networks at PyTorch's default initialization given out for those at He's",
+    control=wrong_formula(
+        "the networks at PyTorch's default initialization given out for those at He's", modes_exchanged
+    ),
 )
 def accuracy_without_rank(training: dict[str, xr.Dataset]) -> Verdict:
     """Networks of He's with a rank below a quarter of the width, and the deepest ones of the other two."""
@@ -40,7 +32,7 @@ def accuracy_without_rank(training: dict[str, xr.Dataset]) -> Verdict:
     he, width = training["he"], float(training["he"]["width"])
     low = (he["effective_rank"] < width / 4).values
     best = np.sort(he["accuracy"].isel(epoch=-1).values[low])[::-1]
-    return judge(
+    return Verdict.from_tests(
         all_of(
             third_best_accuracy_of_he_at_low_rank=_third_best(best),
             accuracy_default_when_deep=mean_within(
@@ -93,13 +85,12 @@ def neighbours_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
     states="Associating every data point with a neuron that fires for it alone gives an orthogonal representation "
     "and sparse activity.",
     data="point_neurons",
-    control=neighbours_let_in,
-    control_says="thresholds wide enough to let neighbours fire",
+    control=wrong_formula("thresholds wide enough to let neighbours fire", neighbours_let_in),
 )
 def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdict:
     """Gram matrix and share of positive entries at the half-way threshold."""
     strict, n = point_neurons.sel(scheme="margin 0.5"), int(point_neurons["points"])
-    return judge(
+    return Verdict.from_tests(
         all_of(
             orthogonal=deviation(
                 strict["off_diagonal"],
@@ -132,8 +123,7 @@ def he_made_worse(point_neurons: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="One neuron per data point might be a good initialization strategy for small data sets.",
     data="point_neurons",
-    control=he_made_worse,
-    control_says="half of the test accuracy taken from He's initialization",
+    control=wrong_formula("half of the test accuracy taken from He's initialization", he_made_worse),
 )
 def point_neurons_help(point_neurons: xr.Dataset) -> Verdict:
     """Test accuracy of the strict scheme against He's, paired over draws of the training points."""

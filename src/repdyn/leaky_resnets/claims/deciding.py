@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import xarray as xr
 
-from repdyn.base.verdicts import Test, Verdict, deviation, judge
+from repdyn.base.verdicts import Test, Verdict, deviation
 
 ROUNDING = 1e-12
 ROUNDING_REASON = "a few operations on numbers of order 1"
@@ -39,7 +39,7 @@ def decide(audit: xr.Dataset, equation: str, tolerance: float = SOLVED, reason: 
     printed, corrected = (
         _error(audit[form].sel(equation=equation), tolerance, reason) for form in ("printed", "corrected")
     )
-    return judge(printed, corrected)
+    return Verdict.from_tests(printed, corrected)
 
 
 def _error(errors: xr.DataArray, tolerance: float, reason: str) -> Test:

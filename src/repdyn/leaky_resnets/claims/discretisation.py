@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
+from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Verdict, all_of, mean_within
 from repdyn.leaky_resnets.claims.sampled import judge_sampled, positive, spoken
 from repdyn.leaky_resnets.methods.readings import DECAYED, at_stage, of_maps, size_and_distance, unevenness_in_plane
@@ -35,8 +36,7 @@ def _always_better(measures: xr.Dataset) -> xr.Dataset:
     states="Adaptive and irregular layer steps have a small but consistent advantage in the test error.",
     correction="No consistent one: the sign of the difference changes from seed to seed and between numbers of layers.",
     data="scheme_measures",
-    control=_always_better,
-    control_says="mended: test errors 5 and 10 % below the equidistant ones in every pair",
+    control=wrong_formula("mended: test errors 5 and 10 % below the equidistant ones in every pair", _always_better),
 )
 def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
     """Share of pairs (maps, number of layers) that are better, per seed; and the mean log ratio."""
@@ -72,8 +72,7 @@ def _six_dimensional(measures: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="With a teacher through 6 and then 3 dimensions the weights are roughly 6-dimensional near p = 0.3.",
     data="staged_measures",
-    control=_six_dimensional,
-    control_says="mended: six large singular values in every layer",
+    control=wrong_formula("mended: six large singular values in every layer", _six_dimensional),
 )
 def six_dimensional_stage(staged_measures: xr.Dataset) -> Verdict:
     """Singular values above a quarter of the largest, layer next to p = 0.3, the paper's teacher and penalty."""
@@ -121,8 +120,7 @@ def _equidistant(measures: xr.Dataset) -> xr.Dataset:
         r" \frac{L}{5}"
     ),
     data="scheme_measures",
-    control=_equidistant,
-    control_says="equidistant steps",
+    control=wrong_formula("equidistant steps", _equidistant),
 )
 def more_layers_at_the_ends(scheme_measures: xr.Dataset) -> Verdict:
     """Layers in the first and the last fifth over the equidistant number, largest number of layers."""
@@ -156,8 +154,7 @@ def _schemes_reversed(measures: xr.Dataset) -> xr.Dataset:
     states="In a two-dimensional projection adaptive steps are better spread out along the path. Linear maps: learned"
     " and decayed like the layers.",
     data="scheme_measures",
-    control=_schemes_reversed,
-    control_says="adaptive and equidistant networks exchanged",
+    control=wrong_formula("adaptive and equidistant networks exchanged", _schemes_reversed),
 )
 def steps_are_spread_out(scheme_measures: xr.Dataset) -> Verdict:
     """Relative spread of the steps' lengths on the path's first two principal axes, paired over seeds."""
@@ -188,8 +185,7 @@ def _layers_reversed(measures: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="More layers L improve the test performance.",
     data="scheme_measures",
-    control=_layers_reversed,
-    control_says="numbers of layers in reversed order",
+    control=wrong_formula("numbers of layers in reversed order", _layers_reversed),
 )
 def layers_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
     """Exponent of the test error in L, mean over maps, by scheme."""
@@ -226,8 +222,7 @@ def _never_adapted(measures: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="rho_l in proportion to 1 / c_l makes |A_l - A_{l-1}| / |A_l| the same for all layers.",
     data="scheme_measures",
-    control=_never_adapted,
-    control_says="equidistant networks",
+    control=wrong_formula("equidistant networks", _never_adapted),
 )
 def adaptive_steps_even_out(scheme_measures: xr.Dataset) -> Verdict:
     """Largest over least relative change of trained networks, mean over seeds, where rho Lt < 1 does not bind."""

@@ -6,7 +6,9 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Verdict, all_of, at_most, deviation, judge
+from repdyn.base.controls import wrong_formula
+from repdyn.base.formula_audit import with_wrong_formula
+from repdyn.base.verdicts import Verdict, all_of, at_most, deviation
 from repdyn.leaky_resnets.claims.deciding import (
     DIFFERENCED,
     DIFFERENCED_REASON,
@@ -18,7 +20,6 @@ from repdyn.leaky_resnets.claims.deciding import (
     ROUNDING_REASON,
     SOLVED,
     decide,
-    spoilt,
 )
 
 RADIUS = 0.25  # r of the added neuron's triangle
@@ -30,8 +31,7 @@ RADIUS = 0.25  # r of the added neuron's triangle
     kind="identity",
     states="Weights W_{q/c} / c with leak Lt / c on [0, c] give the activations A_{q/c}, and 1/c of the squared norm.",
     data="identities",
-    control=spoilt("1.2 range of p"),
-    control_says="weights that are not divided by c",
+    control=with_wrong_formula("weights that are not divided by c", "1.2 range of p"),
 )
 def range_is_stretched(identities: xr.Dataset) -> Verdict:
     """Both paths integrated, both norms by quadrature (alpha_{q/2} in the display is alpha_{q/c})."""
@@ -44,8 +44,7 @@ def range_is_stretched(identities: xr.Dataset) -> Verdict:
     kind="identity",
     states="Raising the leak by c scales the path by e^{-cp}, if there is no bias.",
     data="identities",
-    control=spoilt("1.2 scale of outputs"),
-    control_says="the path that is not scaled",
+    control=with_wrong_formula("the path that is not scaled", "1.2 scale of outputs"),
 )
 def outputs_are_scaled(identities: xr.Dataset) -> Verdict:
     """Both paths integrated; with bias too, once b_p is scaled by e^{-cp}."""
@@ -59,8 +58,7 @@ def outputs_are_scaled(identities: xr.Dataset) -> Verdict:
     kind="identity",
     states="Leaky ResNets reach from ResNets at Lt = 0 to fully-connected networks, equidistant steps at Lt = L.",
     data="identities",
-    control=spoilt("1.1 no leak"),
-    control_says="Lt = L / 2 in the place of L",
+    control=with_wrong_formula("Lt = L / 2 in the place of L", "1.1 no leak"),
 )
 def between_resnet_and_connected(identities: xr.Dataset) -> Verdict:
     """Against both recursions written out."""
@@ -73,8 +71,7 @@ def between_resnet_and_connected(identities: xr.Dataset) -> Verdict:
     kind="identity",
     states="The weights of a minimiser are W = (Lt A + dA) S^+.",
     data="identities",
-    control=spoilt("1.3 least weights"),
-    control_says="A in the place of Lt A",
+    control=with_wrong_formula("A in the place of Lt A", "1.3 least weights"),
 )
 def weights_of_a_path(identities: xr.Dataset) -> Verdict:
     """Against Lagrange multipliers (w >= N), the only solution (w < N), and longer solutions."""
@@ -97,8 +94,7 @@ def weights_of_a_path(identities: xr.Dataset) -> Verdict:
         r" + \langle \partial_p A_p, A_p \rangle_{K_p} + \frac{1}{2 \tilde L} \|\partial_p A_p\|_{K_p}^2"
     ),
     data="identities",
-    control=spoilt("1.3 three terms"),
-    control_says="without the middle term",
+    control=with_wrong_formula("without the middle term", "1.3 three terms"),
 )
 def lagrangian_splits(identities: xr.Dataset) -> Verdict:
     """Against the whole, by a linear solve."""
@@ -111,8 +107,7 @@ def lagrangian_splits(identities: xr.Dataset) -> Verdict:
     kind="identity",
     states="In linear networks the cross term integrates to log |A_1|_+ - log |A_0|_+ (paths of constant rank).",
     data="identities",
-    control=spoilt("footnote 1"),
-    control_says="a path whose rank falls on the way, which the footnote does not exclude",
+    control=with_wrong_formula("a path whose rank falls on the way, which the footnote does not exclude", "footnote 1"),
 )
 def cross_term_integrates(identities: xr.Dataset) -> Verdict:
     """Composite Gauss quadrature along random paths of rank 3 against the ends; absolute error."""
@@ -125,8 +120,7 @@ def cross_term_integrates(identities: xr.Dataset) -> Verdict:
     kind="identity",
     states="dA/dp = dH/dB and -dB/dp = dH/dA for H = (Lt/2) |B S^T|^2 - Lt Tr[B A^T].",
     data="identities",
-    control=spoilt("1.5 Hamilton's equations"),
-    control_says="dB/dp with the other sign",
+    control=with_wrong_formula("dB/dp with the other sign", "1.5 Hamilton's equations"),
 )
 def hamilton_equations(identities: xr.Dataset) -> Verdict:
     """Against central differences of H (the row of the bias dropped from S B^T B)."""
@@ -139,8 +133,7 @@ def hamilton_equations(identities: xr.Dataset) -> Verdict:
     kind="identity",
     states="Where Im A^T lies in Im S^T, H = |dA|^2_K / (2 Lt) - (Lt/2) |A|^2_K.",
     data="identities",
-    control=spoilt("2.1 split of H"),
-    control_says="the sum of the energies",
+    control=with_wrong_formula("the sum of the energies", "2.1 split of H"),
 )
 def hamiltonian_splits(identities: xr.Dataset) -> Verdict:
     """Random A and B with w >= N, where the assumption holds."""
@@ -153,8 +146,7 @@ def hamiltonian_splits(identities: xr.Dataset) -> Verdict:
     kind="identity",
     states="-2 H / Lt = |A|^2_g - |dA / Lt + gamma B|^2_g + gamma |B|^2 in the norm of K + gamma I.",
     data="identities",
-    control=spoilt("Theorem 7 identity"),
-    control_says="gamma |B|^2 subtracted",
+    control=with_wrong_formula("gamma |B|^2 subtracted", "Theorem 7 identity"),
 )
 def theorem4_identity(identities: xr.Dataset) -> Verdict:
     """Any A and B, gamma = 1e-3 and 1."""
@@ -168,8 +160,7 @@ def theorem4_identity(identities: xr.Dataset) -> Verdict:
     states="For w > N(N + 1) a path of constant COI leads to a representation with a zero row, critical if the first"
     " is.",
     data="identities",
-    control=spoilt("Prop. 3 merged neurons"),
-    control_says="rows scaled by (1 - t) + t a without the root",
+    control=with_wrong_formula("rows scaled by (1 - t) + t a without the root", "Prop. 3 merged neurons"),
 )
 def neurons_merge(identities: xr.Dataset) -> Verdict:
     """N = 2, w = 9: cost along the path, number of rows, and gradients that scale with their rows."""
@@ -199,8 +190,7 @@ def neurons_merge(identities: xr.Dataset) -> Verdict:
         r" A_i \right), \quad W_p - \tilde L \epsilon^2 t^2 A_i \sigma(A_i)^T"
     ),
     data="identities",
-    control=spoilt("Prop. 8 norm"),
-    control_says="-(1/Lt) with the right block",
+    control=with_wrong_formula("-(1/Lt) with the right block", "Prop. 8 norm"),
 )
 def added_neuron_changes_norm(identities: xr.Dataset) -> Verdict:
     """Norms of the enlarged weights at finite eps, extrapolated."""
@@ -216,9 +206,8 @@ def added_neuron_changes_norm(identities: xr.Dataset) -> Verdict:
     formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}^2",
     corrected_formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}",
     data="identities",
-    control=spoilt("2.1 gamma_p"),
-    control_says="the root of |K|_op",
-    at_hand=True,
+    control=with_wrong_formula("the root of |K|_op", "2.1 gamma_p"),
+    possible_ocr_error=True,
 )
 def scale_of_gamma(identities: xr.Dataset) -> Verdict:
     """Largest eigenvalue of the smaller Gram matrix against the operator norm of K."""
@@ -236,8 +225,10 @@ def scale_of_gamma(identities: xr.Dataset) -> Verdict:
         r"a_p \to t(p) K_{p,i}, \quad a_0 \to 0, \quad a_1 = O\left( e^{-\tilde L (1 - p_0 - r)} \right) \to 0"
     ),
     data="identities",
-    control=lambda identities: identities.assign(end_activation=identities["end_activation"] * 0 + 0.1),
-    control_says="an a_1 that stays at 0.1",
+    control=wrong_formula(
+        "an a_1 that stays at 0.1",
+        lambda identities: identities.assign(end_activation=identities["end_activation"] * 0 + 0.1),
+    ),
 )
 def added_neuron_vanishes_at_the_end(identities: xr.Dataset) -> Verdict:
     """a_1 by its integral, which the integrated path confirms, up to Lt = 80."""
@@ -253,7 +244,7 @@ def added_neuron_vanishes_at_the_end(identities: xr.Dataset) -> Verdict:
             identities["middle_activation"] - near, SOLVED, expected="t K_i in the limit", reason="quadrature"
         ),
     )
-    return judge(printed, corrected)
+    return Verdict.from_tests(printed, corrected)
 
 
 @claim(
@@ -272,8 +263,10 @@ def added_neuron_vanishes_at_the_end(identities: xr.Dataset) -> Verdict:
         r" \left( \frac{1}{4} - \left| \frac{\ell - 1/2}{L} - \frac{1}{2} \right| \right)"
     ),
     data="step_schemes",
-    control=lambda steps: steps.assign(corrected_asymmetry=steps["asymmetry"]),
-    control_says="the printed steps in the place of the symmetric ones",
+    control=wrong_formula(
+        "the printed steps in the place of the symmetric ones",
+        lambda steps: steps.assign(corrected_asymmetry=steps["asymmetry"]),
+    ),
 )
 def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
     """Exact fractions."""
@@ -288,7 +281,7 @@ def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
         code=deviation(steps["float_error"], 1e-15, expected="the code's steps", reason="round-off"),
     )
     worst = float(abs(steps["asymmetry"]).max())
-    return judge(printed, corrected, f"As printed, first and last step differ by up to {worst:.2g} / L.")
+    return Verdict.from_tests(printed, corrected, f"As printed, first and last step differ by up to {worst:.2g} / L.")
 
 
 @claim(
@@ -297,8 +290,9 @@ def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
     kind="bound",
     states="rho_l Lt < 1 for all layers once L > (1 + a/4) Lt, and at even L only then.",
     data="step_schemes",
-    control=lambda steps: steps.assign(cap=steps["cap"] + steps["irregularity"] / 4),
-    control_says="steps that peak at 1 + a/2",
+    control=wrong_formula(
+        "steps that peak at 1 + a/2", lambda steps: steps.assign(cap=steps["cap"] + steps["irregularity"] / 4)
+    ),
 )
 def steps_stay_below_the_leak(step_schemes: xr.Dataset) -> Verdict:
     """L max rho_l against 1 + a/4, exact fractions."""
@@ -310,4 +304,6 @@ def steps_stay_below_the_leak(step_schemes: xr.Dataset) -> Verdict:
         ),
         needed=deviation(even, 1e-15, expected="equality at even L", reason="exact fractions"),
     )
-    return judge(test, None, "At odd L the largest step is (1 + a/4 - a/(2 L)) / L: slightly fewer layers do.")
+    return Verdict.from_tests(
+        test, None, "At odd L the largest step is (1 + a/4 - a/(2 L)) / L: slightly fewer layers do."
+    )

@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, judge, mean_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within
 from repdyn.leaky_resnets.methods.readings import bottleneck_bounds, bottleneck_speed_gap
 
 QUADRATURE = 1e-4
@@ -20,11 +21,13 @@ DRIFT_REASON = "integrator tolerance 1e-9 or less over a few thousand steps, exc
     kind="identity",
     states="H is constant in p along the joint dynamics of A and B.",
     data=("random_geodesics", "geodesics"),
-    control=lambda random, laboratory: (
-        random.assign(drift=random["wrong_drift"] + 0 * random["drift"]),
-        laboratory,
+    control=wrong_formula(
+        "(Lt/2) |B S^T|^2 + Lt Tr[B A^T], the other sign",
+        lambda random, laboratory: (
+            random.assign(drift=random["wrong_drift"] + 0 * random["drift"]),
+            laboratory,
+        ),
     ),
-    control_says="(Lt/2) |B S^T|^2 + Lt Tr[B A^T], the other sign",
 )
 def hamiltonian_is_conserved(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """Adaptive DOP853 along random trajectories and through bottlenecks; the drift falls with the tolerance."""
@@ -42,7 +45,7 @@ def hamiltonian_is_conserved(random_geodesics: xr.Dataset, geodesics: xr.Dataset
     note = "Largest drift by tolerance: " + ", ".join(
         f"{tolerance:.0e}: {value:.1g}" for tolerance, value in zip(drift["tolerance"].values, worst, strict=True)
     )
-    return judge(
+    return Verdict.from_tests(
         tests, None, f"{note}; {float(random_geodesics['sign_changes'].mean()):.1f} sign changes per trajectory."
     )
 
@@ -60,8 +63,9 @@ def _order(paths: xr.Dataset) -> np.ndarray:
     kind="scaling",
     states="Critical points of the discrete network are symplectic Euler steps, whose H(A_{l-1}, B_l) varies as 1/L.",
     data="critical_paths",
-    control=lambda paths: paths.assign(spread=paths["spread"] / paths["layer_count"]),
-    control_says="a spread that falls as 1 / L^2",
+    control=wrong_formula(
+        "a spread that falls as 1 / L^2", lambda paths: paths.assign(spread=paths["spread"] / paths["layer_count"])
+    ),
 )
 def discrete_hamiltonian_varies(critical_paths: xr.Dataset) -> Verdict:
     """Backward pass against the implicit steps; the order over random starts."""
@@ -79,7 +83,7 @@ def discrete_hamiltonian_varies(critical_paths: xr.Dataset) -> Verdict:
     )
     spread = critical_paths["spread"].mean(("bias", "seed"))
     first, last = (f"{float(spread[n]):.2g} at L = {int(spread['layer_count'][n])}" for n in (0, -1))
-    return judge(tests, None, f"Mean spread over |H|: {first}, {last}.")
+    return Verdict.from_tests(tests, None, f"Mean spread over |H|: {first}, {last}.")
 
 
 def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
@@ -102,14 +106,15 @@ def _doubled_h(random: xr.Dataset, scalar: xr.Dataset, laboratory: xr.Dataset) -
     kind="bound",
     states="-2 H / Lt - min_p |A_p|^2_{K + gamma I} <= gamma c, c = sup |B|^2.",
     data=("random_geodesics", "scalar_geodesics", "geodesics"),
-    control=_doubled_h,
-    control_says="twice the positive differences of scalar geodesics, twice -2 H / Lt through the bottleneck",
+    control=wrong_formula(
+        "twice the positive differences of scalar geodesics, twice -2 H / Lt through the bottleneck", _doubled_h
+    ),
 )
 def upper_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """Random trajectories, scalar geodesics in closed form, and bottlenecks position by position with gamma_p."""
     parts = {"random": random_geodesics, "scalar": scalar_geodesics}
     tests = {name: _ratio(part["middle"] / part["upper"]) for name, part in parts.items()}
-    return judge(all_of(**tests, laboratory=_ratio(_laboratory_upper(geodesics))))
+    return Verdict.from_tests(all_of(**tests, laboratory=_ratio(_laboratory_upper(geodesics))))
 
 
 def _ratio(values: xr.DataArray | np.ndarray) -> Test:
@@ -131,13 +136,15 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
         r" L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2"
     ),
     data=("random_geodesics", "scalar_geodesics", "geodesics"),
-    control=lambda random, scalar, laboratory: (
-        random.assign(lower=random["lower_printed"]),
-        scalar.assign(lower=scalar["lower_printed"]),
-        laboratory,
+    control=wrong_formula(
+        "the printed bound",
+        lambda random, scalar, laboratory: (
+            random.assign(lower=random["lower_printed"]),
+            scalar.assign(lower=scalar["lower_printed"]),
+            laboratory,
+        ),
     ),
-    control_says="the printed bound",
-    at_hand=True,
+    possible_ocr_error=True,
 )
 def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """The scalar geodesic decides in closed form; random trajectories and bottlenecks besides."""
@@ -162,7 +169,7 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
         f" {example['lower as printed']:.4f}; right bound {example['lower']:.4f}. Violated by {count} of {draws} random"
         " trajectories. For c >= 1 the printed bound is true and weaker; it changes when A is scaled, H and COI do not."
     )
-    return judge(printed, corrected, note)
+    return Verdict.from_tests(printed, corrected, note)
 
 
 @claim(
@@ -181,14 +188,16 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
         r" c}"
     ),
     data=("random_geodesics", "geodesics"),
-    control=lambda random, laboratory: (
-        random.assign(fastest=random["fastest"] * 0 + 3),
-        laboratory.assign(
-            speed=laboratory["speed"]
-            + 3 * laboratory["effective_depth"] * np.sqrt(laboratory["gamma"] * laboratory["momentum_sq"])
+    control=wrong_formula(
+        "speeds larger by 3 Lt sqrt(gamma c)",
+        lambda random, laboratory: (
+            random.assign(fastest=random["fastest"] * 0 + 3),
+            laboratory.assign(
+                speed=laboratory["speed"]
+                + 3 * laboratory["effective_depth"] * np.sqrt(laboratory["gamma"] * laboratory["momentum_sq"])
+            ),
         ),
     ),
-    control_says="speeds larger by 3 Lt sqrt(gamma c)",
 )
 def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """Random trajectories; bottlenecks position by position with gamma_p."""
@@ -202,7 +211,7 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
         laboratory_high=_ratio(gap / 2),
     )
     share = float((extra < 0).mean())
-    return judge(
+    return Verdict.from_tests(
         printed, corrected, f"In the laboratory the printed root is of a negative number at {share:.0%} of positions."
     )
 
@@ -221,8 +230,7 @@ def _half_more(random: xr.Dataset, paths: xr.Dataset) -> tuple[xr.Dataset, xr.Da
     formula=r"\|W_p\|^2 = \|W_0\|^2 + \tilde L \int_0^p \|W_{p,w+1}\|^2 dq",
     corrected_formula=r"\|W_p\|^2 = \|W_0\|^2 + 2 \tilde L \int_0^p \|W_{q, \cdot w+1}\|^2 dq",
     data=("random_geodesics", "critical_paths"),
-    control=_half_more,
-    control_says="gains larger by half",
+    control=wrong_formula("gains larger by half", _half_more),
 )
 def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: xr.Dataset) -> Verdict:
     """Along the flow by Simpson's rule, and along discrete critical points with the most layers."""
@@ -238,7 +246,7 @@ def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: x
         discrete=deviation(most - 2, 20 / layers, expected="2", reason="discretisation, of order 1 / L"),
         no_bias=at_most(constant, 1e-5, expected="|W| constant without bias", reason=DRIFT_REASON),
     )
-    return judge(printed, corrected)
+    return Verdict.from_tests(printed, corrected)
 
 
 @claim(
@@ -248,10 +256,10 @@ def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: x
     states="Exact trajectories that pass a non-negative fixed point at p = 1/2, nearer at larger Lt, lose their"
     " negative part at p = 1/4 and 3/4 as Lt grows.",
     data="geodesics",
-    control=lambda laboratory: laboratory.assign(
-        negative_mass=laboratory["negative_mass"].isel(p=0) + 0 * laboratory["p"]
+    control=wrong_formula(
+        "the representation at p = 0, where the speed grows with Lt",
+        lambda laboratory: laboratory.assign(negative_mass=laboratory["negative_mass"].isel(p=0) + 0 * laboratory["p"]),
     ),
-    control_says="the representation at p = 0, where the speed grows with Lt",
 )
 def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
     """Exact trajectories at p = 1/4 and 3/4: largest negative mass at the least and at the largest depth."""
@@ -269,7 +277,7 @@ def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
         "That they start near a non-negative point is chosen, that they stay near is the flow's doing. The proposition"
         " speaks of minima, which these extremals are not shown to be; trained networks: lrn-prop5-trained."
     )
-    return judge(tests, None, note)
+    return Verdict.from_tests(tests, None, note)
 
 
 def _time_share(laboratory: xr.Dataset) -> xr.DataArray:
@@ -296,10 +304,12 @@ def _correlation(laboratory: xr.Dataset) -> xr.DataArray:
     states="Exact geodesics leave a bottleneck of rank k towards p = 0 at the rate Lt, |dA| / |A| ~ e^{Lt (1/2 - p)},"
     " and their kinetic energy is proportional to the extra COI.",
     data="geodesics",
-    control=lambda laboratory: laboratory.isel(effective_depth=slice(None, None, -1)).assign_coords(
-        effective_depth=laboratory["effective_depth"].values
+    control=wrong_formula(
+        "the effective depths in reverse order",
+        lambda laboratory: laboratory.isel(effective_depth=slice(None, None, -1)).assign_coords(
+            effective_depth=laboratory["effective_depth"].values
+        ),
     ),
-    control_says="the effective depths in reverse order",
 )
 def time_scales_separate(geodesics: xr.Dataset) -> Verdict:
     """All trajectories, with and without bias."""
@@ -321,4 +331,4 @@ def time_scales_separate(geodesics: xr.Dataset) -> Verdict:
         f" the relative speed in the middle {middle:.2g}: these follow from the choice. Largest relative speed over Lt,"
         f" by depth: {', '.join(f'{value:.2f}' for value in fastest)}."
     )
-    return judge(tests, None, note)
+    return Verdict.from_tests(tests, None, note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.verdicts import Test, Verdict, judge, mean_within
+from repdyn.base.verdicts import Test, Verdict, mean_within
 from repdyn.leaky_resnets.theory.checks import Array
 
 LEAST_SEEDS = 5
@@ -18,7 +18,7 @@ def judge_sampled(seeds: int, printed: Test, corrected: Test | None = None, note
     """`judge`, but undecided under five seeds, where an interval can be short by chance."""
     if seeds < LEAST_SEEDS:
         return Verdict("not decidable at this scale", printed, corrected, f"{note} Fewer than {LEAST_SEEDS} seeds.")
-    return judge(printed, corrected, note)
+    return Verdict.from_tests(printed, corrected, note)
 
 
 def median_hamiltonian(measures: xr.Dataset) -> xr.DataArray:

@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, judge, mean_within, share_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, mean_within, share_within
 from repdyn.leaky_resnets.claims.sampled import (
     growth,
     judge_sampled,
@@ -48,8 +49,7 @@ def ends_for_middle(measures: xr.Dataset) -> xr.Dataset:
         r" \left( I - \frac{1}{N} \mathbf{1} \mathbf{1}^T \right) \right), \quad |k - k^*| \le 1"
     ),
     data="chain_measures",
-    control=ends_for_middle,
-    control_says="spectra of the first layer",
+    control=wrong_formula("spectra of the first layer", ends_for_middle),
 )
 def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
     """Lt next to 7: the step after the third value against the largest other step, logarithms."""
@@ -102,8 +102,7 @@ def growing_alignment(measures: xr.Dataset) -> xr.Dataset:
         r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow, \quad \max_p \|B_p\| \nearrow"
     ),
     data="chain_measures",
-    control=growing_alignment,
-    control_says="|B S^T| in proportion to Lt",
+    control=wrong_formula("|B S^T| in proportion to Lt", growing_alignment),
 )
 def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     """Ratio of the values at the largest and the smallest Lt."""
@@ -147,8 +146,10 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="W_p is of approximately constant size along p.",
     data="chain_measures",
-    control=lambda measures: measures.assign(weight_sq=measures["cost"].isel(gamma=0)),
-    control_says="the cost of identity, which varies a hundredfold, in the place of |W_p|^2",
+    control=wrong_formula(
+        "the cost of identity, which varies a hundredfold, in the place of |W_p|^2",
+        lambda measures: measures.assign(weight_sq=measures["cost"].isel(gamma=0)),
+    ),
 )
 def weights_are_of_constant_size(chain_measures: xr.Dataset) -> Verdict:
     """Largest over least |W_p| per network at Lt next to 7."""
@@ -178,8 +179,10 @@ def weights_are_of_constant_size(chain_measures: xr.Dataset) -> Verdict:
     states="The size of B_p is inversely proportional to that of sigma(A_p).",
     formula=r"\|B_p\|_F \propto \|\sigma(A_p)\|_{op}^{-1}",
     data="chain_measures",
-    control=lambda measures: measures.assign(momentum=measures["momentum"] * measures["activation"]),
-    control_says="|B| |S| in the place of |B|",
+    control=wrong_formula(
+        "|B| |S| in the place of |B|",
+        lambda measures: measures.assign(momentum=measures["momentum"] * measures["activation"]),
+    ),
 )
 def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     """Exponent over layers of |B_l|_F in |S_{l-1}|_op per network, Lt next to 7."""
@@ -200,8 +203,10 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     states="Only non-negative minima of the cost of identity are observed: representations in the bottleneck have no"
     " negative entries.",
     data="chain_measures",
-    control=lambda measures: measures.assign(negative=0 * measures["negative"] + measures["negative"].isel(node=-1)),
-    control_says="representations of the last layer",
+    control=wrong_formula(
+        "representations of the last layer",
+        lambda measures: measures.assign(negative=0 * measures["negative"] + measures["negative"].isel(node=-1)),
+    ),
 )
 def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
     """Share of the squared size in negative entries at its least over layers, largest Lt."""
@@ -225,8 +230,7 @@ def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
     kind="limit",
     states="In the bottleneck the negative part of the representation vanishes as Lt grows.",
     data="chain_measures",
-    control=reversed_depths,
-    control_says="effective depths in reversed order",
+    control=wrong_formula("effective depths in reversed order", reversed_depths),
 )
 def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
     """Exponent in Lt of the least share of negative entries, with and without bias (the proposition's setting)."""
@@ -266,8 +270,7 @@ def _peak_in_the_middle(measures: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="Fast layers lie at the two ends; a jump in the middle of the network is never observed.",
     data="chain_measures",
-    control=_peak_in_the_middle,
-    control_says="the kinetic energy of the fastest layer added in the middle",
+    control=wrong_formula("the kinetic energy of the fastest layer added in the middle", _peak_in_the_middle),
 )
 def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     """Peaks of the stable speed over all networks with bias at the two largest Lt."""
@@ -281,7 +284,9 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
         reason="a count; one peak refutes 'never'",
     )
     bound = 1 - 0.001 ** (1 / found.size)
-    return judge(test, None, f"{found.size} networks; share of networks with such a peak below {bound:.1%} (99.9 %).")
+    return Verdict.from_tests(
+        test, None, f"{found.size} networks; share of networks with such a peak below {bound:.1%} (99.9 %)."
+    )
 
 
 @claim(
@@ -291,8 +296,10 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     states="The stable speed |d_p A_p| is of order 1 in the bottleneck, of order Lt where the cost of identity is far"
     " from its least.",
     data="chain_measures",
-    control=lambda measures: measures.assign(kinetic=measures["kinetic"] / measures["effective_depth"]),
-    control_says="a kinetic energy smaller by Lt",
+    control=wrong_formula(
+        "a kinetic energy smaller by Lt",
+        lambda measures: measures.assign(kinetic=measures["kinetic"] / measures["effective_depth"]),
+    ),
 )
 def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
     """Exponents in Lt of the speed in the first layer and at its least."""
@@ -322,8 +329,7 @@ def _two_and_six(measures: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="The number of dimensions kept in the bottleneck varies by 1 or 2 between runs.",
     data="chain_measures",
-    control=_two_and_six,
-    control_says="two and six dimensions in turn",
+    control=wrong_formula("two and six dimensions in turn", _two_and_six),
 )
 def kept_dimension_varies(chain_measures: xr.Dataset) -> Verdict:
     """Singular values before the largest step of the centred A in the middle, largest Lt; such runs exist."""

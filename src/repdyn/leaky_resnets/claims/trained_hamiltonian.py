@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, judge, mean_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_most, mean_within
 from repdyn.leaky_resnets.claims.sampled import (
     change,
     judge_sampled,
@@ -98,8 +99,7 @@ def reversed_depths(measures: xr.Dataset) -> xr.Dataset:
         r" k^*, \quad \min_p \|A_p\|_{K_p + \gamma I}^2 \searrow k^*"
     ),
     data="chain_measures",
-    control=reversed_depths,
-    control_says="effective depths in reversed order",
+    control=wrong_formula("effective depths in reversed order", reversed_depths),
 )
 def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds."""
@@ -126,8 +126,7 @@ def bias_dropped(measures: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="Without the appended 1 networks keep one dimension more, the constant direction that the 1 gives for free.",
     data="chain_measures",
-    control=bias_dropped,
-    control_says="networks with bias in the place of those without",
+    control=wrong_formula("networks with bias in the place of those without", bias_dropped),
 )
 def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     """Median -2 H / Lt at the largest Lt, without and with bias, paired over seeds."""
@@ -157,8 +156,7 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
         r" \text{ at } \tilde L = 7, \quad \min_p \|A_p\|_{K_p + \gamma I}^2 \searrow k^*"
     ),
     data="chain_measures",
-    control=reversed_depths,
-    control_says="effective depths in reversed order",
+    control=wrong_formula("effective depths in reversed order", reversed_depths),
 )
 def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds."""
@@ -184,8 +182,7 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     kind="limit",
     states=f"{STATES_1A}. Linear maps: fixed (inputs padded with zeros, first outputs read).",
     data="chain_measures",
-    control=reversed_depths,
-    control_says="effective depths in reversed order",
+    control=wrong_formula("effective depths in reversed order", reversed_depths),
 )
 def hamiltonian_with_fixed_maps(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds."""
@@ -230,8 +227,10 @@ def _layers_rolled(measures: xr.Dataset) -> xr.Dataset:
     states="Along p the Hamiltonian varies much less than its parts; the kinetic energy is proportional to the extra"
     " cost of identity, both large at the two ends.",
     data="chain_measures",
-    control=_layers_rolled,
-    control_says="kinetic energies shifted by half the layers, the cost of identity in the place of the Hamiltonian",
+    control=wrong_formula(
+        "kinetic energies shifted by half the layers, the cost of identity in the place of the Hamiltonian",
+        _layers_rolled,
+    ),
 )
 def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdict:
     """Lt next to 7; ranges over layers, exponent of the proportion, ends over middle."""
@@ -264,8 +263,7 @@ def _gap_reversed(measures: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="On trained networks -2 H / Lt minus the least stable cost of identity is between the bounds of Theorem 4.",
     data="chain_measures",
-    control=_gap_reversed,
-    control_says="the cost of identity minus -2 H / Lt",
+    control=wrong_formula("the cost of identity minus -2 H / Lt", _gap_reversed),
 )
 def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:
     """Corrected bounds with gamma_p; every network, both gammas."""
@@ -280,4 +278,4 @@ def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:
     test = at_most(
         used, 1, expected="difference / bound <= 1", reason="a bound; networks are near critical points only"
     )
-    return judge(test, None, note)
+    return Verdict.from_tests(test, None, note)

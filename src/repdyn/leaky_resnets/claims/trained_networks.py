@@ -6,16 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import (
-    Verdict,
-    all_of,
-    at_least,
-    at_most,
-    deviation,
-    judge,
-    mean_within,
-    not_reproducible,
-)
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, mean_within, not_reproducible
 from repdyn.leaky_resnets.claims.sampled import (
     change,
     judge_sampled,
@@ -40,8 +32,7 @@ def _without_bias_term(audit: xr.Dataset, chains: xr.Dataset) -> tuple[xr.Datase
     kind="identity",
     states="<A_l, B_l> - <A_{l-1}, B_{l-1}> = rho_l b_l . (B_l 1) for any weights, so constant without bias.",
     data=("network_audit", "chain_measures"),
-    control=_without_bias_term,
-    control_says="the term of the bias left out",
+    control=wrong_formula("the term of the bias left out", _without_bias_term),
 )
 def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Dataset) -> Verdict:
     """Random networks and all trained ones, relative to |A_l| |B_l|."""
@@ -50,7 +41,9 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
         random=deviation(network_audit["identity"] / network_audit["size"], ROUNDING, expected=expected, reason=reason),
         trained=deviation(chain_measures["identity_error"], ROUNDING, expected=expected, reason=reason),
     )
-    return judge(tests, None, "The sharpest test of a backward pass: a wrong mask or leak breaks it at once.")
+    return Verdict.from_tests(
+        tests, None, "The sharpest test of a backward pass: a wrong mask or leak breaks it at once."
+    )
 
 
 def _half_cost(audit: xr.Dataset) -> xr.Dataset:
@@ -68,8 +61,7 @@ def _half_cost(audit: xr.Dataset) -> xr.Dataset:
     formula=r"C(A) = \frac{1}{2} \|f^*(X) - A\|_F^2",
     corrected_formula=r"C(A) = \frac{1}{N} \|f^*(X) - A\|_F^2",
     data="network_audit",
-    control=_half_cost,
-    control_says="the momentum of C = |f* - A|^2 / 2 in the place of the right one",
+    control=wrong_formula("the momentum of C = |f* - A|^2 / 2 in the place of the right one", _half_cost),
 )
 def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
     """Against automatic differentiation of the objective, random networks with and without bias."""
@@ -82,7 +74,7 @@ def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
         )
         for cost in (0, 1)
     )
-    return judge(half, right)
+    return Verdict.from_tests(half, right)
 
 
 def _own(measures: xr.Dataset, steps: int = -1) -> xr.Dataset:
@@ -105,8 +97,9 @@ def untrained_spectrum(measures: xr.Dataset) -> xr.Dataset:
     states="lam = 0.001 / Lt, Lt = 7, L = 20, width 100, 5000 steps of Adam and 1000 of gradient descent give a clear"
     " separation and an estimate of k*.",
     data="paper_measures",
-    control=untrained_spectrum,
-    control_says="spectra of the first layer, the cost of identity in the place of the stable Hamiltonian",
+    control=wrong_formula(
+        "spectra of the first layer, the cost of identity in the place of the stable Hamiltonian", untrained_spectrum
+    ),
 )
 def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
     """One network with learned maps, one seed: spectrum of A in the middle, median -2 H_gamma / Lt."""
@@ -150,8 +143,7 @@ def _before_for_after(measures: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="A short run of gradient descent at a smaller rate after Adam tightens the convergence.",
     data="paper_measures",
-    control=_before_for_after,
-    control_says="twice the distance before gradient descent",
+    control=wrong_formula("twice the distance before gradient descent", _before_for_after),
 )
 def descent_tightens(paper_measures: xr.Dataset) -> Verdict:
     """|W - Lt B S^T| / |W| before and after; one network."""
@@ -178,8 +170,7 @@ def _decayed_for_free(measures: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="With free linear maps -2 H / Lt falls with the length of training, also against decayed maps.",
     data="convergence_measures",
-    control=_decayed_for_free,
-    control_says="decayed and free maps exchanged",
+    control=wrong_formula("decayed and free maps exchanged", _decayed_for_free),
 )
 def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
     """Change of the median -2 H / Lt from the shortest to the longest run from one first fit."""
@@ -206,8 +197,10 @@ def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
     kind="scaling",
     states="Along one path refined layer by layer the range of -2 H / Lt over layers falls as 1 / L.",
     data="refinement_measures",
-    control=lambda measures: measures.assign(hamiltonian=measures["cost"].isel(gamma=0)),
-    control_says="the cost of identity, which refinement leaves as it is, in the place of the Hamiltonian",
+    control=wrong_formula(
+        "the cost of identity, which refinement leaves as it is, in the place of the Hamiltonian",
+        lambda measures: measures.assign(hamiltonian=measures["cost"].isel(gamma=0)),
+    ),
 )
 def range_falls_with_layers(refinement_measures: xr.Dataset) -> Verdict:
     """Exponent in L of the range, from the second number of layers on (rho Lt at most 1/5 at the default)."""

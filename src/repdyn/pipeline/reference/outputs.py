@@ -17,7 +17,7 @@ COLUMNS = {
     "statement": "what the paper states, in one sentence",
     "verdict": "what the numbers decide; the README says what each verdict means",
     "correction": "the right statement, where the printed one is refuted",
-    "text_at_hand": "`True` where the slip may be the scan's",
+    "possible_ocr_error": "`True` where the slip may be the scan's",
     "formula": "the statement as printed, LaTeX",
     "corrected_formula": "the right formula, LaTeX, where the printed one is refuted",
     "printed_measured": "what was measured of the printed form, with units",

@@ -105,7 +105,7 @@ def tabulate(study: str, names: Iterable[str], inputs: Iterable[Path], folder: P
         tables.save(function(**_arguments(function, offered)), folder / name, _origin(function))
 
 
-def judge(study: str, inputs: Iterable[Path], output: Path) -> None:
+def write_claims(study: str, inputs: Iterable[Path], output: Path) -> None:
     """Decides every claim of a study, runs every control, and writes the study's part of the ledger."""
     import pandas as pd
 

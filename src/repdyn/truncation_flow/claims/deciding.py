@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import xarray as xr
 
-from repdyn.base.verdicts import Test, Verdict, deviation, judge
+from repdyn.base.verdicts import Test, Verdict, deviation
 
 ROUNDING = 1e-12
 ROUNDING_REASON = "a few operations on numbers of order 1"
@@ -45,7 +45,7 @@ def _tests(audit: xr.Dataset, equation: str, tolerance: float, reason: str) -> t
 
 def decide(audit: xr.Dataset, equation: str, tolerance: float = EXACT, reason: str = EXACT_REASON) -> Verdict:
     """The verdict on one equation of the audit."""
-    return judge(*_tests(audit, equation, tolerance, reason))
+    return Verdict.from_tests(*_tests(audit, equation, tolerance, reason))
 
 
 def zero(

@@ -8,7 +8,8 @@ from dataclasses import replace
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, equal, judge
+from repdyn.base.formula_audit import with_wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, equal
 
 ROUNDING = 1e-11
 ROUNDING_REASON = "a few dozen operations in float64, ratios of numbers within three decades"
@@ -35,7 +36,7 @@ def decide(audit: xr.Dataset, equation: str, tolerance: float = ROUNDING, reason
         deviation(audit[form].sel(equation=equation), tolerance, expected="equal, deviation 0", reason=reason)
         for form in ("printed", "corrected")
     )
-    return judge(printed, corrected)
+    return Verdict.from_tests(printed, corrected)
 
 
 def decide_signs(
@@ -51,7 +52,7 @@ def decide_signs(
         )
         for form, where in (("printed", "at A_low = 0 or above"), ("corrected", "at A_low > 0"))
     )
-    return judge(printed, corrected)
+    return Verdict.from_tests(printed, corrected)
 
 
 def _signs(other: xr.DataArray, where: str) -> Test:
@@ -66,12 +67,11 @@ def _signs(other: xr.DataArray, where: str) -> Test:
     kind="scaling",
     states="Around the midpoint of two inputs, h(x_i) = h(m) + D_h (x_i - x_other)/2 up to second order.",
     data="theory_audit",
-    control=spoilt("(5), (15)"),
-    control_says="without the factor 1/2, which leaves an error of first order",
+    control=with_wrong_formula("without the factor 1/2, which leaves an error of first order", "(5), (15)"),
 )
 def midpoint_expansion(theory_audit: xr.Dataset) -> Verdict:
     """Exponent of the remainder in the distance of the inputs."""
-    return judge(
+    return Verdict.from_tests(
         deviation(
             theory_audit["printed"].sel(equation="(5), (15)"),
             0.1,
@@ -87,8 +87,9 @@ def midpoint_expansion(theory_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="If the representations move only along their difference, (19), then h, y, w obey the closed system (7).",
     data="theory_audit",
-    control=spoilt("(7), (19)-(21)"),
-    control_says="the same flow from Jacobians that do not meet (19), where (7) is off by up to 70 %",
+    control=with_wrong_formula(
+        "the same flow from Jacobians that do not meet (19), where (7) is off by up to 70 %", "(7), (19)-(21)"
+    ),
 )
 def reduction_is_closed(theory_audit: xr.Dataset) -> Verdict:
     """The matrix flow (17) with its printed factor against the solution of (7)."""
@@ -102,8 +103,7 @@ def reduction_is_closed(theory_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The training loss is L = offset^2 e^{-2t/tau_ybar}/2 + (w + (||y2 - y1||^2 - y)/2)/4.",
     data="theory_audit",
-    control=spoilt("(9), (22)"),
-    control_says="without the term (||y2 - y1||^2 - y)/2",
+    control=with_wrong_formula("without the term (||y2 - y1||^2 - y)/2", "(9), (22)"),
 )
 def loss_of_the_theory(theory_audit: xr.Dataset) -> Verdict:
     """Against the loss (16) along the matrix flow."""
@@ -116,8 +116,7 @@ def loss_of_the_theory(theory_audit: xr.Dataset) -> Verdict:
     kind="limit",
     states="The final distance is h = A_high/2 + sqrt(A_high^2/4 + A_low^2).",
     data="theory_audit",
-    control=spoilt("(10), (36)"),
-    control_says="the second part of A_high with the sign +",
+    control=with_wrong_formula("the second part of A_high with the sign +", "(10), (36)"),
 )
 def final_distance(theory_audit: xr.Dataset) -> Verdict:
     """Against (7) solved until it rests."""
@@ -140,8 +139,7 @@ def final_distance(theory_audit: xr.Dataset) -> Verdict:
         r" \frac{d}{dt} D_y = -\frac{1}{\tau_y} \frac{1}{4} (dy - (y_2 - y_1)) dh^T"
     ),
     data="theory_audit",
-    control=spoilt("(17)"),
-    control_says="the flow of D_y with the wrong sign",
+    control=with_wrong_formula("the flow of D_y with the wrong sign", "(17)"),
 )
 def gradient_flow(theory_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the loss."""
@@ -156,8 +154,7 @@ def gradient_flow(theory_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The mean output decays to the mean target as e^{-t/tau_ybar}, whatever the Jacobians do.",
     data="theory_audit",
-    control=spoilt("(18)"),
-    control_says="twice the rate",
+    control=with_wrong_formula("twice the rate", "(18)"),
 )
 def mean_decouples(theory_audit: xr.Dataset) -> Verdict:
     """Against the matrix flow."""
@@ -170,8 +167,7 @@ def mean_decouples(theory_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="y/h - tau_h h/(tau_y ||x2 - x1||^2) is constant along (7).",
     data="theory_audit",
-    control=spoilt("(23), (24)"),
-    control_says="tau_y/tau_h in the place of tau_h/tau_y",
+    control=with_wrong_formula("tau_y/tau_h in the place of tau_h/tau_y", "(23), (24)"),
 )
 def conserved_ratio(theory_audit: xr.Dataset) -> Verdict:
     """Drift along numerical solutions."""
@@ -184,8 +180,7 @@ def conserved_ratio(theory_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="With (24) the system reduces to the plane (h, w).",
     data="theory_audit",
-    control=spoilt("(25)"),
-    control_says="the constant of (24) with the wrong sign",
+    control=with_wrong_formula("the constant of (24) with the wrong sign", "(25)"),
 )
 def plane_system(theory_audit: xr.Dataset) -> Verdict:
     """Against (7) on the surface (24)."""
@@ -202,8 +197,9 @@ def plane_system(theory_audit: xr.Dataset) -> Verdict:
     formula=r"D > 0",
     corrected_formula=r"A_{\text{low}} > 0 \Rightarrow D > 0",
     data="theory_audit",
-    control=spoilt("(29)-(31)", "(30), (31) signs"),
-    control_says="another tau_y in (29); the signs of the flow run backwards",
+    control=with_wrong_formula(
+        "another tau_y in (29); the signs of the flow run backwards", "(29)-(31)", "(30), (31) signs"
+    ),
 )
 def stable_node(theory_audit: xr.Dataset) -> Verdict:
     """Jacobian, its signs and the eigenvalues -S/(2 tau_y), -h/tau_y against complex steps of the flow."""
@@ -225,8 +221,9 @@ def stable_node(theory_audit: xr.Dataset) -> Verdict:
     formula=r"\lambda_- < 0 < \lambda_+",
     corrected_formula=r"A_{\text{low}} > 0 \Rightarrow \lambda_- < 0 < \lambda_+",
     data="theory_audit",
-    control=spoilt("(32)-(35)", "(35) signs"),
-    control_says="the eigenvalues with the wrong sign; the signs of the node's",
+    control=with_wrong_formula(
+        "the eigenvalues with the wrong sign; the signs of the node's", "(32)-(35)", "(35) signs"
+    ),
 )
 def saddle_point(theory_audit: xr.Dataset) -> Verdict:
     """Against the speed of (7) at small h along these directions."""
@@ -254,8 +251,7 @@ def saddle_point(theory_audit: xr.Dataset) -> Verdict:
         r" \right) e^{-A_{\text{high}} t / \tau_y} \right)^2}"
     ),
     data="theory_audit",
-    control=spoilt("(39), (40)"),
-    control_says="(40) with the wrong sign",
+    control=with_wrong_formula("(40) with the wrong sign", "(39), (40)"),
 )
 def equal_targets(theory_audit: xr.Dataset) -> Verdict:
     """Against numerical solutions of the lifted system."""
@@ -279,8 +275,7 @@ def equal_targets(theory_audit: xr.Dataset) -> Verdict:
         r" \quad t' = G t \Rightarrow \|y_2 - y_1\|^2 \to G^{-2} \|y_2 - y_1\|^2"
     ),
     data="theory_audit",
-    control=spoilt("(42), (43)"),
-    control_says="the corrected map, with G^{+2} ||y2 - y1||^2",
+    control=with_wrong_formula("the corrected map, with G^{+2} ||y2 - y1||^2", "(42), (43)"),
 )
 def change_of_scale(theory_audit: xr.Dataset) -> Verdict:
     """Both maps against the right-hand side of (7)."""
@@ -302,8 +297,7 @@ def change_of_scale(theory_audit: xr.Dataset) -> Verdict:
         r" H = \begin{pmatrix} m & D & 0 \\ D & -m & 0 \\ 0 & 0 & -m \end{pmatrix}"
     ),
     data="theory_audit",
-    control=spoilt("closed form"),
-    control_says="the two rates exchanged",
+    control=with_wrong_formula("the two rates exchanged", "closed form"),
 )
 def closed_form(theory_audit: xr.Dataset) -> Verdict:
     """The closed form against the lifted system, one to three outputs, equal targets among them."""
@@ -312,4 +306,4 @@ def closed_form(theory_audit: xr.Dataset) -> Verdict:
     none = at_least(worst, 1e-3, expected="no formula solves (7): each off by 1e-3 or more", reason="visible in a plot")
     none = replace(none, measured=f"the closed form is off by {worst:.2g}")
     right = deviation(off, SOLVED, expected="equal, deviation 0", reason=SOLVED_REASON)
-    return Verdict(judge(none, right).status, none, right)
+    return Verdict(Verdict.from_tests(none, right).status, none, right)

@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, judge
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least
 from repdyn.universality.claims.sampled import exchanged, log_mean_within, undecided
 from repdyn.universality.methods.readings import learnt
 
@@ -51,8 +52,7 @@ def typical(data: xr.Dataset, run: str, name: str) -> float:
     kind="qualitative",
     states="At small initial weights the representation collapses along the irrelevant feature in each context.",
     data="blob_structure",
-    control=exchanged("run", "low", "high"),
-    control_says="large initial weights in the place of small ones",
+    control=wrong_formula("large initial weights in the place of small ones", exchanged("run", "low", "high")),
 )
 def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
     """Variance along the irrelevant over the relevant feature, tanh, gain 0.5."""
@@ -63,7 +63,7 @@ def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
         f" apart: squared distance {apart['low']} of the variance along the target. With leaky ReLU, which the public"
         f" notebook uses where the paper says tanh, it is {apart['leaky_low']}: one line, not two, at these weights."
     )
-    return judge(collapsed(blob_structure, "low"), note=note)
+    return Verdict.from_tests(collapsed(blob_structure, "low"), note=note)
 
 
 @claim(
@@ -72,12 +72,11 @@ def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="At large initial weights the representation retains the structure of the input, one square per context.",
     data="blob_structure",
-    control=exchanged("run", "high", "low"),
-    control_says="small initial weights in the place of large ones",
+    control=wrong_formula("small initial weights in the place of large ones", exchanged("run", "high", "low")),
 )
 def squares_remain(blob_structure: xr.Dataset) -> Verdict:
     """C at gain 2."""
-    return judge(collapse(blob_structure, "high", *SQUARE, "a square, C from 0.5 to 2", SQUARE_REASON))
+    return Verdict.from_tests(collapse(blob_structure, "high", *SQUARE, "a square, C from 0.5 to 2", SQUARE_REASON))
 
 
 @claim(
@@ -87,8 +86,7 @@ def squares_remain(blob_structure: xr.Dataset) -> Verdict:
     states="The prediction is universal: with another nonlinearity, too, the irrelevant feature collapses at small "
     "weights, and a square per context remains at large ones.",
     data="blob_structure",
-    control=exchanged("run", "leaky_low", "leaky_high"),
-    control_says="small and large initial weights exchanged",
+    control=wrong_formula("small and large initial weights exchanged", exchanged("run", "leaky_low", "leaky_high")),
 )
 def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
     """C with leaky ReLU at the weights of the tanh network."""
@@ -98,7 +96,7 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
         "Two lines or one is no part of this: at small weights the contexts' squared distance is"
         f" {apart['leaky_low']} of the variance along the target, with tanh {apart['low']}."
     )
-    return judge(all_of(low=collapsed(blob_structure, "leaky_low"), high=kept), note=note)
+    return Verdict.from_tests(all_of(low=collapsed(blob_structure, "leaky_low"), high=kept), note=note)
 
 
 @claim(
@@ -107,8 +105,7 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="At very small initial weights the two lines of the contexts become one; at small weights they are two.",
     data="blob_structure",
-    control=exchanged("run", "very_low", "low"),
-    control_says="small and very small initial weights exchanged",
+    control=wrong_formula("small and very small initial weights exchanged", exchanged("run", "very_low", "low")),
 )
 def lines_merge(blob_structure: xr.Dataset) -> Verdict:
     """Distance of the contexts at gains 0.275 and 0.5."""
@@ -117,7 +114,9 @@ def lines_merge(blob_structure: xr.Dataset) -> Verdict:
         lines(blob_structure, "low", TWO_LINES, np.inf, "two lines, above 1"),
     )
     collapse_left = typical(blob_structure, "very_low", "collapse")
-    return judge(all_of(very_small=very, small=low), note=f"C is {collapse_left:.1g} at very small weights.")
+    return Verdict.from_tests(
+        all_of(very_small=very, small=low), note=f"C is {collapse_left:.1g} at very small weights."
+    )
 
 
 @claim(
@@ -126,13 +125,16 @@ def lines_merge(blob_structure: xr.Dataset) -> Verdict:
     kind="bound",
     states="Inputs of different contexts lie much further apart than inputs along the irrelevant feature.",
     data="blob_structure",
-    control=lambda data: data.assign(input_between=data["input_along"]),
-    control_says="a context one-hot code of the size of a feature",
+    control=wrong_formula(
+        "a context one-hot code of the size of a feature", lambda data: data.assign(input_between=data["input_along"])
+    ),
 )
 def contexts_dominate_the_input(blob_structure: xr.Dataset) -> Verdict:
     """Distance of two contexts over the largest distance along one feature."""
     ratio = float(blob_structure["input_between"] / blob_structure["input_along"])
-    return judge(at_least(ratio, 2.0, expected="at least twice", reason="'much larger' means a factor of two or more"))
+    return Verdict.from_tests(
+        at_least(ratio, 2.0, expected="at least twice", reason="'much larger' means a factor of two or more")
+    )
 
 
 @claim(
@@ -141,8 +143,7 @@ def contexts_dominate_the_input(blob_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="With Adam the irrelevant feature collapses at small initial weights and remains at large ones.",
     data="blob_structure",
-    control=exchanged("run", "adam_low", "adam_high"),
-    control_says="small and large initial weights exchanged",
+    control=wrong_formula("small and large initial weights exchanged", exchanged("run", "adam_low", "adam_high")),
 )
 def collapse_with_adam(blob_structure: xr.Dataset) -> Verdict:
     """C under Adam at rates found here."""
@@ -152,4 +153,4 @@ def collapse_with_adam(blob_structure: xr.Dataset) -> Verdict:
         f" leaves two: squared distance {typical(blob_structure, 'adam_low', 'between'):.2g} of the variance along the"
         " target."
     )
-    return judge(all_of(low=collapsed(blob_structure, "adam_low"), high=kept), note=note)
+    return Verdict.from_tests(all_of(low=collapsed(blob_structure, "adam_low"), high=kept), note=note)

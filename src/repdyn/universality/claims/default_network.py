@@ -11,7 +11,8 @@ import xarray as xr
 from scipy import stats
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, interval_within, judge, mean_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, interval_within, mean_within
 from repdyn.universality.claims.sampled import FALSE_ALARM, exchanged, undecided
 from repdyn.universality.claims.two_points import mean_of
 from repdyn.universality.methods.readings import FEWEST, PUBLISHED_LOSSES, log_fit
@@ -35,8 +36,10 @@ def log_ratios(fits: xr.Dataset, name: str) -> np.ndarray:
     kind="comparison",
     states="Each of the four altered dynamics fits the default network worse than the theory does.",
     data=NETWORKS,
-    control=lambda *both: tuple(exchanged("alternative", "theory", "term removed")(fits) for fits in both),
-    control_says="the theory exchanged with the dynamics without the second term",
+    control=wrong_formula(
+        "the theory exchanged with the dynamics without the second term",
+        lambda *both: tuple(exchanged("alternative", "theory", "term removed")(fits) for fits in both),
+    ),
 )
 def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Paired over seeds: log ratio of the global minima; the other reading of the square in the note."""
@@ -48,7 +51,7 @@ def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fi
         f"a factor 2 in the first line in the place of the square: {other.measured}, {other.outcome}; worse than the "
         f"theory at {int(default_network_fits['units'])} units: {count}; "
     )
-    return judge(all_of(**tests), note=note + _medians((default_network_fits, default_ensemble_fits)))
+    return Verdict.from_tests(all_of(**tests), note=note + _medians((default_network_fits, default_ensemble_fits)))
 
 
 def fits_worse(fits: xr.Dataset, name: str) -> Test:
@@ -105,8 +108,7 @@ def _as_published(fits: xr.Dataset) -> xr.Dataset:
     kind="published number",
     states="The squared fit loss is 0.92 for the theory and 15.35, 16.61, 2.99, 5.64 for the four altered dynamics.",
     data="default_network_fits",
-    control=_as_published,
-    control_says="our losses scaled to the published ones",
+    control=wrong_formula("our losses scaled to the published ones", _as_published),
 )
 def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
     """Published losses against prediction intervals of one more network of the same width."""
@@ -120,7 +122,7 @@ def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
         f"with a factor 2 in the first line in the place of the square: {other.measured}, {other.outcome}. Ours are "
         "global minima over both rates; a local search from one start can end well above them."
     )
-    return judge(all_of(**tests), note=note)
+    return Verdict.from_tests(all_of(**tests), note=note)
 
 
 def halves(fits: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -148,8 +150,7 @@ def _layers_reversed(fits: xr.Dataset) -> xr.Dataset:
     states="The theory is accurate only in the second half of the network, where the rate of the encoder rises with "
     "depth and that of the decoder falls.",
     data=NETWORKS,
-    control=lambda *both: tuple(_layers_reversed(fits) for fits in both),
-    control_says="the layers in reverse order",
+    control=wrong_formula("the layers in reverse order", lambda *both: tuple(_layers_reversed(fits) for fits in both)),
 )
 def depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """All layers of each run: fit loss and mean R2 of the halves, slopes of the log rates in the second half."""
@@ -165,7 +166,7 @@ def depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -
     }
     wide = ", ".join(f"{name} {np.nanmean(values):.3g}" for name, (values, _) in trends(default_network_fits).items())
     note = f"at {int(default_network_fits['units'])} units: {wide}; "
-    return judge(all_of(**tests), note=note + _best_layers((default_network_fits, default_ensemble_fits)))
+    return Verdict.from_tests(all_of(**tests), note=note + _best_layers((default_network_fits, default_ensemble_fits)))
 
 
 def trends(fits: xr.Dataset) -> dict[str, tuple[np.ndarray, bool]]:
@@ -199,8 +200,10 @@ def _best_layers(both: tuple[xr.Dataset, ...]) -> str:
     kind="scaling",
     states="At the start the distance falls by a constant factor per layer, h(0) ~ G^n dx^2, with G < 1.",
     data=NETWORKS,
-    control=lambda *both: tuple(fits.assign(layer_gain=2 * fits["layer_gain"]) for fits in both),
-    control_says="twice the factor, as without the zeros of the nonlinearity",
+    control=wrong_formula(
+        "twice the factor, as without the zeros of the nonlinearity",
+        lambda *both: tuple(fits.assign(layer_gain=2 * fits["layer_gain"]) for fits in both),
+    ),
 )
 def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Log-linear fit over the layers of each seed against gain^2 (1 + 0.01^2)/2, the mean of phi^2 for leaky ReLU."""
@@ -213,7 +216,7 @@ def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.D
         reason="a layer of n units lowers the mean of the log by 5/(2n), 2.5 % at 100 units",
     )
     wide = float(default_network_fits["layer_gain"].mean() / wanted)
-    return judge(test, note=f"at {int(default_network_fits['units'])} units the ratio is {wide:.3f}")
+    return Verdict.from_tests(test, note=f"at {int(default_network_fits['units'])} units the ratio is {wide:.3f}")
 
 
 def follows(found: dict[str, object], share: int) -> Test:
@@ -254,8 +257,7 @@ def _as_predicted(final_predictions: xr.Dataset) -> xr.Dataset:
         r" A_{\text{low}}^2}, \quad A_{\text{low}} = \sqrt{\frac{\tau_y}{\tau_h}} \|x_2 - x_1\| \|y_2 - y_1\|"
     ),
     data="final_predictions",
-    control=_as_predicted,
-    control_says="final distances within a tenth of the predictions",
+    control=wrong_formula("final distances within a tenth of the predictions", _as_predicted),
 )
 def final_distances_follow(final_predictions: xr.Dataset) -> Verdict:
     """Powers of dx and dy in h over the theory, per network; correlations and the baseline of dy in the note."""
@@ -267,4 +269,4 @@ def final_distances_follow(final_predictions: xr.Dataset) -> Verdict:
         f"{one['exponents'][1]:.2f}, dropped {one['dropped']}"
         for name, one in found.items()
     )
-    return judge(all_of(**tests), note=told)
+    return Verdict.from_tests(all_of(**tests), note=told)

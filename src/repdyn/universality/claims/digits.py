@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, judge, mean_within, rounding
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, mean_within, rounding
 from repdyn.universality.claims.sampled import exchanged, log_mean_within, quantiles_within, undecided
 
 PRINTED = "equation (49)"
@@ -60,8 +61,7 @@ def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
     "fitting two constants.",
     correction="The distance of the representations does, and less well that of the outputs; the alignment w does not.",
     data="digit_pairs",
-    control=of_one_digit,
-    control_says="pairs of one digit in the place of a zero and a one",
+    control=wrong_formula("pairs of one digit in the place of a zero and a one", of_one_digit),
 )
 def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
     """Explained variance of h, y, w of pairs of a zero and a one, not below -1, mean over a network's pairs."""
@@ -73,7 +73,7 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
         f"{_medians(digit_pairs, 'same')}."
     )
     tests = _follows(digit_pairs, "dissimilar")
-    return judge(all_of(**tests), all_of(h=tests["h"], y=tests["y"]), note)
+    return Verdict.from_tests(all_of(**tests), all_of(h=tests["h"], y=tests["y"]), note)
 
 
 @claim(
@@ -82,15 +82,14 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
     kind="comparison",
     states="Trajectories of more similar digits follow the theory less well.",
     data="digit_pairs",
-    control=exchanged("kind", "similar", "dissimilar"),
-    control_says="similar and dissimilar digits exchanged",
+    control=wrong_formula("similar and dissimilar digits exchanged", exchanged("kind", "similar", "dissimilar")),
 )
 def similar_pair_follows_less(digit_pairs: xr.Dataset) -> Verdict:
     """Mean explained variance of the three curves, 0 and 1 minus 3 and 8, paired by network."""
     gain = sum(
         _explained(digit_pairs, "dissimilar", curve) - _explained(digit_pairs, "similar", curve) for curve in "hyw"
     )
-    return judge(
+    return Verdict.from_tests(
         mean_within(gain / 3, 0.0, np.inf, expected="better for dissimilar digits", reason="sign of the difference"),
         note=f"Medians for 3 and 8, h, y, w: {_medians(digit_pairs, 'similar')}.",
     )
@@ -109,8 +108,7 @@ def similar_pair_follows_less(digit_pairs: xr.Dataset) -> Verdict:
         r" \frac{\|dh_{i,k}(\infty)\|^2}{\|dh_{i,k}(0)\|^2}"
     ),
     data="digit_pairs",
-    control=exchanged("kind", "same", "dissimilar"),
-    control_says="pairs of one digit and of two digits exchanged",
+    control=wrong_formula("pairs of one digit and of two digits exchanged", exchanged("kind", "same", "dissimilar")),
 )
 def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
     """Growth of h of two images of a zero, geometric mean over a network's pairs."""
@@ -119,7 +117,7 @@ def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
     falls = log_mean_within(same, 0.0, 1.0, expected="h falls", reason="(37): h never exceeds its start")
     less = log_mean_within(same / other, 0.0, 1.0, expected="less than for two digits", reason="sign of the difference")
     grows = log_mean_within(same, 1.0, np.inf, expected="h grows", reason="sign of the change")
-    return judge(falls, all_of(grows=grows, against_other_digits=less))
+    return Verdict.from_tests(falls, all_of(grows=grows, against_other_digits=less))
 
 
 def _per_network(structure: xr.Dataset, prediction: str, part: str, run: str = "sgd") -> np.ndarray:
@@ -159,8 +157,7 @@ def _baselines(structure: xr.Dataset) -> str:
     kind="published number",
     states="Distances of trained representations correlate with (50) at 0.703, between classes at 0.512.",
     data="representational_structure",
-    control=untrained,
-    control_says="networks before training",
+    control=wrong_formula("networks before training", untrained),
 )
 def published_correlations(representational_structure: xr.Dataset) -> Verdict:
     """Correlation of the mean network with (50); on other images than MNIST's a published number decides nothing."""
@@ -168,7 +165,7 @@ def published_correlations(representational_structure: xr.Dataset) -> Verdict:
         part.replace(" ", "_"): near_published(representational_structure, part, published)
         for part, published in PUBLISHED.items()
     }
-    return judge(all_of(**tests), note=_baselines(representational_structure))
+    return Verdict.from_tests(all_of(**tests), note=_baselines(representational_structure))
 
 
 def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
@@ -205,8 +202,7 @@ def means_in_the_place_of_sums(structure: xr.Dataset) -> xr.Dataset:
         r" \quad A_{ij} = A_{\text{low},ij}, \quad \tau_h = \tau_y"
     ),
     data="representational_structure",
-    control=means_in_the_place_of_sums,
-    control_says="means over the classes in the place of sums",
+    control=wrong_formula("means over the classes in the place of sums", means_in_the_place_of_sums),
 )
 def weighing_is_a_table_of_labels(representational_structure: xr.Dataset) -> Verdict:
     """(50) over all images against sums over classes, relative to the largest entry."""
@@ -216,7 +212,9 @@ def weighing_is_a_table_of_labels(representational_structure: xr.Dataset) -> Ver
     varies = at_least(max(spread, 1e-300), own / 10, expected="varies", reason="a tenth of the spread of A_low itself")
     limit = rounding(1.0, count) + count**2 * np.exp(-min(least, 700.0))
     equal = deviation(error, limit, expected="the label table", reason=f"round-off of sums; e^-{least:.0f} n^2 beyond")
-    return judge(varies, equal, f"{int(found['table_values'])} different values: 45 pairs of classes and 0.")
+    return Verdict.from_tests(
+        varies, equal, f"{int(found['table_values'])} different values: 45 pairs of classes and 0."
+    )
 
 
 def _gain(structure: xr.Dataset, over: str, part: str, run: str = "sgd") -> tuple[np.ndarray, float]:
@@ -232,13 +230,14 @@ def _gain(structure: xr.Dataset, over: str, part: str, run: str = "sgd") -> tupl
     kind="comparison",
     states="The theory predicts the structure, not merely which images share a label.",
     data="representational_structure",
-    control=exchanged("prediction", "weighed (50)", "labels alone"),
-    control_says="the prediction and labels alone exchanged",
+    control=wrong_formula(
+        "the prediction and labels alone exchanged", exchanged("prediction", "weighed (50)", "labels alone")
+    ),
 )
 def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) minus that with a 0/1 matrix of labels, pairs of classes redrawn."""
     draws, estimate = _gain(representational_structure, "labels alone", "all entries")
-    return judge(
+    return Verdict.from_tests(
         quantiles_within(draws, 0.0, np.inf, estimate, expected="above labels alone", reason="sign of the difference"),
         note=_baselines(representational_structure),
     )
@@ -250,8 +249,9 @@ def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
     kind="comparison",
     states="Exponential weighing brings (10) nearer to the measured distances than (10) for each pair alone.",
     data="representational_structure",
-    control=exchanged("prediction", "weighed (50)", "pair alone"),
-    control_says="weighed and unweighed predictions exchanged",
+    control=wrong_formula(
+        "weighed and unweighed predictions exchanged", exchanged("prediction", "weighed (50)", "pair alone")
+    ),
 )
 def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) minus that with A_low of the pair, over all entries, pairs of classes redrawn."""
@@ -266,7 +266,7 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     test = quantiles_within(
         draws, 0.0, np.inf, estimate, expected="above the pair alone", reason="sign of the difference"
     )
-    return judge(test, note=note)
+    return Verdict.from_tests(test, note=note)
 
 
 @claim(
@@ -275,14 +275,15 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     kind="comparison",
     states="With Adam the representational predictions still hold up well.",
     data="representational_structure",
-    control=lambda data: untrained(data, "adam"),
-    control_says="networks before training in the place of those trained by Adam",
+    control=wrong_formula(
+        "networks before training in the place of those trained by Adam", lambda data: untrained(data, "adam")
+    ),
 )
 def adam_correlates_alike(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) under Adam minus that under gradient descent, paired by network."""
     accuracy = float(representational_structure["accuracy"].sel(run="adam").mean())
     note = f"The paper states no rate for Adam. Training accuracy {accuracy:.3f}."
-    return judge(all_of(**correlation_lost(representational_structure)), note=note)
+    return Verdict.from_tests(all_of(**correlation_lost(representational_structure)), note=note)
 
 
 def correlation_lost(structure: xr.Dataset) -> dict[str, Test]:

@@ -7,7 +7,8 @@ import xarray as xr
 from scipy import stats
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, judge
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation
 from repdyn.universality.claims.sampled import FALSE_ALARM
 
 
@@ -47,8 +48,10 @@ def _printed_law(final_distribution: xr.Dataset) -> xr.Dataset:
         r" \rho)}{\sqrt{1 + \rho^2} \|x_2 - x_1\|^2 G} \right), \quad \rho = \frac{\tau_y}{\tau_h}"
     ),
     data="final_distribution",
-    control=_printed_law,
-    control_says="the printed distribution function and density in the place of the corrected ones, rho = 0.4 and 2.5",
+    control=wrong_formula(
+        "the printed distribution function and density in the place of the corrected ones, rho = 0.4 and 2.5",
+        _printed_law,
+    ),
 )
 def random_features(final_distribution: xr.Dataset) -> Verdict:
     """Distribution functions at drawn quantiles, by the inequality of Dvoretzky, Kiefer and Wolfowitz; and G -> 0."""
@@ -69,7 +72,7 @@ def random_features(final_distribution: xr.Dataset) -> Verdict:
     )
     note = "A Gaussian of equal mean and deviation gives negative squared distances with probability 0.159."
     printed_mean, mean = (density_mean(final_distribution, form) for form in ("printed", "corrected"))
-    return judge(
+    return Verdict.from_tests(
         all_of(law=printed, density=printed_mean, limit=limit), all_of(law=corrected, density=mean, limit=limit), note
     )
 
@@ -99,8 +102,7 @@ def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
     formula=r"\|dh(\infty)\|^2 \to A_{\text{high}}",
     corrected_formula=r"\|dh(\infty)\|^2 \to \max(A_{\text{high}}, 0)",
     data="theory_maps",
-    control=_negative_limit,
-    control_says="the limit with the wrong sign",
+    control=wrong_formula("the limit with the wrong sign", _negative_limit),
 )
 def large_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e6, for three ratios of the rates."""
@@ -111,7 +113,7 @@ def large_weights(theory_maps: xr.Dataset) -> Verdict:
         deviation((far["regime_h"] - far[form]) / scale, 1e-5, expected="h_inf equals the limit", reason=reason)
         for form in ("regime_printed", "regime_corrected")
     )
-    return judge(printed, corrected)
+    return Verdict.from_tests(printed, corrected)
 
 
 @claim(
@@ -120,13 +122,12 @@ def large_weights(theory_maps: xr.Dataset) -> Verdict:
     kind="limit",
     states="For small initial weights, (13), the final distance converges to A_low.",
     data="theory_maps",
-    control=_without_output_structure,
-    control_says="A_low^2 in the place of A_low",
+    control=wrong_formula("A_low^2 in the place of A_low", _without_output_structure),
 )
 def small_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e-6."""
     near = theory_maps.isel(size=0)
-    return judge(
+    return Verdict.from_tests(
         deviation(
             near["regime_h"] / near["regime_low"] - 1,
             1e-4,
@@ -142,8 +143,7 @@ def small_weights(theory_maps: xr.Dataset) -> Verdict:
     kind="scaling",
     states="Small initial weights give a plateau, large ones immediate decay.",
     data="theory_maps",
-    control=_half_growth,
-    control_says="half the growth rate, which puts the plateaus at half their length",
+    control=wrong_formula("half the growth rate, which puts the plateaus at half their length", _half_growth),
 )
 def plateau(theory_maps: xr.Dataset) -> Verdict:
     """Half time against -log scale: slope one over the growth rate; at scale 1 no plateau."""
@@ -151,7 +151,7 @@ def plateau(theory_maps: xr.Dataset) -> Verdict:
     half, scale = theory_maps["plateau_half"].values, theory_maps["scale"].values
     slope = np.diff(half)[-2:] / -np.diff(np.log(scale))[-2:] * float(growth)
     fall = theory_maps["plateau_fall"]
-    return judge(
+    return Verdict.from_tests(
         all_of(
             slope_of_half_time=deviation(
                 slope - 1,

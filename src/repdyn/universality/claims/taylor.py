@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, judge, mean_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, mean_within
 from repdyn.universality.claims.sampled import undecided
 
 EPOCH = 0.005 * 60000 / 64  # rate times steps of one of the paper's epochs, row MNIST Structure of Table 2
@@ -64,14 +65,13 @@ def _all_trends(taylor: xr.Dataset) -> str:
     states="After 30 epochs the first order falls against the second with the distance of the pair, for both maps.",
     correction="On the images at hand it does for the decoder at the end of training.",
     data="taylor_ratios",
-    control=_rising,
-    control_says="near and far pairs exchanged",
+    control=wrong_formula("near and far pairs exchanged", _rising),
 )
 def linear_term_fades_with_distance(taylor_ratios: xr.Dataset) -> Verdict:
     """Median ratio in the farthest over that in the nearest of the bins."""
     look, last = nearest(taylor_ratios, 30), taylor_ratios.sizes["look"] - 1
     printed = all_of(**{kind: falls(trend(taylor_ratios, look, kind)) for kind in ("encoder", "decoder")})
-    return judge(printed, falls(trend(taylor_ratios, last, "decoder")), _all_trends(taylor_ratios))
+    return Verdict.from_tests(printed, falls(trend(taylor_ratios, last, "decoder")), _all_trends(taylor_ratios))
 
 
 @claim(
@@ -80,10 +80,12 @@ def linear_term_fades_with_distance(taylor_ratios: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="This trend is not present at initialization.",
     data="taylor_ratios",
-    control=lambda taylor: _falling(taylor.assign_coords(look=taylor["look"] + 1)).assign(
-        ratio=_falling(taylor)["ratio"].isel(look=slice(None, None, -1)).assign_coords(look=taylor["look"].values)
+    control=wrong_formula(
+        "ratios that fall by half, at initialization",
+        lambda taylor: _falling(taylor.assign_coords(look=taylor["look"] + 1)).assign(
+            ratio=_falling(taylor)["ratio"].isel(look=slice(None, None, -1)).assign_coords(look=taylor["look"].values)
+        ),
     ),
-    control_says="ratios that fall by half, at initialization",
 )
 def no_trend_at_the_start(taylor_ratios: xr.Dataset) -> Verdict:
     """Trends of both maps before training."""
@@ -98,7 +100,7 @@ def no_trend_at_the_start(taylor_ratios: xr.Dataset) -> Verdict:
         )
         for kind in ("encoder", "decoder")
     }
-    return judge(all_of(**tests))
+    return Verdict.from_tests(all_of(**tests))
 
 
 @claim(
@@ -107,8 +109,7 @@ def no_trend_at_the_start(taylor_ratios: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="The trend becomes visible at a single epoch of training on MNIST.",
     data="taylor_ratios",
-    control=_falling,
-    control_says="mended: ratios that fall by half after the start",
+    control=wrong_formula("mended: ratios that fall by half after the start", _falling),
 )
 def trend_after_one_epoch(taylor_ratios: xr.Dataset) -> Verdict:
     """Change of the trend from initialization to the pass nearest to one of the paper's epochs, paired by network."""
@@ -124,8 +125,8 @@ def trend_after_one_epoch(taylor_ratios: xr.Dataset) -> Verdict:
     too_far = epochs > 1 if test.outcome == "passes" else epochs < 1
     if source != "mnist" or too_far:
         reason = "only MNIST has that epoch; a trend counts if seen by its end, the lack of one if still missing there"
-        return judge(undecided(test.measured, test.expected, reason), note=note)
-    return judge(test, note=note)
+        return Verdict.from_tests(undecided(test.measured, test.expected, reason), note=note)
+    return Verdict.from_tests(test, note=note)
 
 
 def orders_exchanged(taylor: xr.Dataset) -> xr.Dataset:
@@ -139,8 +140,7 @@ def orders_exchanged(taylor: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="The first order dominates for close pairs.",
     data="taylor_ratios",
-    control=orders_exchanged,
-    control_says="first and second order exchanged",
+    control=wrong_formula("first and second order exchanged", orders_exchanged),
 )
 def first_order_dominates_near(taylor_ratios: xr.Dataset) -> Verdict:
     """Median ratio in the nearest bin at the end of training."""
@@ -156,4 +156,4 @@ def first_order_dominates_near(taylor_ratios: xr.Dataset) -> Verdict:
         )
         for kind in ("encoder", "decoder")
     }
-    return judge(all_of(**tests))
+    return Verdict.from_tests(all_of(**tests))

@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, judge, mean_within, share_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, share_within
 from repdyn.universality.claims.sampled import FALSE_ALARM, exchanged, undecided
 from repdyn.universality.methods.readings import FIGURE_2, GAINS
 
@@ -65,8 +66,9 @@ def _altered(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -
     states="After fitting two constants the theory matches the curves of h, y and w quite well for all networks.",
     correction="h and y (mean of their R2) are matched for all networks judged, w for the default network.",
     data=("architecture_fits", "default_ensemble_fits"),
-    control=_altered,
-    control_says=f"the dynamics altered by a {ALTERED}, (51), in the place of the theory for the default network",
+    control=wrong_formula(
+        f"the dynamics altered by a {ALTERED}, (51), in the place of the theory for the default network", _altered
+    ),
 )
 def curves_match(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """R2 of each curve of each network, intervals over seeds; w of the default network from the ensemble."""
@@ -77,7 +79,7 @@ def curves_match(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Datase
         mean_R2_of_h_and_y=explained(r2.sel(curve=["h", "y"]).mean("curve"), rows, 2),
         R2_of_w_of_the_default_network=mean_of(w, WELL, np.inf, 2, expected="0.8 or more", reason=WELL_REASON),
     )
-    return judge(printed, corrected, _curves_note(architecture_fits, default_ensemble_fits))
+    return Verdict.from_tests(printed, corrected, _curves_note(architecture_fits, default_ensemble_fits))
 
 
 def _curves_note(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> str:
@@ -113,8 +115,7 @@ def _gains_reversed(architecture_fits: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="The plateau shrinks as the initial weights grow, and at the largest ones the theory breaks down.",
     data="architecture_fits",
-    control=_gains_reversed,
-    control_says="the five gains in reverse order",
+    control=wrong_formula("the five gains in reverse order", _gains_reversed),
 )
 def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:
     """Slope of the log plateau length in the rank of the gain, per seed; R2 of h at the ends, clipped to [-1, 1]."""
@@ -139,7 +140,7 @@ def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:
     )
     bound = architecture_fits["at_bound"].sel(network=list(GAINS)).mean("seed").values
     note = "share of fits without rates, by gain: " + ", ".join(f"{value:.2f}" for value in bound)
-    return judge(all_of(slope_of_log_plateau=shrinks, **tests), note=note)
+    return Verdict.from_tests(all_of(slope_of_log_plateau=shrinks, **tests), note=note)
 
 
 @claim(
@@ -148,8 +149,10 @@ def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="With a third constant the loss (9) fits the training loss across architectures.",
     data="architecture_fits",
-    control=exchanged("network", "default", "very_high"),
-    control_says="the largest gain of Figure 3, where the theory breaks down, in the place of the default network",
+    control=wrong_formula(
+        "the largest gain of Figure 3, where the theory breaks down, in the place of the default network",
+        exchanged("network", "default", "very_high"),
+    ),
 )
 def loss_curves_match(architecture_fits: xr.Dataset) -> Verdict:
     """R2 of the loss of the networks of Figure 2 that are judged, intervals over seeds."""
@@ -160,7 +163,7 @@ def loss_curves_match(architecture_fits: xr.Dataset) -> Verdict:
         whole_curve=explained(architecture_fits["loss_r2"], rows, 2),
         without_the_mean_output=explained(architecture_fits["pair_r2"], rows, 2),
     )
-    return judge(test, note=f"median squared residual over epochs: {told}; {dropped(architecture_fits)}")
+    return Verdict.from_tests(test, note=f"median squared residual over epochs: {told}; {dropped(architecture_fits)}")
 
 
 def _adam_as_gradient_descent(adam_fits: xr.Dataset, architecture_fits: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -174,8 +177,7 @@ def _adam_as_gradient_descent(adam_fits: xr.Dataset, architecture_fits: xr.Datas
     kind="comparison",
     states="The theory does not fit the dynamics of a network trained by Adam very well.",
     data=("adam_fits", "architecture_fits"),
-    control=_adam_as_gradient_descent,
-    control_says="the fits of the same networks under gradient descent",
+    control=wrong_formula("the fits of the same networks under gradient descent", _adam_as_gradient_descent),
 )
 def adam_fits_worse(adam_fits: xr.Dataset, architecture_fits: xr.Dataset) -> Verdict:
     """Paired over seeds, at each rate of Adam: mean R2 over the curves, gradient descent minus Adam."""
@@ -194,7 +196,7 @@ def adam_fits_worse(adam_fits: xr.Dataset, architecture_fits: xr.Dataset) -> Ver
     }
     curves = adam_fits["r2"].mean("seed").transpose("rate", "curve").values
     told = "; ".join(f"{rate}: {h:.2f}, {y:.2f}, {w:.2f}" for rate, (h, y, w) in zip(tests, curves, strict=True))
-    return judge(all_of(**tests), note=f"mean R2 of h, y, w: {told}")
+    return Verdict.from_tests(all_of(**tests), note=f"mean R2 of h, y, w: {told}")
 
 
 def most_converge(good: np.ndarray) -> Test:
@@ -213,11 +215,13 @@ def most_converge(good: np.ndarray) -> Test:
     formula=r"dx = 0.5, \quad dy = 1",
     corrected_formula=r"dx^2 = 1, \quad dy^2 = 0.5",
     data=("printed_data_fits", "default_ensemble_fits"),
-    control=lambda printed_data_fits, default_ensemble_fits: (
-        printed_data_fits,
-        default_ensemble_fits.assign(converged=1 - default_ensemble_fits["converged"]),
+    control=wrong_formula(
+        "converged and unconverged networks exchanged on the second data set",
+        lambda printed_data_fits, default_ensemble_fits: (
+            printed_data_fits,
+            default_ensemble_fits.assign(converged=1 - default_ensemble_fits["converged"]),
+        ),
     ),
-    control_says="converged and unconverged networks exchanged on the second data set",
 )
 def data_set(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Share of default networks that converge on either data set."""
@@ -230,4 +234,4 @@ def data_set(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -
         f"Default network of {int(default_ensemble_fits['units'])} units; converged as printed, of {n} each: {told}. "
         f"The theory fits the plateau with a squared loss of {float(loss):.2g}, which means nothing."
     )
-    return judge(printed, ours, note)
+    return Verdict.from_tests(printed, ours, note)

@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, judge, mean_within, share_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, share_within
 from repdyn.universality.claims.sampled import exchanged, log_mean_within, undecided
 from repdyn.universality.methods.readings import learnt
 
@@ -92,8 +93,7 @@ def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="At small initial weights the 20-layer network merges the representations of points with equal targets.",
     data="xor_structure",
-    control=exchanged("run", "low", "high"),
-    control_says="large initial weights in the place of small ones",
+    control=wrong_formula("large initial weights in the place of small ones", exchanged("run", "low", "high")),
 )
 def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
     """Both pairs with equal targets, gain 0.85."""
@@ -104,7 +104,7 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
         f" {float(low['growth_apart'].median()):.0f} times. With ReLU, as in the authors' notebook,"
         f" {int((relu['merged'] < MERGED).all('pair').sum())} of {xor_structure.sizes['trial']} merge both pairs."
     )
-    return judge(
+    return Verdict.from_tests(
         all_of(first_pair=pair_merges(xor_structure, "low", 0), second_pair=pair_merges(xor_structure, "low", 1)),
         note=note,
     )
@@ -118,15 +118,14 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
     correction="With gain 0.7 it is still on the plateau of loss 1/4 after 1000 epochs; with the public settings' gain "
     "0.85 and 3000 epochs it learns.",
     data="xor_structure",
-    control=printed_everywhere,
-    control_says="the printed settings' networks in the place of the public ones",
+    control=wrong_formula("the printed settings' networks in the place of the public ones", printed_everywhere),
 )
 def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
     """Share of networks that end below 1/25 of the plateau."""
     expected, reason = "most networks learn", "more than half"
     epochs = {run: int(xor_structure["epochs"].sel(run=run)) for run in STATED}
     if epochs != STATED:
-        return judge(undecided(f"trained for {epochs} epochs, stated are {STATED}", expected, reason))
+        return Verdict.from_tests(undecided(f"trained for {epochs} epochs, stated are {STATED}", expected, reason))
     trials = xor_structure["trial"].values
     tests = [
         share_within(
@@ -140,7 +139,7 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
         for run in STATED
     ]
     loss = float(xor_structure["loss"].sel(run="low_as_printed").min())
-    return judge(*tests, f"Least loss as printed: {loss:.4f} of the plateau's 0.25.")
+    return Verdict.from_tests(*tests, f"Least loss as printed: {loss:.4f} of the plateau's 0.25.")
 
 
 @claim(
@@ -149,8 +148,7 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="At large initial weights no such merging occurs.",
     data="xor_structure",
-    control=exchanged("run", "high", "low"),
-    control_says="small initial weights in the place of large ones",
+    control=wrong_formula("small initial weights in the place of large ones", exchanged("run", "high", "low")),
 )
 def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
     """Both pairs with equal targets, gain 2 at a rate of 3e-9."""
@@ -162,7 +160,7 @@ def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
         f" {float(between['growth_apart'].median()):.1f} times."
     )
     tests = {name: pair_stays(xor_structure, "high", pair) for pair, name in enumerate(("first_pair", "second_pair"))}
-    return judge(all_of(**tests), note=note)
+    return Verdict.from_tests(all_of(**tests), note=note)
 
 
 @claim(
@@ -171,14 +169,15 @@ def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="A two-layer network at small initial weights merges one of the two pairs only.",
     data="xor_structure",
-    control=exchanged("run", "two_layers", "low"),
-    control_says="the 20-layer network in the place of the two-layer one",
+    control=wrong_formula(
+        "the 20-layer network in the place of the two-layer one", exchanged("run", "two_layers", "low")
+    ),
 )
 def one_pair_merges(xor_structure: xr.Dataset) -> Verdict:
     """The pair (0,0), (1,1) merges, the pair (1,0), (0,1) does not."""
     run = xor_structure.sel(run="two_layers")
     note = f"After {int(run['epochs'])} epochs, loss at most {float(run['loss'].max()):.1g}; Table 2 has 40000."
-    return judge(
+    return Verdict.from_tests(
         all_of(merged=pair_merges(xor_structure, "two_layers", 0), apart=pair_stays(xor_structure, "two_layers", 1)),
         note=note,
     )
@@ -196,8 +195,10 @@ def _at_start(data: xr.Dataset, *runs: str) -> str:
     states="Distances after training match equation (10) at every initial weight scale in the 20-layer network, but "
     "not in the two-layer network.",
     data="xor_structure",
-    control=before_training,
-    control_says="the starting distances of 20 layers in the place of the final ones, and 20 layers in that of two",
+    control=wrong_formula(
+        "the starting distances of 20 layers in the place of the final ones, and 20 layers in that of two",
+        before_training,
+    ),
 )
 def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
     """Correlation of the six distances with equation (10), which has no free constant here; size at large weights."""
@@ -213,7 +214,7 @@ def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
         f"Measured over predicted size of the distances: {scales}; rho = {float(xor_structure['rho']):.3g}. "
         + _at_start(xor_structure, *runs)
     )
-    return judge(all_of(**tests), note=note)
+    return Verdict.from_tests(all_of(**tests), note=note)
 
 
 @claim(
@@ -224,8 +225,7 @@ def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
     "targets merge at small and not at large weights, but not in a two-layer network at small weights.",
     correction="They do at small and at large initial weights; at gain 1.25 they do not match (10).",
     data="xor_structure",
-    control=exchanged("run", "adam_low", "adam_high"),
-    control_says="small and large initial weights exchanged",
+    control=wrong_formula("small and large initial weights exchanged", exchanged("run", "adam_low", "adam_high")),
 )
 def adam_merges_alike(xor_structure: xr.Dataset) -> Verdict:
     """The pattern of Figure 6 under Adam at rates found here."""
@@ -235,7 +235,7 @@ def adam_merges_alike(xor_structure: xr.Dataset) -> Verdict:
     tests["two_layers"] = misses(xor_structure, "adam_two_layers")
     printed = all_of(**tests, intermediate=matches(xor_structure, "adam_intermediate"))
     corrected = all_of(**tests, intermediate=misses(xor_structure, "adam_intermediate"))
-    return judge(printed, corrected, _adam_note(xor_structure))
+    return Verdict.from_tests(printed, corrected, _adam_note(xor_structure))
 
 
 def _adam_note(xor_structure: xr.Dataset) -> str:
