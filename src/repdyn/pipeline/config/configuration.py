@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-import yaml
 from pydantic import Field, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from repdyn.across_papers.settings import AcrossPapers
 from repdyn.base.errors import ConfigError
@@ -197,6 +198,6 @@ def _typed(value: Any, node: Schema | None, root: Schema) -> Any:
     if "string" in wanted and not ("null" in wanted and value in ("null", "~")):
         return value
     try:
-        return yaml.safe_load(value)
-    except yaml.YAMLError:
+        return YAML(typ="safe", pure=True).load(value)
+    except YAMLError:
         return value
