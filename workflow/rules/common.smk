@@ -13,7 +13,7 @@ from repdyn.base.errors import ConfigError
 from repdyn.base.settings import plain
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.run import checkout
-from repdyn.pipeline.run.workflow import Workflow
+from repdyn.pipeline.run.workflow import RunJobs
 
 checkout.put_first(WORKFLOW / "src")
 
@@ -27,7 +27,7 @@ except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
 RUN = CONFIG.run.name
-JOBS = Workflow(CONFIG, WORKFLOW / "src", WORKFLOW / ".cache" / "code_versions.json")
+JOBS = RunJobs(CONFIG, WORKFLOW / "src", WORKFLOW / ".cache" / "code_versions.json")
 STUDIES = configuration.STUDIES
 CACHED = (
     workflow.workflow_settings.cache is not None

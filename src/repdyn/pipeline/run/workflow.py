@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ FIGURE_FILES, TABLE_FILES = ("svg", "png", "json"), ("csv", "tex", "json")
 IMAGES = "images"
 
 
-class Workflow:
+class RunJobs:
     """All jobs of one run, as the rules declare them.
 
     Args:
@@ -86,14 +87,13 @@ class Workflow:
     def figures(self, study: str) -> dict[str, Job]:
         """Jobs that draw a study's figures, by module: one job per module of the study's `figures`."""
         found = self._study(study)
-        paper = self._paper(study)
         return {
             module: self._add(
                 Job(
                     self.run,
                     f"{study}/figures_{module}",
                     "draw",
-                    [self._shown(study, figure, "figures", FIGURE_FILES, paper) for figure in figures],
+                    [self._shown(study, figure, "figures", FIGURE_FILES) for figure in figures],
                     memory_mb=1000,
                 )
             )
@@ -103,7 +103,7 @@ class Workflow:
     def tables(self, study: str) -> Job | None:
         """The job that writes a study's tables, None where it has none."""
         tables = self._study(study).tables.values()
-        members = [self._shown(study, table, "tables", TABLE_FILES, "") for table in tables]
+        members = [self._shown(study, table, "tables", TABLE_FILES) for table in tables]
         return self._add(Job(self.run, f"{study}/tables", "tabulate", members, memory_mb=800)) if members else None
 
     def claims(self, study: str) -> Job | None:
@@ -162,14 +162,6 @@ class Workflow:
     def _code(self, *roots: str) -> str:
         return self._versions.of(*roots)
 
-    def _paper(self, study: str) -> str:
-        """The paper's name, the constant PAPER of the study's settings; it is written into every dataset."""
-        for _, path in modules(study, "settings", self.source):
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAPER":
-                    return ast.literal_eval(node.value)
-        raise ConfigError(f"{study}: no settings module defines PAPER")
-
     def _simulation(
         self, study: str, name: str, variant: Mapping[str, Any], further: Mapping[str, Any], device: bool
     ) -> Member:
@@ -184,7 +176,7 @@ class Workflow:
             "function": function.path,
             "code": self._code(function.root, "repdyn.pipeline.run.simulate:run", ENTRY),
             "seed": self.config.run.seed,
-            "paper": self._paper(study),
+            "paper": _paper(study, self.source),
             "settings": self._settings(study, function),
             "arguments": {**variant, **further},
             "inputs": {read: self._input(study, read) for read in function.reads},
@@ -197,7 +189,7 @@ class Workflow:
             known[name] = output
         return member
 
-    def _shown(self, study: str, function: Function, kind: str, suffixes: Iterable[str], paper: str) -> Member:
+    def _shown(self, study: str, function: Function, kind: str, suffixes: Iterable[str]) -> Member:
         runner = {"figures": "draw", "tables": "tabulate"}[kind]
         return {
             "study": study,
@@ -242,3 +234,13 @@ def _class_name(sections: Settings, name: str) -> str:
 def _label(key: str, value: object) -> str:
     """Name of a variant: the value, numbers after their key."""
     return f"{key}{value}" if isinstance(value, int) else str(value)
+
+
+@cache
+def _paper(study: str, source: Path) -> str:
+    """The paper's name, the constant PAPER of the study's settings; it is written into every dataset."""
+    for _, path in modules(study, "settings", source):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAPER":
+                return ast.literal_eval(node.value)
+    raise ConfigError(f"{study}: no settings module defines PAPER")
