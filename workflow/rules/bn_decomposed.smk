@@ -46,7 +46,6 @@ BND_TRAINING = JOBS.variants(
     "training",
     "mode",
     ["bn", "default", "he"],
-    device=True,
     memory_mb=1500,
 )
 

@@ -35,7 +35,6 @@ use rule job as universality_theory with:
 UNI_DEFAULT = JOBS.simulate(
     "universality/default_network",
     *UNI_DEFAULT_RUNS,
-    device=True,
     memory_mb=max(UNI_MEMORY[name] for name in UNI_DEFAULT_RUNS),
     arguments=UNI_NETWORKS,
 )
@@ -58,7 +57,6 @@ use rule training as universality_default_network with:
 UNI_ARCHITECTURES = JOBS.simulate(
     "universality/table_1_networks",
     *UNI_TABLE_1_RUNS,
-    device=True,
     memory_mb=max(UNI_MEMORY[name] for name in UNI_TABLE_1_RUNS),
     arguments=UNI_NETWORKS,
 )
@@ -110,7 +108,6 @@ UNI_XOR = JOBS.simulate(
         ("image_training", {"run": run})
         for run in type(CONFIG.universality.image_training.runs).model_fields
     ],
-    device=True,
     memory_mb=2000,
 )
 
@@ -135,7 +132,6 @@ UNI_BLOBS = JOBS.simulate(
         ("blobs", {"run": run})
         for run in type(CONFIG.universality.blobs.runs).model_fields
     ],
-    device=True,
     memory_mb=1500,
 )
 
