@@ -213,7 +213,7 @@ def test_rooms_are_the_modules_of_a_folder_or_the_module():
 def gap(tmp_path):
     settings = {"batch": 4, "input_dim": 5, "widths": [8, 16], "depth": 5, "seeds": 2}
     job, path = json.dumps({"seed": 1, "settings": settings}), tmp_path / "data" / "orthogonality_gap.nc"
-    simulate([], path, function="experiments:orthogonality_gap_with_depth", job=job)
+    simulate([], path, function="experiments:orthogonality_gap", job=job)
     return path
 
 

@@ -77,6 +77,10 @@ class Config(Settings):
     across_papers: AcrossPapers
 
 
+STUDIES = tuple(name for name in Config.model_fields if name not in ("run", "data"))
+"""All studies, and the packages above them that have experiments of their own, in the report's order."""
+
+
 def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Config:
     """The checked configuration: files merged in order, key by key, then the overrides.
 
