@@ -309,6 +309,9 @@ class _Writer:
         self._scopes.pop()
         self.words.append(")")
 
+    def _nonlocal(self, node: ast.Nonlocal) -> None:
+        self.words += ["Nonlocal", *(self._resolve(name, []) for name in node.names), ")"]
+
     def _handler(self, node: ast.AST) -> None:
         """Patterns and exception handlers, which bind a name that is written as text."""
         self.words.append(type(node).__name__)
@@ -363,6 +366,7 @@ _SPECIAL = {
     ast.Lambda: _Writer._lambda,
     ast.ClassDef: _Writer._class,
     ast.AnnAssign: _Writer._annotated,
+    ast.Nonlocal: _Writer._nonlocal,
     ast.ListComp: _Writer._comprehension,
     ast.SetComp: _Writer._comprehension,
     ast.DictComp: _Writer._comprehension,

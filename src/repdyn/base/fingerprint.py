@@ -25,6 +25,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -199,7 +200,7 @@ def _keep(package: _Package, memory: Path | None) -> None:
     if not memory or not news:
         return
     package.memory = {name: kept for name, kept in package.memory.items() if name in package.files} | {
-        name: {"file": package.contents[name], **vars(package.read[name])} for name in news
+        name: {"file": package.contents[name], **asdict(package.read[name])} for name in news
     }
     with suppress(DataError):
         write_text(memory, json.dumps({"reader": _reader(), "modules": package.memory}))
