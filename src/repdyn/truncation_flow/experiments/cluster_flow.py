@@ -6,15 +6,15 @@ import numpy as np
 import xarray as xr
 from scipy.stats import ortho_group
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.experiments.coordinates import index, times_variable
+from repdyn.truncation_flow.experiments.coordinates import times_variable
 from repdyn.truncation_flow.methods import occupation
 from repdyn.truncation_flow.methods.events import event_flow
 from repdyn.truncation_flow.methods.flow import integrate_flow, scipy_flow
 from repdyn.truncation_flow.settings import Integrators, PrintedAndCorrected, Proposition, Staircase
 from repdyn.truncation_flow.theory import separated
-from repdyn.truncation_flow.theory.inputs import Array
 from repdyn.truncation_flow.theory.proposition import Constants, eta_2_as_printed, proposition_4_2_constants
 from repdyn.truncation_flow.theory.staircase import bias_flow, truncation_times, truncation_times_upward
 

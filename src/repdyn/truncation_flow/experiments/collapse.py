@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.experiments.coordinates import index, times_variable
+from repdyn.truncation_flow.experiments.coordinates import times_variable
 from repdyn.truncation_flow.methods.construction import (
     Margins,
     balanced_shift,
@@ -23,7 +24,6 @@ from repdyn.truncation_flow.methods.flow import integrate_flow
 from repdyn.truncation_flow.methods.metrics import neural_collapse_metrics
 from repdyn.truncation_flow.settings import NeuralCollapse, OwnClusters
 from repdyn.truncation_flow.theory import general
-from repdyn.truncation_flow.theory.inputs import Array
 
 SNAPSHOTS = 5
 RIDGE = 1e-2

@@ -6,15 +6,15 @@ import numpy as np
 import xarray as xr
 from scipy.integrate import solve_ivp
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.experiments.coordinates import index, times_variable
+from repdyn.truncation_flow.experiments.coordinates import times_variable
 from repdyn.truncation_flow.methods import collapsed
 from repdyn.truncation_flow.methods.construction import ball_clusters, simplex_initial_data
 from repdyn.truncation_flow.methods.layers import standard_cost_flow
 from repdyn.truncation_flow.settings import CollapsedClusters, OutputLayer, ReducedNetwork
 from repdyn.truncation_flow.theory import general, standard_cost
-from repdyn.truncation_flow.theory.inputs import Array
 
 SIGNS = ("positive", "negative", "indefinite")
 FORMS = ("printed", "corrected")

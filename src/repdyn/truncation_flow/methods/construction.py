@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base import checks
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.theory import inputs
-from repdyn.truncation_flow.theory.inputs import Array
 
 
 class InitialData(NamedTuple):
@@ -127,8 +128,8 @@ def separation_margin(X: Sequence[ArrayLike], R: ArrayLike, beta: ArrayLike, yt:
     Q = arrays[0].shape[1]
     if len(arrays) != Q:
         raise ValueError(f"X: got {len(arrays)} clusters in R^{Q}; expected as many clusters as dimensions (L = Q)")
-    rotations = [inputs.orthogonal(matrix, Q, f"R[{index}]") for index, matrix in enumerate(np.asarray(R))]
-    yt, beta = inputs.independent_labels(yt), inputs.finite(beta, "beta")
+    rotations = [checks.orthogonal(matrix, Q, f"R[{index}]") for index, matrix in enumerate(np.asarray(R))]
+    yt, beta = inputs.independent_labels(yt), checks.finite(beta, "beta")
     others, own, images = np.inf, np.inf, np.inf
     for layer, rotation in enumerate(rotations):
         own = min(own, float(np.min(-(arrays[layer] - yt[layer]) @ rotation.T)))

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base import checks
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.theory import inputs
-from repdyn.truncation_flow.theory.inputs import Array
 
 
 class ForwardPass(NamedTuple):
@@ -54,8 +55,8 @@ def general_effective_gradient(
         ValueError: if shapes disagree, a cluster is empty, an R_l is not orthogonal or a number is not finite.
     """
     X, yt = inputs.points(X), inputs.points(yt, "yt")
-    R = np.array([inputs.orthogonal(matrix, X.shape[1], f"R[{layer}]") for layer, matrix in enumerate(R)])
-    beta = inputs.finite(beta, "beta")
+    R = np.array([checks.orthogonal(matrix, X.shape[1], f"R[{layer}]") for layer, matrix in enumerate(R)])
+    beta = checks.finite(beta, "beta")
     if beta.shape != R.shape[:2]:
         raise ValueError(f"beta: got shape {beta.shape}; expected {R.shape[:2]}, one row per layer of R")
     index = np.asarray(cluster)

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base import checks
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.theory import inputs
-from repdyn.truncation_flow.theory.inputs import Array
 
 BALL = 1.1
 FIXED_POINT_STEPS = 200
@@ -72,10 +73,10 @@ def proposition_4_2_constants(X: ArrayLike, R0: ArrayLike, beta0: ArrayLike, yt:
     """
     X = inputs.points(X)
     Q = X.shape[1]
-    R0, yt = inputs.orthogonal(R0, Q, "R0"), inputs.vector(yt, Q, "yt")
-    r = float(np.linalg.norm(inputs.vector(beta0, Q, "beta0") + yt))
+    R0, yt = checks.orthogonal(R0, Q, "R0"), checks.shaped(yt, "yt", (Q,))
+    r = float(np.linalg.norm(checks.shaped(beta0, "beta0", (Q,)) + yt))
     inputs.small_constant(gamma, "gamma")
-    inputs.positive(r, "|beta0 + yt|")
+    checks.positive(r, "|beta0 + yt|")
     return _least_fixed_point((X - yt) @ R0.T, r, gamma)
 
 

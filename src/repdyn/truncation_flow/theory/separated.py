@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base import checks
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.theory import inputs
-from repdyn.truncation_flow.theory.inputs import Array
 
 FORMULAS = ("corrected", "printed")
 
@@ -49,8 +50,8 @@ def effective_gradient(
     """
     X = inputs.points(X)
     Q = X.shape[1]
-    R, beta, yt = inputs.orthogonal(R, Q), inputs.vector(beta, Q, "beta"), inputs.vector(yt, Q, "yt")
-    inputs.one_of(formula, FORMULAS, "formula")
+    R, beta, yt = checks.orthogonal(R, Q, "R"), checks.shaped(beta, "beta", (Q,)), checks.shaped(yt, "yt", (Q,))
+    checks.one_of(formula, FORMULAS, "formula")
     b = R @ (beta + yt)
     if formula == "corrected":
         return velocity_of_columns((X - yt).T, R, b)
@@ -86,8 +87,8 @@ def sector_moments(X: ArrayLike, yt: ArrayLike, R: ArrayLike, beta: ArrayLike) -
         ValueError: as `effective_gradient`.
     """
     X = inputs.points(X)
-    H = sector_pattern_of(X, inputs.orthogonal(R, X.shape[1]), inputs.vector(beta, X.shape[1], "beta"))
-    D = X - inputs.vector(yt, X.shape[1], "yt")
+    H = sector_pattern_of(X, checks.orthogonal(R, X.shape[1], "R"), checks.shaped(beta, "beta", (X.shape[1],)))
+    D = X - checks.shaped(yt, "yt", (X.shape[1],))
     return H.mean(axis=0), np.einsum("ki,ka,kb->iab", H, D, D) / len(X)
 
 
@@ -173,7 +174,7 @@ def cost_decomposition(images: ArrayLike, yt: ArrayLike) -> tuple[float, float]:
     images = inputs.points(images, "images")
     mean = images.mean(axis=0)
     within = 0.5 * float(np.mean(np.sum((images - mean) ** 2, axis=1)))
-    return within, 0.5 * float(np.sum((mean - inputs.vector(yt, images.shape[1], "yt")) ** 2))
+    return within, 0.5 * float(np.sum((mean - checks.shaped(yt, "yt", (images.shape[1],))) ** 2))
 
 
 def truncated_residual(b: Array, Omega: Array, Jp: Array) -> Array:
