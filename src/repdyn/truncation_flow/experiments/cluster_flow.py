@@ -1,4 +1,4 @@
-"""One cluster by itself: staircase of rates, printed against corrected flow, Proposition 4.2, integrators."""
+"""One cluster by itself: staircase of rates, printed against corrected flow, integrators."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from repdyn.truncation_flow.experiments.coordinates import times_variable
 from repdyn.truncation_flow.methods import occupation
 from repdyn.truncation_flow.methods.events import event_flow
 from repdyn.truncation_flow.methods.flow import integrate_flow, scipy_flow
-from repdyn.truncation_flow.settings import Integrators, PrintedAndCorrected, Proposition, Staircase
+from repdyn.truncation_flow.settings import Integrators, PrintedAndCorrected, Staircase
 from repdyn.truncation_flow.theory import separated
-from repdyn.truncation_flow.theory.proposition import Constants, eta_2_as_printed, proposition_4_2_constants
 from repdyn.truncation_flow.theory.staircase import bias_flow, truncation_times, truncation_times_upward
 
 STAIRCASES = {  # data, b(0), y
@@ -31,24 +30,6 @@ EXAMPLES = {  # point, pulled-back label; beta = 0, R = 1
     "rise": ((1.0, -1.0), (0.5, 0.0)),
     "spurious equilibrium": ((1.0, -1.0), (0.0, 0.0)),
 }
-PROPOSITION_SERIES = {
-    "residual": ("|beta + yt|", "input"),
-    "generator_norm": ("Frobenius norm of Omega", "input^2/time"),
-    "rotation": ("operator norm of R(s) - R(0)", "1"),
-    "cost": ("cost", "input^2"),
-    "truncated_share": ("smallest truncated share over coordinates", "1"),
-}
-PROPOSITION_BOUNDS = (
-    "eta_0",
-    "eta_1",
-    "eta_1_prime",
-    "eta_1_second",
-    "eta_2",
-    "highest",
-    "arrival_bound",
-    "sharp_arrival_bound",
-)
-PROPOSITION_RADII = {2: 0.5, 3: 0.6}
 
 
 def staircase(settings: Staircase) -> xr.Dataset:
@@ -156,71 +137,6 @@ def _ensemble(settings: PrintedAndCorrected, times: Array, stream: Stream) -> tu
     beta = -yt + 0.1 * generator.normal(size=(K, 2))
     paths = [integrate_flow(list(X), R, beta, yt, times, step=settings.step, formula=formula) for formula in FORMULAS]
     return tuple(np.array([path[name].values.T for path in paths]) for name in ("cost", "dissipation"))
-
-
-def proposition_data(Q: int, N: int, share: float, generator: np.random.Generator) -> tuple[Array, Array]:
-    """Points in the frame R_0 = 1, yt = 0: a core at -(1, .., 1), a few with one coordinate near the plane; beta(0)."""
-    X = -1.0 + generator.uniform(-0.1, 0.1, size=(N, Q))
-    for k in range(round(share * N)):
-        X[k, k % Q] = -0.30 + generator.uniform(-0.04, 0.04)
-    return X, np.full(Q, PROPOSITION_RADII[Q] / np.sqrt(Q))
-
-
-def proposition(settings: Proposition, stream: Stream) -> xr.Dataset:
-    """Proposition 4.2: its constants bounded rigorously, and the flow beside its conclusions."""
-    times = np.arange(0.0, settings.horizon + 0.5 * settings.step, settings.step)
-    dimensions = tuple(PROPOSITION_RADII)
-    names = ("residual", "generator_norm", "rotation", "cost", "truncated_share")
-    series = {name: np.empty((len(dimensions), len(times))) for name in names}
-    constants, printed = [], []
-    for q, (Q, share) in enumerate(zip(dimensions, settings.outliers, strict=True)):
-        X, beta = proposition_data(Q, settings.points, share, stream.generator(Q))
-        one, yt = np.eye(Q), np.zeros(Q)
-        constants.append(proposition_4_2_constants(X, one, beta, yt, settings.gamma))
-        printed.append(eta_2_as_printed(constants[-1]))
-        path = integrate_flow([X], one[None], beta[None], yt[None], times, step=settings.step).isel(cluster=0)
-        for name in ("residual", "generator_norm", "cost"):
-            series[name][q] = path[name]
-        series["rotation"][q] = np.linalg.norm(path["R"].values - one, ord=2, axis=(-2, -1))
-        series["truncated_share"][q] = path["truncated_share"].min("coordinate")
-    arrival = [float(times[np.argmax(share >= 1.0)]) for share in series["truncated_share"]]
-    return _proposition_dataset(settings, dimensions, times, series, constants, printed, arrival)
-
-
-def _proposition_dataset(
-    settings: Proposition,
-    dimensions: tuple[int, ...],
-    times: Array,
-    series: dict[str, Array],
-    constants: list[Constants],
-    printed: list[tuple[float, float]],
-    arrival: list[float],
-) -> xr.Dataset:
-    variables = {
-        name: variable(("dimension", "time"), series[name], *PROPOSITION_SERIES[name]) for name in PROPOSITION_SERIES
-    }
-    variables |= {
-        name: variable("dimension", np.array([getattr(one, name) for one in constants]), f"rigorous bound on {name}")
-        for name in PROPOSITION_BOUNDS
-    }
-    held = np.array([int(one.hypotheses_hold) for one in constants])
-    variables |= {
-        "hypotheses_hold": variable("dimension", held, "1 if the hypotheses are certified"),
-        "arrival": variable("dimension", np.array(arrival), "time s_1 at which the cluster is fully truncated"),
-        "eta_2_printed": variable(("dimension", "equation"), np.array(printed), "eta_2 as printed"),
-    }
-    return dataset(
-        variables,
-        {
-            "dimension": variable("dimension", np.array(dimensions), "dimension Q"),
-            "time": times_variable(times),
-            "equation": variable("equation", np.array(["(4.13)", "(4.32)"]), "equation of the paper"),
-            "points": variable((), settings.points, "points of the cluster"),
-            "gamma": variable((), settings.gamma, "constant of (4.17)"),
-            "step": variable((), settings.step, "step of the scheme"),
-        },
-        title="Proposition 4.2 on data that meet its hypotheses",
-    )
 
 
 def rotating_cluster(Q: int, N: int, generator: np.random.Generator) -> tuple[Array, Array, Array, Array]:

@@ -75,8 +75,14 @@ def bias_flow(x: ArrayLike, b0: float, y: float, s: ArrayLike) -> Array:
 
 
 def truncation_times_upward(x: ArrayLike, y: float) -> Array:
-    """The recursion (4.49) as printed, from s_1 = 0 at b = x_1, for distinct points below y; shape (N,)."""
-    x = np.sort(_coordinate(x))
+    """The recursion (4.49) as printed, from s_1 = 0 at b = x_1, for distinct points below y; shape (N,).
+
+    Raises:
+        ValueError: if a point does not lie below y, where (4.49) has no real time, or two points coincide.
+    """
+    x, y = np.sort(_coordinate(x)), float(checks.finite(y, "y"))
+    if x[-1] >= y or np.any(np.diff(x) == 0):
+        raise checks.refuse("x", f"{x.tolist()}"[:60], f"distinct points below y = {y:g}", "use truncation_times")
     n = np.arange(1, len(x))
     return np.concatenate(([0.0], np.cumsum(len(x) / n * np.log((y - x[:-1]) / (y - x[1:])))))
 
