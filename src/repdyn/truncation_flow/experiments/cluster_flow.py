@@ -15,7 +15,7 @@ from repdyn.truncation_flow.methods.events import event_flow
 from repdyn.truncation_flow.methods.flow import integrate_flow, scipy_flow
 from repdyn.truncation_flow.settings import Integrators, PrintedAndCorrected, Staircase
 from repdyn.truncation_flow.theory import separated
-from repdyn.truncation_flow.theory.staircase import bias_flow, truncation_times, truncation_times_upward
+from repdyn.truncation_flow.theory.staircase import Schedule, bias_flow, truncation_times, truncation_times_upward
 
 STAIRCASES = {  # data, b(0), y
     "beyond": ((0.0, 1.0, 2.0, 3.0), 0.0, 4.0),
@@ -36,9 +36,9 @@ def staircase(settings: Staircase) -> xr.Dataset:
     """Exact bias flow in all positions of the label, and the same by the event-driven integrator with Q = 1."""
     times = np.linspace(0.0, settings.horizon, settings.samples)
     shape = (len(STAIRCASES), settings.samples)
-    b, rate, reference = np.empty(shape), np.empty(shape), np.empty(shape)
-    meetings, expected = np.full((len(STAIRCASES), 4), np.inf), np.full((len(STAIRCASES), 4), np.inf)
-    counts = np.full((len(STAIRCASES), 5), np.nan)
+    b, rate, reference, unstopped = np.empty((4, *shape))
+    meetings, expected, wrong = np.full((3, len(STAIRCASES), 4), np.inf)
+    counts, slopes = np.full((2, len(STAIRCASES), 5), np.nan)
     for case, (x, b0, y) in enumerate(STAIRCASES.values()):
         schedule = truncation_times(x, b0, y)
         b[case] = bias_flow(x, b0, y, times)
@@ -48,6 +48,9 @@ def staircase(settings: Staircase) -> xr.Dataset:
         meetings[case, : len(schedule.times)] = schedule.times
         expected[case, : len(found[1])] = found[1]
         counts[case, : len(schedule.counts)] = schedule.counts
+        wrong[case, : len(schedule.times)] = _times_at_next_rate(schedule)
+        slopes[case] = _stage_slopes(times, np.abs(y - reference[case]), schedule.times)
+        unstopped[case] = y - (y - b0) * np.exp(-times)
     never = {"missing": "infinite where the point is never met, not a number where there is no such meeting"}
     variables = {
         "b": variable(("case", "time"), b, "bias b(s) at fixed R, exact", "input"),
@@ -55,6 +58,10 @@ def staircase(settings: Staircase) -> xr.Dataset:
         "b_by_events": variable(("case", "time"), reference, "bias by the event-driven integrator", "input"),
         "meeting": variable(("case", "station"), meetings, "time at which the next point is met, exact"),
         "meeting_by_events": variable(("case", "station"), expected, "the same by the event-driven integrator"),
+        "meeting_at_next_rate": variable(
+            ("case", "station"), wrong, "the same with the rate (n + 1)/N in the place of n/N"
+        ),
+        "b_at_rate_1": variable(("case", "time"), unstopped, "bias if (4.50) held from the start", "input"),
         "count": variable(("case", "stage"), counts, "points truncated in each stage"),
         "printed_time": variable(
             "point", truncation_times_upward(STAIRCASES["beyond"][0], 4.0), "times of (4.49) for the case beyond"
@@ -62,8 +69,18 @@ def staircase(settings: Staircase) -> xr.Dataset:
         "label": variable("case", np.array([y for _, _, y in STAIRCASES.values()]), "label y", "input"),
         "x": variable(("case", "point"), np.array([x for x, _, _ in STAIRCASES.values()]), "data", "input"),
     }
-    for name in ("meeting", "meeting_by_events", "count"):
+    shares = counts / 4
+    variables |= {
+        "stage_rate": variable(("case", "stage"), shares, "n/N in each stage", "1/time"),
+        "stage_rate_untruncated": variable(("case", "stage"), 1 - shares, "1 - n/N in each stage", "1/time"),
+        "stage_slope": variable(
+            ("case", "stage"), slopes, "-d log|y - b|/ds in each stage, event-driven integrator", "1/time"
+        ),
+    }
+    for name in ("meeting", "meeting_by_events", "meeting_at_next_rate", "count"):
         variables[name].attrs |= never
+    for name in ("stage_rate", "stage_rate_untruncated", "stage_slope"):
+        variables[name].attrs["missing"] = "no such stage, or fewer than two output times in it"
     return dataset(
         variables,
         {
@@ -75,6 +92,27 @@ def staircase(settings: Staircase) -> xr.Dataset:
         },
         title="Bias flow at fixed weights: the staircase of rates",
     )
+
+
+def _stage_slopes(times: Array, distance: Array, meetings: Array) -> Array:
+    """Slope of -log(distance) between successive meetings, from the first and last output time of each stage."""
+    edges = np.concatenate(([0.0], meetings[np.isfinite(meetings)], [times[-1]]))
+    slopes = np.full(5, np.nan)
+    for stage in range(len(edges) - 1):
+        inside = np.flatnonzero((times >= edges[stage]) & (times <= edges[stage + 1]) & (distance > 0))
+        if len(inside) > 1:
+            first, last = inside[0], inside[-1]
+            slopes[stage] = np.log(distance[first] / distance[last]) / (times[last] - times[first])
+    return slopes
+
+
+def _times_at_next_rate(schedule: Schedule) -> Array:
+    """Times of meeting if the rate were (n + 1)/N: every waiting time is n/(n + 1) of the true one."""
+    n = schedule.counts[:-1]
+    waiting = np.diff(schedule.times[np.isfinite(schedule.times)], prepend=0.0)
+    times = np.full(len(schedule.times), np.inf)
+    times[: len(waiting)] = np.cumsum(waiting * n[: len(waiting)] / (n[: len(waiting)] + 1))
+    return times
 
 
 def staircase_rate(x: Array, b: Array, y: float) -> Array:

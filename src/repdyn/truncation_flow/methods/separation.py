@@ -29,6 +29,7 @@ SHIFTS = np.linspace(0.05, 0.95, 19)  # labels between mean and barycentre that 
 NEAREST = 6  # points per cluster and coordinate plane that enter a linear program
 ROUNDS = 60
 LARGEST_MOVE, SMALLEST_MOVE = 0.2, 1e-4  # of a rotation in radians, of a label in units of the clusters' distance
+SMALLEST_GAIN = 1e-6  # of the clusters' distance
 COINCIDENT = 1e-9
 
 
@@ -185,8 +186,7 @@ def cluster_separated_initial_data(X: Sequence[ArrayLike], *, start: float = 0.0
     gap = _least_distance(means)
     if not gap > COINCIDENT * max(1.0, float(np.abs(means).max())):
         raise refuse("X", f"clusters whose means are {gap:.2e} apart", "means that differ", "merge these clusters")
-    best = max((_at_shift(arrays, means, t, start) for t in SHIFTS), key=lambda data: data.margin.smallest)
-    best = _search(arrays, means, best, start, gap)
+    best = _search(arrays, means, procrustes_initial_data(arrays, start=start), start, gap)
     if require and best.margin.smallest <= 0:
         raise ValueError(_obstacle(means, best.margin))
     return best
@@ -196,9 +196,15 @@ def _least_distance(means: Array) -> float:
     return min(float(np.linalg.norm(means[i] - means[j])) for i in range(len(means)) for j in range(i))
 
 
-def _at_shift(X: list[Array], means: Array, t: float, start: float) -> InitialData:
-    yt = (1 - t) * means + t * means.mean(axis=0)
-    return _initial_data(X, means, procrustes_rotations(means, yt), yt, start)
+def procrustes_initial_data(X: Sequence[ArrayLike], *, start: float = 0.0) -> InitialData:
+    """Labels yt_l = (1 - t) mean_l + t barycentre with the best t of `SHIFTS`, rotations by Procrustes, no search."""
+    arrays = _square_problem(X)
+    means = np.array([cluster.mean(axis=0) for cluster in arrays])
+    candidates = []
+    for t in SHIFTS:
+        yt = (1 - t) * means + t * means.mean(axis=0)
+        candidates.append(_initial_data(arrays, means, procrustes_rotations(means, yt), yt, start))
+    return max(candidates, key=lambda data: data.margin.smallest)
 
 
 def _initial_data(X: list[Array], means: Array, R: Array, yt: Array, start: float) -> InitialData:
@@ -212,7 +218,9 @@ def _search(X: list[Array], means: Array, best: InitialData, start: float, scale
     for _ in range(ROUNDS):
         if reach < SMALLEST_MOVE:
             break
-        turns, moves = _linear_step(X, means, best, start, reach, scale)
+        turns, moves, expected = _linear_step(X, best, start, reach, scale)
+        if expected - best.margin.smallest < SMALLEST_GAIN * scale:
+            break
         moved = _initial_data(X, means, cayley(turns) @ best.R, best.yt + moves, start)
         gained = moved.margin.smallest - best.margin.smallest
         reach *= 1.5 if gained > 0 else 0.4
@@ -222,42 +230,39 @@ def _search(X: list[Array], means: Array, best: InitialData, start: float, scale
 
 
 def _linear_step(
-    X: list[Array], means: Array, data: InitialData, start: float, reach: float, scale: float
-) -> tuple[Array, Array]:
-    """Turns (Q, Q, Q), antisymmetric, and moves of the labels (Q, Q) that raise the linearised smallest margin most."""
+    X: list[Array], data: InitialData, start: float, reach: float, scale: float
+) -> tuple[Array, Array, float]:
+    """Turns (Q, Q, Q), antisymmetric, moves of the labels (Q, Q), and the smallest margin they would give if linear."""
     Q = len(X)
     pairs = list(zip(*np.triu_indices(Q, 1), strict=True))
-    turn_of = {pair: n for n, pair in enumerate(pairs)}
     count = Q * len(pairs)
-    rows, limits = [], []
+    blocks, limits = [], []
     for layer, sign, weight, points, owner in _conditions(X, data, start):
         values = sign * points @ data.R[layer].T
         for i in range(Q):
-            for k in np.argsort(values[:, i])[:NEAREST]:
-                row = np.zeros(count + Q * Q + 1)
-                for j in range(Q):
-                    if j != i:
-                        position = layer * len(pairs) + turn_of[min(i, j), max(i, j)]
-                        row[position] = values[k, j] * (1.0 if i < j else -1.0)
-                apex = slice(count + layer * Q, count + (layer + 1) * Q)
-                row[apex] -= sign * weight * scale * data.R[layer, i]
-                if owner is not None:
-                    row[count + owner * Q : count + (owner + 1) * Q] += sign * scale * data.R[layer, i]
-                row[-1] = -1.0
-                rows.append(-row)
-                limits.append(values[k, i])
+            near = np.argsort(values[:, i])[:NEAREST]
+            block = np.zeros((len(near), count + Q * Q + 1))
+            for n, (a, b) in enumerate(pairs):  # row i of R turns by theta_ij towards row j
+                if i in (a, b):
+                    block[:, layer * len(pairs) + n] = values[near, b] if i == a else -values[near, a]
+            block[:, count + layer * Q : count + (layer + 1) * Q] -= sign * weight * scale * data.R[layer, i]
+            if owner is not None:
+                block[:, count + owner * Q : count + (owner + 1) * Q] += sign * scale * data.R[layer, i]
+            block[:, -1] = -1.0
+            blocks.append(-block)
+            limits.append(values[near, i])
     goal = np.zeros(count + Q * Q + 1)
     goal[-1] = -1.0
     bounds = [(-reach, reach)] * (count + Q * Q) + [(None, None)]
-    solved = linprog(goal, A_ub=np.array(rows), b_ub=np.array(limits), bounds=bounds, method="highs")
+    solved = linprog(goal, A_ub=np.concatenate(blocks), b_ub=np.concatenate(limits), bounds=bounds, method="highs")
     if not solved.success:
-        return np.zeros((Q, Q, Q)), np.zeros((Q, Q))
+        return np.zeros((Q, Q, Q)), np.zeros((Q, Q)), -np.inf
     turns = np.zeros((Q, Q, Q))
     for layer in range(Q):
-        for (i, j), n in turn_of.items():
+        for n, (i, j) in enumerate(pairs):
             turns[layer, i, j] = solved.x[layer * len(pairs) + n]
             turns[layer, j, i] = -turns[layer, i, j]
-    return turns, scale * solved.x[count:-1].reshape(Q, Q)
+    return turns, scale * solved.x[count:-1].reshape(Q, Q), float(solved.x[-1])
 
 
 def _conditions(

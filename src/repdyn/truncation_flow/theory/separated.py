@@ -182,6 +182,25 @@ def truncated_residual(b: Array, Omega: Array, Jp: Array) -> Array:
     return Omega @ b - Jp * b
 
 
+def release_time(X: ArrayLike, R: ArrayLike, beta: ArrayLike, yt: ArrayLike) -> float:
+    """First time at which a fully truncated cluster loses a coordinate to the positive side; infinite if never.
+
+    While it is truncated, u(s) = e^{-s} u(0) + (1 - e^{-s}) v, v = R (x - yt), so u_i turns positive at
+    log(1 - u_i(0)/v_i) where v_i > 0, and never where v_i <= 0, as (4.16) asks.
+
+    Raises:
+        ValueError: if the cluster is not fully truncated at the start, or as `effective_gradient`.
+    """
+    X = inputs.points(X)
+    Q = X.shape[1]
+    R, beta, yt = checks.orthogonal(R, Q, "R"), checks.shaped(beta, "beta", (Q,)), checks.shaped(yt, "yt", (Q,))
+    u, v = (X + beta) @ R.T, (X - yt) @ R.T
+    if np.any(u > 0):
+        raise checks.refuse("beta", "a cluster that is not fully truncated", "R (x + beta) <= 0 for all points")
+    turning = v > 0
+    return float(np.log1p(-u[turning] / v[turning]).min()) if turning.any() else np.inf
+
+
 def generator_bound(H: Array, u: Array, b: Array, w: Array) -> float:
     r"""(4.25): ||Omega|| <= |b| int_off |u|, over points neither all on nor all off; for clusters that meet (4.16).
 
