@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.experiments.metric import random_covariance
-from repdyn.bn_mean_field.methods.problems import ANISOTROPIC
-from repdyn.bn_mean_field.methods.simulation import Trajectory, gradient_flow
+from repdyn.bn_mean_field.experiments.metric_audit import random_covariance
+from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_flow
+from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC
 from repdyn.bn_mean_field.settings import Equivalence
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.manifold import gradient_by_metric, normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.methods.problems import ANISOTROPIC, index, linear, signed_start
+from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, linear, signed_start
 from repdyn.bn_mean_field.settings import FiniteBatch
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.velocity import Population, minibatch_velocity
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
+from repdyn.base.checks import Array, finite
 from repdyn.bn_mean_field.theory import checks
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.velocity import Population
 
 DIVERGED = 1e8  # a loss this many times its start has left every basin; the next steps only overflow
@@ -99,7 +99,7 @@ def gradient_descent(
     """
     a, b = checks.particles(a, b, len(model.cov))
     record = _increasing(record).astype(int)
-    h = np.broadcast_to(checks.finite(step, "step"), a.shape[:-1])
+    h = np.broadcast_to(finite(step, "step"), a.shape[:-1])
     if (h <= 0).any() or record[0] < 0:
         raise ValueError(f"step is {h.min():.3g}, first record {record[0]}; expected step > 0, record >= 0")
     frames, diverged, limit = [], np.full(a.shape[:-1], np.nan), None
@@ -119,7 +119,7 @@ def gradient_descent(
 
 
 def _increasing(values: ArrayLike) -> Array:
-    array = checks.finite(values, "times")
+    array = finite(values, "times")
     if array.ndim != 1 or array.size == 0 or (np.diff(array) <= 0).any():
         raise ValueError(f"times or record must be a non-empty increasing list; got {array}")
     return array
