@@ -197,6 +197,29 @@ def minibatch_velocity(
     return empirical_velocity(a, b, x - x.mean(axis=0), y, **options)
 
 
+def batch_velocities(a: Array, b: Array, x: Array, y: Array) -> Array:
+    """b-velocities in mean-field time of `minibatch_velocity` for many batches at once: ReLU, squared loss, eps = 0.
+
+    Args:
+        a: output weights, shape (m,).
+        b: inner weights, shape (m, d).
+        x: inputs of the batches, shape (R, B, d), any mean.
+        y: targets, shape (R, B).
+
+    Returns:
+        Velocities of b, shape (R, m, d).
+    """
+    x = x - x.mean(axis=1, keepdims=True)
+    cov = np.swapaxes(x, 1, 2) @ x / x.shape[1]
+    pushed = b @ cov
+    norm = np.sqrt(np.sum(pushed * b, axis=-1))
+    hidden = x @ (b / norm[..., None]).swapaxes(1, 2)
+    residual = (np.maximum(hidden, 0) @ a / len(a) - y) / x.shape[1]
+    moment = ((hidden > 0) * residual[..., None]).swapaxes(1, 2) @ x
+    radial = np.sum(b * moment, axis=-1) / norm**2
+    return -(a / norm)[..., None] * (moment - radial[..., None] * pushed)
+
+
 def _scale(time_scale: str, m: int) -> float:
     return 1.0 if one_of(time_scale, TIME_SCALES, "time_scale") == "mean_field" else 1.0 / m
 
