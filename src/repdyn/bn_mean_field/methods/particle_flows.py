@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
+from repdyn.base.checks import Array, finite
+from repdyn.bn_mean_field.methods import compiled_descent as compiled
 from repdyn.bn_mean_field.theory import checks
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.velocity import Population
 
 DIVERGED = 1e8  # a loss this many times its start has left every basin; the next steps only overflow
@@ -66,7 +67,7 @@ def gradient_flow(
         raise ValueError(f"a has shape {a.shape}; expected (m,): step control is per trajectory, call once each")
     times = _increasing(times)
     solution = solve_ivp(
-        _flat_velocity(model, len(a)),
+        _flat_velocity(model, len(a), b),
         (times[0], times[-1]),
         np.concatenate([a, b.ravel()]),
         method="DOP853",
@@ -99,9 +100,29 @@ def gradient_descent(
     """
     a, b = checks.particles(a, b, len(model.cov))
     record = _increasing(record).astype(int)
-    h = np.broadcast_to(checks.finite(step, "step"), a.shape[:-1])
+    h = np.broadcast_to(finite(step, "step"), a.shape[:-1])
     if (h <= 0).any() or record[0] < 0:
         raise ValueError(f"step is {h.min():.3g}, first record {record[0]}; expected step > 0, record >= 0")
+    return (_compiled_descent if compiled.is_planar(model) else _array_descent)(a, b, model, h, record)
+
+
+def _compiled_descent(a: Array, b: Array, model: Population, h: Array, record: Array) -> Trajectory:
+    """Member by member in compiled code: two dimensions and ReLU."""
+    shape = (len(record), *a.shape)
+    kept_a, kept_b, loss = np.full(shape, np.nan), np.full((*shape, 2), np.nan), np.full(shape[:-1], np.nan)
+    diverged = np.full(h.shape, np.nan)
+    for member in np.ndindex(h.shape):
+        own = (slice(None), *member)
+        one_a, one_b = a[member].copy(), b[member].copy()
+        frames = [np.full((len(record), *part), np.nan) for part in (one_a.shape, one_b.shape, ())]
+        start = one_a, one_b, compiled.problem_of(model), compiled.first_order(model, one_b)
+        diverged[member] = compiled.descend(*start, float(h[member]), record, DIVERGED, *frames)
+        kept_a[own], kept_b[own], loss[own] = frames
+    return Trajectory(record.astype(float), kept_a, kept_b, loss, diverged)
+
+
+def _array_descent(a: Array, b: Array, model: Population, h: Array, record: Array) -> Trajectory:
+    """All members in one array: any dimension and activation."""
     frames, diverged, limit = [], np.full(a.shape[:-1], np.nan), None
     for iteration in range(record[-1] + 1):
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -119,7 +140,7 @@ def gradient_descent(
 
 
 def _increasing(values: ArrayLike) -> Array:
-    array = checks.finite(values, "times")
+    array = finite(values, "times")
     if array.ndim != 1 or array.size == 0 or (np.diff(array) <= 0).any():
         raise ValueError(f"times or record must be a non-empty increasing list; got {array}")
     return array
@@ -129,10 +150,24 @@ def _like(mask: Array, value: Array) -> Array:
     return mask.reshape(mask.shape + (1,) * (value.ndim - mask.ndim))
 
 
-def _flat_velocity(model: Population, m: int) -> Callable[[float, Array], Array]:
+def _flat_velocity(model: Population, m: int, b: Array) -> Callable[[float, Array], Array]:
+    if compiled.is_planar(model):
+        return _flat_compiled_velocity(model, m, b)
+
     def velocity(_: float, state: Array) -> Array:
         da, db, _loss = model.velocity(state[:m], state[m:].reshape(m, -1))
         return np.concatenate([da, db.ravel()])
+
+    return velocity
+
+
+def _flat_compiled_velocity(model: Population, m: int, b: Array) -> Callable[[float, Array], Array]:
+    problem, order = compiled.problem_of(model), compiled.first_order(model, b)
+
+    def velocity(_: float, state: Array) -> Array:
+        change = np.empty_like(state)
+        compiled.velocity(state[:m], state[m:].reshape(m, 2), problem, order, change[:m], change[m:].reshape(m, 2))
+        return change
 
     return velocity
 

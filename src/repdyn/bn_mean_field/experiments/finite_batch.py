@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.methods.problems import ANISOTROPIC, index, linear, signed_start
+from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, linear, signed_start
 from repdyn.bn_mean_field.settings import FiniteBatch
-from repdyn.bn_mean_field.theory.checks import Array
-from repdyn.bn_mean_field.theory.velocity import Population, minibatch_velocity
+from repdyn.bn_mean_field.theory.velocity import Population, batch_velocities
+
+NUMBERS = 2_000_000  # of one block's activations: 16 MB per temporary
 
 
 def finite_batch(settings: FiniteBatch, stream: Stream) -> xr.Dataset:
@@ -45,9 +47,12 @@ def finite_batch(settings: FiniteBatch, stream: Stream) -> xr.Dataset:
 def _batches(
     a: Array, b: Array, exact: Array, size: int, repeats: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
+    """Mean b-velocity over the batches, and its root mean square error, in blocks of bounded memory."""
     x = rng.standard_normal((repeats, size, 2)) * np.sqrt(np.diag(ANISOTROPIC))
-    found = np.stack([minibatch_velocity(a, b, batch, batch[:, 0])[1] for batch in x])
-    return found.mean(axis=0), float(np.sqrt(np.mean(np.sum((found - exact) ** 2, axis=(1, 2)))))
+    block = max(1, NUMBERS // (size * len(a)))
+    parts = [batch_velocities(a, b, x[i : i + block], x[i : i + block, :, 0]) for i in range(0, repeats, block)]
+    velocities = np.concatenate(parts)
+    return velocities.mean(axis=0), float(np.sqrt(np.mean(np.sum((velocities - exact) ** 2, axis=(1, 2)))))
 
 
 def _bias(error: Array) -> Array:

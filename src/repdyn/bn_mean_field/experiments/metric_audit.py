@@ -8,12 +8,12 @@ import numpy as np
 import xarray as xr
 from scipy.linalg import null_space
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.methods.problems import ANISOTROPIC, circle, index
+from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, circle
 from repdyn.bn_mean_field.settings import MetricAudit
 from repdyn.bn_mean_field.theory import manifold
-from repdyn.bn_mean_field.theory.checks import Array
 
 TICKS = 36
 MEASURES = {

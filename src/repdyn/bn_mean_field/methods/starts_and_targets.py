@@ -1,16 +1,20 @@
-"""Targets and starts that the experiments share: the plane with Sigma = diag(5, 1), teachers, particle clouds."""
+"""Targets and starts that the experiments share: the plane with Sigma = diag(5, 1), teachers, particle clouds.
+
+Section 4 of Ma and Ying states d = 2, Sigma = diag(5, 1) and the iterations shown; it leaves out width, step, target,
+activation, loss, start and time scaling. Here: Gaussian inputs, exact population gradients, ReLU, squared loss,
+y = x_1 and equispaced unit directions, each with a = +1 and a = -1; models that are compared share step and start.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-import xarray as xr
 
-from repdyn.base.datasets import variable
-from repdyn.bn_mean_field.theory.checks import Array
+from repdyn.base.checks import Array
 from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Teacher
 
 ANISOTROPIC = np.diag([5.0, 1.0])  # the paper's Sigma, section 4
+MODELS = {"BN": "batch", "vanilla": "none"}
 
 
 def linear(axis: int, slope: float = 1.0) -> Teacher:
@@ -60,8 +64,3 @@ def random_start(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
 def axis_angle(b: Array) -> Array:
     """Angle between b and the x1 axis, of large variance, in degrees, 0 to 90."""
     return np.degrees(np.arctan2(np.abs(b[..., 1]), np.abs(b[..., 0])))
-
-
-def index(name: str, count: int, long_name: str) -> xr.Variable:
-    """The coordinate 0, 1, ... of a dimension without values of its own."""
-    return variable(name, np.arange(count), long_name)

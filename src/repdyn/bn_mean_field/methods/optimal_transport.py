@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
+from repdyn.base.checks import Array, one_of
 from repdyn.bn_mean_field.theory import checks
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.manifold import geodesic_distance, normalize
 
 for backend in ("PYTORCH", "TENSORFLOW", "JAX", "CUPY"):  # saves POT the import of frameworks that it finds
@@ -52,7 +52,7 @@ def squared_cost(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: s
     """
     cov = checks.covariance(cov)
     (a1, b1), (a2, b2) = (checks.particles(a, b, len(cov)) for a, b in (measure1, measure2))
-    if checks.one_of(metric, METRICS, "metric") == "manifold":
+    if one_of(metric, METRICS, "metric") == "manifold":
         return geodesic_distance(a1, b1, a2, b2) ** 2
     apart = normalize(b1, cov)[:, None, :] - normalize(b2, cov)[None, :, :]
     return (a1[:, None] - a2[None, :]) ** 2 + np.sum(apart**2, axis=-1)

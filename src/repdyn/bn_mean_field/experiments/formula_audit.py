@@ -11,13 +11,12 @@ import numpy as np
 import torch
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.methods.problems import index
 from repdyn.bn_mean_field.settings import GradientAudit
 from repdyn.bn_mean_field.theory import flows, manifold
 from repdyn.bn_mean_field.theory.bounds import first_step_norm
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.velocity import empirical_velocity
 
 NO_EPS = 1e-300  # torch refuses eps = 0; this vanishes beside any variance
