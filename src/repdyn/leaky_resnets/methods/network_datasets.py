@@ -7,27 +7,27 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import index, variable
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.teachers import Task
-from repdyn.leaky_resnets.theory.checks import Array
 
-Kept = dict[str, np.ndarray]
+Arrays = dict[str, np.ndarray]
 
 
-def kept(net: LeakyResNet) -> Kept:
+def arrays_of(net: LeakyResNet) -> Arrays:
     """A network's arrays in float32, in which it was trained, and its steps in float64."""
     parts = {"W": net.W, "into": net.into, "out": net.out}
     return {name: part.astype(np.float32) for name, part in parts.items()} | {"rho": net.rho}
 
 
 def restored(arrays: Mapping[str, np.ndarray], effective_depth: float) -> LeakyResNet:
-    """The network of `kept`."""
+    """The network of `arrays_of`."""
     W, into, out = (np.asarray(arrays[name], float) for name in ("W", "into", "out"))
     return LeakyResNet(W, np.asarray(arrays["rho"], float), float(effective_depth), into, out, long_steps=True)
 
 
-def network_variables(dims: Sequence[str], shape: Sequence[int], nets: Sequence[Kept]) -> dict[str, xr.Variable]:
+def network_variables(dims: Sequence[str], shape: Sequence[int], nets: Sequence[Arrays]) -> dict[str, xr.Variable]:
     """Variables W, into, out, rho over `dims`, networks in C order; fewer layers or no bias are filled with zeros."""
     layers, inputs = (max(one["W"].shape[axis] for one in nets) for axis in (0, 2))
 

@@ -10,6 +10,7 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 
 from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.formula_audit import audit_variables
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.formula_audit import FORMULAS
 from repdyn.leaky_resnets.settings.theory import Identities, StepSchemes
@@ -33,10 +34,8 @@ def identities(settings: Identities, stream: Stream) -> xr.Dataset:
     )
     dims, ends = ("bias", "draw", "equation"), _ends()
     return dataset(
-        {
-            "printed": variable(dims, errors[..., 0], "relative error of the formula as printed"),
-            "corrected": variable(dims, errors[..., 1], "relative error of the corrected formula"),
-            "control": variable(dims, errors[..., 2], "relative error of a wrong formula"),
+        audit_variables(errors, dims)
+        | {
             "end_activation": variable("effective_depth", ends[:, 0], "a_1 of the added neuron over K, integral"),
             "end_integrated": variable(
                 "effective_depth", ends[:, 1], "a_1 of the added neuron over K, integrated path"
