@@ -13,7 +13,7 @@ from scipy import stats
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, interval_within, mean_within
-from repdyn.universality.claims.sampled import FALSE_ALARM, exchanged, undecided
+from repdyn.universality.claims.intervals import FALSE_ALARM, exchanged, undecided
 from repdyn.universality.claims.two_points import mean_of
 from repdyn.universality.methods.readings import FEWEST, PUBLISHED_LOSSES, log_fit
 

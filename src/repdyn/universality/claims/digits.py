@@ -10,7 +10,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, mean_within, rounding
-from repdyn.universality.claims.sampled import exchanged, log_mean_within, quantiles_within, undecided
+from repdyn.universality.claims.intervals import exchanged, log_mean_within, quantiles_within, undecided
 
 PRINTED = "equation (49)"
 PUBLISHED = {"all entries": 0.703, "between classes": 0.512}

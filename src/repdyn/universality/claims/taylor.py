@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within
-from repdyn.universality.claims.sampled import undecided
+from repdyn.universality.claims.intervals import undecided
 
 EPOCH = 0.005 * 60000 / 64  # rate times steps of one of the paper's epochs, row MNIST Structure of Table 2
 VISIBLE = 0.1  # decades: a fall by a fifth over the plot

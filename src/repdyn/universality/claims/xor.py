@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, share_within
-from repdyn.universality.claims.sampled import exchanged, log_mean_within, undecided
+from repdyn.universality.claims.intervals import exchanged, log_mean_within, undecided
 from repdyn.universality.methods.readings import learnt
 
 MERGED = 0.25

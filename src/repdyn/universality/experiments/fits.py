@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.universality.methods.fit import EffectiveFit, Solution, fit_effective_rates, fit_mean_rate, squared_error
 from repdyn.universality.settings.two_points import Fits
 from repdyn.universality.theory.alternatives import ALTERNATIVES, altered_solution
-from repdyn.universality.theory.checks import Array
 from repdyn.universality.theory.effective import effective_loss
 from repdyn.universality.theory.final import final_distance
 

@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.universality.settings.two_points import TheoryAudit, TheoryMaps
+from repdyn.universality.settings.two_points import FinalDistribution, TheoryMaps
 from repdyn.universality.theory import distribution, effective, final
-from repdyn.universality.theory.checks import Array
 
 WORDS = {
     "quantile": "quantile of the drawn h_inf",
@@ -124,14 +124,14 @@ def _paths(settings: TheoryMaps, kappa: float, node_h: float) -> Array:
     return np.array(paths)
 
 
-def final_distribution(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
+def final_distribution(settings: FinalDistribution, stream: Stream) -> xr.Dataset:
     """Draws of the final distance against equations (46)-(48), printed and corrected, for rho = 1 and rho != 1."""
     rhos, gains, levels = (0.4, 1.0, 2.5), (0.3, 0.1, 0.03, 0.01), np.linspace(0.01, 0.99, 99)
     dx, dy, names = 1.0, 1.0, ("rho", "gain", "level")
     cells = []
     for rho, gain in product(rhos, gains):
         generator = stream.generator("initial ratios")  # shared by all cells
-        draws = distribution.sample_final_distance(settings.monte_carlo, dx, dy, rho, gain, generator)
+        draws = distribution.sample_final_distance(settings.draws, dx, dy, rho, gain, generator)
         cells.append(_laws(draws, levels, dx, dy, rho, gain) | _integrals(dx, dy, rho, gain))
     shape = (len(rhos), len(gains))
     made = {}
@@ -142,7 +142,7 @@ def final_distribution(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
         made
         | {
             "low": variable("rho", np.sqrt(rhos) * dx * dy, "A_low, the limit at small weights"),
-            "draws": variable((), settings.monte_carlo, "draws per cell"),
+            "draws": variable((), settings.draws, "draws per cell"),
         },
         {
             "rho": variable("rho", np.array(rhos), "eta_h/eta_y"),

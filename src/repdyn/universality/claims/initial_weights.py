@@ -9,7 +9,7 @@ from scipy import stats
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation
-from repdyn.universality.claims.sampled import FALSE_ALARM
+from repdyn.universality.claims.intervals import FALSE_ALARM
 
 
 def _half_growth(theory_maps: xr.Dataset) -> xr.Dataset:
