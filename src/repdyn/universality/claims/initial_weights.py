@@ -7,28 +7,11 @@ import xarray as xr
 from scipy import stats
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import wrong_formula
+from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation
 from repdyn.universality.claims.intervals import FALSE_ALARM
-
-
-def _half_growth(theory_maps: xr.Dataset) -> xr.Dataset:
-    return theory_maps.assign(plateau_growth=theory_maps["plateau_growth"] / 2)
-
-
-def _without_output_structure(theory_maps: xr.Dataset) -> xr.Dataset:
-    return theory_maps.assign(regime_low=theory_maps["regime_low"] ** 2)
-
-
-def _negative_limit(theory_maps: xr.Dataset) -> xr.Dataset:
-    spoilt = -theory_maps["regime_corrected"]
-    return theory_maps.assign(regime_printed=spoilt, regime_corrected=spoilt)
-
-
-def _printed_law(final_distribution: xr.Dataset) -> xr.Dataset:
-    return final_distribution.assign(
-        corrected=final_distribution["printed"], mean_corrected=final_distribution["mean_printed"]
-    )
+from repdyn.universality.theory.final import large_weight_limit
 
 
 @claim(
@@ -48,13 +31,15 @@ def _printed_law(final_distribution: xr.Dataset) -> xr.Dataset:
         r" \rho)}{\sqrt{1 + \rho^2} \|x_2 - x_1\|^2 G} \right), \quad \rho = \frac{\tau_y}{\tau_h}"
     ),
     data="final_distribution",
-    control=wrong_formula(
-        "the printed distribution function and density in the place of the corrected ones, rho = 0.4 and 2.5",
-        _printed_law,
-    ),
+    control={
+        "law": wrong_formula("the printed law (47), right for rho = 1 alone", replace_variables(corrected="printed")),
+        "density": wrong_formula("the printed density (48)", replace_variables(mean_corrected="mean_printed")),
+        "limit": false_world("weights that stay large, G = 0.3 in the place of 0.01", exchange("gain", 0.3, 0.01)),
+    },
 )
 def random_features(final_distribution: xr.Dataset) -> Verdict:
     """Distribution functions at drawn quantiles, by the inequality of Dvoretzky, Kiefer and Wolfowitz; and G -> 0."""
+    require(final_distribution, "final_distribution", gain=(0.3, 0.01))
     level, draws = final_distribution["level"], int(final_distribution["draws"])
     cells = final_distribution.sizes["rho"] * final_distribution.sizes["gain"]
     allowed = float(np.sqrt(np.log(2 * cells / FALSE_ALARM) / (2 * draws))) + 1 / draws
@@ -92,6 +77,19 @@ def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
     )
 
 
+def _wrong_sign(theory_maps: xr.Dataset) -> xr.Dataset:
+    """The second part of A_high with the sign +: 2 h0 - A_high, h0 the size of the initial ratios at dx = 1."""
+    high = 2 * theory_maps["size"] - theory_maps["regime_high"]
+    wrong = xr.zeros_like(high) + large_weight_limit(high.values)
+    return theory_maps.assign(regime_printed=wrong, regime_corrected=wrong)
+
+
+def _arithmetic_rates(theory_maps: xr.Dataset) -> xr.Dataset:
+    """A_low with tau_y/tau_h in the place of its root: low^2/D, where dx = 1."""
+    squared = theory_maps["regime_low"] ** 2 / np.sqrt(float(theory_maps["dy2"]))
+    return theory_maps.assign(regime_low=squared)
+
+
 @claim(
     "uni-s41-large",
     where="Section 4.1, eq. (12)",
@@ -102,7 +100,7 @@ def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
     formula=r"\|dh(\infty)\|^2 \to A_{\text{high}}",
     corrected_formula=r"\|dh(\infty)\|^2 \to \max(A_{\text{high}}, 0)",
     data="theory_maps",
-    control=wrong_formula("the limit with the wrong sign", _negative_limit),
+    control=wrong_formula("A_high with its second part added, not subtracted", _wrong_sign),
 )
 def large_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e6, for three ratios of the rates."""
@@ -122,7 +120,7 @@ def large_weights(theory_maps: xr.Dataset) -> Verdict:
     kind="limit",
     states="For small initial weights, (13), the final distance converges to A_low.",
     data="theory_maps",
-    control=wrong_formula("A_low^2 in the place of A_low", _without_output_structure),
+    control=wrong_formula("A_low with tau_y/tau_h in the place of its root", _arithmetic_rates),
 )
 def small_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e-6."""
@@ -137,33 +135,111 @@ def small_weights(theory_maps: xr.Dataset) -> Verdict:
     )
 
 
+def _slope_per_fold(theory_maps: xr.Dataset) -> np.ndarray:
+    """Growth of the half time per e-fold of the scale, over one over the growth rate; the two smallest steps."""
+    half, scale = theory_maps["plateau_half"].values, theory_maps["scale"].values
+    slopes = np.diff(half, axis=1)[:, -2:] / -np.diff(np.log(scale))[-2:]
+    return slopes * float(theory_maps["plateau_growth"])
+
+
+def without_saddle(theory_maps: xr.Dataset) -> np.ndarray:
+    """Whether a large start avoids the saddle: A_high > 0, or dy along the target or against it."""
+    across = (theory_maps["direction"] == "across it").values
+    return (theory_maps["large_high"].values > 0)[:, None, :] | ~across[None, :, None]
+
+
+def immediate(theory_maps: xr.Dataset, chosen: np.ndarray, which: str) -> Test:
+    """The larger the chosen starts, the sooner dy is learnt: times at one scale over those at the scale before."""
+    times = theory_maps["learning_time"].transpose("start", "direction", "large_scale").values
+    ratios = (times[..., 1:] / times[..., :-1])[chosen[..., 1:]]
+    return at_most(
+        ratios,
+        1.0,
+        expected=f"sooner the larger the start, {which}",
+        reason="without a plateau every rate grows with the weights, and the time falls",
+        n=ratios.size,
+    )
+
+
+def _saddle_everywhere(theory_maps: xr.Dataset) -> xr.Dataset:
+    """The times of starts that pass the saddle in the place of all."""
+    times = theory_maps["learning_time"]
+    slow = times.sel(start="decoder larger", direction="across it", drop=True)
+    return theory_maps.assign(learning_time=slow.broadcast_like(times).transpose(*times.dims))
+
+
+PASSES_SADDLE = false_world("starts that pass the saddle in the place of all", _saddle_everywhere)
+
+
 @claim(
     "uni-s32-plateau",
     where="Section 3.2",
     kind="scaling",
     states="Small initial weights give a plateau, large ones immediate decay.",
+    correction="Large ones do where A_high > 0, or where the first output difference lies along the target, as with "
+    "one output; else there is a plateau again, uni-a5-decay.",
     data="theory_maps",
-    control=wrong_formula("half the growth rate, which puts the plateaus at half their length", _half_growth),
+    control={
+        "plateau at small weights": wrong_formula(
+            "the growth rate with the mean of the two rates", replace_variables(plateau_growth="plateau_growth_wrong")
+        ),
+        "decay at large weights": PASSES_SADDLE,
+    },
 )
 def plateau(theory_maps: xr.Dataset) -> Verdict:
-    """Half time against -log scale: slope one over the growth rate; at scale 1 no plateau."""
-    growth = theory_maps["plateau_growth"]
-    half, scale = theory_maps["plateau_half"].values, theory_maps["scale"].values
-    slope = np.diff(half)[-2:] / -np.diff(np.log(scale))[-2:] * float(growth)
-    fall = theory_maps["plateau_fall"]
+    """Half time against -log scale: slope one over the growth rate; at large scales sooner and sooner."""
+    require(theory_maps, "theory_maps", scale=3)
+    small = deviation(
+        _slope_per_fold(theory_maps) - 1,
+        0.01,
+        expected="half time grows by 1/rate per e-fold of the scale",
+        reason="scales of 0.01 and below; the next term is the scale itself",
+    )
+    free = without_saddle(theory_maps)
+    printed, corrected = (
+        all_of(plateau_at_small_weights=small, decay_at_large_weights=immediate(theory_maps, chosen, which))
+        for chosen, which in ((np.ones_like(free), "for all starts"), (free, "away from the saddle"))
+    )
+    return Verdict.from_tests(printed, corrected)
+
+
+def _rate_of_small_weights(theory_maps: xr.Dataset) -> xr.Dataset:
+    return theory_maps.assign(large_growth=theory_maps["plateau_growth"].broadcast_like(theory_maps["large_growth"]))
+
+
+@claim(
+    "uni-a5-decay",
+    where="Appendix A.5",
+    kind="limit",
+    states="At large initial weights the training loss decays exponentially to zero without a plateau.",
+    correction="It does where A_high > 0, or where the first output difference lies along the target. For A_high < 0 "
+    "and several outputs the solution for infinite weights ends at the saddle h = 0, which that for large ones leaves "
+    "at the rate A_low^2/(|A_high| tau_y): the plateau grows as the square of the weights' scale s, times a logarithm.",
+    corrected_formula=(
+        r"A_{\text{high}} < 0: \quad t \simeq 4 \ln(s) \, \tau_y \frac{|A_{\text{high}}|}{A_{\text{low}}^2}, \quad"
+        r" A_{\text{high}} \propto s^2"
+    ),
+    data="theory_maps",
+    control={
+        "decay": PASSES_SADDLE,
+        "plateau at the saddle": wrong_formula("the growth rate of small weights at h = 0", _rate_of_small_weights),
+    },
+)
+def decay_at_large_weights(theory_maps: xr.Dataset) -> Verdict:
+    """Times until dy is learnt from large starts of three kinds and directions; the saddle's growth rate."""
+    require(theory_maps, "theory_maps", large_scale=3)
+    free = without_saddle(theory_maps)
+    printed = immediate(theory_maps, np.ones_like(free), "for all starts")
+    slow = theory_maps.sel(start="decoder larger", direction="across it")
+    waits = np.diff((slow["learning_time"] * slow["large_growth"]).values) / np.diff(np.log(slow["large_scale"].values))
+    law = deviation(
+        waits / 4 - 1,
+        0.02,
+        expected="time in units of the saddle's growth time rises by 4 per e-fold of the scale",
+        reason="the next term falls as one over the square of the scale, 1/9 of a percent and less of what is seen",
+    )
+    times = slow["learning_time"].values
+    note = f"For A_high < 0 the time grows from {times[0]:.3g} to {times[-1]:.3g} epochs over these scales."
     return Verdict.from_tests(
-        all_of(
-            slope_of_half_time=deviation(
-                slope - 1,
-                0.01,
-                expected="half time grows by 1/rate per e-fold of the scale",
-                reason="scales of 0.01 and below; the next term is the scale itself",
-            ),
-            large=at_most(
-                float(half[0] / fall[0]),
-                1.5,
-                expected="half time comparable to the time of the next halving",
-                reason="an exponential has equal times; a plateau makes the first the longer",
-            ),
-        )
+        printed, all_of(decay=immediate(theory_maps, free, "away from the saddle"), plateau_at_the_saddle=law), note
     )

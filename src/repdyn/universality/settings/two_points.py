@@ -34,6 +34,9 @@ class TheoryMaps(Settings):
     eta_y: Rate = Field(description="Effective rate of the decoder, 1/epoch.")
     dy2: Distance = Field(description="Squared target distance.")
     scales: Many[Distance] = Field(min_length=4, description="Scales of the start, decreasing, for the plateau.")
+    large_scales: Many[Annotated[float, Field(gt=1, le=1e4)]] = Field(
+        min_length=3, description="Scales of large starts, increasing, for the decay without a plateau."
+    )
     horizon: Annotated[float, Field(gt=0, le=1e8)] = Field(description="Time that the solutions run, epochs.")
     times: Annotated[int, Field(ge=50, le=100_000)] = Field(description="Times at which solutions are stored.")
     rhos: Many[Distance] = Field(min_length=3, description="Ratios eta_h/eta_y for rich and lazy, increasing.")
