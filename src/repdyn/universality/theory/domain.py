@@ -1,41 +1,13 @@
-"""Input rules of the study: what the public functions demand of distances, rates and measured trajectories.
-
-Each check returns float64 or raises a ValueError that says what was got, what was expected and what to do.
-"""
+"""Ranges of the study's quantities: effective rates, and trajectories (h, y, w) that two points can have."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from repdyn.base.checks import Array, finite, not_negative, positive
 
 REALISABLE = 1e-6  # relative slack in Cauchy-Schwarz: float32 outputs round to 1e-7, a wrong w misses by far more
-
-
-def finite(value: ArrayLike, name: str) -> Array:
-    """The array in float64, all entries finite."""
-    array = np.asarray(value, dtype=np.float64)
-    if not np.isfinite(array).all():
-        bad = int(array.size - np.isfinite(array).sum())
-        raise ValueError(f"{name} has {bad} non-finite entries; all must be finite: a diverged run? lower its rate")
-    return array
-
-
-def positive(value: ArrayLike, name: str, advice: str) -> Array:
-    """The array in float64, all entries finite and above zero."""
-    array = finite(value, name)
-    if not (array > 0).all():
-        raise ValueError(f"{name} has the entry {array.min():.6g}; expected values above 0: {advice}")
-    return array
-
-
-def not_negative(value: ArrayLike, name: str, advice: str) -> Array:
-    """The array in float64, all entries finite and not below zero."""
-    array = finite(value, name)
-    if not (array >= 0).all():
-        raise ValueError(f"{name} has the entry {array.min():.6g}; expected values of 0 or more: {advice}")
-    return array
 
 
 def rates(eta_h: ArrayLike, eta_y: ArrayLike, dx2: ArrayLike) -> tuple[Array, Array, Array]:
@@ -51,6 +23,9 @@ def realisable(h: ArrayLike, y: ArrayLike, w: ArrayLike, dy2: ArrayLike) -> tupl
     """Measured (h, y, w) that some pair of vectors can have: h > 0, y >= 0, (y - w)^2 <= y dy2.
 
     The last is Cauchy-Schwarz for y - w = dy . (y2 - y1); a network that breaks it was measured wrongly.
+
+    Raises:
+        ValueError: one of the three does not hold.
     """
     h = positive(h, "h", "a squared representational distance of 0 has no direction; the system is undefined there")
     y = not_negative(y, "y", "y is the squared distance of two outputs")

@@ -1,34 +1,24 @@
 """Every equation of the theory against an independent derivation: complex steps, solvers, the unreduced flow.
 
-Each entry holds, per random draw, the deviation of the printed form, of the corrected form (the same where nothing is
-wrong) and of a form that is wrong on purpose, relative to the size of what is compared; for signs 0 (as stated) or 1.
+One function per equation; each takes a generator and returns `Errors` on one random case, relative to the size of what
+is compared; for signs 0 (as stated) or 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
-import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from repdyn.base.datasets import dataset, index, variable
-from repdyn.base.streams import Stream
-from repdyn.universality.experiments.random_cases import Case, lifted_flow, matrix_flow, random_case, random_network
-from repdyn.universality.settings.two_points import TheoryAudit
+from repdyn.base.checks import Array
+from repdyn.base.formula_audit import Errors, holds, relative_error
+from repdyn.universality.methods.random_cases import Case, lifted_flow, matrix_flow, random_case, random_network
 from repdyn.universality.theory import effective, final, identical, linearised
-from repdyn.universality.theory.checks import Array
 from repdyn.universality.theory.linearised import Linearised
 
-Errors = tuple[float, float, float]
 STEP = 1e-30
-
-
-def relative(value: Array, wanted: Array) -> float:
-    """Largest deviation over the largest size of what is wanted."""
-    wanted = np.asarray(wanted)
-    return float(np.abs(np.asarray(value) - wanted).max() / np.abs(wanted).max())
 
 
 def gradient(generator: np.random.Generator) -> Errors:
@@ -37,7 +27,7 @@ def gradient(generator: np.random.Generator) -> Errors:
     wanted = _complex_gradient(state, points)
     right, printed = linearised.loss_gradient(state, points), linearised.loss_gradient_as_printed(state, points)
     wrong = right._replace(D_y=-right.D_y)
-    return tuple(max(relative(a, b) for a, b in zip(form, wanted, strict=True)) for form in (printed, right, wrong))
+    return Errors(*(_largest(form, wanted) for form in (printed, right, wrong)))
 
 
 def gradient_middle(generator: np.random.Generator) -> Errors:
@@ -45,8 +35,12 @@ def gradient_middle(generator: np.random.Generator) -> Errors:
     state, points = random_network(generator)
     wanted = _complex_gradient(state, points)
     middle, wrong = linearised.middle_lines(state, points), linearised.loss_gradient_as_printed(state, points)
-    error = max(relative(a, b) for a, b in zip(middle, wanted, strict=True))
-    return error, error, max(relative(a, b) for a, b in zip(wrong, wanted, strict=True))
+    return holds(_largest(middle, wanted), _largest(wrong, wanted))
+
+
+def _largest(parts: Iterable[Array], wanted: Iterable[Array]) -> float:
+    """The largest relative error of several arrays."""
+    return max(relative_error(part, right) for part, right in zip(parts, wanted, strict=True))
 
 
 def _complex_gradient(state: Linearised, points: linearised.Points) -> Linearised:
@@ -69,7 +63,7 @@ def mean_output(generator: np.random.Generator) -> Errors:
     m = (points.y1 + points.y2) / 2
     right = effective.mean_prediction(t[:, None], state.ybar, m, eta[2])
     wrong = effective.mean_prediction(t[:, None], state.ybar, m, 2 * eta[2])
-    return relative(right, flow.ybar), relative(right, flow.ybar), relative(wrong, flow.ybar)
+    return holds(relative_error(right, flow.ybar), relative_error(wrong, flow.ybar))
 
 
 def reduction(generator: np.random.Generator) -> Errors:
@@ -79,8 +73,8 @@ def reduction(generator: np.random.Generator) -> Errors:
     eta_h, eta_y, t = 0.2, 0.3, np.linspace(0, 8, 17)
     dh, v = state.D_h @ d, state.D_y @ state.D_h @ d
     D_h, D_y = linearised.aligned(dh, v, d)
-    found = [_against_closed_form(one, points, eta_h, eta_y, t) for one in (state._replace(D_h=D_h, D_y=D_y), state)]
-    return found[0], found[0], found[1]
+    aligned = state._replace(D_h=D_h, D_y=D_y)
+    return holds(*(_against_closed_form(start, points, eta_h, eta_y, t) for start in (aligned, state)))
 
 
 def _against_closed_form(state: Linearised, points: linearised.Points, eta_h: float, eta_y: float, t: Array) -> float:
@@ -90,7 +84,7 @@ def _against_closed_form(state: Linearised, points: linearised.Points, eta_h: fl
     dy = np.einsum("tij,tj->ti", flow.D_y, dh)
     seen = np.stack([(dh**2).sum(1), (dy**2).sum(1), (dy**2).sum(1) - dy @ target])
     theory = effective.effective_solution(t, *seen[:, 0], eta_h, eta_y, d @ d, target @ target)
-    return relative(seen, theory)
+    return relative_error(seen, theory)
 
 
 def loss_curve(generator: np.random.Generator) -> Errors:
@@ -105,7 +99,7 @@ def loss_curve(generator: np.random.Generator) -> Errors:
     offset = ((state.ybar - (points.y1 + points.y2) / 2) ** 2).sum()
     right = effective.effective_loss(t, y, w, dy2, offset, eta_b)
     wrong = effective.effective_loss(t, 0 * y, w, 0.0, offset, eta_b)
-    return relative(right, wanted), relative(right, wanted), relative(wrong, wanted)
+    return holds(relative_error(right, wanted), relative_error(wrong, wanted))
 
 
 def invariant(generator: np.random.Generator) -> Errors:
@@ -116,7 +110,7 @@ def invariant(generator: np.random.Generator) -> Errors:
     wrong = effective.conserved(h, y, case.eta_y, case.eta_h, case.dx2)
     size, other = (np.abs(y / h).max() + k * h.max() for k in (case.kappa, case.eta_h / (case.eta_y * case.dx2)))
     drift = float(np.ptp(right) / size)
-    return drift, drift, float(np.ptp(wrong) / other)
+    return holds(drift, float(np.ptp(wrong) / other))
 
 
 def plane(generator: np.random.Generator) -> Errors:
@@ -129,7 +123,7 @@ def plane(generator: np.random.Generator) -> Errors:
     wanted = np.stack(effective.effective_rhs(h, y, w, *rates))[[0, 2]]
     right = np.stack(effective.plane_rhs(h, w, *rates, constant))
     wrong = np.stack(effective.plane_rhs(h, w, *rates, -constant))
-    return relative(right, wanted), relative(right, wanted), relative(wrong, wanted)
+    return holds(relative_error(right, wanted), relative_error(wrong, wanted))
 
 
 def final_value(generator: np.random.Generator) -> Errors:
@@ -140,7 +134,7 @@ def final_value(generator: np.random.Generator) -> Errors:
     right = final.final_distance(case.h0, case.y0, dx, np.sqrt(case.dy2), rho)
     high, low = final.amplitudes(case.h0, case.y0, dx, np.sqrt(case.dy2), rho)
     wrong = final.from_amplitudes(2 * case.h0 - high, low)
-    return relative(right, end), relative(right, end), relative(wrong, end)
+    return holds(relative_error(right, end), relative_error(wrong, end))
 
 
 def stability(generator: np.random.Generator) -> Errors:
@@ -149,10 +143,10 @@ def stability(generator: np.random.Generator) -> Errors:
     point = final.stable_point(high, low, case.eta_h, case.eta_y, case.dx2)
     wanted = _jacobian(case, high, low)
     eigenvalues = np.linalg.eigvals(wanted)
-    spectrum = relative(np.sort(point.eigenvalues), np.sort(eigenvalues.real)) + np.abs(eigenvalues.imag).max()
-    right = max(relative(point.jacobian, wanted), spectrum)
+    spectrum = relative_error(np.sort(point.eigenvalues), np.sort(eigenvalues.real)) + np.abs(eigenvalues.imag).max()
+    right = max(relative_error(point.jacobian, wanted), spectrum)
     other = final.stable_point(high, low, case.eta_h, 1.3 * case.eta_y, case.dx2)
-    return right, right, relative(other.jacobian, wanted)
+    return holds(right, relative_error(other.jacobian, wanted))
 
 
 def stability_signs(generator: np.random.Generator) -> Errors:
@@ -160,7 +154,7 @@ def stability_signs(generator: np.random.Generator) -> Errors:
     case, high, low = _random_amplitudes(generator)
     unequal, equal = _jacobian(case, high, low), _jacobian(case, -abs(high), 0.0)
     right = 1.0 - _is_stable(unequal)
-    return max(right, 1.0 - _is_stable(equal)), right, 1.0 - _is_stable(-unequal)
+    return Errors(max(right, 1.0 - _is_stable(equal)), right, 1.0 - _is_stable(-unequal))
 
 
 def _is_stable(jacobian: Array) -> float:
@@ -197,9 +191,9 @@ def saddle(generator: np.random.Generator) -> Errors:
         vector = np.array([1.0, slope])
         jacobian = final.saddle_jacobian(slope, high, low, case.eta_h, case.eta_y, case.dx2)
         flow = _flow_from_zero(case, high, low, slope)
-        errors.append(max(relative(jacobian @ vector, eigenvalue * vector), relative(flow, eigenvalue * vector)))
-        wrong.append(relative(flow, -eigenvalue * vector))
-    return max(errors), max(errors), min(wrong)
+        errors += [relative_error(side, eigenvalue * vector) for side in (jacobian @ vector, flow)]
+        wrong.append(relative_error(flow, -eigenvalue * vector))
+    return holds(max(errors), min(wrong))
 
 
 def _flow_from_zero(case: Case, high: float, low: float, slope: float) -> Array:
@@ -219,7 +213,7 @@ def saddle_signs(generator: np.random.Generator) -> Errors:
 
     right = missing(high, low)
     node = final.stable_point(high, low, case.eta_h, case.eta_y, case.dx2)
-    return max(right, missing(-abs(high), 0.0)), right, 1.0 - _opposed(node.eigenvalues, case.eta_y)
+    return Errors(max(right, missing(-abs(high), 0.0)), right, 1.0 - _opposed(node.eigenvalues, case.eta_y))
 
 
 def _opposed(speeds: ArrayLike, unit: float) -> float:
@@ -236,7 +230,7 @@ def equal_targets(generator: np.random.Generator) -> Errors:
     right = np.stack(identical.identical_solution(t, *arguments))
     printed = np.stack(identical.identical_solution_as_printed(t, *arguments))
     wrong = right * np.array([[1.0], [-1.0]])
-    return tuple(max(relative(a, b) for a, b in zip(form, wanted, strict=True)) for form in (printed, right, wrong))
+    return Errors(*(_largest(form, wanted) for form in (printed, right, wrong)))
 
 
 def equal_target_rates(generator: np.random.Generator) -> Errors:
@@ -247,10 +241,10 @@ def equal_target_rates(generator: np.random.Generator) -> Errors:
 
     def error(high: float) -> float:
         speed = identical.identical_rhs(h, case.eta_y, high)
-        return max(relative(speed, wanted[0]), relative(case.kappa * (2 * h - high) * speed, wanted[1]))
+        return max(relative_error(speed, wanted[0]), relative_error(case.kappa * (2 * h - high) * speed, wanted[1]))
 
     start = y / (case.kappa * h)
-    return error(h - start), error(h - start), error(h + start)
+    return holds(error(h - start), error(h + start))
 
 
 def scaling(generator: np.random.Generator) -> Errors:
@@ -258,7 +252,7 @@ def scaling(generator: np.random.Generator) -> Errors:
     case, G = random_case(generator), float(generator.uniform(1.5, 4))
     start = (case.h0, case.y0, case.w0)
     speeds = effective.effective_rhs(*start, case.eta_h, case.eta_y, case.dx2, case.dy2)
-    found = []
+    errors = []
     for change, power in (
         (identical.rescaled_as_printed, -2),
         (identical.rescaled, -2),
@@ -267,8 +261,8 @@ def scaling(generator: np.random.Generator) -> Errors:
         *primed, stretch = change(*start, G)
         *primed_speeds, _ = change(*speeds, G)
         wanted = effective.effective_rhs(*primed, case.eta_h, case.eta_y, case.dx2, case.dy2 * G**power)
-        found.append(relative(np.array(primed_speeds) / stretch, np.array(wanted)))
-    return tuple(found)
+        errors.append(relative_error(np.array(primed_speeds) / stretch, np.array(wanted)))
+    return Errors(*errors)
 
 
 def closed_form(generator: np.random.Generator) -> Errors:
@@ -276,10 +270,10 @@ def closed_form(generator: np.random.Generator) -> Errors:
     case = random_case(generator, outputs=int(generator.integers(1, 4)), equal=bool(generator.random() < 0.2))
     t = np.linspace(0, case.span, 21)
     wanted = lifted_flow(case, t)
-    right = relative(effective.effective_solution(t, *case.start, *case.rates), wanted)
+    right = relative_error(effective.effective_solution(t, *case.start, *case.rates), wanted)
     eta_h, eta_y, dx2, dy2 = case.rates
-    wrong = relative(effective.effective_solution(t, *case.start, 1.5 * eta_y / dx2, eta_h, dx2, dy2), wanted)
-    return 1.0, right, wrong
+    wrong = relative_error(effective.effective_solution(t, *case.start, 1.5 * eta_y / dx2, eta_h, dx2, dy2), wanted)
+    return Errors(1.0, right, wrong)
 
 
 def linear_approximation(generator: np.random.Generator) -> Errors:
@@ -296,7 +290,7 @@ def linear_approximation(generator: np.random.Generator) -> Errors:
         for factor in (0.5, 1.0)
     ]
     exponents = [float(np.log2(far / near)) for near, far in errors]
-    return abs(exponents[0] - 2), abs(exponents[0] - 2), abs(exponents[1] - 2)
+    return holds(abs(exponents[0] - 2), abs(exponents[1] - 2))
 
 
 def _solve(case: Case, t: Array) -> Array:
@@ -335,27 +329,3 @@ EQUATIONS: dict[str, Callable[[np.random.Generator], Errors]] = {
     "(42), (43)": scaling,
     "closed form": closed_form,
 }
-
-
-def theory_audit(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
-    """Deviation of every equation, printed and corrected, from an independent derivation on random cases."""
-    errors = np.array(
-        [
-            [audit(stream.generator(equation, draw)) for draw in range(settings.draws)]
-            for equation, audit in EQUATIONS.items()
-        ]
-    )
-    dims = ("equation", "draw")
-    words = {
-        "printed": "relative deviation of the printed form",
-        "corrected": "relative deviation of the corrected form",
-        "control": "relative deviation of a form that is wrong on purpose",
-    }
-    return dataset(
-        {name: variable(dims, errors[..., place], word) for place, (name, word) in enumerate(words.items())},
-        {
-            "equation": variable("equation", np.array(list(EQUATIONS)), "equation of the paper"),
-            "draw": index("draw", settings.draws, "random case"),
-        },
-        title="Equations (5) to (43) and the closed form against independent derivations",
-    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from repdyn.universality.theory.checks import Array
+from repdyn.base.checks import Array
 from repdyn.universality.theory.linearised import Linearised, Points, loss_gradient, loss_gradient_as_printed
 
 
