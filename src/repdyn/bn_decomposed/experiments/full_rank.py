@@ -209,17 +209,27 @@ def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
         gammas[b], by_column[b] = columns[-1], expected_rows_bound_by_column(np.array(columns))
         progress.step(b + 1)
     waits, of_columns = _waits_by_column(settings, stream)
+    sizes = np.array([batch.X.shape[1] for batch in batches])
     return dataset(
         {
             "y": variable(("batch", "draw"), y, "rows until ReLU(W X) has full rank"),
             "gamma": variable("batch", gammas, "smallest volume of a cell"),
+            "bound": variable(
+                "batch", full_rank.expected_rows_bound(gammas, sizes), "n / gamma, bound on the mean of y"
+            ),
             "bound_by_column": variable("batch", by_column, "sum over t of 1/gamma of the first t columns"),
             "wait": variable(("wait_batch", "wait_draw", "column"), waits, "rows that column t waits for, y_t"),
             "column_gamma": variable(("wait_batch", "column_or_next"), of_columns, "gamma of the first t columns"),
+            "wait_gamma": variable("wait_batch", of_columns[:, -2], "gamma of all columns whose waits are followed"),
             "y_antipodal": variable(
                 "draw",
-                _rows_with_antipodal_pairs(settings.draws, stream),
+                1 + _rows_below_full_rank(settings.draws, stream, 0),
                 f"rows until full rank for {ANTIPODAL} points on the circle; one more than were drawn if never",
+            ),
+            "wait_antipodal": variable(
+                "wait_draw",
+                1 + _rows_below_full_rank(settings.wait_draws, stream, ANTIPODAL - 1),
+                f"wait of the last of {ANTIPODAL} points on the circle; one more than were drawn if never",
             ),
             "tail_bound": variable(
                 ("circle_points", "form", "alpha"),
@@ -236,17 +246,18 @@ def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
             "circle_points": variable("circle_points", np.array(settings.circles), "points on the circle"),
             "form": variable("form", np.array(["geometric", "7a", "7b"]), "geometric: sum of geometric variables"),
             "alpha": variable("alpha", ALPHA, "rows over n / gamma"),
+            "antipodal_points": variable((), ANTIPODAL, "points on the circle of `y_antipodal`"),
             "column_or_next": variable("column_or_next", np.arange(1, of_columns.shape[-1] + 1), "number of columns"),
         },
         title="Rows until ReLU(W X) has full rank, by batch and by column",
     )
 
 
-def _rows_with_antipodal_pairs(draws: int, stream: Stream) -> np.ndarray:
-    """Draws of y for a circle with antipodal points, which Theorem 3 excludes, followed beyond alpha = 2."""
+def _rows_below_full_rank(draws: int, stream: Stream, least: int) -> np.ndarray:
+    """Rows at ranks from `least` to below full, on a circle with antipodal points, followed beyond alpha = 2."""
     rows = int(3 * ANTIPODAL / circle_cells(ANTIPODAL)[1])
     ranks = full_rank.relu_rank_profile(circle_batch(ANTIPODAL), stream.generator("antipodal"), rows, draws)
-    return 1 + (ranks < ANTIPODAL).sum(axis=1)
+    return ((ranks >= least) & (ranks < ANTIPODAL)).sum(axis=1)
 
 
 def _tail_curves(n: int) -> list[np.ndarray]:
