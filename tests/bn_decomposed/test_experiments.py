@@ -212,11 +212,7 @@ def test_rescaling_alone_makes_orthonormal_or_collapses(run):
 def test_the_gap_starts_with_the_input_shared_by_all_widths(run):
     gap = run("orthogonality_gap")["gap"].isel(layer=0)
     for seed in range(3):
-        X = (
-            Stream(1, ("bn_decomposed", "orthogonality_gap"))
-            .generator(seed, "batch")
-            .standard_normal((6, 4))
-        )
+        X = Stream(1, ("bn_decomposed", "orthogonality_gap")).generator(seed, "batch").standard_normal((6, 4))
         np.testing.assert_array_equal(gap.sel(seed=seed), np.full((2, 2), orthogonality_gap(X)))
 
 

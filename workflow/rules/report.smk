@@ -17,9 +17,7 @@ MANIFEST = JOBS.other(
     workflow=str(HERE),
     config=plain(CONFIG),
 )
-PAPERS_OWN = configuration.load(
-    [WORKFLOW / "config.yaml", WORKFLOW / "workflow" / "scales" / "paper.yaml"]
-)
+PAPERS_OWN = configuration.load([WORKFLOW / "config.yaml", WORKFLOW / "workflow" / "scales" / "paper.yaml"])
 SITE = JOBS.other(
     "report",
     "site",

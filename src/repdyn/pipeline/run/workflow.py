@@ -7,12 +7,14 @@ versions, figures, tables, claims) derives from the functions' signatures. Nothi
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from repdyn.base.errors import ConfigError
-from repdyn.base.settings import Settings, plain
+from repdyn.base.settings import Settings, canonical
 from repdyn.pipeline.config.configuration import Config
 from repdyn.pipeline.run import records
 from repdyn.pipeline.run.digests import CodeVersions
@@ -24,7 +26,7 @@ FIGURE_FILES, TABLE_FILES = ("svg", "png", "json"), ("csv", "tex", "json")
 IMAGES = "images"
 
 
-class Workflow:
+class RunJobs:
     """All jobs of one run, as the rules declare them.
 
     Args:
@@ -43,7 +45,6 @@ class Workflow:
         self,
         name: str,
         *experiments: str | tuple[str, Mapping[str, Any]],
-        device: bool = False,
         memory_mb: int = 800,
         arguments: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Job:
@@ -53,7 +54,6 @@ class Workflow:
             name: study and job, "leaky_resnets/exact".
             experiments: functions by name; with the value of one further argument for a variant of its own:
                 `("blobs", {"run": "sgd"})` makes `data/blobs/sgd.nc`.
-            device: whether it trains on the run's device.
             memory_mb: memory of the first try.
             arguments: further arguments by function, which every variant gets.
 
@@ -64,7 +64,7 @@ class Workflow:
         for experiment in experiments:
             function_name, variant = (experiment, {}) if isinstance(experiment, str) else experiment
             further = dict((arguments or {}).get(function_name, {}))
-            members.append(self._simulation(name.partition("/")[0], function_name, variant, further, device))
+            members.append(self._simulation(name.partition("/")[0], function_name, variant, further))
         return self._add(Job(self.run, name, "simulate", members, memory_mb=memory_mb))
 
     def variants(self, name: str, experiment: str, key: str, values: Iterable[Any], **options: Any) -> dict[str, Any]:
@@ -86,14 +86,13 @@ class Workflow:
     def figures(self, study: str) -> dict[str, Job]:
         """Jobs that draw a study's figures, by module: one job per module of the study's `figures`."""
         found = self._study(study)
-        paper = self._paper(study)
         return {
             module: self._add(
                 Job(
                     self.run,
                     f"{study}/figures_{module}",
                     "draw",
-                    [self._shown(study, figure, "figures", FIGURE_FILES, paper) for figure in figures],
+                    [self._shown(study, figure, "figures", FIGURE_FILES) for figure in figures],
                     memory_mb=1000,
                 )
             )
@@ -103,7 +102,7 @@ class Workflow:
     def tables(self, study: str) -> Job | None:
         """The job that writes a study's tables, None where it has none."""
         tables = self._study(study).tables.values()
-        members = [self._shown(study, table, "tables", TABLE_FILES, "") for table in tables]
+        members = [self._shown(study, table, "tables", TABLE_FILES) for table in tables]
         return self._add(Job(self.run, f"{study}/tables", "tabulate", members, memory_mb=800)) if members else None
 
     def claims(self, study: str) -> Job | None:
@@ -162,17 +161,7 @@ class Workflow:
     def _code(self, *roots: str) -> str:
         return self._versions.of(*roots)
 
-    def _paper(self, study: str) -> str:
-        """The paper's name, the constant PAPER of the study's settings; it is written into every dataset."""
-        for _, path in modules(study, "settings", self.source):
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAPER":
-                    return ast.literal_eval(node.value)
-        raise ConfigError(f"{study}: no settings module defines PAPER")
-
-    def _simulation(
-        self, study: str, name: str, variant: Mapping[str, Any], further: Mapping[str, Any], device: bool
-    ) -> Member:
+    def _simulation(self, study: str, name: str, variant: Mapping[str, Any], further: Mapping[str, Any]) -> Member:
         functions = self._study(study).experiments
         if name not in functions:
             raise ConfigError(f"{study} has no experiment {name!r}; it has {', '.join(functions)}")
@@ -184,12 +173,12 @@ class Workflow:
             "function": function.path,
             "code": self._code(function.root, "repdyn.pipeline.run.simulate:run", ENTRY),
             "seed": self.config.run.seed,
-            "paper": self._paper(study),
+            "paper": _paper(study, self.source),
             "settings": self._settings(study, function),
             "arguments": {**variant, **further},
             "inputs": {read: self._input(study, read) for read in function.reads},
             "outputs": [output],
-        } | ({"device": self.config.run.device} if device else {})
+        } | ({"device": self.config.run.device} if "device" in function.parameters else {})
         known = self._data.setdefault(study, {})
         if label:
             known.setdefault(name, {})[label] = output
@@ -197,7 +186,7 @@ class Workflow:
             known[name] = output
         return member
 
-    def _shown(self, study: str, function: Function, kind: str, suffixes: Iterable[str], paper: str) -> Member:
+    def _shown(self, study: str, function: Function, kind: str, suffixes: Iterable[str]) -> Member:
         runner = {"figures": "draw", "tables": "tabulate"}[kind]
         return {
             "study": study,
@@ -231,7 +220,7 @@ class Workflow:
                 options = f"sections {', '.join(names)}" if names else "no section"
                 raise ConfigError(f"{study}: {function.path} wants {parameter}: {annotation}; {options} of this class")
             if names:
-                found[parameter] = plain(getattr(sections, names[0]))
+                found[parameter] = json.loads(canonical(getattr(sections, names[0])))
         return found
 
 
@@ -242,3 +231,13 @@ def _class_name(sections: Settings, name: str) -> str:
 def _label(key: str, value: object) -> str:
     """Name of a variant: the value, numbers after their key."""
     return f"{key}{value}" if isinstance(value, int) else str(value)
+
+
+@cache
+def _paper(study: str, source: Path) -> str:
+    """The paper's name, the constant PAPER of the study's settings; it is written into every dataset."""
+    for _, path in modules(study, "settings", source):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAPER":
+                return ast.literal_eval(node.value)
+    raise ConfigError(f"{study}: no settings module defines PAPER")
