@@ -93,6 +93,7 @@ use rule job as bn_decomposed_gaussian_layers with:
 
 BND_RANK = JOBS.simulate(
     "bn_decomposed/full_rank",
+    "formula_audit",
     "sign_cells",
     "stalled_rows",
     "rows_to_full_rank",

@@ -1,6 +1,6 @@
 """Study `universality`: an effective theory of two points against deep networks."""
 
-UNI_THEORY = JOBS.simulate("universality/theory", "theory_audit", "final_distribution", "theory_maps")
+UNI_THEORY = JOBS.simulate("universality/theory", "formula_audit", "final_distribution", "theory_maps")
 
 
 use rule job as universality_theory with:
