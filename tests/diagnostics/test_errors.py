@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from repdyn.diagnostics.layers import Residual
+from repdyn.diagnostics.theory.identity import Residual
 from repdyn.diagnostics.measure import measure
 
 

@@ -9,9 +9,9 @@ from torch import nn
 
 from repdyn.base.datasets import problems
 from repdyn.bn_mean_field.diagnostics import batchnorm_radial_fraction
-from repdyn.diagnostics.layers import Residual
+from repdyn.diagnostics.theory.identity import Residual
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.texts import TEXTS
+from repdyn.diagnostics.methods.catalog import TEXTS
 
 N, CLASSES = 12, 3
 EXACT = {"rtol": 1e-9, "atol": 1e-9}  # float64 sums over some dozen terms, and a condition number of some hundred
