@@ -128,14 +128,9 @@ def _snakemake_options(made: argparse.ArgumentParser) -> None:
 
 
 def _add_own_network(command: Callable[..., argparse.ArgumentParser]) -> None:
-    made = command("measure", _measure, "the papers' diagnostics on your own network", "maker")
-    made.add_argument("--data", type=Path, required=True, help="npz: inputs and, as wanted, labels, targets, pairs")
-    made.add_argument("--out", type=Path, required=True, help="netCDF file to write")
-    made.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
-    made.add_argument("--residual", nargs="+", help="layers of the residual stream, in order")
-    made.add_argument("--effective-depth", type=float, default=0.0, help="leak of the residual stream (default 0)")
-    made.add_argument("--batch-statistics", action="store_true", help="batch normalisation by these points")
-    made.add_argument("--figures", type=Path, help="folder for figures")
+    from repdyn.diagnostics.command import add_arguments
+
+    add_arguments(command("measure", _measure, "the papers' diagnostics on your own network", "maker"))
 
 
 def _at_least(kind: type, least: float) -> Callable[[str], float]:
@@ -309,18 +304,9 @@ def _reference(given: argparse.Namespace) -> None:
 
 
 def _measure(given: argparse.Namespace) -> None:
-    from repdyn.diagnostics import command
+    from repdyn.diagnostics.command import run_arguments
 
-    command.run(
-        given.maker,
-        given.data,
-        given.out,
-        layers=given.layers,
-        residual=given.residual,
-        effective_depth=given.effective_depth,
-        batch_statistics=given.batch_statistics,
-        drawn=given.figures,
-    )
+    run_arguments(given)
 
 
 if __name__ == "__main__":

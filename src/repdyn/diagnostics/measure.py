@@ -114,7 +114,7 @@ def measure(
     """
     if not gamma > 0:
         raise ValueError(f"gamma is {gamma}; give a number above 0, such as {GAMMA:g}")
-    setting = _setting(
+    setting = network_setting(
         model, inputs, features=features, output=output, axes=axes, batch_size=batch_size, unpack=unpack,
         points=_points_in({"labels": labels, "targets": targets}),
         batch_statistics=batch_statistics, memory=memory,
@@ -143,10 +143,10 @@ def names(model: nn.Module, inputs: object, **options: object) -> list[str]:
         >>> names(model, torch.eye(2))
         ['input', '0', '1', 'output']
     """
-    return point_names(_setting(model, inputs, **options))
+    return point_names(network_setting(model, inputs, **options))
 
 
-def _setting(model: nn.Module, inputs: object, **options: object) -> Setting:
+def network_setting(model: nn.Module, inputs: object, **options: object) -> Setting:
     """Network and inputs as all passes take them."""
     model, axes = unwrapped(model), dict(options.get("axes") or {})
     features = options.get("features", "flatten")
@@ -220,7 +220,7 @@ class Recorder:
         **options: object,
     ) -> None:
         self.model, self.layers, self.options, self.time, self.units = model, layers, options, time, units
-        self.inputs = _setting(model, inputs, **(options | {"points": _points_in(options)})).inputs
+        self.inputs = network_setting(model, inputs, **(options | {"points": _points_in(options)})).inputs
         self.file = None if file is None else Path(file)
         self.first: xr.Dataset | None = None
         self.moments: list[xr.Dataset] = []

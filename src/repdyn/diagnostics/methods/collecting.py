@@ -93,9 +93,24 @@ class Collector:
         self.labels = (
             None if request.labels is None else labels_of_rows(request.labels, self.planned.points, tokens, mask)
         )
+        self.targets = None if request.targets is None else self._checked(request.targets)
         self.pairs = as_pairs(request.pairs, self.points, self.labels)
+        self._check_stream()
         self.kept: dict[str, NDArray[np.floating]] = {}
         self.before: tuple[str, NDArray[np.floating]] | None = None
+
+    def _checked(self, targets: np.ndarray) -> NDArray[np.float64]:
+        """Targets, refused at once if they do not fit the output; an output that cannot be measured says so later."""
+        place = self.planned.places.get(OUTPUT)
+        known = place is not None and not place.why and self.setting.features.kind == "flatten"
+        return as_targets(targets, (self.points, place.units) if known else np.shape(targets))
+
+    def _check_stream(self) -> None:
+        """Refuses a residual stream whose layers differ in size."""
+        sizes = {name: self.planned.places[name].units for name in self._flow}
+        if len(set(sizes.values())) > 1:
+            text = ", ".join(f"{name}: {units}" for name, units in sizes.items())
+            raise ValueError(f"the layers of the residual stream have different sizes ({text}); name layers of one size")
 
     def dataset(self) -> xr.Dataset:
         """Runs the network and measures everything that is asked."""
@@ -229,8 +244,7 @@ class Collector:
 
     def _targets(self) -> None:
         output = self._needed(OUTPUT)
-        given = self.request.targets
-        wanted = one_hot(self.labels, output.shape[1]) if given is None else as_targets(given, output)
+        wanted = one_hot(self.labels, output.shape[1]) if self.targets is None else self.targets.reshape(output.shape)
         ranks = [np.linalg.matrix_rank(part) for part in (wanted, wanted - wanted.mean(axis=0))]
         found = {"loss": float(np.mean((output - wanted) ** 2) / 2), "task_rank": ranks[0]}
         self.findings.put(found | {"centred_task_rank": ranks[1]} | alignment(output, wanted, self.pairs))
@@ -277,7 +291,7 @@ class Collector:
     def _radial(self) -> None:
         own = self.request.loss is not None
         batch, places = (self.setting.inputs.batches[0], None) if own else self.setting.inputs.spread(radial.POINTS)
-        loss = self.request.loss or usual_loss(*(_some(part, places) for part in (self.labels, self.request.targets)))
+        loss = self.request.loss or usual_loss(*(_some(part, places) for part in (self.labels, self.targets)))
         for name, found in radial.radial_fractions(self.setting, self.maps, batch, loss).items():
             at = [one.name for one in self.maps].index(name)
             self.findings.put({"radial_fraction": found.median, "largest_radial_fraction": found.largest}, at)

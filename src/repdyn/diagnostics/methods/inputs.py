@@ -70,9 +70,8 @@ class Inputs:
         return first.args[0] if len(first.args) == 1 and not first.kwargs and first.tensors() else None
 
     def some(self, points: int) -> Batch:
-        """The first points alone."""
-        batch = self.batches[0]
-        return batch.changed(lambda part: part.narrow(self.axis, 0, points) if isinstance(part, Tensor) else part)
+        """So many points, the first ones over again where there are fewer."""
+        return self._chosen(np.arange(points) % self.sizes[0])
 
     def spread(self, most: int) -> tuple[Batch, NDArray[np.int64] | None]:
         """At most so many points of the first batch, evenly spread, and which; None: all of a batch that is not cut."""
@@ -80,12 +79,16 @@ class Inputs:
         if not self.sliceable or size is None or size <= most:
             return self.batches[0], None
         places = np.linspace(0, size - 1, most).round().astype(np.int64)
-        chosen = torch.from_numpy(places)
+        return self._chosen(places), places
+
+    def _chosen(self, places: NDArray[np.int64]) -> Batch:
+        """These points of the first batch."""
+        index = torch.from_numpy(places)
 
         def cut(part: object) -> object:
-            return part.index_select(self.axis, chosen.to(part.device)) if isinstance(part, Tensor) else part
+            return part.index_select(self.axis, index.to(part.device)) if isinstance(part, Tensor) else part
 
-        return self.batches[0].changed(cut), places
+        return self.batches[0].changed(cut)
 
 
 def as_inputs(

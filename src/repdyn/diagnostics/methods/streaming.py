@@ -166,7 +166,7 @@ def plan(
     places, classifier, repeats = _places(setting, functions)
     resolved = {name: found for name in asked if (found := _resolved(name, places))}
     if unknown := [name for name in asked if name not in resolved and _base(name) not in modules]:
-        raise ValueError(_unknown(unknown, [INPUT, *modules, *(name for name in places if "()" not in name), OUTPUT]))
+        raise ValueError(_unknown(unknown, [INPUT, *modules, *places, OUTPUT]))
     never = "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone)"
     places |= {name: Place(None, why=never) for name in modules if name not in places}
     leaves = [name for name in places if _is_leaf(name, modules)]
@@ -203,7 +203,7 @@ def _base(name: str) -> str:
 
 def _is_leaf(name: str, modules: Mapping[str, nn.Module]) -> bool:
     """Whether a name is a whole call of a module without modules of its own."""
-    module = modules.get(name.partition("#")[0])
+    module = modules.get(re.sub(r"#\d+$", "", name))
     return module is not None and not any(module.children())
 
 
@@ -226,11 +226,11 @@ def _wanted(asked: Sequence[str], resolved: Mapping[str, str], places: Mapping[s
 
 
 def _unknown(unknown: Iterable[str], known: Sequence[str]) -> str:
+    plain = [name for name in dict.fromkeys(known) if not name.endswith(":input")]
     hints = []
     for name in unknown:
-        near = difflib.get_close_matches(name, known, 3)
+        near = difflib.get_close_matches(name, plain, 3)
         hints.append(f"{name!r}" + (f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""))
-    plain = [name for name in dict.fromkeys(known) if not name.endswith(":input")]
     return f"the network has no layer {', '.join(hints)}; it has {', '.join(plain)}"
 
 
@@ -266,7 +266,7 @@ def _equal(one: object, other: object) -> bool:
 def _small_passes(setting: Setting, functions: bool) -> list[dict[str, object]]:
     """What all points return for two and for three points; for the first batch where points cannot be taken alone."""
     inputs = setting.inputs
-    if inputs.sliceable and inputs.sizes[0] >= 3:
+    if inputs.sliceable:
         try:
             return [_values(setting, inputs.some(points), functions) for points in (2, 3)]
         except ValueError:

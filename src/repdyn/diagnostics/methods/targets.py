@@ -45,20 +45,19 @@ def as_labels(labels: ArrayLike, points: int) -> np.ndarray:
     return labels.astype(np.int64)
 
 
-def as_targets(targets: ArrayLike, output: Array) -> Array:
+def as_targets(targets: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Targets of the outputs' shape.
 
     Raises:
         ValueError: targets of another shape, or not finite.
     """
     targets = np.asarray(targets, dtype=np.float64)
-    if targets.shape[:1] == output.shape[:1]:
-        targets = targets.reshape(len(targets), -1)
-    if targets.shape != output.shape:
-        raise ValueError(f"targets has shape {targets.shape}; the network returns {output.shape}, give the same")
+    flat = targets.reshape(len(targets), -1) if targets.shape[:1] == shape[:1] else targets
+    if flat.shape != shape and targets.shape != shape:
+        raise ValueError(f"targets has shape {targets.shape}; the network returns {shape}, give the same")
     if not np.isfinite(targets).all():
         raise ValueError(f"targets holds {np.sum(~np.isfinite(targets))} values that are NaN or infinite")
-    return targets
+    return flat
 
 
 def one_hot(labels: np.ndarray, outputs: int) -> Array:
