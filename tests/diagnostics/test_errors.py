@@ -108,8 +108,8 @@ def test_leak_is_not_negative():
 def test_layers_nobody_asked_for_are_left_out_and_said():
     found = measure(Odd(), X())
     assert list(found["layer"].values) == ["input", "encoder", "memory", "head"]
-    assert "unused: its hook never fired" in found.attrs["left_out"]
-    assert "total: it returns shape ()" in found.attrs["left_out"]
+    assert "layer (unused): its hook never fired" in found.attrs["left_out"]
+    assert "layer (total): it returns shape ()" in found.attrs["left_out"]
 
 
 def test_a_network_without_modules_has_input_and_output():

@@ -117,7 +117,7 @@ class Collector:
         self.maps, why = self._normalised_maps()
         self.findings = Findings(self.measures, self._sizes())
         for name, reason in self.planned.left_out.items():
-            self.findings.leave_out(name, reason)
+            self.findings.leave_out("layer", reason, name)
         if why:
             self.findings.leave_out("radial", why)
         self.findings.values.update(self._expectations())

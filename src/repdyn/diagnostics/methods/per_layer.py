@@ -87,7 +87,7 @@ def _cost_of_identity(layer: Layer) -> dict[str, object]:
 
 
 def _collapse(layer: Layer) -> dict[str, object]:
-    return dict(collapse(layer.seen.F, layer.labels))
+    return dict(collapse(layer.seen.rows, layer.labels))
 
 
 def _sectors(layer: Layer) -> dict[str, object]:

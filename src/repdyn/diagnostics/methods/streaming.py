@@ -24,6 +24,7 @@ from repdyn.diagnostics.methods.points import watched
 
 INPUT, OUTPUT = "input", "output"
 MEMORY = 2**29  # bytes of layers kept at a time when the points come in several batches
+NEVER = "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone)"
 Consume = Callable[[str, NDArray[np.floating]], None]
 Adapter = Callable[[object], Tensor] | str | int | None
 
@@ -124,7 +125,7 @@ def adapted(returned: object, adapter: Adapter) -> Tensor:
         if len(tensors) != 1:
             raise ValueError(
                 f"the network returns a {type(returned).__name__} with {', '.join(map(str, returned)) or 'nothing'}; "
-                f"name the part that counts: output={(tensors or ['key'])[0]!r}"
+                f"name the part that counts: output={' or '.join(map(repr, tensors or ['key']))}"
             )
         adapter = tensors[0]
     if isinstance(adapter, str | int):
@@ -167,9 +168,8 @@ def plan(
     resolved = {name: found for name in asked if (found := _resolved(name, places))}
     if unknown := [name for name in asked if name not in resolved and _base(name) not in modules]:
         raise ValueError(_unknown(unknown, [INPUT, *modules, *places, OUTPUT]))
-    never = "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone)"
-    places |= {name: Place(None, why=never) for name in modules if name not in places}
-    leaves = [name for name in places if _is_leaf(name, modules)]
+    places |= {name: Place(None, why=NEVER) for name in modules if name not in places}
+    leaves = _leaves(places, modules)
     wanted = _wanted(measured, resolved, places) if layers is not None else leaves
     if layers is None:
         wanted = [INPUT, *wanted, *_wanted(list(also), resolved, places), *([] if repeats else [OUTPUT])]
@@ -201,10 +201,12 @@ def _base(name: str) -> str:
     return re.sub(r"(#\d+)?(:input)?(\[[^\]]*\])?$", "", name)
 
 
-def _is_leaf(name: str, modules: Mapping[str, nn.Module]) -> bool:
-    """Whether a name is a whole call of a module without modules of its own."""
-    module = modules.get(re.sub(r"#\d+$", "", name))
-    return module is not None and not any(module.children())
+def _leaves(places: Mapping[str, Place], modules: Mapping[str, nn.Module]) -> list[str]:
+    """Whole calls of modules inside which no module ran; what computes weights (parametrizations) is none."""
+    ran = {_base(name) for name, place in places.items() if place.why != NEVER and ".parametrizations" not in name}
+    inner = {".".join(parts[:k]) for parts in (name.split(".") for name in ran) for k in range(1, len(parts))}
+    calls = [name for name in places if re.sub(r"#\d+$", "", name) in modules and ".parametrizations" not in name]
+    return [name for name in calls if _base(name) not in inner and (_base(name) in ran or not any(modules[name].children()))]
 
 
 def _resolved(name: str, places: Mapping[str, Place]) -> str | None:

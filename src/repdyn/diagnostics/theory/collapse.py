@@ -90,9 +90,9 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
     axes = axes[s > RANK_TOLERANCE * s[0]] if s[0] else axes[:0]
     s = s[: len(axes)]
     squares = [_within(H[group], mean, axes) for group, mean in zip(seen.groups, seen.means, strict=True)]
-    within = float(np.mean([total / len(group) for (total, _), group in zip(squares, seen.groups, strict=True)]))
+    within = float(np.mean([mean for mean, _ in squares]))
     along = sum(part for _, part in squares) / len(H)
-    between = float(np.mean(np.sum(seen.centred**2, axis=1)))
+    between = float(np.mean(np.linalg.norm(seen.centred, axis=1) ** 2))
     return {
         "within": within,
         "between": between,
@@ -104,9 +104,9 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
 
 
 def _within(H: Array, mean: Array, axes: Array) -> tuple[float, Array]:
-    """Sum of |h - mean|^2 over the points of a class, in total and along each axis."""
+    """Mean of |h - mean|^2 over the points of a class, and its sum along each axis."""
     differences = H - mean
-    return float(np.sum(differences**2)), np.sum((differences @ axes.T) ** 2, axis=0)
+    return float(np.mean(np.sum(differences**2, axis=1))), np.sum((differences @ axes.T) ** 2, axis=0)
 
 
 def simplex_defects(centred: Array) -> dict[str, float]:

@@ -22,6 +22,7 @@ from repdyn.diagnostics.theory.spectra import (
     covariance,
     gram,
     is_small,
+    square,
     without_rounding,
 )
 from repdyn.leaky_resnets.theory.identity_cost import (
@@ -165,9 +166,9 @@ def stable_norm(M: NDArray[np.floating], A: NDArray[np.floating], gamma: float, 
     if not bias and not (A > 0).any():
         return float("nan")
     if is_small(A):
-        S = _square(activation(A.T.astype(np.float64), bias))
+        S = square(activation(A.T.astype(np.float64), bias).T)
         size = operator_norm_sq(S)
-        return stable_norm_sq(_square(M.T.astype(np.float64)), S, gamma * size) if size else float("nan")
+        return stable_norm_sq(square(M.astype(np.float64)), S, gamma * size) if size else float("nan")
     if A.shape[1] < A.shape[0]:
         S = activation(A.T, bias).T
         C = covariance(S)
@@ -176,11 +177,6 @@ def stable_norm(M: NDArray[np.floating], A: NDArray[np.floating], gamma: float, 
     K = gram(A, positive_part=True) + float(bias)
     regular = cho_factor(K + gamma * largest_eigenvalue(K) * np.eye(len(K)), lower=True)
     return float(np.trace(cho_solve(regular, gram(M))))
-
-
-def _square(columns: Array) -> Array:
-    """At most as many rows as columns, all inner products of the columns kept."""
-    return columns if columns.shape[0] <= columns.shape[1] else np.linalg.qr(columns, mode="r")
 
 
 def energies(

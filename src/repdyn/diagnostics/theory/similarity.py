@@ -48,7 +48,7 @@ def shape_of(A: ArrayLike) -> Shape:
     A = np.asarray(A)
     A = A if A.dtype.kind == "f" else A.astype(np.float64)
     seen = spectrum(A)
-    F = seen.F - seen.mean
+    F = seen.F - seen.F.mean(axis=0)
     size = np.linalg.norm(F)
     if not size > len(A) * np.finfo(float).eps * seen.s[0]:
         raise ValueError("all points are the same in this layer, which has no shape to compare")

@@ -70,48 +70,53 @@ class Spectrum:
     Attributes:
         F: coordinates, shape (points, d), d = min(points, units).
         s: singular values, shape (d,), descending.
-        small: computed by orthogonal decompositions rather than by a Gram matrix.
+        A: the layer itself in double precision, of a small layer; else None.
         C: A^T A, shape (units, units), of a large layer with at most as many units as points; else None.
     """
 
     F: Array
     s: Array
-    small: bool
+    A: Array | None = field(default=None, repr=False)
     C: Array | None = field(default=None, repr=False)
 
-    @cached_property
-    def mean(self) -> Array:
-        """Mean of the points, shape (d,)."""
-        return self.F.mean(axis=0)
+    @property
+    def rows(self) -> Array:
+        """The points in the coordinates at hand that lost least, shape (points, units) or (points, d)."""
+        return self.F if self.A is None else self.A
 
     @cached_property
     def norms(self) -> Array:
         """Length of each point, shape (points,)."""
-        return np.sqrt(np.einsum("ij,ij->i", self.F, self.F))
+        return np.linalg.norm(self.rows, axis=1)
 
     @cached_property
     def centred(self) -> Array:
         """Singular values after the mean over points is taken out, shape (d,), descending."""
-        if self.small:
-            return np.linalg.svd(self.F - self.mean, compute_uv=False)
+        mean = self.rows.mean(axis=0)
+        if self.A is not None:
+            return np.linalg.svd(square(self.A - mean), compute_uv=False)
         C = np.diag(self.s**2) if self.C is None else self.C
-        found = np.linalg.eigvalsh(C - len(self.F) * np.outer(self.mean, self.mean))[::-1]
+        found = np.linalg.eigvalsh(C - len(self.F) * np.outer(mean, mean))[::-1]
         return np.sqrt(without_rounding(found, self.s[0] ** 2))
 
 
 def spectrum(A: NDArray[np.floating]) -> Spectrum:
     """Coordinates and singular values of a layer, shape (points, units), any floating type."""
-    thin = A.shape[1] > A.shape[0]
     if is_small(A):
         A = A.astype(np.float64)
-        F = np.linalg.qr(A.T, mode="r").T if thin else A
-        return Spectrum(F, np.linalg.svd(F, compute_uv=False), small=True)
-    if thin:
+        columns = square(A)
+        return Spectrum(columns.T, np.linalg.svd(columns, compute_uv=False), A=A)
+    if A.shape[1] > A.shape[0]:
         values, vectors = np.linalg.eigh(gram(A))
         s = np.sqrt(without_rounding(values[::-1], values[-1]))
-        return Spectrum(vectors[:, ::-1] * s, s, small=False)
+        return Spectrum(vectors[:, ::-1] * s, s)
     C = covariance(A)
-    return Spectrum(A.astype(np.float64, copy=False), np.sqrt(eigenvalues(C)), small=False, C=C)
+    return Spectrum(A.astype(np.float64, copy=False), np.sqrt(eigenvalues(C)), C=C)
+
+
+def square(A: Array) -> Array:
+    """R with R^T R = A A^T, at most square: the points as columns in coordinates that keep all inner products."""
+    return A.T if A.shape[1] <= A.shape[0] else np.linalg.qr(A.T, mode="r")
 
 
 def numerical_rank(s: Array, tolerance: float = RANK_TOLERANCE) -> int:
@@ -135,12 +140,12 @@ def effective_rank(s: Array) -> float:
 
 def stable_rank(s: Array) -> float:
     """|A|_F^2 / |A|_op^2, from 1 to the rank; NaN for a layer of zeros."""
-    return float(np.sum((s / s[0]) ** 2)) if s[0] else float("nan")
+    return float(np.sum(s**2)) / float(s[0]) ** 2 if s[0] else float("nan")
 
 
 def nuclear_rank(s: Array) -> float:
     """|A|_*^2 / |A|_F^2, from 1 to the rank (leaky ResNets, Proposition 1); NaN for a layer of zeros."""
-    return float(np.sum(s / s[0]) ** 2 / np.sum((s / s[0]) ** 2)) if s[0] else float("nan")
+    return float(np.sum(s)) ** 2 / float(np.sum(s**2)) if s[0] else float("nan")
 
 
 def orthogonality_gap(s: Array, points: int) -> float:
