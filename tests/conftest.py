@@ -48,9 +48,7 @@ def snakemake(
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "OMP_NUM_THREADS")}
     environment |= {"CUDA_VISIBLE_DEVICES": ""} | (variables or {})
     command = [*prefix, python, "-m", "snakemake", *arguments]
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=AGAINST_HANGING, **run
-    )
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=HANGING, **run)
 
 
 @pytest.fixture(scope="session")
