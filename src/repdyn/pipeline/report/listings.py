@@ -56,14 +56,14 @@ def rules(files: Iterable[Path]) -> dict[str, Listing]:
     return found
 
 
-def maker(file: str, makers: Mapping[str, Iterable[str]]) -> str:
+def rule_of(file: str, rule_outputs: Mapping[str, Iterable[str]]) -> str:
     """The rule that makes a result file; "" for none.
 
     Args:
         file: path inside the run's results.
-        makers: rule -> files it makes, wildcards in braces.
+        rule_outputs: rule -> files it makes, wildcards in braces.
     """
-    for rule, made in makers.items():
-        if any(fnmatchcase(file, re.sub(r"\{[^}]*\}", "*", pattern)) for pattern in made):
+    for rule, files in rule_outputs.items():
+        if any(fnmatchcase(file, re.sub(r"\{[^}]*\}", "*", pattern)) for pattern in files):
             return rule
     return ""
