@@ -23,7 +23,7 @@ MEANINGS = {
 }
 WARNINGS = {
     "smoke": "Sizes are cut to seconds: figures show the form, not the result, and sampled claims may be undecided.",
-    "default": "Sized for a laptop. Each caption gives its own sizes, and each study lists what differs from its paper.",
+    "default": "Sized for a laptop. Each caption gives its own sizes, each study lists what differs from its paper.",
     "full": "Sizes that the papers state, ours where they state none, and as many trials as decide each claim.",
 }
 
@@ -47,23 +47,24 @@ THEORIES = {
     ),
     "truncation_flow": Theory(
         "Move it: the printed and the corrected flow",
-        "One cluster in the plane, its label (square) and the apex of the truncation cone (cross). Drag them. The "
-        "printed weight flow of Theorem 3.2 and the corrected one start from the same place; the cost below each "
-        "should fall.",
+        "A cluster in the plane (black), its label (green), the apex of the truncation cone at the start (gray): drag "
+        "them. Points outside the cone are moved to its border. The printed weight flow of Theorem 3.2 and the "
+        "corrected one start from the same cone; along a gradient flow the cost falls.",
         "printed_and_corrected",
     ),
     "bn_mean_field": Theory(
         "Move it: the ellipse and the sphere",
         "Batch normalization keeps the inner weights on the ellipse $b^T \\Sigma b = 1$. The paper's metric on it is "
-        "that of the round sphere, so distances are angles; the Euclidean arc of the ellipse is longer or shorter. Drag "
-        "the two points, change the covariance.",
+        "that of the round sphere, so distances are angles, whatever the arc of the ellipse measures. Drag the two "
+        "points, change the covariance.",
         "round_manifold",
     ),
     "leaky_resnets": Theory(
-        "Move it: an exact path",
-        "One neuron, one point: a geodesic in closed form with the conserved product $u = A B$. The larger the "
-        "effective depth, the faster the path leaves its end; its Hamiltonian is constant.",
-        "scalar_bound",
+        "Move it: an exact path and Theorem 4",
+        "One neuron, one point: a geodesic in closed form with the conserved product $u = A B$, faster the larger the "
+        "effective depth. Theorem 4 bounds its energy from below; the printed bound fails where the regularizer is "
+        "large and the path short.",
+        "theorem4",
     ),
     "universality": Theory(
         "Move it: the effective theory of two points",
