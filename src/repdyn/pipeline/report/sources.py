@@ -1,7 +1,7 @@
 """Where settings come from: stated by the paper, or chosen here and why; which of a run differ from what is stated.
 
 `workflow/settings_sources.yaml` maps dotted keys to `{stated: value, where: place}` or `{chosen: reason}`. An entry of
-a section covers what is below it, unless a longer key says otherwise.
+a section covers what is below it, unless a longer key says otherwise; a stated mapping covers the keys it has.
 """
 
 from __future__ import annotations
@@ -65,18 +65,26 @@ def settings(configuration: Mapping[str, object], sources: Mapping[str, Mapping[
     return [_setting(key, value, sources) for key, value in leaves]
 
 
-def source_of(key: str, sources: Mapping[str, Mapping[str, object]]) -> str:
-    """The longest key of `sources` that covers a setting; "" for none."""
+def source_of(key: str, sources: Mapping[str, Mapping[str, object]]) -> tuple[str, object]:
+    """The longest key of `sources` that covers a setting, "" for none, and the value stated for the setting, if any."""
     parts = key.split(".")
-    starts = (".".join(parts[:end]) for end in range(len(parts), 0, -1))
-    return next((start for start in starts if start in sources), "")
+    for end in range(len(parts), 0, -1):
+        entry = sources.get(start := ".".join(parts[:end]), {})
+        if "chosen" in entry:
+            return start, None
+        value = entry.get("stated")
+        for name in parts[end:]:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        if value is not None:
+            return start, value
+    return "", None
 
 
 def _setting(key: str, value: object, sources: Mapping[str, Mapping[str, object]]) -> Setting:
-    entry = sources.get(source_of(key, sources), {})
-    if "stated" in entry:
-        return Setting(key, value, True, entry["stated"], str(entry["where"]))
-    return Setting(key, value, reason=str(entry.get("chosen", "no reason is on record")))
+    start, stated = source_of(key, sources)
+    if stated is not None:
+        return Setting(key, value, True, stated, str(sources[start]["where"]))
+    return Setting(key, value, reason=str(sources.get(start, {}).get("chosen", "no reason is on record")))
 
 
 def _leaves(part: object, path: str = "") -> Iterator[tuple[str, object]]:
