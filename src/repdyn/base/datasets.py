@@ -21,8 +21,6 @@ REQUIRED = (
     "study",
     "experiment",
     "paper",
-    "serves_figures",
-    "serves_claims",
     "settings",
     "seed",
     "code_version",
