@@ -103,16 +103,10 @@ In short.
 
 The derivation of <a id="x-thm1">`x-thm1`</a>: $a = 1/3$. {EVIL}
 """
-RULES = """rule x_study_figures:
-    output:
-        "fig",
-    shell:
-        "draw <b>"
-"""
 OUTPUTS = {
-    "x_study_figures": ["x_study/figures/fig1.svg", "x_study/figures/fig2.svg"],
-    "x_study_training": ["x_study/data/training/{mode}.nc"],
-    "x_study_claims": ["x_study/claims.csv"],
+    "x_study/figures": ["x_study/figures/fig1.svg", "x_study/figures/fig2.svg"],
+    "x_study/training-bn": ["x_study/data/training/bn.nc"],
+    "x_study/claims": ["x_study/claims.csv"],
 }
 ORIGIN = {"code": "repdyn.base.files:sha256", "code_version": "c0de", "datasets": ["loss"]}
 FINDINGS = """x-thm1:
@@ -156,7 +150,7 @@ class Page(HTMLParser):
 
     @property
     def words(self):
-        return " ".join("".join(self.text).split())
+        return " ".join(" ".join(self.text).split())
 
 
 def draw(stem, title):
@@ -187,19 +181,22 @@ def make_run(root, claims, *, run="mine", parts=EVIDENCE):
     tables.save(tables.Table(frame, title=EVIL, caption=EVIL, digits=3), root / STUDY / "tables" / "t1", ORIGIN)
     write_rows(root / "claims.csv", claims)
     write_rows(root / "evidence.csv", parts)
-    cost = {"job": EVIL, "study": STUDY, "cpu_seconds": 90.0, "wall_seconds": 1.5, "peak_memory_mb": 80.0, "threads": 1}
     files = sorted(path for path in root.rglob("*.*") if path.parent != root)
-    (root / "logs").mkdir()
-    record = cost | {"outputs": {files[0].as_posix(): "digest"}}
-    (root / "logs" / "a.log.cost.json").write_text(json.dumps(record))
+    logs = root.parent / "logs" / run
+    logs.mkdir(parents=True)
+    cost = {"cpu_seconds": 90.0, "wall_seconds": 1.5, "peak_memory_mb": 80.0, "job": {"threads": 1}}
+    record = cost | {"outputs": {path.as_posix(): "digest" for path in files}}
+    (logs / "x_study").mkdir()
+    (logs / "x_study/figures.log.cost.json").write_text(json.dumps(record))
     config = {"run": {"name": run, "seed": 1}, "data": {"source": EVIL}, STUDY: {"width": 7, "depth": [2, 3]}}
-    build_manifest(files, root, root / "logs", root, config, root / "manifest.json")
+    content = [path.relative_to(root).as_posix() for path in files]
+    build_manifest(content, root, logs, root, config, root / "manifest.json")
     return [path for path in files if path.parent.name in ("figures", "tables")]
 
 
 def make_source(folder):
     """A checkout as far as the report reads it."""
-    texts = {f"docs/{STUDY}.md": PAGE, "workflow/rules/x.smk": RULES, "workflow/findings.yaml": FINDINGS}
+    texts = {f"docs/{STUDY}.md": PAGE, "workflow/findings.yaml": FINDINGS}
     for name, text in (texts | {"workflow/settings_sources.yaml": SOURCES}).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
@@ -288,7 +285,7 @@ def test_a_claim_leads_to_figures_data_code_rule_and_derivation(pages):
     assert {link for link in links if link.endswith(".nc")} == {f"../../{name}" for name in names}
     assert "../studies/x_study.html#fig1" in links
     assert "../studies/x_study-notes.html#claim-x-thm1" in links
-    assert "../provenance.html#rule-x_study_claims" not in links  # no rule of that name is in the checkout
+    assert "../provenance.html#job-x_study/claims" in links
     assert "The derivation of x-thm1" in page.words
     assert "snakemake --cores 1 results/mine/x_study/claims.csv" in page.words
     assert "hashlib.file_digest" in pages["claims/x-exists.html"].words
@@ -392,7 +389,7 @@ def test_errata_are_the_papers_own_and_possible_ocr_errors_stand_apart(pages, re
     words = pages["errata/x_study.html"].words
     assert "x-ours" not in words
     assert words.index("Possibly OCR errors") < words.index("x-thm1")
-    assert "Measured: largest deviation 3, required: at most 10−9; correct form: 2.5 rad" in words
+    assert "Measured: largest deviation 3, required: at most 10 −9 ; correct form: 2.5 rad" in words
     assert r"a = \frac{1}{3}" in (report / "errata/x_study.tex").read_text()
 
 

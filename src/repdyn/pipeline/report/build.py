@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -20,6 +21,8 @@ from repdyn.pipeline.report.texts import MEANINGS, TITLES, WARNINGS
 PAGE = Path(__file__).parent / "page"
 ASSETS = PAGE / "assets"
 THEORY = PAGE / "theory"
+FILES = ("index.html", "ledger.html", "errata.html", "provenance.html", "single.html")
+FOLDERS = ("assets", "captions", "claims", "errata", "figures", "settings", "studies")
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,12 @@ class Source:
     """What the report takes from the checkout.
 
     Attributes:
-        workflow: folder of the checkout, with `docs/<study>.md`, `workflow/rules/*.smk` and the chosen findings.
-        rule_outputs: rule -> files it makes, inside the run's results, wildcards in braces.
+        workflow: folder of the checkout, with `docs/<study>.md` and the chosen findings.
+        outputs: job -> files it makes, inside the run's results.
     """
 
     workflow: Path = Path()
-    rule_outputs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    outputs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def build(root: Path, files: Iterable[Path], output: Path, source: Source) -> None:
@@ -44,9 +47,7 @@ def build(root: Path, files: Iterable[Path], output: Path, source: Source) -> No
         output: folder of the report; what it held before is gone.
         source: what is shown of the checkout.
     """
-    rules = listings.rules(sorted((source.workflow / "workflow" / "rules").glob("*.smk")))
-    known = {rule: made for rule, made in source.rule_outputs.items() if rule in rules}
-    site = Site(read(root, files, known), source.workflow, rules)
+    site = Site(read(root, files, source.outputs), source.workflow)
     unfinished = output.with_name(f".{output.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     site.write(unfinished)
@@ -58,8 +59,8 @@ def build(root: Path, files: Iterable[Path], output: Path, source: Source) -> No
 class Site:
     """All pages of a run's report."""
 
-    def __init__(self, contents: Contents, workflow: Path, rules: Mapping[str, listings.Listing]) -> None:
-        self.contents, self.rules = contents, rules
+    def __init__(self, contents: Contents, workflow: Path) -> None:
+        self.contents = contents
         self.titles = {study: TITLES.get(study, study) for study in contents.studies}
         self.notes = {study: self._notes(study, workflow) for study in contents.studies}
         self.sources = _optional(sources.read, workflow / sources.FILE)
@@ -73,7 +74,7 @@ class Site:
         pictures = {product.picture: product.source for product in self.contents.products if product.picture}
         html = {path: text for path, text in pages.items() if path.endswith(".html")}
         texts = pages | assets | {"single.html": single.page(html, assets, pictures)}
-        for parent in {(folder / path).parent for path in [*texts, *pictures]}:
+        for parent in {folder / name for name in FOLDERS} | {(folder / path).parent for path in [*texts, *pictures]}:
             parent.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
             (folder / path).write_text(text, encoding="utf-8", newline="\n")
@@ -116,6 +117,8 @@ class Site:
         environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
         environment.filters |= {"mathml": markup.mathml, "words": markup.words, "numbers": markup.numbers}
         environment.filters |= {"plain": markup.plain, "margin": evidence.margin, "counted": _counted}
+        environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
+        environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)
         environment.globals |= {"run": self.contents.run, "titles": self.titles, "refuted": REFUTED}
         environment.globals |= {"meanings": MEANINGS, "longest_cell": evidence.LONGEST_CELL}
         environment.globals |= {"listing_of": listings.function, "files_of": self.contents.files_of}
@@ -161,12 +164,12 @@ class Site:
         }
 
     def _provenance(self) -> dict[str, object]:
-        costs = self.contents.manifest["costs"]
+        records = self.contents.manifest["costs"]
         return {
             "manifest": self.contents.manifest,
-            "costs": views.costs(costs, self.titles),
-            "total_cpu": sum(record["cpu_seconds"] for record in costs),
-            "rules": {name: self.rules[name] for name in self.contents.rule_outputs},
+            "costs": views.costs(records, self.titles),
+            "total_cpu": sum(record["cpu_seconds"] for record in records),
+            "unrecorded": sorted(set(self.contents.jobs.values()) - {record["log"] for record in records}),
         }
 
     def _neighbors(self, place: int) -> dict[str, Row | None]:

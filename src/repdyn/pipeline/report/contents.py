@@ -44,7 +44,7 @@ class Product:
         rows: a table's cells as text.
         code: the function that made it.
         code_version: its code version.
-        rule: the rule that ran it.
+        job: the job that ran it.
     """
 
     study: str
@@ -61,7 +61,7 @@ class Product:
     rows: Sequence[Sequence[str]]
     code: str
     code_version: str
-    rule: str
+    job: str
 
     @property
     def page(self) -> str:
@@ -83,7 +83,7 @@ class Contents:
         evidence: claim -> its rows of evidence.
         manifest: what the manifest says.
         products: figures and tables, in the order of the papers.
-        rule_outputs: rule -> files it makes, inside the run's results, wildcards in braces.
+        jobs: file inside the results -> name of the job that makes it.
         root: folder of the results.
     """
 
@@ -91,7 +91,7 @@ class Contents:
     evidence: Mapping[str, Sequence[Row]]
     manifest: Mapping[str, object]
     products: Sequence[Product]
-    rule_outputs: Mapping[str, Sequence[str]]
+    jobs: Mapping[str, str]
     root: Path
 
     @property
@@ -131,10 +131,6 @@ class Contents:
         )
         return [file for file in self.manifest["content"] if file.startswith(starts)] if starts else []
 
-    def rule_of(self, file: str) -> str:
-        """The rule that makes a file of the run; "" for none that is known."""
-        return listings.rule_of(file, self.rule_outputs)
-
     @cached_property
     def data(self) -> dict[str, list[dict[str, str]]]:
         """Study -> its datasets: what each holds, what made it, its digest."""
@@ -142,7 +138,7 @@ class Contents:
         for file, digest in self.manifest["content"].items():
             study, _, name = file.partition("/data/")
             if name:
-                about = {"file": file, "digest": digest, "rule": self.rule_of(file)}
+                about = {"file": file, "digest": digest, "job": self.jobs.get(file, "")}
                 found[study].append(_attributes(self.root / file) | about)
         return dict(found)
 
@@ -165,21 +161,22 @@ def _numbers(text: str) -> set[tuple[str, str]]:
     return {(kind[:3].lower(), number) for kind, number in NUMBER.findall(text)}
 
 
-def read(root: Path, files: Iterable[Path], rule_outputs: Mapping[str, Sequence[str]]) -> Contents:
+def read(root: Path, files: Iterable[Path], outputs: Mapping[str, Sequence[str]]) -> Contents:
     """Reads a run.
 
     Args:
         root: the run's results folder, with `claims.csv`, `evidence.csv` and `manifest.json`.
         files: files of figures and tables, among others; each is described by a JSON file among them.
-        rule_outputs: rule -> files it makes, inside the run's results, wildcards in braces.
+        outputs: job -> files it makes, inside the run's results.
     """
+    jobs = {file: job for job, made in outputs.items() for file in made}
     evidence = defaultdict(list)
     for row in _table(root / "evidence.csv"):
         evidence[row["id"]].append(row)
     manifest = json.loads((root / "manifest.json").read_text(encoding="utf-8"))
     described = [path for path in map(Path, files) if path.suffix == ".json" and path.parent.name in SHOWN]
-    products = [_product(path, root, rule_outputs) for path in described]
-    return Contents(_table(root / "claims.csv"), evidence, manifest, _sorted(products), rule_outputs, root)
+    products = [_product(path, root, jobs) for path in described]
+    return Contents(_table(root / "claims.csv"), evidence, manifest, _sorted(products), jobs, root)
 
 
 def _table(path: Path) -> list[dict[str, str]]:
@@ -197,7 +194,7 @@ def _sorted(products: Sequence[Product]) -> list[Product]:
     return sorted(products, key=lambda one: order.get((one.study, one.kind, one.name), len(order)))
 
 
-def _product(path: Path, root: Path, rule_outputs: Mapping[str, Sequence[str]]) -> Product:
+def _product(path: Path, root: Path, jobs: Mapping[str, str]) -> Product:
     about = json.loads(path.read_text(encoding="utf-8"))
     stem, kind, study = path.with_suffix(""), path.parent.name, path.parent.parent.name
     inside = stem.relative_to(root).as_posix()
@@ -219,7 +216,7 @@ def _product(path: Path, root: Path, rule_outputs: Mapping[str, Sequence[str]]) 
         rows=rows,
         code=about.get("code", ""),
         code_version=about.get("code_version", ""),
-        rule=listings.rule_of(f"{inside}.{suffixes[0]}", rule_outputs),
+        job=jobs.get(f"{inside}.{suffixes[0]}", ""),
     )
 
 

@@ -20,7 +20,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from repdyn.pipeline.report.markup import mathml
 
-ANCHOR = re.compile(r'<a id="([A-Za-z0-9._-]+)">|</a>')
+ANCHOR = re.compile(r'<a\s+id="([A-Za-z0-9._-]+)">|</a>')
 LONGEST_PASSAGE = 12  # blocks of text shown with a claim; the page has the rest
 
 Tokens = Sequence[Token]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from markupsafe import Markup
+
 from repdyn.base.claims import REFUTED
 from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.report import evidence
@@ -76,7 +78,7 @@ def claim(row: Row, contents: Contents, notes: Notes) -> dict[str, object]:
         "figures": contents.figures_of(row),
         "passage": notes.passages.get(row["id"], ""),
         "data": contents.files_of(row["study"], row["datasets"].split()),
-        "rule": contents.rule_of(f"{row['study']}/claims.csv"),
+        "job": contents.jobs.get(f"{row['study']}/claims.csv", ""),
         "command": _command(contents.run, row["study"]),
     }
 
@@ -107,10 +109,11 @@ def costs(records: Iterable[Mapping[str, object]], titles: Mapping[str, str]) ->
     """Jobs, core-minutes and peak memory of each study; what serves all comes last."""
     by_study: dict[str, list[Mapping[str, object]]] = {}
     for record in records:
-        by_study.setdefault(str(record["study"]), []).append(record)
+        study, _, job = str(record["log"]).partition("/")
+        by_study.setdefault(study if job else "", []).append(record)
     return [
         (
-            titles.get(name, name) or "shared by all",
+            titles.get(name, name) or "all studies",
             len(own),
             sum(record["cpu_seconds"] for record in own) / 60,
             max(record["peak_memory_mb"] for record in own),
@@ -131,15 +134,16 @@ def _groups(errata: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
     return [("", "", sure), ("Possibly OCR errors", remark, unsure)]
 
 
-def _worst(rows: Iterable[Row], form: str) -> str:
+def _worst(rows: Iterable[Row], form: str) -> Markup:
     """The part of a form that decides it: what was measured, what was required."""
     order = {"fails": 0, "undecided": 1, "passes": 2}
     parts = sorted((row for row in rows if row["form"] == form), key=lambda row: order[row["outcome"]])
     if not parts:
-        return "nothing"
+        return Markup("nothing")
     shown = evidence.part(parts[0])
     qualifier = shown.qualifier + " " if shown.qualifier and "interval" not in shown.qualifier else ""
-    return qualifier + shown.measured + (f", required: {shown.required}" if shown.required else "")
+    required = Markup(", required: {}").format(shown.required) if shown.required else ""
+    return qualifier + shown.measured + required
 
 
 def _all(parts: Sequence[Part]) -> str:
