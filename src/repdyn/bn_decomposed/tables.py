@@ -192,3 +192,15 @@ def largest_norm(largest_norm: xr.Dataset) -> Table:
         "longest: largest norm of the input; farthest: largest distance from the batch's mean. Unit norms: k as in the "
         "last Gaussian batch.",
     )
+
+
+ORDER = (
+    "ablation",
+    "training",
+    "point_neurons",
+    "full_rank",
+    "simplified_model",
+    "fixed_points",
+    "largest_norm",
+)
+"""The order of the paper, in which the report shows the tables."""
