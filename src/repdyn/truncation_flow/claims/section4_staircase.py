@@ -94,7 +94,7 @@ def _label_beyond(staircase: xr.Dataset) -> xr.Dataset:
     data="staircase",
     control={
         "points": false_world("a label beyond all points", _label_beyond),
-        "rate": false_world("a label beyond all points", _label_beyond),
+        "rate": false_world("a label beyond all points", exchange("case", "between", "beyond")),
         "slope": wrong_formula(
             "the share of points that are not truncated", replace_variables(stage_rate="stage_rate_untruncated")
         ),
