@@ -13,8 +13,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.datasets import variable
-from repdyn.diagnostics.activations import Array
-from repdyn.diagnostics.texts import PAPERS
+from repdyn.diagnostics.methods.catalog import PAPERS
+from repdyn.diagnostics.theory.spectra import Array
 from repdyn.universality.methods.fit import EffectiveFit, fit_effective_rates, has_converged
 from repdyn.universality.theory.effective import solution_unchecked
 from repdyn.universality.theory.final import final_distance
@@ -73,6 +73,10 @@ def _usable(recorded: xr.Dataset, layer: str, pairs: Sequence[str] | None) -> tu
         raise ValueError(f"the dataset has no {', '.join(missing)}: record with labels or targets")
     if layer not in recorded["layer"]:
         raise ValueError(f"the dataset has no layer {layer!r}; it has {', '.join(recorded['layer'].values)}")
+    if recorded["input_distance"].isnull().all():
+        raise ValueError(
+            "the dataset has no input distances: record with embeddings=, the layer that stands for inputs"
+        )
     first = recorded.isel(seed=0) if "seed" in recorded.dims else recorded
     different = first["pair"].values[((first["input_distance"] > 0) & (first["target_distance"] > 0)).values].tolist()
     if unusable := [pair for pair in pairs or () if pair not in different]:

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from repdyn.diagnostics.layers import Residual
+from repdyn.diagnostics.theory.identity import Residual
 
 
 class Block(nn.Module):
