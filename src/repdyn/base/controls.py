@@ -86,7 +86,7 @@ def kind_of_change(control: Control, before: Datasets, after: Datasets) -> str:
     if _calls_formula(control.data):
         return "recomputed"
     known = _values(before)
-    new = [(old, now) for old, now in changed if not np.isin(now, known).all()]
+    new = [(old, now) for old, now in changed if not (np.isin(now, known) | np.isnan(now)).all()]
     if not new:
         return "recorded"
     return "shifted number" if any(_is_affine(old, now) for old, now in new) else "recomputed"
