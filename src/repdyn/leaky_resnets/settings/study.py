@@ -15,7 +15,9 @@ from repdyn.leaky_resnets.settings.training import (
     Discretised,
     Measures,
     NetworkAudit,
+    OutputGrowth,
     PaperSettings,
+    Restarts,
     Trained,
 )
 
@@ -37,4 +39,6 @@ class LeakyResnets(Settings):
     paper_settings: PaperSettings
     criticality: Criticality
     discretised: Discretised
+    restarts: Restarts
+    output_growth: OutputGrowth
     measures: Measures
