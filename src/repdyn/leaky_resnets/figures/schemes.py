@@ -124,7 +124,7 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
         figure,
         title="Paths in two dimensions (Figure 2c)",
         caption=f"(a)-(c) A_l over sqrt(N) on the two principal axes of each path, seed 0, L = "
-        f"{learned.sizes['layer']}, learned and decayed maps, which decide lrn-fig2c; they hold "
+        f"{learned.sizes['layer']}, learned and decayed maps; they hold "
         f"{float(learned['plane_share'].mean()):.0%} of the variance. (d) Means over {learned.sizes['seed']} seeds; "
         f"standard deviation over mean of the lengths: {told}. {size_and_distance(scheme_measures)}",
         alt="All three paths bend once and their steps shorten along them. With equidistant steps the first are twice "
