@@ -100,6 +100,7 @@ def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
     return (laboratory["scaled_hamiltonian"] - laboratory["cost"]) / (laboratory["gamma"] * laboratory["momentum_sq"])
 
 
+ENERGIES_ADDED = replace_variables(middle="lagrangian_middle")
 OTHER_H = replace_variables(middle="other_sign_middle")
 NO_SQUARE = replace_variables(scaled_hamiltonian="product")
 
@@ -113,7 +114,9 @@ NO_SQUARE = replace_variables(scaled_hamiltonian="product")
     formula=r"-\frac{2}{\tilde L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2 \le \gamma c",
     data=("random_geodesics", "scalar_geodesics", "geodesics"),
     control={
-        "random": wrong_formula("H with the other sign", lambda random, *others: (OTHER_H(random), *others)),
+        "random": wrong_formula(
+            "the energies added, not subtracted", lambda random, *others: (ENERGIES_ADDED(random), *others)
+        ),
         "scalar": wrong_formula(
             "H with the other sign", lambda random, scalar, laboratory: (random, OTHER_H(scalar), laboratory)
         ),
