@@ -136,12 +136,12 @@ def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
     return Verdict.from_tests(printed, corrected)
 
 
-def _biases_exchanged(identities: xr.Dataset, costs: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    return identities, exchange("bias", 0, 1)(costs)
+def _biases_exchanged(formula_audit: xr.Dataset, costs: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    return formula_audit, exchange("bias", 0, 1)(costs)
 
 
-def _other_bias(identities: xr.Dataset, costs: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    return identities, costs.assign(neuron_change_short=exchange("bias", 0, 1)(costs)["neuron_change_short"])
+def _other_bias(formula_audit: xr.Dataset, costs: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    return formula_audit, costs.assign(neuron_change_short=exchange("bias", 0, 1)(costs)["neuron_change_short"])
 
 
 WRONG_EXPANSION = with_wrong_formula("the coefficient with the other sign", "Prop. 2 added neuron")
@@ -160,20 +160,20 @@ WRONG_EXPANSION = with_wrong_formula("the coefficient with the other sign", "Pro
         r"\text{with bias: } \epsilon^2 \|\sigma(A_{\cdot i})\|^2 - \epsilon^2 \|A_{\cdot i}\|^2 = \epsilon^2"
         r" \left( 1 - \|[A_{\cdot i}]_-\|^2 \right)"
     ),
-    data=("identities", "identity_costs"),
+    data=("formula_audit", "identity_costs"),
     control={
         "falls": false_world("representations with bias", _biases_exchanged),
         "expansion": wrong_formula(
-            WRONG_EXPANSION.says, lambda identities, costs: (WRONG_EXPANSION.data(identities), costs)
+            WRONG_EXPANSION.says, lambda formula_audit, costs: (WRONG_EXPANSION.data(formula_audit), costs)
         ),
         "short form": wrong_formula("the formula of the other case of bias", _other_bias),
     },
 )
-def added_neuron_lowers_the_cost(identities: xr.Dataset, identity_costs: xr.Dataset) -> Verdict:
+def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.Dataset) -> Verdict:
     """Expansion against Richardson extrapolation; its sign for representations with one entry -.3."""
     wide = identity_costs.sel(shape=WIDE)
     formula = deviation(
-        identities["corrected"].sel(equation="Prop. 2 added neuron"),
+        formula_audit["corrected"].sel(equation="Prop. 2 added neuron"),
         1e-5,
         expected="the cost at finite eps",
         reason="relative; Richardson extrapolation",

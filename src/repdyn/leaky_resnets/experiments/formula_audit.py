@@ -13,7 +13,7 @@ from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.formula_audit import audit_variables
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.formula_audit import FORMULAS
-from repdyn.leaky_resnets.settings.theory import Identities, StepSchemes
+from repdyn.leaky_resnets.settings.theory import FormulaAudit, StepSchemes
 from repdyn.leaky_resnets.theory.added_neuron import added_activation, triangle
 from repdyn.leaky_resnets.theory.layers import irregular_steps_as_printed, layer_steps
 
@@ -21,7 +21,7 @@ CENTRE, RADIUS = 0.5, 0.25  # p_0 and r of the added neuron
 END_DEPTHS = (5.0, 10.0, 20.0, 40.0, 80.0)
 
 
-def identities(settings: Identities, stream: Stream) -> xr.Dataset:
+def formula_audit(settings: FormulaAudit, stream: Stream) -> xr.Dataset:
     """Relative errors of all formulas over random draws, without and with bias, and a_1 of the added neuron."""
     errors = np.array(
         [
