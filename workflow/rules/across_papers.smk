@@ -1,8 +1,6 @@
 """Four networks through the diagnostics of all papers."""
 
-ACR_TRAINING = JOBS.simulate(
-    "across_papers/training", "two_points", "digits", "odd_batch", memory_mb=1000
-)
+ACR_TRAINING = JOBS.simulate("across_papers/training", "two_points", "digits", "odd_batch", memory_mb=1000)
 
 
 use rule job as across_papers_training with:

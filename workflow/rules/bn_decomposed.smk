@@ -13,9 +13,7 @@ use rule job as bn_decomposed_ablation with:
     cache: CACHED
 
 
-BND_NETWORKS = JOBS.simulate(
-    "bn_decomposed/random_networks", "recentring_depth", "layer_angles", "relu_rank"
-)
+BND_NETWORKS = JOBS.simulate("bn_decomposed/random_networks", "recentring_depth", "layer_angles", "relu_rank")
 
 
 use rule job as bn_decomposed_random_networks with:
@@ -46,7 +44,6 @@ BND_TRAINING = JOBS.variants(
     "training",
     "mode",
     ["bn", "default", "he"],
-    device=True,
     memory_mb=1500,
 )
 
@@ -96,6 +93,7 @@ use rule job as bn_decomposed_gaussian_layers with:
 
 BND_RANK = JOBS.simulate(
     "bn_decomposed/full_rank",
+    "formula_audit",
     "sign_cells",
     "stalled_rows",
     "rows_to_full_rank",

@@ -35,9 +35,7 @@ use rule job as bn_mean_field_propagation with:
     cache: CACHED
 
 
-BNM_DISTANCES = JOBS.simulate(
-    "bn_mean_field/propagation_distances", "propagation_distances", memory_mb=1500
-)
+BNM_DISTANCES = JOBS.simulate("bn_mean_field/propagation_distances", "propagation_distances", memory_mb=1500)
 
 
 use rule job as bn_mean_field_propagation_distances with:
@@ -92,9 +90,7 @@ use rule job as bn_mean_field_anisotropy with:
     cache: CACHED
 
 
-BNM_SPEED_RATIO = JOBS.simulate(
-    "bn_mean_field/speed_ratio", "speed_ratio", memory_mb=1000
-)
+BNM_SPEED_RATIO = JOBS.simulate("bn_mean_field/speed_ratio", "speed_ratio", memory_mb=1000)
 
 
 use rule job as bn_mean_field_speed_ratio with:

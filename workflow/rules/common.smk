@@ -29,18 +29,10 @@ except ConfigError as error:
 RUN = CONFIG.run.name
 JOBS = RunJobs(CONFIG, WORKFLOW / "src", WORKFLOW / ".cache" / "code_versions.json")
 STUDIES = configuration.STUDIES
-CACHED = (
-    workflow.workflow_settings.cache is not None
-)  # a rule that says so without --cache is a warning in every run
-HERE = Path(
-    os.path.relpath(WORKFLOW)
-)  # relative, so that a copy of the whole folder has nothing to do
-GPU = int(
-    CONFIG.run.device == "cuda"
-)  # what a job with a device asks for: "auto" takes what it finds, "cuda" a GPU
-DEVICE_ENVIRONMENT = (
-    f"../../envs/{'repdyn-cuda' if GPU else 'repdyn'}.yaml"  # of jobs with a device
-)
+CACHED = workflow.workflow_settings.cache is not None  # a rule that says so without --cache is a warning in every run
+HERE = Path(os.path.relpath(WORKFLOW))  # relative, so that a copy of the whole folder has nothing to do
+GPU = int(CONFIG.run.device == "cuda")  # what a job with a device asks for: "auto" takes what it finds, "cuda" a GPU
+DEVICE_ENVIRONMENT = f"../../envs/{'repdyn-cuda' if GPU else 'repdyn'}.yaml"  # of jobs with a device
 
 granted = workflow.global_resources.get("gpu")
 if CONFIG.run.device == "cpu" and granted is not None and granted.value:
@@ -70,10 +62,7 @@ def logs(path):
 
 def files_of(folder, pattern):
     """Files of the checkout that a rule reads."""
-    return [
-        str(HERE / folder / path.name)
-        for path in sorted((WORKFLOW / folder).glob(pattern))
-    ]
+    return [str(HERE / folder / path.name) for path in sorted((WORKFLOW / folder).glob(pattern))]
 
 
 def inputs(job):
@@ -88,10 +77,7 @@ def memory(mb):
 
 def shown(job):
     """A job's outputs, figures and tables marked for Snakemake's own report, with the captions that ours leaves."""
-    return [
-        marked(path) if Path(path).suffix in (".svg", ".csv") else path
-        for path in job.outputs
-    ]
+    return [marked(path) if Path(path).suffix in (".svg", ".csv") else path for path in job.outputs]
 
 
 def marked(path):

@@ -1,8 +1,6 @@
 """The five papers' diagnostics on one small network of our own."""
 
-DIA_NETWORK = JOBS.simulate(
-    "diagnostics/network", "convolutional_network", memory_mb=1000
-)
+DIA_NETWORK = JOBS.simulate("diagnostics/network", "convolutional_network", memory_mb=1000)
 
 
 use rule job as diagnostics_network with:

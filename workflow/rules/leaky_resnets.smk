@@ -28,7 +28,6 @@ LRN_TRAINED = JOBS.variants(
     "trained",
     "block",
     range(CONFIG.leaky_resnets.trained.blocks),
-    device=True,
     memory_mb=1500,
 )
 
@@ -50,7 +49,6 @@ LRN_DISCRETISED = JOBS.variants(
     "discretised",
     "block",
     range(CONFIG.leaky_resnets.discretised.blocks),
-    device=True,
     memory_mb=1500,
 )
 
@@ -74,7 +72,6 @@ LRN_NEAR = JOBS.simulate(
     "staged",
     "paper_settings",
     "network_audit",
-    device=True,
     memory_mb=1500,
 )
 

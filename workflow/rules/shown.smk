@@ -1,9 +1,7 @@
 """What is shown of every study: its figures, a job per module; its tables; its claims. And one target per study."""
 
 for study in STUDIES:
-    for job in filter(
-        None, [*JOBS.figures(study).values(), JOBS.tables(study), JOBS.claims(study)]
-    ):
+    for job in filter(None, [*JOBS.figures(study).values(), JOBS.tables(study), JOBS.claims(study)]):
 
         rule:
             name:
@@ -29,10 +27,5 @@ for study in STUDIES:
         name:
             study
         input:
-            [
-                path
-                for job in JOBS.jobs.values()
-                if job.study == study
-                for path in job.outputs
-            ],
+            [path for job in JOBS.jobs.values() if job.study == study for path in job.outputs],
         localrule: True

@@ -1,25 +1,6 @@
 """Study `universality`: an effective theory of two points against deep networks."""
 
-UNI_TABLE_1 = configuration.section_of(CONFIG, "universality.networks")
-UNI_DEFAULT_RUNS = ["default_network", "default_ensemble", "printed_data"]
-UNI_TABLE_1_RUNS = ["architectures", "adam_runs", "final_distances"]
-# A two-point experiment gets the rows of Table 1 that it trains, so that another row's settings do not re-run it.
-UNI_ROWS = {
-    name: {
-        row: UNI_TABLE_1[row]
-        for row in getattr(getattr(CONFIG.universality, name), "rows", ("default",))
-    }
-    for name in (*UNI_DEFAULT_RUNS, *UNI_TABLE_1_RUNS)
-}
-UNI_MEMORY = {
-    name: getattr(CONFIG.universality, name).memory(rows.values(), GPU)
-    for name, rows in UNI_ROWS.items()
-}
-UNI_NETWORKS = {name: {"networks": rows} for name, rows in UNI_ROWS.items()}
-
-UNI_THEORY = JOBS.simulate(
-    "universality/theory", "theory_audit", "final_distribution", "theory_maps"
-)
+UNI_THEORY = JOBS.simulate("universality/theory", "formula_audit", "final_distribution", "theory_maps")
 
 
 use rule job as universality_theory with:
@@ -34,10 +15,10 @@ use rule job as universality_theory with:
 
 UNI_DEFAULT = JOBS.simulate(
     "universality/default_network",
-    *UNI_DEFAULT_RUNS,
-    device=True,
-    memory_mb=max(UNI_MEMORY[name] for name in UNI_DEFAULT_RUNS),
-    arguments=UNI_NETWORKS,
+    "default_network",
+    "default_ensemble",
+    "printed_data",
+    memory_mb=2000,
 )
 
 
@@ -57,10 +38,10 @@ use rule training as universality_default_network with:
 
 UNI_ARCHITECTURES = JOBS.simulate(
     "universality/table_1_networks",
-    *UNI_TABLE_1_RUNS,
-    device=True,
-    memory_mb=max(UNI_MEMORY[name] for name in UNI_TABLE_1_RUNS),
-    arguments=UNI_NETWORKS,
+    "architectures",
+    "adam_runs",
+    "final_distances",
+    memory_mb=2000,
 )
 
 
@@ -106,11 +87,7 @@ use rule job as universality_fits with:
 UNI_XOR = JOBS.simulate(
     "universality/xor_and_images",
     "xor",
-    *[
-        ("image_training", {"run": run})
-        for run in type(CONFIG.universality.image_training.runs).model_fields
-    ],
-    device=True,
+    *[("image_training", {"run": run}) for run in type(CONFIG.universality.image_training.runs).model_fields],
     memory_mb=2000,
 )
 
@@ -131,11 +108,7 @@ use rule training as universality_xor_and_images with:
 
 UNI_BLOBS = JOBS.simulate(
     "universality/blobs",
-    *[
-        ("blobs", {"run": run})
-        for run in type(CONFIG.universality.blobs.runs).model_fields
-    ],
-    device=True,
+    *[("blobs", {"run": run}) for run in type(CONFIG.universality.blobs.runs).model_fields],
     memory_mb=1500,
 )
 

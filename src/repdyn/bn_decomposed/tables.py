@@ -87,7 +87,7 @@ def full_rank(rows_to_full_rank: xr.Dataset) -> Table:
     """Theorem 3 and Corollary 4 batch by batch: the bound on the mean number of rows and the mean itself."""
     data, draws = rows_to_full_rank, rows_to_full_rank.sizes["draw"]
     mean = data["y"].mean("draw")
-    bound = data["n"] / data["gamma"]
+    bound = data["bound"]
     columns = {
         "batch": data["kind"],
         "k": data["k"],

@@ -10,9 +10,8 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Verdict, all_of, mean_within
-from repdyn.leaky_resnets.claims.sampled import judge_sampled, positive, spoken
-from repdyn.leaky_resnets.methods.readings import DECAYED, at_stage, of_maps, size_and_distance, unevenness_in_plane
-from repdyn.leaky_resnets.theory.checks import Array
+from repdyn.leaky_resnets.claims.over_seeds import judge_sampled, positive, spoken
+from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps, size_and_distance
 
 SCHEMES = ("irregular", "adaptive")
 
@@ -63,7 +62,7 @@ def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
 
 
 def _six_dimensional(measures: xr.Dataset) -> xr.Dataset:
-    return measures.assign(weight_dimension=0 * measures["weight_dimension"] + int(measures["inner"][0]))
+    return measures.assign(stage_dimension=0 * measures["stage_dimension"] + int(measures["inner"][0]))
 
 
 @claim(
@@ -76,7 +75,7 @@ def _six_dimensional(measures: xr.Dataset) -> xr.Dataset:
 )
 def six_dimensional_stage(staged_measures: xr.Dataset) -> Verdict:
     """Singular values above a quarter of the largest, layer next to p = 0.3, the paper's teacher and penalty."""
-    found, wide = at_stage(staged_measures, "weight_dimension"), int(staged_measures["inner"][0])
+    found, wide = staged_measures["stage_dimension"], int(staged_measures["inner"][0])
     test = mean_within(
         found.isel(teacher=0).values,
         wide - 1,
@@ -93,19 +92,9 @@ def six_dimensional_stage(staged_measures: xr.Dataset) -> Verdict:
     return judge_sampled(staged_measures.sizes["seed"], test, None, note)
 
 
-def _layers_in_fifths(measures: xr.Dataset) -> tuple[Array, Array]:
-    """Layers in [0, 0.2] and in [0.8, 1] over the number that equidistant steps have, per network."""
-    p = measures["p"].transpose("seed", "node").values
-    L = p.shape[1] - 1
-    nodes = np.arange(L + 1)
-    first = np.array([np.interp(0.2, path, nodes) for path in p])
-    last = np.array([L - np.interp(0.8, path, nodes) for path in p])
-    return first / (0.2 * L), last / (0.2 * L)
-
-
 def _equidistant(measures: xr.Dataset) -> xr.Dataset:
-    even = measures["node"] / (measures.sizes["node"] - 1)
-    return measures.assign(p=0 * measures["p"] + even)
+    names = ("first_fifth", "last_fifth")
+    return measures.assign({name: 0 * measures[name] + measures[name].sel(scheme="equidistant") for name in names})
 
 
 @claim(
@@ -124,9 +113,10 @@ def _equidistant(measures: xr.Dataset) -> xr.Dataset:
 )
 def more_layers_at_the_ends(scheme_measures: xr.Dataset) -> Verdict:
     """Layers in the first and the last fifth over the equidistant number, largest number of layers."""
+    adaptive = scheme_measures.sel(scheme="adaptive")
     found = {
-        maps: _layers_in_fifths(of_maps(scheme_measures, maps).sel(scheme="adaptive"))
-        for maps in scheme_measures["maps"].values
+        maps: tuple(of_maps(adaptive, maps)[f"{name}_fifth"].values for name in ("first", "last"))
+        for maps in adaptive["maps"].values
     }
     parts = dict(zip(("beginning", "end"), np.mean(list(found.values()), axis=0), strict=True))
     tests = {
@@ -160,8 +150,8 @@ def steps_are_spread_out(scheme_measures: xr.Dataset) -> Verdict:
     """Relative spread of the steps' lengths on the path's first two principal axes, paired over seeds."""
     gained, told = {}, []
     for maps in scheme_measures["maps"].values:
-        plane = of_maps(scheme_measures, maps)["plane"]
-        spreads = {scheme: unevenness_in_plane(plane.sel(scheme=scheme)) for scheme in plane["scheme"].values}
+        uneven = of_maps(scheme_measures, maps)["plane_unevenness"]
+        spreads = {scheme: uneven.sel(scheme=scheme).values for scheme in uneven["scheme"].values}
         gained[maps] = np.log(spreads["equidistant"] / spreads["adaptive"])
         means = ", ".join(f"{scheme} {values.mean():.3g}" for scheme, values in spreads.items())
         wins = f"adaptive below equidistant in {np.sum(gained[maps] > 0)} of {len(gained[maps])} seeds"

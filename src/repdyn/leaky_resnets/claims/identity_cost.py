@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, share_within
-from repdyn.leaky_resnets.claims.deciding import ROUNDING, ROUNDING_REASON, SOLVED, SOLVED_REASON
+from repdyn.leaky_resnets.claims.tolerances import ROUNDING, ROUNDING_REASON, SOLVED, SOLVED_REASON
 
 TYPICAL = 0.75  # share of starts of which a descent is said to end somewhere: three in four
 WIDE = "9 x 4"  # neurons x points; every cost finite and solved to 1e-9

@@ -5,21 +5,20 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, mean_within, share_within
-from repdyn.leaky_resnets.claims.sampled import (
+from repdyn.leaky_resnets.claims.over_seeds import (
     growth,
     judge_sampled,
-    largest_gap,
-    largest_step,
     middle_layers,
     positive,
     spoken,
 )
 from repdyn.leaky_resnets.claims.trained_hamiltonian import LEARNED, reversed_depths
-from repdyn.leaky_resnets.methods.readings import DECAYED, at_paper_depth, of_maps
-from repdyn.leaky_resnets.theory.checks import Array
+from repdyn.leaky_resnets.methods.measures import largest_step
+from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
 
 
 def _middle(measures: xr.Dataset, name: str) -> xr.DataArray:
@@ -33,7 +32,23 @@ def ends_for_middle(measures: xr.Dataset) -> xr.Dataset:
     """Spectra of the first layer in the place of all others."""
     first = {"spectrum": "node", "centred_spectrum": "node", "weight_spectrum": "layer"}
     first |= {"centred_weight_spectrum": "layer"}
-    return measures.assign({name: 0 * measures[name] + measures[name].isel({dim: 0}) for name, dim in first.items()})
+    spoilt = {name: 0 * measures[name] + measures[name].isel({dim: 0}) for name, dim in first.items()}
+    steps = xr.apply_ufunc(
+        largest_step,
+        spoilt["centred_spectrum"].isel(node=0),
+        input_core_dims=[["value"]],
+        output_core_dims=[[], []],
+        vectorize=True,
+    )
+    place, step = (0 * measures["separation_place"] + part for part in steps)
+    return measures.assign(spoilt, separation_place=place, separation_step=step)
+
+
+def _largest_gap(spectrum: xr.DataArray, count: int, among: int = 6) -> Array:
+    """log(s_k / s_{k+1}) minus the largest other such step among the first ones, per seed."""
+    s = spectrum.transpose("seed", "value").values
+    steps = np.log(s[:, :among] / np.maximum(s[:, 1 : among + 1], 1e-12 * s[:, :1]))
+    return steps[:, count - 1] - np.delete(steps, count - 1, axis=1).max(axis=1)
 
 
 @claim(
@@ -56,11 +71,11 @@ def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
     chains = at_paper_depth(of_maps(chain_measures))
     rank = int(chains["rank"])
     gaps = {
-        name: largest_gap(_middle(chains, name), rank)
+        name: _largest_gap(_middle(chains, name), rank)
         for name in ("spectrum", "weight_spectrum", "centred_spectrum", "centred_weight_spectrum")
     }
     tests = {name: positive(gaps[name], f"largest step after value {rank}") for name in ("spectrum", "weight_spectrum")}
-    place, step = largest_step(_middle(chains, "centred_spectrum"))
+    place, step = (chains[f"separation_{name}"].sel(spectrum_of="A centred").values for name in ("place", "step"))
     clear = all_of(
         place=share_within(
             np.abs(place - rank) <= 1,
@@ -88,7 +103,7 @@ def _ratios(values: xr.DataArray) -> Array:
 
 def growing_alignment(measures: xr.Dataset) -> xr.Dataset:
     """|B S^T| that grows in proportion to Lt."""
-    return measures.assign(alignment=measures["alignment"] * measures["effective_depth"])
+    return measures.assign(median_alignment=measures["median_alignment"] * measures["effective_depth"])
 
 
 @claim(
@@ -109,8 +124,8 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     chains = of_maps(chain_measures)
     parts = {
         "length": chains["length"],
-        "largest_B": chains["momentum"].max("layer"),
-        "median_BS": chains["alignment"].median("layer"),
+        "largest_B": chains["largest_momentum"],
+        "median_BS": chains["median_alignment"],
     }
     depths = chains["effective_depth"].values
     tests = {
@@ -134,8 +149,7 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     note = f"{LEARNED} Means: path length {spoken(parts['length'])}, in the stable norm {spoken(stable)}; max |B| "
     note += f"{spoken(parts['largest_B'])}; median |B S^T| {spoken(parts['median_BS'])}."
     others = ", ".join(
-        f"{maps} {spoken(of_maps(chain_measures, maps)['momentum'].max('layer'))}"
-        for maps in ("free maps", "fixed maps")
+        f"{maps} {spoken(of_maps(chain_measures, maps)['largest_momentum'])}" for maps in ("free maps", "fixed maps")
     )
     return judge_sampled(chain_measures.sizes["seed"], all_of(**tests), right, f"{note} Max |B| otherwise: {others}.")
 
@@ -205,14 +219,14 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     data="chain_measures",
     control=wrong_formula(
         "representations of the last layer",
-        lambda measures: measures.assign(negative=0 * measures["negative"] + measures["negative"].isel(node=-1)),
+        lambda measures: measures.assign(least_negative=measures["negative"].isel(node=-1)),
     ),
 )
 def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
     """Share of the squared size in negative entries at its least over layers, largest Lt."""
     last = of_maps(chain_measures).isel(effective_depth=-1)
     test = mean_within(
-        last["negative"].min("node").values,
+        last["least_negative"].values,
         -np.inf,
         0.01,
         expected="at most 1 %",
@@ -235,7 +249,7 @@ def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
 def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
     """Exponent in Lt of the least share of negative entries, with and without bias (the proposition's setting)."""
     found = {
-        name: growth(of_maps(chain_measures, maps)["negative"].min("node").clip(1e-12))
+        name: growth(of_maps(chain_measures, maps)["least_negative"].clip(1e-12))
         for name, maps in {"bias": DECAYED, "no_bias": "decayed maps, no bias"}.items()
     }
     tests = {
@@ -244,7 +258,7 @@ def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
         )
         for name, slopes in found.items()
     }
-    least = of_maps(chain_measures)["negative"].min("node")
+    least = of_maps(chain_measures)["least_negative"]
     return judge_sampled(
         chain_measures.sizes["seed"], all_of(**tests), None, f"{LEARNED} Least shares: {spoken(least, 2)}."
     )
@@ -319,8 +333,7 @@ def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
 
 def _two_and_six(measures: xr.Dataset) -> xr.Dataset:
     kept = xr.where(measures["seed"] % 2 == 1, 6, 2)
-    steps = xr.where(xr.DataArray(np.arange(measures.sizes["value"]), dims="value") < kept, 1.0, 1e-3)
-    return measures.assign(centred_spectrum=0 * measures["centred_spectrum"] + steps)
+    return measures.assign(separation_place=0 * measures["separation_place"] + kept)
 
 
 @claim(
@@ -335,7 +348,7 @@ def kept_dimension_varies(chain_measures: xr.Dataset) -> Verdict:
     """Singular values before the largest step of the centred A in the middle, largest Lt; such runs exist."""
     last = chain_measures.sel(maps=[DECAYED, "free maps"]).isel(effective_depth=-1)
     kept = {
-        maps: largest_step(_middle(of_maps(last, maps), "centred_spectrum"))[0].astype(int)
+        maps: of_maps(last, maps)["separation_place"].sel(spectrum_of="A centred").values.astype(int)
         for maps in last["maps"].values
     }
     spread = float(max(np.ptp(counts) for counts in kept.values()))

@@ -8,15 +8,12 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, mean_within, not_reproducible
-from repdyn.leaky_resnets.claims.sampled import (
+from repdyn.leaky_resnets.claims.over_seeds import (
     change,
     judge_sampled,
-    largest_step,
-    median_hamiltonian,
-    median_stable,
     spoken,
 )
-from repdyn.leaky_resnets.methods.readings import DECAYED, balance_factor, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
 
 ROUNDING = 1e-12
 PAPER_STEPS = 6000
@@ -85,8 +82,8 @@ def _own(measures: xr.Dataset, steps: int = -1) -> xr.Dataset:
 def untrained_spectrum(measures: xr.Dataset) -> xr.Dataset:
     """The first layer's spectra in the place of all others."""
     return measures.assign(
-        centred_spectrum=0 * measures["centred_spectrum"] + measures["centred_spectrum"].isel(node=0),
-        stable_hamiltonian=measures["cost"],
+        separation_step=0 * measures["separation_step"],
+        median_stable=measures["cost"].median("layer"),
     )
 
 
@@ -104,8 +101,8 @@ def untrained_spectrum(measures: xr.Dataset) -> xr.Dataset:
 def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
     """One network with learned maps, one seed: spectrum of A in the middle, median -2 H_gamma / Lt."""
     net, rank = _own(paper_measures), int(paper_measures["rank"])
-    place, step = largest_step(net["centred_spectrum"].isel(node=net.sizes["node"] // 2))
-    stable = float(median_stable(net)[0])
+    place, step = (net[f"separation_{name}"].sel(spectrum_of="A centred").values for name in ("place", "step"))
+    stable = float(net["median_stable"].isel(gamma=0)[0])
     tests = all_of(
         step=at_least(step, np.log(2), expected="largest step of A over a factor of 2", reason="'clear'"),
         place=at_most(
@@ -115,8 +112,8 @@ def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
     )
     series = paper_measures.isel(maps=0)
     told = {
-        "-2 H / Lt": median_hamiltonian(series),
-        "-2 H_gamma / Lt": median_stable(series),
+        "-2 H / Lt": series["median_hamiltonian"],
+        "-2 H_gamma / Lt": series["median_stable"].isel(gamma=0),
         "|W - Lt B S^T| / |W|": series["relative_distance"],
     }
     words = "; ".join(f"{name} {', '.join(f'{v:.3g}' for v in values.values)}" for name, values in told.items())
@@ -149,7 +146,7 @@ def descent_tightens(paper_measures: xr.Dataset) -> Verdict:
     """|W - Lt B S^T| / |W| before and after; one network."""
     before, after = paper_measures["relative_distance"].isel(maps=0, steps=slice(-2, None)).values
     objective = paper_measures["objective"].isel(maps=0, steps=slice(-2, None)).values
-    H = median_hamiltonian(paper_measures).isel(maps=0, steps=slice(-2, None)).values
+    H = paper_measures["median_hamiltonian"].isel(maps=0, steps=slice(-2, None)).values
     test = at_most(after / before, 0.8, expected="distance falls by a fifth", reason="'tightens': more than a trifle")
     return not_reproducible(
         "Both rates are unstated. One network, with Adam's rate falling to 0 along a cosine, then gradient descent:"
@@ -175,7 +172,7 @@ def _decayed_for_free(measures: xr.Dataset) -> xr.Dataset:
 def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
     """Change of the median -2 H / Lt from the shortest to the longest run from one first fit."""
     moved = {
-        maps: change(median_hamiltonian(of_maps(convergence_measures, maps)), "steps")
+        maps: change(of_maps(convergence_measures, maps)["median_hamiltonian"], "steps")
         for maps in (DECAYED, "free maps")
     }
     tests = all_of(
@@ -185,7 +182,7 @@ def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
         ),
     )
     steps = ", ".join(str(int(n)) for n in convergence_measures["steps"].values)
-    told = "; ".join(f"{maps} {spoken(median_hamiltonian(of_maps(convergence_measures, maps)))}" for maps in moved)
+    told = "; ".join(f"{maps} {spoken(of_maps(convergence_measures, maps)['median_hamiltonian'])}" for maps in moved)
     return judge_sampled(
         convergence_measures.sizes["seed"], tests, None, f"Median -2 H / Lt after {steps} steps: {told}."
     )
@@ -199,18 +196,17 @@ def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
     data="refinement_measures",
     control=wrong_formula(
         "the cost of identity, which refinement leaves as it is, in the place of the Hamiltonian",
-        lambda measures: measures.assign(hamiltonian=measures["cost"].isel(gamma=0)),
+        lambda measures: measures.assign(hamiltonian_range=measures["cost"].isel(gamma=0).max("layer")),
     ),
 )
 def range_falls_with_layers(refinement_measures: xr.Dataset) -> Verdict:
     """Exponent in L of the range, from the second number of layers on (rho Lt at most 1/5 at the default)."""
     finer = refinement_measures.isel(layers=slice(1, None))
-    H = finer["hamiltonian"]
-    span = np.log((H.max("layer") - H.min("layer")).transpose("layers", "seed").values)
+    span = np.log(finer["hamiltonian_range"].transpose("layers", "seed").values)
     slopes = np.polyfit(np.log(finer["layers"].values), span, 1)[0]
     test = mean_within(slopes, -1.5, -0.5, expected="exponent -1", reason="told apart from none and from 2, half-way")
     spans = ", ".join(f"{np.exp(row).mean():.2g}" for row in span)
-    told = ", ".join(f"{value:.3g}" for value in balance_factor(finer).mean(axis=1))
+    told = ", ".join(f"{value:.3g}" for value in finer["balance_factor"].mean("seed").values)
     note = (
         f"L = {', '.join(str(int(L)) for L in finer['layers'].values)}: range {spans}; factor of Proposition 9 {told},"
     )

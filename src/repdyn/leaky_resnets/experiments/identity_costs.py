@@ -8,11 +8,11 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import minimize
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.settings.theory import Descents, IdentityCosts
 from repdyn.leaky_resnets.theory import minima
-from repdyn.leaky_resnets.theory.checks import Array
 from repdyn.leaky_resnets.theory.identity_cost import (
     activation,
     cost_of_identity,

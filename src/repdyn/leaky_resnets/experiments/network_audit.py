@@ -6,11 +6,11 @@ import numpy as np
 import torch
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.settings.training import NetworkAudit
-from repdyn.leaky_resnets.theory.checks import Array
 from repdyn.leaky_resnets.theory.identity_cost import activation
 from repdyn.leaky_resnets.theory.layers import momentum_identity
 

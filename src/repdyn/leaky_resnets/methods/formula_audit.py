@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
+from repdyn.base.checks import Array
+from repdyn.base.formula_audit import Errors, holds, relative_error
 from repdyn.leaky_resnets.theory import added_neuron as neuron
 from repdyn.leaky_resnets.theory import lagrangian as energies
 from repdyn.leaky_resnets.theory import minima
-from repdyn.leaky_resnets.theory.checks import Array
 from repdyn.leaky_resnets.theory.flows import leaky_path
 from repdyn.leaky_resnets.theory.hamiltonian import force, hamiltonian, scaled_hamiltonian_from_cost, velocity
 from repdyn.leaky_resnets.theory.identity_cost import activation, cost_of_identity, operator_norm_sq
@@ -28,24 +28,6 @@ WELL_CONDITIONED = 10.0
 DEPTH = 2.3  # Lt where a formula holds for any; not 1, so that a lost factor shows
 STEP = 1e-5  # of central differences; H is a polynomial of degree 4 between kinks
 NODES = 40  # of Gauss-Legendre quadrature of analytic integrands on [0, 1]
-
-
-class Errors(NamedTuple):
-    """Relative errors of one formula on one draw."""
-
-    printed: float
-    corrected: float
-    control: float
-
-
-def relative(found: object, wanted: object) -> float:
-    """Largest difference over the largest value wanted."""
-    found, wanted = np.asarray(found, float), np.asarray(wanted, float)
-    return float(np.max(np.abs(found - wanted)) / np.max(np.abs(wanted)))
-
-
-def _same(error: float, control: float) -> Errors:
-    return Errors(error, error, control)
 
 
 def wide(rng: Generator, shape: tuple[int, int] = WIDE) -> Array:
@@ -82,9 +64,9 @@ def range_of_p(bias: bool, rng: Generator) -> Errors:
     p = np.linspace(0, 1, 6)
     plain = leaky_path(W, A0, DEPTH, p)
     stretched = leaky_path(lambda q: W(q / c) / c, A0, DEPTH / c, c * p)
-    norm = relative(_energy(lambda q: W(q / c) / c, c), _energy(W, 1.0) / c)
+    norm = relative_error(_energy(lambda q: W(q / c) / c, c), _energy(W, 1.0) / c)
     wrong = leaky_path(lambda q: W(q / c), A0, DEPTH / c, c * p)
-    return _same(max(relative(stretched, plain), norm), relative(wrong, plain))
+    return holds(max(relative_error(stretched, plain), norm), relative_error(wrong, plain))
 
 
 def scale_of_outputs(bias: bool, rng: Generator) -> Errors:
@@ -98,7 +80,7 @@ def scale_of_outputs(bias: bool, rng: Generator) -> Errors:
 
     wanted = np.exp(-c * p)[:, None, None] * leaky_path(W, A0, DEPTH, p)
     wrong = leaky_path(W, A0, DEPTH, p)
-    return _same(relative(leaky_path(scaled, A0, DEPTH + c, p), wanted), relative(wrong, wanted))
+    return holds(relative_error(leaky_path(scaled, A0, DEPTH + c, p), wanted), relative_error(wrong, wanted))
 
 
 def no_leak(bias: bool, rng: Generator) -> Errors:
@@ -109,9 +91,10 @@ def no_leak(bias: bool, rng: Generator) -> Errors:
     for weight in W:
         plain = plain + weight @ activation(plain, bias) / L
         connected = weight @ activation(connected, bias) / L
-    found = propagate(W, A, rho, 0.0)[-1], propagate(W, A, rho, float(L))[-1]
+    plain_end, connected_end = propagate(W, A, rho, 0.0)[-1], propagate(W, A, rho, float(L))[-1]
     wrong = propagate(W, A, rho, L / 2)[-1]
-    return _same(max(relative(found[0], plain), relative(found[1], connected)), relative(wrong, connected))
+    error = max(relative_error(plain_end, plain), relative_error(connected_end, connected))
+    return holds(error, relative_error(wrong, connected))
 
 
 def least_weights(bias: bool, rng: Generator) -> Errors:
@@ -121,12 +104,12 @@ def least_weights(bias: bool, rng: Generator) -> Errors:
     W, dual = energies.least_norm_weights(A, dA, DEPTH, bias), np.linalg.solve(S.T @ S, M.T).T @ S.T
     other = rng.standard_normal(W.shape)
     other -= other @ S @ np.linalg.solve(S.T @ S, S.T)
-    longer = relative(np.sum((W + other) ** 2), np.sum(W**2) + np.sum(other**2))
+    longer = relative_error(np.sum((W + other) ** 2), np.sum(W**2) + np.sum(other**2))
     few, only = rng.standard_normal((4, 20)), rng.standard_normal((4, 4 + bias))
     rate = only @ activation(few, bias) - DEPTH * few
-    lone = relative(energies.least_norm_weights(few, rate, DEPTH, bias), only)
+    lone = relative_error(energies.least_norm_weights(few, rate, DEPTH, bias), only)
     wrong = energies.least_norm_weights(A, dA, 1.0, bias)
-    return _same(max(relative(W, dual), longer, lone), relative(wrong, dual))
+    return holds(max(relative_error(W, dual), longer, lone), relative_error(wrong, dual))
 
 
 def three_terms(bias: bool, rng: Generator) -> Errors:
@@ -137,7 +120,9 @@ def three_terms(bias: bool, rng: Generator) -> Errors:
     terms = energies.lagrangian_terms(A, dA, DEPTH, bias)
     printed = energies.lagrangian_terms_as_printed(A, dA, DEPTH, bias)
     return Errors(
-        relative(sum(printed), whole), relative(sum(terms), whole), relative(terms.identity + terms.kinetic, whole)
+        relative_error(sum(printed), whole),
+        relative_error(sum(terms), whole),
+        relative_error(terms.identity + terms.kinetic, whole),
     )
 
 
@@ -160,7 +145,7 @@ def linear_remark(_: bool, rng: Generator) -> Errors:
         return left(p) @ np.diag([1.0, 1.0, max(p - 0.5, 0.0)]) @ right(p)
 
     constant, falling = drift(lambda p: left(p) @ right(p)), drift(rank_falls)
-    return _same(abs(constant[0] - constant[1]), abs(falling[0] - falling[1]))
+    return holds(abs(constant[0] - constant[1]), abs(falling[0] - falling[1]))
 
 
 def hamilton_equations(bias: bool, rng: Generator) -> Errors:
@@ -173,8 +158,8 @@ def hamilton_equations(bias: bool, rng: Generator) -> Errors:
         by["A"][index] = hamiltonian(A + kick, B, DEPTH, bias) - hamiltonian(A - kick, B, DEPTH, bias)
         by["B"][index] = hamiltonian(A, B + kick, DEPTH, bias) - hamiltonian(A, B - kick, DEPTH, bias)
     by_A, by_B = by["A"] / (2 * STEP), by["B"] / (2 * STEP)
-    errors = relative(velocity(A, B, DEPTH, bias), by_B), relative(force(A, B, DEPTH, bias), by_A)
-    return _same(max(errors), relative(-force(A, B, DEPTH, bias), by_A))
+    errors = relative_error(velocity(A, B, DEPTH, bias), by_B), relative_error(force(A, B, DEPTH, bias), by_A)
+    return holds(max(errors), relative_error(-force(A, B, DEPTH, bias), by_A))
 
 
 def hamiltonian_split(bias: bool, rng: Generator) -> Errors:
@@ -183,16 +168,16 @@ def hamiltonian_split(bias: bool, rng: Generator) -> Errors:
     dA, H = velocity(A, B, DEPTH, bias), hamiltonian(A, B, DEPTH, bias)
     terms = energies.lagrangian_terms(A, dA, DEPTH, bias)
     split = energies.hamiltonian_from_energies(A, dA, DEPTH, bias)
-    return _same(relative(split, H), relative(terms.kinetic + terms.identity, H))
+    return holds(relative_error(split, H), relative_error(terms.kinetic + terms.identity, H))
 
 
 def theorem4_identity(bias: bool, rng: Generator) -> Errors:
     """Proof of Theorem 7: -2 H / Lt = |A|^2_g - |dA / Lt + gamma B|^2_g + gamma |B|^2, any A and B."""
     A, B = rng.standard_normal((2, *TALL))
     H = -2 * hamiltonian(A, B, DEPTH, bias) / DEPTH
-    found = [scaled_hamiltonian_from_cost(A, B, DEPTH, bias, gamma) for gamma in (1e-3, 1.0)]
-    wrong = found[1] - 2 * float(np.sum(B**2))
-    return _same(relative(found, [H, H]), relative(wrong, H))
+    values = [scaled_hamiltonian_from_cost(A, B, DEPTH, bias, gamma) for gamma in (1e-3, 1.0)]
+    wrong = values[1] - 2 * float(np.sum(B**2))
+    return holds(relative_error(values, [H, H]), relative_error(wrong, H))
 
 
 def added_neuron(bias: bool, rng: Generator) -> Errors:
@@ -211,8 +196,8 @@ def added_neuron(bias: bool, rng: Generator) -> Errors:
     ]
     formula = [minima.added_neuron_coefficient(A, z, bias) for z in columns]
     short = minima.column_coefficients(A, bias)
-    error = max(relative(formula, measured), relative(short, measured[1:]))
-    return _same(error, relative(-short, measured[1:]))
+    error = max(relative_error(formula, measured), relative_error(short, measured[1:]))
+    return holds(error, relative_error(-short, measured[1:]))
 
 
 def merged_neurons(bias: bool, rng: Generator) -> Errors:
@@ -222,10 +207,10 @@ def merged_neurons(bias: bool, rng: Generator) -> Errors:
     path = [cost_of_identity(minima.merged(A, a, t), bias).value for t in (0.25, 0.5, 0.75, 1.0)]
     last, kept = minima.merged(A, a, 1.0), a > 0
     gradient = minima.ridge_cost_gradient(A, bias, 0.0)[kept] * np.sqrt(a[kept])[:, None]
-    same_slope = relative(minima.ridge_cost_gradient(last, bias, 0.0)[kept], gradient)
+    same_slope = relative_error(minima.ridge_cost_gradient(last, bias, 0.0)[kept], gradient)
     rows = 0.0 if kept.sum() <= 6 and not last[~kept].any() else 1.0
     wrong = cost_of_identity(a[:, None] * A, bias).value  # the root forgotten
-    return _same(max(relative(path, np.full(4, cost)), same_slope, rows), relative(wrong, cost))
+    return holds(max(relative_error(path, np.full(4, cost)), same_slope, rows), relative_error(wrong, cost))
 
 
 def enlarged_norm(bias: bool, rng: Generator) -> Errors:
@@ -253,8 +238,8 @@ def layer_regulariser(bias: bool, rng: Generator) -> Errors:
     """Section 2.1: gamma_p in proportion to |S|_op^2, printed equal to |K|_op^2; it is |K|_op."""
     S = activation(3 * rng.standard_normal(TALL), bias)
     K = np.linalg.norm(S.T @ S, 2)
-    found = operator_norm_sq(S)
-    return Errors(relative(K**2, found), relative(K, found), relative(np.sqrt(K), found))
+    scale = operator_norm_sq(S)
+    return Errors(relative_error(K**2, scale), relative_error(K, scale), relative_error(np.sqrt(K), scale))
 
 
 FORMULAS: dict[str, Callable[[bool, Generator], Errors]] = {

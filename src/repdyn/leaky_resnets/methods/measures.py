@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from repdyn.base.checks import Array
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.teachers import Task
-from repdyn.leaky_resnets.theory.checks import Array
 from repdyn.leaky_resnets.theory.hamiltonian import hamiltonian, stable_energies, theorem4_bounds
 from repdyn.leaky_resnets.theory.identity_cost import activation, layer_gamma
 from repdyn.leaky_resnets.theory.layers import (
@@ -24,8 +24,10 @@ from repdyn.leaky_resnets.theory.layers import (
 )
 
 Measured = dict[str, Array]
-LAYER, NODE, GAMMA, VALUE = "layer", "node", "gamma", "value"
+LAYER, NODE, GAMMA, VALUE, SPECTRUM = "layer", "node", "gamma", "value", "spectrum_of"
 LARGE = 0.25  # of the largest singular value: above it a singular value counts as a dimension
+AMONG = 6  # first places of a spectrum among which its largest step is looked for
+SPECTRA = ("A", "A centred", "W", "W centred")
 MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "hamiltonian": ((LAYER,), "-2 H / Lt at (A_{l-1}, B_l)"),
     "stable_hamiltonian": ((GAMMA, LAYER), "-2 H_gamma / Lt"),
@@ -49,6 +51,8 @@ MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "weight_spectrum": ((LAYER, VALUE), "singular values of W_l over Lt"),
     "weight_dimension": ((LAYER,), "number of singular values of W_l above a quarter of the largest"),
     "centred_weight_spectrum": ((LAYER, VALUE), "the same without the direction of the mean activation"),
+    "separation_place": ((SPECTRUM,), "singular values before the largest step, middle of the network"),
+    "separation_step": ((SPECTRUM,), "logarithm of that step, of its two singular values' ratio"),
     "relative_distance": ((), "|W - Lt B S^T| / |W| over all layers"),
     "kinks": ((), "share of entries of A within 1e-4 of their layer's root mean square"),
     "gradient": ((), "norm of the objective's gradient by W"),
@@ -60,6 +64,13 @@ MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "bound_low": ((GAMMA,), "lower bound of Theorem 4, corrected, on the next but one"),
     "bound_high": ((GAMMA,), "upper bound of Theorem 4 on the next"),
     "gap": ((GAMMA,), "median of -2 H / Lt minus the least stable cost of identity"),
+    "median_hamiltonian": ((), "median over layers of -2 H / Lt"),
+    "hamiltonian_range": ((), "largest minus least -2 H / Lt over layers"),
+    "median_stable": ((GAMMA,), "median over layers of -2 H_gamma / Lt"),
+    "least_cost": ((GAMMA,), "least stable cost of identity over layers"),
+    "largest_momentum": ((), "largest |B_l|_F over layers"),
+    "median_alignment": ((), "median over layers of |B_l S_{l-1}^T|_F"),
+    "least_negative": ((), "least share of negative entries in |A_l|^2 over layers"),
     "identity_error": ((), "largest error of <A_l,B_l> - <A_{l-1},B_{l-1}> = rho_l b_l.(B_l 1) over |A_l| |B_l|"),
 }
 
@@ -76,14 +87,51 @@ def measure(net: LeakyResNet, task: Task, lam: float, gammas: Sequence[float], v
     """
     A = net.forward(task.X)
     B = net.momenta(A, task.Y, lam)
-    energies = _energies(net, A, B, gammas)
+    energies, paths, spectra = _energies(net, A, B, gammas), _paths(net, A, B), _spectra(net, A, values)
     return (
         energies
-        | _paths(net, A, B)
-        | _spectra(net, A, values)
+        | paths
+        | spectra
+        | _separations(spectra)
+        | _summaries(energies | paths)
         | _scalars(net, A, B, task, lam)
         | _bounds(energies, net, A, B, gammas)
     )
+
+
+def largest_step(spectrum: Array, among: int = AMONG) -> tuple[int, float]:
+    """After how many of the first singular values the largest step comes, and the logarithm of that step.
+
+    Args:
+        spectrum: singular values, falling, two or more, shape (values,).
+        among: places that are compared.
+    """
+    among = min(among, len(spectrum) - 1)
+    steps = np.log(spectrum[:among] / np.maximum(spectrum[1 : among + 1], 1e-12 * spectrum[0]))
+    return int(steps.argmax()) + 1, float(steps.max())
+
+
+def _separations(spectra: Measured) -> Measured:
+    """Largest steps of the spectra of A and W in the middle, as they are and without the constant direction."""
+    names = ("spectrum", "centred_spectrum", "weight_spectrum", "centred_weight_spectrum")
+    steps = [largest_step(spectra[name][len(spectra[name]) // 2]) for name in names]
+    place, size = np.array(steps).T
+    return {"separation_place": place, "separation_step": size}
+
+
+def _summaries(along: Measured) -> Measured:
+    """Medians and extremes over layers, which figures, tables and claims read alike."""
+    H = along["hamiltonian"]
+    reductions = {
+        "median_hamiltonian": np.median(H),
+        "hamiltonian_range": np.ptp(H),
+        "median_stable": np.median(along["stable_hamiltonian"], axis=1),
+        "least_cost": along["cost"].min(axis=1),
+        "largest_momentum": along["momentum"].max(),
+        "median_alignment": np.median(along["alignment"]),
+        "least_negative": along["negative"].min(),
+    }
+    return {name: np.asarray(value) for name, value in reductions.items()}
 
 
 def _energies(net: LeakyResNet, A: Array, B: Array, gammas: Sequence[float]) -> Measured:

@@ -78,7 +78,7 @@ class Job:
     def text(self) -> str:
         """Content of the job file; the run's name is not in it, so that equal jobs of two runs are equal."""
         content = {"job": self.name, "kind": self.kind, "threads": self.threads, "members": list(self.members)}
-        return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"  # variants keep the order of the settings
 
 
 def input_paths(members: Iterable[Member]) -> Iterator[str]:

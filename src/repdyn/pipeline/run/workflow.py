@@ -7,13 +7,14 @@ versions, figures, tables, claims) derives from the functions' signatures. Nothi
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from repdyn.base.errors import ConfigError
-from repdyn.base.settings import Settings, plain
+from repdyn.base.settings import Settings, canonical
 from repdyn.pipeline.config.configuration import Config
 from repdyn.pipeline.run import records
 from repdyn.pipeline.run.digests import CodeVersions
@@ -44,7 +45,6 @@ class RunJobs:
         self,
         name: str,
         *experiments: str | tuple[str, Mapping[str, Any]],
-        device: bool = False,
         memory_mb: int = 800,
         arguments: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Job:
@@ -54,7 +54,6 @@ class RunJobs:
             name: study and job, "leaky_resnets/exact".
             experiments: functions by name; with the value of one further argument for a variant of its own:
                 `("blobs", {"run": "sgd"})` makes `data/blobs/sgd.nc`.
-            device: whether it trains on the run's device.
             memory_mb: memory of the first try.
             arguments: further arguments by function, which every variant gets.
 
@@ -65,7 +64,7 @@ class RunJobs:
         for experiment in experiments:
             function_name, variant = (experiment, {}) if isinstance(experiment, str) else experiment
             further = dict((arguments or {}).get(function_name, {}))
-            members.append(self._simulation(name.partition("/")[0], function_name, variant, further, device))
+            members.append(self._simulation(name.partition("/")[0], function_name, variant, further))
         return self._add(Job(self.run, name, "simulate", members, memory_mb=memory_mb))
 
     def variants(self, name: str, experiment: str, key: str, values: Iterable[Any], **options: Any) -> dict[str, Any]:
@@ -162,9 +161,7 @@ class RunJobs:
     def _code(self, *roots: str) -> str:
         return self._versions.of(*roots)
 
-    def _simulation(
-        self, study: str, name: str, variant: Mapping[str, Any], further: Mapping[str, Any], device: bool
-    ) -> Member:
+    def _simulation(self, study: str, name: str, variant: Mapping[str, Any], further: Mapping[str, Any]) -> Member:
         functions = self._study(study).experiments
         if name not in functions:
             raise ConfigError(f"{study} has no experiment {name!r}; it has {', '.join(functions)}")
@@ -181,7 +178,7 @@ class RunJobs:
             "arguments": {**variant, **further},
             "inputs": {read: self._input(study, read) for read in function.reads},
             "outputs": [output],
-        } | ({"device": self.config.run.device} if device else {})
+        } | ({"device": self.config.run.device} if "device" in function.parameters else {})
         known = self._data.setdefault(study, {})
         if label:
             known.setdefault(name, {})[label] = output
@@ -223,7 +220,7 @@ class RunJobs:
                 options = f"sections {', '.join(names)}" if names else "no section"
                 raise ConfigError(f"{study}: {function.path} wants {parameter}: {annotation}; {options} of this class")
             if names:
-                found[parameter] = plain(getattr(sections, names[0]))
+                found[parameter] = json.loads(canonical(getattr(sections, names[0])))
         return found
 
 

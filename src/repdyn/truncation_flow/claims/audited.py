@@ -5,9 +5,9 @@ from __future__ import annotations
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.formula_audit import with_wrong_formula
+from repdyn.base.formula_audit import decide_formula, with_wrong_formula
 from repdyn.base.verdicts import Verdict
-from repdyn.truncation_flow.claims.deciding import DIFFERENCED, DIFFERENCED_REASON, decide
+from repdyn.truncation_flow.claims.tolerances import DIFFERENCED, EXACT
 
 
 @claim(
@@ -20,7 +20,7 @@ from repdyn.truncation_flow.claims.deciding import DIFFERENCED, DIFFERENCED_REAS
 )
 def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
     """The definition with W^{-1} against the one with R^T."""
-    return decide(gradient_audit, "(6.2) tau without W_*")
+    return decide_formula(gradient_audit, "(6.2) tau without W_*", *EXACT)
 
 
 @claim(
@@ -37,7 +37,7 @@ def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
 )
 def tau_is_affine(gradient_audit: xr.Dataset) -> Verdict:
     """Against the definition, weights with unequal scales."""
-    return decide(gradient_audit, "(3.12) affine form")
+    return decide_formula(gradient_audit, "(3.12) affine form", *EXACT)
 
 
 @claim(
@@ -53,7 +53,7 @@ def tau_is_affine(gradient_audit: xr.Dataset) -> Verdict:
 )
 def layer_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
     """Against the network's own hidden layer."""
-    return decide(gradient_audit, "(2.17) hidden layer")
+    return decide_formula(gradient_audit, "(2.17) hidden layer", *EXACT)
 
 
 @claim(
@@ -69,7 +69,7 @@ def layer_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
 )
 def output_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
     """Against the network's own output."""
-    return decide(gradient_audit, "(2.18) output")
+    return decide_formula(gradient_audit, "(2.18) output", *EXACT)
 
 
 @claim(
@@ -85,7 +85,7 @@ def output_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
 )
 def last_bias(gradient_audit: xr.Dataset) -> Verdict:
     """Against the sum of pulled-back biases."""
-    return decide(gradient_audit, "(2.7) last bias")
+    return decide_formula(gradient_audit, "(2.7) last bias", *EXACT)
 
 
 @claim(
@@ -99,7 +99,7 @@ def last_bias(gradient_audit: xr.Dataset) -> Verdict:
 )
 def cost_splits(gradient_audit: xr.Dataset) -> Verdict:
     """Against the plain mean of squares."""
-    return decide(gradient_audit, "(3.7) split of the cost")
+    return decide_formula(gradient_audit, "(3.7) split of the cost", *EXACT)
 
 
 @claim(
@@ -112,7 +112,7 @@ def cost_splits(gradient_audit: xr.Dataset) -> Verdict:
 )
 def bias_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost."""
-    return decide(gradient_audit, "(3.19) bias flow")
+    return decide_formula(gradient_audit, "(3.19) bias flow", *EXACT)
 
 
 @claim(
@@ -132,7 +132,7 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost along O(Q)."""
     audit = gradient_audit
     obtuse = int((audit["cosine"] < 0).sum())
-    verdict = decide(audit, "(3.22) weight flow")
+    verdict = decide_formula(audit, "(3.22) weight flow", *EXACT)
     note = (
         f"Relative error of the printed flow: median {float(audit['relative_error'].median()):.2f}, largest"
         f" {float(audit['relative_error'].max()):.2g}; obtuse to the true flow in {obtuse} of {audit['cosine'].size}"
@@ -157,7 +157,7 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
 )
 def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
     """Two formulas of the paper against each other."""
-    return decide(gradient_audit, "Thm 3.2 against Thm 5.1")
+    return decide_formula(gradient_audit, "Thm 3.2 against Thm 5.1", *EXACT)
 
 
 @claim(
@@ -173,7 +173,7 @@ def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
 )
 def sign_of_the_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
     """Corrected Omega with both signs against complex steps."""
-    return decide(gradient_audit, "(4.1) sign of the weight flow")
+    return decide_formula(gradient_audit, "(4.1) sign of the weight flow", *EXACT)
 
 
 @claim(
@@ -186,7 +186,7 @@ def sign_of_the_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
 )
 def cost_dissipates(gradient_audit: xr.Dataset) -> Verdict:
     """Against a central difference of the cost, with the true Omega."""
-    return decide(gradient_audit, "(3.26) dissipation", DIFFERENCED, DIFFERENCED_REASON)
+    return decide_formula(gradient_audit, "(3.26) dissipation", *DIFFERENCED)
 
 
 @claim(
@@ -205,7 +205,7 @@ def cost_dissipates(gradient_audit: xr.Dataset) -> Verdict:
 )
 def matrix_elements(gradient_audit: xr.Dataset) -> Verdict:
     """Sector by sector against the sum of commutators."""
-    return decide(gradient_audit, "(3.38) matrix elements")
+    return decide_formula(gradient_audit, "(3.38) matrix elements", *EXACT)
 
 
 @claim(
@@ -218,7 +218,7 @@ def matrix_elements(gradient_audit: xr.Dataset) -> Verdict:
 )
 def shares_are_counts(gradient_audit: xr.Dataset) -> Verdict:
     """Moments against counting point by point."""
-    return decide(gradient_audit, "(3.39) counted shares")
+    return decide_formula(gradient_audit, "(3.39) counted shares", *EXACT)
 
 
 @claim(
@@ -231,7 +231,7 @@ def shares_are_counts(gradient_audit: xr.Dataset) -> Verdict:
 )
 def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
     """Velocity and cost from the half-space moments alone, without a pass through the data or the network."""
-    verdict = decide(gradient_audit, "moment form")
+    verdict = decide_formula(gradient_audit, "moment form", *EXACT)
     note = (
         "Between crossings one Q x Q matrix per coordinate decides the flow whatever N. In Theorem 5.1 the products"
         " P^+ and P^- transposed are reverse-mode differentiation by hand. Times: benchmarks/truncation_flow.py."
@@ -249,4 +249,4 @@ def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
 )
 def residual_moves(gradient_audit: xr.Dataset) -> Verdict:
     """Against a central difference."""
-    return decide(gradient_audit, "(4.23) motion of the residual", DIFFERENCED, DIFFERENCED_REASON)
+    return decide_formula(gradient_audit, "(4.23) motion of the residual", *DIFFERENCED)

@@ -6,15 +6,9 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
-from repdyn.base.formula_audit import with_wrong_formula
+from repdyn.base.formula_audit import decide_formula, with_wrong_formula
 from repdyn.base.verdicts import Verdict, deviation
-from repdyn.truncation_flow.claims.deciding import (
-    DIFFERENCED,
-    DIFFERENCED_REASON,
-    INTEGRATED,
-    INTEGRATED_REASON,
-    decide,
-)
+from repdyn.truncation_flow.claims.tolerances import DIFFERENCED, EXACT, INTEGRATED, SOLVED
 
 
 def _doubled(propagators: xr.Dataset) -> xr.Dataset:
@@ -37,7 +31,7 @@ def _doubled(propagators: xr.Dataset) -> xr.Dataset:
 )
 def lemma_6_1(gradient_audit: xr.Dataset) -> Verdict:
     """Cost along a one-parameter group, central difference."""
-    return decide(gradient_audit, "(6.11) Lemma 6.1", DIFFERENCED, DIFFERENCED_REASON)
+    return decide_formula(gradient_audit, "(6.11) Lemma 6.1", *DIFFERENCED)
 
 
 @claim(
@@ -57,7 +51,7 @@ def lemma_6_1(gradient_audit: xr.Dataset) -> Verdict:
 )
 def gradient_in_r(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps in every entry of R."""
-    return decide(gradient_audit, "(6.16) gradient in R")
+    return decide_formula(gradient_audit, "(6.16) gradient in R", *EXACT)
 
 
 @claim(
@@ -70,7 +64,7 @@ def gradient_in_r(gradient_audit: xr.Dataset) -> Verdict:
 )
 def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
     """Against composing the maps, from every layer on."""
-    return decide(gradient_audit, "(7.2) Lemma 7.1")
+    return decide_formula(gradient_audit, "(7.2) Lemma 7.1", *EXACT)
 
 
 @claim(
@@ -92,7 +86,7 @@ def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
 )
 def lemma_7_2(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps."""
-    return decide(gradient_audit, "(7.11) Lemma 7.2")
+    return decide_formula(gradient_audit, "(7.11) Lemma 7.2", *EXACT)
 
 
 @claim(
@@ -114,7 +108,7 @@ def lemma_7_2(gradient_audit: xr.Dataset) -> Verdict:
 )
 def general_bias_flow(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost of all layers."""
-    return decide(gradient_audit, "(5.4) bias flow of layers")
+    return decide_formula(gradient_audit, "(5.4) bias flow of layers", *EXACT)
 
 
 @claim(
@@ -127,7 +121,7 @@ def general_bias_flow(gradient_audit: xr.Dataset) -> Verdict:
 )
 def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost of all layers along O(Q)."""
-    return decide(gradient_audit, "(5.6) weight flow of layers")
+    return decide_formula(gradient_audit, "(5.6) weight flow of layers", *EXACT)
 
 
 @claim(
@@ -140,7 +134,7 @@ def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
 )
 def error_equation(propagators: xr.Dataset) -> Verdict:
     """Integrated along the orbit against the change of E."""
-    return decide(propagators, "(8.8)", INTEGRATED, INTEGRATED_REASON)
+    return decide_formula(propagators, "(8.8)", *INTEGRATED)
 
 
 @claim(
@@ -159,9 +153,7 @@ def error_equation(propagators: xr.Dataset) -> Verdict:
 )
 def propagators_carry_the_error(propagators: xr.Dataset) -> Verdict:
     """Against E along the orbit, all integrated to a relative 1e-12."""
-    return decide(
-        propagators, "(8.9), (8.11)", 1e-9, "relative tolerance 1e-12 of the integrator times its steps (< 1000)"
-    )
+    return decide_formula(propagators, "(8.9), (8.11)", *SOLVED)
 
 
 @claim(
@@ -183,7 +175,7 @@ def propagators_carry_the_error(propagators: xr.Dataset) -> Verdict:
 )
 def initial_time_derivative(propagators: xr.Dataset) -> Verdict:
     """Against a central difference."""
-    return decide(
+    return decide_formula(
         propagators, "(8.10)", 1e-5, "central difference with step 1e-4: 1e-8 times third derivatives up to 100"
     )
 
@@ -209,7 +201,7 @@ def variation_of_constants(propagators: xr.Dataset) -> Verdict:
     """Trapezoid rule against the orbit, worse of the two equations."""
     both = propagators.sel(equation=["(8.16)", "(8.17)"])
     tests = [
-        deviation(both[form], INTEGRATED, expected="equal to the orbit", reason=INTEGRATED_REASON)
+        deviation(both[form], INTEGRATED.size, expected="equal to the orbit", reason=INTEGRATED.reason)
         for form in ("printed", "corrected")
     ]
     return Verdict.from_tests(*tests)

@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, not_testable
-from repdyn.truncation_flow.claims.deciding import LOCATED, LOCATED_REASON, ROUNDING, ROUNDING_REASON, zero
+from repdyn.truncation_flow.claims.tolerances import LOCATED, ROUNDING, Tolerance, zero
 
 
 def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
@@ -165,7 +165,7 @@ def truncated_may_be_released(counterexamples: xr.Dataset) -> Verdict:
     found = counterexamples
     kept = zero(found["kept_events"], "no release where R(x - yt) < 0")
     stays = at_least(found["release_time"], 10.0, expected="never released", reason="observed for ten units of time")
-    exact = zero(found["release_time"] - np.log(2), "released at log 2", LOCATED, LOCATED_REASON)
+    exact = zero(found["release_time"] - np.log(2), "released at log 2", LOCATED)
     return Verdict.from_tests(stays, all_of(released=exact, mirror_image=kept))
 
 
@@ -229,7 +229,9 @@ def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
     """One point with u = (1, -1) and b = 0: bound minus norm."""
     found = counterexamples
     tests = [
-        at_most(found["bound_true"] - found[name], ROUNDING, expected="norm below the bound", reason=ROUNDING_REASON)
+        at_most(
+            found["bound_true"] - found[name], ROUNDING.size, expected="norm below the bound", reason=ROUNDING.reason
+        )
         for name in ("bound_printed", "bound_corrected")
     ]
     return Verdict.from_tests(*tests)
@@ -333,5 +335,7 @@ def rates_after_arrival(proposition: xr.Dataset) -> Verdict:
             slopes.append(float(np.polyfit(part["time"], np.log(part), 1)[0]) / rate + 1.0)
     step = float(proposition["step"])
     return Verdict.from_tests(
-        zero(slopes, "slopes -1 and -2", step**2, "midpoint rule: relative error of a rate h^2/12, below h^2")
+        zero(
+            slopes, "slopes -1 and -2", Tolerance(step**2, "midpoint rule: relative error of a rate h^2/12, below h^2")
+        )
     )

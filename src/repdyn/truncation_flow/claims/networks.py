@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, not_testable
-from repdyn.truncation_flow.claims.deciding import ROUNDING, ROUNDING_REASON
+from repdyn.truncation_flow.claims.tolerances import ROUNDING
 
 
 def _kept(examples: xr.Dataset) -> xr.Dataset:
@@ -63,7 +63,7 @@ def separated_projection(counterexamples: xr.Dataset) -> Verdict:
     """The explicit construction with Q = 3."""
     found = counterexamples
     tests = [
-        deviation(found[name], ROUNDING, expected="equal", reason=ROUNDING_REASON)
+        deviation(found[name], ROUNDING.size, expected="equal", reason=ROUNDING.reason)
         for name in ("projection_own", "pattern_other")
     ]
     return Verdict.from_tests(*tests)
@@ -93,7 +93,7 @@ def separated_projection(counterexamples: xr.Dataset) -> Verdict:
 def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset) -> Verdict:
     """A counterexample in the plane; the explicit construction, which meets the further condition, at all times."""
     printed = deviation(
-        counterexamples["composition_moved"], ROUNDING, expected="tau_2 leaves tau_1(x_1)", reason=ROUNDING_REASON
+        counterexamples["composition_moved"], ROUNDING.size, expected="tau_2 leaves tau_1(x_1)", reason=ROUNDING.reason
     )
     corrected = deviation(
         neural_collapse["composed_error"],

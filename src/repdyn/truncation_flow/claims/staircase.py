@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Verdict, all_of
-from repdyn.truncation_flow.claims.deciding import LOCATED, LOCATED_REASON, zero
+from repdyn.truncation_flow.claims.tolerances import COUNTED, LOCATED, Tolerance, zero
 
 
 def _wrong_weight(staircase: xr.Dataset) -> xr.Dataset:
@@ -28,9 +28,7 @@ def meeting_times(staircase: xr.Dataset) -> Verdict:
     finite = np.isfinite(staircase["meeting_by_events"].values) | np.isfinite(staircase["meeting"].values)
     gap = (staircase["meeting"] - staircase["meeting_by_events"]).values[finite]
     literal = staircase["printed_time"].values[1:] - staircase["meeting_by_events"].sel(case="beyond").values[:3]
-    return Verdict.from_tests(
-        zero(np.concatenate((gap, literal)), "times of the event-driven flow", LOCATED, LOCATED_REASON)
-    )
+    return Verdict.from_tests(zero(np.concatenate((gap, literal)), "times of the event-driven flow", LOCATED))
 
 
 def _slope_error(staircase: xr.Dataset, case: str) -> np.ndarray:
@@ -59,7 +57,11 @@ def rates_step(staircase: xr.Dataset) -> Verdict:
     last = float(staircase["rate"].sel(case="beyond")[-1]) - 1.0
     errors = np.append(_slope_error(staircase, "beyond"), last)
     return Verdict.from_tests(
-        zero(errors, "rates n/N, 1 at the end", 1e-8, "local error 1e-11 over the distance of output times, 0.04")
+        zero(
+            errors,
+            "rates n/N, 1 at the end",
+            Tolerance(1e-8, "local error 1e-11 over the distance of output times, 0.04"),
+        )
     )
 
 
@@ -91,13 +93,13 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
     """Y = 1.5 among 0, 1, 2, 3, and y = 2 at a point."""
     between = staircase.sel(case=["between", "at a point"])
     met = np.isfinite(between["meeting_by_events"]).sum("station")
-    every = zero(met - 3, "three further points met in finite time", 0.5, "integers")
+    every = zero(met - 3, "three further points met in finite time", COUNTED)
     final = between["rate"].isel(time=-1)
     slope = float(np.abs(_slope_error(staircase, "between")).max())
     corrected = all_of(
-        points=zero(met - 1, "one further point met", 0.5, "integers"),
+        points=zero(met - 1, "one further point met", COUNTED),
         rate=zero(final - 0.5, "final rate m/N = 1/2"),
-        slope=zero(slope, "log-slope m/N", 1e-6, "local error 1e-11 over distances down to 1e-2"),
+        slope=zero(slope, "log-slope m/N", Tolerance(1e-6, "local error 1e-11 over distances down to 1e-2")),
     )
     return Verdict.from_tests(every, corrected)
 
@@ -119,8 +121,12 @@ def label_below_points(staircase: xr.Dataset) -> Verdict:
     final = staircase["b_by_events"].sel(case="below").isel(time=-1)
     label = staircase["label"].sel(case="below")
     return Verdict.from_tests(
-        zero(final - label, "b tends to y = -1", 0.7, "decay from 4.5 at the slowest rate, 1/4, leaves 0.61 after 8"),
-        zero(final, "b stops at x_1 = 0", LOCATED, LOCATED_REASON),
+        zero(
+            final - label,
+            "b tends to y = -1",
+            Tolerance(0.7, "decay from 4.5 at the slowest rate, 1/4, leaves 0.61 after 8"),
+        ),
+        zero(final, "b stops at x_1 = 0", LOCATED),
     )
 
 

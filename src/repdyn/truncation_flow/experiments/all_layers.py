@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 from scipy.stats import ortho_group
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.experiments.coordinates import index
 from repdyn.truncation_flow.methods import layers
 from repdyn.truncation_flow.methods.construction import ball_clusters, largest_radius, simplex_initial_data
 from repdyn.truncation_flow.methods.layers import (
@@ -20,7 +20,6 @@ from repdyn.truncation_flow.methods.layers import (
 )
 from repdyn.truncation_flow.settings import GeneralFlow
 from repdyn.truncation_flow.theory import general
-from repdyn.truncation_flow.theory.inputs import Array
 
 Q = 3
 STARTS = ("separated", "too wide", "random", "untruncated")
