@@ -19,7 +19,7 @@ from repdyn.truncation_flow.theory.truncation import truncation_map
 from repdyn.universality.theory.effective import effective_loss, effective_solution
 from repdyn.universality.theory.final import final_distance
 
-pytestmark = pytest.mark.pipeline
+pytestmark = pytest.mark.slow
 SHOWN = "[...document.querySelectorAll('#ledger > tbody > tr')].filter(row => row.checkVisibility()).map(row => row.id)"
 WIDTH, HEIGHT = 1280, 900
 
