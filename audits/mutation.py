@@ -107,9 +107,9 @@ def _fails_tests(module: str, mutant: Mutant, tests: Sequence[Path]) -> bool:
 
 def _fails_claims(module: str, mutant: Mutant, results: Path) -> bool:
     from repdyn.base import claims
-    from repdyn.pipeline import runners
-    from repdyn.pipeline.loading import load_rooms
-    from repdyn.pipeline.remake import Remaker
+    from repdyn.pipeline.ask.remake import Remaker
+    from repdyn.pipeline.run import runners
+    from repdyn.pipeline.run.loading import load_rooms
 
     study, changed = module.split(".")[1], (module, mutant.function)
     known = claims.claims_of(*load_rooms(study, "claims"))

@@ -17,10 +17,10 @@ import torch
 
 from repdyn.base.devices import choose_device
 from repdyn.base.errors import DataError
-from repdyn.leaky_resnets import training
-from repdyn.leaky_resnets.networks import start
+from repdyn.leaky_resnets.methods import training
+from repdyn.leaky_resnets.methods.networks import start
 from repdyn.leaky_resnets.theory.layers import layer_steps
-from repdyn.universality import minibatch_training
+from repdyn.universality.methods import minibatch_training
 
 DEPTH, LAYERS, LAM, RATE = 7.0, 20, 0.1, 1e-3
 LEAKY = {"leaky ResNet, w = 30, N = 300": (10, 300, 30), "leaky ResNet, w = 100, N = 1000": (30, 1000, 100)}

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from repdyn.leaky_resnets.networks import LeakyResNet, start
+from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
+from repdyn.leaky_resnets.methods.training import Trainer, cosine
 from repdyn.leaky_resnets.theory.layers import layer_steps
-from repdyn.leaky_resnets.training import Trainer, cosine
 
 LT, LAYERS, LAM = 7.0, 20, 0.1
 SIZES = {"reduced": (10, 300, 30), "the paper's": (30, 1000, 100)}

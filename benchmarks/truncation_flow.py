@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from scipy.integrate import solve_ivp
 
-from repdyn.truncation_flow.events import event_flow
 from repdyn.truncation_flow.experiments.cluster_flow import euler_flow, rotating_cluster
-from repdyn.truncation_flow.flow import scipy_flow
-from repdyn.truncation_flow.occupation import occupation_flow
+from repdyn.truncation_flow.methods.events import event_flow
+from repdyn.truncation_flow.methods.flow import scipy_flow
+from repdyn.truncation_flow.methods.occupation import occupation_flow
 from repdyn.truncation_flow.theory import separated
 from repdyn.truncation_flow.theory.staircase import bias_flow
 

@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from repdyn.universality.engines import autograd, batched, compiled
-from repdyn.universality.engines.frames import Task
-from repdyn.universality.networks import Net, Weights, initial_weights
-from repdyn.universality.training import two_points
+from repdyn.universality.methods.engines import autograd, batched, compiled
+from repdyn.universality.methods.engines.frames import Task
+from repdyn.universality.methods.networks import Net, Weights, initial_weights
+from repdyn.universality.methods.two_point_training import two_points
 
 NETWORKS = {
     "default": (Net("leaky relu", 1.0, 500, 20), 0.005),

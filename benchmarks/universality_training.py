@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from repdyn.universality import minibatch_training as trainer
-from repdyn.universality.networks import LEAK
+from repdyn.universality.methods import minibatch_training as trainer
+from repdyn.universality.methods.networks import LEAK
 
 CASES = {
     "blobs, 4 x 100, batch 64": ([27, 100, 100, 100, 100, 1], 64, 640, "tanh"),

@@ -8,7 +8,8 @@ import yaml
 from tests.conftest import ROOT, SMOKE, copy_checkout, snakemake
 
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline import config, dryrun
+from repdyn.pipeline.ask import dryrun
+from repdyn.pipeline.config import configuration as config
 
 RULES = [ROOT / "Snakefile", *sorted((ROOT / "workflow/rules").glob("*.smk"))]
 SOURCES = sorted(

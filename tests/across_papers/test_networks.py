@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from repdyn.across_papers import networks
+from repdyn.across_papers.methods import networks
 from repdyn.base.streams import Stream
 
 KINDS = ("plain", "batch norm", "recentred", "residual", "leaky")

@@ -5,8 +5,8 @@ import pytest
 import xarray as xr
 
 from repdyn.across_papers import claims, experiments, figures, tables
+from repdyn.across_papers.methods.names import BOTTLENECK, ENDS, FOUR, ODD, THEORY, middle_layer
 from repdyn.across_papers.settings import Digits, OddBatch, TwoPoints
-from repdyn.across_papers.words import BOTTLENECK, ENDS, FOUR, ODD, THEORY, middle_layer
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.claims import claims_of, decide
 from repdyn.base.datasets import problems

@@ -12,8 +12,8 @@ from repdyn.base.claims import claims_of
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments import random_networks as experiments
 from repdyn.bn_decomposed.figures.random_networks import REGIMES, fig1_ablation, fig5_layer_angles, orthogonality_gap
-from repdyn.bn_decomposed.settings import Ablation, FixedPoint, LayerAngles, OrthogonalityGap
-from repdyn.pipeline.loading import load_rooms
+from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap
+from repdyn.pipeline.run.loading import load_rooms
 
 FIGURES = ("fig1_ablation", "orthogonality_gap", "fig5_layer_angles")
 WIDTHS, BATCHES = (8, 12, 16, 24, 32), (4, 5, 6, 7, 9)

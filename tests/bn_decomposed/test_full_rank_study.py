@@ -7,11 +7,11 @@ from pydantic import ValidationError
 from repdyn.base import figures, tables
 from repdyn.base.claims import claims_of, decide
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed import settings
 from repdyn.bn_decomposed.claims import full_rank as claims
 from repdyn.bn_decomposed.claims import full_rank_proof
 from repdyn.bn_decomposed.experiments import full_rank, relu_rank
 from repdyn.bn_decomposed.figures.full_rank import thm3_full_rank
+from repdyn.bn_decomposed.settings import study as settings
 from repdyn.bn_decomposed.tables import full_rank as full_rank_table
 
 ROWS = {

@@ -14,7 +14,7 @@ from repdyn.bn_decomposed.claims import gaussian_layers as layer_claims
 from repdyn.bn_decomposed.claims import odd_point as odd_claims
 from repdyn.bn_decomposed.experiments import gaussian_layers, odd_point, random_networks
 from repdyn.bn_decomposed.figures import gaussian_layers as drawings
-from repdyn.bn_decomposed.settings import (
+from repdyn.bn_decomposed.settings.study import (
     Activity,
     Contraction,
     FixedPoint,

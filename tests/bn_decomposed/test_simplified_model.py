@@ -9,7 +9,7 @@ from repdyn.bn_decomposed.claims import simplified_limits as limits_claims
 from repdyn.bn_decomposed.claims import simplified_model as rows_claims
 from repdyn.bn_decomposed.experiments import simplified_limits, simplified_model
 from repdyn.bn_decomposed.figures import simplified_model as figures
-from repdyn.bn_decomposed.settings import (
+from repdyn.bn_decomposed.settings.study import (
     ClusterRows,
     InteriorAngles,
     NarrowGap,

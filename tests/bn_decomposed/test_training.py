@@ -10,9 +10,9 @@ from torch import nn
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.sources import load_images
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed import networks
 from repdyn.bn_decomposed.experiments.training import point_neurons, training
-from repdyn.bn_decomposed.settings_networks import PointNeurons, Rates, Training
+from repdyn.bn_decomposed.methods import networks
+from repdyn.bn_decomposed.settings.networks import PointNeurons, Rates, Training
 from repdyn.bn_decomposed.theory.initialization import point_neuron_init, unit_columns
 
 SMALL = Training(

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from repdyn.base.claims import claims_of
-from repdyn.pipeline.loading import load_rooms
+from repdyn.pipeline.run.loading import load_rooms
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = claims_of(*load_rooms("bn_mean_field", "claims"))

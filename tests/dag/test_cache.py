@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import SMOKE, copy_checkout, snakemake
 
-from repdyn.pipeline import checkout as pipeline_checkout
+from repdyn.pipeline.run import checkout as pipeline_checkout
 
 pytestmark = pytest.mark.pipeline
 RATES = "{bn: [0.1], default: [0.1], he: [0.1]}"

@@ -11,13 +11,13 @@ from torch import nn
 from repdyn.base import figures
 from repdyn.base.datasets import problems
 from repdyn.base.streams import Stream
+from repdyn.diagnostics.experiments import convolutional_network, two_points
 from repdyn.diagnostics.figures.depth import draw_depth
 from repdyn.diagnostics.figures.pairs import draw_pairs
 from repdyn.diagnostics.figures.stream import draw_stream
 from repdyn.diagnostics.figures.training import draw_training
-from repdyn.diagnostics.methods import convolutional, effective_theory
-from repdyn.diagnostics.experiments import convolutional_network, two_points
 from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods import convolutional, effective_theory
 from repdyn.diagnostics.settings import ConvolutionalNetwork, TwoPoints
 from repdyn.universality.theory.effective import effective_solution
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from repdyn.diagnostics.theory.identity import Residual
 from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.theory.identity import Residual
 
 
 class Odd(nn.Module):

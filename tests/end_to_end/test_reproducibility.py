@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import SMOKE, copy_checkout, snakemake
 
 from repdyn.__main__ import main
-from repdyn.pipeline.compare import compare
+from repdyn.pipeline.ask.compare import compare
 
 pytestmark = pytest.mark.pipeline
 PART = (

@@ -13,9 +13,9 @@ from repdyn.__main__ import main
 
 
 def write_always() -> None:
-    from repdyn.universality import training, training_loop
+    from repdyn.universality.methods import minibatch_loop, two_point_training
 
-    training.SAVE_AFTER = training_loop.KEPT_EVERY = -1.0
+    two_point_training.SAVE_AFTER = minibatch_loop.KEPT_EVERY = -1.0
 
 
 def kill_at(number: int) -> None:

@@ -12,7 +12,7 @@ from tests.conftest import ROOT, SMOKE
 from tests.faults.test_places import full_disk
 
 from repdyn.__main__ import main
-from repdyn.pipeline import dryrun
+from repdyn.pipeline.ask import dryrun
 
 pytestmark = pytest.mark.pipeline
 NARROW = {"dimension": 4, "points": 20, "width": 8, "hidden": 6}

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from repdyn.base.datasets import problems
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets import settings_theory as knobs
 from repdyn.leaky_resnets.experiments import geodesics, identities, identity_costs
+from repdyn.leaky_resnets.settings import theory as knobs
 
 TINY = {
     "identities": (identities.identities, knobs.Identities(draws=2)),

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.integrate import quad, solve_ivp
 
-from repdyn.leaky_resnets.formulas import FORMULAS
+from repdyn.leaky_resnets.methods.formula_audit import FORMULAS
 from repdyn.leaky_resnets.theory import added_neuron, lagrangian, minima
 from repdyn.leaky_resnets.theory.hamiltonian import theorem4_bounds, theorem4_bounds_as_printed
 from repdyn.leaky_resnets.theory.identity_cost import activation, cost_of_identity

@@ -8,8 +8,8 @@ import torch
 from tests import pretended_gpu
 from tests.leaky_resnets.test_training import data, nets
 
+from repdyn.leaky_resnets.methods.training import Trainer, cosine
 from repdyn.leaky_resnets.theory.layers import layer_steps
-from repdyn.leaky_resnets.training import Trainer, cosine
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device: training on it cannot be compared")
 BAND = 1e-9  # relative, double precision, 30 steps: sums in another order, 1e-16 each, grow by Adam's square roots

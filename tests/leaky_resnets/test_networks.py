@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from repdyn.leaky_resnets.networks import LeakyResNet, start
-from repdyn.leaky_resnets.teachers import bottleneck_task, normalised
+from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
+from repdyn.leaky_resnets.methods.teachers import bottleneck_task, normalised
 from repdyn.leaky_resnets.theory.layers import layer_steps
 
 ROUNDING = 1e-12  # a few hundred float64 operations on numbers of order 1

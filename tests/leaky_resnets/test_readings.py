@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from tests.leaky_resnets.test_exact_experiments import run
 
-from repdyn.leaky_resnets import readings
+from repdyn.leaky_resnets.methods import readings
 from repdyn.leaky_resnets.theory.hamiltonian import theorem4_bounds, theorem4_speed_gap
 
 

@@ -15,8 +15,10 @@ from repdyn.base.errors import ConfigError
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.experiments import analysis, chains, criticality, discretised, network_audit, paper_settings
 from repdyn.leaky_resnets.figures import distance, schemes, trained
-from repdyn.leaky_resnets.measures import measure
-from repdyn.leaky_resnets.settings_training import (
+from repdyn.leaky_resnets.methods.measures import measure
+from repdyn.leaky_resnets.methods.stored import kept, network_at, network_variables, restored, task_at
+from repdyn.leaky_resnets.methods.teachers import Task
+from repdyn.leaky_resnets.settings.training import (
     Criticality,
     Discretised,
     Measures,
@@ -24,10 +26,8 @@ from repdyn.leaky_resnets.settings_training import (
     PaperSettings,
     Trained,
 )
-from repdyn.leaky_resnets.stored import kept, network_at, network_variables, restored, task_at
 from repdyn.leaky_resnets.tables.trained import chains as chains_table
-from repdyn.leaky_resnets.teachers import Task
-from repdyn.pipeline import config
+from repdyn.pipeline.config import configuration as config
 
 TINY = {"dimension": 4, "points": 20, "width": 9}
 NARROW = TINY | {"rank": 2, "hidden": 5, "penalty": 0.05, "rate": 0.003}

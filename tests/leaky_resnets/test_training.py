@@ -5,9 +5,9 @@ import pytest
 import torch
 from tests.leaky_resnets.test_networks import by_autograd, random_net
 
-from repdyn.leaky_resnets.networks import LeakyResNet, start
+from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
+from repdyn.leaky_resnets.methods.training import MAP_RATE, Trainer, cosine
 from repdyn.leaky_resnets.theory.layers import layer_steps
-from repdyn.leaky_resnets.training import MAP_RATE, Trainer, cosine
 
 torch.set_num_threads(1)
 ROUNDING = 1e-12

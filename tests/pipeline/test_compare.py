@@ -10,7 +10,7 @@ import pytest
 from repdyn.__main__ import main
 from repdyn.base import datasets
 from repdyn.base.errors import DataError
-from repdyn.pipeline.compare import RESIDUE, compare, deviation, show, side
+from repdyn.pipeline.ask.compare import RESIDUE, compare, deviation, show, side
 
 ATTRS = dict.fromkeys(datasets.REQUIRED, "x")
 LOSS = np.array([4.0, 2.0, 1.0])

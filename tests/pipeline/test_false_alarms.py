@@ -6,8 +6,8 @@ import pytest
 
 from repdyn.base import datasets
 from repdyn.base.errors import RepdynError
-from repdyn.pipeline import false_alarms
-from repdyn.pipeline.remake import Remaker
+from repdyn.pipeline.ask import false_alarms
+from repdyn.pipeline.ask.remake import Remaker
 
 
 def test_cheap_sampled_claims_are_counted(smoke_run):

@@ -10,7 +10,7 @@ import yaml
 from repdyn.base.claims import claim, decide
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.verdicts import STATUSES, not_testable
-from repdyn.pipeline.ledger import UNDECIDED, build, change, read_expected, show
+from repdyn.pipeline.run.ledger import UNDECIDED, build, change, read_expected, show
 
 ROOT = Path(__file__).parents[2]
 ROW = {
@@ -21,7 +21,7 @@ ROW = {
     "statement": 'Two, "quoted".',
     "verdict": "holds as corrected",
     "correction": "Three.",
-    "text_at_hand": "True",
+    "possible_ocr_error": "True",
     "formula": "x = 2",
     "corrected_formula": "x = 3",
     "printed_measured": "largest deviation 3",
@@ -49,7 +49,7 @@ UNTESTED = dict.fromkeys(ROW, "") | {
     "kind": "limit",
     "statement": "There is one.",
     "verdict": "not testable",
-    "text_at_hand": "False",
+    "possible_ocr_error": "False",
     "n": "0",
     "code": "repdyn.x_study.claims:there_is_one",
     "note": "existence",
@@ -122,7 +122,7 @@ def test_ledgers_are_joined_in_the_order_of_the_list(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("below", [UNTESTED, ROW | {"id": "x-2", "margin": "1e+300", "text_at_hand": "False"}])
+@pytest.mark.parametrize("below", [UNTESTED, ROW | {"id": "x-2", "margin": "1e+300", "possible_ocr_error": "False"}])
 def test_every_cell_is_carried_over_as_it_was_written(tmp_path, below):
     """Text that looks like a number, a missing value or a truth keeps its spelling, whatever stands below it."""
     rows = [ROW | {"note": "NA"}, below, ROW | {"id": "x-3", "margin": "0.25", "note": "None"}]

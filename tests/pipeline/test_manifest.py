@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from repdyn.base.errors import DataError
-from repdyn.pipeline.manifest import PACKAGES, build, costs
+from repdyn.pipeline.run.manifest import PACKAGES, build, costs
 
 COSTS = [("b/slow", 30.5, "claims.csv"), ("a/quick", 0.4, "x/data/loss.nc"), ("c/former", 100.0, "x/data/loss.nc")]
 
@@ -96,7 +96,7 @@ def test_time_and_place_stand_outside_the_content(run):
 
 
 def test_a_package_that_is_not_installed_is_said_to_be_so(run, monkeypatch):
-    monkeypatch.setattr("repdyn.pipeline.manifest.PACKAGES", ("no-such-package",))
+    monkeypatch.setattr("repdyn.pipeline.run.manifest.PACKAGES", ("no-such-package",))
     assert manifest(run)["versions"]["no-such-package"] == "not installed"
 
 

@@ -7,10 +7,10 @@ import xarray as xr
 
 from repdyn.base.claims import claim, decide
 from repdyn.base.datasets import REQUIRED
-from repdyn.base.verdicts import deviation, judge
-from repdyn.pipeline import outputs
-from repdyn.pipeline.manifest import build as build_manifest
-from repdyn.pipeline.reference import outputs_page
+from repdyn.base.verdicts import Verdict, deviation
+from repdyn.pipeline.reference import outputs
+from repdyn.pipeline.reference.pages import outputs_page
+from repdyn.pipeline.run.manifest import build as build_manifest
 
 
 def test_columns_are_those_of_a_row_in_their_order():
@@ -18,7 +18,7 @@ def test_columns_are_those_of_a_row_in_their_order():
         return first + 9
 
     declared = claim("x", where="1", kind="identity", states="A.", data="first", control=control, control_says="nine")
-    one = declared(lambda first: judge(deviation(float(first["r"]), 1, expected="0", reason="one")))
+    one = declared(lambda first: Verdict.from_tests(deviation(float(first["r"]), 1, expected="0", reason="one")))
     row = decide(one, {"first": xr.Dataset({"r": ((), 0.5)})})
     assert list(outputs.COLUMNS) == ["study", *row, "code_version", "expected_verdict", "change"]
 

@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from repdyn.__main__ import main
-from repdyn.pipeline import progress, records
+from repdyn.pipeline.ask import progress
+from repdyn.pipeline.run import records
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_a_job_is_marked_while_it_runs_and_only_then(tmp_path, monkeypatch, caps
     def run(*_):
         seen.update(json.loads(log.with_name("images.log.running").read_text()))
 
-    monkeypatch.setattr("repdyn.pipeline.progress.show", lambda logs: run() or "")
+    monkeypatch.setattr("repdyn.pipeline.ask.progress.show", lambda logs: run() or "")
     assert main(["progress", "--cost", f"{log}.cost.json"]) == 0
     assert seen["pid"] == os.getpid()
     assert [path.name for path in log.parent.iterdir()] == ["images.log.cost.json"]

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from repdyn.pipeline import api
-from repdyn.pipeline.messages import describe
-from repdyn.pipeline.reference import SCALES, claims_page, json_schema, outputs_page, reference, write
+from repdyn.pipeline.config.messages import describe
+from repdyn.pipeline.reference import api
+from repdyn.pipeline.reference.pages import SCALES, claims_page, json_schema, outputs_page, reference, write
 
 ROOT = Path(__file__).parents[2]
 ADVICE = "differs from the models: run `python -m repdyn reference` in the repository's folder"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from repdyn.truncation_flow.construction import (
+from repdyn.truncation_flow.methods.construction import (
     balanced_shift,
     ball_clusters,
     cluster_separated_initial_data,
@@ -11,7 +11,7 @@ from repdyn.truncation_flow.construction import (
     simplex_margins,
     simplex_rotations,
 )
-from repdyn.truncation_flow.flow import integrate_flow
+from repdyn.truncation_flow.methods.flow import integrate_flow
 from repdyn.truncation_flow.theory import general, truncation
 
 DIMENSIONS = range(2, 9)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from repdyn.truncation_flow import occupation
-from repdyn.truncation_flow.events import event_flow
-from repdyn.truncation_flow.flow import exact_bias_flow, integrate_flow, scipy_flow
+from repdyn.truncation_flow.methods import occupation
+from repdyn.truncation_flow.methods.events import event_flow
+from repdyn.truncation_flow.methods.flow import exact_bias_flow, integrate_flow, scipy_flow
 from repdyn.truncation_flow.theory.staircase import bias_flow
 
 SLIDING = (np.array([[-0.2, -1.0]]), np.eye(2), np.zeros(2), np.array([-1.0, -0.5]))
@@ -168,10 +168,10 @@ def test_occupation_fraction_and_cayley():
         ({"method": "rk4"}, "expected one of occupation, events, exact, scipy"),
         ({"formula": "wrong"}, "expected one of corrected, printed"),
         ({"formula": "printed", "method": "events"}, "expected 'occupation'"),
-        ({"step": 0.0}, "expected a finite number above 0"),
+        ({"step": 0.0}, "expected finite numbers above 0"),
         ({"times": [1.0, 0.5]}, "strictly increasing"),
         ({"times": [-1.0]}, "strictly increasing"),
-        ({"X": [np.zeros((0, 2))]}, "empty cluster"),
+        ({"X": [np.zeros((0, 2))]}, "expected a non-empty array"),
         ({"X": [np.ones((3, 2)), np.ones((3, 3))]}, "got 3 columns; expected 2"),
         ({"R0": np.eye(2)}, r"expected \(1, 2, 2\)"),
         ({"R0": 1.1 * np.eye(2)[None]}, "orthogonal"),

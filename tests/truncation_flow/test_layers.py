@@ -5,9 +5,9 @@ import pytest
 import torch
 from scipy.stats import ortho_group
 
-from repdyn.truncation_flow import layers
-from repdyn.truncation_flow.construction import ball_clusters, simplex_initial_data
-from repdyn.truncation_flow.metrics import neural_collapse_metrics
+from repdyn.truncation_flow.methods import layers
+from repdyn.truncation_flow.methods.construction import ball_clusters, simplex_initial_data
+from repdyn.truncation_flow.methods.metrics import neural_collapse_metrics
 from repdyn.truncation_flow.theory import general
 
 Q, L, N = 3, 3, 24

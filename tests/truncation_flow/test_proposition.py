@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from repdyn.truncation_flow.flow import integrate_flow
+from repdyn.truncation_flow.methods.flow import integrate_flow
 from repdyn.truncation_flow.theory.proposition import (
     BALL,
     eta_2_as_printed,

@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-from repdyn.truncation_flow import collapsed
+from repdyn.truncation_flow.methods import collapsed
 from repdyn.truncation_flow.theory import standard_cost
 
 TIMES = np.linspace(0, 1, 401)

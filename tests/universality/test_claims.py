@@ -8,9 +8,9 @@ import xarray as xr
 import yaml
 
 from repdyn.base.claims import claims_of
-from repdyn.pipeline.loading import load_rooms
-from repdyn.universality import readings
+from repdyn.pipeline.run.loading import load_rooms
 from repdyn.universality.claims import default_network, two_points
+from repdyn.universality.methods import readings
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = claims_of(*load_rooms("universality", "claims"))

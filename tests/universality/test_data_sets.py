@@ -8,7 +8,6 @@ from pydantic import ValidationError
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.sources import load_images
 from repdyn.base.streams import Stream
-from repdyn.universality import training_loop
 from repdyn.universality.experiments.blob_structure import blob_structure
 from repdyn.universality.experiments.blobs import blobs
 from repdyn.universality.experiments.digit_pairs import digit_pairs
@@ -16,7 +15,8 @@ from repdyn.universality.experiments.digits import representational_structure, t
 from repdyn.universality.experiments.images import image_training
 from repdyn.universality.experiments.xor import xor
 from repdyn.universality.experiments.xor_structure import xor_structure
-from repdyn.universality.settings_data_sets import (
+from repdyn.universality.methods import minibatch_loop
+from repdyn.universality.settings.data_sets import (
     BlobRuns,
     Blobs,
     BlobStructure,
@@ -155,7 +155,7 @@ def test_trajectories_are_those_of_the_network(trained, images):
 def test_training_resumes_bit_for_bit(tmp_path, monkeypatch, images):
     """A run that is killed half-way, with its state on disk, ends like an uninterrupted one."""
     whole = image_training(image_settings(), images, STREAM, "cpu", Checkpoint(None, ""), "sgd")
-    monkeypatch.setattr(training_loop, "KEPT_EVERY", 0.0)
+    monkeypatch.setattr(minibatch_loop, "KEPT_EVERY", 0.0)
 
     class KilledError(Exception):
         pass
@@ -165,12 +165,12 @@ def test_training_resumes_bit_for_bit(tmp_path, monkeypatch, images):
             raise KilledError
         return orders(trainer, stream, epoch)
 
-    orders = training_loop._orders
-    monkeypatch.setattr(training_loop, "_orders", dies)
+    orders = minibatch_loop._orders
+    monkeypatch.setattr(minibatch_loop, "_orders", dies)
     with pytest.raises(KilledError):
         image_training(image_settings(), images, STREAM, "cpu", Checkpoint(tmp_path, "x"), "sgd")
     seen = []
-    monkeypatch.setattr(training_loop, "_orders", lambda *given: seen.append(given[2]) or orders(*given))
+    monkeypatch.setattr(minibatch_loop, "_orders", lambda *given: seen.append(given[2]) or orders(*given))
     again = image_training(image_settings(), images, STREAM, "cpu", Checkpoint(tmp_path, "x"), "sgd")
     assert seen[0] == 7
     xr.testing.assert_identical(whole, again)

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import least_squares
 
-from repdyn.universality import fit
+from repdyn.universality.methods import fit
 from repdyn.universality.theory import alternatives
 from repdyn.universality.theory.effective import effective_loss, effective_solution
 

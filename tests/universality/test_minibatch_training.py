@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from repdyn.universality import minibatch_training as trainer
-from repdyn.universality.networks import LEAK
+from repdyn.universality.methods import minibatch_training as trainer
+from repdyn.universality.methods.networks import LEAK
 
 SIZES, POINTS, TRIALS = [5, 12, 11, 3], 37, 3
 MODULES = {"leaky relu": nn.LeakyReLU(LEAK), "relu": nn.ReLU(), "tanh": nn.Tanh(), "none": nn.Identity()}

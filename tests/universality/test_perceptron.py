@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from repdyn.universality import minibatch_training as trainer
-from repdyn.universality.perceptron import from_flat
+from repdyn.universality.methods import minibatch_training as trainer
+from repdyn.universality.methods.perceptron import from_flat
 
 SIZES = [4, 9, 8, 7, 3]
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.decomposition import PCA
 
-from repdyn.universality import representations as geometry
-from repdyn.universality.blob_task import blob_images
+from repdyn.universality.methods import representations as geometry
+from repdyn.universality.methods.blob_task import blob_images
 
 ROUNDING = 1e-10  # sums of some thousand products of numbers up to ten
 

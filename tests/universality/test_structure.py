@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from repdyn.universality import structure
-from repdyn.universality.representations import pearson
+from repdyn.universality.methods import structure
+from repdyn.universality.methods.representations import pearson
 from repdyn.universality.theory.final import final_distance
 from repdyn.universality.theory.weighing import exponential_weighing, exponential_weighing_as_printed
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.across_papers.words import FOUR, middle_layer
+from repdyn.across_papers.methods.names import FOUR, middle_layer
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, judge, mean_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, mean_within
 
 TWICE = "a factor of two: differences below it are those between seeds of one network"
 
@@ -56,12 +57,13 @@ def constant_instead(theory_fits: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="The effective two-point theory fits a network with batch normalisation as well as the plain one.",
     data="theory_fits",
-    control=plain_instead,
-    control_says="the plain network's unexplained shares given out for those with batch normalisation",
+    control=wrong_formula(
+        "the plain network's unexplained shares given out for those with batch normalisation", plain_instead
+    ),
 )
 def theory_with_batch_norm(theory_fits: xr.Dataset) -> Verdict:
     """Two points alone, paired over seeds."""
-    return judge(_fit_against_plain(theory_fits, "batch norm"), note=_note(theory_fits, "batch norm"))
+    return Verdict.from_tests(_fit_against_plain(theory_fits, "batch norm"), note=_note(theory_fits, "batch norm"))
 
 
 @claim(
@@ -70,12 +72,13 @@ def theory_with_batch_norm(theory_fits: xr.Dataset) -> Verdict:
     kind="comparison",
     states="The effective two-point theory fits a residual network as well as the plain one.",
     data="theory_fits",
-    control=plain_instead,
-    control_says="the plain network's unexplained shares given out for those of the residual one",
+    control=wrong_formula(
+        "the plain network's unexplained shares given out for those of the residual one", plain_instead
+    ),
 )
 def theory_with_residual(theory_fits: xr.Dataset) -> Verdict:
     """Two points alone, paired over seeds."""
-    return judge(_fit_against_plain(theory_fits, "residual"), note=_note(theory_fits, "residual"))
+    return Verdict.from_tests(_fit_against_plain(theory_fits, "residual"), note=_note(theory_fits, "residual"))
 
 
 @claim(
@@ -84,12 +87,11 @@ def theory_with_residual(theory_fits: xr.Dataset) -> Verdict:
     kind="comparison",
     states="The effective two-point theory fits a leaky residual network as well as the plain one.",
     data="theory_fits",
-    control=constant_instead,
-    control_says="the mean of each curve in the place of the fitted theory",
+    control=wrong_formula("the mean of each curve in the place of the fitted theory", constant_instead),
 )
 def theory_with_leakage(theory_fits: xr.Dataset) -> Verdict:
     """Two points alone, paired over seeds."""
-    return judge(_fit_against_plain(theory_fits, "leaky"), note=_note(theory_fits, "leaky"))
+    return Verdict.from_tests(_fit_against_plain(theory_fits, "leaky"), note=_note(theory_fits, "leaky"))
 
 
 def _bottleneck(digits: xr.Dataset, network: str) -> Verdict:
@@ -113,7 +115,7 @@ def _bottleneck(digits: xr.Dataset, network: str) -> Verdict:
         f"{float(one['accuracy'].sel(task=task, end='after training').median()):.2f}"
         for task in digits["task"].values
     )
-    return judge(all_of(**tests), note=f"Median effective rank without the mean at half depth, {told}.")
+    return Verdict.from_tests(all_of(**tests), note=f"Median effective rank without the mean at half depth, {told}.")
 
 
 def output_instead(digits: xr.Dataset) -> xr.Dataset:
@@ -126,8 +128,9 @@ BOTTLENECK = {
     "where": "Question 2; Section 1.4 of leaky_resnets",
     "kind": "comparison",
     "data": "digits",
-    "control": output_instead,
-    "control_says": "the rank of the outputs, which have learned the task, given out for that at half depth",
+    "control": wrong_formula(
+        "the rank of the outputs, which have learned the task, given out for that at half depth", output_instead
+    ),
 }
 
 
@@ -203,12 +206,15 @@ def rescaled_instead(odd_batch: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="None of the four networks has an odd point before training.",
     data="odd_batch",
-    control=odd_point_given_to_all,
-    control_says="the norms of the trained network with recentring alone given out for those of all",
+    control=wrong_formula(
+        "the norms of the trained network with recentring alone given out for those of all", odd_point_given_to_all
+    ),
 )
 def no_odd_point_before(odd_batch: xr.Dataset) -> Verdict:
     """Last hidden layer, each network by itself."""
-    return judge(all_of(**{kind.replace(" ", "_"): _odd(odd_batch, kind, "before training", False) for kind in FOUR}))
+    return Verdict.from_tests(
+        all_of(**{kind.replace(" ", "_"): _odd(odd_batch, kind, "before training", False) for kind in FOUR})
+    )
 
 
 @claim(
@@ -217,14 +223,15 @@ def no_odd_point_before(odd_batch: xr.Dataset) -> Verdict:
     kind="comparison",
     states="Training makes no odd point in any of the four networks.",
     data="odd_batch",
-    control=odd_point_given_to_all,
-    control_says="the norms of the trained network with recentring alone given out for those of all",
+    control=wrong_formula(
+        "the norms of the trained network with recentring alone given out for those of all", odd_point_given_to_all
+    ),
 )
 def training_makes_no_odd_point(odd_batch: xr.Dataset) -> Verdict:
     """Last hidden layer, each network by itself."""
     losses = odd_batch["final_loss"].median("seed")
     told = ", ".join(f"{kind} {float(losses.sel(network=kind)):.2g}" for kind in FOUR)
-    return judge(
+    return Verdict.from_tests(
         all_of(**{kind.replace(" ", "_"): _odd(odd_batch, kind, "after training", False) for kind in FOUR}),
         note=f"Median loss after training, half the squared error: {told}.",
     )
@@ -236,14 +243,15 @@ def training_makes_no_odd_point(odd_batch: xr.Dataset) -> Verdict:
     kind="comparison",
     states="The odd point of the network with recentring alone survives training.",
     data="odd_batch",
-    control=rescaled_instead,
-    control_says="the norms with batch normalisation in full given out for those with recentring alone",
+    control=wrong_formula(
+        "the norms with batch normalisation in full given out for those with recentring alone", rescaled_instead
+    ),
 )
 def odd_point_survives(odd_batch: xr.Dataset) -> Verdict:
     """Last hidden layer, before and after."""
     one = odd_batch.sel(network="recentred")
     same = (one["odd_point"].isel(layer=-1, end=0) == one["odd_point"].isel(layer=-1, end=1)).values
-    return judge(
+    return Verdict.from_tests(
         all_of(
             before=_odd(odd_batch, "recentred", "before training", True),
             after=_odd(odd_batch, "recentred", "after training", True),

@@ -32,10 +32,10 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from repdyn.across_papers import networks
-from repdyn.across_papers.networks import Kind
+from repdyn.across_papers.methods import networks
+from repdyn.across_papers.methods.names import ENDS, FOUR
+from repdyn.across_papers.methods.networks import Kind
 from repdyn.across_papers.settings import Digits, OddBatch, Training, TwoPoints
-from repdyn.across_papers.words import BOTTLENECK, ENDS, FOUR, ODD, THEORY
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
@@ -60,7 +60,7 @@ ODD_PARTS = ("norm_ratio", "odd_point", "odd_angle", "intra_angle")
 def two_points(settings: TwoPoints, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Two points alone: h, y, w at half depth through the training of every network and seed."""
     found = {kind: checkpoint.dataset(kind, partial(_two_points_of, kind, settings, stream)) for kind in FOUR}
-    return _joined(found, "network", title="Two points alone in four networks", figures="theory_fits", claims=THEORY)
+    return _joined(found, "network", title="Two points alone in four networks")
 
 
 def _two_points_of(kind: Kind, settings: TwoPoints, stream: Stream) -> xr.Dataset:
@@ -89,7 +89,9 @@ def digits(settings: Digits, images: xr.Dataset, stream: Stream, checkpoint: Che
             progress.step(done := done + 1, loss=float(of_kind[kind]["final_loss"].mean()))
         found[task] = _stacked(of_kind, "network")
     return _joined(
-        found, "task", title="Digits in four networks, two tasks", figures="bottlenecks, theory_fits", claims=BOTTLENECK
+        found,
+        "task",
+        title="Digits in four networks, two tasks",
     )
 
 
@@ -128,7 +130,7 @@ def odd_batch(settings: OddBatch, images: xr.Dataset, stream: Stream, checkpoint
         kind: checkpoint.dataset(kind, partial(_odd_batch_of, kind, X, classes, settings, stream))
         for kind in (*FOUR, "recentred")
     }
-    made = _joined(found, "network", title="A batch of digits in deep networks", figures="odd_points", claims=ODD)
+    made = _joined(found, "network", title="A batch of digits in deep networks")
     return made.assign_coords(point_count=variable((), settings.batch, "points of the batch"))
 
 
@@ -165,7 +167,9 @@ def theory_fits(two_points: xr.Dataset, digits: xr.Dataset) -> xr.Dataset:
         "moment": variable("moment", alone["moment"].values, "steps of full-batch descent"),
     }
     return dataset(
-        variables, coords, title="Fit of the effective theory to four networks", figures="theory_fits", claims=THEORY
+        variables,
+        coords,
+        title="Fit of the effective theory to four networks",
     )
 
 
@@ -255,9 +259,7 @@ def _stacked(parts: Mapping[object, xr.Dataset], dim: str) -> xr.Dataset:
     return joined.assign_coords({dim: list(parts)})
 
 
-def _joined(
-    parts: Mapping[str, xr.Dataset], dim: str, *, title: str, figures: str, claims: tuple[str, ...]
-) -> xr.Dataset:
+def _joined(parts: Mapping[str, xr.Dataset], dim: str, *, title: str) -> xr.Dataset:
     """The experiment's dataset, every variable and dimension with its words."""
     words = {
         "network": "kind of network",
@@ -276,8 +278,6 @@ def _joined(
         {name: one.variable for name, one in made.data_vars.items()},
         coords,
         title=title,
-        figures=figures,
-        claims=claims,
     )
 
 

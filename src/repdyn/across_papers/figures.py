@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.across_papers.words import BOTTLENECK, ENDS, ODD, THEORY, middle_layer
+from repdyn.across_papers.methods.names import ENDS, middle_layer
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY, band, describe, label_panels, new
 from repdyn.bn_decomposed.theory.odd_cluster import odd_fixed_point
 
@@ -45,7 +45,6 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
         f"({_digit_seeds(theory_fits)} seeds); bars: medians; shaded: up to twice the plain network's median on two "
         "points.",
         alt="Curves of two points in four networks with the fitted theory dashed, and dots of the unexplained share.",
-        claims=THEORY,
     )
 
 
@@ -109,7 +108,6 @@ def bottlenecks(digits: xr.Dataset) -> Figure:
         f"rank {ranks} on the same digits. Lines: means over {digits.sizes['seed']} seeds, bands: their range; shaded: "
         "within a factor of two of the task's rank; vertical line: half depth, where the question is decided.",
         alt="Rank against depth for four networks and two tasks, before and after training, with the task's rank.",
-        claims=BOTTLENECK,
     )
 
 
@@ -151,5 +149,12 @@ def odd_points(odd_batch: xr.Dataset) -> Figure:
         f"each of {odd_batch.sizes['seed']} seeds, thick: medians. An odd point is there above the solid line, at 2; "
         "dashed: its fixed point for infinite width with recentring alone, batch normalisation without rescaling.",
         alt="A norm ratio against depth for five networks, before and after training, with the ratio of an odd point.",
-        claims=ODD,
     )
+
+
+ORDER = (
+    "theory_fits",
+    "bottlenecks",
+    "odd_points",
+)
+"""The order of the paper, in which the report shows the figures."""

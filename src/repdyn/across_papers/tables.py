@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from repdyn.across_papers.words import middle_layer
+from repdyn.across_papers.methods.names import middle_layer
 from repdyn.base.figures import half_width
 from repdyn.base.tables import Table
 
@@ -41,3 +41,7 @@ def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dat
 
 def _interval(name: str, values: xr.DataArray) -> dict[str, float]:
     return {name: float(values.mean()), f"{name}, half-width": float(half_width(values.values))}
+
+
+ORDER = ("four_networks",)
+"""The order of the paper, in which the report shows the tables."""

@@ -1,23 +1,30 @@
-"""Claims: statements of a paper with the check that decides each and a negative control that the check must reject.
+"""Claims: statements of a paper with the check that decides each and negative controls that the check must reject.
 
-A study's `claims.py` holds one function per claim under the decorator `claim`. The function takes the datasets the
-claim names, in that order, and returns a `Verdict`. It trains and samples nothing.
+A study's `claims` package holds one function per claim under the decorator `claim`. The function takes the datasets
+the claim names, in that order, and returns a `Verdict`. It trains and samples nothing.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
+from typing import Literal
 
 import xarray as xr
 
-from repdyn.base.errors import RepdynError
+from repdyn.base import controls as spoiling
+from repdyn.base.controls import Control, Datasets
+from repdyn.base.errors import NotEnoughDataError, RepdynError
 from repdyn.base.verdicts import KINDS, STATUSES, Test, Verdict
 
-Datasets = tuple[xr.Dataset, ...]
 UNTESTED = ("not testable",)
+UNDECIDED = "not decidable at this scale"
+OPEN = (UNDECIDED, "not reproducible as stated")
 REFUTED = ("holds as corrected", "does not hold")
+WHOLE = ""  # the part of a check that is no conjunction
+Row = dict[str, object]
 
 
 @dataclass(frozen=True)
@@ -30,10 +37,10 @@ class Claim:
     states: str
     data: tuple[str, ...]
     check: Callable[..., Verdict]
-    control: Callable[..., Datasets | xr.Dataset] | None
-    control_says: str
+    controls: Mapping[str, Control]
+    origin: str
     correction: str
-    at_hand: bool
+    possible_ocr_error: bool
     formula: str
     corrected_formula: str
 
@@ -49,10 +56,10 @@ def claim(
     kind: str,
     states: str,
     data: str | tuple[str, ...] = (),
-    control: Callable[..., Datasets | xr.Dataset] | None = None,
-    control_says: str = "",
+    control: Control | Mapping[str, Control] | None = None,
+    origin: Literal["paper", "ours"] = "paper",
     correction: str = "",
-    at_hand: bool = False,
+    possible_ocr_error: bool = False,
     formula: str = "",
     corrected_formula: str = "",
 ) -> Callable[[Callable[..., Verdict]], Claim]:
@@ -64,28 +71,42 @@ def claim(
         kind: one of `verdicts.KINDS`.
         states: the statement in one sentence.
         data: names of the datasets that the check reads, in the order of its arguments.
-        control: takes the same datasets and returns them spoilt (a wrong constant, sign, exponent, data); where the
-            claim itself does not hold, mended instead, so that it would hold. The verdict must turn.
-        control_says: what the control spoils, in words.
+        control: what the check must reject, from `controls.wrong_formula` or `controls.false_world`; for a
+            conjunction one per part, by the part's name as in `verdicts.all_of` with spaces. Where the claim itself
+            does not hold, the control is a world in which it would hold, and the check must accept it.
+        origin: whether the paper makes the statement or we do.
         correction: the right statement, where the printed one is wrong.
-        at_hand: the slip may be the scan's; the ledger then says "in the text at hand".
+        possible_ocr_error: the slip may be the scan's.
         formula: the statement as printed, in LaTeX, where it is a formula; the report typesets it.
         corrected_formula: the right one, in LaTeX.
 
     Raises:
-        ValueError: unknown kind, a control that does not say what it spoils, or a corrected formula without words.
+        ValueError: unknown kind or origin, or a corrected formula without words.
     """
     if kind not in KINDS:
         raise ValueError(f"claim {id}: kind {kind!r} is not one of {', '.join(KINDS)}")
-    if control and not control_says:
-        raise ValueError(f"claim {id}: say in control_says what the control spoils")
+    if origin not in ("paper", "ours"):
+        raise ValueError(f"claim {id}: origin {origin!r} is not one of paper, ours")
     if corrected_formula and not correction:
         raise ValueError(f"claim {id}: say in correction, in words, what corrected_formula sets right")
     names = (data,) if isinstance(data, str) else tuple(data)
+    controls = {WHOLE: control} if isinstance(control, Control) else dict(control or {})
 
     def declare(check: Callable[..., Verdict]) -> Claim:
-        said = (id, where, kind, states, names, check, control, control_says)
-        return Claim(*said, correction, at_hand, formula, corrected_formula)
+        return Claim(
+            id,
+            where,
+            kind,
+            states,
+            names,
+            check,
+            controls,
+            origin,
+            correction,
+            possible_ocr_error,
+            formula,
+            corrected_formula,
+        )
 
     return declare
 
@@ -96,48 +117,114 @@ def claims_of(*modules: ModuleType) -> list[Claim]:
     Raises:
         RepdynError: two claims share an id.
     """
-    found = [value for module in modules for value in vars(module).values() if isinstance(value, Claim)]
-    ids = [one.id for one in found]
+    claims = [value for module in modules for value in vars(module).values() if isinstance(value, Claim)]
+    ids = [claim.id for claim in claims]
     if repeated := sorted({id for id in ids if ids.count(id) > 1}):
         raise RepdynError(f"{modules[0].__name__}: two claims share the id {', '.join(repeated)}")
-    return found
+    return claims
 
 
-def decide(one: Claim, datasets: Mapping[str, xr.Dataset]) -> dict[str, object]:
-    """Runs a claim's check and its control; a row of the ledger.
+@dataclass(frozen=True)
+class Decision:
+    """A claim's row of the ledger and its evidence, a row per part of the check."""
+
+    ledger: Row
+    evidence: list[Row]
+
+
+def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
+    """Runs a claim's check and its controls.
+
+    A run that lacks what the check or a control needs leaves the claim undecided; it never stops the job.
 
     Raises:
-        RepdynError: the control was not rejected though the claim was decided, or is missing, or the check returned
-            something else than a verdict, or a dataset is missing.
+        RepdynError: a control was not rejected though the claim was decided, or none names a part of the check;
+            a check has no control, or returned something else than a verdict; or a dataset is missing.
     """
-    if missing := [name for name in one.data if name not in datasets]:
+    if missing := [name for name in claim.data if name not in datasets]:
         raise RepdynError(
-            f"claim {one.id} wants the datasets {', '.join(missing)}, but the rule gives only "
+            f"claim {claim.id} wants the datasets {', '.join(missing)}, but the rule gives only "
             f"{', '.join(sorted(datasets)) or 'none'}"
         )
-    given = tuple(datasets[name] for name in one.data)
-    verdict = one(*given)
+    given = tuple(datasets[name] for name in claim.data)
+    try:
+        verdict = claim(*given)
+    except NotEnoughDataError as error:
+        return _decision(claim, Verdict(UNDECIDED, note=f"Needs more than this run has: {error}."), {})
     if not isinstance(verdict, Verdict) or verdict.status not in STATUSES:
-        raise RepdynError(f"claim {one.id}: the check returned {verdict!r}, not a verdict")
-    control = None if verdict.status in UNTESTED else _controlled(one, given, verdict)
-    return _row(one, verdict, control)
+        raise RepdynError(f"claim {claim.id}: the check returned {verdict!r}, not a verdict")
+    if verdict.status in UNTESTED:
+        return _decision(claim, verdict, {})
+    if not claim.controls:
+        raise RepdynError(f"claim {claim.id}: no negative control, so the check may be unable to fail; add one")
+    rejections = {part: _reject(claim, part, given, verdict) for part in _controlled(claim, verdict)}
+    if undecided := _undecided_controls(verdict, rejections):
+        names = ", ".join(part or "the check" for part in undecided)
+        note = f"{verdict.note} The control of {names} is undecided.".strip()
+        verdict = replace(verdict, status=UNDECIDED, note=note)
+    return _decision(claim, verdict, rejections)
 
 
-def _controlled(one: Claim, given: Datasets, verdict: Verdict) -> Test | None:
-    if one.control is None:
-        raise RepdynError(f"claim {one.id}: no negative control, so the check may be unable to fail; add one")
-    spoilt = one.control(*given)
-    turned = one(*(spoilt if isinstance(spoilt, tuple) else (spoilt,)))
-    test = _same_form(verdict, turned)
-    wanted = "passes" if verdict.status == "does not hold" else "fails"
-    decided = verdict.status not in ("not decidable at this scale", "not reproducible as stated")
-    if decided and (test is None or test.outcome != wanted):
-        found = f"it {test.outcome} with {test.measured}" if test else f"gives no test, {turned.status!r}"
+def _controlled(claim: Claim, verdict: Verdict) -> list[str]:
+    """Parts with a control; which parts there are may depend on the run's variants.
+
+    Raises:
+        RepdynError: no control names a part of this check.
+    """
+    test = verdict.decisive
+    names = [part for part in claim.controls if test is None or _part(test, part) is not None]
+    if not names:
         raise RepdynError(
-            f"claim {one.id}: the control ({one.control_says}) should give a test that {wanted}, "
-            f"but {found}; the check does not see the difference"
+            f"claim {claim.id}: the controls name the parts {', '.join(claim.controls)}; the check has "
+            f"{', '.join(test.parts) or 'no parts'}"
         )
-    return test
+    return names
+
+
+def _undecided_controls(verdict: Verdict, rejections: Mapping[str, Rejection]) -> list[str]:
+    """Parts whose control is undecided though the verdict needs it; one failing part is enough to refute."""
+    if verdict.status not in ("holds", *REFUTED):
+        return []
+    undecided = [part for part, rejection in rejections.items() if rejection.outcome == "undecided"]
+    if verdict.status == "does not hold":
+        failing = [part for part in rejections if _part(verdict.decisive, part).outcome == "fails"]
+        undecided = [part for part in undecided if part in failing] if set(failing) <= set(undecided) else []
+    return undecided
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """What a control's data gave: the outcome of the part it should turn, and what kind of change it makes."""
+
+    outcome: str
+    measured: str
+    margin: float | None
+    change: str
+
+
+def _reject(claim: Claim, part: str, given: Datasets, verdict: Verdict) -> Rejection:
+    control = claim.controls[part]
+    before = _part(verdict.decisive, part)
+    try:
+        spoilt = control.data(*given)
+        spoilt = spoilt if isinstance(spoilt, tuple) else (spoilt,)
+        turned = claim(*spoilt)
+    except NotEnoughDataError as error:
+        return Rejection("undecided", f"needs {error}", None, "")
+    change = spoiling.kind_of_change(control, given, spoilt)
+    test = _part(_same_form(verdict, turned), part)
+    if test is not None and test.outcome == "undecided":
+        return Rejection("undecided", test.measured, test.margin, change)
+    wanted = "passes" if before is not None and before.outcome == "fails" else "fails"
+    rejected = test is not None and test.outcome == wanted
+    if not rejected and verdict.status not in OPEN:
+        outcome = f"it {test.outcome} with {test.measured}" if test else f"gives no test, {turned.status!r}"
+        raise RepdynError(
+            f"claim {claim.id}: the control {part and f'of {part} '}({control.says}) should give a test that {wanted}, "
+            f"but {outcome}; the check does not see the difference"
+        )
+    outcome = "rejected" if rejected else "not rejected"
+    return Rejection(outcome, test.measured if test else "", test.margin if test else None, change)
 
 
 def _same_form(verdict: Verdict, turned: Verdict) -> Test | None:
@@ -145,19 +232,73 @@ def _same_form(verdict: Verdict, turned: Verdict) -> Test | None:
     return (turned.corrected if verdict.corrected and turned.corrected else None) or turned.printed
 
 
-def _row(one: Claim, verdict: Verdict, control: Test | None) -> dict[str, object]:
-    decisive, printed, refuted = verdict.decisive, verdict.printed, verdict.status in REFUTED
-    interval = decisive.interval if decisive and decisive.interval else ("", "")
+def _part(test: Test | None, part: str) -> Test | None:
+    """A test's part by name, itself for the whole, None where there is no such part."""
+    return test if test is None or part == WHOLE else test.parts.get(part)
+
+
+def parts_without_control(claim: Claim, verdict: Verdict) -> list[str]:
+    """Parts of the deciding conjunction that no control turns by name."""
+    decisive = verdict.decisive
+    return [part for part in (decisive.parts if decisive else {}) if part not in claim.controls]
+
+
+def _decision(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> Decision:
+    evidence = [
+        _evidence(claim, form, whole, rejections if test is verdict.decisive else {}, leaf, leaf_test)
+        for form, test in (("printed", verdict.printed), ("corrected", verdict.corrected))
+        if test is not None
+        for whole, part in (test.parts or {WHOLE: test}).items()
+        for leaf, leaf_test in part.leaves.items()
+    ]
+    return Decision(_row(claim, verdict, rejections), evidence)
+
+
+def _evidence(claim: Claim, form: str, part: str, rejections: Mapping[str, Rejection], leaf: str, test: Test) -> Row:
+    """A row for one test; its control is that of the part it belongs to, or of the whole check."""
+    turned = part if part in rejections else WHOLE
+    control, rejection = claim.controls.get(turned), rejections.get(turned)
+    low, high = test.interval or (None, None)
+    region = test.region or (None, None)
     return {
-        "id": one.id,
-        "where": one.where,
-        "kind": one.kind,
-        "statement": one.states,
+        "id": claim.id,
+        "form": form,
+        "part": f"{part} {leaf}".strip(),
+        "outcome": test.outcome,
+        "value": _number(test.value),
+        "interval_low": _number(low),
+        "interval_high": _number(high),
+        "region_low": _number(region[0]),
+        "region_high": _number(region[1]),
+        "measured": test.measured,
+        "expected": test.expected,
+        "margin": _number(test.margin),
+        "tolerance_reason": test.reason,
+        "n": test.n,
+        "false_alarm": _number(test.false_alarm),
+        "control": control.says if control and rejection else "",
+        "control_of": (turned or "whole check") if control and rejection else "",
+        "control_kind": control.kind if control and rejection else "",
+        "control_change": rejection.change if rejection else "",
+        "control_outcome": rejection.outcome if rejection else "",
+        "control_margin": _number(rejection.margin if rejection else None),
+    }
+
+
+def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> Row:
+    decisive, printed, refuted = verdict.decisive, verdict.printed, verdict.status in REFUTED
+    interval = decisive.interval if decisive and decisive.interval else (None, None)
+    return {
+        "id": claim.id,
+        "where": claim.where,
+        "kind": claim.kind,
+        "origin": claim.origin,
+        "statement": claim.states,
         "verdict": verdict.status,
-        "correction": one.correction if refuted else "",
-        "text_at_hand": one.at_hand,
-        "formula": one.formula,
-        "corrected_formula": one.corrected_formula if refuted else "",
+        "correction": claim.correction if refuted else "",
+        "possible_ocr_error": claim.possible_ocr_error,
+        "formula": claim.formula,
+        "corrected_formula": claim.corrected_formula if refuted else "",
         "printed_measured": printed.measured if printed else "",
         "printed_expected": printed.expected if printed else "",
         "printed_margin": _number(printed.margin if printed else None),
@@ -169,19 +310,26 @@ def _row(one: Claim, verdict: Verdict, control: Test | None) -> dict[str, object
         "interval_low": _number(interval[0]),
         "interval_high": _number(interval[1]),
         "false_alarm": _number(decisive.false_alarm if decisive else None),
-        "control": one.control_says,
-        "control_measured": control.measured if control else "",
-        "control_margin": _number(control.margin if control else None),
-        "datasets": " ".join(one.data),
-        "code": f"{one.check.__module__}:{one.check.__name__}",
+        "control": "; ".join(control.says for part, control in claim.controls.items() if part in rejections),
+        "control_outcome": _controls_outcome(rejections.values()),
+        "control_margin": _number(_weakest([rejection.margin for rejection in rejections.values()])),
+        "uncontrolled_parts": "; ".join(parts_without_control(claim, verdict)) if rejections else "",
+        "datasets": " ".join(claim.data),
+        "code": f"{claim.check.__module__}:{claim.check.__name__}",
         "note": verdict.note,
     }
 
 
-def _number(value: float | str | None) -> str:
-    return "" if value in (None, "") else f"{value:.6g}"
+def _controls_outcome(rejections: Iterable[Rejection]) -> str:
+    """The worst of the outcomes: not rejected, undecided, rejected; empty without controls."""
+    outcomes = {rejection.outcome for rejection in rejections}
+    return next((name for name in ("not rejected", "undecided", "rejected") if name in outcomes), "")
 
 
-def rows(claims: Iterable[Claim], datasets: Mapping[str, xr.Dataset]) -> list[dict[str, object]]:
-    """The ledger rows of several claims."""
-    return [decide(one, datasets) for one in claims]
+def _weakest(margins: Iterable[float | None]) -> float | None:
+    """The margin nearest to 1: a control that fails by a factor 1.1 is weaker than one that fails by 100."""
+    return min((margin for margin in margins if margin), key=lambda margin: abs(math.log(margin)), default=None)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or math.isnan(value) else f"{value:.6g}"

@@ -8,21 +8,19 @@ No attribute holds a clock, path, host or commit: equal settings give equal byte
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
-from repdyn.base.errors import DataError
+from repdyn.base.errors import DataError, NotEnoughDataError
 from repdyn.base.files import atomic
 
 REQUIRED = (
     "study",
     "experiment",
     "paper",
-    "serves_figures",
-    "serves_claims",
     "settings",
     "seed",
     "code_version",
@@ -47,20 +45,16 @@ def dataset(
     coords: Mapping[str, xr.Variable],
     *,
     title: str,
-    figures: str,
-    claims: Iterable[str],
 ) -> xr.Dataset:
-    """A dataset that says what it is and whom it serves.
+    """A dataset that says what it is; whom it serves is added by the job that saves it.
 
     Args:
         variables: data variables, made with `variable`.
         coords: coordinates, one for every dimension, made with `variable`.
         title: one line, what was computed.
-        figures: the figures it serves, as the paper or the study's page numbers them.
-        claims: ids of the claims it serves.
     """
     made = xr.Dataset(dict(variables), coords=dict(coords))
-    return made.assign_attrs(title=title, serves_figures=figures, serves_claims=", ".join(claims))
+    return made.assign_attrs(title=title)
 
 
 def problems(made: xr.Dataset) -> list[str]:
@@ -124,3 +118,37 @@ def package_versions(*names: str) -> str:
     from importlib.metadata import version
 
     return json.dumps({name: version(name).split("+")[0] for name in sorted(names)}, sort_keys=True)
+
+
+def require(
+    data: xr.Dataset | Mapping[str, xr.Dataset], name: str, **needs: int | str | float | Sequence[str | float]
+) -> None:
+    """States what a claim or a figure needs of a dataset.
+
+    Args:
+        data: the dataset, or datasets by variant.
+        name: its name, for the message.
+        needs: dimension -> least size, or the label or labels that its coordinate must hold; `variant` stands for
+            the names of several datasets, the other dimensions are then asked of each.
+
+    Raises:
+        NotEnoughDataError: the dataset lacks a dimension, is too small along one, or misses a label.
+    """
+    if isinstance(data, xr.Dataset):
+        _require(name, {dim: data[dim].values.tolist() if dim in data.sizes else [] for dim in needs}, needs)
+        return
+    if "variant" in needs:
+        _require(name, {"variant": list(data)}, {"variant": needs.pop("variant")})
+    for variant, part in data.items():
+        require(part, f"{name} {variant}", **needs)
+
+
+def _require(name: str, labels: Mapping[str, list], needs: Mapping[str, object]) -> None:
+    for dim, wanted in needs.items():
+        if isinstance(wanted, int | np.integer):
+            if len(labels[dim]) < wanted:
+                raise NotEnoughDataError(f"{name}: {wanted} along {dim}, has {len(labels[dim])}")
+            continue
+        wanted = [wanted] if isinstance(wanted, str | float) else wanted
+        if missing := [label for label in wanted if label not in labels[dim]]:
+            raise NotEnoughDataError(f"{name}: {dim} = {', '.join(map(str, missing))}")

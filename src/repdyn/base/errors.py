@@ -11,3 +11,7 @@ class ConfigError(RepdynError):
 
 class DataError(RepdynError):
     """A data file is missing, damaged or not the one expected."""
+
+
+class NotEnoughDataError(RepdynError):
+    """A run lacks variants or samples that a claim or a figure needs; the text says what is needed."""

@@ -75,7 +75,7 @@ def new(
         return figure, figure.subplots(rows, columns, squeeze=False, **subplots)
 
 
-def describe(figure: Figure, *, title: str, caption: str, alt: str, claims: tuple[str, ...] = ()) -> Figure:
+def describe(figure: Figure, *, title: str, caption: str, alt: str) -> Figure:
     """Attaches what a reader needs beside the picture.
 
     Args:
@@ -83,9 +83,8 @@ def describe(figure: Figure, *, title: str, caption: str, alt: str, claims: tupl
         title: what the figure shows, with the paper's number where it has one.
         caption: n, scale, meaning of lines and bands; numbers come from the datasets.
         alt: the message in one or two sentences for those who cannot see it.
-        claims: ids of the claims that the figure shows.
     """
-    figure.repdyn = {"title": title, "caption": caption, "alt": alt, "claims": list(claims)}
+    figure.repdyn = {"title": title, "caption": caption, "alt": alt}
     return figure
 
 
@@ -117,7 +116,7 @@ def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None =
     Args:
         figure: the figure, described by `describe`.
         stem: path of the files without the suffix.
-        origin: what the JSON file tells besides title, caption, alt text and claims: who made the figure from what.
+        origin: what the JSON file tells besides title, caption and alt text: who made the figure from what.
     """
     stem = Path(stem)
     about: Mapping[str, object] = figure.repdyn
@@ -129,3 +128,12 @@ def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None =
             with atomic(stem.with_name(stem.name + suffix)) as temporary:
                 figure.savefig(temporary, format=suffix[1:], metadata=metadata)
     write_json(stem.with_name(stem.name + ".json"), {**about, **(origin or {})})
+
+
+def placeholder(name: str, needs: str) -> Figure:
+    """A figure that says what the run lacks to draw it."""
+    figure, axes = new(height=1.2)
+    axes[0, 0].axis("off")
+    axes[0, 0].text(0.5, 0.5, f"Needs more than this run has: {needs}", ha="center", va="center", wrap=True)
+    text = f"Not drawn: needs more than this run has ({needs})."
+    return describe(figure, title=name.replace("_", " "), caption=text, alt=text)

@@ -3,18 +3,21 @@
 A statement is put to the test by one or several `Test`s. Each has a deviation, a tolerance with the reason for its
 size, and an outcome; the margin is tolerance / deviation, so above 1 passes and below 1 fails. Sampled quantities are
 decided by intervals: inside the allowed region passes, outside fails, across the border stays undecided. The tests of
-the printed and of the corrected form together give the verdict.
+the printed and of the corrected form together give the verdict (`Verdict.from_tests`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
+
+from repdyn.base.errors import NotEnoughDataError
 
 Outcome = Literal["passes", "fails", "undecided"]
 STATUSES = (
@@ -42,6 +45,9 @@ class Test:
         n: number of independent samples; 0 where nothing is sampled.
         interval: confidence interval of the measured quantity, where sampled.
         false_alarm: chance to refute a true statement, fixed beforehand; 0 where nothing is sampled.
+        value: the measured number, None where it is none (tables of integers).
+        region: what the statement allows for it, from low to high; infinite where it has no bound.
+        parts: of a conjunction, its tests by name; each may be a conjunction again.
     """
 
     __test__ = False  # for pytest: not a test class
@@ -54,6 +60,18 @@ class Test:
     n: int = 0
     interval: tuple[float, float] | None = None
     false_alarm: float = 0.0
+    value: float | None = None
+    region: tuple[float, float] | None = None
+    parts: Mapping[str, Test] = field(default_factory=dict)
+
+    @property
+    def leaves(self) -> dict[str, Test]:
+        """The tests that are no conjunctions, under the names of all parts that lead to them; itself under ""."""
+        if not self.parts:
+            return {"": self}
+        return {
+            f"{name} {inner}".strip(): leaf for name, part in self.parts.items() for inner, leaf in part.leaves.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -71,6 +89,16 @@ class Verdict:
     printed: Test | None = None
     corrected: Test | None = None
     note: str = ""
+
+    @classmethod
+    def from_tests(cls, printed: Test, corrected: Test | None = None, note: str = "") -> Verdict:
+        """The verdict that follows from the tests of the printed and, if there is one, the corrected form."""
+        if printed.outcome == "passes":
+            return cls("holds", printed, None, note)
+        if "undecided" in (printed.outcome, corrected.outcome if corrected else ""):
+            return cls("not decidable at this scale", printed, corrected, note)
+        repaired = corrected is not None and corrected.outcome == "passes"
+        return cls("holds as corrected" if repaired else "does not hold", printed, corrected, note)
 
     @property
     def decisive(self) -> Test | None:
@@ -104,14 +132,14 @@ def deviation(
         ('passes', 5.0, 'largest deviation 2e-09')
     """
     worst = _worst(np.abs(np.asarray(values, float)))
-    made = _settled(worst, tolerance, f"largest deviation {worst:.3g}{unit}", expected, reason, n)
-    return replace(made, false_alarm=false_alarm)
+    found = _within_tolerance(worst, tolerance, f"largest deviation {worst:.3g}{unit}", expected, reason, n)
+    return replace(found, false_alarm=false_alarm, region=(0.0, tolerance))
 
 
 def at_most(values: ArrayLike, limit: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
     """Passes if every value is at most the limit (both positive): for bounds, ratios measured / bound against 1."""
     worst = _worst(np.asarray(values, float))
-    return _settled(worst, limit, f"largest {worst:.4g}{unit}", expected, reason, n)
+    return _within_tolerance(worst, limit, f"largest {worst:.4g}{unit}", expected, reason, n)
 
 
 def at_least(values: ArrayLike, limit: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
@@ -119,14 +147,15 @@ def at_least(values: ArrayLike, limit: float, *, expected: str, reason: str, uni
     smallest = -_worst(-np.asarray(values, float))
     outcome: Outcome = "passes" if smallest >= limit else "fails"
     measured, margin = f"smallest {smallest:.4g}{unit}", _ratio(smallest, limit)
-    return Test(outcome, measured, expected, margin, f"limit {limit:.3g}: {reason}", n)
+    text = f"limit {limit:.3g}: {reason}"
+    return Test(outcome, measured, expected, margin, text, n, value=smallest, region=(limit, math.inf))
 
 
 def equal(found: object, wanted: object, *, expected: str, reason: str = "integers, compared exactly") -> Test:
     """Passes if two exact quantities (counts, tables of integers) are the same."""
     same = bool(np.array_equal(np.asarray(found), np.asarray(wanted)))
     margin = LARGEST_MARGIN if same else 1 / LARGEST_MARGIN
-    return Test("passes" if same else "fails", f"{found}", expected, margin, reason)
+    return Test("passes" if same else "fails", _differences(found, wanted), expected, margin, reason)
 
 
 def mean_within(
@@ -151,7 +180,8 @@ def mean_within(
         false_alarm: 1 - confidence of the interval.
 
     Raises:
-        ValueError: fewer than two samples, or one that is not finite.
+        NotEnoughDataError: fewer than two samples.
+        ValueError: a sample is not finite.
 
     Example:
         >>> found = mean_within([0.9, 1.1, 1.0, 1.05], 0.3, 1.7, expected="near one", reason="where nothing is gained")
@@ -160,7 +190,7 @@ def mean_within(
     """
     samples = np.asarray(samples, float)
     if samples.size < 2:
-        raise ValueError(f"a claim was given {samples.size} samples; an interval needs two or more")
+        raise NotEnoughDataError(f"an interval of a mean needs 2 samples or more, got {samples.size}")
     _worst(samples)
     centre, n = float(samples.mean()), samples.size
     half = float(stats.t.ppf(1 - false_alarm / 2, n - 1) * samples.std(ddof=1) / math.sqrt(n))
@@ -190,11 +220,16 @@ def share_within(
         reason: why the region has this size.
         false_alarm: 1 - confidence of the interval.
 
+    Raises:
+        NotEnoughDataError: no trial.
+
     Example:
         >>> share_within([True] * 8, 0.5, math.inf, expected="most", reason="more than half", false_alarm=0.01).outcome
         'passes'
     """
     hits = np.asarray(hits, bool)
+    if not hits.size:
+        raise NotEnoughDataError("a share needs at least one trial, got none")
     found = stats.binomtest(int(hits.sum()), hits.size).proportion_ci(1 - false_alarm, method="exact")
     return interval_within(
         (float(found.low), float(found.high)),
@@ -240,11 +275,11 @@ def interval_within(
         outcome, margin = "undecided", 1.0
     shown = "" if estimate is None else f"{estimate:.4g}{unit}, "
     measured = f"{shown}{100 * (1 - false_alarm):g} % interval [{bottom:.4g}, {top:.4g}]{unit if not shown else ''}"
-    return Test(outcome, measured, expected, margin, reason, n, (bottom, top), false_alarm)
+    return Test(outcome, measured, expected, margin, reason, n, (bottom, top), false_alarm, estimate, (low, high))
 
 
 def all_of(**tests: Test) -> Test:
-    """Passes if every named part passes; the worst part speaks, the others are listed."""
+    """Passes if every named part passes; outcome and margin are those of the worst part."""
     order = {"fails": 0, "undecided": 1, "passes": 2}
     worst = min(tests.values(), key=lambda test: (order[test.outcome], test.margin))
     return replace(
@@ -255,20 +290,9 @@ def all_of(**tests: Test) -> Test:
         n=min((test.n for test in tests.values() if test.n), default=0),
         interval=worst.interval,
         false_alarm=min(1.0, sum(test.false_alarm for test in tests.values())),
-    )
-
-
-def judge(printed: Test, corrected: Test | None = None, note: str = "") -> Verdict:
-    """The verdict that follows from the tests of the printed and, if there is one, the corrected form."""
-    if printed.outcome == "passes":
-        return Verdict("holds", printed, None, note)
-    if "undecided" in (printed.outcome, corrected.outcome if corrected else ""):
-        return Verdict("not decidable at this scale", printed, corrected, note)
-    return Verdict(
-        "holds as corrected" if corrected and corrected.outcome == "passes" else "does not hold",
-        printed,
-        corrected,
-        note,
+        value=None,
+        region=None,
+        parts={name.replace("_", " "): test for name, test in tests.items()},
     )
 
 
@@ -283,8 +307,10 @@ def not_testable(why: str) -> Verdict:
 
 
 def _worst(values: np.ndarray) -> float:
-    if values.size == 0 or not np.isfinite(values).all():
-        raise ValueError(f"a claim was given {values.size} values, not all finite; a check needs finite numbers")
+    if values.size == 0:
+        raise NotEnoughDataError("a check needs at least one value, got none")
+    if bad := np.count_nonzero(~np.isfinite(values)):
+        raise ValueError(f"a claim was given {values.size} values, {bad} not finite; a check needs finite numbers")
     return float(values.max())
 
 
@@ -294,6 +320,17 @@ def _ratio(top: float, bottom: float) -> float:
     return float(np.clip(top / bottom, 1 / LARGEST_MARGIN, LARGEST_MARGIN))
 
 
-def _settled(worst: float, tolerance: float, measured: str, expected: str, reason: str, n: int) -> Test:
+def _within_tolerance(worst: float, tolerance: float, measured: str, expected: str, reason: str, n: int) -> Test:
     outcome: Outcome = "passes" if worst <= tolerance else "fails"
-    return Test(outcome, measured, expected, _ratio(tolerance, worst), f"tolerance {tolerance:.3g}: {reason}", n)
+    margin, text = _ratio(tolerance, worst), f"tolerance {tolerance:.3g}: {reason}"
+    return Test(outcome, measured, expected, margin, text, n, value=worst, region=(-math.inf, tolerance))
+
+
+def _differences(found: object, wanted: object) -> str:
+    """Two exact quantities in words: a number as it is, a table by its size and how many entries differ."""
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    if found.ndim == 0:
+        return f"{found}"
+    if found.shape != wanted.shape:
+        return f"shape {found.shape}, expected {wanted.shape}"
+    return f"{np.count_nonzero(found != wanted)} of {found.size} entries differ"

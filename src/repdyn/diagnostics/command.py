@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
-MEASURES_HELP = "angles, ranks, cost_of_identity, energies, collapse, classifier, sectors, pairs, targets, radial, accuracy"
+MEASURES_HELP = (
+    "angles, ranks, cost_of_identity, energies, collapse, classifier, sectors, pairs, targets, radial, accuracy"
+)
+
+
+def run(words: Sequence[str]) -> None:
+    """The command `measure`."""
+    parser = argparse.ArgumentParser(prog="repdyn measure", description="The papers' diagnostics on your own network.")
+    parser.add_argument("maker", help="module:function that returns the network")
+    add_arguments(parser)
+    run_arguments(parser.parse_args(words))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,9 +14,10 @@ import xarray as xr
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.settings import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
+from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
+from repdyn.bn_decomposed.theory import geometry as measures
 from repdyn.bn_decomposed.theory import odd_cluster
-from repdyn.bn_decomposed.theory.geometry import RANK_TOLERANCE, geometry, orthogonality_gap, pair_angles
+from repdyn.bn_decomposed.theory.geometry import RANK_TOLERANCE, geometry, pair_angles
 from repdyn.bn_decomposed.theory.kernel import expected_gram_step
 from repdyn.bn_decomposed.theory.layers import Rescale, bn_components, propagate
 
@@ -107,8 +108,6 @@ def _ablation_dataset(
             "width": variable((), settings.width, "neurons per layer"),
         },
         title="Geometry of image batches in random networks, each component of batch normalization on and off",
-        figures="Figure 1",
-        claims=("bnd-fig1-ablation",),
     )
 
 
@@ -136,12 +135,10 @@ def recentring_depth(settings: RecentringDepth, images: xr.Dataset, stream: Stre
             "width": variable((), settings.width, "neurons per layer"),
         },
         title="Recentring in every layer against recentring in the first layer alone",
-        figures="Section II",
-        claims=("bnd-sec2-rc",),
     )
 
 
-def orthogonality_gap_with_depth(settings: OrthogonalityGap, stream: Stream) -> xr.Dataset:
+def orthogonality_gap(settings: OrthogonalityGap, stream: Stream) -> xr.Dataset:
     """Linear networks with rescaling alone: distance from orthonormality with depth and width (related work)."""
     layers = np.arange(settings.depth + 1)
     gap = np.empty((2, len(settings.widths), settings.seeds, layers.size))
@@ -167,21 +164,19 @@ def orthogonality_gap_with_depth(settings: OrthogonalityGap, stream: Stream) -> 
             "point_count": variable((), settings.batch, "data points in the batch"),
         },
         title="Orthogonality gap of linear networks with rescaling alone",
-        figures="related work on rescaling alone",
-        claims=("bnd-rs-orth",),
     )
 
 
 def _gaps_with_depth(X: np.ndarray, width: int, depth: int, rng: np.random.Generator, rescale: Rescale) -> np.ndarray:
     """Orthogonality gap at layers 0..depth; a batch within 1e-9 of a single direction has collapsed and stays so."""
     collapsed = np.sqrt(1 - 1 / X.shape[1])
-    gaps = np.full(depth + 1, orthogonality_gap(X))
+    gaps = np.full(depth + 1, measures.orthogonality_gap(X))
     for layer in range(1, depth + 1):
         if collapsed - gaps[layer - 1] < 1e-9:
             gaps[layer:] = gaps[layer - 1]
             break
         X = propagate(X, width, 1, rng, recenter=False, rescale=rescale, relu=False)
-        gaps[layer] = orthogonality_gap(X)
+        gaps[layer] = measures.orthogonality_gap(X)
     return gaps
 
 
@@ -227,8 +222,6 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
             "depth": variable((), settings.depth, "layers"),
         },
         title="Angles between data points before and after the last layer",
-        figures="Figure 5",
-        claims=("bnd-fig5-60", "bnd-fig5-75"),
     )
 
 
@@ -255,8 +248,6 @@ def fixed_point(settings: FixedPoint) -> xr.Dataset:
         made,
         {"batch": variable("batch", np.array(settings.batches), "data points in the batch")},
         title="Fixed points of the expected Gram matrix at infinite width",
-        figures="Figure 3, Figure 5",
-        claims=("bnd-fig5-60", "bnd-fig5-75", "bnd-infwidth"),
     )
 
 

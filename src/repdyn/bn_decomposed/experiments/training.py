@@ -12,8 +12,8 @@ from repdyn.base.checkpoints import Checkpoint, Trial
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed import networks
-from repdyn.bn_decomposed.settings import PointNeurons, Training
+from repdyn.bn_decomposed.methods import networks
+from repdyn.bn_decomposed.settings.study import PointNeurons, Training
 from repdyn.bn_decomposed.theory.initialization import point_neuron_init, unit_columns
 
 RANKS = {
@@ -70,8 +70,6 @@ def training(
             "point_count": variable((), len(X), "training points"),
         },
         title=f"Training accuracy and initial rank against depth, mode {mode}",
-        figures="Figure 2",
-        claims=("bnd-fig2-he",),
     )
 
 
@@ -136,8 +134,6 @@ def point_neurons(settings: PointNeurons, images: xr.Dataset, stream: Stream) ->
             "rate": variable("rate", np.array(settings.rates), "learning rate"),
         },
         title="One neuron per data point against He's initialization on a small data set",
-        figures="Discussion",
-        claims=("bnd-disc-init", "bnd-disc-init-gain"),
     )
 
 

@@ -49,7 +49,6 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
         alt="One red point far from a knot of blue points. All its angles are 90 degrees, those of the others below "
         "20. The ratio of norms falls to 1/(n-1) over about a hundred layers, the angle in the cluster to about 540/n "
         "degrees, not to zero.",
-        claims=("bnd-fig3", "bnd-infwidth"),
     )
 
 
@@ -171,7 +170,6 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
         "of infinite width.",
         alt="Without recentring the share of inputs that a neuron responds to spreads over the whole range, with peaks "
         "at both ends; with recentring every neuron is active for about half of the inputs, and weakly for most.",
-        claims=("bnd-fig6-a", "bnd-fig6-b"),
     )
 
 
@@ -210,7 +208,6 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
         "iterating the n x n map from an odd start; below 7 points (shaded) no odd point rests.",
         alt="Left: the factor exceeds one for narrow clusters and falls below one near six over n squared for all n. "
         "Right: the angle in the cluster falls as 540/n, the odd point stands at 90 degrees.",
-        claims=("bnd-thm14-4", "bnd-thm14-iter", "bnd-infwidth"),
     )
 
 

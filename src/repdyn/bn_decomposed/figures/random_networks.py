@@ -53,7 +53,6 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
         "point orthogonal to a cluster (RC with ReLU alone).",
         alt="Ten histograms of pair angles. Only recentring with ReLU and no rescaling splits the angles into a small "
         "cluster and pairs at 90 degrees that all hold one point.",
-        claims=("bnd-fig1-ablation",),
     )
 
 
@@ -107,7 +106,6 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
         "draws of batch and weights.",
         alt="Two panels of gap against layer. Left, the gap falls and settles lower for wider layers; right, it "
         "rises to its largest value.",
-        claims=("bnd-rs-orth",),
     )
 
 
@@ -158,7 +156,6 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
         "the value at n = 9; it falls to arccos(1/pi) = 71.4 degrees.",
         alt="Three scatter plots of pair angles and one curve: with recentring the angle falls from 84 degrees for "
         "three points to 71 degrees for many, passing 75 at nine.",
-        claims=("bnd-fig5-60", "bnd-fig5-75"),
     )
 
 

@@ -43,7 +43,6 @@ def fig4_tree(tree_example: xr.Dataset) -> Figure:
         "more than two clusters.",
         alt="A binary tree of rows of marked points. The rows become more clustered with depth, and at every layer the "
         f"clusters beyond two add up to {n - 2}.",
-        claims=("bnd-lem7", "bnd-excess", "bnd-fig8-tie"),
     )
 
 
@@ -141,7 +140,6 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
         "dots.",
         alt="Four panels: limits lie on or below the sharp bound, which is well below the printed one; interior angles "
         "decay exponentially at the predicted slopes; the shorter extreme is typically half as long as the longer.",
-        claims=("bnd-thm11-2", "bnd-thm11-3", "bnd-thm11-4", "bnd-thm11-ntwo"),
     )
 
 

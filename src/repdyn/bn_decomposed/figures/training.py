@@ -68,7 +68,6 @@ def _described(figure: Figure, one: xr.Dataset) -> Figure:
         "nor optimizer; these settings were found.",
         alt="Accuracy and rank against depth for three initializations; without batch normalization He's stays "
         "accurate at low rank.",
-        claims=("bnd-fig2-he",),
     )
 
 
@@ -115,5 +114,4 @@ def disc_point_neurons(point_neurons: xr.Dataset) -> Figure:
         "initialization; it catches up only when it stops being one neuron per point.",
         alt="Dots by initialization: thresholds that let one neuron fire per point have the least activity and the "
         "lowest test accuracy.",
-        claims=("bnd-disc-init", "bnd-disc-init-gain"),
     )

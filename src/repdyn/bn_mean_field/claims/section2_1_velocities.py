@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, deviation, judge, mean_within, rounding
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within, rounding
 
 SLOPE_REASON = "a law of exponent two is told from one and from three"
 
@@ -29,14 +30,13 @@ def off_centre(gradient_audit: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="For centred data batch normalisation of b^T x is bbar^T x with bbar = b / sqrt(b^T Sigma b).",
     data="gradient_audit",
-    control=off_centre,
-    control_says="data whose mean is 1 instead of 0",
+    control=wrong_formula("data whose mean is 1 instead of 0", off_centre),
 )
 def normaliser(gradient_audit: xr.Dataset) -> Verdict:
     """Torch's BatchNorm1d without eps against the formula."""
     test = _sums(gradient_audit, gradient_audit["normaliser_gap"], "equal outputs")
     note = "In the text at hand the norm is printed as sqrt(b^T Sigma b^T), which is no matrix product."
-    return judge(test, note=note)
+    return Verdict.from_tests(test, note=note)
 
 
 def signs_as_printed(gradient_audit: xr.Dataset) -> xr.Dataset:
@@ -63,8 +63,7 @@ def signs_as_printed(gradient_audit: xr.Dataset) -> xr.Dataset:
         r"\left( I - \frac{\Sigma b_k b_k^T}{\|b_k\|_\Sigma^2} \right) x"
     ),
     data="gradient_audit",
-    control=signs_as_printed,
-    control_says="the printed signs in the corrected form",
+    control=wrong_formula("the printed signs in the corrected form", signs_as_printed),
 )
 def gradient_flow_of_bn(gradient_audit: xr.Dataset) -> Verdict:
     """Formula against autograd of the loss with BatchNorm1d, non-Gaussian data."""
@@ -75,7 +74,7 @@ def gradient_flow_of_bn(gradient_audit: xr.Dataset) -> Verdict:
         )
         for form in ("_printed", "")
     }
-    return judge(forms["_printed"], forms[""])
+    return Verdict.from_tests(forms["_printed"], forms[""])
 
 
 def without_normalisation(gradient_audit: xr.Dataset, equivalence: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -89,12 +88,11 @@ def without_normalisation(gradient_audit: xr.Dataset, equivalence: xr.Dataset) -
     kind="identity",
     states="The gradient flow of the BN model keeps every ||b_k||.",
     data=("gradient_audit", "equivalence"),
-    control=without_normalisation,
-    control_says="the gradient of the vanilla model",
+    control=wrong_formula("the gradient of the vanilla model", without_normalisation),
 )
 def norms_are_kept(gradient_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdict:
     """Radial part of autograd's gradient, and drift along integrated flows."""
-    return judge(
+    return Verdict.from_tests(
         all_of(
             radial_fraction=_sums(gradient_audit, gradient_audit["radial"], "no radial part"),
             drift=deviation(
@@ -128,8 +126,7 @@ def radius_forgotten(gradient_audit: xr.Dataset) -> xr.Dataset:
         r"= -\frac{1}{m} \frac{\|\bar b_k\|^2}{\|b_k\|^2} A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
     ),
     data="gradient_audit",
-    control=radius_forgotten,
-    control_says="the factor 1/||b||^2 left out",
+    control=wrong_formula("the factor 1/||b||^2 left out", radius_forgotten),
 )
 def velocity_of_normalised_weights(gradient_audit: xr.Dataset) -> Verdict:
     """Autograd's b' pushed through b -> bbar by the chain rule, for several ||b||."""
@@ -144,7 +141,9 @@ def velocity_of_normalised_weights(gradient_audit: xr.Dataset) -> Verdict:
             b_line=_sums(gradient_audit, gradient_audit["chain_corrected"], "chain rule"),
         ),
     }
-    return judge(both["_printed"], both[""], f"At ||b|| = 1 the printed b-line is off by {float(unit.max()):.1g}.")
+    return Verdict.from_tests(
+        both["_printed"], both[""], f"At ||b|| = 1 the printed b-line is off by {float(unit.max()):.1g}."
+    )
 
 
 @claim(
@@ -156,8 +155,7 @@ def velocity_of_normalised_weights(gradient_audit: xr.Dataset) -> Verdict:
     formula=r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x)",
     corrected_formula=r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x)",
     data="gradient_audit",
-    control=signs_as_printed,
-    control_says="the printed sign in the corrected form",
+    control=wrong_formula("the printed sign in the corrected form", signs_as_printed),
 )
 def gradient_flow_of_vanilla(gradient_audit: xr.Dataset) -> Verdict:
     """Formula against autograd of the loss, non-Gaussian data."""
@@ -166,7 +164,7 @@ def gradient_flow_of_vanilla(gradient_audit: xr.Dataset) -> Verdict:
         all_of(a_line=_sums(gradient_audit, gradient_audit[name], "autograd's -dL/da"), b_line=b_line)
         for name in ("vanilla_a_printed", "vanilla_a")
     ]
-    return judge(*forms)
+    return Verdict.from_tests(*forms)
 
 
 def without_the_width(gradient_audit: xr.Dataset) -> xr.Dataset:
@@ -180,8 +178,7 @@ def without_the_width(gradient_audit: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="In the mean-field time t -> m t the two flows are eqs. (21) and (22).",
     data="gradient_audit",
-    control=without_the_width,
-    control_says="the paper's parameter time, without the factor m",
+    control=wrong_formula("the paper's parameter time, without the factor m", without_the_width),
 )
 def mean_field_time(gradient_audit: xr.Dataset) -> Verdict:
     """Formula against m times autograd; the signs of (21), (22) are right."""
@@ -189,7 +186,9 @@ def mean_field_time(gradient_audit: xr.Dataset) -> Verdict:
         bn=_sums(gradient_audit, gradient_audit["mean_field_bn"], "m times autograd"),
         vanilla=_sums(gradient_audit, gradient_audit["mean_field_vanilla"], "m times autograd"),
     )
-    return judge(test, note="The paper drops 1/m between (6) and (10) without saying that time is rescaled.")
+    return Verdict.from_tests(
+        test, note="The paper drops 1/m between (6) and (10) without saying that time is rescaled."
+    )
 
 
 def no_slowdown(gradient_audit: xr.Dataset) -> xr.Dataset:
@@ -204,8 +203,7 @@ def no_slowdown(gradient_audit: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="For b2 = c b1 with equal a: b2' = b1'/c with BN, b2' = b1' for a vanilla ReLU model.",
     data="gradient_audit",
-    control=no_slowdown,
-    control_says="a BN neuron that does not slow down",
+    control=wrong_formula("a BN neuron that does not slow down", no_slowdown),
 )
 def longer_neurons_are_slower(gradient_audit: xr.Dataset) -> Verdict:
     """Autograd's gradients of two proportional neurons in one model, c = 10."""
@@ -213,7 +211,7 @@ def longer_neurons_are_slower(gradient_audit: xr.Dataset) -> Verdict:
         bn=_sums(gradient_audit, gradient_audit["scaled_bn"], "c b2' = b1'"),
         vanilla=_sums(gradient_audit, gradient_audit["scaled_vanilla"], "b2' = b1'"),
     )
-    return judge(test, note="sigma'(c w) = sigma'(w) is needed for the vanilla model only.")
+    return Verdict.from_tests(test, note="sigma'(c w) = sigma'(w) is needed for the vanilla model only.")
 
 
 def one_power_less(gradient_audit: xr.Dataset) -> xr.Dataset:
@@ -232,13 +230,12 @@ def one_power_less(gradient_audit: xr.Dataset) -> xr.Dataset:
         r"\quad \propto \frac{1}{c} \text{ without}"
     ),
     data="gradient_audit",
-    control=one_power_less,
-    control_says="the vanilla model's speeds in the place of BN's",
+    control=wrong_formula("the vanilla model's speeds in the place of BN's", one_power_less),
 )
 def direction_speeds(gradient_audit: xr.Dataset) -> Verdict:
     """Tangential speed over length, c = 10, from autograd."""
     bn, vanilla = gradient_audit["turned_bn"], gradient_audit["turned_vanilla"]
-    return judge(
+    return Verdict.from_tests(
         _sums(gradient_audit, vanilla - 1, "a vanilla neuron's direction does not see its length"),
         all_of(
             bn=_sums(gradient_audit, 100 * bn - 1, "1/c^2"),
@@ -263,8 +260,7 @@ def eps_in_the_norm(gradient_audit: xr.Dataset) -> xr.Dataset:
     formula=r"b^T \dot b = 0",
     corrected_formula=r"\frac{| b^T \dot b |}{\|b\|\|\dot b\|} \propto \frac{\epsilon}{\|b\|^2}",
     data="gradient_audit",
-    control=eps_in_the_norm,
-    control_says="an exponent of one, as if eps stood beside the norm",
+    control=wrong_formula("an exponent of one, as if eps stood beside the norm", eps_in_the_norm),
 )
 def eps_breaks_scale_invariance(gradient_audit: xr.Dataset) -> Verdict:
     """Radial fraction of autograd's gradient over the length of the weights."""
@@ -272,7 +268,7 @@ def eps_breaks_scale_invariance(gradient_audit: xr.Dataset) -> Verdict:
     largest = radial.isel(eps_radius=[-2, -1], with_eps=1).transpose("eps_radius", "draw").values
     span = np.diff(np.log(gradient_audit["eps_radius"].values[-2:]))[0]
     slope = np.diff(np.log(largest), axis=0)[0] / span
-    return judge(
+    return Verdict.from_tests(
         _sums(gradient_audit, radial.sel(with_eps=1), "tangent gradient"),
         all_of(
             without_eps=_sums(gradient_audit, radial.sel(with_eps=0), "tangent gradient"),

@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, judge, rounding
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, rounding
 
 
 def metric_unscaled(equivalence: xr.Dataset) -> xr.Dataset:
@@ -37,13 +38,12 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
         r"\quad r = \|b_k \|"
     ),
     data="equivalence",
-    control=metric_unscaled,
-    control_says="the metric without the factor r^2",
+    control=wrong_formula("the metric without the factor r^2", metric_unscaled),
 )
 def lengths_matter(equivalence: xr.Dataset) -> Verdict:
     """BN flows of other lengths against the flow on M with G (printed) and r^2 G (corrected)."""
     radii = [r for r in equivalence["radius"].values.tolist() if r != 1.0]
-    return judge(
+    return Verdict.from_tests(
         _flow_gap(equivalence, "manifold", radii, "same flow for every length"),
         _flow_gap(equivalence, "manifold_scaled", radii, "flow with the metric r^2 G"),
     )
@@ -71,12 +71,11 @@ def oblique(metric_audit: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="h(alpha, beta) = alpha^T G beta is symmetric on the tangent space.",
     data="metric_audit",
-    control=oblique,
-    control_says="the oblique form (I - b b^T Sigma) Sigma in the place of G",
+    control=wrong_formula("the oblique form (I - b b^T Sigma) Sigma in the place of G", oblique),
 )
 def metric_is_symmetric(metric_audit: xr.Dataset) -> Verdict:
     """G formed literally on random covariances."""
-    return judge(_metric(metric_audit, "asymmetry", "h(alpha, beta) = h(beta, alpha)"))
+    return Verdict.from_tests(_metric(metric_audit, "asymmetry", "h(alpha, beta) = h(beta, alpha)"))
 
 
 def whole_space(metric_audit: xr.Dataset) -> xr.Dataset:
@@ -90,8 +89,7 @@ def whole_space(metric_audit: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="h is positive definite on the tangent space.",
     data="metric_audit",
-    control=whole_space,
-    control_says="the whole space, where G Sigma b = 0",
+    control=wrong_formula("the whole space, where G Sigma b = 0", whole_space),
 )
 def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
     """Smallest eigenvalue against its closed form cos^2(b, Sigma b) and Kantorovich's bound 4k/(k+1)^2."""
@@ -109,7 +107,7 @@ def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
         reason="a bound for all b; the slack is rounding",
     )
     others = _metric(metric_audit, "others", "all other eigenvalues of ||b||^2 G equal 1")
-    return judge(all_of(closed_form=closed, bound=bound, others=others))
+    return Verdict.from_tests(all_of(closed_form=closed, bound=bound, others=others))
 
 
 def gradient_sign_as_printed(metric_audit: xr.Dataset) -> xr.Dataset:
@@ -134,8 +132,7 @@ def gradient_sign_as_printed(metric_audit: xr.Dataset) -> xr.Dataset:
         r"= \frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
     ),
     data="metric_audit",
-    control=gradient_sign_as_printed,
-    control_says="the printed sign in the corrected form",
+    control=wrong_formula("the printed sign in the corrected form", gradient_sign_as_printed),
 )
 def manifold_gradient(metric_audit: xr.Dataset) -> Verdict:
     """<t, G grad_m> against the derivative along tangents t, and the closed form against G^+ P grad."""
@@ -144,7 +141,7 @@ def manifold_gradient(metric_audit: xr.Dataset) -> Verdict:
         all_of(pairing=_metric(metric_audit, name, "<t, G grad_m> = derivative along t"), closed_form=formula)
         for name in ("pairing_printed", "pairing")
     ]
-    return judge(*forms)
+    return Verdict.from_tests(*forms)
 
 
 def vanilla_flow_in_the_plane(equivalence: xr.Dataset) -> xr.Dataset:
@@ -159,12 +156,11 @@ def vanilla_flow_in_the_plane(equivalence: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="For ||b_k|| = 1 the normalised BN flow is the gradient flow of the vanilla model on M.",
     data="equivalence",
-    control=vanilla_flow_in_the_plane,
-    control_says="the Euclidean flow of the vanilla model from the same start",
+    control=wrong_formula("the Euclidean flow of the vanilla model from the same start", vanilla_flow_in_the_plane),
 )
 def flows_are_equal(equivalence: xr.Dataset) -> Verdict:
     """BN flow in Euclidean b, normalised, against -G^+ P grad with G inverted at every step."""
-    return judge(_flow_gap(equivalence, "manifold", [1.0], "equal trajectories"))
+    return Verdict.from_tests(_flow_gap(equivalence, "manifold", [1.0], "equal trajectories"))
 
 
 def chord_metric(metric_audit: xr.Dataset) -> xr.Dataset:
@@ -179,8 +175,7 @@ def chord_metric(metric_audit: xr.Dataset) -> xr.Dataset:
     states="(Omega, G) is isometric to the round unit sphere by b -> b/||b||, so distances on M are "
     "sqrt(da^2 + angle^2).",
     data="metric_audit",
-    control=chord_metric,
-    control_says="the Euclidean metric of the ellipsoid",
+    control=wrong_formula("the Euclidean metric of the ellipsoid", chord_metric),
 )
 def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:
     """G on tangent bases against (I - u u^T)/||b||^2, and arcs of an ellipse measured with G against angles."""
@@ -188,4 +183,4 @@ def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:
     arcs = deviation(
         lengths * lengths.size / (2 * np.pi) - 1, 1e-9, expected="length = angle", reason="Gauss quadrature, 40 nodes"
     )
-    return judge(all_of(metric=_metric(metric_audit, "round_gap", "equal on tangent vectors"), arcs=arcs))
+    return Verdict.from_tests(all_of(metric=_metric(metric_audit, "round_gap", "equal on tangent vectors"), arcs=arcs))

@@ -6,17 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import (
-    Test,
-    Verdict,
-    all_of,
-    at_least,
-    at_most,
-    deviation,
-    judge,
-    mean_within,
-    not_testable,
-)
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within, not_testable
 
 
 def euclidean_speeds(equicontinuity: xr.Dataset) -> xr.Dataset:
@@ -36,8 +27,7 @@ def euclidean_speeds(equicontinuity: xr.Dataset) -> xr.Dataset:
         r"= -\frac{1}{m} \sum_{k=1}^{m} \left( |\dot a_k|^2 + \dot{\bar b}_k^T G \dot{\bar b}_k \right)"
     ),
     data="equicontinuity",
-    control=euclidean_speeds,
-    control_says="the Euclidean norm in the corrected form",
+    control=wrong_formula("the Euclidean norm in the corrected form", euclidean_speeds),
 )
 def loss_falls_at_the_rate_of_the_metric(equicontinuity: xr.Dataset) -> Verdict:
     """Closed-form loss differenced along the velocity against both norms of the speed."""
@@ -47,7 +37,7 @@ def loss_falls_at_the_rate_of_the_metric(equicontinuity: xr.Dataset) -> Verdict:
         reason = "central difference with step 1e-5: rounding 1e-11 over the smallest rate, 1e-5 of the largest"
         return deviation(gap, 1e-5, expected="equal rates", reason=reason)
 
-    return judge(test("rate_euclidean"), test("rate_metric"))
+    return Verdict.from_tests(test("rate_euclidean"), test("rate_metric"))
 
 
 def narrowest_everywhere(propagation_distances: xr.Dataset) -> xr.Dataset:
@@ -92,8 +82,7 @@ def _random_slopes(distances: xr.Dataset) -> np.ndarray:
     kind="limit",
     states="If the starts converge as m grows, the particle systems converge to the mean-field flow at every time.",
     data="propagation_distances",
-    control=narrowest_everywhere,
-    control_says="the distances of the narrowest system at every width",
+    control=wrong_formula("the distances of the narrowest system at every width", narrowest_everywhere),
 )
 def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
     """Exact W2 on M to a wide reference at several times, two targets, two kinds of start."""
@@ -103,7 +92,7 @@ def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
     random = _random_slopes(propagation_distances)
     fall = (m[-1] / m[0]) ** -0.3
     amplified = float((sensitive / sensitive[:, :1]).max())
-    return judge(
+    return Verdict.from_tests(
         all_of(
             slopes=deviation(
                 slopes + 0.575,
@@ -157,8 +146,7 @@ def constants_too_small(exit_times: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="Particles stay in [-r, r] x Omega up to t_r >= (r - r0)/(A + B r), and t_r grows without limit.",
     data="exit_times",
-    control=constants_too_small,
-    control_says="constants A and B a hundredth of their size",
+    control=wrong_formula("constants A and B a hundredth of their size", constants_too_small),
 )
 def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
     """First passage times on bounded data against (18), Gronwall's sharper bound, and the growth of (19)."""
@@ -166,7 +154,7 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
     growth = np.diff(stages)[-1] * float(exit_times["growth"]) / np.log(n[-1] / n[-2])
     times = exit_times["exit_time"]
     slack = float((times / exit_times["bound"]).min())
-    return judge(
+    return Verdict.from_tests(
         all_of(
             bound_18=at_least(times / exit_times["bound"], 1, expected="t_r at least (18)", reason="a bound"),
             gronwall=at_least(times / exit_times["gronwall"], 1, expected="t_r at least Gronwall's", reason="a bound"),
@@ -203,8 +191,7 @@ def halved_bound(equicontinuity: xr.Dataset) -> xr.Dataset:
         r"\le (t' - t) \bar L_0"
     ),
     data="equicontinuity",
-    control=halved_bound,
-    control_says="half of the corrected bound",
+    control=wrong_formula("half of the corrected bound", halved_bound),
 )
 def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     """All pairs of times: exact W2 against the printed bound, the larger coupling cost against the corrected."""
@@ -212,7 +199,7 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     printed = _pairs(w2 / equicontinuity["bound_printed"])
     corrected = _pairs(coupled / equicontinuity["bound"])
     violated = int((w2 > equicontinuity["bound_printed"]).sum())
-    return judge(
+    return Verdict.from_tests(
         at_most(printed, 1, expected="W2^2 at most (t'-t) L(t')", reason="a bound"),
         at_most(corrected, 1 + 1e-6, expected="at most (t'-t)(L(t) - L(t'))", reason="solver tolerance 1e-10"),
         note=f"The printed bound fails for {violated} of {printed.size} pairs with exact transport; the corrected one "
@@ -245,14 +232,13 @@ def without_boundary(equicontinuity: xr.Dataset) -> xr.Dataset:
         r"d\bar\rho_t\, dt = \int_{\mathcal{M}} \phi\, d\bar\rho_{t_r} - \int_{\mathcal{M}} \phi\, d\bar\rho_0"
     ),
     data="equicontinuity",
-    control=without_boundary,
-    control_says="the boundary term left out",
+    control=wrong_formula("the boundary term left out", without_boundary),
 )
 def weak_form(equicontinuity: xr.Dataset) -> Verdict:
     """Simpson's rule along the flow for phi = t and phi = sin(angle) + a."""
     left, boundary = equicontinuity["weak_left"], equicontinuity["weak_boundary"]
     reason = "Simpson's rule on the recorded times"
-    return judge(
+    return Verdict.from_tests(
         deviation(left, 1e-5, expected="0", reason=reason),
         deviation(left - boundary, 1e-5, expected="the boundary term", reason=reason),
     )
@@ -273,14 +259,13 @@ def counter_examples_for_separating(minimisation: xr.Dataset) -> xr.Dataset:
     kind="limit",
     states="From a separating start a flow that converges reaches the global minimum.",
     data="minimisation",
-    control=counter_examples_for_separating,
-    control_says="starts that do not separate",
+    control=wrong_formula("starts that do not separate", counter_examples_for_separating),
 )
 def separating_starts_reach_the_minimum(minimisation: xr.Dataset) -> Verdict:
     """Targets that the model can represent, so that the minimum is 0; ReLU and erf."""
     mine = minimisation.isel(start=np.flatnonzero(minimisation["separates"] == 1))
     half = mine.sizes["frame"] * 9 // 10
-    return judge(
+    return Verdict.from_tests(
         all_of(
             loss_left=at_most(
                 _final(mine), 1e-2, expected="a hundredth of the start's or less", reason="a minimum that is 0"
@@ -309,14 +294,13 @@ def separating_for_points(minimisation: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="Separation cannot be dropped: point masses come to rest at a positive loss.",
     data="minimisation",
-    control=separating_for_points,
-    control_says="the losses of a separating start",
+    control=wrong_formula("the losses of a separating start", separating_for_points),
 )
 def points_come_to_rest(minimisation: xr.Dataset) -> Verdict:
     """One or two point masses against up to three teachers, and a thin arc at the antipode of one teacher."""
     lone = minimisation.isel(start=np.flatnonzero((minimisation["separates"] == 0) & (minimisation["particles"] <= 2)))
     arc = _final(minimisation.sel(start="arc of 0.05 at the antipode, 1 teacher"))
-    return judge(
+    return Verdict.from_tests(
         all_of(
             loss=at_least(_final(lone), 0.05, expected="positive", reason="five times what separating starts may keep"),
             speed=at_most(

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
+from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import (
     Test,
     Verdict,
@@ -13,7 +14,6 @@ from repdyn.base.verdicts import (
     at_least,
     at_most,
     deviation,
-    judge,
     mean_within,
     not_reproducible,
     rounding,
@@ -47,8 +47,7 @@ def models_swapped(anisotropy: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="With BN neurons move faster in the direction of small variance than in that of large variance.",
     data="anisotropy",
-    control=models_swapped,
-    control_says="models with and without BN exchanged",
+    control=wrong_formula("models with and without BN exchanged", models_swapped),
 )
 def faster_where_data_are_small(anisotropy: xr.Dataset) -> Verdict:
     """Mean tangential speed in the outer 15 degrees at the figure's iteration."""
@@ -56,7 +55,7 @@ def faster_where_data_are_small(anisotropy: xr.Dataset) -> Verdict:
     test = at_least(
         ratios["BN"], 5, expected="over 5 times", reason="variances differ 5 times, and speeds go with 1/variance"
     )
-    return judge(test, note=f"Without BN the ratio is {ratios['vanilla']:.1f}. {UNSTATED}.")
+    return Verdict.from_tests(test, note=f"Without BN the ratio is {ratios['vanilla']:.1f}. {UNSTATED}.")
 
 
 def isotropic(speed_ratio: xr.Dataset) -> xr.Dataset:
@@ -85,8 +84,7 @@ def _ratios(speed_ratio: xr.Dataset, name: str) -> Test:
     kind="published number",
     states="At iteration 500 the largest speed with BN is one order of magnitude above that without.",
     data="speed_ratio",
-    control=isotropic,
-    control_says="isotropic data",
+    control=wrong_formula("isotropic data", isotropic),
 )
 def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     """Reached at one step; the others tell that the number depends on it."""
@@ -114,8 +112,7 @@ def at_equal_iteration(speed_ratio: xr.Dataset) -> xr.Dataset:
     correction="At equal loss BN's fastest neuron is the slower one: at iteration 500 the vanilla model is slow "
     "because it has finished, not because of its metric.",
     data="speed_ratio",
-    control=at_equal_iteration,
-    control_says="the comparison mended to equal iteration",
+    control=wrong_formula("the comparison mended to equal iteration", at_equal_iteration),
 )
 def speeds_at_matched_loss(speed_ratio: xr.Dataset) -> Verdict:
     """Vanilla speed read where its loss equals BN's at the figure's iteration."""
@@ -127,7 +124,7 @@ def speeds_at_matched_loss(speed_ratio: xr.Dataset) -> Verdict:
         f"iteration {float(cell['matched_iteration']):.0f}, where the ratio of largest speeds is "
         f"{float(cell['matched_ratio']):.2f}."
     )
-    return judge(_ratios(speed_ratio, "matched_ratio"), note=note)
+    return Verdict.from_tests(_ratios(speed_ratio, "matched_ratio"), note=note)
 
 
 def _near(anisotropy: xr.Dataset, model: str, target: str, iteration: int, axis: int) -> float:
@@ -142,14 +139,13 @@ def _near(anisotropy: xr.Dataset, model: str, target: str, iteration: int, axis:
     kind="qualitative",
     states="With BN the neurons concentrate in the direction of large variance, without BN they do not in that time.",
     data="anisotropy",
-    control=models_swapped,
-    control_says="models with and without BN exchanged",
+    control=wrong_formula("models with and without BN exchanged", models_swapped),
 )
 def neurons_concentrate(anisotropy: xr.Dataset) -> Verdict:
     """Fractions of neurons within 15 degrees of the x1 axis at the last iteration."""
     last = int(anisotropy["iteration"][-1])
     bn, vanilla = (_near(anisotropy, model, "y = x1", last, 0) for model in ("BN", "vanilla"))
-    return judge(
+    return Verdict.from_tests(
         all_of(
             with_bn=at_least(bn, 0.85, expected="most", reason="0.16 of the circle lies there at the start"),
             without=at_most(vanilla, 0.35, expected="few", reason="about twice the start"),
@@ -173,8 +169,7 @@ def targets_swapped(anisotropy: xr.Dataset) -> xr.Dataset:
     correction="They concentrate where the target is: with y = x2 at the axis of small variance. The gain in speed "
     "off the large axis is general, the direction it leads to is not.",
     data="anisotropy",
-    control=targets_swapped,
-    control_says="targets exchanged",
+    control=wrong_formula("targets exchanged", targets_swapped),
 )
 def neurons_follow_the_target(anisotropy: xr.Dataset) -> Verdict:
     """Growth of the fraction of BN neurons near an axis, for y = x1 and y = x2."""
@@ -184,7 +179,7 @@ def neurons_follow_the_target(anisotropy: xr.Dataset) -> Verdict:
         start, end = (_near(anisotropy, "BN", target, k, axis) for k in (first, last))
         return at_least(end / start, 2, expected="at least doubles", reason="a sixth of the circle at the start")
 
-    return judge(
+    return Verdict.from_tests(
         all_of(target_x1=gain("y = x1", 0), target_x2=gain("y = x2", 0)),
         all_of(target_x1=gain("y = x1", 0), target_x2=gain("y = x2", 1)),
     )
@@ -202,8 +197,7 @@ def sizes_swapped(magnitudes: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="In one BN model small neurons converge while tenfold larger ones hardly turn.",
     data="magnitudes",
-    control=sizes_swapped,
-    control_says="small and large neurons exchanged",
+    control=wrong_formula("small and large neurons exchanged", sizes_swapped),
 )
 def small_neurons_converge_first(magnitudes: xr.Dataset) -> Verdict:
     """Starts with random signs as samples: alignment of the small, turn of the large neurons."""
@@ -212,7 +206,7 @@ def small_neurons_converge_first(magnitudes: xr.Dataset) -> Verdict:
     middle = magnitudes["iteration"].values[int(0.4 * (magnitudes.sizes["iteration"] - 1))]
     near = (drawn["axis_angle"].sel(radius=small, iteration=middle) < NEAR).mean("neuron")
     turned = drawn["turned"].sel(radius=large).isel(iteration=-1).mean("neuron")
-    return judge(
+    return Verdict.from_tests(
         all_of(
             small_near_the_axis=mean_within(
                 near, 0.85, np.inf, expected="converged after two fifths", reason="0.16 at the start"
@@ -244,14 +238,13 @@ def _predicted(first_step: xr.Dataset) -> xr.DataArray:
     kind="identity",
     states="The first step is tangent, so norms only grow: r_1 = sqrt(r^2 + (h g / r)^2).",
     data="first_step",
-    control=vanilla_steps,
-    control_says="steps of the vanilla model",
+    control=wrong_formula("steps of the vanilla model", vanilla_steps),
 )
 def norms_after_one_step(first_step: xr.Dataset) -> Verdict:
     """Simulated norms against the law, g measured at unit length; norms over all iterations."""
     found = first_step["norm"].sel(model="BN", iteration=1)
     smallest = float(first_step["smallest_growth"])
-    return judge(
+    return Verdict.from_tests(
         all_of(
             law=deviation(
                 found / _predicted(first_step) - 1,
@@ -285,8 +278,7 @@ def gradient_too_large(first_step: xr.Dataset) -> xr.Dataset:
         r"\quad \frac{d r_1}{d r} < 0 \Leftrightarrow r < r^* = \sqrt{h g}"
     ),
     data="first_step",
-    control=gradient_too_large,
-    control_says="the critical radius ten times too large",
+    control=wrong_formula("the critical radius ten times too large", gradient_too_large),
 )
 def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
     """Norms of one neuron after one step from neighbouring initial lengths."""
@@ -296,7 +288,7 @@ def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
     critical = np.moveaxis(critical, -1, 1).ravel()
     r = first_step["radius"].values[:, None]
     below, above = r[1:] <= critical, r[:-1] >= critical
-    return judge(
+    return Verdict.from_tests(
         at_most(growth, 1, expected="r_1 falls in r", reason="monotone as stated"),
         all_of(
             below=at_most(growth[below], 1, expected="r_1 falls in r below r*", reason="monotone"),
@@ -319,14 +311,13 @@ def first_iteration_counted(first_step: xr.Dataset) -> xr.Dataset:
     correction="True of the median neuron. A neuron that starts near a critical direction has a small gradient, is not "
     "amplified, and turns by up to 90 degrees in a later step, in which it is.",
     data="first_step",
-    control=first_iteration_counted,
-    control_says="the first iteration, in which small neurons turn by 90 degrees",
+    control=wrong_formula("the first iteration, in which small neurons turn by 90 degrees", first_iteration_counted),
 )
 def stable_from_the_second_step(first_step: xr.Dataset) -> Verdict:
     """Turns per iteration from the second on, over all lengths, steps and starts."""
     turns = first_step["turn_quantile"].sel(model="BN").isel(later=slice(1, None))
     limit, reason = 15.0, "a sixth of a right angle per step"
-    return judge(
+    return Verdict.from_tests(
         at_most(turns.sel(quantile=1.0), limit, unit=" degree", expected="no large turns", reason=reason),
         at_most(turns.sel(quantile=0.5), limit, unit=" degree", expected="no large turns of the median", reason=reason),
     )
@@ -343,8 +334,7 @@ def noise_for_bias(finite_batch: xr.Dataset) -> xr.Dataset:
     kind="scaling",
     states="Population BN is the limit of BN over batches of size B: bias of order 1/B, noise of order 1/sqrt(B).",
     data="finite_batch",
-    control=noise_for_bias,
-    control_says="bias and noise exchanged",
+    control=wrong_formula("bias and noise exchanged", noise_for_bias),
 )
 def batches_approach_the_population(finite_batch: xr.Dataset) -> Verdict:
     """Exponents over the batch sizes, groups of batches as samples."""
@@ -354,7 +344,7 @@ def batches_approach_the_population(finite_batch: xr.Dataset) -> Verdict:
         for name in ("bias", "noise")
     }
     reason = "exponents 1/2 and 1 are told apart; the smallest batches are not yet asymptotic"
-    return judge(
+    return Verdict.from_tests(
         all_of(
             bias=mean_within(slopes["bias"], -1.3, -0.75, expected="-1", reason=reason),
             noise=mean_within(slopes["noise"], -0.7, -0.4, expected="-1/2", reason=reason),

@@ -7,19 +7,18 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.experiments.problems import (
+from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
+from repdyn.bn_mean_field.methods.starts_and_targets import (
     ANISOTROPIC,
-    index,
+    MODELS,
     linear,
     paired_start,
     signed_start,
 )
-from repdyn.bn_mean_field.experiments.training import MODELS
 from repdyn.bn_mean_field.settings import FirstStep
-from repdyn.bn_mean_field.simulation import gradient_descent
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.velocity import Population
 
 LARGE_TURN = 10.0  # degrees
@@ -69,8 +68,6 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
             "long_iterations": variable((), settings.stability_iterations, "iterations of the long runs"),
         },
         title="First steps of gradient descent over the length of the neurons",
-        figures="Figure 3",
-        claims=("bnm-fig3-norm", "bnm-fig3-smaller-bigger", "bnm-fig3-stable"),
     )
     for name in ("turn_quantile", "large_turns"):
         made[name].attrs["missing"] = "the run diverged"

@@ -11,22 +11,21 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.experiments.problems import (
+from repdyn.bn_mean_field.methods.optimal_transport import wasserstein2
+from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_flow
+from repdyn.bn_mean_field.methods.starts_and_targets import (
     ANISOTROPIC,
     directions,
-    index,
     low_discrepancy_start,
     random_start,
 )
 from repdyn.bn_mean_field.settings import Propagation
-from repdyn.bn_mean_field.simulation import Trajectory, gradient_flow
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
-from repdyn.bn_mean_field.transport import wasserstein2
 
 TARGETS = {"equal signs": (1.0, 1.0), "opposite signs": (1.0, -1.0)}
 
@@ -74,8 +73,6 @@ def propagation(settings: Propagation, stream: Stream) -> xr.Dataset:
             "seed": variable("run", np.array([run.seed for run in runs]), "draw of an i.i.d. start"),
         },
         title="Particle flows of growing width",
-        figures="Theorem 4",
-        claims=("bnm-thm4-conv",),
     )
 
 
@@ -116,8 +113,6 @@ def propagation_distances(settings: Propagation, propagation: xr.Dataset) -> xr.
             "random_reference": variable((), settings.random_reference, "neurons of the reference of i.i.d. starts"),
         },
         title="Distances of particle flows to the mean-field limit",
-        figures="Theorem 4",
-        claims=("bnm-thm4-conv",),
     )
 
 

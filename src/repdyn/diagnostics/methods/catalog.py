@@ -59,7 +59,13 @@ TEXTS = {
     ),
     "zero_points": Text("angles", LAYER, "points whose activations are all zero", "1", BN, "eq. (11)", count=True),
     "angle": Text(
-        "angles", ("layer", "quantile"), "angle between two points, quantiles over all pairs", "rad", BN, "eq. (11)", DEAD
+        "angles",
+        ("layer", "quantile"),
+        "angle between two points, quantiles over all pairs",
+        "rad",
+        BN,
+        "eq. (11)",
+        DEAD,
     ),
     "norm": Text("angles", ("layer", "point"), "length of a point's activations", "activation", BN, "Section III"),
     "odd_point": Text("angles", LAYER, "point of largest norm", "1", BN, "Section III", count=True),
@@ -72,9 +78,17 @@ TEXTS = {
         "Section III, Definition 12",
         "all points but one, or all, are zero in this layer",
     ),
-    "odd_angle": Text("angles", LAYER, "median angle between the odd point and the others", "rad", BN, "Section III", DEAD),
+    "odd_angle": Text(
+        "angles", LAYER, "median angle between the odd point and the others", "rad", BN, "Section III", DEAD
+    ),
     "intra_angle": Text(
-        "angles", LAYER, "median angle among the others", "rad", BN, "Section III", f"{DEAD}, or there are two points only"
+        "angles",
+        LAYER,
+        "median angle among the others",
+        "rad",
+        BN,
+        "Section III",
+        f"{DEAD}, or there are two points only",
     ),
     "expected_angle": Text(
         "angles",
@@ -97,7 +111,13 @@ TEXTS = {
         "ranks", LAYER, "singular values above 1e-6 of the largest", "1", BN, "Section I, Figure 2", count=True
     ),
     "effective_rank": Text(
-        "ranks", LAYER, "exponential of the entropy of the normalised singular values", "1", BN, "Section I, Figure 2", FLAT
+        "ranks",
+        LAYER,
+        "exponential of the entropy of the normalised singular values",
+        "1",
+        BN,
+        "Section I, Figure 2",
+        FLAT,
     ),
     "centred_effective_rank": Text(
         "ranks", LAYER, "effective rank after the mean over points is taken out", "1", BN, "Section I, Figure 2", FLAT
@@ -128,7 +148,9 @@ TEXTS = {
     "within": Text(
         "collapse", LAYER, "mean variance within classes", "activation^2", FLOW, "Section 4, Proposition 4.2"
     ),
-    "between": Text("collapse", LAYER, "variance of the class means", "activation^2", FLOW, "Section 4, Proposition 4.2"),
+    "between": Text(
+        "collapse", LAYER, "variance of the class means", "activation^2", FLOW, "Section 4, Proposition 4.2"
+    ),
     "within_over_between": Text(
         "collapse", LAYER, "trace ratio, within over between classes", "1", FLOW, "Section 4, Proposition 4.2", MEET
     ),
@@ -148,7 +170,9 @@ TEXTS = {
     "nearest_mean_accuracy": Text(
         "collapse", LAYER, "points nearest to their own class mean", "1", FLOW, "Section 4, Proposition 4.2"
     ),
-    "classifier_equinorm": Text("classifier", (), "NC2: std over mean of the classifier rows' lengths", "1", "collapse", NC[1]),
+    "classifier_equinorm": Text(
+        "classifier", (), "NC2: std over mean of the classifier rows' lengths", "1", "collapse", NC[1]
+    ),
     "classifier_equiangularity": Text(
         "classifier", (), "NC2: std of the cosines between the classifier's rows", "1", "collapse", NC[1]
     ),
@@ -169,7 +193,9 @@ TEXTS = {
     "truncated_share": Text("sectors", CLASS, "entries at most zero, per class", "1", FLOW, "(3.9)-(3.11)"),
     "units_truncating_all": Text("sectors", CLASS, "units at most zero on the whole class", "1", FLOW, "Section 4.3"),
     "units_passing_all": Text("sectors", CLASS, "units above zero on the whole class", "1", FLOW, "Section 4.3"),
-    "sectors": Text("sectors", CLASS, "sign patterns that the class occupies, over its points", "1", FLOW, "(3.9)-(3.11)"),
+    "sectors": Text(
+        "sectors", CLASS, "sign patterns that the class occupies, over its points", "1", FLOW, "(3.9)-(3.11)"
+    ),
     "largest_sector": Text("sectors", CLASS, "points in the class's fullest sector", "1", FLOW, "(3.9)-(3.11)"),
     "representation_distance": Text(
         "pairs", ("layer", "pair"), "squared distance h of two points", "activation^2", ALIGN, "eq. (8)"

@@ -110,7 +110,9 @@ class Collector:
         sizes = {name: self.planned.places[name].units for name in self._flow}
         if len(set(sizes.values())) > 1:
             text = ", ".join(f"{name}: {units}" for name, units in sizes.items())
-            raise ValueError(f"the layers of the residual stream have different sizes ({text}); name layers of one size")
+            raise ValueError(
+                f"the layers of the residual stream have different sizes ({text}); name layers of one size"
+            )
 
     def dataset(self) -> xr.Dataset:
         """Runs the network and measures everything that is asked."""
@@ -266,7 +268,9 @@ class Collector:
         if not isinstance(W, Tensor) or W.ndim != 2:
             raise ValueError(f"{self._classifier} has no matrix of weights")
         if not np.array_equal(np.unique(self.labels), np.arange(len(W))):
-            raise ValueError(f"the labels are not 0 .. {len(W) - 1}, a point of each of the classifier's classes at least")
+            raise ValueError(
+                f"the labels are not 0 .. {len(W) - 1}, a point of each of the classifier's classes at least"
+            )
         H = self._needed(f"{self._classifier}:input")
         self.findings.put(classifier_collapse(H, self.labels, W.detach().cpu().double().numpy(), self._decisions()))
 
@@ -307,7 +311,9 @@ class Collector:
 
     def _coordinates(self) -> dict[str, xr.Variable]:
         found = {
-            "layer": variable("layer", np.array(self.planned.layers, str), "layer, in the order in which layers finish"),
+            "layer": variable(
+                "layer", np.array(self.planned.layers, str), "layer, in the order in which layers finish"
+            ),
             "point": index("point", self.points, "point"),
             "quantile": variable("quantile", np.array(QUANTILES), "quantile over pairs of points"),
             "pair": variable("pair", np.array([f"{i}-{j}" for i, j in self.pairs]), "two points"),

@@ -15,7 +15,7 @@ import xarray as xr
 from repdyn.base.datasets import variable
 from repdyn.diagnostics.methods.catalog import PAPERS
 from repdyn.diagnostics.theory.spectra import Array
-from repdyn.universality.fit import EffectiveFit, fit_effective_rates, has_converged
+from repdyn.universality.methods.fit import EffectiveFit, fit_effective_rates, has_converged
 from repdyn.universality.theory.effective import solution_unchecked
 from repdyn.universality.theory.final import final_distance
 
@@ -74,7 +74,9 @@ def _usable(recorded: xr.Dataset, layer: str, pairs: Sequence[str] | None) -> tu
     if layer not in recorded["layer"]:
         raise ValueError(f"the dataset has no layer {layer!r}; it has {', '.join(recorded['layer'].values)}")
     if recorded["input_distance"].isnull().all():
-        raise ValueError("the dataset has no input distances: record with embeddings=, the layer that stands for inputs")
+        raise ValueError(
+            "the dataset has no input distances: record with embeddings=, the layer that stands for inputs"
+        )
     first = recorded.isel(seed=0) if "seed" in recorded.dims else recorded
     different = first["pair"].values[((first["input_distance"] > 0) & (first["target_distance"] > 0)).values].tolist()
     if unusable := [pair for pair in pairs or () if pair not in different]:

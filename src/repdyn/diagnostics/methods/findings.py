@@ -52,5 +52,7 @@ class Findings:
 
     def text(self) -> str:
         """All reasons as one text."""
-        parts = [(measure, f" ({', '.join(places)})" * bool(places), why) for (measure, why), places in self.reasons.items()]
+        parts = [
+            (measure, f" ({', '.join(places)})" * bool(places), why) for (measure, why), places in self.reasons.items()
+        ]
         return "; ".join(f"{measure}{where}: {why}" for measure, where, why in parts)

@@ -55,7 +55,7 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
 
 @contextmanager
 def unchanged_random_state(model: nn.Module | None = None) -> Iterator[None]:
-    """torch's random state, of the CPU and of the network's CUDA devices, is afterwards as it was."""
+    """Torch's random state, of the CPU and of the network's CUDA devices, is afterwards as it was."""
     devices = {part.device for part in model.parameters()} if model else set()
     with torch.random.fork_rng(devices=[device for device in devices if device.type == "cuda"]):
         yield

@@ -47,7 +47,7 @@ def _angles(layer: Layer) -> dict[str, object]:
     odd, second = int(np.argmax(norms)), float(np.partition(norms, -2)[-2])
     found = {
         "units": layer.A.shape[1],
-        "constant": bool((layer.A == layer.A[:1]).all()),
+        "constant": bool((layer.A[:1] == layer.A).all()),
         "zero_points": int(np.sum(norms == 0)),
         "odd_point": odd,
         "norm": norms,

@@ -53,7 +53,7 @@ class _Functions(TorchFunctionMode):
         super().__init__()
         self.calls = calls
 
-    def __torch_function__(self, function, types, args=(), kwargs=None):  # noqa: ANN001, ANN204 (torch's signature)
+    def __torch_function__(self, function, types, args=(), kwargs=None):
         returned = function(*args, **(kwargs or {}))
         name = function_label(getattr(function, "__name__", ""))
         if name and isinstance(returned, Tensor) and not self.calls.busy and not self.calls.path[-1][1]:

@@ -162,9 +162,7 @@ def _replaced(model: nn.Module, module: nn.Module, new: dict[str, nn.Parameter])
             owner._parameters[name] = part
 
 
-def _gradients(
-    setting: Setting, free: list[Normalised], batch: Batch, loss: Loss
-) -> dict[str, tuple[Array, Array]]:
+def _gradients(setting: Setting, free: list[Normalised], batch: Batch, loss: Loss) -> dict[str, tuple[Array, Array]]:
     """What may be scaled of each map and the gradient of the loss along it, rows of weights or all as one row."""
     copies = [
         {name: nn.Parameter(part.detach().clone()) for name, part in _parameters(one.module).items()} for one in free

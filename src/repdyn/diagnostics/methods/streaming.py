@@ -144,9 +144,7 @@ def adapted(returned: object, adapter: Adapter) -> Tensor:
     return returned
 
 
-def plan(
-    setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (), hidden: Iterable[str] = ()
-) -> Plan:
+def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (), hidden: Iterable[str] = ()) -> Plan:
     """Which layers there are and which of them are measured.
 
     Args:
@@ -206,7 +204,9 @@ def _leaves(places: Mapping[str, Place], modules: Mapping[str, nn.Module]) -> li
     ran = {_base(name) for name, place in places.items() if place.why != NEVER and ".parametrizations" not in name}
     inner = {".".join(parts[:k]) for parts in (name.split(".") for name in ran) for k in range(1, len(parts))}
     calls = [name for name in places if re.sub(r"#\d+$", "", name) in modules and ".parametrizations" not in name]
-    return [name for name in calls if _base(name) not in inner and (_base(name) in ran or not any(modules[name].children()))]
+    return [
+        name for name in calls if _base(name) not in inner and (_base(name) in ran or not any(modules[name].children()))
+    ]
 
 
 def _resolved(name: str, places: Mapping[str, Place]) -> str | None:
@@ -244,9 +244,7 @@ def _places(setting: Setting, functions: bool) -> tuple[dict[str, Place], str | 
     if sizes[-1] is None:
         output = last.get(OUTPUT)
         sizes = (len(output) if isinstance(output, Tensor) and output.ndim else None,)
-    places = {
-        name: _place(name, [seen.get(name) for seen in passes], sizes, setting) for name in last if name in first
-    }
+    places = {name: _place(name, [seen.get(name) for seen in passes], sizes, setting) for name in last if name in first}
     output = last.get(OUTPUT)
     same = [
         name
@@ -262,7 +260,9 @@ def _module(model: nn.Module, name: str) -> nn.Module | None:
 
 
 def _equal(one: object, other: object) -> bool:
-    return isinstance(one, Tensor) and isinstance(other, Tensor) and one.shape == other.shape and torch.equal(one, other)
+    return (
+        isinstance(one, Tensor) and isinstance(other, Tensor) and one.shape == other.shape and torch.equal(one, other)
+    )
 
 
 def _small_passes(setting: Setting, functions: bool) -> list[dict[str, object]]:

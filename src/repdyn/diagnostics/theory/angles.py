@@ -55,7 +55,9 @@ def angles(F: Array, norms: Array) -> Angles:
         every, with_odd = pair_angles(F.T), (np.stack(np.triu_indices(n, 1)) == odd).any(axis=0)
         rest = every[~with_odd]
         return Angles(
-            np.quantile(every, QUANTILES), float(np.median(every[with_odd])), float(np.median(rest)) if n > 2 else np.nan
+            np.quantile(every, QUANTILES),
+            float(np.median(every[with_odd])),
+            float(np.median(rest)) if n > 2 else np.nan,
         )
     return _from_cosines(F, norms, odd)
 

@@ -70,7 +70,6 @@ class Residual:
         return [1 / steps] * steps if self.steps is None else list(self.steps)
 
 
-
 def costs(A: NDArray[np.floating], seen: Spectrum, gamma: float, bias: bool) -> tuple[IdentityCost, float]:
     """Plain and stable cost of identity of a layer.
 
@@ -143,7 +142,7 @@ def _from_units(A: NDArray[np.floating], size: float, gamma: float, bias: bool) 
 
 
 def _woodbury(C: Array, X: Array, size: float, gamma: float) -> float:
-    """tr M^T (S S^T + gamma I)^{-1} M from C = S^T S, X = S^T M and |M|^2."""
+    """Tr M^T (S S^T + gamma I)^{-1} M from C = S^T S, X = S^T M and |M|^2."""
     factor, _ = cho_factor(C + gamma * np.eye(len(C)), lower=True)
     return (size - float(np.sum(solve_triangular(factor, X, lower=True) ** 2))) / gamma
 

@@ -18,7 +18,7 @@ from scipy.linalg import eigvalsh_tridiagonal, lapack
 
 Array = NDArray[np.float64]
 RANK_TOLERANCE = 1e-6
-SMALL = 2**26  # points * units * min(points, units), up to which an orthogonal decomposition takes a fraction of a second
+SMALL = 2**26  # points * units * min(points, units), up to which an orthogonal decomposition takes no time to speak of
 BLOCK = 2**24  # entries that are turned into double precision at a time
 
 

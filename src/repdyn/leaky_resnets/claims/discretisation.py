@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
+from repdyn.base.controls import wrong_formula
 from repdyn.base.verdicts import Verdict, all_of, mean_within
-from repdyn.leaky_resnets.claims.sampled import judge_sampled, positive, spoken
-from repdyn.leaky_resnets.readings import DECAYED, at_stage, of_maps, size_and_distance, unevenness_in_plane
-from repdyn.leaky_resnets.theory.checks import Array
+from repdyn.leaky_resnets.claims.over_seeds import judge_sampled, positive, spoken
+from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps, size_and_distance
 
 SCHEMES = ("irregular", "adaptive")
 
@@ -35,8 +35,7 @@ def _always_better(measures: xr.Dataset) -> xr.Dataset:
     states="Adaptive and irregular layer steps have a small but consistent advantage in the test error.",
     correction="No consistent one: the sign of the difference changes from seed to seed and between numbers of layers.",
     data="scheme_measures",
-    control=_always_better,
-    control_says="mended: test errors 5 and 10 % below the equidistant ones in every pair",
+    control=wrong_formula("mended: test errors 5 and 10 % below the equidistant ones in every pair", _always_better),
 )
 def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
     """Share of pairs (maps, number of layers) that are better, per seed; and the mean log ratio."""
@@ -63,7 +62,7 @@ def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
 
 
 def _six_dimensional(measures: xr.Dataset) -> xr.Dataset:
-    return measures.assign(weight_dimension=0 * measures["weight_dimension"] + int(measures["inner"][0]))
+    return measures.assign(stage_dimension=0 * measures["stage_dimension"] + int(measures["inner"][0]))
 
 
 @claim(
@@ -72,12 +71,11 @@ def _six_dimensional(measures: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="With a teacher through 6 and then 3 dimensions the weights are roughly 6-dimensional near p = 0.3.",
     data="staged_measures",
-    control=_six_dimensional,
-    control_says="mended: six large singular values in every layer",
+    control=wrong_formula("mended: six large singular values in every layer", _six_dimensional),
 )
 def six_dimensional_stage(staged_measures: xr.Dataset) -> Verdict:
     """Singular values above a quarter of the largest, layer next to p = 0.3, the paper's teacher and penalty."""
-    found, wide = at_stage(staged_measures, "weight_dimension"), int(staged_measures["inner"][0])
+    found, wide = staged_measures["stage_dimension"], int(staged_measures["inner"][0])
     test = mean_within(
         found.isel(teacher=0).values,
         wide - 1,
@@ -94,19 +92,9 @@ def six_dimensional_stage(staged_measures: xr.Dataset) -> Verdict:
     return judge_sampled(staged_measures.sizes["seed"], test, None, note)
 
 
-def _layers_in_fifths(measures: xr.Dataset) -> tuple[Array, Array]:
-    """Layers in [0, 0.2] and in [0.8, 1] over the number that equidistant steps have, per network."""
-    p = measures["p"].transpose("seed", "node").values
-    L = p.shape[1] - 1
-    nodes = np.arange(L + 1)
-    first = np.array([np.interp(0.2, path, nodes) for path in p])
-    last = np.array([L - np.interp(0.8, path, nodes) for path in p])
-    return first / (0.2 * L), last / (0.2 * L)
-
-
 def _equidistant(measures: xr.Dataset) -> xr.Dataset:
-    even = measures["node"] / (measures.sizes["node"] - 1)
-    return measures.assign(p=0 * measures["p"] + even)
+    names = ("first_fifth", "last_fifth")
+    return measures.assign({name: 0 * measures[name] + measures[name].sel(scheme="equidistant") for name in names})
 
 
 @claim(
@@ -121,14 +109,14 @@ def _equidistant(measures: xr.Dataset) -> xr.Dataset:
         r" \frac{L}{5}"
     ),
     data="scheme_measures",
-    control=_equidistant,
-    control_says="equidistant steps",
+    control=wrong_formula("equidistant steps", _equidistant),
 )
 def more_layers_at_the_ends(scheme_measures: xr.Dataset) -> Verdict:
     """Layers in the first and the last fifth over the equidistant number, largest number of layers."""
+    adaptive = scheme_measures.sel(scheme="adaptive")
     found = {
-        maps: _layers_in_fifths(of_maps(scheme_measures, maps).sel(scheme="adaptive"))
-        for maps in scheme_measures["maps"].values
+        maps: tuple(of_maps(adaptive, maps)[f"{name}_fifth"].values for name in ("first", "last"))
+        for maps in adaptive["maps"].values
     }
     parts = dict(zip(("beginning", "end"), np.mean(list(found.values()), axis=0), strict=True))
     tests = {
@@ -156,15 +144,14 @@ def _schemes_reversed(measures: xr.Dataset) -> xr.Dataset:
     states="In a two-dimensional projection adaptive steps are better spread out along the path. Linear maps: learned"
     " and decayed like the layers.",
     data="scheme_measures",
-    control=_schemes_reversed,
-    control_says="adaptive and equidistant networks exchanged",
+    control=wrong_formula("adaptive and equidistant networks exchanged", _schemes_reversed),
 )
 def steps_are_spread_out(scheme_measures: xr.Dataset) -> Verdict:
     """Relative spread of the steps' lengths on the path's first two principal axes, paired over seeds."""
     gained, told = {}, []
     for maps in scheme_measures["maps"].values:
-        plane = of_maps(scheme_measures, maps)["plane"]
-        spreads = {scheme: unevenness_in_plane(plane.sel(scheme=scheme)) for scheme in plane["scheme"].values}
+        uneven = of_maps(scheme_measures, maps)["plane_unevenness"]
+        spreads = {scheme: uneven.sel(scheme=scheme).values for scheme in uneven["scheme"].values}
         gained[maps] = np.log(spreads["equidistant"] / spreads["adaptive"])
         means = ", ".join(f"{scheme} {values.mean():.3g}" for scheme, values in spreads.items())
         wins = f"adaptive below equidistant in {np.sum(gained[maps] > 0)} of {len(gained[maps])} seeds"
@@ -188,8 +175,7 @@ def _layers_reversed(measures: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="More layers L improve the test performance.",
     data="scheme_measures",
-    control=_layers_reversed,
-    control_says="numbers of layers in reversed order",
+    control=wrong_formula("numbers of layers in reversed order", _layers_reversed),
 )
 def layers_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
     """Exponent of the test error in L, mean over maps, by scheme."""
@@ -226,8 +212,7 @@ def _never_adapted(measures: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="rho_l in proportion to 1 / c_l makes |A_l - A_{l-1}| / |A_l| the same for all layers.",
     data="scheme_measures",
-    control=_never_adapted,
-    control_says="equidistant networks",
+    control=wrong_formula("equidistant networks", _never_adapted),
 )
 def adaptive_steps_even_out(scheme_measures: xr.Dataset) -> Verdict:
     """Largest over least relative change of trained networks, mean over seeds, where rho Lt < 1 does not bind."""

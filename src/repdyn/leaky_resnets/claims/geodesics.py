@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, judge, mean_within
-from repdyn.leaky_resnets.readings import bottleneck_bounds, bottleneck_speed_gap
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within
 
 QUADRATURE = 1e-4
 QUADRATURE_REASON = "Simpson's rule and maxima over the stored positions, across kinks"
@@ -20,11 +20,13 @@ DRIFT_REASON = "integrator tolerance 1e-9 or less over a few thousand steps, exc
     kind="identity",
     states="H is constant in p along the joint dynamics of A and B.",
     data=("random_geodesics", "geodesics"),
-    control=lambda random, laboratory: (
-        random.assign(drift=random["wrong_drift"] + 0 * random["drift"]),
-        laboratory,
+    control=wrong_formula(
+        "(Lt/2) |B S^T|^2 + Lt Tr[B A^T], the other sign",
+        lambda random, laboratory: (
+            random.assign(drift=random["wrong_drift"] + 0 * random["drift"]),
+            laboratory,
+        ),
     ),
-    control_says="(Lt/2) |B S^T|^2 + Lt Tr[B A^T], the other sign",
 )
 def hamiltonian_is_conserved(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """Adaptive DOP853 along random trajectories and through bottlenecks; the drift falls with the tolerance."""
@@ -42,7 +44,7 @@ def hamiltonian_is_conserved(random_geodesics: xr.Dataset, geodesics: xr.Dataset
     note = "Largest drift by tolerance: " + ", ".join(
         f"{tolerance:.0e}: {value:.1g}" for tolerance, value in zip(drift["tolerance"].values, worst, strict=True)
     )
-    return judge(
+    return Verdict.from_tests(
         tests, None, f"{note}; {float(random_geodesics['sign_changes'].mean()):.1f} sign changes per trajectory."
     )
 
@@ -60,8 +62,9 @@ def _order(paths: xr.Dataset) -> np.ndarray:
     kind="scaling",
     states="Critical points of the discrete network are symplectic Euler steps, whose H(A_{l-1}, B_l) varies as 1/L.",
     data="critical_paths",
-    control=lambda paths: paths.assign(spread=paths["spread"] / paths["layer_count"]),
-    control_says="a spread that falls as 1 / L^2",
+    control=wrong_formula(
+        "a spread that falls as 1 / L^2", lambda paths: paths.assign(spread=paths["spread"] / paths["layer_count"])
+    ),
 )
 def discrete_hamiltonian_varies(critical_paths: xr.Dataset) -> Verdict:
     """Backward pass against the implicit steps; the order over random starts."""
@@ -79,7 +82,7 @@ def discrete_hamiltonian_varies(critical_paths: xr.Dataset) -> Verdict:
     )
     spread = critical_paths["spread"].mean(("bias", "seed"))
     first, last = (f"{float(spread[n]):.2g} at L = {int(spread['layer_count'][n])}" for n in (0, -1))
-    return judge(tests, None, f"Mean spread over |H|: {first}, {last}.")
+    return Verdict.from_tests(tests, None, f"Mean spread over |H|: {first}, {last}.")
 
 
 def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
@@ -102,14 +105,15 @@ def _doubled_h(random: xr.Dataset, scalar: xr.Dataset, laboratory: xr.Dataset) -
     kind="bound",
     states="-2 H / Lt - min_p |A_p|^2_{K + gamma I} <= gamma c, c = sup |B|^2.",
     data=("random_geodesics", "scalar_geodesics", "geodesics"),
-    control=_doubled_h,
-    control_says="twice the positive differences of scalar geodesics, twice -2 H / Lt through the bottleneck",
+    control=wrong_formula(
+        "twice the positive differences of scalar geodesics, twice -2 H / Lt through the bottleneck", _doubled_h
+    ),
 )
 def upper_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """Random trajectories, scalar geodesics in closed form, and bottlenecks position by position with gamma_p."""
     parts = {"random": random_geodesics, "scalar": scalar_geodesics}
     tests = {name: _ratio(part["middle"] / part["upper"]) for name, part in parts.items()}
-    return judge(all_of(**tests, laboratory=_ratio(_laboratory_upper(geodesics))))
+    return Verdict.from_tests(all_of(**tests, laboratory=_ratio(_laboratory_upper(geodesics))))
 
 
 def _ratio(values: xr.DataArray | np.ndarray) -> Test:
@@ -131,13 +135,15 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
         r" L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2"
     ),
     data=("random_geodesics", "scalar_geodesics", "geodesics"),
-    control=lambda random, scalar, laboratory: (
-        random.assign(lower=random["lower_printed"]),
-        scalar.assign(lower=scalar["lower_printed"]),
-        laboratory,
+    control=wrong_formula(
+        "the printed bound",
+        lambda random, scalar, laboratory: (
+            random.assign(lower=random["lower_printed"]),
+            scalar.assign(lower=scalar["lower_printed"]),
+            laboratory,
+        ),
     ),
-    control_says="the printed bound",
-    at_hand=True,
+    possible_ocr_error=True,
 )
 def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """The scalar geodesic decides in closed form; random trajectories and bottlenecks besides."""
@@ -146,12 +152,11 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
         np.append((scalar["middle"] / scalar["lower_printed"]).values, random["middle"] / random["lower_printed"])
     )
     example = dict(zip(scalar["quantity"].values, scalar["example"].values, strict=True))
-    middle, lower, _ = bottleneck_bounds(geodesics)
     closed = [example["middle"] - example["middle by the flow"], example["lower"] - example["lower by the closed form"]]
     corrected = all_of(
         scalar=_ratio(scalar["middle"] / scalar["lower"]),
         random=_ratio(random["middle"] / random["lower"]),
-        laboratory=_ratio(middle / lower),
+        laboratory=_ratio(geodesics["middle"] / geodesics["lower"]),
         closed_form=deviation(
             closed, 1e-8, expected="the general flow at w = N = 1", reason="tolerance 1e-12, Simpson"
         ),
@@ -162,7 +167,7 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
         f" {example['lower as printed']:.4f}; right bound {example['lower']:.4f}. Violated by {count} of {draws} random"
         " trajectories. For c >= 1 the printed bound is true and weaker; it changes when A is scaled, H and COI do not."
     )
-    return judge(printed, corrected, note)
+    return Verdict.from_tests(printed, corrected, note)
 
 
 @claim(
@@ -181,20 +186,19 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
         r" c}"
     ),
     data=("random_geodesics", "geodesics"),
-    control=lambda random, laboratory: (
-        random.assign(fastest=random["fastest"] * 0 + 3),
-        laboratory.assign(
-            speed=laboratory["speed"]
-            + 3 * laboratory["effective_depth"] * np.sqrt(laboratory["gamma"] * laboratory["momentum_sq"])
+    control=wrong_formula(
+        "speeds larger by 3 Lt sqrt(gamma c)",
+        lambda random, laboratory: (
+            random.assign(fastest=random["fastest"] * 0 + 3),
+            laboratory.assign(speed_gap=laboratory["speed_gap"] + 3),
         ),
     ),
-    control_says="speeds larger by 3 Lt sqrt(gamma c)",
 )
 def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
     """Random trajectories; bottlenecks position by position with gamma_p."""
     extra = geodesics["cost"] - geodesics["scaled_hamiltonian"]
     printed = at_least(1 + extra, 1.0, expected="a root of a number that is not negative (1 added)", reason="sign only")
-    gap = bottleneck_speed_gap(geodesics)
+    gap = geodesics["speed_gap"]
     corrected = all_of(
         random_low=_ratio(-random_geodesics["slowest"]),
         random_high=_ratio(random_geodesics["fastest"] / 2),
@@ -202,7 +206,7 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
         laboratory_high=_ratio(gap / 2),
     )
     share = float((extra < 0).mean())
-    return judge(
+    return Verdict.from_tests(
         printed, corrected, f"In the laboratory the printed root is of a negative number at {share:.0%} of positions."
     )
 
@@ -221,8 +225,7 @@ def _half_more(random: xr.Dataset, paths: xr.Dataset) -> tuple[xr.Dataset, xr.Da
     formula=r"\|W_p\|^2 = \|W_0\|^2 + \tilde L \int_0^p \|W_{p,w+1}\|^2 dq",
     corrected_formula=r"\|W_p\|^2 = \|W_0\|^2 + 2 \tilde L \int_0^p \|W_{q, \cdot w+1}\|^2 dq",
     data=("random_geodesics", "critical_paths"),
-    control=_half_more,
-    control_says="gains larger by half",
+    control=wrong_formula("gains larger by half", _half_more),
 )
 def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: xr.Dataset) -> Verdict:
     """Along the flow by Simpson's rule, and along discrete critical points with the most layers."""
@@ -238,7 +241,7 @@ def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: x
         discrete=deviation(most - 2, 20 / layers, expected="2", reason="discretisation, of order 1 / L"),
         no_bias=at_most(constant, 1e-5, expected="|W| constant without bias", reason=DRIFT_REASON),
     )
-    return judge(printed, corrected)
+    return Verdict.from_tests(printed, corrected)
 
 
 @claim(
@@ -248,10 +251,10 @@ def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: x
     states="Exact trajectories that pass a non-negative fixed point at p = 1/2, nearer at larger Lt, lose their"
     " negative part at p = 1/4 and 3/4 as Lt grows.",
     data="geodesics",
-    control=lambda laboratory: laboratory.assign(
-        negative_mass=laboratory["negative_mass"].isel(p=0) + 0 * laboratory["p"]
+    control=wrong_formula(
+        "the representation at p = 0, where the speed grows with Lt",
+        lambda laboratory: laboratory.assign(negative_mass=laboratory["negative_mass"].isel(p=0) + 0 * laboratory["p"]),
     ),
-    control_says="the representation at p = 0, where the speed grows with Lt",
 )
 def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
     """Exact trajectories at p = 1/4 and 3/4: largest negative mass at the least and at the largest depth."""
@@ -269,12 +272,7 @@ def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
         "That they start near a non-negative point is chosen, that they stay near is the flow's doing. The proposition"
         " speaks of minima, which these extremals are not shown to be; trained networks: lrn-prop5-trained."
     )
-    return judge(tests, None, note)
-
-
-def _time_share(laboratory: xr.Dataset) -> xr.DataArray:
-    """Share of positions whose stable COI lies below k + 1/2."""
-    return (laboratory["cost"] < laboratory["rank"] + 0.5).mean("p")
+    return Verdict.from_tests(tests, None, note)
 
 
 def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
@@ -284,11 +282,6 @@ def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
     return np.polyfit(float(part["effective_depth"]) * (0.5 - part["p"].values), speed.values, 1)[0]
 
 
-def _correlation(laboratory: xr.Dataset) -> xr.DataArray:
-    kinetic, extra = laboratory["speed"] ** 2, laboratory["cost"] - laboratory["scaled_hamiltonian"]
-    return xr.corr(kinetic, extra, "p")
-
-
 @claim(
     "lrn-geodesic-lab",
     where="Section 2 (new)",
@@ -296,10 +289,12 @@ def _correlation(laboratory: xr.Dataset) -> xr.DataArray:
     states="Exact geodesics leave a bottleneck of rank k towards p = 0 at the rate Lt, |dA| / |A| ~ e^{Lt (1/2 - p)},"
     " and their kinetic energy is proportional to the extra COI.",
     data="geodesics",
-    control=lambda laboratory: laboratory.isel(effective_depth=slice(None, None, -1)).assign_coords(
-        effective_depth=laboratory["effective_depth"].values
+    control=wrong_formula(
+        "the effective depths in reverse order",
+        lambda laboratory: laboratory.isel(effective_depth=slice(None, None, -1)).assign_coords(
+            effective_depth=laboratory["effective_depth"].values
+        ),
     ),
-    control_says="the effective depths in reverse order",
 )
 def time_scales_separate(geodesics: xr.Dataset) -> Verdict:
     """All trajectories, with and without bias."""
@@ -309,7 +304,7 @@ def time_scales_separate(geodesics: xr.Dataset) -> Verdict:
             _growth_rate(lab) - 1, 0.5, expected="rate Lt", reason="nearer to 1 than to 0, the rate at rest, or 2"
         ),
         proportional=at_least(
-            _correlation(lab), 0.95, expected="correlation 1", reason="gamma adds 2 Lt sqrt(gamma c)"
+            lab["proportion"], 0.95, expected="correlation 1", reason="gamma adds 2 Lt sqrt(gamma c)"
         ),
     )
     fastest = (lab["plain_speed"].max("p") / lab["effective_depth"]).mean(("bias", "seed")).values
@@ -317,8 +312,8 @@ def time_scales_separate(geodesics: xr.Dataset) -> Verdict:
     off = float(np.abs(last["scaled_hamiltonian"] - lab["rank"]).max())
     note = (
         f"The kick at p = 1/2 is chosen to fall with Lt. So at Lt = {float(last['effective_depth']):g} -2 H / Lt is"
-        f" within {off:.1g} of k, the share of p with COI below k + 1/2 is {float(_time_share(last).mean()):.2f} and"
-        f" the relative speed in the middle {middle:.2g}: these follow from the choice. Largest relative speed over Lt,"
-        f" by depth: {', '.join(f'{value:.2f}' for value in fastest)}."
+        f" within {off:.1g} of k, the share of p with COI below k + 1/2 is {float(last['share_near_rank'].mean()):.2f}"
+        f" and the relative speed in the middle {middle:.2g}: these follow from the choice. Largest relative speed over"
+        f" Lt, by depth: {', '.join(f'{value:.2f}' for value in fastest)}."
     )
-    return judge(tests, None, note)
+    return Verdict.from_tests(tests, None, note)

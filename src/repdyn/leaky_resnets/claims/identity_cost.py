@@ -6,8 +6,9 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, judge, share_within
-from repdyn.leaky_resnets.claims.deciding import ROUNDING, ROUNDING_REASON, SOLVED, SOLVED_REASON
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, share_within
+from repdyn.leaky_resnets.claims.tolerances import ROUNDING, ROUNDING_REASON, SOLVED, SOLVED_REASON
 
 TYPICAL = 0.75  # share of starts of which a descent is said to end somewhere: three in four
 WIDE = "9 x 4"  # neurons x points; every cost finite and solved to 1e-9
@@ -43,8 +44,7 @@ def _bound_without_n(costs: xr.Dataset) -> xr.Dataset:
         r" \frac{\|A\|_*^2}{\|A\|_F^2 + N} \text{ with bias}, \quad \ge \frac{\|A\|_*^2}{\|A\|_F^2} \text{ without}"
     ),
     data="identity_costs",
-    control=_bound_without_n,
-    control_says="the printed bound with bias",
+    control=wrong_formula("the printed bound with bias", _bound_without_n),
 )
 def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
     """Random representations, search for the least ratio, and A = c 1^T in closed form."""
@@ -72,7 +72,9 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
         ),
     )
     plain = float((costs["plain_cost"] / costs["bound_printed"]).sel(bias=0).min())
-    return judge(printed, corrected, f"Without the convention the ratio falls to {plain:.2g} (A = -I costs 0).")
+    return Verdict.from_tests(
+        printed, corrected, f"Without the convention the ratio falls to {plain:.2g} (A = -I costs 0)."
+    )
 
 
 @claim(
@@ -81,15 +83,17 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
     kind="bound",
     states="|A|_F^2 / |A|_op^2 <= |A|_*^2 / |A|_F^2 <= Rank A.",
     data="identity_costs",
-    control=lambda costs: costs.assign(nuclear_rank=costs["spectral_rank"], spectral_rank=costs["nuclear_rank"]),
-    control_says="the two stable ranks exchanged",
+    control=wrong_formula(
+        "the two stable ranks exchanged",
+        lambda costs: costs.assign(nuclear_rank=costs["spectral_rank"], spectral_rank=costs["nuclear_rank"]),
+    ),
 )
 def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
     """Random representations."""
     costs, reason = identity_costs, "round-off"
     low = at_least(costs["nuclear_rank"] / costs["spectral_rank"], 1 - ROUNDING, expected="ratio >= 1", reason=reason)
     high = at_least(costs["full_rank"] / costs["nuclear_rank"], 1 - ROUNDING, expected="ratio >= 1", reason=reason)
-    return judge(all_of(nuclear_over_spectral=low, rank_over_nuclear=high))
+    return Verdict.from_tests(all_of(nuclear_over_spectral=low, rank_over_nuclear=high))
 
 
 @claim(
@@ -105,8 +109,10 @@ def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
         r" \operatorname{Rank} A - \frac{x}{1 + x}, \quad x = \mathbf{1}^T (A^T A)^+ \mathbf{1}"
     ),
     data="identity_costs",
-    control=lambda costs: costs.assign(nonnegative_closed=costs["rank"] + 0 * costs["nonnegative_closed"]),
-    control_says="Rank A with bias",
+    control=wrong_formula(
+        "Rank A with bias",
+        lambda costs: costs.assign(nonnegative_closed=costs["rank"] + 0 * costs["nonnegative_closed"]),
+    ),
 )
 def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
     """Random non-negative representations of rank 1 to 5, without and with 1 in the row space."""
@@ -117,7 +123,7 @@ def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
         no_bias=deviation(found.sel(bias=0) - costs["rank"], SOLVED, expected="Rank A", reason=SOLVED_REASON),
         closed=deviation(found - costs["nonnegative_closed"], SOLVED, expected=expected, reason=SOLVED_REASON),
     )
-    return judge(printed, corrected)
+    return Verdict.from_tests(printed, corrected)
 
 
 def _always_falls(costs: xr.Dataset) -> xr.Dataset:
@@ -139,8 +145,9 @@ def _always_falls(costs: xr.Dataset) -> xr.Dataset:
         r" \left( 1 - \|[A_{\cdot i}]_-\|^2 \right)"
     ),
     data=("identities", "identity_costs"),
-    control=lambda identities, costs: (identities, _always_falls(costs)),
-    control_says="the other sign of the coefficient",
+    control=wrong_formula(
+        "the other sign of the coefficient", lambda identities, costs: (identities, _always_falls(costs))
+    ),
 )
 def added_neuron_lowers_the_cost(identities: xr.Dataset, identity_costs: xr.Dataset) -> Verdict:
     """Expansion against Richardson extrapolation; its sign for representations with one entry -.3."""
@@ -166,7 +173,9 @@ def added_neuron_lowers_the_cost(identities: xr.Dataset, identity_costs: xr.Data
         f"Coefficient for one entry -.3: {float(change.sel(bias=0).median()):.2f} without,"
         f" {float(change.sel(bias=1).median()):.2f} with bias."
     )
-    return judge(falls(change), all_of(falls=falls(change.sel(bias=0)), expansion=formula, short_form=agree), note)
+    return Verdict.from_tests(
+        falls(change), all_of(falls=falls(change.sel(bias=0)), expansion=formula, short_form=agree), note
+    )
 
 
 def _with_bias(descents: xr.Dataset) -> xr.Dataset:
@@ -181,8 +190,7 @@ def _with_bias(descents: xr.Dataset) -> xr.Dataset:
     states="Descent of the COI from random representations with spare neurons ends at non-negative ones with COI = Rank"
     " A.",
     data="descents",
-    control=_with_bias,
-    control_says="the same descents with bias, which end below the rank",
+    control=wrong_formula("the same descents with bias, which end below the rank", _with_bias),
 )
 def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
     """Share of starts, without bias, that end with |COI - Rank| < .01 and less than 1e-3 of negative mass."""
@@ -200,7 +208,7 @@ def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
         f"{float(mass.sel(case=case).median()):.1g}, {float(mass.sel(case=case).quantile(0.99)):.1g} ({case})"
         for case in descents["case"].values
     )
-    return judge(all_of(small=tests[0], large=tests[1]), None, note)
+    return Verdict.from_tests(all_of(small=tests[0], large=tests[1]), None, note)
 
 
 @claim(
@@ -209,15 +217,19 @@ def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="The assumption Im A^T in Im S^T is rarely true.",
     data="identity_costs",
-    control=lambda costs: costs.assign(gap=costs["gap"].sel(shape=WIDE, drop=True) + 0 * costs["gap"]),
-    control_says="representations with w >= N, where it is true",
+    control=wrong_formula(
+        "representations with w >= N, where it is true",
+        lambda costs: costs.assign(gap=costs["gap"].sel(shape=WIDE, drop=True) + 0 * costs["gap"]),
+    ),
 )
 def image_is_missed(identity_costs: xr.Dataset) -> Verdict:
     """Generic representations with fewer neurons than points: rank S <= w + 1 < N."""
     tall = [name for name in identity_costs["shape"].values if name not in ("3 x 3", WIDE)]
     gap = identity_costs["gap"].sel(shape=tall)
     test = at_least(gap, 1e-5, expected="part of A outside the image", reason="root of the tolerance 1e-10 on ranks")
-    return judge(test, None, "Then COI and kinetic energy are infinite, and only their stable versions can be shown.")
+    return Verdict.from_tests(
+        test, None, "Then COI and kinetic energy are infinite, and only their stable versions can be shown."
+    )
 
 
 @claim(
@@ -226,8 +238,10 @@ def image_is_missed(identity_costs: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="All strict local minima of the COI of wide enough networks are stable.",
     data="identity_costs",
-    control=lambda costs: costs.assign(scaling=costs["scaling"] * 0 + 0.1),
-    control_says="a cost that rises by a tenth on scaling down, as at a strict minimum",
+    control=wrong_formula(
+        "a cost that rises by a tenth on scaling down, as at a strict minimum",
+        lambda costs: costs.assign(scaling=costs["scaling"] * 0 + 0.1),
+    ),
 )
 def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
     """The cost of 0.9 A against that of A, random A that are not 0: equal without bias, lower with bias."""
@@ -238,4 +252,4 @@ def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
         f" within {float(abs(scaling.sel(bias=0)).max()):.1g}), so no other A is a strict local minimum. At A = 0 the"
         " COI is 0, and stays so with a zero row added; it is positive all around (Proposition 1)."
     )
-    return judge(test, None, note)
+    return Verdict.from_tests(test, None, note)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, judge, mean_within, share_within
-from repdyn.leaky_resnets.claims.sampled import (
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, mean_within, share_within
+from repdyn.leaky_resnets.claims.over_seeds import (
     growth,
     judge_sampled,
-    largest_gap,
-    largest_step,
     middle_layers,
     positive,
     spoken,
 )
 from repdyn.leaky_resnets.claims.trained_hamiltonian import LEARNED, reversed_depths
-from repdyn.leaky_resnets.readings import DECAYED, at_paper_depth, of_maps
-from repdyn.leaky_resnets.theory.checks import Array
+from repdyn.leaky_resnets.methods.measures import largest_step
+from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
 
 
 def _middle(measures: xr.Dataset, name: str) -> xr.DataArray:
@@ -32,7 +32,23 @@ def ends_for_middle(measures: xr.Dataset) -> xr.Dataset:
     """Spectra of the first layer in the place of all others."""
     first = {"spectrum": "node", "centred_spectrum": "node", "weight_spectrum": "layer"}
     first |= {"centred_weight_spectrum": "layer"}
-    return measures.assign({name: 0 * measures[name] + measures[name].isel({dim: 0}) for name, dim in first.items()})
+    spoilt = {name: 0 * measures[name] + measures[name].isel({dim: 0}) for name, dim in first.items()}
+    steps = xr.apply_ufunc(
+        largest_step,
+        spoilt["centred_spectrum"].isel(node=0),
+        input_core_dims=[["value"]],
+        output_core_dims=[[], []],
+        vectorize=True,
+    )
+    place, step = (0 * measures["separation_place"] + part for part in steps)
+    return measures.assign(spoilt, separation_place=place, separation_step=step)
+
+
+def _largest_gap(spectrum: xr.DataArray, count: int, among: int = 6) -> Array:
+    """log(s_k / s_{k+1}) minus the largest other such step among the first ones, per seed."""
+    s = spectrum.transpose("seed", "value").values
+    steps = np.log(s[:, :among] / np.maximum(s[:, 1 : among + 1], 1e-12 * s[:, :1]))
+    return steps[:, count - 1] - np.delete(steps, count - 1, axis=1).max(axis=1)
 
 
 @claim(
@@ -48,19 +64,18 @@ def ends_for_middle(measures: xr.Dataset) -> xr.Dataset:
         r" \left( I - \frac{1}{N} \mathbf{1} \mathbf{1}^T \right) \right), \quad |k - k^*| \le 1"
     ),
     data="chain_measures",
-    control=ends_for_middle,
-    control_says="spectra of the first layer",
+    control=wrong_formula("spectra of the first layer", ends_for_middle),
 )
 def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
     """Lt next to 7: the step after the third value against the largest other step, logarithms."""
     chains = at_paper_depth(of_maps(chain_measures))
     rank = int(chains["rank"])
     gaps = {
-        name: largest_gap(_middle(chains, name), rank)
+        name: _largest_gap(_middle(chains, name), rank)
         for name in ("spectrum", "weight_spectrum", "centred_spectrum", "centred_weight_spectrum")
     }
     tests = {name: positive(gaps[name], f"largest step after value {rank}") for name in ("spectrum", "weight_spectrum")}
-    place, step = largest_step(_middle(chains, "centred_spectrum"))
+    place, step = (chains[f"separation_{name}"].sel(spectrum_of="A centred").values for name in ("place", "step"))
     clear = all_of(
         place=share_within(
             np.abs(place - rank) <= 1,
@@ -88,7 +103,7 @@ def _ratios(values: xr.DataArray) -> Array:
 
 def growing_alignment(measures: xr.Dataset) -> xr.Dataset:
     """|B S^T| that grows in proportion to Lt."""
-    return measures.assign(alignment=measures["alignment"] * measures["effective_depth"])
+    return measures.assign(median_alignment=measures["median_alignment"] * measures["effective_depth"])
 
 
 @claim(
@@ -102,16 +117,15 @@ def growing_alignment(measures: xr.Dataset) -> xr.Dataset:
         r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow, \quad \max_p \|B_p\| \nearrow"
     ),
     data="chain_measures",
-    control=growing_alignment,
-    control_says="|B S^T| in proportion to Lt",
+    control=wrong_formula("|B S^T| in proportion to Lt", growing_alignment),
 )
 def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     """Ratio of the values at the largest and the smallest Lt."""
     chains = of_maps(chain_measures)
     parts = {
         "length": chains["length"],
-        "largest_B": chains["momentum"].max("layer"),
-        "median_BS": chains["alignment"].median("layer"),
+        "largest_B": chains["largest_momentum"],
+        "median_BS": chains["median_alignment"],
     }
     depths = chains["effective_depth"].values
     tests = {
@@ -135,8 +149,7 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     note = f"{LEARNED} Means: path length {spoken(parts['length'])}, in the stable norm {spoken(stable)}; max |B| "
     note += f"{spoken(parts['largest_B'])}; median |B S^T| {spoken(parts['median_BS'])}."
     others = ", ".join(
-        f"{maps} {spoken(of_maps(chain_measures, maps)['momentum'].max('layer'))}"
-        for maps in ("free maps", "fixed maps")
+        f"{maps} {spoken(of_maps(chain_measures, maps)['largest_momentum'])}" for maps in ("free maps", "fixed maps")
     )
     return judge_sampled(chain_measures.sizes["seed"], all_of(**tests), right, f"{note} Max |B| otherwise: {others}.")
 
@@ -147,8 +160,10 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="W_p is of approximately constant size along p.",
     data="chain_measures",
-    control=lambda measures: measures.assign(weight_sq=measures["cost"].isel(gamma=0)),
-    control_says="the cost of identity, which varies a hundredfold, in the place of |W_p|^2",
+    control=wrong_formula(
+        "the cost of identity, which varies a hundredfold, in the place of |W_p|^2",
+        lambda measures: measures.assign(weight_sq=measures["cost"].isel(gamma=0)),
+    ),
 )
 def weights_are_of_constant_size(chain_measures: xr.Dataset) -> Verdict:
     """Largest over least |W_p| per network at Lt next to 7."""
@@ -178,8 +193,10 @@ def weights_are_of_constant_size(chain_measures: xr.Dataset) -> Verdict:
     states="The size of B_p is inversely proportional to that of sigma(A_p).",
     formula=r"\|B_p\|_F \propto \|\sigma(A_p)\|_{op}^{-1}",
     data="chain_measures",
-    control=lambda measures: measures.assign(momentum=measures["momentum"] * measures["activation"]),
-    control_says="|B| |S| in the place of |B|",
+    control=wrong_formula(
+        "|B| |S| in the place of |B|",
+        lambda measures: measures.assign(momentum=measures["momentum"] * measures["activation"]),
+    ),
 )
 def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     """Exponent over layers of |B_l|_F in |S_{l-1}|_op per network, Lt next to 7."""
@@ -200,14 +217,16 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     states="Only non-negative minima of the cost of identity are observed: representations in the bottleneck have no"
     " negative entries.",
     data="chain_measures",
-    control=lambda measures: measures.assign(negative=0 * measures["negative"] + measures["negative"].isel(node=-1)),
-    control_says="representations of the last layer",
+    control=wrong_formula(
+        "representations of the last layer",
+        lambda measures: measures.assign(least_negative=measures["negative"].isel(node=-1)),
+    ),
 )
 def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
     """Share of the squared size in negative entries at its least over layers, largest Lt."""
     last = of_maps(chain_measures).isel(effective_depth=-1)
     test = mean_within(
-        last["negative"].min("node").values,
+        last["least_negative"].values,
         -np.inf,
         0.01,
         expected="at most 1 %",
@@ -225,13 +244,12 @@ def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
     kind="limit",
     states="In the bottleneck the negative part of the representation vanishes as Lt grows.",
     data="chain_measures",
-    control=reversed_depths,
-    control_says="effective depths in reversed order",
+    control=wrong_formula("effective depths in reversed order", reversed_depths),
 )
 def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
     """Exponent in Lt of the least share of negative entries, with and without bias (the proposition's setting)."""
     found = {
-        name: growth(of_maps(chain_measures, maps)["negative"].min("node").clip(1e-12))
+        name: growth(of_maps(chain_measures, maps)["least_negative"].clip(1e-12))
         for name, maps in {"bias": DECAYED, "no_bias": "decayed maps, no bias"}.items()
     }
     tests = {
@@ -240,7 +258,7 @@ def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
         )
         for name, slopes in found.items()
     }
-    least = of_maps(chain_measures)["negative"].min("node")
+    least = of_maps(chain_measures)["least_negative"]
     return judge_sampled(
         chain_measures.sizes["seed"], all_of(**tests), None, f"{LEARNED} Least shares: {spoken(least, 2)}."
     )
@@ -266,8 +284,7 @@ def _peak_in_the_middle(measures: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="Fast layers lie at the two ends; a jump in the middle of the network is never observed.",
     data="chain_measures",
-    control=_peak_in_the_middle,
-    control_says="the kinetic energy of the fastest layer added in the middle",
+    control=wrong_formula("the kinetic energy of the fastest layer added in the middle", _peak_in_the_middle),
 )
 def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     """Peaks of the stable speed over all networks with bias at the two largest Lt."""
@@ -281,7 +298,9 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
         reason="a count; one peak refutes 'never'",
     )
     bound = 1 - 0.001 ** (1 / found.size)
-    return judge(test, None, f"{found.size} networks; share of networks with such a peak below {bound:.1%} (99.9 %).")
+    return Verdict.from_tests(
+        test, None, f"{found.size} networks; share of networks with such a peak below {bound:.1%} (99.9 %)."
+    )
 
 
 @claim(
@@ -291,8 +310,10 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     states="The stable speed |d_p A_p| is of order 1 in the bottleneck, of order Lt where the cost of identity is far"
     " from its least.",
     data="chain_measures",
-    control=lambda measures: measures.assign(kinetic=measures["kinetic"] / measures["effective_depth"]),
-    control_says="a kinetic energy smaller by Lt",
+    control=wrong_formula(
+        "a kinetic energy smaller by Lt",
+        lambda measures: measures.assign(kinetic=measures["kinetic"] / measures["effective_depth"]),
+    ),
 )
 def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
     """Exponents in Lt of the speed in the first layer and at its least."""
@@ -312,8 +333,7 @@ def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
 
 def _two_and_six(measures: xr.Dataset) -> xr.Dataset:
     kept = xr.where(measures["seed"] % 2 == 1, 6, 2)
-    steps = xr.where(xr.DataArray(np.arange(measures.sizes["value"]), dims="value") < kept, 1.0, 1e-3)
-    return measures.assign(centred_spectrum=0 * measures["centred_spectrum"] + steps)
+    return measures.assign(separation_place=0 * measures["separation_place"] + kept)
 
 
 @claim(
@@ -322,14 +342,13 @@ def _two_and_six(measures: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="The number of dimensions kept in the bottleneck varies by 1 or 2 between runs.",
     data="chain_measures",
-    control=_two_and_six,
-    control_says="two and six dimensions in turn",
+    control=wrong_formula("two and six dimensions in turn", _two_and_six),
 )
 def kept_dimension_varies(chain_measures: xr.Dataset) -> Verdict:
     """Singular values before the largest step of the centred A in the middle, largest Lt; such runs exist."""
     last = chain_measures.sel(maps=[DECAYED, "free maps"]).isel(effective_depth=-1)
     kept = {
-        maps: largest_step(_middle(of_maps(last, maps), "centred_spectrum"))[0].astype(int)
+        maps: of_maps(last, maps)["separation_place"].sel(spectrum_of="A centred").values.astype(int)
         for maps in last["maps"].values
     }
     spread = float(max(np.ptp(counts) for counts in kept.values()))

@@ -6,19 +6,17 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_most, judge, mean_within
-from repdyn.leaky_resnets.claims.sampled import (
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_most, mean_within
+from repdyn.leaky_resnets.claims.over_seeds import (
     change,
     judge_sampled,
-    least_cost,
-    median_hamiltonian,
-    median_stable,
     middle_layers,
     near,
     positive,
     spoken,
 )
-from repdyn.leaky_resnets.readings import DECAYED, at_paper_depth, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
 
 STATES_1A = (
     "As Lt grows, -2 H / Lt and its stable forms approach the rank k* = 3 from below, the least stable cost of identity"
@@ -46,11 +44,13 @@ def _below(values: xr.DataArray, rank: int) -> Test:
 
 def _approach(chains: xr.Dataset) -> dict[str, Test]:
     """Both estimates end at the rank, the cost of identity comes from above."""
-    rank, cost = int(chains["rank"]), least_cost(chains)
+    rank, cost = int(chains["rank"]), chains["least_cost"].isel(gamma=0)
     last = {"effective_depth": -1}
     return {
-        "H": near(median_hamiltonian(chains).isel(last), rank, "median -2 H / Lt at the largest Lt"),
-        "H_gamma": near(median_stable(chains).isel(last), rank, "median -2 H_gamma / Lt at the largest Lt"),
+        "H": near(chains["median_hamiltonian"].isel(last), rank, "median -2 H / Lt at the largest Lt"),
+        "H_gamma": near(
+            chains["median_stable"].isel(gamma=0).isel(last), rank, "median -2 H_gamma / Lt at the largest Lt"
+        ),
         "least_cost": mean_within(
             cost.isel(last).values,
             rank - 1,
@@ -65,17 +65,17 @@ def _approach(chains: xr.Dataset) -> dict[str, Test]:
 def _rising(chains: xr.Dataset) -> dict[str, Test]:
     rank = int(chains["rank"])
     return {
-        "H_from_below": _below(median_hamiltonian(chains), rank),
-        "H_gamma_from_below": _below(median_stable(chains), rank),
+        "H_from_below": _below(chains["median_hamiltonian"], rank),
+        "H_gamma_from_below": _below(chains["median_stable"].isel(gamma=0), rank),
     }
 
 
 def _told(chains: xr.Dataset) -> str:
     return (
         f"Lt = {', '.join(f'{Lt:g}' for Lt in chains['effective_depth'].values)}: means over"
-        f" {chains.sizes['seed']} seeds of median -2 H / Lt {spoken(median_hamiltonian(chains))}; -2 H_gamma / Lt"
-        f" {spoken(median_stable(chains))}; least cost {spoken(least_cost(chains))}; |W - Lt B S^T| / |W|"
-        f" {spoken(chains['relative_distance'], 2)}."
+        f" {chains.sizes['seed']} seeds of median -2 H / Lt {spoken(chains['median_hamiltonian'])}; -2 H_gamma / Lt"
+        f" {spoken(chains['median_stable'].isel(gamma=0))}; least cost {spoken(chains['least_cost'].isel(gamma=0))}; |W - Lt B S^T|"
+        f" / |W| {spoken(chains['relative_distance'], 2)}."
     )
 
 
@@ -98,14 +98,13 @@ def reversed_depths(measures: xr.Dataset) -> xr.Dataset:
         r" k^*, \quad \min_p \|A_p\|_{K_p + \gamma I}^2 \searrow k^*"
     ),
     data="chain_measures",
-    control=reversed_depths,
-    control_says="effective depths in reversed order",
+    control=wrong_formula("effective depths in reversed order", reversed_depths),
 )
 def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds."""
     chains = of_maps(chain_measures)
     approach = _approach(chains)
-    falling = positive(-change(median_stable(chains)), "-2 H_gamma / Lt falls with Lt")
+    falling = positive(-change(chains["median_stable"].isel(gamma=0)), "-2 H_gamma / Lt falls with Lt")
     return judge_sampled(
         chain_measures.sizes["seed"],
         all_of(**approach, **_rising(chains)),
@@ -126,14 +125,13 @@ def bias_dropped(measures: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="Without the appended 1 networks keep one dimension more, the constant direction that the 1 gives for free.",
     data="chain_measures",
-    control=bias_dropped,
-    control_says="networks with bias in the place of those without",
+    control=wrong_formula("networks with bias in the place of those without", bias_dropped),
 )
 def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     """Median -2 H / Lt at the largest Lt, without and with bias, paired over seeds."""
     last = {"effective_depth": -1}
-    without = median_hamiltonian(of_maps(chain_measures, "decayed maps, no bias").isel(last))
-    more = without - median_hamiltonian(of_maps(chain_measures).isel(last))
+    without = of_maps(chain_measures, "decayed maps, no bias").isel(last)["median_hamiltonian"]
+    more = without - of_maps(chain_measures).isel(last)["median_hamiltonian"]
     test = mean_within(
         more.values, 0.25, 1.75, expected="one more", reason="told apart from none and from two; kept ranks vary by 1"
     )
@@ -157,13 +155,12 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
         r" \text{ at } \tilde L = 7, \quad \min_p \|A_p\|_{K_p + \gamma I}^2 \searrow k^*"
     ),
     data="chain_measures",
-    control=reversed_depths,
-    control_says="effective depths in reversed order",
+    control=wrong_formula("effective depths in reversed order", reversed_depths),
 )
 def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds."""
     chains = of_maps(chain_measures, "free maps")
-    approach, H = _approach(chains), median_hamiltonian(chains)
+    approach, H = _approach(chains), chains["median_hamiltonian"]
     first = mean_within(
         H.isel(effective_depth=0).values, -np.inf, int(chains["rank"]), expected="below k* at first", reason="a sign"
     )
@@ -184,8 +181,7 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     kind="limit",
     states=f"{STATES_1A}. Linear maps: fixed (inputs padded with zeros, first outputs read).",
     data="chain_measures",
-    control=reversed_depths,
-    control_says="effective depths in reversed order",
+    control=wrong_formula("effective depths in reversed order", reversed_depths),
 )
 def hamiltonian_with_fixed_maps(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds."""
@@ -206,7 +202,7 @@ def _spans(chains: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
 def _proportion(chains: xr.Dataset) -> np.ndarray:
     """Exponent of the kinetic energy in the cost of identity beyond -2 H / Lt, where both exceed a tenth, per seed."""
     kinetic = chains["kinetic"].isel(gamma=0)
-    extra = chains["cost"].isel(gamma=0) - median_hamiltonian(chains)
+    extra = chains["cost"].isel(gamma=0) - chains["median_hamiltonian"]
     found = []
     for seed in range(chains.sizes["seed"]):
         k, e = kinetic.isel(seed=seed).values, extra.isel(seed=seed).values
@@ -230,8 +226,10 @@ def _layers_rolled(measures: xr.Dataset) -> xr.Dataset:
     states="Along p the Hamiltonian varies much less than its parts; the kinetic energy is proportional to the extra"
     " cost of identity, both large at the two ends.",
     data="chain_measures",
-    control=_layers_rolled,
-    control_says="kinetic energies shifted by half the layers, the cost of identity in the place of the Hamiltonian",
+    control=wrong_formula(
+        "kinetic energies shifted by half the layers, the cost of identity in the place of the Hamiltonian",
+        _layers_rolled,
+    ),
 )
 def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdict:
     """Lt next to 7; ranges over layers, exponent of the proportion, ends over middle."""
@@ -249,7 +247,7 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
         first=mean_within(ends[0], **large),
         last=mean_within(ends[1], **large),
     )
-    spread = chains["hamiltonian"].max("layer") - chains["hamiltonian"].min("layer")
+    spread = chains["hamiltonian_range"]
     note = f"{LEARNED} Range of -2 H / Lt over layers {float(spread.mean()):.2g}, mean over seeds."
     return judge_sampled(chain_measures.sizes["seed"], tests, None, note)
 
@@ -264,8 +262,7 @@ def _gap_reversed(measures: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="On trained networks -2 H / Lt minus the least stable cost of identity is between the bounds of Theorem 4.",
     data="chain_measures",
-    control=_gap_reversed,
-    control_says="the cost of identity minus -2 H / Lt",
+    control=wrong_formula("the cost of identity minus -2 H / Lt", _gap_reversed),
 )
 def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:
     """Corrected bounds with gamma_p; every network, both gammas."""
@@ -280,4 +277,4 @@ def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:
     test = at_most(
         used, 1, expected="difference / bound <= 1", reason="a bound; networks are near critical points only"
     )
-    return judge(test, None, note)
+    return Verdict.from_tests(test, None, note)

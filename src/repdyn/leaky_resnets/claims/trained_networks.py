@@ -6,25 +6,14 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import (
-    Verdict,
-    all_of,
-    at_least,
-    at_most,
-    deviation,
-    judge,
-    mean_within,
-    not_reproducible,
-)
-from repdyn.leaky_resnets.claims.sampled import (
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, mean_within, not_reproducible
+from repdyn.leaky_resnets.claims.over_seeds import (
     change,
     judge_sampled,
-    largest_step,
-    median_hamiltonian,
-    median_stable,
     spoken,
 )
-from repdyn.leaky_resnets.readings import DECAYED, balance_factor, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
 
 ROUNDING = 1e-12
 PAPER_STEPS = 6000
@@ -40,8 +29,7 @@ def _without_bias_term(audit: xr.Dataset, chains: xr.Dataset) -> tuple[xr.Datase
     kind="identity",
     states="<A_l, B_l> - <A_{l-1}, B_{l-1}> = rho_l b_l . (B_l 1) for any weights, so constant without bias.",
     data=("network_audit", "chain_measures"),
-    control=_without_bias_term,
-    control_says="the term of the bias left out",
+    control=wrong_formula("the term of the bias left out", _without_bias_term),
 )
 def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Dataset) -> Verdict:
     """Random networks and all trained ones, relative to |A_l| |B_l|."""
@@ -50,7 +38,9 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
         random=deviation(network_audit["identity"] / network_audit["size"], ROUNDING, expected=expected, reason=reason),
         trained=deviation(chain_measures["identity_error"], ROUNDING, expected=expected, reason=reason),
     )
-    return judge(tests, None, "The sharpest test of a backward pass: a wrong mask or leak breaks it at once.")
+    return Verdict.from_tests(
+        tests, None, "The sharpest test of a backward pass: a wrong mask or leak breaks it at once."
+    )
 
 
 def _half_cost(audit: xr.Dataset) -> xr.Dataset:
@@ -68,8 +58,7 @@ def _half_cost(audit: xr.Dataset) -> xr.Dataset:
     formula=r"C(A) = \frac{1}{2} \|f^*(X) - A\|_F^2",
     corrected_formula=r"C(A) = \frac{1}{N} \|f^*(X) - A\|_F^2",
     data="network_audit",
-    control=_half_cost,
-    control_says="the momentum of C = |f* - A|^2 / 2 in the place of the right one",
+    control=wrong_formula("the momentum of C = |f* - A|^2 / 2 in the place of the right one", _half_cost),
 )
 def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
     """Against automatic differentiation of the objective, random networks with and without bias."""
@@ -82,7 +71,7 @@ def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
         )
         for cost in (0, 1)
     )
-    return judge(half, right)
+    return Verdict.from_tests(half, right)
 
 
 def _own(measures: xr.Dataset, steps: int = -1) -> xr.Dataset:
@@ -93,8 +82,8 @@ def _own(measures: xr.Dataset, steps: int = -1) -> xr.Dataset:
 def untrained_spectrum(measures: xr.Dataset) -> xr.Dataset:
     """The first layer's spectra in the place of all others."""
     return measures.assign(
-        centred_spectrum=0 * measures["centred_spectrum"] + measures["centred_spectrum"].isel(node=0),
-        stable_hamiltonian=measures["cost"],
+        separation_step=0 * measures["separation_step"],
+        median_stable=measures["cost"].median("layer"),
     )
 
 
@@ -105,14 +94,15 @@ def untrained_spectrum(measures: xr.Dataset) -> xr.Dataset:
     states="lam = 0.001 / Lt, Lt = 7, L = 20, width 100, 5000 steps of Adam and 1000 of gradient descent give a clear"
     " separation and an estimate of k*.",
     data="paper_measures",
-    control=untrained_spectrum,
-    control_says="spectra of the first layer, the cost of identity in the place of the stable Hamiltonian",
+    control=wrong_formula(
+        "spectra of the first layer, the cost of identity in the place of the stable Hamiltonian", untrained_spectrum
+    ),
 )
 def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
     """One network with learned maps, one seed: spectrum of A in the middle, median -2 H_gamma / Lt."""
     net, rank = _own(paper_measures), int(paper_measures["rank"])
-    place, step = largest_step(net["centred_spectrum"].isel(node=net.sizes["node"] // 2))
-    stable = float(median_stable(net)[0])
+    place, step = (net[f"separation_{name}"].sel(spectrum_of="A centred").values for name in ("place", "step"))
+    stable = float(net["median_stable"].isel(gamma=0)[0])
     tests = all_of(
         step=at_least(step, np.log(2), expected="largest step of A over a factor of 2", reason="'clear'"),
         place=at_most(
@@ -122,8 +112,8 @@ def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
     )
     series = paper_measures.isel(maps=0)
     told = {
-        "-2 H / Lt": median_hamiltonian(series),
-        "-2 H_gamma / Lt": median_stable(series),
+        "-2 H / Lt": series["median_hamiltonian"],
+        "-2 H_gamma / Lt": series["median_stable"].isel(gamma=0),
         "|W - Lt B S^T| / |W|": series["relative_distance"],
     }
     words = "; ".join(f"{name} {', '.join(f'{v:.3g}' for v in values.values)}" for name, values in told.items())
@@ -150,14 +140,13 @@ def _before_for_after(measures: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="A short run of gradient descent at a smaller rate after Adam tightens the convergence.",
     data="paper_measures",
-    control=_before_for_after,
-    control_says="twice the distance before gradient descent",
+    control=wrong_formula("twice the distance before gradient descent", _before_for_after),
 )
 def descent_tightens(paper_measures: xr.Dataset) -> Verdict:
     """|W - Lt B S^T| / |W| before and after; one network."""
     before, after = paper_measures["relative_distance"].isel(maps=0, steps=slice(-2, None)).values
     objective = paper_measures["objective"].isel(maps=0, steps=slice(-2, None)).values
-    H = median_hamiltonian(paper_measures).isel(maps=0, steps=slice(-2, None)).values
+    H = paper_measures["median_hamiltonian"].isel(maps=0, steps=slice(-2, None)).values
     test = at_most(after / before, 0.8, expected="distance falls by a fifth", reason="'tightens': more than a trifle")
     return not_reproducible(
         "Both rates are unstated. One network, with Adam's rate falling to 0 along a cosine, then gradient descent:"
@@ -178,13 +167,12 @@ def _decayed_for_free(measures: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="With free linear maps -2 H / Lt falls with the length of training, also against decayed maps.",
     data="convergence_measures",
-    control=_decayed_for_free,
-    control_says="decayed and free maps exchanged",
+    control=wrong_formula("decayed and free maps exchanged", _decayed_for_free),
 )
 def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
     """Change of the median -2 H / Lt from the shortest to the longest run from one first fit."""
     moved = {
-        maps: change(median_hamiltonian(of_maps(convergence_measures, maps)), "steps")
+        maps: change(of_maps(convergence_measures, maps)["median_hamiltonian"], "steps")
         for maps in (DECAYED, "free maps")
     }
     tests = all_of(
@@ -194,7 +182,7 @@ def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
         ),
     )
     steps = ", ".join(str(int(n)) for n in convergence_measures["steps"].values)
-    told = "; ".join(f"{maps} {spoken(median_hamiltonian(of_maps(convergence_measures, maps)))}" for maps in moved)
+    told = "; ".join(f"{maps} {spoken(of_maps(convergence_measures, maps)['median_hamiltonian'])}" for maps in moved)
     return judge_sampled(
         convergence_measures.sizes["seed"], tests, None, f"Median -2 H / Lt after {steps} steps: {told}."
     )
@@ -206,18 +194,19 @@ def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
     kind="scaling",
     states="Along one path refined layer by layer the range of -2 H / Lt over layers falls as 1 / L.",
     data="refinement_measures",
-    control=lambda measures: measures.assign(hamiltonian=measures["cost"].isel(gamma=0)),
-    control_says="the cost of identity, which refinement leaves as it is, in the place of the Hamiltonian",
+    control=wrong_formula(
+        "the cost of identity, which refinement leaves as it is, in the place of the Hamiltonian",
+        lambda measures: measures.assign(hamiltonian_range=measures["cost"].isel(gamma=0).max("layer")),
+    ),
 )
 def range_falls_with_layers(refinement_measures: xr.Dataset) -> Verdict:
     """Exponent in L of the range, from the second number of layers on (rho Lt at most 1/5 at the default)."""
     finer = refinement_measures.isel(layers=slice(1, None))
-    H = finer["hamiltonian"]
-    span = np.log((H.max("layer") - H.min("layer")).transpose("layers", "seed").values)
+    span = np.log(finer["hamiltonian_range"].transpose("layers", "seed").values)
     slopes = np.polyfit(np.log(finer["layers"].values), span, 1)[0]
     test = mean_within(slopes, -1.5, -0.5, expected="exponent -1", reason="told apart from none and from 2, half-way")
     spans = ", ".join(f"{np.exp(row).mean():.2g}" for row in span)
-    told = ", ".join(f"{value:.3g}" for value in balance_factor(finer).mean(axis=1))
+    told = ", ".join(f"{value:.3g}" for value in finer["balance_factor"].mean("seed").values)
     note = (
         f"L = {', '.join(str(int(L)) for L in finer['layers'].values)}: range {spans}; factor of Proposition 9 {told},"
     )

@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 from scipy.integrate import simpson
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.settings_theory import CriticalPaths, GeodesicLaboratory, RandomGeodesics
-from repdyn.leaky_resnets.theory.checks import Array
+from repdyn.leaky_resnets.settings.theory import CriticalPaths, GeodesicLaboratory, RandomGeodesics
 from repdyn.leaky_resnets.theory.flows import Trajectory, hamiltonian_flow, symplectic_euler
 from repdyn.leaky_resnets.theory.hamiltonian import (
     hamiltonian,
@@ -116,8 +116,9 @@ def geodesics(settings: GeodesicLaboratory, stream: Stream) -> xr.Dataset:
         )
         found[(slice(None), *at)] = measure(path, depth, bias, layer_gammas(path, bias, settings.gamma_0))
     dims = ("bias", "effective_depth", "seed", "p")
+    along = {name: variable(dims, found[n], text) for n, (name, text) in enumerate(NAMES.items())}
     return dataset(
-        {name: variable(dims, found[n], text) for n, (name, text) in enumerate(NAMES.items())},
+        along | _laboratory(along, p, np.array(settings.effective_depths), settings.rank),
         {
             "bias": BIAS,
             "effective_depth": variable("effective_depth", np.array(settings.effective_depths), "effective depth Lt"),
@@ -127,9 +128,42 @@ def geodesics(settings: GeodesicLaboratory, stream: Stream) -> xr.Dataset:
             "gamma_0": variable((), settings.gamma_0, "gamma_p over the operator norm of K_p"),
         },
         title="Exact geodesics through a bottleneck",
-        figures="geodesic_laboratory",
-        claims=("lrn-geodesic-lab", "lrn-prop5-limit", "lrn-thm4-upper", "lrn-thm4-lower", "lrn-thm4-speed"),
     )
+
+
+def _laboratory(along: dict[str, xr.Variable], p: Array, depths: Array, rank: int) -> dict[str, xr.Variable]:
+    """What follows from a trajectory: Theorem 4 with gamma_p, drift, share of p near the rank, proportion of energies.
+
+    Args:
+        along: variables of `NAMES` over (bias, effective_depth, seed, p).
+        p: positions.
+        depths: effective depths.
+        rank: rank of the bottleneck.
+    """
+    H, cost, speed, momentum_sq, gamma = (
+        along[name].values for name in ("scaled_hamiltonian", "cost", "speed", "momentum_sq", "gamma")
+    )
+    dims, Lt = along["cost"].dims, depths[:, None]
+    gamma_c = (gamma * momentum_sq).max(axis=-1)
+    length = np.trapezoid(speed, p, axis=-1)
+    bounds = [theorem4_bounds(length[:, at], depth, gamma_c[:, at]) for at, depth in enumerate(depths)]
+    scale = Lt[..., None] * np.sqrt(gamma * momentum_sq)
+    gaps = [theorem4_speed_gap(speed[:, at], cost[:, at], H[:, at], depth) for at, depth in enumerate(depths)]
+    extra, kinetic = (part - part.mean(axis=-1, keepdims=True) for part in (cost - H, speed**2))
+    proportion = np.sum(extra * kinetic, axis=-1) / np.sqrt(np.sum(extra**2, axis=-1) * np.sum(kinetic**2, axis=-1))
+    values = {
+        "middle": (H.mean(axis=-1) - cost.min(axis=-1), "-2 H / Lt - least stable cost of identity"),
+        "lower": (np.stack([part.lower for part in bounds], axis=1), "corrected lower bound of Theorem 4, gamma_p"),
+        "upper": (np.stack([part.upper for part in bounds], axis=1), "upper bound of Theorem 4, gamma_p"),
+        "speed_gap": (
+            np.stack(gaps, axis=1) / scale,
+            "|dA| - Lt root, over Lt sqrt(gamma_p) |B_p|; Theorem 4: from -1 to 2",
+        ),
+        "drift": (np.ptp(H, axis=-1) / np.abs(H).max(axis=-1), "range of -2 H / Lt over its largest size"),
+        "share_near_rank": ((cost < rank + 0.5).mean(axis=-1), "share of p with a stable cost below k + 1/2"),
+        "proportion": (proportion, "correlation over p of kinetic energy and extra cost of identity"),
+    }
+    return {name: variable(dims[: part.ndim], part, words) for name, (part, words) in values.items()}
 
 
 class Start(NamedTuple):
@@ -172,8 +206,6 @@ def random_geodesics(settings: RandomGeodesics, stream: Stream) -> xr.Dataset:
             "tolerance": variable("tolerance", np.array(settings.tolerances), "relative tolerance of DOP853"),
         },
         title="Random exact trajectories: Theorem 4, conservation of H, balancedness",
-        figures="theorem4",
-        claims=("lrn-ham-conserved", "lrn-thm4-upper", "lrn-thm4-lower", "lrn-thm4-speed", "lrn-prop9"),
     )
 
 
@@ -254,8 +286,6 @@ def scalar_geodesics(settings: RandomGeodesics) -> xr.Dataset:
             "effective_depth": variable((), SCALAR_DEPTH, "effective depth Lt"),
         },
         title="Theorem 4 on scalar geodesics in closed form",
-        figures="theorem4",
-        claims=("lrn-thm4-lower", "lrn-thm4-upper"),
     )
 
 
@@ -298,8 +328,6 @@ def critical_paths(settings: CriticalPaths, stream: Stream) -> xr.Dataset:
             "effective_depth": variable((), CRITICAL[2], "effective depth Lt"),
         },
         title="Critical points of the discrete network",
-        figures="critical_paths",
-        claims=("lrn-ham-discrete", "lrn-prop9"),
     )
 
 

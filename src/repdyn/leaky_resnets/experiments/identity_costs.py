@@ -8,11 +8,11 @@ import numpy as np
 import xarray as xr
 from scipy.optimize import minimize
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.settings_theory import Descents, IdentityCosts
+from repdyn.leaky_resnets.settings.theory import Descents, IdentityCosts
 from repdyn.leaky_resnets.theory import minima
-from repdyn.leaky_resnets.theory.checks import Array
 from repdyn.leaky_resnets.theory.identity_cost import (
     activation,
     cost_of_identity,
@@ -54,8 +54,6 @@ def identity_costs(settings: IdentityCosts, stream: Stream) -> xr.Dataset:
             "constant": variable("constant", np.array(CONSTANTS), "c of A = c 1^T"),
         },
         title="Cost of identity, its bounds and its feasibility",
-        figures="identity_cost",
-        claims=("lrn-prop1", "lrn-stable-rank", "lrn-coi-rank", "lrn-image-never"),
     )
 
 
@@ -176,8 +174,6 @@ def descents(settings: Descents, stream: Stream) -> xr.Dataset:
             "start": index("start", settings.starts, "random start"),
         },
         title="Descent of the cost of identity from random starts",
-        figures="identity_cost",
-        claims=("lrn-prop2-descent",),
     )
 
 

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, half_width, label_panels, new
 from repdyn.leaky_resnets.figures.trained import COLOURS, MARKERS, spectrum_lines
-from repdyn.leaky_resnets.readings import balance_factor
 
 SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
 
@@ -46,13 +45,11 @@ def distance_to_critical(
         alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are seven "
         "to forty times too frequent; the range of the Hamiltonian falls in proportion to one over the number of "
         "layers; with free maps the Hamiltonian falls with the length of training.",
-        claims=("lrn-critical", "lrn-refined", "lrn-free-maps", "lrn-ham-discrete"),
     )
 
 
 def _refined(panel: Axes, refined: xr.Dataset) -> None:
-    H, L = refined["hamiltonian"], refined["layers"].values
-    span = (H.max("layer") - H.min("layer")).transpose("layers", "seed").values
+    span, L = refined["hamiltonian_range"].transpose("layers", "seed").values, refined["layers"].values
     panel.loglog(L, span, color=BLUE, linewidth=0.8, marker="o", markersize=3)
     panel.loglog(L, span.mean(axis=1)[0] * L[0] / L, color=BLACK, linestyle=":", linewidth=1)
     panel.set(title="range of -2 H / Lt over layers", xlabel="number of layers L", ylabel="largest - least")
@@ -61,7 +58,7 @@ def _refined(panel: Axes, refined: xr.Dataset) -> None:
 
 
 def _longer(panel: Axes, runs: xr.Dataset) -> None:
-    steps, H = runs["steps"].values, runs["hamiltonian"].median("layer")
+    steps, H = runs["steps"].values, runs["median_hamiltonian"]
     for maps in runs["maps"].values:
         draws = H.sel(maps=maps).transpose("steps", "seed").values
         panel.plot(steps, draws, color=COLOURS[maps], linewidth=0.5, alpha=0.5)
@@ -96,13 +93,19 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
         "seeds: the proposition prints 1, its proof corrected gives 2; discrete networks come to it as 1 / L.",
         alt="The squared weights follow the curve of factor two; the factor measured rises towards two as layers are"
         " halved.",
-        claims=("lrn-prop9", "lrn-refined", "lrn-balanced-size"),
     )
 
 
 def _factors(panel: Axes, refined: xr.Dataset) -> None:
     L = refined["layers"].values
-    panel.plot(L, balance_factor(refined), color=BLUE, linewidth=0.8, marker="o", markersize=3)
+    panel.plot(
+        L,
+        refined["balance_factor"].transpose("layers", "seed").values,
+        color=BLUE,
+        linewidth=0.8,
+        marker="o",
+        markersize=3,
+    )
     for value, words in ((2, "corrected"), (1, "printed")):
         panel.axhline(value, color=BLACK, linestyle=":", linewidth=1)
         panel.annotate(words, (L[0], value), xytext=(0, 3), textcoords="offset points", fontsize=7)
@@ -147,5 +150,4 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
         alt="The distance from a critical point falls by decades and stays above a tenth; a few singular values of the"
         " representation separate in the middle; the cost of identity is least there; both Hamiltonians vary over"
         " layers.",
-        claims=("lrn-literal", "lrn-sgd"),
     )

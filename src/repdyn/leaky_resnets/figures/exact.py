@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, PURPLE, RED, band, describe, label_panels, new
-from repdyn.leaky_resnets.readings import bottleneck_bounds
 
 
 def _ticks(axis: Axis, values: tuple[int, ...] | np.ndarray) -> None:
@@ -61,7 +60,6 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
         alt="As the effective depth grows, the cost of identity stays near its least value on more and more of the"
         " path, where the speed falls by decades, while at one end the speed keeps pace with the effective depth; the"
         " kinetic energy is proportional to the extra cost.",
-        claims=("lrn-geodesic-lab", "lrn-ham-conserved", "lrn-thm4-speed", "lrn-fig1-speed"),
     )
 
 
@@ -101,7 +99,6 @@ def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesi
         f"lower (-1) and the upper bound (1), with gamma_p; median and range of {geodesics.sizes['seed']} bottlenecks.",
         alt="The corrected bounds hold on all trajectories; the printed lower bound is violated by a few random ones"
         " and in a whole region of scalar geodesics with c below one.",
-        claims=("lrn-thm4-upper", "lrn-thm4-lower"),
     )
 
 
@@ -135,7 +132,7 @@ def _scalar_region(figure: Figure, panel: Axes, scalar: xr.Dataset) -> None:
 
 
 def _laboratory_bounds(panel: Axes, laboratory: xr.Dataset) -> None:
-    middle, lower, upper = bottleneck_bounds(laboratory)
+    middle, lower, upper = (laboratory[name] for name in ("middle", "lower", "upper"))
     place = xr.where(middle > 0, middle / upper, -middle / lower)
     depths = laboratory["effective_depth"].values
     for bias, marker, colour, words in ((0, "o-", BLUE, "no bias"), (1, "s--", RED, "bias")):
@@ -173,7 +170,6 @@ def identity_cost(identity_costs: xr.Dataset, descents: xr.Dataset) -> Figure:
         alt="With the appended row of ones the printed bound of Proposition 1 is violated and the corrected one is"
         " reached; scaling leaves the cost unchanged without bias and lowers it with bias; descent ends near"
         " non-negative representations whose cost is their rank, without bias only.",
-        claims=("lrn-prop1", "lrn-prop2-descent", "lrn-e9-strict"),
     )
 
 
@@ -246,7 +242,6 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
         f" |b|^2.",
         alt="The Hamiltonian of critical discrete networks varies in inverse proportion to the number of layers; the"
         " squared weights gain twice, not once, the integral of the squared biases times the effective depth.",
-        claims=("lrn-ham-discrete", "lrn-prop9"),
     )
 
 

@@ -21,7 +21,7 @@ from repdyn.base.figures import (
     label_panels,
     new,
 )
-from repdyn.leaky_resnets.readings import DECAYED, at_paper_depth, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
 
 CRITICAL = 0.1  # relative distance from a critical point above which a point is drawn hollow
 GREY = "0.72"
@@ -61,13 +61,12 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
         alt="With learned, decayed maps the Hamiltonians and the least cost of identity meet at three as the effective "
         "depth grows, the stable forms and the cost from above; with fixed maps the Hamiltonian rises from below zero "
         "to two or three; without bias they meet near four.",
-        claims=("lrn-fig1a", "lrn-fig1a-free", "lrn-fig1a-fixed", "lrn-no-bias-rank"),
     )
 
 
 def _estimates(panel: Axes, chains: xr.Dataset) -> None:
     depth, H = chains["effective_depth"].values, chains["hamiltonian"]
-    middle = H.median("layer").mean("seed").values
+    middle = chains["median_hamiltonian"].mean("seed").values
     low, high = (middle - H.min("layer").mean("seed").values, H.max("layer").mean("seed").values - middle)
     panel.errorbar(depth, middle, (low, high), color=BLUE, capsize=2, zorder=4, label="-2 H / Lt")
     hollow = chains["relative_distance"].mean("seed").values > CRITICAL
@@ -75,9 +74,9 @@ def _estimates(panel: Axes, chains: xr.Dataset) -> None:
     panel.plot(depth[~hollow], middle[~hollow], "o", **look)
     panel.plot(depth[hollow], middle[hollow], "o", markerfacecolor="white", label="-2 H / Lt, not critical", **look)
     for gamma, style in zip(chains["gamma"].values, ("-", "--", ":"), strict=False):
-        stable = chains["stable_hamiltonian"].sel(gamma=gamma).median("layer").mean("seed")
+        stable = chains["median_stable"].sel(gamma=gamma).mean("seed")
         panel.plot(depth, stable, color=SKY, linestyle=style, marker="s", markersize=3, label=f"stable, {gamma:g}")
-    panel.plot(depth, chains["cost"].isel(gamma=0).min("layer").mean("seed"), color=RED, marker="^", label="least COI")
+    panel.plot(depth, chains["least_cost"].isel(gamma=0).mean("seed"), color=RED, marker="^", label="least COI")
     rank = chains["stable_rank"].min("node").mean("seed")
     panel.plot(depth, rank, color=GREEN, marker="v", linestyle="-.", label="least stable rank")
     panel.axhline(int(chains["rank"]), color=BLACK, linestyle=":", linewidth=1)
@@ -110,7 +109,6 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
         f"{int(net['rank'])} singular values; grey: the others.",
         alt="In the middle of the network three singular values of the centred representation stand far above the rest;"
         " without centring a further direction is in between.",
-        claims=("lrn-fig1b",),
     )
 
 
@@ -128,7 +126,7 @@ def spectrum_lines(panel: Axes, p: np.ndarray, values: np.ndarray, count: int, c
 def _shown(chain_measures: xr.Dataset) -> xr.Dataset:
     """The network of median -2 H / Lt with learned maps at the effective depth next to the paper's."""
     nets = at_paper_depth(of_maps(chain_measures))
-    order = np.argsort(nets["hamiltonian"].median("layer").values)
+    order = np.argsort(nets["median_hamiltonian"].values)
     return nets.isel(seed=order[len(order) // 2])
 
 
@@ -166,12 +164,11 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
         "positive abscissa; line of slope 1.",
         alt="The cost of identity and the kinetic energy fall from several hundred to a few and rise again at the end,"
         " while both Hamiltonians stay close to three; kinetic energy and extra cost lie on the line of slope one.",
-        claims=("lrn-fig1c",),
     )
 
 
 def _kinetic_against_extra(panel: Axes, chains: xr.Dataset) -> None:
-    extra = (chains["cost"] - chains["hamiltonian"].median("layer")).values.ravel()
+    extra = (chains["cost"] - chains["median_hamiltonian"]).values.ravel()
     kinetic = chains["kinetic"].values.ravel()
     shown = extra > 0
     panel.loglog(extra[shown], kinetic[shown], ".", color=BLUE, markersize=2.5, alpha=0.6)
@@ -187,8 +184,8 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
     shown = (
         ("path length", chain_measures["length"]),
         ("stable norm", chain_measures["stable_length"].isel(gamma=0)),
-        ("largest |B_p|", chain_measures["momentum"].max("layer")),
-        ("|B_p S_p^T|", chain_measures["alignment"].median("layer")),
+        ("largest |B_p|", chain_measures["largest_momentum"]),
+        ("|B_p S_p^T|", chain_measures["median_alignment"]),
     )
     kinds = [maps for maps in chain_measures["maps"].values if "no bias" not in maps]
     for panel, (title, values) in zip(axes[0], shown, strict=True):
@@ -216,5 +213,4 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
         "proportion to Lt from the first point of the decayed maps.",
         alt="The norm of B S^T is flat; path lengths and the largest |B| grow, the latter with fixed maps faster than "
         "in proportion.",
-        claims=("lrn-fig3", "lrn-thm4-trained"),
     )

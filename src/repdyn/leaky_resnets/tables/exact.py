@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -34,14 +33,13 @@ def formulas(identities: xr.Dataset) -> Table:
 def laboratory(geodesics: xr.Dataset) -> Table:
     """The geodesic laboratory by effective depth."""
     lab, H = geodesics, geodesics["scaled_hamiltonian"]
-    extra = lab["cost"] - H
     quantities = {
         "-2 H / Lt": H.mean("p"),
-        "drift of H": (H.max("p") - H.min("p")) / np.abs(H).max("p"),
-        "share of p with COI < k + 1/2": (lab["cost"] < lab["rank"] + 0.5).mean("p"),
+        "drift of H": lab["drift"],
+        "share of p with COI < k + 1/2": lab["share_near_rank"],
         "speed at p = 1/2": lab["plain_speed"].sel(p=0.5, method="nearest"),
         "largest speed": lab["plain_speed"].max("p"),
-        "correlation of kinetic energy and extra COI": xr.corr(lab["speed"] ** 2, extra, "p"),
+        "correlation of kinetic energy and extra COI": lab["proportion"],
     }
     frames = [
         pd.DataFrame(

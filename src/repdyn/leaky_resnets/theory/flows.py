@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from repdyn.leaky_resnets.theory.checks import Array, effective_depth_of, finite, representation_pair
+from repdyn.base.checks import Array, finite
+from repdyn.leaky_resnets.theory.checks import effective_depth_of, representation_pair
 from repdyn.leaky_resnets.theory.hamiltonian import force, velocity
 from repdyn.leaky_resnets.theory.identity_cost import activation
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import xarray as xr
 
 from repdyn.base.claims import claim
+from repdyn.base.formula_audit import decide_formula, with_wrong_formula
 from repdyn.base.verdicts import Verdict
-from repdyn.truncation_flow.claims.deciding import DIFFERENCED, DIFFERENCED_REASON, decide, spoilt
+from repdyn.truncation_flow.claims.tolerances import DIFFERENCED, EXACT
 
 
 @claim(
@@ -15,12 +16,11 @@ from repdyn.truncation_flow.claims.deciding import DIFFERENCED, DIFFERENCED_REAS
     kind="identity",
     states="The truncation map of W_* R, W_* diagonal and positive, is that of R.",
     data="gradient_audit",
-    control=spoilt("(6.2) tau without W_*"),
-    control_says="R W_* in the place of W_* R",
+    control=with_wrong_formula("R W_* in the place of W_* R", "(6.2) tau without W_*"),
 )
 def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
     """The definition with W^{-1} against the one with R^T."""
-    return decide(gradient_audit, "(6.2) tau without W_*")
+    return decide_formula(gradient_audit, "(6.2) tau without W_*", *EXACT)
 
 
 @claim(
@@ -33,12 +33,11 @@ def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
     formula=r"\tau(x) = W^T H(x) W x - W^T H^\perp(x) W \beta",
     corrected_formula=r"\tau(x) = W^{-1} H(x) W x - W^{-1} H^\perp(x) W \beta",
     data="gradient_audit",
-    control=spoilt("(3.12) affine form"),
-    control_says="the transpose in the place of the inverse",
+    control=with_wrong_formula("the transpose in the place of the inverse", "(3.12) affine form"),
 )
 def tau_is_affine(gradient_audit: xr.Dataset) -> Verdict:
     """Against the definition, weights with unequal scales."""
-    return decide(gradient_audit, "(3.12) affine form")
+    return decide_formula(gradient_audit, "(3.12) affine form", *EXACT)
 
 
 @claim(
@@ -50,12 +49,11 @@ def tau_is_affine(gradient_audit: xr.Dataset) -> Verdict:
     formula=r"x^{(\ell)} = W^{(\ell)} \underline{\tau}^{(\ell)}(x^{(0)})",
     corrected_formula=r"x^{(\ell)} = W^{(\ell)} \underline{\tau}^{(\ell)}(x^{(0)}) + b^{(\ell)}",
     data="gradient_audit",
-    control=spoilt("(2.17) hidden layer"),
-    control_says="without b^(l)",
+    control=with_wrong_formula("without b^(l)", "(2.17) hidden layer"),
 )
 def layer_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
     """Against the network's own hidden layer."""
-    return decide(gradient_audit, "(2.17) hidden layer")
+    return decide_formula(gradient_audit, "(2.17) hidden layer", *EXACT)
 
 
 @claim(
@@ -67,12 +65,11 @@ def layer_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
     formula=r"x^{(L+1)} = W^{(L+1)} \underline{\tau}^{(L)}(x^{(0)})",
     corrected_formula=r"x^{(L+1)} = W^{(L+1)} \underline{\tau}^{(L)}(x^{(0)}) + W_{L+1} b^{(L)} + b_{L+1}",
     data="gradient_audit",
-    control=spoilt("(2.18) output"),
-    control_says="output bias zero, as (8.2) sets it",
+    control=with_wrong_formula("output bias zero, as (8.2) sets it", "(2.18) output"),
 )
 def output_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
     """Against the network's own output."""
-    return decide(gradient_audit, "(2.18) output")
+    return decide_formula(gradient_audit, "(2.18) output", *EXACT)
 
 
 @claim(
@@ -84,12 +81,11 @@ def output_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
     formula=r"\beta^{(L+1)} = (W_{L+1})^{-1} \beta^{(L)}",
     corrected_formula=r"\beta^{(L+1)} = \sum_{j=1}^{L+1} (W^{(j)})^{-1} b_j",
     data="gradient_audit",
-    control=spoilt("(2.7) last bias"),
-    control_says="the printed vector",
+    control=with_wrong_formula("the printed vector", "(2.7) last bias"),
 )
 def last_bias(gradient_audit: xr.Dataset) -> Verdict:
     """Against the sum of pulled-back biases."""
-    return decide(gradient_audit, "(2.7) last bias")
+    return decide_formula(gradient_audit, "(2.7) last bias", *EXACT)
 
 
 @claim(
@@ -99,12 +95,11 @@ def last_bias(gradient_audit: xr.Dataset) -> Verdict:
     states="The cost is half the variance within clusters plus half the squared distance of their means from the"
     " labels.",
     data="gradient_audit",
-    control=spoilt("(3.7) split of the cost"),
-    control_says="the variance alone",
+    control=with_wrong_formula("the variance alone", "(3.7) split of the cost"),
 )
 def cost_splits(gradient_audit: xr.Dataset) -> Verdict:
     """Against the plain mean of squares."""
-    return decide(gradient_audit, "(3.7) split of the cost")
+    return decide_formula(gradient_audit, "(3.7) split of the cost", *EXACT)
 
 
 @claim(
@@ -113,12 +108,11 @@ def cost_splits(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="d(beta)/ds = -R^T Jp R (beta + yt) is the negative gradient of the cost.",
     data="gradient_audit",
-    control=spoilt("(3.19) bias flow"),
-    control_says="H in the place of 1 - H",
+    control=with_wrong_formula("H in the place of 1 - H", "(3.19) bias flow"),
 )
 def bias_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost."""
-    return decide(gradient_audit, "(3.19) bias flow")
+    return decide_formula(gradient_audit, "(3.19) bias flow", *EXACT)
 
 
 @claim(
@@ -132,14 +126,13 @@ def bias_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
         r"M(x) = \frac{1}{2} \left( x (\beta + \tilde y)^T R^T + R (\beta + \tilde y) x^T - x x^T \right)"
     ),
     data="gradient_audit",
-    control=spoilt("(3.22) weight flow"),
-    control_says="without -x x^T/2",
+    control=with_wrong_formula("without -x x^T/2", "(3.22) weight flow"),
 )
 def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost along O(Q)."""
     audit = gradient_audit
     obtuse = int((audit["cosine"] < 0).sum())
-    verdict = decide(audit, "(3.22) weight flow")
+    verdict = decide_formula(audit, "(3.22) weight flow", *EXACT)
     note = (
         f"Relative error of the printed flow: median {float(audit['relative_error'].median()):.2f}, largest"
         f" {float(audit['relative_error'].max()):.2g}; obtuse to the true flow in {obtuse} of {audit['cosine'].size}"
@@ -160,12 +153,11 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
         r"- x x^T \right)"
     ),
     data="gradient_audit",
-    control=spoilt("Thm 3.2 against Thm 5.1"),
-    control_says="(3.22) as printed",
+    control=with_wrong_formula("(3.22) as printed", "Thm 3.2 against Thm 5.1"),
 )
 def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
     """Two formulas of the paper against each other."""
-    return decide(gradient_audit, "Thm 3.2 against Thm 5.1")
+    return decide_formula(gradient_audit, "Thm 3.2 against Thm 5.1", *EXACT)
 
 
 @claim(
@@ -177,12 +169,11 @@ def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
     formula=r"\partial_s R_\ell = -\Omega_\ell R_\ell",
     corrected_formula=r"\partial_s R_\ell = \Omega_\ell R_\ell",
     data="gradient_audit",
-    control=spoilt("(4.1) sign of the weight flow"),
-    control_says="the minus sign",
+    control=with_wrong_formula("the minus sign", "(4.1) sign of the weight flow"),
 )
 def sign_of_the_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
     """Corrected Omega with both signs against complex steps."""
-    return decide(gradient_audit, "(4.1) sign of the weight flow")
+    return decide_formula(gradient_audit, "(4.1) sign of the weight flow", *EXACT)
 
 
 @claim(
@@ -191,12 +182,11 @@ def sign_of_the_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="dC/ds = -|Jp b|^2 - Tr(Omega^T Omega) along the flow.",
     data="gradient_audit",
-    control=spoilt("(3.26) dissipation"),
-    control_says="the Omega of (3.22) as printed",
+    control=with_wrong_formula("the Omega of (3.22) as printed", "(3.26) dissipation"),
 )
 def cost_dissipates(gradient_audit: xr.Dataset) -> Verdict:
     """Against a central difference of the cost, with the true Omega."""
-    return decide(gradient_audit, "(3.26) dissipation", DIFFERENCED, DIFFERENCED_REASON)
+    return decide_formula(gradient_audit, "(3.26) dissipation", *DIFFERENCED)
 
 
 @claim(
@@ -211,12 +201,11 @@ def cost_dissipates(gradient_audit: xr.Dataset) -> Verdict:
         r"= \frac{1}{2} \sum_\nu (\nu_i - \nu_j) \left( (J_{1,\nu})_i b_j + b_i (J_{1,\nu})_j \right)"
     ),
     data="gradient_audit",
-    control=spoilt("(3.38) matrix elements"),
-    control_says="without the factor 1/2",
+    control=with_wrong_formula("without the factor 1/2", "(3.38) matrix elements"),
 )
 def matrix_elements(gradient_audit: xr.Dataset) -> Verdict:
     """Sector by sector against the sum of commutators."""
-    return decide(gradient_audit, "(3.38) matrix elements")
+    return decide_formula(gradient_audit, "(3.38) matrix elements", *EXACT)
 
 
 @claim(
@@ -225,12 +214,11 @@ def matrix_elements(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="Jp = diag(n_r/N), n_r the number of points truncated in direction r.",
     data="gradient_audit",
-    control=spoilt("(3.39) counted shares"),
-    control_says="points that are not truncated",
+    control=with_wrong_formula("points that are not truncated", "(3.39) counted shares"),
 )
 def shares_are_counts(gradient_audit: xr.Dataset) -> Verdict:
     """Moments against counting point by point."""
-    return decide(gradient_audit, "(3.39) counted shares")
+    return decide_formula(gradient_audit, "(3.39) counted shares", *EXACT)
 
 
 @claim(
@@ -239,12 +227,11 @@ def shares_are_counts(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The flow of separated truncations needs no backpropagation.",
     data="gradient_audit",
-    control=spoilt("moment form"),
-    control_says="the moments S_i without the masses J",
+    control=with_wrong_formula("the moments S_i without the masses J", "moment form"),
 )
 def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
     """Velocity and cost from the half-space moments alone, without a pass through the data or the network."""
-    verdict = decide(gradient_audit, "moment form")
+    verdict = decide_formula(gradient_audit, "moment form", *EXACT)
     note = (
         "Between crossings one Q x Q matrix per coordinate decides the flow whatever N. In Theorem 5.1 the products"
         " P^+ and P^- transposed are reverse-mode differentiation by hand. Times: benchmarks/truncation_flow.py."
@@ -258,9 +245,8 @@ def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="d/ds [R (beta + yt)] = Omega b - Jp b.",
     data="gradient_audit",
-    control=spoilt("(4.23) motion of the residual"),
-    control_says="the sign of (4.1)",
+    control=with_wrong_formula("the sign of (4.1)", "(4.23) motion of the residual"),
 )
 def residual_moves(gradient_audit: xr.Dataset) -> Verdict:
     """Against a central difference."""
-    return decide(gradient_audit, "(4.23) motion of the residual", DIFFERENCED, DIFFERENCED_REASON)
+    return decide_formula(gradient_audit, "(4.23) motion of the residual", *DIFFERENCED)

@@ -5,15 +5,10 @@ from __future__ import annotations
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Verdict, deviation, judge
-from repdyn.truncation_flow.claims.deciding import (
-    DIFFERENCED,
-    DIFFERENCED_REASON,
-    INTEGRATED,
-    INTEGRATED_REASON,
-    decide,
-    spoilt,
-)
+from repdyn.base.controls import wrong_formula
+from repdyn.base.formula_audit import decide_formula, with_wrong_formula
+from repdyn.base.verdicts import Verdict, deviation
+from repdyn.truncation_flow.claims.tolerances import DIFFERENCED, EXACT, INTEGRATED, SOLVED
 
 
 def _doubled(propagators: xr.Dataset) -> xr.Dataset:
@@ -32,12 +27,11 @@ def _doubled(propagators: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="d/ds f(exp(s omega) R) = -Tr(omega pi_-(G R^T)).",
     data="gradient_audit",
-    control=spoilt("(6.11) Lemma 6.1"),
-    control_says="without the minus sign",
+    control=with_wrong_formula("without the minus sign", "(6.11) Lemma 6.1"),
 )
 def lemma_6_1(gradient_audit: xr.Dataset) -> Verdict:
     """Cost along a one-parameter group, central difference."""
-    return decide(gradient_audit, "(6.11) Lemma 6.1", DIFFERENCED, DIFFERENCED_REASON)
+    return decide_formula(gradient_audit, "(6.11) Lemma 6.1", *DIFFERENCED)
 
 
 @claim(
@@ -53,12 +47,11 @@ def lemma_6_1(gradient_audit: xr.Dataset) -> Verdict:
         r"- H u b^T - H b u^T"
     ),
     data="gradient_audit",
-    control=spoilt("(6.16) gradient in R"),
-    control_says="2 H u u^T H",
+    control=with_wrong_formula("2 H u u^T H", "(6.16) gradient in R"),
 )
 def gradient_in_r(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps in every entry of R."""
-    return decide(gradient_audit, "(6.16) gradient in R")
+    return decide_formula(gradient_audit, "(6.16) gradient in R", *EXACT)
 
 
 @claim(
@@ -67,12 +60,11 @@ def gradient_in_r(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="tau^(Q..l)(z) = P^+_l z - sum_{m >= l} P^-_m beta_m.",
     data="gradient_audit",
-    control=spoilt("(7.2) Lemma 7.1"),
-    control_says="plus in the place of minus",
+    control=with_wrong_formula("plus in the place of minus", "(7.2) Lemma 7.1"),
 )
 def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
     """Against composing the maps, from every layer on."""
-    return decide(gradient_audit, "(7.2) Lemma 7.1")
+    return decide_formula(gradient_audit, "(7.2) Lemma 7.1", *EXACT)
 
 
 @claim(
@@ -90,12 +82,11 @@ def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
         r"\left( \tau^{(Q,1)}(x) - \tilde y \right)"
     ),
     data="gradient_audit",
-    control=spoilt("(7.11) Lemma 7.2"),
-    control_says="without the minus sign",
+    control=with_wrong_formula("without the minus sign", "(7.11) Lemma 7.2"),
 )
 def lemma_7_2(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps."""
-    return decide(gradient_audit, "(7.11) Lemma 7.2")
+    return decide_formula(gradient_audit, "(7.11) Lemma 7.2", *EXACT)
 
 
 @claim(
@@ -113,12 +104,11 @@ def lemma_7_2(gradient_audit: xr.Dataset) -> Verdict:
         r"\left( \tau^{(Q,1)}(x) - \tilde y_{\ell'} \right)"
     ),
     data="gradient_audit",
-    control=spoilt("(5.4) bias flow of layers"),
-    control_says="the printed sum and sign",
+    control=with_wrong_formula("the printed sum and sign", "(5.4) bias flow of layers"),
 )
 def general_bias_flow(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost of all layers."""
-    return decide(gradient_audit, "(5.4) bias flow of layers")
+    return decide_formula(gradient_audit, "(5.4) bias flow of layers", *EXACT)
 
 
 @claim(
@@ -127,12 +117,11 @@ def general_bias_flow(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The weight flow of layer l is - sum_c int mu_c [H_l, M_l,c] with M of (5.7).",
     data="gradient_audit",
-    control=spoilt("(5.6) weight flow of layers"),
-    control_says="the other sign",
+    control=with_wrong_formula("the other sign", "(5.6) weight flow of layers"),
 )
 def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost of all layers along O(Q)."""
-    return decide(gradient_audit, "(5.6) weight flow of layers")
+    return decide_formula(gradient_audit, "(5.6) weight flow of layers", *EXACT)
 
 
 @claim(
@@ -141,12 +130,11 @@ def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="dE/ds = -W W^T E - E B^T B for E = W B + Y.",
     data="propagators",
-    control=_doubled,
-    control_says="the Gram matrices W^T W and B B^T of (8.9) as printed",
+    control=wrong_formula("the Gram matrices W^T W and B B^T of (8.9) as printed", _doubled),
 )
 def error_equation(propagators: xr.Dataset) -> Verdict:
     """Integrated along the orbit against the change of E."""
-    return decide(propagators, "(8.8)", INTEGRATED, INTEGRATED_REASON)
+    return decide_formula(propagators, "(8.8)", *INTEGRATED)
 
 
 @claim(
@@ -161,14 +149,11 @@ def error_equation(propagators: xr.Dataset) -> Verdict:
         r"= -W W^T \mathcal{U}_W"
     ),
     data="propagators",
-    control=spoilt("(8.9), (8.11)"),
-    control_says="the printed Gram matrices",
+    control=with_wrong_formula("the printed Gram matrices", "(8.9), (8.11)"),
 )
 def propagators_carry_the_error(propagators: xr.Dataset) -> Verdict:
     """Against E along the orbit, all integrated to a relative 1e-12."""
-    return decide(
-        propagators, "(8.9), (8.11)", 1e-9, "relative tolerance 1e-12 of the integrator times its steps (< 1000)"
-    )
+    return decide_formula(propagators, "(8.9), (8.11)", *SOLVED)
 
 
 @claim(
@@ -186,12 +171,11 @@ def propagators_carry_the_error(propagators: xr.Dataset) -> Verdict:
         r"= \mathcal{U}_W W^T W"
     ),
     data="propagators",
-    control=spoilt("(8.10)"),
-    control_says="the minus sign",
+    control=with_wrong_formula("the minus sign", "(8.10)"),
 )
 def initial_time_derivative(propagators: xr.Dataset) -> Verdict:
     """Against a central difference."""
-    return decide(
+    return decide_formula(
         propagators, "(8.10)", 1e-5, "central difference with step 1e-4: 1e-8 times third derivatives up to 100"
     )
 
@@ -211,14 +195,13 @@ def initial_time_derivative(propagators: xr.Dataset) -> Verdict:
         r"= W(0) \mathcal{U}_B(s) - \int_0^s ds' Y B^T \mathcal{U}_B(s, s')"
     ),
     data="propagators",
-    control=spoilt("(8.16)", "(8.17)"),
-    control_says="the plus sign",
+    control=with_wrong_formula("the plus sign", "(8.16)", "(8.17)"),
 )
 def variation_of_constants(propagators: xr.Dataset) -> Verdict:
     """Trapezoid rule against the orbit, worse of the two equations."""
     both = propagators.sel(equation=["(8.16)", "(8.17)"])
     tests = [
-        deviation(both[form], INTEGRATED, expected="equal to the orbit", reason=INTEGRATED_REASON)
+        deviation(both[form], INTEGRATED.size, expected="equal to the orbit", reason=INTEGRATED.reason)
         for form in ("printed", "corrected")
     ]
-    return judge(*tests)
+    return Verdict.from_tests(*tests)

@@ -6,8 +6,9 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, judge, not_testable
-from repdyn.truncation_flow.claims.deciding import LOCATED, LOCATED_REASON, ROUNDING, ROUNDING_REASON, zero
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, not_testable
+from repdyn.truncation_flow.claims.tolerances import LOCATED, ROUNDING, Tolerance, zero
 
 
 def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
@@ -32,8 +33,10 @@ def _printed_for_corrected(flows: xr.Dataset) -> xr.Dataset:
     states="The cost does not rise along the flow of Theorem 3.2.",
     correction="It does not rise along the corrected flow.",
     data=("printed_and_corrected", "random_clusters"),
-    control=lambda flows, clusters: (_printed_for_corrected(flows), clusters),
-    control_says="the printed flow in the place of the corrected",
+    control=wrong_formula(
+        "the printed flow in the place of the corrected",
+        lambda flows, clusters: (_printed_for_corrected(flows), clusters),
+    ),
 )
 def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -> Verdict:
     """Largest rebound over the explicit examples and the random clusters."""
@@ -53,7 +56,7 @@ def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -
         f"under the printed flow for {float(share.min()):.0%} to {float(share.max()):.0%} of random clusters with beta "
         "near -yt."
     )
-    return judge(test("printed"), test("corrected"), note)
+    return Verdict.from_tests(test("printed"), test("corrected"), note)
 
 
 def _same_moments(examples: xr.Dataset) -> xr.Dataset:
@@ -71,14 +74,13 @@ def _same_moments(examples: xr.Dataset) -> xr.Dataset:
         r"[\Omega]_{ij} = \frac{1}{2} \left( (J_i - J_j) b_i b_j - r_i^T S_i r_j + r_i^T S_j r_j \right)"
     ),
     data="counterexamples",
-    control=_same_moments,
-    control_says="two clusters that also have equal second moments",
+    control=wrong_formula("two clusters that also have equal second moments", _same_moments),
 )
 def first_moments_do_not_suffice(counterexamples: xr.Dataset) -> Verdict:
     """Two clusters with equal sector masses and means and other second moments."""
     test = zero(counterexamples["equal_means_true"], "equal Omega for equal first moments")
     note = f"The printed Omega is the same for both ({float(counterexamples['equal_means_printed']):.1g})."
-    return judge(test, None, note)
+    return Verdict.from_tests(test, None, note)
 
 
 def _moved_apex(examples: xr.Dataset) -> xr.Dataset:
@@ -95,15 +97,14 @@ def _moved_apex(examples: xr.Dataset) -> xr.Dataset:
     formula=r"\tau(x) = x \Leftrightarrow x \in \mathcal{S}^+",
     corrected_formula=r"\tau(x) = x \Leftrightarrow (R(x + \beta))_r \ge 0 \text{ for all } r",
     data="counterexamples",
-    control=_moved_apex,
-    control_says="a map that moves the positive sector",
+    control=wrong_formula("a map that moves the positive sector", _moved_apex),
 )
 def fixed_points(counterexamples: xr.Dataset) -> Verdict:
     """Points inside both sectors, and the apex on their common boundary."""
     found = counterexamples
     apex_moves = at_least(found["apex_moved"], 1e-6, expected="the apex, in S-, is moved", reason="any motion at all")
     inside = [found["positive_sector_moved"], found["negative_sector_missed"], found["apex_moved"]]
-    return judge(apex_moves, zero(xr.concat(inside, "part"), "sectors mapped as stated, the apex fixed"))
+    return Verdict.from_tests(apex_moves, zero(xr.concat(inside, "part"), "sectors mapped as stated, the apex fixed"))
 
 
 def _pushed(examples: xr.Dataset) -> xr.Dataset:
@@ -118,12 +119,11 @@ def _pushed(examples: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="An untruncated cluster is an equilibrium.",
     data="counterexamples",
-    control=_pushed,
-    control_says="a velocity of 0.1",
+    control=wrong_formula("a velocity of 0.1", _pushed),
 )
 def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     """Velocity of a cluster in the positive sector."""
-    return judge(zero(counterexamples["free_speed"], "velocity zero"))
+    return Verdict.from_tests(zero(counterexamples["free_speed"], "velocity zero"))
 
 
 @claim(
@@ -135,15 +135,14 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     formula=r"\partial_s \beta = 0, \quad \partial_s R = 0",
     corrected_formula=r"\partial_s \beta = -(\beta + \tilde y), \quad \partial_s R = 0",
     data="counterexamples",
-    control=_pushed,
-    control_says="a velocity of 0.1 at beta = -yt",
+    control=wrong_formula("a velocity of 0.1 at beta = -yt", _pushed),
 )
 def truncated_moves(counterexamples: xr.Dataset) -> Verdict:
     """X = {(-2,-1), (-1,-3)}, yt = 0, beta = (.5, .7), R = 1."""
     found = counterexamples
     parts = [found["truncated_formula"], found["truncated_rotation"], found["truncated_at_label"]]
     corrected = zero(xr.concat(parts, "part"), "d(beta)/ds = -(beta + yt), Omega = 0, rest at beta = -yt")
-    return judge(zero(found["truncated_speed"], "velocity zero"), corrected)
+    return Verdict.from_tests(zero(found["truncated_speed"], "velocity zero"), corrected)
 
 
 def _late_release(examples: xr.Dataset) -> xr.Dataset:
@@ -159,16 +158,15 @@ def _late_release(examples: xr.Dataset) -> xr.Dataset:
     "released, here at log 2.",
     corrected_formula=r"R(x_k - \tilde y) \in \mathbb{R}_-^Q \text{ for all } k",
     data="counterexamples",
-    control=_late_release,
-    control_says="twice the release time",
+    control=wrong_formula("twice the release time", _late_release),
 )
 def truncated_may_be_released(counterexamples: xr.Dataset) -> Verdict:
     """The point (.5, .4), yt = 0, apex (1, 1); its mirror image stays."""
     found = counterexamples
     kept = zero(found["kept_events"], "no release where R(x - yt) < 0")
     stays = at_least(found["release_time"], 10.0, expected="never released", reason="observed for ten units of time")
-    exact = zero(found["release_time"] - np.log(2), "released at log 2", LOCATED, LOCATED_REASON)
-    return judge(stays, all_of(released=exact, mirror_image=kept))
+    exact = zero(found["release_time"] - np.log(2), "released at log 2", LOCATED)
+    return Verdict.from_tests(stays, all_of(released=exact, mirror_image=kept))
 
 
 def _mass_everywhere(examples: xr.Dataset) -> xr.Dataset:
@@ -186,12 +184,13 @@ def _mass_everywhere(examples: xr.Dataset) -> xr.Dataset:
         r"\Rightarrow (J_0^\perp)_r > 0 \text{ for all } r"
     ),
     data="counterexamples",
-    control=_mass_everywhere,
-    control_says="a cluster half of which is truncated",
+    control=wrong_formula("a cluster half of which is truncated", _mass_everywhere),
 )
 def partial_truncation(counterexamples: xr.Dataset) -> Verdict:
     """An untruncated cluster."""
-    return judge(at_least(counterexamples["free_share"], 1e-6, expected="Jp_r > 0", reason="any mass at all"))
+    return Verdict.from_tests(
+        at_least(counterexamples["free_share"], 1e-6, expected="Jp_r > 0", reason="any mass at all")
+    )
 
 
 @claim(
@@ -224,17 +223,18 @@ def _no_second_moment(examples: xr.Dataset) -> xr.Dataset:
         r"\|\Omega\| \le |\tilde b| \int dx\, \mu(a^{-1}(x)) |x| + \frac{1}{2} \int dx\, \mu(a^{-1}(x)) |x|^2"
     ),
     data="counterexamples",
-    control=_no_second_moment,
-    control_says="without the second moment",
+    control=wrong_formula("without the second moment", _no_second_moment),
 )
 def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
     """One point with u = (1, -1) and b = 0: bound minus norm."""
     found = counterexamples
     tests = [
-        at_most(found["bound_true"] - found[name], ROUNDING, expected="norm below the bound", reason=ROUNDING_REASON)
+        at_most(
+            found["bound_true"] - found[name], ROUNDING.size, expected="norm below the bound", reason=ROUNDING.reason
+        )
         for name in ("bound_printed", "bound_corrected")
     ]
-    return judge(*tests)
+    return Verdict.from_tests(*tests)
 
 
 def _wide_data(proposition: xr.Dataset) -> xr.Dataset:
@@ -247,8 +247,7 @@ def _wide_data(proposition: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="The hypotheses of Proposition 4.2 can be met.",
     data="proposition",
-    control=_wide_data,
-    control_says="ten times the first moment, and points near the plane",
+    control=wrong_formula("ten times the first moment, and points near the plane", _wide_data),
 )
 def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
     """Rigorous upper bounds over the balls of biases and rotations, not samples."""
@@ -257,7 +256,7 @@ def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
         "Mended: mu o a^{-1} for mu o a; second moment (1/2) int_off |u|^2 < eta_1'' added; (4.13) and (4.32) give"
         " different eta_2 and both lack eta_1''."
     )
-    return judge(
+    return Verdict.from_tests(
         all_of(
             constants=at_most(largest, 0.1, expected="eta_0, eta_1 < 1/10", reason="the paper's bound"),
             negative_sector=at_most(
@@ -279,15 +278,14 @@ def _late_arrival(proposition: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="The cluster is fully truncated at a time s_1 <= log(1/gamma)/(1 - eta_0 - eta_1').",
     data="proposition",
-    control=_late_arrival,
-    control_says="an arrival three units later",
+    control=wrong_formula("an arrival three units later", _late_arrival),
 )
 def arrival_is_bounded(proposition: xr.Dataset) -> Verdict:
     """Also under the sharper log(1/gamma)/(1 - eta_0), since b^T Omega b = 0."""
     ratio = proposition["arrival"] / proposition["sharp_arrival_bound"]
     note = f"Ratio to the sharper bound at most {float(ratio.max()):.2f}: the bound is loose."
     bound = at_most(ratio, 1.0, expected="s_1 / bound <= 1", reason="a bound")
-    return judge(bound, None, note)
+    return Verdict.from_tests(bound, None, note)
 
 
 def _after_arrival(proposition: xr.Dataset, name: str) -> list[xr.DataArray]:
@@ -308,14 +306,13 @@ def _still_turning(proposition: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="After s_1 Omega vanishes and R is constant.",
     data="proposition",
-    control=_still_turning,
-    control_says="a rotation of 0.001 per unit of time",
+    control=wrong_formula("a rotation of 0.001 per unit of time", _still_turning),
 )
 def weights_freeze(proposition: xr.Dataset) -> Verdict:
     """Omega and the change of R after arrival."""
     motion = [float(np.ptp(part.values)) for part in _after_arrival(proposition, "rotation")]
     norms = [float(part.max()) for part in _after_arrival(proposition, "generator_norm")]
-    return judge(all_of(omega=zero(norms, "Omega = 0"), rotation=zero(motion, "R constant")))
+    return Verdict.from_tests(all_of(omega=zero(norms, "Omega = 0"), rotation=zero(motion, "R constant")))
 
 
 def _slower(proposition: xr.Dataset) -> xr.Dataset:
@@ -328,8 +325,7 @@ def _slower(proposition: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="After s_1 |beta + yt| decays at rate 1, and the cost at rate 2.",
     data="proposition",
-    control=_slower,
-    control_says="rates 0.9 and 1.8",
+    control=wrong_formula("rates 0.9 and 1.8", _slower),
 )
 def rates_after_arrival(proposition: xr.Dataset) -> Verdict:
     """Log-slopes; (4.20) prints < where (4.37) has equality."""
@@ -338,4 +334,8 @@ def rates_after_arrival(proposition: xr.Dataset) -> Verdict:
         for part in _after_arrival(proposition, name):
             slopes.append(float(np.polyfit(part["time"], np.log(part), 1)[0]) / rate + 1.0)
     step = float(proposition["step"])
-    return judge(zero(slopes, "slopes -1 and -2", step**2, "midpoint rule: relative error of a rate h^2/12, below h^2"))
+    return Verdict.from_tests(
+        zero(
+            slopes, "slopes -1 and -2", Tolerance(step**2, "midpoint rule: relative error of a rate h^2/12, below h^2")
+        )
+    )

@@ -6,8 +6,9 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, judge, not_testable
-from repdyn.truncation_flow.claims.deciding import ROUNDING, ROUNDING_REASON
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, not_testable
+from repdyn.truncation_flow.claims.tolerances import ROUNDING
 
 
 def _kept(examples: xr.Dataset) -> xr.Dataset:
@@ -33,8 +34,7 @@ def _broken(examples: xr.Dataset) -> xr.Dataset:
         r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \notin \mathcal{S}_m^- \text{ for } m > \ell'"
     ),
     data="counterexamples",
-    control=_broken,
-    control_says="a violation of the mended domain",
+    control=wrong_formula("a violation of the mended domain", _broken),
 )
 def renormalised_domain(counterexamples: xr.Dataset) -> Verdict:
     """Two random layers in R^3, points where the product does not vanish."""
@@ -43,7 +43,7 @@ def renormalised_domain(counterexamples: xr.Dataset) -> Verdict:
         deviation(found[name], 0.5, expected="no point outside the domain", reason="integers")
         for name in ("domain_violations", "domain_mended_violations")
     ]
-    return judge(
+    return Verdict.from_tests(
         *tests, f"{int(found['domain_violations'])} of {int(found['domain_acting'])} points lie outside (5.9)."
     )
 
@@ -57,17 +57,16 @@ def renormalised_domain(counterexamples: xr.Dataset) -> Verdict:
     formula=r"R_\ell^T H^{(\ell)}(x) R_\ell x' = x'",
     corrected_formula=r"H^{(\ell)}(x') = \mathbf{1}",
     data="counterexamples",
-    control=_broken,
-    control_says="a pattern that truncates another cluster",
+    control=wrong_formula("a pattern that truncates another cluster", _broken),
 )
 def separated_projection(counterexamples: xr.Dataset) -> Verdict:
     """The explicit construction with Q = 3."""
     found = counterexamples
     tests = [
-        deviation(found[name], ROUNDING, expected="equal", reason=ROUNDING_REASON)
+        deviation(found[name], ROUNDING.size, expected="equal", reason=ROUNDING.reason)
         for name in ("projection_own", "pattern_other")
     ]
-    return judge(*tests)
+    return Verdict.from_tests(*tests)
 
 
 @claim(
@@ -86,13 +85,15 @@ def separated_projection(counterexamples: xr.Dataset) -> Verdict:
         r"\Rightarrow \underline{\tau}^{(Q)}(X_\ell) = \tau^{(\ell)}(X_\ell)"
     ),
     data=("counterexamples", "neural_collapse"),
-    control=lambda examples, collapse: (examples, collapse.assign(composed_error=collapse["composed_error"] + 0.1)),
-    control_says="a composition that is 0.1 off",
+    control=wrong_formula(
+        "a composition that is 0.1 off",
+        lambda examples, collapse: (examples, collapse.assign(composed_error=collapse["composed_error"] + 0.1)),
+    ),
 )
 def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset) -> Verdict:
     """A counterexample in the plane; the explicit construction, which meets the further condition, at all times."""
     printed = deviation(
-        counterexamples["composition_moved"], ROUNDING, expected="tau_2 leaves tau_1(x_1)", reason=ROUNDING_REASON
+        counterexamples["composition_moved"], ROUNDING.size, expected="tau_2 leaves tau_1(x_1)", reason=ROUNDING.reason
     )
     corrected = deviation(
         neural_collapse["composed_error"],
@@ -100,7 +101,7 @@ def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset
         expected="composition equals tau_l",
         reason="Q maps, round-off 1e-13 each",
     )
-    return judge(printed, corrected)
+    return Verdict.from_tests(printed, corrected)
 
 
 def _wide(collapse: xr.Dataset) -> xr.Dataset:
@@ -114,14 +115,13 @@ def _wide(collapse: xr.Dataset) -> xr.Dataset:
     states="Under cluster separated truncations every cluster contracts to a point in finite time and the cost goes to "
     "zero exponentially.",
     data="neural_collapse",
-    control=_wide,
-    control_says="margins one lower, half the rate",
+    control=wrong_formula("margins one lower, half the rate", _wide),
 )
 def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
     """Explicit data for every Q: separation kept at all times, zero variance within, cost of slope -2 after s_1."""
     late = neural_collapse.sel(time=neural_collapse["time"] >= float(neural_collapse["arrival"].max()))
     slope = [np.polyfit(late["time"], np.log(late["cost"].sel(dimension=Q)), 1)[0] for Q in late["dimension"].values]
-    return judge(
+    return Verdict.from_tests(
         all_of(
             margin=at_least(
                 neural_collapse["margin"].min("time"), 1e-6, expected="separation kept", reason="sign only"
@@ -157,15 +157,14 @@ def general_flow_is_open() -> Verdict:
     kind="bound",
     states="Clusters that are narrow for their distance admit cluster separated truncations.",
     data="own_clusters",
-    control=lambda own: own.assign(margin=own["margin"] - 1),
-    control_says="margins one lower",
+    control=wrong_formula("margins one lower", lambda own: own.assign(margin=own["margin"] - 1)),
 )
 def narrow_clusters_separate(own_clusters: xr.Dataset) -> Verdict:
     """The narrowest synthetic clusters separate by Procrustes; digits as they are do not."""
     narrow = own_clusters["margin"].isel(width=0).min()
     digits = own_clusters["digit_margin"].min("condition")
     widest = float(digits["shrink"].where(digits > 0).max())
-    return judge(
+    return Verdict.from_tests(
         at_least(narrow, 1e-6, expected="positive margin", reason="sign only"),
         None,
         f"Digits in R^Q: margin {float(digits[-1]):.2f}, so no separation; drawn to their means by {widest:.2f} they"

@@ -6,8 +6,9 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Verdict, all_of, judge
-from repdyn.truncation_flow.claims.deciding import LOCATED, LOCATED_REASON, zero
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Verdict, all_of
+from repdyn.truncation_flow.claims.tolerances import COUNTED, LOCATED, Tolerance, zero
 
 
 def _wrong_weight(staircase: xr.Dataset) -> xr.Dataset:
@@ -20,15 +21,14 @@ def _wrong_weight(staircase: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="s_{n+1} = s_n + (N/n) log((y - x_n)/(y - x_{n+1})).",
     data="staircase",
-    control=_wrong_weight,
-    control_says="times one per cent later",
+    control=wrong_formula("times one per cent later", _wrong_weight),
 )
 def meeting_times(staircase: xr.Dataset) -> Verdict:
     """Against the event-driven integrator, all finite times of all cases; (4.49) literally where y > x_N."""
     finite = np.isfinite(staircase["meeting_by_events"].values) | np.isfinite(staircase["meeting"].values)
     gap = (staircase["meeting"] - staircase["meeting_by_events"]).values[finite]
     literal = staircase["printed_time"].values[1:] - staircase["meeting_by_events"].sel(case="beyond").values[:3]
-    return judge(zero(np.concatenate((gap, literal)), "times of the event-driven flow", LOCATED, LOCATED_REASON))
+    return Verdict.from_tests(zero(np.concatenate((gap, literal)), "times of the event-driven flow", LOCATED))
 
 
 def _slope_error(staircase: xr.Dataset, case: str) -> np.ndarray:
@@ -50,15 +50,18 @@ def _constant_rate(staircase: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="The bias moves to y at the rate n/N after the n-th point is truncated, at 1 in the end.",
     data="staircase",
-    control=_constant_rate,
-    control_says="a constant rate 1/2",
+    control=wrong_formula("a constant rate 1/2", _constant_rate),
 )
 def rates_step(staircase: xr.Dataset) -> Verdict:
     """Log-slopes of the event-driven flow where y > x_N; needs b(0) >= x_1 and y > x_N."""
     last = float(staircase["rate"].sel(case="beyond")[-1]) - 1.0
     errors = np.append(_slope_error(staircase, "beyond"), last)
-    return judge(
-        zero(errors, "rates n/N, 1 at the end", 1e-8, "local error 1e-11 over the distance of output times, 0.04")
+    return Verdict.from_tests(
+        zero(
+            errors,
+            "rates n/N, 1 at the end",
+            Tolerance(1e-8, "local error 1e-11 over the distance of output times, 0.04"),
+        )
     )
 
 
@@ -84,22 +87,21 @@ def _stopped_elsewhere(staircase: xr.Dataset) -> xr.Dataset:
     formula=r"s_{n+1} < \infty \text{ for every } n",
     corrected_formula=r"s_{n+1} < \infty \Leftrightarrow y > x_{n+1}",
     data="staircase",
-    control=_pulled_on,
-    control_says="a flow that reaches all points",
+    control=wrong_formula("a flow that reaches all points", _pulled_on),
 )
 def label_between_points(staircase: xr.Dataset) -> Verdict:
     """Y = 1.5 among 0, 1, 2, 3, and y = 2 at a point."""
     between = staircase.sel(case=["between", "at a point"])
     met = np.isfinite(between["meeting_by_events"]).sum("station")
-    every = zero(met - 3, "three further points met in finite time", 0.5, "integers")
+    every = zero(met - 3, "three further points met in finite time", COUNTED)
     final = between["rate"].isel(time=-1)
     slope = float(np.abs(_slope_error(staircase, "between")).max())
     corrected = all_of(
-        points=zero(met - 1, "one further point met", 0.5, "integers"),
+        points=zero(met - 1, "one further point met", COUNTED),
         rate=zero(final - 0.5, "final rate m/N = 1/2"),
-        slope=zero(slope, "log-slope m/N", 1e-6, "local error 1e-11 over distances down to 1e-2"),
+        slope=zero(slope, "log-slope m/N", Tolerance(1e-6, "local error 1e-11 over distances down to 1e-2")),
     )
-    return judge(every, corrected)
+    return Verdict.from_tests(every, corrected)
 
 
 @claim(
@@ -112,16 +114,19 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
     formula=r"b(s) \to y",
     corrected_formula=r"b(s) \to x_1 \text{ if } y < x_1 < b(0)",
     data="staircase",
-    control=_stopped_elsewhere,
-    control_says="a flow that stops at -0.2",
+    control=wrong_formula("a flow that stops at -0.2", _stopped_elsewhere),
 )
 def label_below_points(staircase: xr.Dataset) -> Verdict:
     """b(0) = 3.5, y = -1: where the event-driven flow ends."""
     final = staircase["b_by_events"].sel(case="below").isel(time=-1)
     label = staircase["label"].sel(case="below")
-    return judge(
-        zero(final - label, "b tends to y = -1", 0.7, "decay from 4.5 at the slowest rate, 1/4, leaves 0.61 after 8"),
-        zero(final, "b stops at x_1 = 0", LOCATED, LOCATED_REASON),
+    return Verdict.from_tests(
+        zero(
+            final - label,
+            "b tends to y = -1",
+            Tolerance(0.7, "decay from 4.5 at the slowest rate, 1/4, leaves 0.61 after 8"),
+        ),
+        zero(final, "b stops at x_1 = 0", LOCATED),
     )
 
 
@@ -135,10 +140,9 @@ def _drifting(staircase: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="If no point is truncated, the bias rests.",
     data="staircase",
-    control=_drifting,
-    control_says="a drift of 0.001 per unit of time",
+    control=wrong_formula("a drift of 0.001 per unit of time", _drifting),
 )
 def nothing_truncated(staircase: xr.Dataset) -> Verdict:
     """b(0) = -0.5 below all points, by the event-driven integrator."""
     part = staircase["b_by_events"].sel(case="frozen")
-    return judge(zero(part - part[0], "b constant"))
+    return Verdict.from_tests(zero(part - part[0], "b constant"))

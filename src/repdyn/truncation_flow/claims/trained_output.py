@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Verdict, at_least, at_most, deviation, equal, judge
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Verdict, at_least, at_most, deviation, equal
 
 
 def _shifted(reduced: xr.Dataset) -> xr.Dataset:
@@ -20,8 +21,7 @@ def _shifted(reduced: xr.Dataset) -> xr.Dataset:
     states="From collapsed initial data the cost of the network is that of the reduced flow (8.6)-(8.7) at all times.",
     correction="As long as every cluster keeps its sectors, which labels far from W yt end at once.",
     data="reduced_network",
-    control=_shifted,
-    control_says="a network cost that is 0.01 higher",
+    control=wrong_formula("a network cost that is 0.01 higher", _shifted),
 )
 def reduction_holds_while_sectors_are_kept(reduced_network: xr.Dataset) -> Verdict:
     """Benign and adverse labels; with the adverse ones up to the loss of the sectors."""
@@ -37,7 +37,7 @@ def reduction_holds_while_sectors_are_kept(reduced_network: xr.Dataset) -> Verdi
         f" proved."
     )
     tests = [deviation(part, 0.2 * step, expected="equal costs", reason=why) for part in (gap, kept)]
-    return judge(*tests, note)
+    return Verdict.from_tests(*tests, note)
 
 
 def _rescaled(propagators: xr.Dataset) -> xr.Dataset:
@@ -52,12 +52,11 @@ def _rescaled(propagators: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="||U_B(s, s_0)|| <= exp(-lambda_0 (s - s_0)) if B B^T > lambda_0.",
     data="propagators",
-    control=_rescaled,
-    control_says="half the rate",
+    control=wrong_formula("half the rate", _rescaled),
 )
 def propagator_decays(propagators: xr.Dataset) -> Verdict:
     """lambda_0 the smallest eigenvalue of I(0), which bounds that of B B^T along the orbit (8.31)."""
-    return judge(
+    return Verdict.from_tests(
         at_least(propagators["propagator_rate"], 1.0, expected="rate / lambda_0 >= 1", reason="a bound"),
         None,
         "In (8.14) the middle factor lacks a transpose.",
@@ -70,12 +69,11 @@ def propagator_decays(propagators: xr.Dataset) -> Verdict:
     kind="bound",
     states="||A B|| > sqrt(lambda_0) ||A|| if B B^T > lambda_0.",
     data="propagators",
-    control=_rescaled,
-    control_says="half the ratio",
+    control=wrong_formula("half the ratio", _rescaled),
 )
 def product_is_bounded_below(propagators: xr.Dataset) -> Verdict:
     """Random pairs with lambda_0 the smallest eigenvalue; A != 0 is needed."""
-    return judge(
+    return Verdict.from_tests(
         at_least(propagators["product_ratio"], 1.0, expected="ratio >= 1", reason="a bound"),
         None,
         "The first norm in (8.19) lacks a square.",
@@ -93,14 +91,13 @@ def _drifting(collapsed: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="I = B B^T - W^T W is conserved.",
     data="collapsed_clusters",
-    control=_drifting,
-    control_says="the drift of Euler steps of the smallest length",
+    control=wrong_formula("the drift of Euler steps of the smallest length", _drifting),
 )
 def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
     """Three signs of I, integrator of relative tolerance 1e-12; Euler drifts by O(h)."""
     drift = collapsed_clusters["euler_drift"].mean("seed")
     order = np.polyfit(np.log(drift["euler_step"]), np.log(drift), 1)[0]
-    return judge(
+    return Verdict.from_tests(
         deviation(
             collapsed_clusters["drift"], 1e-10, expected="constant", reason="relative tolerance 1e-12 times its steps"
         ),
@@ -127,8 +124,7 @@ def _rate_excess(collapsed: xr.Dataset) -> xr.DataArray:
     kind="bound",
     states="C(s) <= exp(-2 lambda_0 s) C(0) if I(0) > lambda_0 or -I(0) > lambda_0.",
     data="collapsed_clusters",
-    control=_slower,
-    control_says="0.4 of the rate",
+    control=wrong_formula("0.4 of the rate", _slower),
 )
 def cost_decays(collapsed_clusters: xr.Dataset) -> Verdict:
     """Log ratio over random starts of both signs; the rate is attained as W -> 0 with Y = 0."""
@@ -136,7 +132,7 @@ def cost_decays(collapsed_clusters: xr.Dataset) -> Verdict:
     attained = float(
         -np.log(slow[-1] / slow[0]) / (2 * collapsed_clusters["slow_gap"] * collapsed_clusters["time"][-1])
     )
-    return judge(
+    return Verdict.from_tests(
         at_most(_rate_excess(collapsed_clusters), 1e-9, expected="log C/C(0) + 2 lambda_0 s <= 0", reason="integrator"),
         None,
         f"Attained: rate / (2 lambda_0) = {attained:.4f} for W = 0.01, B = 1, Y = 0. In (8.33) B B^T must be B^T B.",
@@ -149,12 +145,13 @@ def cost_decays(collapsed_clusters: xr.Dataset) -> Verdict:
     kind="bound",
     states="Definiteness of I(0) is needed for the cost to vanish.",
     data="collapsed_clusters",
-    control=lambda collapsed: collapsed.assign(saddle_ratio=0.0 * collapsed["saddle_ratio"]),
-    control_says="a cost that vanishes",
+    control=wrong_formula(
+        "a cost that vanishes", lambda collapsed: collapsed.assign(saddle_ratio=0.0 * collapsed["saddle_ratio"])
+    ),
 )
 def definiteness_matters(collapsed_clusters: xr.Dataset) -> Verdict:
     """B = W = 0, Y = 1: a saddle."""
-    return judge(
+    return Verdict.from_tests(
         at_least(
             collapsed_clusters["saddle_ratio"],
             0.5,
@@ -173,8 +170,10 @@ def definiteness_matters(collapsed_clusters: xr.Dataset) -> Verdict:
     formula=r"\|W\| \le \|Y B^{-1}\| + \frac{c}{\sqrt{\lambda_0}} e^{-2 \lambda_0 s}",
     corrected_formula=r"\|W\| \le \|Y B^{-1}\| + \sqrt{\frac{c}{\lambda_0}} e^{-\lambda_0 s}",
     data="collapsed_clusters",
-    control=lambda collapsed: collapsed.assign(weight_bound_corrected=collapsed["weight_bound_printed"]),
-    control_says="the printed exponent",
+    control=wrong_formula(
+        "the printed exponent",
+        lambda collapsed: collapsed.assign(weight_bound_corrected=collapsed["weight_bound_printed"]),
+    ),
 )
 def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
     """Y = 0, B = 1, W = 0.01: norm over bound."""
@@ -187,7 +186,7 @@ def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
         )
         for name in ("weight_bound_printed", "weight_bound_corrected")
     ]
-    return judge(*tests)
+    return Verdict.from_tests(*tests)
 
 
 @claim(
@@ -196,13 +195,17 @@ def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
     kind="limit",
     states="B and W converge.",
     data="collapsed_clusters",
-    control=lambda collapsed: collapsed.assign(late_motion=collapsed["late_motion"] + 1e-3),
-    control_says="a motion of 0.001 per unit of time",
+    control=wrong_formula(
+        "a motion of 0.001 per unit of time",
+        lambda collapsed: collapsed.assign(late_motion=collapsed["late_motion"] + 1e-3),
+    ),
 )
 def limits_exist(collapsed_clusters: xr.Dataset) -> Verdict:
     """Change over one unit of time, 20 units after the start, definite I."""
     late = collapsed_clusters["late_motion"].sel(sign=["positive", "negative"])
-    return judge(deviation(late, 1e-8, expected="no motion left", reason="rate above 0.9 for 20 units leaves exp(-18)"))
+    return Verdict.from_tests(
+        deviation(late, 1e-8, expected="no motion left", reason="rate above 0.9 for 20 units leaves exp(-18)")
+    )
 
 
 def _off(output: xr.Dataset) -> xr.Dataset:
@@ -225,8 +228,7 @@ def _off(output: xr.Dataset) -> xr.Dataset:
         r"= W(0) e^{-\frac{s}{N} X X^T} + Y_{\mathrm{ext}} \mathcal{P} \left( 1 - e^{-\frac{s}{N} X X^T} \right)"
     ),
     data="output_layer",
-    control=_off,
-    control_says="a closed form that is 0.1 off",
+    control=wrong_formula("a closed form that is 0.1 off", _off),
 )
 def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     """Shapes of Y P; closed form with Y_ext against an integrator."""
@@ -236,7 +238,7 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     closed = deviation(
         output_layer["formula_error"], 1e-7, expected="equal to the integrator", reason="its relative 1e-12, stiff part"
     )
-    return judge(shapes, closed)
+    return Verdict.from_tests(shapes, closed)
 
 
 @claim(
@@ -248,8 +250,7 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } \mathcal{P}^2 = \mathcal{P}",
     corrected_formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } (\mathcal{P} X)^2 = \mathcal{P} X",
     data="output_layer",
-    control=_off,
-    control_says="a matrix that is no projector",
+    control=wrong_formula("a matrix that is no projector", _off),
 )
 def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     """A projector is square; (P X)^2 = P X."""
@@ -257,7 +258,7 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     defect = deviation(
         output_layer["projector_defect"], 1e-10, expected="(P X)^2 = P X", reason="N x N products of order 1"
     )
-    return judge(square, defect)
+    return Verdict.from_tests(square, defect)
 
 
 @claim(
@@ -266,12 +267,11 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     kind="limit",
     states="The limit is the cost minimiser.",
     data="output_layer",
-    control=_off,
-    control_says="the minimiser for the other weights of the classes",
+    control=wrong_formula("the minimiser for the other weights of the classes", _off),
 )
 def limit_is_least_squares(output_layer: xr.Dataset) -> Verdict:
     """Against lstsq, for the weights 1/N of (9.3) and 1/N_j of (2.22), which differ."""
-    return judge(
+    return Verdict.from_tests(
         deviation(
             output_layer["limit_error"], 1e-9, expected="least squares", reason="conditioning of X X^T below 1e5"
         ),

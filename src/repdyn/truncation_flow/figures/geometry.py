@@ -43,7 +43,6 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
         f"the time s_1 = {moments[3]:.2f} of full truncation, and s = {moments[4]:.0f}.",
         alt="Five panels: a cone moves over the red cluster, whose points are pushed onto its boundary and in the end "
         "into its apex at the label; the blue cluster lies inside the cone and does not move.",
-        claims=("tf-collapse", "tf-eq-trunc", "tf-prop42-s1"),
     )
 
 
@@ -79,7 +78,6 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
         "Below: cluster 1 enlarged. Times as in the plane.",
         alt="Three clusters at the corners of a triangle; the images of the red one contract to its label, inside"
         " the triangle.",
-        claims=("tf-collapse",),
     )
 
 
@@ -126,7 +124,6 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
         "above zero.",
         alt="For Q from 2 to 8 the cost falls with slope minus two on a logarithmic scale, the within-cluster variance "
         "drops to zero in finite time, and margins stay positive.",
-        claims=("tf-collapse", "tf-def31-comp"),
     )
 
 
@@ -156,5 +153,4 @@ def own_clusters(own_clusters: xr.Dataset) -> Figure:
         f"direction ({float(own_clusters['digit_explained']):.0%} of the variance), moved towards their class means.",
         alt="All three margins fall as clusters widen; digits as they are lie far below zero and separate only when "
         "drawn close to their means.",
-        claims=("tf-own-clusters",),
     )

@@ -50,7 +50,6 @@ def conservation(collapsed_clusters: xr.Dataset) -> Figure:
         "0, B = 1, W = 0.01: the printed bound falls below the norm it should bound.",
         alt="The integral of motion is kept to 1e-12 while Euler steps drift in proportion to their length; the cost "
         "stays below its exponential bound; the printed bound on the weight is violated, the corrected one holds.",
-        claims=("tf-prop83", "tf-thm84-rate", "tf-835"),
     )
 
 
@@ -78,7 +77,6 @@ def reduced_network(reduced_network: xr.Dataset) -> Figure:
         f"{float(last['cost_reduced']):.0e}.",
         alt="Left, two curves on top of each other; right, they part as soon as the sectors are lost, and the "
         "network's cost stays near one.",
-        claims=("tf-82-reduction",),
     )
 
 
@@ -112,7 +110,6 @@ def general_flow(general_flow: xr.Dataset) -> Figure:
         "special to separated truncations; an untruncated start is an equilibrium of the flow (Proposition 4.1).",
         alt="The flow collapses separated clusters completely, stalls for wide ones and from random weights, and rests "
         "from an untruncated start; gradient descent lowers its cost in most cases without full collapse.",
-        claims=("tf-general-open",),
     )
 
 
@@ -153,14 +150,4 @@ def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figur
         "left, blue on the right: wrong as printed.",
         alt="A table of errors: about half of the equations have an error of order one as printed, all have an error at"
         " round-off after correction.",
-        claims=(
-            "tf-thm32-omega",
-            "tf-thm51-beta",
-            "tf-sign",
-            "tf-cor35-half",
-            "tf-616",
-            "tf-lemma72",
-            "tf-816-817",
-            "tf-89-811",
-        ),
     )

@@ -40,7 +40,6 @@ def staircase(staircase: xr.Dataset) -> Figure:
         "truncated. Right: points are released on the way down and b stops at the smallest, not at the label.",
         alt="Rates climb in steps to one when the label lies beyond the data, stay at one half when it lies between, "
         "and step down to zero when it lies below, where the bias stops short of the label.",
-        claims=("tf-stair-times", "tf-stair-rate", "tf-stair-between", "tf-stair-down"),
     )
 
 
@@ -89,7 +88,6 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
         alt="The printed flow raises the cost in the first panel, rests at a cost of one half in the second, ends "
         "higher on average in the third; in the fourth a large share of random states have a positive derivative of "
         "the cost.",
-        claims=("tf-thm32-monotone", "tf-thm32-omega"),
     )
 
 
@@ -132,7 +130,6 @@ def proposition(proposition: xr.Dataset) -> Figure:
         + "); dash-dotted: bound on s_1 in (a) and (d), eta_2 in (b). After s_1 Omega is exactly zero and R frozen.",
         alt="The residual decays exponentially, the rotation stops at once and far below its bound, Omega vanishes "
         "when all points are truncated, well before the bound on that time.",
-        claims=("tf-prop42-hyp", "tf-prop42-s1", "tf-prop42-freeze", "tf-prop42-rate"),
     )
 
 
@@ -159,7 +156,6 @@ def integrators(integrators: xr.Dataset) -> Figure:
         "error 1e-11. CPU times are measured in benchmarks/truncation_flow.py.",
         alt="At equal numbers of right sides the occupation-time scheme is several times to a hundred times more "
         "accurate than the adaptive solver, and more than that than Euler steps.",
-        claims=(),
     )
 
 
@@ -208,5 +204,4 @@ def sliding(integrators: xr.Dataset) -> Figure:
         "sliding.",
         alt="The first coordinate falls to zero and stays there; the adaptive solver stops where sliding begins, the "
         "occupation scheme follows with an error of the order of its step.",
-        claims=(),
     )

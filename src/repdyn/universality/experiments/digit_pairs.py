@@ -10,8 +10,8 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from repdyn.base.datasets import dataset, variable
-from repdyn.universality.fit import fit_effective_rates
-from repdyn.universality.settings_data_sets import TrajectoryFits
+from repdyn.universality.methods.fit import fit_effective_rates
+from repdyn.universality.settings.data_sets import TrajectoryFits
 
 CURVES = ("h", "y", "w")
 WEIGHTINGS = ("equation (49)", "by variance")
@@ -71,8 +71,6 @@ def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset])
             "curve": variable("curve", np.array(CURVES), "curve"),
         },
         title="The theory fitted to pairs of digits within a data set",
-        figures="Figure 4",
-        claims=("uni-fig4-mnist", "uni-fig4-similar", "uni-fig4-same"),
     )
 
 

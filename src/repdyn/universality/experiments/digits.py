@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.universality import structure
-from repdyn.universality.perceptron import Perceptron, from_flat
-from repdyn.universality.representations import squared_distances, taylor_terms
-from repdyn.universality.settings_data_sets import RepresentationalStructure, TaylorRatios
-from repdyn.universality.structure import standardised
+from repdyn.universality.methods import structure
+from repdyn.universality.methods.perceptron import Perceptron, from_flat
+from repdyn.universality.methods.representations import squared_distances, taylor_terms
+from repdyn.universality.methods.structure import standardised
+from repdyn.universality.settings.data_sets import RepresentationalStructure, TaylorRatios
 
 INK = 255.0  # the authors' notebook takes raw pixels, 0 to 255
 MAPS = ("encoder", "decoder")
@@ -35,15 +35,16 @@ def representational_structure(
     scaled = _scaled(raw, labels, first, settings.length_scales)[:, order][:, :, order]
     measured = {run: _distances(image_training[run])[..., order, :][..., order] for run in runs}
     mean = {run: values[-1].mean(axis=0) for run, values in measured.items()}
-    redrawn = {
-        run: [
+    untrained = measured["sgd"][0].mean(axis=0)
+
+    def redrawn(run: str, distances: NDArray) -> list[NDArray]:
+        return [
             structure.resampled_correlations(
-                values, mean[run], shown, settings.resamples, stream.generator("classes", run)
+                values, distances, shown, settings.resamples, stream.generator("classes", run)
             )
             for values in predicted.values()
         ]
-        for run in runs
-    }
+
     variables = {
         "measured": variable(
             ("run", "row", "column"), list(mean.values()), "squared distance after training, mean over networks"
@@ -51,8 +52,23 @@ def representational_structure(
         "predicted": variable(("prediction", "row", "column"), list(predicted.values()), "prediction, own scale"),
         "resampled": variable(
             ("run", "prediction", "part", "resample"),
-            list(redrawn.values()),
+            [redrawn(run, mean[run]) for run in runs],
             "correlation of the mean, pairs of classes redrawn",
+        ),
+        "resampled_untrained": variable(
+            ("prediction", "part", "resample"),
+            redrawn("sgd", untrained),
+            "correlation of the mean before training, pairs of classes redrawn",
+        ),
+        "correlation_of_mean_untrained": variable(
+            ("prediction", "part"),
+            [structure.correlations(values, untrained, shown) for values in predicted.values()],
+            "correlation, mean over networks before training",
+        ),
+        "triangle_violations": variable(
+            "prediction",
+            [structure.triangle_violations(values) for values in predicted.values()],
+            "share of triangle inequalities that the predicted distances violate",
         ),
     }
     variables |= _correlation_variables(predicted, scaled, measured, mean, shown) | _progress(image_training) | audit
@@ -65,8 +81,6 @@ def representational_structure(
         variables,
         _structure_coords(settings, image_training["sgd"], runs, shown),
         title="Distances of digits' representations against predictions",
-        figures="Figures 9 and 18, N4",
-        claims=("uni-fig9-pearson", "uni-fig9-table", "uni-fig9-weighing", "uni-fig9-labels", "uni-fig18"),
     )
 
 
@@ -231,8 +245,6 @@ def taylor_ratios(
             "source": variable((), str(data["source"].values), "source of the images"),
         },
         title="First over second order of encoder and decoder by representational distance",
-        figures="Figure 14",
-        claims=("uni-fig14-taylor", "uni-fig14-start", "uni-fig14-first-epoch", "uni-c4-near"),
     )
 
 

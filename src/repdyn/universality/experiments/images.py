@@ -16,15 +16,14 @@ from torch import Tensor
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.universality import minibatch_training, training_loop
-from repdyn.universality.minibatch_training import Networks
-from repdyn.universality.settings_data_sets import ImageTraining, TrainedNetwork
-from repdyn.universality.structure import standardised
+from repdyn.universality.methods import minibatch_loop, minibatch_training
+from repdyn.universality.methods.minibatch_training import Networks
+from repdyn.universality.methods.structure import standardised
+from repdyn.universality.settings.data_sets import ImageTraining, TrainedNetwork
 
 CLASSES = 10
 KINDS = {"dissimilar": (0, 1), "similar": (3, 8), "same": (0, 0)}
 """Pairs of digits whose trajectories are stored: "fairly distinct", similar, and of one label (Appendix B.4)."""
-CLAIMS = ("uni-fig4-mnist", "uni-fig9-pearson", "uni-fig9-weighing", "uni-fig14-taylor", "uni-fig18")
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def image_training(
     points, labels = standardised(images)
     X = torch.tensor(points, dtype=torch.float32, device=device)
     Y = torch.tensor(np.eye(CLASSES)[labels], dtype=torch.float32, device=device)
-    networks = training_loop.start(network, X.shape[1], CLASSES, settings.trials, stream, device)
+    networks = minibatch_loop.start(network, X.shape[1], CLASSES, settings.trials, stream, device)
     trainer = minibatch_training.Trainer(
         networks, X, Y, rate=network.rate, batch=settings.batch, optimizer=network.optimizer
     )
@@ -61,9 +60,9 @@ def image_training(
         settings.passes if run == "sgd" else (0, network.epochs),
         settings.parameters_at if run == "sgd" else (),
         settings.parameters_of,
-        training_loop.halfway(network),
+        minibatch_loop.halfway(network),
     )
-    found = training_loop.run(
+    found = minibatch_loop.run(
         run, trainer, network.epochs, stream, lambda epoch: _watch(networks, watched, epoch), checkpoint
     )
     return _dataset(settings, network, run, found, watched, points, images.attrs["source"])
@@ -82,7 +81,7 @@ def _drawn_pairs(labels: NDArray, settings: ImageTraining, stream: Stream) -> ND
     return drawn
 
 
-def _watch(networks: Networks, watched: Watched, epoch: int) -> training_loop.Records:
+def _watch(networks: Networks, watched: Watched, epoch: int) -> minibatch_loop.Records:
     seen = _trajectories(networks, watched)
     if epoch in watched.passes:
         layers = minibatch_training.layers(networks, watched.X)
@@ -95,7 +94,7 @@ def _watch(networks: Networks, watched: Watched, epoch: int) -> training_loop.Re
     return seen
 
 
-def _trajectories(networks: Networks, watched: Watched) -> training_loop.Records:
+def _trajectories(networks: Networks, watched: Watched) -> minibatch_loop.Records:
     """||dh||^2, ||dy||^2 and w of every pair, shape (trials, kinds, pairs), differences taken in float64."""
     shape = watched.pairs.shape
     chosen = torch.from_numpy(watched.pairs.reshape(shape[0], -1)).to(watched.X.device)
@@ -111,7 +110,7 @@ def _dataset(
     settings: ImageTraining,
     network: TrainedNetwork,
     run: str,
-    found: training_loop.Records,
+    found: minibatch_loop.Records,
     watched: Watched,
     points: NDArray,
     source: str,
@@ -143,13 +142,11 @@ def _dataset(
             "optimizer": variable((), network.optimizer, "optimizer"),
         },
         title=f"Perceptrons on images of digits, run {run}",
-        figures="Figures 4, 9, 14 and 18",
-        claims=CLAIMS,
     )
 
 
 def _trajectory_variables(
-    found: training_loop.Records, pairs: NDArray, points: NDArray, labels: NDArray
+    found: minibatch_loop.Records, pairs: NDArray, points: NDArray, labels: NDArray
 ) -> dict[str, xr.Variable]:
     dims = ("epoch", "trial", "kind", "pair")
     words = {"h": "squared representational distance", "y": "squared output distance", "w": "alignment"}
@@ -161,7 +158,7 @@ def _trajectory_variables(
     return variables
 
 
-def _look_variables(found: training_loop.Records) -> dict[str, xr.Variable]:
+def _look_variables(found: minibatch_loop.Records) -> dict[str, xr.Variable]:
     dims = ("look", "trial")
     return {
         "representation": variable(
@@ -172,7 +169,7 @@ def _look_variables(found: training_loop.Records) -> dict[str, xr.Variable]:
     }
 
 
-def _parameter_variables(found: training_loop.Records, watched: Watched, sizes: list[int]) -> dict[str, xr.Variable]:
+def _parameter_variables(found: minibatch_loop.Records, watched: Watched, sizes: list[int]) -> dict[str, xr.Variable]:
     """Parameters with the coordinates they need; nothing for a run that stores none."""
     if not watched.parameters_at:
         return {}

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, WIDTH, describe, new
-from repdyn.universality.readings import learnt
+from repdyn.universality.methods.selection import learnt
 
 FLATTEN = 1.6  # axis between the contexts over the second longest, at most
 NAMES = {"high": "large", "low": "small", "very_low": "very small"}
@@ -43,7 +43,6 @@ def fig7_blobs(blob_structure: xr.Dataset) -> Figure:
         f"{float(blob_structure['input_along']):.2f}.",
         alt="A grid of blurred spots moving from left to right and from bottom to top, and two squares of points whose"
         " colour runs along x in one context and along y in the other.",
-        claims=("uni-c3-contexts",),
     )
 
 
@@ -53,7 +52,6 @@ def fig8_blob_structure(blob_structure: xr.Dataset) -> Figure:
         blob_structure,
         list(NAMES),
         "Figures 8 and 13: representational structure in the orthogonal feature task",
-        ("uni-fig8-blobs", "uni-fig8-high", "uni-fig13"),
         "At large weights two squares, one per context; at small weights two lines, one per context, ordered by the"
         " feature that counts; at very small weights both lie side by side, close against their length.",
     )
@@ -65,13 +63,12 @@ def fig17_blob_structure_adam(blob_structure: xr.Dataset) -> Figure:
         blob_structure,
         ["adam_high", "adam_low", "leaky_high", "leaky_low"],
         "Figure 17: the orthogonal feature task with Adam, and with leaky ReLU",
-        ("uni-fig17", "uni-fig8-universal"),
         "With Adam and with leaky ReLU squares at large weights and lines at small ones; both bring the "
         "contexts' lines close together at the small weights at which tanh under gradient descent keeps them apart.",
     )
 
 
-def _pictures(data: xr.Dataset, runs: list[str], title: str, claims: tuple[str, ...], alt: str) -> Figure:
+def _pictures(data: xr.Dataset, runs: list[str], title: str, alt: str) -> Figure:
     width = WIDTH * len(runs) / 4 if len(runs) < 4 else WIDTH
     figure, axes = new(3, len(runs), height=1.75, width=max(width, 5.2), subplot_kw={"projection": "3d"})
     feature, context = data["feature"].values, data["context"].values
@@ -88,7 +85,7 @@ def _pictures(data: xr.Dataset, runs: list[str], title: str, claims: tuple[str, 
                 place = {"transform": axes[row, 0].transAxes, "rotation": 90, "ha": "left", "va": "center"}
                 axes[row, 0].text2D(-0.04, 0.5, f"by {words}", **place)
         axes[0, column].set_title(f"{_label(run)}\ngain {float(one['gain']):g}", pad=-2)
-    return describe(figure, title=title, caption=_caption(data, runs), alt=alt, claims=claims)
+    return describe(figure, title=title, caption=_caption(data, runs), alt=alt)
 
 
 def _label(run: str) -> str:
@@ -101,7 +98,7 @@ def _caption(data: xr.Dataset, runs: list[str]) -> str:
     for run in runs:
         found = learnt(data, run)
         if found.sizes["trial"]:
-            typical, between = (float(np.exp(np.log(found[name]).mean())) for name in ("collapse", "between"))
+            typical, between = (float(found[f"typical_{name}"]) for name in ("collapse", "between"))
             indices.append(
                 f"{_label(run)}: C {typical:.2g}, contexts {between:.2g}, {found.sizes['trial']} of"
                 f" {data.sizes['trial']} networks"

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new
 from repdyn.universality.figures.dynamics import COLOURS, NAMES, WORDS
-from repdyn.universality.readings import PUBLISHED_LOSSES, log_fit
+from repdyn.universality.theory.published import FIT_LOSSES
 
 
 def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
@@ -19,7 +19,7 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
     columns = min(len(names), 3)
     figure, axes = new(-(-len(names) // columns), columns, height=2.1)
     for panel, name in zip(axes.flat, names, strict=False):
-        row, found = final_predictions.sel(network=name), log_fit(final_predictions, name)
+        row = final_predictions.sel(network=name)
         good = row["good"].values.astype(bool)
         dy = np.broadcast_to(row["dy"].values[None, :, None], good.shape)
         shown = panel.scatter(row["theory"].values[good], row["measured"].values[good], c=dy[good], s=9, cmap="viridis")
@@ -33,7 +33,8 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axis.set_minor_formatter(NullFormatter())
         panel.set_title(
-            f"{WORDS.get(name, name)}: r {found['r']:.2f}\n(dy alone {found['r_dy']:.2f}), {found['n']} trials",
+            f"{WORDS.get(name, name)}: r {float(row['correlation']):.2f}\n"
+            f"(dy alone {float(row['correlation_dy']):.2f}), {int(row['trials'])} trials",
             fontsize=7,
         )
     for panel in axes.flat[len(names) :]:
@@ -43,7 +44,7 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
     for panel in axes.flat[len(names) - columns : len(names)]:
         panel.set_xlabel("final $h$, eq. (10)")
     figure.colorbar(shown, ax=axes, label="target distance dy", shrink=0.7)
-    dropped = sum(log_fit(final_predictions, name)["dropped"] for name in names)
+    dropped = int(final_predictions["dropped"].sum())
     widths = ", ".join(map(str, sorted(set(final_predictions["units"].values.tolist()))))
     return describe(
         figure,
@@ -54,7 +55,6 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         "Line: equality. r: correlation of the logarithms over cells with dy > 0, beside that of dy alone.",
         alt="Skip networks lie on the line of equality; other networks scatter about it, some with a slope of their "
         "own.",
-        claims=("uni-fig5-final",),
     )
 
 
@@ -84,7 +84,6 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
         "default network; the two rates in the same colours. Dotted: the layer halfway, where all other figures look.",
         alt="The fit loss falls by two orders of magnitude up to the second half of the network and rises again in the "
         "last layers; there the rate of the encoder rises and that of the decoder falls.",
-        claims=("uni-fig10-depth",),
     )
 
 
@@ -119,7 +118,6 @@ def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dat
         "as in (51), with its squared fit loss. The square is shown as printed and as a factor 2 in the same line.",
         alt="The theory follows all three curves; doubling the second line, squaring w, flipping the sign or dropping "
         "the term visibly does not; doubling the first line is hard to tell apart.",
-        claims=("uni-fig11-alt", "uni-fig11-numbers"),
     )
 
 
@@ -133,9 +131,9 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
             kept = loss[np.isfinite(loss)]
             offset = np.linspace(-0.15, 0.15, kept.size) if kept.size > 1 else 0
             panel.plot(place + offset, kept, "o", color=BLUE, markersize=3, label="our trials" if place == 0 else None)
-            if name in PUBLISHED_LOSSES:
+            if name in FIT_LOSSES:
                 label = "published" if place == 0 else None
-                panel.plot(place, PUBLISHED_LOSSES[name], "_", color=RED, markersize=16, markeredgewidth=2, label=label)
+                panel.plot(place, FIT_LOSSES[name], "_", color=RED, markersize=16, markeredgewidth=2, label=label)
         panel.set_xticks(range(len(names)), [name.replace(" in ", "\nin ") for name in names], rotation=35, ha="right")
         panel.set_title(f"{int(fits['units'])} units, {int(fits['converged'].isel(layer=0).sum())} trials")
         panel.set_yscale("log")
@@ -148,7 +146,6 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
         "number that the paper gives.",
         alt="The fit loss of the theory varies by a factor of ten and more between trials, with the published number "
         "among them; the published number for the factor two lies far above all of ours, that for the square below.",
-        claims=("uni-fig11-alt", "uni-fig11-numbers"),
     )
 
 
@@ -176,5 +173,4 @@ def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
         f"y ||y2 - y1||^2; network and theory keep it to {residual:.0e}.",
         alt="The closed form has the plateau, the step and the level of the network's curves, and rises earlier and "
         "more slowly; the network's ratio y over h bends below the theory's straight line.",
-        claims=("uni-closed-form", "uni-eq23-24-invariant"),
     )

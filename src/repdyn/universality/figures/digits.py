@@ -22,11 +22,11 @@ from repdyn.base.figures import (
     label_panels,
     new,
 )
+from repdyn.universality.theory.published import CORRELATIONS
 
 CURVES = {"h": (BLUE, "h"), "y": (ORANGE, "y"), "w": (GREEN, "w")}
 KINDS = {"dissimilar": "digits 0 and 1", "similar": "digits 3 and 8", "same": "two images of 0"}
 LOOKS = {"weighed (50)": (BLUE, "o"), "class mean": (SKY, "s"), "pair alone": (ORANGE, "D"), "labels alone": (RED, "^")}
-PUBLISHED = {"all entries": 0.703, "between classes": 0.512}
 
 
 def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
@@ -68,7 +68,6 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
         f"networks and {digit_pairs.sizes['pair']} pairs: {shown}.",
         alt="For a zero and a one the theory follows the rise of h and roughly y and w; for a three and an eight y and "
         "w are missed; for two zeros the distance grows although the theory lets it fall.",
-        claims=("uni-fig4-mnist", "uni-fig4-similar", "uni-fig4-same"),
     )
 
 
@@ -89,7 +88,6 @@ def fig9_structure(representational_structure: xr.Dataset) -> Figure:
         panels,
         "sgd",
         "Figure 9: representational structure of digits",
-        ("uni-fig9-pearson", "uni-fig9-table"),
         "Three matrices of distances sorted by digit. The network's has dark blocks on the diagonal and texture between"
         " them; the weighed prediction is a flat mosaic, one colour per pair of digits; the unweighed one has texture.",
     )
@@ -107,13 +105,12 @@ def fig18_structure_adam(representational_structure: xr.Dataset) -> Figure:
         panels,
         "adam",
         "Figure 18: representational structure of digits with Adam",
-        ("uni-fig18",),
         "The network's distances under Adam, darker blocks on the diagonal than in Figure 9, beside the flat mosaic of "
         "the weighed prediction.",
     )
 
 
-def _matrices(data: xr.Dataset, panels: tuple, run: str, title: str, claims: tuple[str, ...], alt: str) -> Figure:
+def _matrices(data: xr.Dataset, panels: tuple, run: str, title: str, alt: str) -> Figure:
     figure, axes = new(1, len(panels), height=2.6, width=2.3 * len(panels))
     labels = data["label"].values
     edges = np.flatnonzero(np.diff(labels)) + 0.5
@@ -130,7 +127,7 @@ def _matrices(data: xr.Dataset, panels: tuple, run: str, title: str, claims: tup
     axes[0, 0].set_ylabel("digit")
     figure.colorbar(axes[0, -1].images[0], ax=axes[0, :].tolist(), label="squared distance over largest", shrink=0.8)
     total, between = (
-        float(data["correlation_of_mean"].sel(run=run, prediction="weighed (50)", part=part)) for part in PUBLISHED
+        float(data["correlation_of_mean"].sel(run=run, prediction="weighed (50)", part=part)) for part in CORRELATIONS
     )
     published = " (the paper: 0.703 and 0.512)" if run == "sgd" else ""
     return describe(
@@ -142,7 +139,6 @@ def _matrices(data: xr.Dataset, panels: tuple, run: str, title: str, claims: tup
         f"entries {total:.3f}, between classes {between:.3f}{published}. (50) takes {int(data['table_values'])} "
         "values: it depends on the two labels alone.",
         alt=alt,
-        claims=claims,
     )
 
 
@@ -168,7 +164,6 @@ def n4_correlations(representational_structure: xr.Dataset) -> Figure:
         alt="All predictions give correlations of 0.6 to 0.7 over all entries, labels alone 0.6; between classes 0.5 "
         "to 0.6 with intervals of 0.3. Untrained networks start at four fifths of the value over all entries and at "
         "about half of it between classes.",
-        claims=("uni-fig9-pearson", "uni-fig9-labels", "uni-fig9-weighing"),
     )
 
 
@@ -176,7 +171,7 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
     for place, prediction in enumerate(data["prediction"].values.tolist()[::-1]):
         cell = data.sel(run="sgd", prediction=prediction, part=part)
         if not np.isfinite(cell["correlation"].values).all():
-            panel.text(float(PUBLISHED[part]), place, "constant", ha="center", va="center", fontsize=7)
+            panel.text(float(CORRELATIONS[part]), place, "constant", ha="center", va="center", fontsize=7)
             continue
         colour, marker = LOOKS[prediction]
         low, high = np.quantile(cell["resampled"].values, [0.025, 0.975])
@@ -184,8 +179,8 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
         panel.plot(float(cell["correlation_of_mean"]), place, color=colour, marker=marker, markersize=6)
         single = cell["correlation"].values
         panel.plot(single, np.full(single.size, place + 0.28), ".", color=colour, markersize=3)
-    panel.axvline(PUBLISHED[part], color=BLACK, linestyle=":", linewidth=1)
-    panel.annotate(f"paper {PUBLISHED[part]}", (PUBLISHED[part], data.sizes["prediction"] - 0.45), fontsize=6.5)
+    panel.axvline(CORRELATIONS[part], color=BLACK, linestyle=":", linewidth=1)
+    panel.annotate(f"paper {CORRELATIONS[part]}", (CORRELATIONS[part], data.sizes["prediction"] - 0.45), fontsize=6.5)
     panel.set_yticks(range(data.sizes["prediction"]), data["prediction"].values[::-1])
     panel.set(title=part, xlabel="correlation", ylim=(-0.5, data.sizes["prediction"] - 0.2))
 
@@ -243,5 +238,4 @@ def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
         "paper's 1 and 30 epochs are 4.7 and 141.",
         alt="Encoder: curves are nearly flat at all times, rising a little early and falling a little late. Decoder: "
         "flat before and early in training, clearly falling with distance after it.",
-        claims=("uni-fig14-taylor", "uni-fig14-start", "uni-fig14-first-epoch", "uni-c4-near"),
     )

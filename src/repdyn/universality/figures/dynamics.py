@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, new
-from repdyn.universality.readings import FIGURE_2, GAINS
+from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
 COLOURS = {"h": BLUE, "y": RED, "w": GREEN}
 NAMES = {"h": "$h = \\|dh\\|^2$", "y": "$y = \\|dy\\|^2$", "w": "$w$"}
@@ -103,7 +103,6 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
         alt="In every network h and y rise from a plateau in one step. The theory follows it closely for leaky ReLU, "
         "ReLU, narrow and shallow networks, and too slowly for linear, tanh, ELU, swish and convolution; under dropout "
         "y stays below it. w dips and returns, where the theory dips too early and too wide.",
-        claims=("uni-fig2-fit",),
     )
 
 
@@ -131,7 +130,7 @@ def _dropped(fits: xr.Dataset, rows: list[str]) -> str:
 
 def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Dataset) -> Figure:
     """Figure 3: dynamics and loss for growing initial weights."""
-    rows = [name for name in GAINS if name in architecture_fits["network"].values]
+    rows = [name for name in FIGURE_3 if name in architecture_fits["network"].values]
     figure, axes = new(2, len(rows), height=1.9, sharex="col")
     for column, name in enumerate(rows):
         fits, runs = architecture_fits.sel(network=name), architectures.sel(network=name)
@@ -157,7 +156,6 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
         f"no rates fit, by gain: {_at_bound(architecture_fits, rows)}.",
         alt="At small gains a long plateau ends in a step that the theory follows; at gain 1.3 and 1.4 the distance h "
         "starts large and falls, where the theory stays flat at 1.3 and draws a wide U at 1.4.",
-        claims=("uni-fig3-init", "uni-s32-plateau"),
     )
 
 
@@ -189,7 +187,6 @@ def fig12_training_loss(architectures: xr.Dataset, architecture_fits: xr.Dataset
         caption=f"Training loss of the trials of Figure 2 ({_widths(architectures, rows)} units) and equation (9) with "
         "the rates fitted there and one more for the mean output.",
         alt="The loss falls to a plateau, stays and falls again in one step, and equation (9) follows it closely.",
-        claims=("uni-fig12-loss", "uni-eq9-loss"),
     )
 
 
@@ -223,5 +220,4 @@ def fig15_adam(adam_runs: xr.Dataset, adam_fits: xr.Dataset, architecture_fits: 
         "initial weights under gradient descent; values below -0.5 are drawn at -0.5.",
         alt="Under Adam the theory misses the early part of the curves; the explained variance of w is near zero, "
         "against 0.9 under gradient descent.",
-        claims=("uni-fig15-adam",),
     )

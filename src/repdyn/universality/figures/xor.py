@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, describe, new
-from repdyn.universality.readings import learnt
+from repdyn.universality.methods.selection import learnt
 
 POINTS = ("00", "10", "01", "11")
 PANELS = {
@@ -25,7 +25,6 @@ def fig6_xor(xor_structure: xr.Dataset) -> Figure:
         xor_structure,
         list(PANELS),
         "Figure 6: representational structure in the XOR task",
-        ("uni-fig6-xor", "uni-fig6-high", "uni-fig6-two-layers", "uni-fig6-theory"),
         "Rows and columns of each matrix are the four data points. At small weights in 20 layers equal targets lie "
         "together in theory and network; at large weights distances are those at the start; the two-layer network "
         "merges one pair only, the theory two.",
@@ -38,13 +37,12 @@ def fig16_xor_adam(xor_structure: xr.Dataset) -> Figure:
         xor_structure,
         [f"adam_{run}" for run in PANELS],
         "Figure 16: representational structure in the XOR task with Adam",
-        ("uni-fig16",),
         "As Figure 6 with Adam: equal targets merge at small weights in 20 layers, half so at middle ones, not at large"
         " ones; the two-layer network merges no pair.",
     )
 
 
-def _matrices(data: xr.Dataset, runs: list[str], title: str, claims: tuple[str, ...], alt: str) -> Figure:
+def _matrices(data: xr.Dataset, runs: list[str], title: str, alt: str) -> Figure:
     figure, axes = new(2, 5, height=1.6)
     _task(axes[0, 0])
     axes[1, 0].axis("off")
@@ -68,7 +66,6 @@ def _matrices(data: xr.Dataset, runs: list[str], title: str, claims: tuple[str, 
         f"{float(data['rho']):.2g} fitted to two points; below, the networks. Each matrix has its own colour scale "
         "from 0 to its largest entry; the numbers are distances.",
         alt=alt,
-        claims=claims,
     )
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.verdicts import Verdict, all_of, deviation, judge, mean_within
+from repdyn.base.controls import wrong_formula
+from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within
 from repdyn.relu_depth.theory import RATE, next_cosine
 
 
@@ -27,8 +28,7 @@ def half_the_rate(gaps: xr.Dataset) -> xr.Dataset:
     states="A random ReLU layer takes the cosine rho of two points to the arc-cosine kernel of degree one.",
     formula=r"\kappa(\rho) = \frac{1}{\pi} \left( \sqrt{1 - \rho^2} + (\pi - \arccos \rho) \rho \right)",
     data="overlaps",
-    control=without_factor_two,
-    control_says="weights of variance 1/n instead of 2/n",
+    control=wrong_formula("weights of variance 1/n instead of 2/n", without_factor_two),
 )
 def layer_is_the_kernel(overlaps: xr.Dataset) -> Verdict:
     """The mean inner product over draws, against the closed form, at every cosine."""
@@ -43,7 +43,7 @@ def layer_is_the_kernel(overlaps: xr.Dataset) -> Verdict:
         )
         for cosine in overlaps["cosine"].values
     }
-    return judge(all_of(**tests))
+    return Verdict.from_tests(all_of(**tests))
 
 
 @claim(
@@ -53,14 +53,13 @@ def layer_is_the_kernel(overlaps: xr.Dataset) -> Verdict:
     states="Through depth l the gap falls as 9 pi^2 / (2 l^2), from any start.",
     formula=r"1 - \rho_l \sim \frac{9 \pi^2}{2 l^2}",
     data="gaps",
-    control=half_the_rate,
-    control_says="a limit of half the size",
+    control=wrong_formula("a limit of half the size", half_the_rate),
 )
 def gap_falls_as_depth_squared(gaps: xr.Dataset) -> Verdict:
     """l^2 (1 - rho_l) at the last layer, relative to its limit."""
     depth = int(gaps["layer"][-1])
     relative = depth**2 * gaps["gap"].isel(layer=-1) / RATE - 1
     tolerance = 10 * np.log(depth) / depth
-    return judge(
+    return Verdict.from_tests(
         deviation(relative, tolerance, expected="zero", reason="10 log(l)/l; the next term is of order log(l)/l")
     )

@@ -1,0 +1,106 @@
+"""Formula audits: every formula of a paper on random draws, as printed, as corrected, and wrong on purpose.
+
+A study's `methods.formula_audit` holds one function per formula; each returns `Errors` against a derivation that
+shares no formula with it (finite or complex differences, solvers, definitions). An experiment collects them into a
+dataset with `audit_variables`; claims decide on it with `decide_formula` and `with_wrong_formula`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from repdyn.base.checks import refuse
+from repdyn.base.controls import Control, wrong_formula
+from repdyn.base.datasets import variable
+from repdyn.base.verdicts import Test, Verdict, deviation
+
+FORMS = ("printed", "corrected", "control")
+
+
+class Errors(NamedTuple):
+    """Errors of one formula on one draw: as printed, as corrected, and of one that is wrong on purpose."""
+
+    printed: float
+    corrected: float
+    control: float
+
+
+def holds(error: float, control: float) -> Errors:
+    """Errors of a formula that needs no correction."""
+    return Errors(error, error, control)
+
+
+def mended(printed: float, corrected: float) -> Errors:
+    """Errors of a formula whose printed form is the wrong one on purpose as well."""
+    return Errors(printed, corrected, printed)
+
+
+def relative_error(value: ArrayLike, wanted: ArrayLike) -> float:
+    """Largest deviation over the largest size of what is wanted.
+
+    Raises:
+        ValueError: the shapes differ (a number fits any), or all that is wanted is 0.
+    """
+    value, wanted = np.asarray(value), np.asarray(wanted)
+    if value.shape != wanted.shape and value.ndim and wanted.ndim:
+        raise refuse("value", f"shape {value.shape}", f"shape {wanted.shape}, that of wanted")
+    size = float(np.abs(wanted).max())
+    if size == 0:
+        raise refuse("wanted", "zeros only", "a number other than 0", "take the deviation itself")
+    return float(np.abs(value - wanted).max() / size)
+
+
+def audit_variables(
+    errors: ArrayLike, dims: Sequence[str], *, unit: str = "1", scale: str = "relative error"
+) -> dict[str, xr.Variable]:
+    """Variables `printed`, `corrected`, `control` of an audit.
+
+    Args:
+        errors: the audit's errors, the forms of `Errors` on the last axis, shape (*dims, 3).
+        dims: names of the leading dimensions; one of them is `equation`.
+        unit: unit of the errors.
+        scale: what an error is, in words.
+
+    Raises:
+        ValueError: the last axis does not hold the three forms.
+    """
+    errors = np.asarray(errors, float)
+    if errors.shape[-1:] != (len(FORMS),) or errors.ndim != len(dims) + 1:
+        raise refuse("errors", f"shape {errors.shape}", f"dimensions {', '.join(dims)} and one of {len(FORMS)} forms")
+    words = {
+        "printed": "of the formula as printed",
+        "corrected": "of the corrected formula",
+        "control": "of a wrong formula",
+    }
+    return {form: variable(dims, errors[..., i], f"{scale} {words[form]}", unit) for i, form in enumerate(FORMS)}
+
+
+def decide_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str) -> Verdict:
+    """The verdict on one formula of the audit: largest error over all draws of the printed and corrected forms."""
+    return Verdict.from_tests(*(_error(audit[form].sel(equation=equation), tolerance, reason) for form in FORMS[:2]))
+
+
+def _error(errors: xr.DataArray, tolerance: float, reason: str) -> Test:
+    return deviation(errors, tolerance, expected="equal to the independent derivation", reason=reason)
+
+
+def with_wrong_formula(says: str, *equations: str) -> Control:
+    """Control: the errors of the formula that is wrong on purpose, in the place of the right one's."""
+    return wrong_formula(says, _wrong(equations))
+
+
+def _wrong(equations: Iterable[str]) -> Callable[[xr.Dataset], xr.Dataset]:
+    names = list(equations)
+
+    def spoil(audit: xr.Dataset) -> xr.Dataset:
+        if unknown := set(names) - set(audit["equation"].values.tolist()):
+            raise refuse("equation", ", ".join(sorted(unknown)), "an equation of the audit")
+        chosen = audit["equation"].isin(names)
+        return audit.assign({form: xr.where(chosen, audit["control"], audit[form]) for form in FORMS[:2]})
+
+    return spoil

@@ -1,0 +1,259 @@
+"""Every formula of the paper on a random draw: relative errors as printed, as corrected and of a wrong one on purpose.
+
+Each function takes the bias flag and a generator and compares with a derivation that shares no formula: finite
+differences, linear solves, integrated paths, quadrature. Wide draws have w >= N, where every representation has a
+finite cost of identity. Paper: Hamiltonian Mechanics of Feature Learning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from repdyn.base.checks import Array
+from repdyn.base.formula_audit import Errors, holds, relative_error
+from repdyn.leaky_resnets.theory import added_neuron as neuron
+from repdyn.leaky_resnets.theory import lagrangian as energies
+from repdyn.leaky_resnets.theory import minima
+from repdyn.leaky_resnets.theory.flows import leaky_path
+from repdyn.leaky_resnets.theory.hamiltonian import force, hamiltonian, scaled_hamiltonian_from_cost, velocity
+from repdyn.leaky_resnets.theory.identity_cost import activation, cost_of_identity, operator_norm_sq
+from repdyn.leaky_resnets.theory.layers import propagate
+
+Generator = np.random.Generator
+WIDE, TALL = (9, 4), (4, 9)  # (w, N)
+WELL_CONDITIONED = 10.0
+DEPTH = 2.3  # Lt where a formula holds for any; not 1, so that a lost factor shows
+STEP = 1e-5  # of central differences; H is a polynomial of degree 4 between kinks
+NODES = 40  # of Gauss-Legendre quadrature of analytic integrands on [0, 1]
+
+
+def wide(rng: Generator, shape: tuple[int, int] = WIDE) -> Array:
+    """A random representation whose activations are far from rank-deficient, so that 1e-10 can be asked of solves."""
+    while True:
+        A = rng.standard_normal(shape)
+        if np.linalg.cond(np.maximum(A, 0)) < WELL_CONDITIONED:
+            return A
+
+
+def _path(shape: tuple[int, int], rng: Generator) -> Callable[[float], Array]:
+    """A smooth random matrix path on [0, 1], which as weights keeps representations of order 1."""
+    parts = rng.standard_normal((3, *shape)) / np.sqrt(shape[-1])
+    return lambda p: parts[0] + parts[1] * np.sin(2 * np.pi * p) + parts[2] * np.cos(np.pi * p)
+
+
+def _rate(path: Callable[[float], Array], p: float, step: float = 1e-4) -> Array:
+    """Derivative of a smooth path, by central differences of fourth order."""
+    near, far = path(p + step) - path(p - step), path(p + 2 * step) - path(p - 2 * step)
+    return (8 * near - far) / (12 * step)
+
+
+def _energy(weights: Callable[[float], Array], length: float) -> float:
+    """Integral of |W_q|^2 over [0, length]."""
+    x, weight = np.polynomial.legendre.leggauss(NODES)
+    values = [np.sum(weights(0.5 * length * (node + 1)) ** 2) for node in x]
+    return 0.5 * length * float(weight @ values)
+
+
+def range_of_p(bias: bool, rng: Generator) -> Errors:
+    """Section 1.2: W'_q = W_{q/c} / c with leak Lt / c on [0, c] gives A'_q = A_{q/c}, and the norm by 1 / c."""
+    w, N = TALL
+    W, A0, c = _path((w, w + bias), rng), rng.standard_normal((w, N)), rng.uniform(1.5, 4)
+    p = np.linspace(0, 1, 6)
+    plain = leaky_path(W, A0, DEPTH, p)
+    stretched = leaky_path(lambda q: W(q / c) / c, A0, DEPTH / c, c * p)
+    norm = relative_error(_energy(lambda q: W(q / c) / c, c), _energy(W, 1.0) / c)
+    wrong = leaky_path(lambda q: W(q / c), A0, DEPTH / c, c * p)
+    return holds(max(relative_error(stretched, plain), norm), relative_error(wrong, plain))
+
+
+def scale_of_outputs(bias: bool, rng: Generator) -> Errors:
+    """Section 1.2: leak Lt + c gives e^{-cp} A_p; with bias if b_p is scaled by e^{-cp} too."""
+    w, N = TALL
+    W, A0, c = _path((w, w + bias), rng), rng.standard_normal((w, N)), rng.uniform(0.5, 2)
+    p = np.linspace(0, 1, 6)
+
+    def scaled(at: float) -> Array:
+        return np.concatenate([W(at)[:, :w], np.exp(-c * at) * W(at)[:, w:]], axis=1)
+
+    wanted = np.exp(-c * p)[:, None, None] * leaky_path(W, A0, DEPTH, p)
+    wrong = leaky_path(W, A0, DEPTH, p)
+    return holds(relative_error(leaky_path(scaled, A0, DEPTH + c, p), wanted), relative_error(wrong, wanted))
+
+
+def no_leak(bias: bool, rng: Generator) -> Errors:
+    """Abstract, Section 1.1: Lt = 0 is a plain ResNet; equidistant steps with Lt = L a fully-connected network."""
+    (w, N), L = WIDE, 6  # wide enough that no layer dies
+    W, A = rng.standard_normal((L, w, w + bias)), rng.standard_normal((w, N))
+    rho, plain, connected = np.full(L, 1 / L), A, A
+    for weight in W:
+        plain = plain + weight @ activation(plain, bias) / L
+        connected = weight @ activation(connected, bias) / L
+    plain_end, connected_end = propagate(W, A, rho, 0.0)[-1], propagate(W, A, rho, float(L))[-1]
+    wrong = propagate(W, A, rho, L / 2)[-1]
+    error = max(relative_error(plain_end, plain), relative_error(connected_end, connected))
+    return holds(error, relative_error(wrong, connected))
+
+
+def least_weights(bias: bool, rng: Generator) -> Errors:
+    """Section 1.3: W = (Lt A + dA) S^+; against multipliers, against the only solution, and against other solutions."""
+    A, dA = wide(rng), rng.standard_normal(WIDE)
+    S, M = activation(A, bias), DEPTH * A + dA
+    W, dual = energies.least_norm_weights(A, dA, DEPTH, bias), np.linalg.solve(S.T @ S, M.T).T @ S.T
+    other = rng.standard_normal(W.shape)
+    other -= other @ S @ np.linalg.solve(S.T @ S, S.T)
+    longer = relative_error(np.sum((W + other) ** 2), np.sum(W**2) + np.sum(other**2))
+    few, only = rng.standard_normal((4, 20)), rng.standard_normal((4, 4 + bias))
+    rate = only @ activation(few, bias) - DEPTH * few
+    lone = relative_error(energies.least_norm_weights(few, rate, DEPTH, bias), only)
+    wrong = energies.least_norm_weights(A, dA, 1.0, bias)
+    return holds(max(relative_error(W, dual), longer, lone), relative_error(wrong, dual))
+
+
+def three_terms(bias: bool, rng: Generator) -> Errors:
+    """Section 1.3: the three terms of |Lt A + dA|^2_K / (2 Lt); printed with the cross term times Lt."""
+    A, dA = wide(rng), rng.standard_normal(WIDE)
+    S, M = activation(A, bias), DEPTH * A + dA
+    whole = np.trace(M @ np.linalg.solve(S.T @ S, M.T)) / (2 * DEPTH)
+    terms = energies.lagrangian_terms(A, dA, DEPTH, bias)
+    printed = energies.lagrangian_terms_as_printed(A, dA, DEPTH, bias)
+    return Errors(
+        relative_error(sum(printed), whole),
+        relative_error(sum(terms), whole),
+        relative_error(terms.identity + terms.kinetic, whole),
+    )
+
+
+def linear_remark(_: bool, rng: Generator) -> Errors:
+    """Footnote 1: the cross term of a linear network integrates to log |A_1|_+ - log |A_0|_+ at constant rank."""
+    left, right = _path((6, 3), rng), _path((3, 7), rng)
+    nodes, weight = np.polynomial.legendre.leggauss(24)
+    cells = np.linspace(0, 1, 13)
+
+    def drift(path: Callable[[float], Array]) -> tuple[float, float]:
+        total = 0.0
+        for low, high in pairwise(cells):
+            for node, part in zip(nodes, weight, strict=True):
+                p = low + (high - low) * (node + 1) / 2
+                total += part * (high - low) / 2 * energies.linear_cross_term(path(p), _rate(path, p))
+        ends = energies.log_pseudo_determinant(path(1.0)) - energies.log_pseudo_determinant(path(0.0))
+        return total, ends
+
+    def rank_falls(p: float) -> Array:
+        return left(p) @ np.diag([1.0, 1.0, max(p - 0.5, 0.0)]) @ right(p)
+
+    constant, falling = drift(lambda p: left(p) @ right(p)), drift(rank_falls)
+    return holds(abs(constant[0] - constant[1]), abs(falling[0] - falling[1]))
+
+
+def hamilton_equations(bias: bool, rng: Generator) -> Errors:
+    """Section 1.5: dA = dH/dB and -dB = dH/dA, against central differences of H."""
+    A, B = rng.standard_normal((2, *TALL))
+    by = {"A": np.empty(TALL), "B": np.empty(TALL)}
+    for index in np.ndindex(TALL):
+        kick = np.zeros(TALL)
+        kick[index] = STEP
+        by["A"][index] = hamiltonian(A + kick, B, DEPTH, bias) - hamiltonian(A - kick, B, DEPTH, bias)
+        by["B"][index] = hamiltonian(A, B + kick, DEPTH, bias) - hamiltonian(A, B - kick, DEPTH, bias)
+    by_A, by_B = by["A"] / (2 * STEP), by["B"] / (2 * STEP)
+    errors = relative_error(velocity(A, B, DEPTH, bias), by_B), relative_error(force(A, B, DEPTH, bias), by_A)
+    return holds(max(errors), relative_error(-force(A, B, DEPTH, bias), by_A))
+
+
+def hamiltonian_split(bias: bool, rng: Generator) -> Errors:
+    """Section 2.1: H = |dA|^2_K / (2 Lt) - (Lt / 2) |A|^2_K where Im A^T lies in Im S^T."""
+    A, B = wide(rng), rng.standard_normal(WIDE)
+    dA, H = velocity(A, B, DEPTH, bias), hamiltonian(A, B, DEPTH, bias)
+    terms = energies.lagrangian_terms(A, dA, DEPTH, bias)
+    split = energies.hamiltonian_from_energies(A, dA, DEPTH, bias)
+    return holds(relative_error(split, H), relative_error(terms.kinetic + terms.identity, H))
+
+
+def theorem4_identity(bias: bool, rng: Generator) -> Errors:
+    """Proof of Theorem 7: -2 H / Lt = |A|^2_g - |dA / Lt + gamma B|^2_g + gamma |B|^2, any A and B."""
+    A, B = rng.standard_normal((2, *TALL))
+    H = -2 * hamiltonian(A, B, DEPTH, bias) / DEPTH
+    values = [scaled_hamiltonian_from_cost(A, B, DEPTH, bias, gamma) for gamma in (1e-3, 1.0)]
+    wrong = values[1] - 2 * float(np.sum(B**2))
+    return holds(relative_error(values, [H, H]), relative_error(wrong, H))
+
+
+def added_neuron(bias: bool, rng: Generator) -> Errors:
+    """Proof of Proposition 2: coefficient of eps^2 in the COI of [A; eps z], and at z = K e_i; by Richardson."""
+    A = wide(rng)
+    S = activation(A, bias)
+    K, cost, N = S.T @ S, cost_of_identity(A, bias).value, WIDE[1]
+    columns = [K @ rng.standard_normal(N), *K]
+    scale = [0.02 / np.linalg.norm(z) for z in columns]
+
+    def slope(z: Array, eps: float) -> float:
+        return (cost_of_identity(np.vstack([A, eps * z]), bias).value - cost) / eps**2
+
+    measured = [
+        (64 * slope(z, e / 4) - 20 * slope(z, e / 2) + slope(z, e)) / 45 for z, e in zip(columns, scale, strict=True)
+    ]
+    formula = [minima.added_neuron_coefficient(A, z, bias) for z in columns]
+    short = minima.column_coefficients(A, bias)
+    error = max(relative_error(formula, measured), relative_error(short, measured[1:]))
+    return holds(error, relative_error(-short, measured[1:]))
+
+
+def merged_neurons(bias: bool, rng: Generator) -> Errors:
+    """Propositions 3 and 6: constant COI along the path, a row that vanishes, and gradients that scale with rows."""
+    A = wide(rng, (9, 2))
+    a, cost = minima.merging_coefficients(A), cost_of_identity(A, bias).value
+    path = [cost_of_identity(minima.merged(A, a, t), bias).value for t in (0.25, 0.5, 0.75, 1.0)]
+    last, kept = minima.merged(A, a, 1.0), a > 0
+    gradient = minima.ridge_cost_gradient(A, bias, 0.0)[kept] * np.sqrt(a[kept])[:, None]
+    same_slope = relative_error(minima.ridge_cost_gradient(last, bias, 0.0)[kept], gradient)
+    rows = 0.0 if kept.sum() <= 6 and not last[~kept].any() else 1.0
+    wrong = cost_of_identity(a[:, None] * A, bias).value  # the root forgotten
+    return holds(max(relative_error(path, np.full(4, cost)), same_slope, rows), relative_error(wrong, cost))
+
+
+def enlarged_norm(bias: bool, rng: Generator) -> Errors:
+    """Proof of Proposition 8: change of |W|^2 by the added neuron at order eps^2, W at finite eps by Richardson."""
+    w, N = TALL
+    W, A = rng.standard_normal((w, w + bias)), rng.standard_normal((w, N))
+    S = activation(A, bias)
+    A_i, S_i, t = A[:, 0], S[:, 0], rng.uniform(0.2, 0.8)
+    dA_i = W @ S_i - DEPTH * A_i
+
+    def measured(enlarged: Callable[..., Array]) -> float:
+        coarse, fine = (
+            (np.sum(enlarged(W, A_i, S_i, t, eps, DEPTH) ** 2) - np.sum(W**2)) / eps**2 for eps in (0.02, 0.01)
+        )
+        return float(4 * fine - coarse) / 3
+
+    printed = neuron.norm_change_as_printed(A_i, S_i, dA_i, t, DEPTH)
+    corrected = neuron.norm_change(A_i, S_i, dA_i, t, DEPTH)
+    right, scale = measured(neuron.enlarged_weights), DEPTH**2 * t**2 * float(A_i @ A_i + S_i @ S_i)
+    wrong = measured(neuron.enlarged_weights_as_printed)
+    return Errors(abs(printed - wrong) / scale, abs(corrected - right) / scale, abs(printed - right) / scale)
+
+
+def layer_regulariser(bias: bool, rng: Generator) -> Errors:
+    """Section 2.1: gamma_p in proportion to |S|_op^2, printed equal to |K|_op^2; it is |K|_op."""
+    S = activation(3 * rng.standard_normal(TALL), bias)
+    K = np.linalg.norm(S.T @ S, 2)
+    scale = operator_norm_sq(S)
+    return Errors(relative_error(K**2, scale), relative_error(K, scale), relative_error(np.sqrt(K), scale))
+
+
+FORMULAS: dict[str, Callable[[bool, Generator], Errors]] = {
+    "1.2 range of p": range_of_p,
+    "1.2 scale of outputs": scale_of_outputs,
+    "1.1 no leak": no_leak,
+    "1.3 least weights": least_weights,
+    "1.3 three terms": three_terms,
+    "footnote 1": linear_remark,
+    "1.5 Hamilton's equations": hamilton_equations,
+    "2.1 split of H": hamiltonian_split,
+    "Theorem 7 identity": theorem4_identity,
+    "Prop. 2 added neuron": added_neuron,
+    "Prop. 3 merged neurons": merged_neurons,
+    "Prop. 8 norm": enlarged_norm,
+    "2.1 gamma_p": layer_regulariser,
+}

@@ -1,0 +1,157 @@
+"""The recipe that all trainings share: tasks, fresh networks, a first fit, Adam to a cosine's end, checkpoints.
+
+The penalty is given per output, since the paper averages the cost over outputs: lam = penalty * dimension / Lt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.checks import Array
+from repdyn.base.progress import Progress
+from repdyn.base.streams import Stream
+from repdyn.leaky_resnets.methods.maps import Maps
+from repdyn.leaky_resnets.methods.network_datasets import Arrays, arrays_of, restored
+from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
+from repdyn.leaky_resnets.methods.teachers import Task, bottleneck_task
+from repdyn.leaky_resnets.methods.training import Trainer, cosine
+from repdyn.leaky_resnets.settings.training import Bottleneck, Shape
+from repdyn.leaky_resnets.settings.training import Recipe as RecipeSettings
+
+SMALL = 500_000  # entries of all representations of a network below which several share the caches
+FIRST = 1.5  # rate of the first fit over that of a run
+Networks = list[LeakyResNet]
+
+
+def lam(penalty: float, dimension: int, effective_depth: float) -> float:
+    """The penalty's lam for the cost summed over outputs."""
+    return penalty * dimension / effective_depth
+
+
+class Batch(NamedTuple):
+    """Seeds that are trained at once, and the task of each."""
+
+    seeds: list[int]
+    tasks: list[Task]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A station of a walk.
+
+    Attributes:
+        name: names the stage's networks in checkpoints.
+        effective_depth: of its networks.
+        train: makes its networks from the batch and from the networks of the stages before it, by name.
+    """
+
+    name: str
+    effective_depth: float
+    train: Callable[[Batch, Mapping[str, Networks]], Networks]
+
+
+@dataclass
+class Recipe:
+    """What all trainings of an experiment share.
+
+    Attributes:
+        settings: sizes; for `first_fit` and `settle` penalties, rates and steps too.
+        stream: random numbers; tasks and weights depend on the seed alone.
+        device: torch device.
+        checkpoint: where finished networks are kept.
+        progress: reports trained networks.
+        done: how many networks are trained.
+    """
+
+    settings: Shape
+    stream: Stream
+    device: str
+    checkpoint: Checkpoint
+    progress: Progress
+    done: int = 0
+
+    def walk(
+        self, label: str, tasks: Mapping[int, Task], layers: int, stages: Sequence[Stage]
+    ) -> dict[tuple[str, int], Arrays]:
+        """Trains the stages in order, every seed on its task; what the checkpoint holds is not trained again.
+
+        Returns:
+            Arrays of the networks by stage and seed.
+        """
+        trained = {}
+        for batch in self.batches(tasks, layers):
+            before: dict[str, Networks] = {}
+            for stage in stages:
+                names = [f"{label}-{stage.name}-seed{seed}" for seed in batch.seeds]
+                arrays = [self.checkpoint.get(name) for name in names]
+                if not all(arrays):
+                    networks = stage.train(batch, before)
+                    arrays = [
+                        self.checkpoint.put(name, arrays_of(net)) for name, net in zip(names, networks, strict=True)
+                    ]
+                before[stage.name] = [restored(part, stage.effective_depth) for part in arrays]
+                trained |= {(stage.name, seed): part for seed, part in zip(batch.seeds, arrays, strict=True)}
+            self.done += len(batch.seeds) * len(stages)
+            self.progress.step(self.done)
+        return trained
+
+    def batches(self, tasks: Mapping[int, Task], layers: int) -> list[Batch]:
+        """Seeds in batches: all on a GPU or where a network is small, else each alone, which caches prefer.
+
+        The numbers are the same either way.
+        """
+        small = self.settings.width * self.settings.points * layers < SMALL
+        if self.device == "cuda" or small:
+            return [Batch(list(tasks), list(tasks.values()))]
+        return [Batch([seed], [task]) for seed, task in tasks.items()]
+
+    def fresh(self, maps: Maps, seeds: Iterable[int], rho: Array, effective_depth: float) -> Networks:
+        """Networks before training; their numbers depend on the seed alone."""
+        width, sizes = self.settings.width, (self.settings.dimension, self.settings.dimension)
+        generators = (self.stream.generator(seed, "weights") for seed in seeds)
+        return [
+            start(width, sizes, rho, effective_depth, generator, learned=maps.learned, bias=maps.bias)
+            for generator in generators
+        ]
+
+    def trainer(self, networks: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps, penalty: float) -> Trainer:
+        """A trainer of the networks on their tasks; `penalty` per output."""
+        X, Y = np.stack([task.X for task in tasks]), np.stack([task.Y for task in tasks])
+        strength = lam(penalty, Y.shape[1], networks[0].effective_depth)
+        return Trainer(networks, X, Y, penalty=strength, learned=maps.learned, map_decay=maps.decay, device=self.device)
+
+    def first_fit(self, networks: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps) -> Networks:
+        """Fits fresh networks at the small first penalty; at the full one 0 is a minimum that would hold them."""
+        settings = self._settings()
+        run = self.trainer(networks, tasks, maps, settings.first_penalty)
+        run.adam(np.full(settings.first_steps, FIRST * settings.rate * (1 + networks[0].effective_depth)))
+        return run.trained()
+
+    def settle(self, networks: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps, steps: int) -> Networks:
+        """Brings networks near a critical point at the full penalty: Adam along half a cosine."""
+        settings = self._settings()
+        run = self.trainer(networks, tasks, maps, settings.penalty)
+        run.adam(cosine(settings.rate * (1 + networks[0].effective_depth), steps))
+        return run.trained()
+
+    def _settings(self) -> RecipeSettings:
+        if not isinstance(self.settings, RecipeSettings):
+            raise TypeError(f"{type(self.settings).__name__} has no first fit; give settings with first_penalty")
+        return self.settings
+
+
+def narrow_task(settings: Bottleneck, stream: Stream, seed: int) -> Task:
+    """Points of the seed's teacher: two fully connected parts through `rank` dimensions."""
+    generator = stream.generator(seed, "task")
+    size, inner = settings.dimension, (settings.rank,)
+    return bottleneck_task(size, inner, settings.points, generator, teacher="fully connected", hidden=settings.hidden)
+
+
+def narrow_tasks(settings: Bottleneck, stream: Stream, seeds: Iterable[int]) -> dict[int, Task]:
+    """`narrow_task` of every seed."""
+    return {seed: narrow_task(settings, stream, seed) for seed in seeds}

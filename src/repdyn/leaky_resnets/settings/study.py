@@ -1,0 +1,40 @@
+"""Knobs of the study "Hamiltonian Mechanics of Feature Learning: Bottleneck Structure in Leaky ResNets"."""
+
+from repdyn.base.settings import Settings
+from repdyn.leaky_resnets.settings.theory import (
+    CriticalPaths,
+    Descents,
+    GeodesicLaboratory,
+    Identities,
+    IdentityCosts,
+    RandomGeodesics,
+    StepSchemes,
+)
+from repdyn.leaky_resnets.settings.training import (
+    Criticality,
+    Discretised,
+    Measures,
+    NetworkAudit,
+    PaperSettings,
+    Trained,
+)
+
+PAPER = "Hamiltonian Mechanics of Feature Learning: Bottleneck Structure in Leaky ResNets (anonymous authors)"
+
+
+class LeakyResnets(Settings):
+    """Geodesics of representations in leaky ResNets: exact ones, and those that training finds."""
+
+    identities: Identities
+    identity_costs: IdentityCosts
+    descents: Descents
+    geodesics: GeodesicLaboratory
+    random_geodesics: RandomGeodesics
+    critical_paths: CriticalPaths
+    step_schemes: StepSchemes
+    network_audit: NetworkAudit
+    trained: Trained
+    paper_settings: PaperSettings
+    criticality: Criticality
+    discretised: Discretised
+    measures: Measures

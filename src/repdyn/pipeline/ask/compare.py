@@ -1,0 +1,233 @@
+"""Two runs side by side: changed verdicts first, then the largest deviations. Equality has three strengths, by name.
+
+- `identical`: the same files with the same digests. What one machine and lock give for any number of cores, order and
+  folder.
+- `rounding`: the same verdicts, the same data files, every number within its band. What another CPU or another build
+  of the libraries gives.
+- `verdicts`: the same verdict for every claim. What other seeds or a GPU give.
+
+The band of a variable is the square root of the unit roundoff it was computed with, relative to its largest magnitude:
+1.5e-8 in double precision, 3.5e-4 in single (float32, and whatever torch made). Kernels of another CPU add in another
+order, which changes a sum by a few units in the last place; what follows multiplies that by its condition number. Up
+to half of the digits that is rounding; beyond, the computation amplifies differences without bound (training, weights
+drawn in the frame of a nearly collapsed batch), and statements about it can be reproduced, not its numbers. Numbers
+that differ by at most 1e-9 are equal: a measure of error that small is itself what rounding and integrators left.
+Tables and figures are made from the data, so they do not count a second time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from repdyn.base import datasets
+from repdyn.base.errors import DataError
+from repdyn.base.files import sha256
+from repdyn.pipeline.run import ledger
+
+TIERS = ("identical", "rounding", "verdicts")
+RESIDUE = 1e-9
+SHOWN = 12
+APART = ("manifest.json", "report/index.html")
+"""Files with clocks, hosts and costs in them; no two runs share them."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: digests by path inside the run; verdicts by claim; the folder, where the files are at hand."""
+
+    name: str
+    digests: Mapping[str, str]
+    verdicts: Mapping[str, str] | None
+    folder: Path | None
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """How far a variable or column differs, relative to its scale, and the band that rounding explains."""
+
+    file: str
+    variable: str
+    size: float
+    band: float
+    note: str = ""
+
+    @property
+    def beyond(self) -> bool:
+        """Whether rounding cannot explain it."""
+        return self.file.endswith(".nc") and self.size > self.band
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs between two runs.
+
+    Attributes:
+        verdicts: claim id -> (verdict there, verdict here), where they differ; None where a manifest tells none.
+        deviations: of variables and columns in files that differ, the largest first.
+        only: files that one side alone has.
+        differing: files with different digests.
+        equal: number of files with equal digests.
+    """
+
+    verdicts: dict[str, tuple[str, str]] | None
+    deviations: list[Deviation]
+    only: tuple[list[str], list[str]]
+    differing: list[str]
+    equal: int
+
+    def differences(self, tier: str) -> list[str]:
+        """What counts as a difference at a tier, in words; empty where the runs are equal."""
+        lost = [path for paths in self.only for path in paths if tier == "identical" or path.endswith(".nc")]
+        beyond = [one for one in self.deviations if one.beyond]
+        counts = {
+            "verdicts": len(self.verdicts or ()),
+            "files only on one side": len(lost) if tier != "verdicts" else 0,
+            "files with other digests": len(self.differing) if tier == "identical" else 0,
+            "variables beyond rounding": len(beyond) if tier == "rounding" else 0,
+        }
+        return [f"{count} {what}" for what, count in counts.items() if count]
+
+
+def compare(first: Path, second: Path, tier: str = "identical") -> Comparison:
+    """Compares two results folders, or manifests.
+
+    Raises:
+        DataError: a path is neither, or the tier asks for more than the digests in a manifest.
+    """
+    a, b = side(first), side(second)
+    for one in (a, b):
+        if (tier == "rounding" and one.folder is None) or (tier == "verdicts" and one.verdicts is None):
+            raise DataError(
+                f"{one.name}: its files are not beside it, and tier {tier} reads them; give the results folder"
+            )
+    both = sorted(set(a.digests) & set(b.digests))
+    differing = [path for path in both if a.digests[path] != b.digests[path]]
+    found = [one for path in differing if a.folder and b.folder for one in _deviations(path, a.folder, b.folder)]
+    return Comparison(
+        _verdict_changes(a, b),
+        sorted(found, key=lambda one: -one.size / one.band),
+        (sorted(set(a.digests) - set(b.digests)), sorted(set(b.digests) - set(a.digests))),
+        differing,
+        len(both) - len(differing),
+    )
+
+
+def side(path: Path) -> Side:
+    """A run by its results folder or by its manifest, whose files may be elsewhere."""
+    if path.is_dir():
+        files = [file for file in sorted(path.rglob("[!.]*")) if file.is_file()]  # .part: half written, then killed
+        names = [file.relative_to(path).as_posix() for file in files]
+        digests = {name: sha256(file) for name, file in zip(names, files, strict=True) if name not in APART}
+        if not digests:
+            raise DataError(f"{path}: no results in this folder; give results/<run>")
+        return Side(str(path), digests, _verdicts(path), path)
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        content, verdicts = told["content"], told.get("verdicts")
+        inside = not any(Path(name).is_absolute() or ".." in Path(name).parts for name in content)
+        if not inside or not all(isinstance(one, str) for one in content.values()):
+            raise ValueError("content names no files of a run")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: neither a results folder nor a manifest.json of a run") from error
+    whole = path.name == APART[0] and all((path.parent / name).is_file() for name in content)
+    return side(path.parent) if whole else Side(str(path), content, verdicts, None)
+
+
+def show(found: Comparison, first: Path, second: Path, tier: str) -> str:
+    """The comparison as text, changed verdicts first."""
+    lines = _verdict_lines(found.verdicts)
+    if found.deviations:
+        beyond = sum(one.beyond for one in found.deviations)
+        lines.append(f"{len(found.deviations)} variables and columns differ, {beyond} beyond rounding; the largest:")
+        lines += _largest(found.deviations)
+    for where, paths in zip((first, second), found.only, strict=True):
+        more = ", ..." if len(paths) > SHOWN else ""
+        lines += [f"only in {where}: {', '.join(paths[:SHOWN])}{more}"] if paths else []
+    lines.append(f"{found.equal} files have equal digests, {len(found.differing)} differ")
+    differences = found.differences(tier)
+    lines.append(f"tier {tier}: " + (f"DIFFERENT ({', '.join(differences)})" if differences else "equal"))
+    return "\n".join(lines)
+
+
+def _verdict_lines(changed: Mapping[str, tuple[str, str]] | None) -> list[str]:
+    if changed is None:
+        return ["verdicts are not compared: a manifest tells none, and its files are not beside it"]
+    lines = [f"  {id}: {old} -> {new}" for id, (old, new) in changed.items()]
+    return [f"{len(lines)} verdicts differ", *lines] if lines else ["every verdict is equal"]
+
+
+def _largest(deviations: list[Deviation]) -> list[str]:
+    """The worst variable of each of the worst files."""
+    by_file: dict[str, list[Deviation]] = {}
+    for one in deviations:
+        by_file.setdefault(one.file, []).append(one)
+    lines = []
+    for file, (worst, *others) in list(by_file.items())[:SHOWN]:
+        told = worst.note or f"{worst.size:.2g} of its scale (rounding: up to {worst.band:.2g})"
+        lines.append(f"  {file}: {worst.variable}: {told}" + (f"; {len(others)} more" if others else ""))
+    return lines + ([f"  ... and {len(by_file) - SHOWN} more files"] if len(by_file) > SHOWN else [])
+
+
+def _verdict_changes(a: Side, b: Side) -> dict[str, tuple[str, str]] | None:
+    if a.verdicts is None or b.verdicts is None:
+        return None
+    old, new = a.verdicts, b.verdicts
+    changed = [id for id in dict.fromkeys([*old, *new]) if old.get(id) != new.get(id)]
+    return {id: (old.get(id, "no such claim"), new.get(id, "no such claim")) for id in changed}
+
+
+def _verdicts(folder: Path) -> dict[str, str]:
+    """Claim id -> verdict, from the ledger or, before there is one, from the studies' parts."""
+    whole = folder / "claims.csv"
+    files = [whole] if whole.is_file() else sorted(folder.glob("*/claims.csv"))
+    frames = [ledger.read(file) for file in files]
+    return {id: verdict for frame in frames for id, verdict in zip(frame["id"], frame["verdict"], strict=True)}
+
+
+def _deviations(path: str, a: Path, b: Path) -> Iterator[Deviation]:
+    """Of the variables of a dataset or the columns of a table; figures and texts are made from these."""
+    precision: type = float
+    if path.endswith(".nc"):
+        loaded = [datasets.read(folder / path) for folder in (a, b)]
+        old, new = (one.variables for one in loaded)
+        precision = np.float32 if any("torch" in one.attrs["versions"] for one in loaded) else float
+    elif "/tables/" in path and path.endswith(".csv"):
+        old, new = (dict(pd.read_csv(folder / path).items()) for folder in (a, b))
+    else:
+        return
+    for name in dict.fromkeys([*old, *new]):
+        if name not in old or name not in new:
+            yield Deviation(path, name, np.inf, 1.0, "only on one side")
+        elif (found := deviation(np.asarray(old[name]), np.asarray(new[name]), precision))[0]:
+            yield Deviation(path, name, *found)
+
+
+def deviation(old: np.ndarray, new: np.ndarray, precision: type = float) -> tuple[float, float, str]:
+    """Largest deviation relative to the scale, its band, and a word where there is no number; 0 for equal arrays.
+
+    Args:
+        old: an array.
+        new: the other.
+        precision: what they were computed in, where that is less than they are stored in.
+    """
+    if old.shape != new.shape:
+        return np.inf, 1.0, f"shape {old.shape} against {new.shape}"
+    if "f" not in (old.dtype.kind, new.dtype.kind) or {old.dtype.kind, new.dtype.kind} - set("fiu"):
+        other = int(np.sum((old != new) & ~(pd.isna(old) & pd.isna(new))))
+        return (np.inf, 1.0, f"{other} of {old.size} entries differ") if other else (0.0, 1.0, "")
+    old, new = (one if one.dtype.kind == "f" else one.astype(float) for one in (old, new))
+    band = float(np.sqrt(max(np.finfo(one).eps for one in (old.dtype, new.dtype, precision))))
+    finite = np.isfinite(old) & np.isfinite(new)
+    if np.any(~finite & ~((old == new) | (np.isnan(old) & np.isnan(new)))):
+        return np.inf, band, "not finite at other places"
+    old, new = old[finite].astype(float), new[finite].astype(float)
+    largest = np.max(np.abs(old - new), initial=0.0)
+    if largest <= RESIDUE:
+        return 0.0, band, ""
+    return float(largest / max(np.max(np.abs(old)), np.max(np.abs(new)))), band, ""

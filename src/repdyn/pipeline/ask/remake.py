@@ -1,0 +1,105 @@
+"""Datasets of a finished run made again, with another seed or with changed code; the records say how they were made."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from repdyn.pipeline.run import members, records, simulate
+from repdyn.pipeline.run.jobs import Member, input_paths
+
+SHARE = 30.0  # datasets that one job makes, at most, and its start-up in seconds: what of its cost may be others'
+START_UP = 10.0
+
+
+class Remaker:
+    """Makes the datasets of one study again.
+
+    Args:
+        root: results of a finished run, `results/<run>`.
+        study: name of the study.
+    """
+
+    def __init__(self, root: Path, study: str) -> None:
+        self.root, self.study = root, study
+        self._seconds: dict[str, float] = {}
+
+    def cheap(self, names: Iterable[str], seconds: float) -> bool:
+        """Whether making datasets again, with all behind them, takes at most this long, by trying.
+
+        What belongs to other studies is not cheap; nor is, untried, what a job made that took far longer.
+        """
+        tried = (self._timed(name) if self._recorded(name) <= SHARE * seconds + START_UP else np.inf for name in names)
+        return sum(tried) <= seconds
+
+    def made(self, names: Iterable[str], seed: int | None = None) -> members.Inputs:
+        """The named datasets and the inputs behind them, made again; with the run's own seed if none is given."""
+        with tempfile.TemporaryDirectory() as folder:
+            inputs = {name: self._paths(name) for name in names}
+            for file in input_paths([{"inputs": inputs}]):
+                self._make(file, Path(folder), seed)
+            return members.read_inputs({"inputs": inputs}, Path(folder))
+
+    def members(self, name: str) -> list[Member]:
+        """What made a dataset: one member of a job, or one per variant."""
+        return [self._members[file] for file in self._files(name) if file in self._members]
+
+    @cached_property
+    def _records(self) -> list[records.Record]:
+        """The run's records, from the logs beside its results or from its manifest."""
+        return records.of_run(self.root.name, self.root.absolute().parents[1])
+
+    @cached_property
+    def _members(self) -> dict[str, Member]:
+        """File below the results -> the member that made it."""
+        simulations = (record["job"] for record in self._records if record["job"]["kind"] == "simulate")
+        return {member["outputs"][0]: member for job in simulations for member in job["members"]}
+
+    @cached_property
+    def _costs(self) -> dict[str, float]:
+        """CPU seconds by file below the results of the job that made it."""
+        home = f"results/{self.root.name}/"
+        return {file.removeprefix(home): one["cpu_seconds"] for one in self._records for file in one["outputs"]}
+
+    def _timed(self, name: str) -> float:
+        if name not in self._seconds:
+            began = time.process_time()
+            self.made([name])
+            self._seconds[name] = time.process_time() - began
+        return self._seconds[name]
+
+    def _recorded(self, name: str) -> float:
+        """CPU seconds of the dearest job behind a dataset; infinite for what this study did not make."""
+        makers = self.members(name)
+        if not makers or any(maker["study"] != self.study for maker in makers):
+            return np.inf
+        behind = {other for maker in makers for other in maker["inputs"] if other != "images"}
+        return max([self._costs[maker["outputs"][0]] for maker in makers] + [self._recorded(one) for one in behind])
+
+    def _make(self, file: str, folder: Path, seed: int | None) -> None:
+        if (folder / file).exists():
+            return
+        if file not in self._members:  # the images
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self.root / file, folder / file)
+            return
+        member = self._members[file]
+        for other in input_paths([member]):
+            self._make(other, folder, seed)
+        simulate.run(member if seed is None else member | {"seed": seed}, folder, None)
+
+    def _paths(self, name: str) -> str | dict[str, str]:
+        """File of a dataset, or variant -> file, as a job file names them."""
+        files = self._files(name)
+        single = f"{self.study}/data/{name}.nc"
+        return single if files == [single] else {Path(file).stem: file for file in files}
+
+    def _files(self, name: str) -> list[str]:
+        single, folder = f"{self.study}/data/{name}.nc", f"{self.study}/data/{name}/"
+        return [file for file in self._members if file == single or file.startswith(folder)]

@@ -1,0 +1,146 @@
+"""Which results are what today's code and settings would make: decided by contents, not by times.
+
+A file is vouched for where the record of its job says the command line of today (it holds settings and code version),
+the digests of the inputs as they are now, and the file's own digest; and where the same is true of those inputs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from repdyn.base.errors import DataError
+from repdyn.base.files import sha256
+from repdyn.pipeline.run import records
+from repdyn.pipeline.run.jobs import Job
+
+Reasons = dict[str, str]
+SHOWN, MANY = 6, 12
+DOWNSTREAM = "made from files that are out of date"
+CAPTIONS = "report/captions/"  # beside the report, for Snakemake's own: what figures and tables say of themselves
+
+
+def examine(run: str, jobs: Sequence[Job]) -> Reasons:
+    """Path -> what is wrong with it, empty where nothing is, for every file that the jobs of a run make.
+
+    Raises:
+        DataError: the run left neither records nor a manifest, or the jobs are another run's.
+    """
+    home = f"results/{run}/"
+    if others := [path for job in jobs for path in job.outputs if not path.startswith(home)]:
+        known = ", ".join(sorted(path.name for path in Path("results").glob("*/")))
+        advice = f"name its run or give its --configfile (runs here: {known})"
+        raise DataError(f"this configuration makes {others[0]}, not {home}: {advice}")
+    found = records.of_run(run)
+    if not found:
+        manifest = f"results/{run}/manifest.json"
+        raise DataError(f"neither logs/{run} nor {manifest} tells how results/{run} was made; is it the run's name?")
+    return _reasons(jobs, found)
+
+
+def due(jobs: Sequence[Job]) -> list[Job]:
+    """The jobs with an output that is missing or out of date."""
+    reasons = _reasons(jobs, records.of_run(jobs[0].run)) if jobs else {}
+    return [job for job in jobs if any(reasons[path] for path in job.outputs)]
+
+
+def _reasons(jobs: Iterable[Job], found: Iterable[records.Record]) -> Reasons:
+    latest = records.by_output(found)
+    reasons: Reasons = {}
+    for job in jobs:
+        for path in job.outputs:
+            reasons[path] = _reason(path, job, latest.get(path), reasons)
+    return reasons
+
+
+def remedy(reasons: Reasons, jobs: Iterable[Job]) -> list[str]:
+    """Options that make Snakemake run the jobs of what is wrong by itself again; what is made from it follows."""
+    first = (next((path for path in job.outputs if reasons[path] not in ("", DOWNSTREAM)), None) for job in jobs)
+    found = [path for path in first if path]
+    return ["--forceall"] if len(found) > MANY else ["--forcerun", *found] if found else []
+
+
+def report(run: str, reasons: Reasons, command: str) -> str:
+    """The findings as text, and the command that mends them."""
+    wrong = {path: why for path, why in reasons.items() if why}
+    lines = [
+        f"results/{run}: {len(reasons) - len(wrong)} of {len(reasons)} files are what today's code and settings make"
+    ]
+    for why in dict.fromkeys(wrong.values()):
+        paths = [path.split("/", 2)[2] for path in wrong if wrong[path] == why]
+        more = f" and {len(paths) - SHOWN} more" if len(paths) > SHOWN else ""
+        lines.append(f"{why}: {', '.join(paths[:SHOWN])}{more}")
+    if left := _left_over(run, reasons):
+        lines.append(f"no rule makes these today (safe to delete): {', '.join(left)}")
+    lines += _other_versions(run)
+    if wrong:
+        lines.append(f"to make them again: {command}")
+    return "\n".join(lines)
+
+
+def _reason(path: str, job: Job, record: records.Record | None, reasons: Reasons) -> str:
+    if not Path(path).exists():
+        return "missing"
+    if record is None:
+        return "no record of the job that made it"
+    if record["outputs"][path] != sha256(path):
+        return "changed since it was made"
+    today = json.loads(job.text())
+    if record["job"] != today:
+        return difference(record["job"], today)
+    for source, digest in record["inputs"].items():
+        if reasons.get(source):
+            return DOWNSTREAM
+        if not Path(source).exists() or sha256(source) != digest:
+            return f"made from {source} as it was before"
+    return ""
+
+
+def difference(old: Mapping[str, object], new: Mapping[str, object]) -> str:
+    """How the contents of two job files of one job differ, in words."""
+    before, after = (dict(_leaves(content)) for content in (old, new))
+    changed = sorted(key for key in before | after if before.get(key) != after.get(key))
+    code = [key for key in changed if key.rpartition(".")[2] == "code"]
+    settings = [key.split(".settings.", 1)[1] for key in changed if ".settings." in key]
+    rest = [key for key in changed if key not in code and ".settings." not in key]
+    parts = ["older code"] if code else []
+    parts += [f"other settings ({', '.join(dict.fromkeys(settings))})"] if settings else []
+    parts += [f"other {', '.join(dict.fromkeys(key.rpartition('.')[2] for key in rest))}"] if rest else []
+    return " and ".join(parts)
+
+
+def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Dotted key and value of everything in a job file; lists of numbers are values, lists of members are not."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _leaves(part, f"{path}.{name}".lstrip("."))
+    elif isinstance(value, list) and any(isinstance(part, Mapping) for part in value):
+        for place, part in enumerate(value):
+            yield from _leaves(part, f"{path}.{place}")
+    else:
+        yield path, value
+
+
+def _left_over(run: str, reasons: Reasons) -> list[str]:
+    files = (path.as_posix() for path in sorted((Path("results") / run).rglob("*")) if path.is_file())
+    names = (path.split("/", 2)[2] for path in files if path not in reasons)
+    return [name for name in names if not name.startswith(CAPTIONS)]
+
+
+def _other_versions(run: str) -> list[str]:
+    """Packages that have changed since the run: no reason to run again, but results may differ in rounding."""
+    manifest = Path("results") / run / "manifest.json"
+    if not manifest.is_file():
+        return []
+    kept = json.loads(manifest.read_text(encoding="utf-8"))["versions"]
+    changed = [f"{name} {old}, now {now}" for name, old in kept.items() if (now := _version(name)) not in (old, "")]
+    return [f"made with other versions: {'; '.join(changed)}"] if changed else []
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,205 @@
+"""The whole configuration: one model for all studies, read from YAML files, checked before anything starts.
+
+A mistake never passes in silence: all problems are reported together, each as
+`config.yaml:41: data.source: "digit" is not one of digits, mnist (did you mean "digits"?)`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from repdyn.across_papers.settings import AcrossPapers
+from repdyn.base.errors import ConfigError
+from repdyn.base.settings import Many, Problem, Settings, json_text, plain
+from repdyn.bn_decomposed.settings.study import BnDecomposed
+from repdyn.bn_mean_field.settings import BnMeanField
+from repdyn.diagnostics.settings import Diagnostics
+from repdyn.leaky_resnets.settings.study import LeakyResnets
+from repdyn.pipeline.config.messages import Schema, complaints, kinds, nearest, schema_at
+from repdyn.pipeline.config.yaml_places import KeyPath, Place, Source, merged, read
+from repdyn.truncation_flow.settings import TruncationFlow
+from repdyn.universality.settings.study import Universality
+
+Model = TypeVar("Model", bound=Settings)
+
+
+class Run(Settings):
+    """What a run is called, where its random numbers begin, where it computes."""
+
+    name: str = Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
+        max_length=100,
+        description="Folder of the results, `results/<name>/`; every scale has its own.",
+    )
+    seed: int = Field(ge=0, le=2**32 - 1, description="Root of all random numbers; another seed, another sample.")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        description="Where training runs: `cuda` asks for a GPU per training job, also on a cluster; `auto` takes one "
+        "where a job finds it."
+    )
+
+
+class Data(Settings):
+    """Where images come from."""
+
+    source: Literal["digits", "mnist"] = Field(
+        description="`digits`: 1797 images of 8 x 8 from scikit-learn; `mnist`: 28 x 28, from `mnist_folder`."
+    )
+    mnist_folder: str | None = Field(
+        min_length=1,
+        description="Folder with the IDX files of MNIST, plain or `.gz`; relative to the working directory. "
+        "`null` downloads the test split once.",
+    )
+    mnist_mirrors: Many[Annotated[str, Field(pattern=r"^https://[^\s]+$")]] = Field(
+        description="Addresses to download MNIST from, tried in turn; every file is checked by SHA-256."
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        """MNIST needs a folder or a mirror."""
+        if self.source == "mnist" and self.mnist_folder is None and not self.mnist_mirrors:
+            text = "null without mnist_mirrors, but source is mnist: name the folder with its IDX files"
+            yield Problem(("mnist_folder", "source"), text)
+
+
+class Config(Settings):
+    """Every setting of every study, and of the rooms above them."""
+
+    run: Run
+    data: Data
+    bn_decomposed: BnDecomposed
+    truncation_flow: TruncationFlow
+    bn_mean_field: BnMeanField
+    leaky_resnets: LeakyResnets
+    universality: Universality
+    diagnostics: Diagnostics
+    across_papers: AcrossPapers
+
+
+STUDIES = tuple(name for name in Config.model_fields if name not in ("run", "data"))
+"""All studies, and the packages above them that have experiments of their own, in the report's order."""
+
+
+def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Config:
+    """The checked configuration: files merged in order, key by key, then the overrides.
+
+    Args:
+        paths: `config.yaml`, then overlays that name only what differs; a list replaces a list.
+        overrides: values from the command line, nested or by dotted keys (`{"run.name": "other"}`). Text is
+            read as YAML where a knob is no text, since Snakemake makes `{"seed": "2"}` of `run="{seed: 2}"`.
+
+    Returns:
+        The settings of all studies.
+
+    Raises:
+        ConfigError: with every problem on a line of its own, by file and line.
+    """
+    return checked(Config, paths, overrides)
+
+
+def checked(model: type[Model], paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Model:
+    """What `load` does, for any model."""
+    sources = _read_all(paths)
+    schema = cache(model.model_json_schema)  # slow, and wanted for overrides and complaints alone
+    if overrides:
+        sources.append(_from_command_line(overrides, len(sources), schema()))
+    values, places = merged(sources)
+    found = [complaint for source in sources for complaint in source.complaints]
+    try:
+        settings = model.model_validate(values)
+    except ValidationError as error:
+        told = {(complaint.place, complaint.path) for complaint in found}
+        new = complaints(error, values, places, schema())
+        found += [complaint for complaint in new if (complaint.place, complaint.path) not in told]
+    if found:
+        found.sort(key=lambda complaint: (complaint.place.order, complaint.place.line or 0))
+        raise ConfigError("\n".join(dict.fromkeys(map(str, found))))
+    return settings
+
+
+def slice_of(config: Config, path: str) -> str:
+    """The part of the configuration at a dotted key path, as canonical JSON: all that a rule gets to see."""
+    return json_text(section_of(config, path))
+
+
+def section_of(config: Config, path: str) -> Any:
+    """The part of the configuration at a dotted key path as dicts, lists and scalars.
+
+    Raises:
+        ConfigError: there is no such key.
+    """
+    part: Any = config
+    for key in path.split("."):
+        known = list(type(part).model_fields) if isinstance(part, Settings) else []
+        if key not in known:
+            near = nearest(key, known)
+            advice = f'did you mean "{near}"?' if near else f"known keys: {', '.join(known) or 'none'}"
+            raise ConfigError(f'the configuration has no {path}: unknown key "{key}"; {advice}')
+        part = getattr(part, key)
+    return plain(part)
+
+
+def differences(one: Config, other: Config) -> dict[str, list[Any]]:
+    """Dotted key -> [value in one, value in the other] where two configurations differ, apart from the `run` itself."""
+    found, theirs = _leaves(plain(one)), _leaves(plain(other))
+    keys = [key for key in dict.fromkeys([*found, *theirs]) if not key.startswith("run.")]
+    return {key: [found.get(key), theirs.get(key)] for key in keys if found.get(key) != theirs.get(key)}
+
+
+def _leaves(part: Any, path: str = "") -> dict[str, Any]:
+    if not isinstance(part, dict):
+        return {path: part}
+    return {key: value for name in part for key, value in _leaves(part[name], f"{path}.{name}".lstrip(".")).items()}
+
+
+def _read_all(paths: Sequence[Path | str]) -> list[Source]:
+    errors: list[str] = []
+    sources: list[Source] = []
+    for order, path in enumerate(paths):
+        try:
+            sources.append(read(Path(path), order))
+        except ConfigError as error:
+            errors.append(str(error))
+    if errors or not sources:
+        raise ConfigError("\n".join(errors) or "no configuration file was given: name config.yaml")
+    return sources
+
+
+def _from_command_line(overrides: Mapping[str, Any], order: int, root: Schema) -> Source:
+    source = Source({}, {}, [])
+    _put(source, source.values, (), overrides, Place(order, "--config", None), root)
+    return source
+
+
+def _put(
+    source: Source, into: dict[str, Any], path: KeyPath, given: Mapping[str, Any], place: Place, root: Schema
+) -> None:
+    for dotted, value in given.items():
+        key, _, rest = str(dotted).partition(".")
+        value, here = {rest: value} if rest else value, (*path, key)
+        source.places[here] = place
+        if not isinstance(value, Mapping):
+            into[key] = _typed(value, schema_at(here, root), root)
+            continue
+        if not isinstance(into.get(key), dict):
+            into[key] = {}
+        _put(source, into[key], here, value, place, root)
+
+
+def _typed(value: Any, node: Schema | None, root: Schema) -> Any:
+    """Text from the command line as what YAML makes of it, where the knob is not a text."""
+    if isinstance(value, list | tuple):
+        item = node.get("items") if node else None
+        return [_typed(part, item, root) for part in value]
+    if not isinstance(value, str) or node is None:
+        return value
+    wanted = kinds(node, root)
+    if "string" in wanted and not ("null" in wanted and value in ("null", "~")):
+        return value
+    try:
+        return YAML(typ="safe", pure=True).load(value)
+    except YAMLError:
+        return value

@@ -1,0 +1,100 @@
+"""The page of public functions, `docs/api.md`: signature, first paragraph and examples, read from the files."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from repdyn.base.fingerprint import SOURCE
+from repdyn.pipeline.config.configuration import Config
+from repdyn.pipeline.run.loading import load_module
+
+OTHERS = ("diagnostics", "base")
+"""Packages without a theory room, whose functions are meant for others."""
+INNER = ("checks", "inputs", "command", "convolutional", "experiments", "settings", "texts")
+TOP = """\
+# Public functions
+
+What other code may import: the formulas of the five papers, the diagnostics, the ground floor. Arguments, shapes,
+units and errors stand in each docstring (`help(...)`, or follow the link of the module). A formula that the paper has
+wrong stands as `..._as_printed` beside the corrected one. Every example is run by a test.
+
+This page is generated from the code (`python -m repdyn reference`); a test holds it to it.
+"""
+
+
+def page() -> str:
+    """The page as Markdown."""
+    parts = [TOP, *(f"- [{package}](#{package})" for package in packages()), ""]
+    for package in packages():
+        parts.append(f"## {package}\n")
+        if package != "base":
+            told = SOURCE.parent / "docs" / f"{package}.md"
+            more = f" More: [{told.name}]({told.name})." if told.is_file() else ""
+            parts.append(f"{load_module(package, 'settings').PAPER}.{more}\n")
+        for path in modules(package):
+            parts += _module(path)
+    return "\n".join(parts)
+
+
+def packages() -> list[str]:
+    """Every study with a theory room, in the order of the configuration, then what serves them."""
+    return [name for name in Config.model_fields if _theory(name)] + list(OTHERS)
+
+
+def modules(package: str) -> list[Path]:
+    """The files of a package whose functions are public."""
+    files = sorted((SOURCE / "repdyn" / package).glob("*.py")) if package in OTHERS else _theory(package)
+    return [path for path in files if path.stem not in ("__init__", *INNER)]
+
+
+def _theory(package: str) -> list[Path]:
+    """Files of a theory room, one or a folder's; none where there is no such room."""
+    base = SOURCE / "repdyn" / package
+    return sorted([*base.glob("theory/*.py"), *base.glob("theory.py")])
+
+
+def _module(path: Path) -> Iterator[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    public = [node for node in tree.body if _is_public(node)]
+    if not public:
+        return
+    inside = path.relative_to(SOURCE)
+    module = ".".join(inside.with_suffix("").parts)
+    yield f"### [{module}](../src/{inside.as_posix()})\n\n{_paragraph(tree)}\n"
+    for node in public:
+        yield f"#### `{node.name}`\n\n```python\n{_signature(node)}\n```\n\n{_paragraph(node)}\n"
+        if examples := _examples(ast.get_docstring(node) or ""):
+            yield f"```pycon\n>>> from {module} import {node.name}\n{examples}\n```\n"
+
+
+def _is_public(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+
+
+def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
+    """As one would call it: of a class with declared fields its fields, of another the arguments of `__init__`."""
+    if isinstance(node, ast.FunctionDef):
+        return f"{node.name}({ast.unparse(node.args)})" + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
+    made = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+    if made:
+        return f"{node.name}({ast.unparse(made.args).removeprefix('self, ')})"
+    fields = ", ".join(ast.unparse(one) for one in node.body if isinstance(one, ast.AnnAssign))
+    return f"{node.name}({fields})"
+
+
+def _paragraph(node: ast.AST) -> str:
+    """First paragraph of the docstring on one line; what Markdown would take for markup outside code is escaped."""
+    text = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
+    code = re.compile(r"(`[^`]+`)")
+    return "".join(
+        part if code.fullmatch(part) else re.sub(r"([\\*_<\[\]$|~])", r"\\\1", part) for part in code.split(text)
+    )
+
+
+def _examples(docstring: str) -> str:
+    found = doctest.DocTestParser().get_examples(docstring)
+    return "\n".join((f">>> {one.source}" + one.want).rstrip("\n") for one in found)

@@ -1,0 +1,156 @@
+"""Generated pages: the configuration's reference and JSON schema, claims, outputs, public functions.
+
+`python -m repdyn reference` in the repository's folder writes them anew.
+"""
+
+import inspect
+import json
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from repdyn.base.claims import REFUTED, Claim, claims_of
+from repdyn.base.settings import Settings, json_text
+from repdyn.pipeline.config.configuration import Config, load
+from repdyn.pipeline.config.messages import Schema, describe, resolved
+from repdyn.pipeline.reference import api, outputs
+from repdyn.pipeline.run.ledger import read_expected
+from repdyn.pipeline.run.loading import load_rooms
+
+SCALES = ("smoke", "full", "paper")
+INTRODUCTION = """\
+# Configuration
+
+Every setting has its place in `config.yaml`; an overlay in `workflow/scales/` names only what differs, and a
+list is replaced as a whole. Choose a scale with `--configfile workflow/scales/smoke.yaml`, change single
+values with `--config run="{name: other, seed: 2}"`. Everything is checked before the first job starts:
+unknown keys, types, ranges and the rules between settings, all problems at once with file and line.
+
+The files are YAML 1.2: `1e-3` is a number, `on` is text, and of two equal keys the second is refused.
+
+This page is generated from the models (`python -m repdyn reference`); a test holds it to them.
+"""
+
+CLAIMS_INTRODUCTION = """\
+# Claims
+
+Every claim with its accepted verdict at the default scale. The numbers, margins and negative controls behind a verdict
+are in the ledger of a run (`results/<run>/claims.csv`, the report, `python -m repdyn claim ID`); the derivations of the
+corrections are on the page of the study. What a verdict means: see the README.
+
+This page is generated from the checks (`python -m repdyn reference`); a test holds it to them.
+"""
+
+
+def json_schema() -> str:
+    """JSON schema of `config.yaml`, for editors that complete and check while one types."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+    return json.dumps(schema, indent=2) + "\n"
+
+
+def reference(root: Path) -> str:
+    """The reference as Markdown: one table per section, with the values of every scale.
+
+    Args:
+        root: folder of `config.yaml` and `workflow/scales/`.
+    """
+    base = root / "config.yaml"
+    scales = {"default": load([base])}
+    scales |= {name: load([base, root / "workflow" / "scales" / f"{name}.yaml"]) for name in SCALES}
+    return "\n".join([INTRODUCTION, *_sections(Config, (), scales)])
+
+
+def claims_page(root: Path) -> str:
+    """The list of claims as Markdown: where each stands, what it states, what is right, the accepted verdict.
+
+    Args:
+        root: folder of `workflow/expected_verdicts.yaml`, whose order is kept.
+    """
+    accepted = read_expected(root / "workflow" / "expected_verdicts.yaml")
+    lines = [CLAIMS_INTRODUCTION]
+    for study, claims in _claims():
+        declared = {claim.id: claim for claim in claims}
+        ordered = [declared.pop(id) for id in accepted if id in declared] + list(declared.values())
+        lines += [f"## {study}\n", "| claim | where | statement | accepted verdict |", "| --- | --- | --- | --- |"]
+        verdicts = [accepted.get(claim.id, {}).get("verdict", "not accepted yet") for claim in ordered]
+        lines += [_claim_row(study, claim, verdict) for claim, verdict in zip(ordered, verdicts, strict=True)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def outputs_page() -> str:
+    """The page of outputs as Markdown."""
+    rooms = [name for name in Config.model_fields if find_spec(f"repdyn.{name}")]
+    claims = dict(_claims())
+    return outputs.page((name, claims.get(name, [])) for name in rooms)
+
+
+def _claims() -> list[tuple[str, list[Claim]]]:
+    studies = [name for name in Config.model_fields if claims_anything(name)]
+    return [(study, claims_of(*load_rooms(study, "claims"))) for study in studies]
+
+
+def _claim_row(study: str, claim: Claim, verdict: str) -> str:
+    right = (
+        f"<br>**{'In the text at hand; right' if claim.at_hand else 'Right'}:** {claim.correction}"
+        if claim.correction
+        else ""
+    )
+    if verdict in REFUTED:
+        right += f" [Derivation]({study}.md#{claim.id})."
+    cells = (f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", claim.states + right, verdict)
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def claims_anything(section: str) -> bool:
+    """Whether a section of the configuration belongs to a study with claims; a room above the studies may have none."""
+    return bool(find_spec(f"repdyn.{section}") and find_spec(f"repdyn.{section}.claims"))
+
+
+def write(root: Path) -> None:
+    """Write the generated pages into `docs/` under `root`."""
+    (root / "docs" / "claims.md").write_text(claims_page(root), encoding="utf-8")
+    (root / "docs" / "outputs.md").write_text(outputs_page(), encoding="utf-8")
+    (root / "docs" / "api.md").write_text(api.page(), encoding="utf-8")
+    (root / "docs" / "configuration.md").write_text(reference(root), encoding="utf-8")
+    (root / "docs" / "config.schema.json").write_text(json_schema(), encoding="utf-8")
+
+
+def _sections(model: type[Settings], path: tuple[str, ...], scales: dict[str, Config]) -> Iterator[str]:
+    if path:
+        yield f"{'#' * (len(path) + 1)} {'.'.join(path)}\n\n{inspect.getdoc(model)}\n"
+    fields = {name: field.annotation for name, field in model.model_fields.items()}
+    is_section = {name: inspect.isclass(kind) and issubclass(kind, Settings) for name, kind in fields.items()}
+    if knobs := [name for name in fields if not is_section[name]]:
+        yield _table(model, path, knobs, scales)
+    for name in filter(is_section.get, fields):
+        yield from _sections(fields[name], (*path, name), scales)
+
+
+def _table(model: type[Settings], path: tuple[str, ...], knobs: list[str], scales: dict[str, Config]) -> str:
+    schema = model.model_json_schema()
+    head = ["| key | type and range | default | other scales | meaning |", "| --- | --- | --- | --- | --- |"]
+    rows = [_row(name, schema["properties"][name], schema, path, scales) for name in knobs]
+    return "\n".join([*head, *rows, ""])
+
+
+def _row(name: str, node: Schema, root: Schema, path: tuple[str, ...], scales: dict[str, Config]) -> str:
+    values = {scale: _value(config, (*path, name)) for scale, config in scales.items()}
+    default = values.pop("default")
+    others = "; ".join(f"{scale} `{value}`" for scale, value in values.items() if value != default)
+    kind = describe(node, root).removeprefix("an ").removeprefix("a ")
+    meaning = {**resolved(node, root), **node}.get("description", "")
+    cells = (f"`{name}`", kind, f"`{default}`", others, meaning)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _value(config: Config, path: tuple[str, ...]) -> str:
+    value: Any = config
+    for key in path:
+        value = getattr(value, key)
+    return value if isinstance(value, str) else json_text(value).replace(",", ", ")
+
+
+if __name__ == "__main__":
+    write(Path.cwd())

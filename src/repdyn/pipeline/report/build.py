@@ -1,0 +1,193 @@
+"""The report of a run: a folder of pages that opens offline, findings first, a page per claim, and all in one file."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from repdyn.base.claims import REFUTED
+from repdyn.pipeline.report import captions, evidence, findings, latex, listings, markup, single, sources, views
+from repdyn.pipeline.report.contents import Contents, Row, read
+from repdyn.pipeline.report.notes import Notes, notes
+from repdyn.pipeline.report.texts import MEANINGS, TITLES, WARNINGS
+
+PAGE = Path(__file__).parent / "page"
+ASSETS = PAGE / "assets"
+THEORY = PAGE / "theory"
+FILES = ("index.html", "ledger.html", "errata.html", "provenance.html", "single.html")
+FOLDERS = ("assets", "captions", "claims", "errata", "figures", "settings", "studies")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the report takes from the checkout.
+
+    Attributes:
+        workflow: folder of the checkout, with `docs/<study>.md` and the chosen findings.
+        outputs: job -> files it makes, inside the run's results.
+    """
+
+    workflow: Path = Path()
+    outputs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def build(root: Path, files: Iterable[Path], output: Path, source: Source) -> None:
+    """Writes the report, with captions and labels for Snakemake's own below it.
+
+    Args:
+        root: the run's results folder, with `claims.csv`, `evidence.csv` and `manifest.json`.
+        files: files of figures and tables, whose JSON files describe them; others in between are passed over.
+        output: folder of the report; what it held before is gone.
+        source: what is shown of the checkout.
+    """
+    site = Site(read(root, files, source.outputs), source.workflow)
+    unfinished = output.with_name(f".{output.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    site.write(unfinished)
+    captions.write(site.contents, unfinished / "captions")
+    shutil.rmtree(output, ignore_errors=True)
+    unfinished.replace(output)
+
+
+class Site:
+    """All pages of a run's report."""
+
+    def __init__(self, contents: Contents, workflow: Path) -> None:
+        self.contents = contents
+        self.titles = {study: TITLES.get(study, study) for study in contents.studies}
+        self.notes = {study: self._notes(study, workflow) for study in contents.studies}
+        self.sources = _optional(sources.read, workflow / sources.FILE)
+        self.findings = findings.findings(_optional(findings.read, workflow / findings.FILE), contents)
+        self.studies = [self._study(name) for name in contents.studies]
+        self._environment = self._make_environment()
+
+    def write(self, folder: Path) -> None:
+        """Pages, pictures, styles and scripts, and all of them in `single.html`."""
+        pages, assets = dict(self.pages()), self.assets()
+        pictures = {product.picture: product.source for product in self.contents.products if product.picture}
+        html = {path: text for path, text in pages.items() if path.endswith(".html")}
+        texts = pages | assets | {"single.html": single.page(html, assets, pictures)}
+        for parent in {folder / name for name in FOLDERS} | {(folder / path).parent for path in [*texts, *pictures]}:
+            parent.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            (folder / path).write_text(text, encoding="utf-8", newline="\n")
+        for path, file in pictures.items():
+            shutil.copyfile(file, folder / path)
+
+    def pages(self) -> Iterable[tuple[str, str]]:
+        """Path inside the report and text of every page."""
+        yield self._page("index.html", "index", **self._overview())
+        yield self._page("ledger.html", "ledger", **self._ledger())
+        yield self._page("errata.html", "errata", template="errata_index.html.j2", studies=self.studies)
+        yield self._page("provenance.html", "provenance", **self._provenance())
+        for study in self.studies:
+            name = study["name"]
+            yield self._page(f"studies/{name}.html", "study", **study)
+            yield self._page(f"studies/{name}-notes.html", "study", template="notes.html.j2", **study)
+            yield self._page(f"settings/{name}.html", "study", template="settings.html.j2", **study)
+            if study["errata"]:
+                yield self._page(f"errata/{name}.html", "errata", template="errata.html.j2", **study)
+                yield f"errata/{name}.tex", latex.errata(study["title"], study["paper"], study["errata"])
+        for place, claim in enumerate(self.contents.ledger):
+            view = views.claim(claim, self.contents, self.notes[claim["study"]])
+            yield self._page(f"claims/{claim['id']}.html", "claim", **view, **self._neighbors(place))
+
+    def assets(self) -> dict[str, str]:
+        """Path inside the report and text of styles and scripts."""
+        found = {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(ASSETS.iterdir())}
+        found |= {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(THEORY.glob("*.js"))}
+        font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()
+        face = f'@font-face {{ font-family: "repdyn math"; src: url("data:font/woff2;base64,{font}"); }}\n'
+        texts = {claim["id"]: views.searched(claim, self.contents) for claim in self.contents.ledger}
+        return found | {"assets/math.css": face, "assets/search.js": _script("texts", texts)}
+
+    def _page(self, path: str, here: str, *, template: str = "", **shown: object) -> tuple[str, str]:
+        page = self._environment.get_template(template or f"{here}.html.j2")
+        return path, page.render(here=here, up="../" * path.count("/"), **shown)
+
+    def _make_environment(self) -> Environment:
+        loader = PackageLoader("repdyn.pipeline.report", "page")
+        environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+        environment.filters |= {"mathml": markup.mathml, "words": markup.words, "numbers": markup.numbers}
+        environment.filters |= {"plain": markup.plain, "margin": evidence.margin, "counted": _counted}
+        environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
+        environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)
+        environment.globals |= {"run": self.contents.run, "titles": self.titles, "refuted": REFUTED}
+        environment.globals |= {"meanings": MEANINGS, "longest_cell": evidence.LONGEST_CELL}
+        environment.globals |= {"listing_of": listings.function, "files_of": self.contents.files_of}
+        environment.globals |= {"claims_of_product": self.contents.claims_on}
+        return environment
+
+    def _notes(self, study: str, workflow: Path) -> Notes:
+        file = workflow / "docs" / f"{study}.md"
+        if not file.is_file():
+            return Notes()
+        pictures = {figure.name: figure.picture for figure in self.contents.products_of(study, "figures")}
+        return notes(file.read_text(encoding="utf-8"), {row["id"] for row in self.contents.ledger}, pictures)
+
+    def _study(self, name: str) -> dict[str, object]:
+        study = views.study(name, self.titles[name], self.contents, self.notes[name])
+        configuration = {name: self.contents.manifest["configuration"].get(name, {})}
+        configuration |= {"data": self.contents.manifest["configuration"].get("data", {})}
+        settings = sources.settings(configuration, self.sources)
+        return study | {"settings": settings, "differing": [one for one in settings if one.differs]}
+
+    def _overview(self) -> dict[str, object]:
+        ledger = self.contents.ledger
+        own = [claim for claim in ledger if claim["origin"] != "ours"]
+        return {
+            "own": own,
+            "said": views.tally(own),
+            "ours": len(ledger) - len(own),
+            "changes": [claim for claim in ledger if claim["change"]],
+            "warning": WARNINGS.get(self.contents.run, ""),
+            "findings": self.findings,
+            "studies": self.studies,
+            "counts": views.counts(ledger),
+            "total": len(ledger),
+        }
+
+    def _ledger(self) -> dict[str, object]:
+        ledger = self.contents.ledger
+        return {
+            "ledger": ledger,
+            "counts": views.counts(ledger),
+            "claimed": list(dict.fromkeys(claim["study"] for claim in ledger)),
+            "kinds": sorted({claim["kind"] for claim in ledger}),
+        }
+
+    def _provenance(self) -> dict[str, object]:
+        records = self.contents.manifest["costs"]
+        return {
+            "manifest": self.contents.manifest,
+            "costs": views.costs(records, self.titles),
+            "total_cpu": sum(record["cpu_seconds"] for record in records),
+            "unrecorded": sorted(set(self.contents.jobs.values()) - {record["log"] for record in records}),
+        }
+
+    def _neighbors(self, place: int) -> dict[str, Row | None]:
+        ledger = self.contents.ledger
+        after = ledger[place + 1] if place + 1 < len(ledger) else None
+        return {"before": ledger[place - 1] if place else None, "after": after}
+
+
+def _optional(reader: Callable[[Path], dict], path: Path) -> dict:
+    """What a file of the checkout holds; nothing where there is none."""
+    return reader(path) if path.is_file() else {}
+
+
+def _counted(counts: Iterable[tuple[str, int]], status: str) -> int:
+    return dict(counts)[status]
+
+
+def _script(name: str, value: object) -> str:
+    """A script that sets a variable, so that no page has to read a file."""
+    text = json.dumps(value, ensure_ascii=True, indent=0).replace("</", "<\\/")
+    return f'"use strict";\nwindow.repdyn = window.repdyn || {{}};\nwindow.repdyn.{name} = {text};\n'

@@ -1,0 +1,90 @@
+r"""Formulas and numbers for the report: LaTeX to MathML, words with `$...$` in them, numbers as they are printed.
+
+Only what is understood becomes markup. A formula that does not convert is shown as it was written, and words are
+escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from xml.etree import ElementTree
+
+from latex2mathml.converter import convert
+from markupsafe import Markup, escape
+
+MATHML = "http://www.w3.org/1998/Math/MathML"
+CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3}
+ELEMENTS = {*CHILDREN, "math", "mi", "mn", "mo", "mtext", "mspace", "mrow", "msqrt", "mtable", "mtr", "mtd", "mstyle"}
+ATTRIBUTES = {"display", "form", "fence", "stretchy", "separator", "accent", "accentunder", "largeop", "movablelimits"}
+ATTRIBUTES |= {"displaystyle", "scriptlevel", "mathvariant", "width", "height", "minsize", "maxsize", "linethickness"}
+ATTRIBUTES |= {"columnalign"}
+BREAKS = re.compile(r"\\quad(?![A-Za-z])|(?=\\(?:Rightarrow|Leftrightarrow)(?![A-Za-z]))")
+NORMS = re.compile(r"\\[lr](?:V|v)ert(?![A-Za-z])")
+EQUALS = {r"\lVert": r"\|", r"\rVert": r"\|", r"\lvert": "|", r"\rvert": "|"}  # what the converter misplaces
+DOLLARS = re.compile(r"\$(?!\s)([^$]+?)(?<![\s\\])\$(?!\d)")  # no sums of money
+BOLD = str.maketrans({str(digit): chr(0x1D7CE + digit) for digit in range(10)})  # browsers ignore a number's variant
+POWER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?)e([-+]?)0*(\d+)(?![\w.])")
+MINUS = re.compile(r"(?<![\w.)\]])-(?=\d)")
+
+ElementTree.register_namespace("", MATHML)
+
+
+@cache
+def mathml(latex: str, *, display: bool = False) -> Markup:
+    """The formula as MathML; as code, where it holds something that does not convert to plain MathML.
+
+    A formula of several statements is several elements, so that a line may break between them.
+    """
+    elements = [_element(piece, display) for piece in BREAKS.split(latex)]
+    return Markup("<code>{}</code>").format(latex) if None in elements else Markup(" ").join(elements)
+
+
+def words(text: str) -> Markup:
+    """Escaped words, with `$...$` typeset and numbers such as 1e-9 and -2 as they are printed."""
+    pieces, end = [], 0
+    for formula in DOLLARS.finditer(text):
+        pieces += [numbers(text[end : formula.start()]), mathml(formula[1])]
+        end = formula.end()
+    return Markup("").join([*pieces, numbers(text[end:])])
+
+
+def numbers(text: str) -> Markup:
+    """Escaped words with numbers as they are printed: 1e-09 as a power of ten, minus signs of their own width."""
+    return Markup(POWER.sub(_power, MINUS.sub("\N{MINUS SIGN}", str(escape(text)))))
+
+
+def plain(text: str) -> str:
+    """Words for a place that holds no markup (titles, search): formulas as they were written, without dollars."""
+    return DOLLARS.sub(lambda formula: formula[1], text)
+
+
+def short(value: float, digits: int = 4) -> str:
+    """A number with few digits, as text for `numbers`."""
+    return f"{value:.{digits}g}"
+
+
+def _power(number: re.Match[str]) -> str:
+    factor = "" if number[1] in ("1", "+1") else f"{number[1]} × "
+    sign = "\N{MINUS SIGN}" if number[2] in ("-", "\N{MINUS SIGN}") else ""
+    return f"{factor}10<sup>{sign}{number[3]}</sup>"
+
+
+def _element(latex: str, display: bool) -> Markup | None:
+    try:
+        source = NORMS.sub(lambda mark: EQUALS[mark[0]], latex)
+        tree = ElementTree.fromstring(convert(source, display="block" if display else "inline"))
+    except Exception:  # the converter has no common error class, and answers odd input with IndexError and others
+        return None
+    if "\\" in "".join(tree.itertext()) or not all(_is_known(element) for element in tree.iter()):
+        return None
+    for number in tree.iter(f"{{{MATHML}}}mn"):
+        if number.attrib.pop("mathvariant", "") == "bold":
+            number.text = (number.text or "").translate(BOLD)
+    return Markup(ElementTree.tostring(tree, encoding="unicode").replace(f' xmlns="{MATHML}"', "", 1))
+
+
+def _is_known(element: ElementTree.Element) -> bool:
+    space, _, name = str(element.tag).rpartition("}")
+    complete = len(element) == CHILDREN.get(name, len(element))
+    return space == "{" + MATHML and name in ELEMENTS and complete and ATTRIBUTES.issuperset(element.attrib)

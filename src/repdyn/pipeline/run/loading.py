@@ -1,0 +1,80 @@
+"""Functions of a study by name. What is loaded here is invisible to static reading, so rules name it as a root of
+their code version themselves; that is why this stands in a module of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from repdyn.base.errors import RepdynError
+
+PACKAGE = Path(__file__).resolve().parents[2]
+
+
+RUNNERS = ("simulate", "draw", "tabulate", "decide", "images", "ledger", "manifest", "site")
+
+
+def load_runner(kind: str) -> Callable[..., Any]:
+    """What runs the members of a job of this kind: `run` of the module of its name.
+
+    Raises:
+        RepdynError: there is no such kind.
+    """
+    if kind not in RUNNERS:
+        raise RepdynError(f"no kind of job {kind!r}; the kinds are {', '.join(RUNNERS)}")
+    return importlib.import_module(f"repdyn.pipeline.run.{kind}").run
+
+
+def load_module(study: str, name: str) -> ModuleType:
+    """The module `name` of a study.
+
+    Raises:
+        RepdynError: there is no such study or module.
+    """
+    studies = sorted(path.parent.name for path in PACKAGE.glob("*/experiments*"))
+    if study not in studies:
+        raise RepdynError(f"no study {study!r}; the studies are {', '.join(studies)}")
+    try:
+        return importlib.import_module(f"repdyn.{study}.{name}")
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("repdyn."):
+            raise
+        raise RepdynError(f"no module {name!r} in study {study!r} ({error})") from error
+
+
+def load_rooms(study: str, name: str) -> list[ModuleType]:
+    """The module `name` of a study, or where it is a folder all modules in it."""
+    return [load_module(study, room) for room in _rooms(study, name)]
+
+
+def load_function(study: str, function: str) -> Any:
+    """The function, or claim, `module:name` of a study; of a package, the name is looked for in its modules.
+
+    Only the module that defines the function is imported: a neighbour may need torch, which takes seconds.
+
+    Raises:
+        RepdynError: there is no such study, module or function; the message lists what there is.
+    """
+    module_name, _, name = function.partition(":")
+    defined = {found: room for room in _rooms(study, module_name) for found in _functions(study, room)}
+    if name not in defined:
+        raise RepdynError(f"{module_name} of {study} has no function {name!r}; it has {', '.join(sorted(defined))}")
+    return getattr(load_module(study, defined[name]), name)
+
+
+def _rooms(study: str, name: str) -> list[str]:
+    folder = getattr(load_module(study, name), "__path__", ())
+    return [f"{name}.{info.name}" for info in pkgutil.iter_modules(folder)] or [name]
+
+
+def _functions(study: str, room: str) -> list[str]:
+    source = Path(importlib.util.find_spec(f"repdyn.{study}.{room}").origin).read_text(encoding="utf-8")
+    names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
+    return [name for name in names if not name.startswith("_")]

@@ -1,0 +1,117 @@
+"""The manifest: what a run made, from what, with what and at what cost.
+
+`content` holds digests only and is equal for equal runs anywhere; clocks, hosts, commits and costs stand beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from repdyn.base.files import sha256, write_json
+from repdyn.pipeline.run import records
+
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "xarray",
+    "netCDF4",
+    "pandas",
+    "matplotlib",
+    "scikit-learn",
+    "torch",
+    "numba",
+    "pydantic",
+    "snakemake",
+)
+
+
+def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+    """Writes the manifest of a run: digests of all its files, verdicts, versions, machine, costs."""
+    logs = Path(member["logs"])
+    build(member["inputs"], results, logs, Path(member["workflow"]), member["config"], results / member["outputs"][0])
+
+
+def build(
+    files: Iterable[str], root: Path, logs: Path, workflow: Path, config: dict[str, object], output: Path
+) -> None:
+    """Writes the manifest of a run.
+
+    Args:
+        files: every result file of the run, relative to `root`; of its ledger the verdicts are told too.
+        root: the run's results folder.
+        logs: the run's log folder, where jobs leave their records (`*.cost.json`).
+        workflow: folder of the workflow, for its commit.
+        config: the run's validated configuration.
+        output: JSON file.
+
+    Raises:
+        DataError: its ledger is none.
+    """
+    from repdyn.pipeline.run import ledger  # brings pandas, and the Snakefile reads this module at every start
+
+    names = sorted(files)
+    claims = ledger.read(root / "claims.csv") if "claims.csv" in names else None
+    write_json(
+        output,
+        {
+            "content": {name: sha256(root / name) for name in names},
+            "verdicts": {} if claims is None else dict(zip(claims["id"], claims["verdict"], strict=True)),
+            "configuration": config,
+            "versions": versions(),
+            "machine": {"system": platform.platform(), "processor": processor(), "cores": os.cpu_count()},
+            "commit": _commit(workflow),
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "costs": costs(logs, [root / name for name in names]),
+        },
+    )
+
+
+def costs(logs: Path, files: Iterable[Path]) -> list[records.Record]:
+    """The records of the jobs that made the files, the dearest first; those of former jobs are left out."""
+    made = records.by_output(records.read(logs))
+    found = {record["log"]: record for path in files if (record := made.get(path.as_posix()))}
+    return sorted(found.values(), key=lambda record: -record["cpu_seconds"])
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages whose numerics or drawing results depend on."""
+    return {"python": platform.python_version()} | {name: _version(name) for name in PACKAGES}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def processor() -> str:
+    """The processor's model name, as far as the system tells."""
+    info = Path("/proc/cpuinfo")
+    if not info.is_file():
+        return platform.processor()
+    return next(
+        (line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")),
+        "unknown",
+    )
+
+
+def _commit(workflow: Path) -> str:
+    """The checkout's commit, with "+ edits" if files differ; "not a git checkout" elsewhere."""
+    try:
+        commit = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=workflow, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        edits = subprocess.run(
+            ["git", "status", "--porcelain"], cwd=workflow, capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return "not a git checkout"
+    return commit + (" + edits" if edits else "")

@@ -1,0 +1,239 @@
+r"""One function for the flow of cluster separated truncations on R^Q x O(Q): `integrate_flow`.
+
+Under cluster separated truncations (Definition 3.1) every cluster moves by itself (Theorem 3.2).
+
+| method       | what                                              | accuracy                        | for        |
+|--------------|---------------------------------------------------|---------------------------------|------------|
+| occupation   | occupation-time midpoint, Cayley; all clusters at once | second order in `step`     | default    |
+| events       | event-driven Dormand-Prince, sliding modes        | `tolerance` per step            | reference  |
+| exact        | R held fixed: sort and cumulative sums (4.49)     | rounding                        | bias only  |
+| scipy        | `solve_ivp`, RK45, with a cap on evaluations      | poor at jumps, stalls in sliding | comparison |
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy.integrate import solve_ivp
+
+from repdyn.base import checks
+from repdyn.base.checks import Array
+from repdyn.truncation_flow.methods.events import Event, event_flow
+from repdyn.truncation_flow.methods.occupation import GENERATORS, occupation_flow, pre_activation, residual_bias
+from repdyn.truncation_flow.theory import inputs, separated
+from repdyn.truncation_flow.theory.staircase import bias_flow
+
+METHODS = ("occupation", "events", "exact", "scipy")
+
+
+def integrate_flow(
+    X: Sequence[ArrayLike],
+    R0: ArrayLike,
+    beta0: ArrayLike,
+    yt: ArrayLike,
+    times: ArrayLike,
+    method: str = "occupation",
+    *,
+    step: float = 0.01,
+    tolerance: float = 1e-11,
+    evaluations: int = 100_000,
+    formula: str = "corrected",
+) -> xr.Dataset:
+    """Gradient flow of every cluster: d(beta)/ds = -R^T Jp b, dR/ds = Omega R (Theorem 3.2, corrected).
+
+    Args:
+        X: clusters, each (N_l, Q), input units.
+        R0: orthogonal matrices at time 0, shape (K, Q, Q) for K clusters.
+        beta0: pulled-back biases at time 0, shape (K, Q), input units.
+        yt: pulled-back labels, shape (K, Q), input units.
+        times: output times, strictly increasing, >= 0.
+        method: "occupation" (default), "events", "exact" (R fixed) or "scipy".
+        step: largest step of the occupation scheme.
+        tolerance: local error of "events", relative tolerance of "scipy".
+        evaluations: cap on right sides of "scipy"; times not reached are NaN.
+        formula: "corrected", or "printed" for Omega of (3.22) ("occupation" only).
+
+    Returns:
+        Dataset over (time, cluster, coordinate): `beta`, `R`, `cost`, `generator_norm`, `truncated_share`,
+        `dissipation`, `residual`; with method "events" also the crossings over (event).
+
+    Raises:
+        ValueError: if shapes disagree, an R is not orthogonal, a cluster is empty, a number is not finite, or the
+            method does not know the formula.
+    """
+    X, R0, beta0, yt, times = _checked(X, R0, beta0, yt, times)
+    checks.one_of(method, METHODS, "method")
+    checks.one_of(formula, tuple(GENERATORS), "formula")
+    checks.positive(step, "step")
+    checks.positive(tolerance, "tolerance")
+    if formula == "printed" and method != "occupation":
+        raise ValueError(f"formula: got 'printed' with method {method!r}; expected 'occupation'")
+    points, w = pad(X)
+    if method == "occupation":
+        R, beta = occupation_flow(points, w, yt, R0, beta0, times, step=step, formula=formula)
+        return trajectory_dataset(points, w, yt, R, beta, times, formula)
+    R, beta, events = _cluster_by_cluster(method, (X, R0, beta0, yt, times), tolerance, evaluations)
+    data = trajectory_dataset(points, w, yt, R, beta, times, formula)
+    return with_events(data, events) if method == "events" else data
+
+
+def _checked(
+    X: Sequence[ArrayLike], R0: ArrayLike, beta0: ArrayLike, yt: ArrayLike, times: ArrayLike
+) -> tuple[list[Array], Array, Array, Array, Array]:
+    arrays = inputs.clusters(X)
+    K, Q = len(arrays), arrays[0].shape[1]
+    for name, value, shape in (("R0", R0, (K, Q, Q)), ("beta0", beta0, (K, Q)), ("yt", yt, (K, Q))):
+        if np.shape(value) != shape:
+            raise ValueError(f"{name}: got shape {np.shape(value)}; expected {shape} for {K} clusters in R^{Q}")
+    R0 = np.array([checks.orthogonal(matrix, Q, f"R0[{index}]") for index, matrix in enumerate(np.asarray(R0))])
+    return (
+        arrays,
+        R0,
+        checks.finite(beta0, "beta0"),
+        checks.finite(yt, "yt"),
+        checks.increasing(times, "times"),
+    )
+
+
+def pad(X: Sequence[Array]) -> tuple[Array, Array]:
+    """Stack clusters of different size, shape (K, N, Q), with weights 1/N_l and 0 for padding, shape (K, N)."""
+    largest = max(len(cluster) for cluster in X)
+    points = np.zeros((len(X), largest, X[0].shape[1]))
+    w = np.zeros((len(X), largest))
+    for index, cluster in enumerate(X):
+        points[index, : len(cluster)] = cluster
+        w[index, : len(cluster)] = 1.0 / len(cluster)
+    return points, w
+
+
+def _cluster_by_cluster(
+    method: str, start: tuple[list[Array], Array, Array, Array, Array], tolerance: float, evaluations: int
+) -> tuple[Array, Array, list[tuple[int, Event]]]:
+    """States of all clusters, each integrated by itself, and the crossings with the index of their cluster."""
+    X, R0, beta0, yt, times = start
+    paths, events = [], []
+    for index, cluster in enumerate(X):
+        alone = (cluster, R0[index], beta0[index], yt[index], times)
+        path, found = _one_cluster(method, alone, tolerance, evaluations)
+        paths.append(path)
+        events += [(index, event) for event in found]
+    R, beta = (np.stack(parts, axis=1) for parts in zip(*paths, strict=True))
+    return R, beta, events
+
+
+def _one_cluster(
+    method: str, start: tuple[Array, Array, Array, Array, Array], tolerance: float, evaluations: int
+) -> tuple[tuple[Array, Array], list[Event]]:
+    X, R, beta, yt, times = start
+    if method == "events":
+        *path, events = event_flow(X, np.full(len(X), 1.0 / len(X)), yt, R, beta, times, tolerance=tolerance)
+        return (path[0], path[1]), events
+    if method == "exact":
+        return (np.repeat(R[None], len(times), axis=0), exact_bias_flow(X, R, beta, yt, times)), []
+    return scipy_flow(X, R, beta, yt, times, rtol=tolerance, evaluations=evaluations)[:2], []
+
+
+def exact_bias_flow(X: Array, R: Array, beta: Array, yt: Array, times: Array) -> Array:
+    """Bias at fixed R without discretisation (Section 4.3), shape (T, Q)."""
+    x, b, y = X @ R.T, -R @ beta, R @ yt
+    rotated = np.stack([bias_flow(x[:, r], b[r], y[r], times) for r in range(len(y))], axis=1)
+    return -rotated @ R
+
+
+def scipy_flow(
+    X: Array,
+    R: Array,
+    beta: Array,
+    yt: Array,
+    times: Array,
+    *,
+    rtol: float,
+    evaluations: int,
+    solver: str = "RK45",
+) -> tuple[Array, Array, int]:
+    """The flow by `solve_ivp` in (R, beta), stopped after a number of right sides; unreached times are NaN.
+
+    Returns:
+        R (T, Q, Q), beta (T, Q), and the right sides used.
+    """
+    Q, w, used = len(beta), np.full(len(X), 1.0 / len(X)), 0
+    reached: list[tuple[float, Array]] = []
+
+    def rate(s: float, state: Array) -> Array:
+        nonlocal used
+        used += 1
+        if used > evaluations:
+            raise _CapReachedError
+        rotation, offset = state[: Q * Q].reshape(Q, Q), state[Q * Q :]
+        u, b = pre_activation(X, rotation, offset), residual_bias(rotation, offset, yt)
+        H = (u > 0).astype(np.float64)
+        Omega = separated.generator(H, u, b, w)
+        return np.concatenate(((Omega @ rotation).ravel(), separated.bias_velocity(H, rotation, b, w)))
+
+    state, now = np.concatenate((R.ravel(), beta)), 0.0
+    for time in times:
+        try:
+            if time > now:
+                state = solve_ivp(rate, (now, time), state, method=solver, rtol=rtol, atol=rtol).y[:, -1]
+        except _CapReachedError:
+            break
+        now = time
+        reached.append((time, state))
+    states = np.full((len(times), Q * Q + Q), np.nan)
+    for index, (_, value) in enumerate(reached):
+        states[index] = value
+    return states[:, : Q * Q].reshape(-1, Q, Q), states[:, Q * Q :], used
+
+
+class _CapReachedError(Exception):
+    """The right side was evaluated as often as allowed."""
+
+
+def trajectory_dataset(
+    points: Array, w: Array, yt: Array, R: Array, beta: Array, times: Array, formula: str
+) -> xr.Dataset:
+    """Quantities along a path of states, over (time, cluster, coordinate)."""
+    u, b = pre_activation(points, R, beta), residual_bias(R, beta, yt)
+    H = (u > 0).astype(np.float64)
+    Omega = GENERATORS[formula](H, u, b, w)
+    Jp = 1.0 - np.einsum("...ki,...k->...i", H, np.broadcast_to(w, H.shape[:-1]))
+    tc = ("time", "cluster")
+    variables = {
+        "R": ((*tc, "coordinate", "column"), R, "orthogonal matrix", "1"),
+        "beta": ((*tc, "column"), beta, "pulled-back bias", "input"),
+        "cost": (tc, separated.cost(H, u, b, w), "Euclidean cost of the cluster", "input^2"),
+        "generator_norm": (tc, np.linalg.norm(Omega, axis=(-2, -1)), "Frobenius norm of Omega", "input^2/time"),
+        "truncated_share": ((*tc, "coordinate"), Jp, "share of points truncated", "1"),
+        "dissipation": (tc, separated.dissipation(Jp, b, Omega), "-|Jp b|^2 - Tr(Omega^T Omega)", "input^2/time"),
+        "residual": (tc, np.linalg.norm(b, axis=-1), "|beta + yt|", "input"),
+    }
+    return xr.Dataset(
+        {
+            name: (dims, value, {"long_name": long, "units": unit})
+            for name, (dims, value, long, unit) in variables.items()
+        },
+        coords={
+            "time": ("time", times, {"long_name": "flow time s", "units": "1"}),
+            "cluster": ("cluster", np.arange(len(points)), {"long_name": "cluster l", "units": "1"}),
+            "coordinate": ("coordinate", np.arange(beta.shape[-1]), {"long_name": "coordinate i", "units": "1"}),
+            "column": ("column", np.arange(beta.shape[-1]), {"long_name": "input coordinate", "units": "1"}),
+        },
+    )
+
+
+def with_events(data: xr.Dataset, events: list[tuple[int, Event]]) -> xr.Dataset:
+    """The dataset with its crossings over the dimension `event`."""
+    columns = {
+        "event_time": ([event.time for _, event in events], "time of the crossing", np.float64),
+        "event_cluster": ([cluster for cluster, _ in events], "cluster of the crossing point", np.int64),
+        "event_point": ([event.point for _, event in events], "point that crosses", np.int64),
+        "event_coordinate": ([event.coordinate for _, event in events], "coordinate plane crossed", np.int64),
+        "event_kind": ([event.kind for _, event in events], "0 truncated, 1 released, 2 begins to slide", np.int64),
+    }
+    return data.assign(
+        {
+            name: ("event", np.array(value, dtype=kind), {"long_name": long, "units": "1"})
+            for name, (value, long, kind) in columns.items()
+        }
+    )

@@ -1,0 +1,132 @@
+r"""Flows of all L layers at once: Theorem 5.1 (Euclidean cost), the standard cost with trained output, plain descent.
+
+Batch axes lead everywhere: R (..., L, Q, Q), beta (..., L, Q), points (..., n, Q).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from repdyn.base.checks import Array
+from repdyn.truncation_flow.methods.occupation import cayley
+from repdyn.truncation_flow.theory import general
+
+
+class Weights(NamedTuple):
+    """Layer weights W_1..W_{L+1} (..., L + 1, Q, Q) and hidden biases b_1..b_L (..., L, Q)."""
+
+    W: Array
+    b: Array
+
+
+def general_flow(
+    X: Array, w: Array, labels: Array, R: Array, beta: Array, times: Array, *, step: float
+) -> tuple[Array, Array]:
+    """Corrected flow of Theorem 5.1 by the explicit midpoint rule with Cayley retraction.
+
+    Args:
+        X: points, shape (..., n, Q).
+        w: weight of every point, shape (n,).
+        labels: pulled-back label of every point, shape (..., n, Q).
+        R: orthogonal matrices at time 0, shape (..., L, Q, Q).
+        beta: biases at time 0, shape (..., L, Q).
+        times: increasing output times.
+        step: largest step.
+
+    Returns:
+        R (T, ..., L, Q, Q) and beta (T, ..., L, Q).
+    """
+
+    def velocity(R: Array, beta: Array) -> tuple[Array, Array]:
+        passed = general.forward(X, R, beta)
+        return general.pull_back(passed, R, passed.z[-1] - labels, w)
+
+    now, path = 0.0, []
+    for time in times:
+        count = int(np.ceil((time - now) / step - 1e-9))
+        for _ in range(count):
+            h = (time - now) / count
+            dbeta, Omega = velocity(R, beta)
+            dbeta, Omega = velocity(cayley(0.5 * h * Omega) @ R, beta + 0.5 * h * dbeta)
+            R, beta = cayley(h * Omega) @ R, beta + h * dbeta
+        now = time
+        path.append((R, beta))
+    return tuple(np.array(part) for part in zip(*path, strict=True))
+
+
+def standard_cost_flow(
+    X: Array, w: Array, y: Array, R: Array, beta: Array, W: Array, times: Array, *, step: float
+) -> tuple[Array, Array, Array]:
+    """Gradient flow of the standard cost sum_k w_k |W tau(x_k) - y_k|^2/2 (2.22) in (R_l, beta_l, W), midpoint rule.
+
+    Here W is the cumulative output weight W^(Q+1), trained with the truncation maps; y holds one label per point.
+
+    Returns:
+        R (T, L, Q, Q), beta (T, L, Q), W (T, Q, Q).
+    """
+
+    def velocity(R: Array, beta: Array, W: Array) -> tuple[Array, Array, Array]:
+        passed = general.forward(X, R, beta)
+        error = passed.z[-1] @ W.T - y
+        dbeta, Omega = general.pull_back(passed, R, error @ W, w)
+        return dbeta, Omega, -(error * w[:, None]).T @ passed.z[-1]
+
+    now, path = 0.0, []
+    for time in times:
+        count = int(np.ceil((time - now) / step - 1e-9))
+        for _ in range(count):
+            h = (time - now) / count
+            dbeta, Omega, dW = velocity(R, beta, W)
+            dbeta, Omega, dW = velocity(cayley(0.5 * h * Omega) @ R, beta + 0.5 * h * dbeta, W + 0.5 * h * dW)
+            R, beta, W = cayley(h * Omega) @ R, beta + h * dbeta, W + h * dW
+        now = time
+        path.append((R, beta, W))
+    return tuple(np.array(part) for part in zip(*path, strict=True))
+
+
+def network_of_truncations(R: Array, beta: Array, W_out: Array) -> tuple[Weights, Array]:
+    """The network (W_l, b_l) whose cumulative parameters are W^(l) = R_l, beta^(l) = beta_l.
+
+    W_1 = R_1, W_l = R_l R_{l-1}^T, b_l = R_l (beta_l - beta_{l-1}), W_{L+1} = W^(Q+1) R_L^T. The output bias that
+    makes the output equal W^(Q+1) tau(x) is -W^(Q+1) beta_L, see (2.18).
+
+    Returns:
+        The weights and the fixed output bias (..., Q).
+    """
+    before = np.concatenate((np.broadcast_to(np.eye(R.shape[-1]), R[..., :1, :, :].shape), R[..., :-1, :, :]), axis=-3)
+    hidden = R @ np.swapaxes(before, -1, -2)
+    steps = np.diff(beta, axis=-2, prepend=np.zeros_like(beta[..., :1, :]))
+    output = W_out @ np.swapaxes(R[..., -1, :, :], -1, -2)
+    bias = -(W_out @ beta[..., -1, :, None])[..., 0]
+    return Weights(np.concatenate((hidden, output[..., None, :, :]), axis=-3), (R @ steps[..., None])[..., 0]), bias
+
+
+def network_layers(X: Array, weights: Weights) -> list[Array]:
+    """Activations x, x^(1), ..., x^(L) of the network, a list of (..., n, Q)."""
+    layers = [X]
+    for layer in range(weights.b.shape[-2]):
+        pre = layers[-1] @ np.swapaxes(weights.W[..., layer, :, :], -1, -2) + weights.b[..., layer, None, :]
+        layers.append(np.maximum(pre, 0.0))
+    return layers
+
+
+def network_output(X: Array, weights: Weights, bias: Array) -> Array:
+    """Output W_{L+1} x^(L) + b_{L+1} of the network (2.4)."""
+    return network_layers(X, weights)[-1] @ np.swapaxes(weights.W[..., -1, :, :], -1, -2) + bias[..., None, :]
+
+
+def gradient_descent_step(
+    X: Array, w: Array, y: Array, weights: Weights, bias: Array, rate: float
+) -> tuple[Weights, Array]:
+    """One step of plain gradient descent on all W_l, b_l and the output bias, standard cost (2.22)."""
+    layers = network_layers(X, weights)
+    error = layers[-1] @ np.swapaxes(weights.W[..., -1, :, :], -1, -2) + bias[..., None, :] - y
+    delta = error * w[:, None]
+    dW, db = [np.swapaxes(delta, -1, -2) @ layers[-1]], []
+    output_step = delta.sum(axis=-2)
+    for layer in reversed(range(weights.b.shape[-2])):
+        delta = (delta @ weights.W[..., layer + 1, :, :]) * (layers[layer + 1] > 0)
+        dW.append(np.swapaxes(delta, -1, -2) @ layers[layer])
+        db.append(delta.sum(axis=-2))
+    moved = Weights(weights.W - rate * np.stack(dW[::-1], axis=-3), weights.b - rate * np.stack(db[::-1], axis=-2))
+    return moved, bias - rate * output_step

@@ -1,0 +1,157 @@
+"""The reference engine: plain PyTorch, automatic differentiation, all trials side by side.
+
+It is what the other engines are tested against, and the only one for convolutions, dropout and Adam. Trials share no
+number: their losses are summed, so each parameter sees its own trial alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from repdyn.universality.methods.engines.frames import Array, Frames, Task, empty_frames, stopped
+from repdyn.universality.methods.networks import LEAK, Net, Weights
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "none": lambda z: z,
+    "relu": torch.relu,
+    "leaky relu": lambda z: functional.leaky_relu(z, LEAK),
+    "tanh": torch.tanh,
+    "elu": functional.elu,
+    "swish": functional.silu,
+}
+Parameters = dict[str, Tensor]
+
+
+def hidden_layers(net: Net, weights: Parameters, X: Tensor, masks: Iterator[Tensor] | None = None) -> list[Tensor]:
+    """Hidden representations of every layer, each (trials, 2, units or channels x length).
+
+    Args:
+        net: the network.
+        weights: parameters with a leading axis of trials.
+        X: inputs, shape (2, inputs).
+        masks: multiplies the input of each affine map in turn; None while not training.
+    """
+    phi, trials = ACTIVATIONS[net.nonlinearity], len(weights["first"])
+    a = X.expand(trials, *X.shape)
+    if net.connections == "convolution":
+        return _convolved(net, weights, phi(_affine(a, weights["first"], weights["biases"][:, 0])))
+    found: list[Tensor] = []
+    matrices = (weights["first"], *weights["middle"].unbind(1))  # one unbind: its gradient is one stack
+    for layer, (W, b) in enumerate(zip(matrices, weights["biases"].unbind(1), strict=True)):
+        a = phi(_affine(_masked(a, masks), W, b))
+        if net.connections == "skip" and layer >= 2:
+            a = a + found[-2]
+        found.append(a)
+    return found
+
+
+def _affine(a: Tensor, W: Tensor, b: Tensor) -> Tensor:
+    return torch.baddbmm(b[:, None, :], a, W.transpose(1, 2))
+
+
+def _masked(a: Tensor, masks: Iterator[Tensor] | None) -> Tensor:
+    return a if masks is None else a * next(masks)
+
+
+def _convolved(net: Net, weights: Parameters, a: Tensor) -> list[Tensor]:
+    """Convolutions with one group per trial, so that one call serves all."""
+    phi, trials = ACTIVATIONS[net.nonlinearity], len(a)
+    a, found = a.transpose(0, 1), []
+    for place in range(net.hidden + 1):
+        kernel, bias = weights[f"kernel_{place}"], weights[f"bias_{place}"]
+        a = phi(functional.conv1d(a, kernel.flatten(0, 1), bias.flatten(), groups=trials))
+        found.append(a.unflatten(1, (trials, -1)).flatten(2).transpose(0, 1))
+    return found
+
+
+def outputs(net: Net, weights: Parameters, hidden: list[Tensor], masks: Iterator[Tensor] | None = None) -> Tensor:
+    """Outputs of the network, shape (trials, 2, outputs)."""
+    return _affine(_masked(hidden[-1], masks), weights["last"], weights["last_bias"])
+
+
+def advance(
+    task: Task,
+    weights: Weights,
+    epochs: int,
+    active: Array | None = None,
+    *,
+    seeds: Sequence[int] = (),
+    device: str = "cpu",
+) -> Frames:
+    """Trains for `epochs` epochs, in place, and records; arguments as `compiled.advance`, and:
+
+    Args:
+        task: what to train on.
+        weights: arrays with a leading axis of trials; changed in place.
+        epochs: epochs of this block; Adam starts its moments afresh in each block.
+        active: trials to train.
+        seeds: seed of the dropout masks of each trial.
+        device: torch device.
+    """
+    chosen = np.arange(len(weights["first"])) if active is None else np.flatnonzero(active)
+    made = empty_frames(task, len(weights["first"]), epochs)
+    if not len(chosen):
+        return made
+    parameters = {name: torch.tensor(array[chosen], device=device).requires_grad_() for name, array in weights.items()}
+    X = torch.tensor(task.X, dtype=parameters["first"].dtype, device=device)
+    Y = torch.tensor(task.Y, dtype=X.dtype, device=device)
+    kind = torch.optim.Adam if task.optimizer == "adam" else torch.optim.SGD
+    optimizer = kind(list(parameters.values()), lr=task.rate)
+    generators = [torch.Generator().manual_seed(seeds[trial] % 2**63) for trial in chosen] if task.net.dropout else []
+    for epoch in range(epochs):
+        if epoch % task.every == 0:
+            _record(task, parameters, X, Y, made, chosen, epoch // task.every)
+            if stopped(task, made.loss[chosen, : epoch // task.every + 1]).all():
+                break
+        masks = _masks(task.net, generators, X) if generators else None
+        _step(task.net, parameters, X, Y, optimizer, masks)
+    for name, tensor in parameters.items():
+        weights[name][chosen] = tensor.detach().cpu().numpy()
+    return _cut(task, made)
+
+
+def _step(
+    net: Net,
+    weights: Parameters,
+    X: Tensor,
+    Y: Tensor,
+    optimizer: torch.optim.Optimizer,
+    masks: Iterator[Tensor] | None,
+) -> None:
+    optimizer.zero_grad(set_to_none=True)
+    out = outputs(net, weights, hidden_layers(net, weights, X, masks), masks)
+    (((out - Y) ** 2).sum() / 4).backward()
+    optimizer.step()
+
+
+@torch.no_grad()
+def _record(task: Task, weights: Parameters, X: Tensor, Y: Tensor, made: Frames, chosen: Array, frame: int) -> None:
+    hidden = hidden_layers(task.net, weights, X)
+    out = outputs(task.net, weights, hidden)
+    for place, layer in enumerate(task.layers):
+        apart = hidden[layer].double().diff(dim=1)[:, 0]
+        made.h[chosen, frame, place] = (apart**2).sum(dim=1).cpu().numpy()
+    made.outputs[chosen, frame] = out.cpu().numpy()
+    made.loss[chosen, frame] = ((out - Y) ** 2).sum(dim=(1, 2)).cpu().numpy() / 4
+
+
+def _masks(net: Net, generators: list[torch.Generator], X: Tensor) -> Iterator[Tensor]:
+    """Dropout masks of one epoch, each trial from its own generator: kept inputs are scaled by 1/(1 - p)."""
+    sizes = [net.inputs, *[net.units] * net.hidden]
+    draws = torch.stack([torch.rand(2 * sum(sizes), generator=one) for one in generators])
+    keep = (draws >= net.dropout).to(X) / (1 - net.dropout)
+    return (part.unflatten(1, (2, -1)) for part in keep.split([2 * size for size in sizes], dim=1))
+
+
+def _cut(task: Task, made: Frames) -> Frames:
+    """Blanks what was recorded after a trial's own stop, so that a trial's records do not depend on its neighbours."""
+    below = ~np.isfinite(made.loss) | (made.loss < task.stop)
+    late = np.cumsum(below, axis=1) - below > 0
+    for array in made:
+        array[late] = np.nan
+    return made

@@ -1,0 +1,92 @@
+"""Epochs, observations and checkpoints of a minibatch training: what every experiment on a data set repeats."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.progress import Progress
+from repdyn.base.streams import Stream
+from repdyn.universality.methods.minibatch_training import Networks, Trainer, xavier
+from repdyn.universality.settings.data_sets import TrainedNetwork
+
+Records = dict[str, NDArray]
+KEPT_EVERY = 60.0  # seconds between two states on disk
+
+
+def start(network: TrainedNetwork, inputs: int, outputs: int, trials: int, stream: Stream, device: str) -> Networks:
+    """Networks at initialisation, float32; runs of one shape share their draws, whatever the gain."""
+    torch.set_num_threads(1)
+    sizes = [inputs, *[network.units] * network.hidden, outputs]
+    sources = [stream.generator("weights", trial) for trial in range(trials)]
+    return xavier(sizes, network.gain, sources, network.nonlinearity, device=device)
+
+
+def halfway(network: TrainedNetwork) -> int:
+    """Index of the hidden layer H: 10 of 20, 2 of 4, 0 of 1 (from 0)."""
+    return network.hidden // 2
+
+
+def run(
+    name: str,
+    trainer: Trainer,
+    epochs: int,
+    stream: Stream,
+    watch: Callable[[int], Records],
+    checkpoint: Checkpoint,
+) -> Records:
+    """Trains for `epochs` passes; resumes from the checkpoint bit for bit.
+
+    Args:
+        name: of the run, in the checkpoint.
+        trainer: networks and data.
+        epochs: passes over the data.
+        stream: source of the order of the points, one per network and epoch.
+        watch: called with the number of epochs done, before each epoch and at the end; gives what to record then.
+        checkpoint: finished runs, and the state of an unfinished one every minute.
+
+    Returns:
+        What `watch` gave, by name, stacked over the calls that gave it.
+    """
+    done, records = _resumed(checkpoint.get(name), trainer)
+    progress, kept = Progress(name, epochs), time.monotonic()
+    for epoch in range(done, epochs + 1):
+        for key, value in watch(epoch).items():
+            records.setdefault(key, []).append(value)
+        if epoch < epochs:
+            trainer.epoch(_orders(trainer, stream, epoch))
+            progress.step(epoch + 1)
+        if time.monotonic() - kept > KEPT_EVERY or epoch == epochs:
+            _keep(checkpoint, name, epoch + 1, trainer, records)
+            kept = time.monotonic()
+    return {key: np.stack(values) for key, values in records.items()}
+
+
+def _orders(trainer: Trainer, stream: Stream, epoch: int) -> NDArray | None:
+    if trainer.full_batch:
+        return None
+    trials = range(trainer.networks.trials)
+    return np.stack([stream.generator("order", trial, epoch).permutation(len(trainer.X)) for trial in trials])
+
+
+def _keep(checkpoint: Checkpoint, name: str, done: int, trainer: Trainer, records: dict[str, list]) -> None:
+    stacked = {f"record {key}": np.stack(values) for key, values in records.items()}
+    checkpoint.put(name, {"done": np.array(done)} | trainer.state() | stacked)
+
+
+def _resumed(saved: Records | None, trainer: Trainer) -> tuple[int, dict[str, list]]:
+    if saved is None:
+        return 0, {}
+    trainer.restore(saved)
+    records = {key.removeprefix("record "): list(value) for key, value in saved.items() if key.startswith("record ")}
+    return int(saved["done"]), records
+
+
+def evenly(epochs: int, looks: int) -> list[int]:
+    """About `looks` epochs from 0 to `epochs`, both included."""
+    return sorted({round(x) for x in np.linspace(0, epochs, looks)})

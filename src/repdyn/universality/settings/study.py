@@ -1,0 +1,50 @@
+"""Knobs of the study "When Representations Align" (van Rossem and Saxe): one model per experiment."""
+
+from repdyn.base.settings import Settings
+from repdyn.universality.settings.data_sets import (
+    Blobs,
+    BlobStructure,
+    ImageTraining,
+    RepresentationalStructure,
+    TaylorRatios,
+    TrajectoryFits,
+    Xor,
+)
+from repdyn.universality.settings.two_points import (
+    AdamRuns,
+    Architectures,
+    DefaultEnsemble,
+    DefaultNetwork,
+    FinalDistances,
+    FinalDistribution,
+    Fits,
+    FormulaAudit,
+    Networks,
+    PrintedData,
+    TheoryMaps,
+)
+
+PAPER = "van Rossem and Saxe: When Representations Align: Universality in Representation Learning Dynamics"
+
+
+class Universality(Settings):
+    """All experiments of the study."""
+
+    formula_audit: FormulaAudit
+    final_distribution: FinalDistribution
+    theory_maps: TheoryMaps
+    networks: Networks
+    architectures: Architectures
+    default_network: DefaultNetwork
+    default_ensemble: DefaultEnsemble
+    adam_runs: AdamRuns
+    printed_data: PrintedData
+    final_distances: FinalDistances
+    fits: Fits
+    xor: Xor
+    blobs: Blobs
+    blob_structure: BlobStructure
+    image_training: ImageTraining
+    digit_pairs: TrajectoryFits
+    representational_structure: RepresentationalStructure
+    taylor_ratios: TaylorRatios
