@@ -135,10 +135,10 @@ def _equidistant(measures: xr.Dataset) -> xr.Dataset:
 
 
 def _end_like_beginning(measures: xr.Dataset) -> xr.Dataset:
-    """For the end: what turns it, equidistant steps where it passes, the beginning's layers where it fails."""
-    if _fifths(measures)["end"].outcome == "passes":
-        return _equidistant(measures)
-    return measures.assign(last_fifth=measures["first_fifth"])
+    """For the end: the beginning's layers where it fails, equidistant steps elsewhere."""
+    if _fifths(measures)["end"].outcome == "fails":
+        return measures.assign(last_fifth=measures["first_fifth"])
+    return _equidistant(measures)
 
 
 @claim(
