@@ -21,7 +21,7 @@ COMMANDS = {
     "false-alarms": (f"{ASK}:false_alarms", "how often other seeds refute cheap sampled claims"),
     "check-config": (f"{ASK}:check_config", "validate configuration files"),
     "reference": ("repdyn.pipeline.reference.command:run", "rewrite the generated pages under docs/"),
-    "measure": ("repdyn.diagnostics.command:main", "the papers' diagnostics on your own network"),
+    "measure": ("repdyn.diagnostics.command:run", "the papers' diagnostics on your own network"),
 }
 """Command -> the function that runs it, which takes the words after the command, and what it is for."""
 

@@ -15,9 +15,9 @@ from repdyn.bn_decomposed.experiments.random_networks import (
     fixed_point,
     image_batch,
     layer_angles,
-    orthogonality_gap,
     recentring_depth,
 )
+from repdyn.bn_decomposed.experiments.random_networks import orthogonality_gap as gap_with_depth
 from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
 from repdyn.bn_decomposed.theory.geometry import orthogonality_gap, pair_angles
 from repdyn.bn_decomposed.theory.layers import propagate
@@ -32,7 +32,7 @@ SETTINGS = {
 FUNCTIONS = {
     "ablation": ablation,
     "recentring_depth": recentring_depth,
-    "orthogonality_gap": orthogonality_gap,
+    "orthogonality_gap": gap_with_depth,
     "layer_angles": layer_angles,
     "fixed_point": fixed_point,
 }

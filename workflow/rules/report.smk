@@ -17,7 +17,8 @@ MANIFEST = JOBS.other(
     workflow=str(HERE),
     config=plain(CONFIG),
 )
-PAPERS_OWN = configuration.load([WORKFLOW / "config.yaml", WORKFLOW / "workflow" / "scales" / "paper.yaml"])
+PAGES = ("index.html", "ledger.html", "errata.html", "provenance.html", "single.html")
+FOLDERS = ("assets", "captions", "claims", "errata", "figures", "settings", "studies")
 SITE = JOBS.other(
     "report",
     "site",
@@ -27,10 +28,9 @@ SITE = JOBS.other(
         "manifest.json",
         *JOBS.outputs("draw", "tabulate", "simulate", "images"),
     ],
-    outputs=["report/index.html"],
+    outputs=[f"report/{page}" for page in PAGES],
     workflow=str(HERE),
-    rule_outputs=JOBS.rule_outputs(),
-    scale=configuration.differences(CONFIG, PAPERS_OWN),
+    made=JOBS.rule_outputs(),
 )
 
 
@@ -64,12 +64,15 @@ use rule job as manifest with:
 use rule job as report with:
     input:
         inputs(SITE),
-        files_of("src/repdyn/pipeline/report/page", "*"),
+        files_of("src/repdyn/pipeline/report/page", "*.*"),
+        files_of("src/repdyn/pipeline/report/page/assets", "*"),
+        files_of("src/repdyn/pipeline/report/page/theory", "*"),
         [page for study in STUDIES for page in files_of("docs", f"{study}.md")],
-        files_of("workflow/rules", "*.smk"),
+        files_of("workflow", "findings.yaml"),
+        files_of("workflow", "settings_sources.yaml"),
     output:
         SITE.outputs,
-        directory(results("report/captions")),
+        [directory(results(f"report/{folder}")) for folder in FOLDERS],
     log:
         SITE.log,
     localrule: True

@@ -11,6 +11,6 @@ from repdyn.pipeline.report import build
 
 def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
     """Writes the report from the run's ledger, manifest, figures and tables."""
-    source = build.Source(Path(member["workflow"]), member["rule_outputs"], member["scale"])
+    source = build.Source(Path(member["workflow"]), member["made"])
     files = [results / path for path in member["inputs"]]
-    build.build(results, files, results / member["outputs"][0], source)
+    build.build(results, files, (results / member["outputs"][0]).parent, source)
