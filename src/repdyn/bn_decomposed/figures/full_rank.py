@@ -38,7 +38,7 @@ def thm3_full_rank(rows_to_full_rank: xr.Dataset) -> Figure:
         caption=f"(a) Mean number of rows over {draws} draws of the weights for each batch against the bound n/gamma, "
         f"gamma exact; standard errors are smaller than the marks. Batches: n from {int(rows_to_full_rank['n'].min())} "
         f"to {int(rows_to_full_rank['n'].max())}, equally spaced points on the circle, Gaussian points in k "
-        "dimensions, and Gaussian points off the origin after recentring (Corollary 4). The mean is between "
+        "dimensions, and Gaussian points off the origin after recentering (Corollary 4). The mean is between "
         f"{float(ratio.min()):.1e} and {float(ratio.max()):.2f} of the bound. (b), (c) Probability that d rows do not "
         f"give full rank, on circles: simulated ({draws} draws, shown down to one draw), the exact tail of n "
         "independent geometric variables by which the proof bounds it, and (7a), (7b), which begin at alpha = 1, "

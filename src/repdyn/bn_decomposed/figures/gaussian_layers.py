@@ -126,7 +126,7 @@ def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArra
 
 
 def fig6_activity(activity: xr.Dataset) -> Figure:
-    """Figure 6: to how many inputs one neuron responds, and over all neurons, without and with recentring."""
+    """Figure 6: to how many inputs one neuron responds, and over all neurons, without and with recentering."""
     figure, axes = new(1, 3, height=2.5)
     words = {"without": "without recentring", "with": "with recentring"}
     bins = np.linspace(0, 1, 26)
@@ -165,11 +165,11 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
         title="Figure 6: activity of a neuron without and with recentring",
         caption=f"Batches of {n} images after {depth} layers of width {width} with ReLU and rescaling, by the root "
         "mean square where the mean is not subtracted. (a) Responses of the neuron that is active for the most inputs; "
-        "(b) of the median neuron with recentring. (c) Share of the inputs for which a neuron is active, filled: over "
+        "(b) of the median neuron with recentering. (c) Share of the inputs for which a neuron is active, filled: over "
         f"all neurons of {activity.sizes['seed']} draws of batch and weights; lines: predictions at the fixed points "
         "of infinite width.",
-        alt="Without recentring the share of inputs that a neuron responds to spreads over the whole range, with peaks "
-        "at both ends; with recentring every neuron is active for about half of the inputs, and weakly for most.",
+        alt="Without recentering the share of inputs that a neuron responds to spreads over the whole range, with peaks "
+        "at both ends; with recentering every neuron is active for about half of the inputs, and weakly for most.",
     )
 
 

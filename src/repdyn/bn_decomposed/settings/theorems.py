@@ -51,7 +51,7 @@ class RowsToFullRank(Settings):
     planar: Points = Field(min_length=1, description="Points per Gaussian batch in two dimensions, increasing.")
     spatial: Points = Field(min_length=1, description="Points per Gaussian batch in three dimensions, increasing.")
     recentred: Points = Field(
-        min_length=1, description="Points per recentred Gaussian batch in two dimensions, increasing."
+        min_length=1, description="Points per recentered Gaussian batch in two dimensions, increasing."
     )
     batches: Annotated[int, Field(ge=1, le=1000)] = Field(description="Gaussian batches per number of points.")
     draws: Annotated[int, Field(ge=20, le=10**6)] = Field(description="Draws of the weights per batch.")
@@ -90,7 +90,7 @@ class FullRankTail(Settings):
 
 
 class ReluRank(Settings):
-    """Rank of one layer with ReLU (Section I), with collinear columns (Theorem 3) and recentring (Corollary 4)."""
+    """Rank of one layer with ReLU (Section I), with collinear columns (Theorem 3) and recentering (Corollary 4)."""
 
     largest_circle: Annotated[int, Field(ge=6, le=40)] = Field(
         description="Points on the circle: all numbers from 3; from 6 on the even ones never reach full rank."
