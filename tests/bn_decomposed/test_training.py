@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -189,14 +190,22 @@ def test_gradient_of_the_two_layer_network_is_that_of_autograd(images):
     assert (train, test) == (right[:20].mean(), right[20:].mean())
 
 
-def test_gain_of_point_neurons_is_decided_by_the_data(images):
-    """A loss is no refutation without the paper's settings; a gain confirms."""
+def test_gain_of_point_neurons_is_decided_by_the_data():
+    """A loss is no refutation without the paper's settings; a gain confirms; few draws decide nothing."""
     from repdyn.bn_decomposed.claims.training import point_neurons_help
 
-    given = PointNeurons(points=20, margins=(0.5, 2.0), rates=(0.1, 1.0), steps=30, seeds=12)
-    made = point_neurons(given, images, Stream(1, ("test",)))
+    scatter = 0.01 * np.random.default_rng(2).standard_normal((2, 1, 8))
+    dims = ("scheme", "rate", "seed")
+    made = xr.Dataset(
+        {"test_accuracy": (dims, np.array([0.6, 0.8])[:, None, None] + scatter), "steps": (dims, np.ones((2, 1, 8)))},
+        {"scheme": ["margin 0.5", "he"], "rate": [1.0], "best_rate": ("scheme", [1.0, 1.0])},
+    )
     assert point_neurons_help(made).status == "not reproducible as stated"
     assert point_neurons_help(exchange("scheme", "he", "margin 0.5")(made)).status == "holds"
+    few = made.isel(seed=slice(2)).assign(
+        test_accuracy=made["test_accuracy"].isel(seed=slice(2)) + np.array([-0.2, 0.2])
+    )
+    assert point_neurons_help(few).status == "not decidable at this scale"
 
 
 def test_point_neuron_dataset_names_the_best_rate(images):

@@ -210,7 +210,8 @@ def full_angle(n: int) -> float:
     "bnd-fig5-60",
     where="Introduction, Figure 5(a)",
     kind="published number",
-    states="With batch normalization without recentering the typical angle after 30 layers is approximately 60 degrees.",
+    states="With batch normalization without recentering the typical angle after 30 layers is approximately "
+    "60 degrees.",
     correction="True for rescaling by the root mean square: the fixed point is 58.8 to 60.0 degrees for n from 200 "
     "down to 9. With the sigma of eq. (2), measured from the mean that is not subtracted, the batch collapses.",
     formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",

@@ -86,8 +86,8 @@ def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     cosine = float(np.abs(layer["cluster_mean_cosine"]).max())
     return Verdict.from_tests(
         orthogonal(layer),
-        note="The recentered points are antipodal for any batch. The image of the cluster's mean is not the mean of the "
-        f"new cluster; with that mean the expected cosine is up to {cosine:.1e} here.",
+        note="The recentered points are antipodal for any batch. The image of the cluster's mean is not the mean of "
+        f"the new cluster; with that mean the expected cosine is up to {cosine:.1e} here.",
     )
 
 

@@ -58,7 +58,7 @@ def _means(panel: Axes, rows: xr.Dataset) -> None:
         )
     ends = np.array([3.0, 1.4 * float(mean.max())])
     panel.plot(ends, ends, color=BLACK, linewidth=0.8)
-    panel.annotate("mean = bound", (ends[1], ends[1]), xytext=(3, -3), textcoords="offset points", fontsize=7)
+    panel.annotate("mean = bound", (ends[1], ends[1]), xytext=(3, -3), textcoords="offset points", fontsize=7.5)
     panel.set(xscale="log", yscale="log", xlabel=r"bound $n/\gamma$ (rows)", ylabel="measured mean of y (rows)")
     ticks = [3, 10, 30, 100, 300]
     panel.set_yticks(ticks, labels=[str(y) for y in ticks])
@@ -81,7 +81,7 @@ def _tail(panel: Axes, circle: xr.Dataset, bounds: xr.DataArray) -> None:
         panel.plot(curve["alpha"] * n / gamma, curve.sel(form=form), color=colour, linestyle=dash, label=words)
     panel.axvline(2 * n / gamma, color=BLACK, linewidth=0.7, linestyle=(0, (1, 3)))
     panel.set(xscale="log", yscale="log", xlabel="rows d", xlim=(n - 1, 3 * n / gamma), ylim=(0.4 / y.size, 2))
-    panel.text(1.9 * n / gamma, 0.5 / y.size, r"$\alpha = 2$", fontsize=7, ha="right", va="bottom")
+    panel.text(1.9 * n / gamma, 0.5 / y.size, r"$\alpha = 2$", fontsize=7.5, ha="right", va="bottom")
     ticks = [d for d in (3, 10, 30, 100, 300, 1000, 3000) if n - 1 <= d <= 3 * n / gamma]
     panel.set_xticks(ticks, labels=[str(d) for d in ticks])
     panel.set_xticks([], minor=True)

@@ -47,8 +47,8 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
         title="Figure 1 as data: each component of batch normalization on and off",
         caption=f"Angles of all pairs of a batch of {n} images after {depth} layers of width {width} at "
         f"initialization, pooled over {seeds} draws of batch and weights. RC: recentering; RS: rescaling, by the "
-        "standard deviation of eq. (2) or by the root mean square. Red: pairs that hold the point of largest norm. "
-        "Numbers: medians over the draws of effective rank and of second largest over largest norm. Four regimes: "
+        "standard deviation of eq. (2) or by the root mean square. Vermilion: pairs that hold the point of largest "
+        "norm. Numbers: medians over the draws of effective rank and of second largest over largest norm. Four regimes: "
         "orthogonal points (RS by RMS, linear), the simplex (RC + RS), collapse (RS by std without RC), and one odd "
         "point orthogonal to a cluster (RC with ReLU alone).",
         alt="Ten histograms of pair angles. Only recentering with ReLU and no rescaling splits the angles into a small "
@@ -65,7 +65,7 @@ def _angle_histogram(panel: Axes, cell: xr.Dataset) -> None:
     panel.spines["left"].set_visible(False)
     rank, ratio = (float(cell[name].median()) for name in ("effective_rank", "second_to_first"))
     text = f"eff. rank {rank:.1f}\n2nd/1st norm {ratio:.2f}"
-    panel.text(0.97, 0.95, text, transform=panel.transAxes, ha="right", va="top", fontsize=7)
+    panel.text(0.97, 0.95, text, transform=panel.transAxes, ha="right", va="top", fontsize=7.5)
 
 
 def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
@@ -92,7 +92,7 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
         transform=axes[0, 1].transAxes,
         ha="right",
         va="top",
-        fontsize=7,
+        fontsize=7.5,
     )
     axes[0, 0].legend()
     label_panels(axes)

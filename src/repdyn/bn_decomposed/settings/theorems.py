@@ -43,6 +43,11 @@ class StalledRows(Settings):
     configurations: Annotated[int, Field(ge=2, le=100_000)] = Field(description="Stalled configurations per t.")
     draws: Annotated[int, Field(ge=100, le=10**7)] = Field(description="Next rows sampled per configuration.")
 
+    def problems(self) -> Iterator[Problem]:
+        """The numbers of columns increase."""
+        yield from increasing("planar", self.planar)
+        yield from increasing("spatial", self.spatial)
+
 
 class RowsToFullRank(Settings):
     """Rows until ReLU(W X) has full rank (Theorem 3, Corollary 4)."""
