@@ -149,7 +149,7 @@ def own_clusters(own_clusters: xr.Dataset) -> Figure:
     words = {"others": "other clusters untouched", "own": "own cluster truncated", "images": "images untouched"}
     for panel, name, axis, title, label in (
         (axes[0, 1], "margin", "width", "three synthetic clusters", "cluster radius"),
-        (axes[0, 2], "digit_margin", "shrink", "digits in space", "distance to class mean, scaled by"),
+        (axes[0, 2], "digit_margin", "shrink", "digits in space", "distance to mean, scaled by"),
     ):
         for condition, marker in zip(own_clusters["condition"].values, "os^", strict=True):
             panel.plot(

@@ -84,8 +84,8 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
         caption="Blue, full: corrected weight flow; vermilion, dashed: as printed in (3.22)-(3.23). (a) $x = (1, -1)$, "
         rf"$\tilde y = (1/2, 0)$: the printed flow takes the cost from {float(rise[0]):.3f} to {float(rise[-1]):.3f}. "
         rf"(b) $\tilde y = 0$: the printed flow rests at cost 1/2. (c) Mean and 10-90 % range over "
-        f"{flows.sizes['cluster']} clusters of {int(flows['points'])} points. (d) Distribution of dC/ds over {random_clusters.sizes['draw']} random "
-        f"clusters near $\\beta = -\\tilde y$; to the right of zero the cost rises: {share:.0%} of them under the "
+        f"{flows.sizes['cluster']} clusters of {int(flows['points'])} points. (d) Distribution of dC/ds over "
+        f"{random_clusters.sizes['draw']} random clusters near $\\beta = -\\tilde y$; to the right of zero the cost rises: {share:.0%} of them under the "
         "printed flow, none under the corrected.",
         alt="The printed flow raises the cost in the first panel, rests at a cost of one half in the second, ends "
         "higher on average in the third; in the fourth a large share of random states have a positive derivative of "
@@ -100,7 +100,7 @@ def proposition(proposition: xr.Dataset) -> Figure:
         ("residual", r"$|\beta + \tilde y|$", True),
         ("rotation", r"$\|R - R(0)\|$", True),
         ("generator_norm", r"$\|\Omega\|$", False),
-        ("truncated_share", "least truncated share", False),
+        ("truncated_share", "truncated share", False),
     )
     for panel, (name, title, log) in zip(axes[0], shown, strict=True):
         for Q, colour, style in zip(proposition["dimension"].values, (BLUE, RED), ("-", "--"), strict=True):
