@@ -5,7 +5,8 @@ from __future__ import annotations
 import xarray as xr
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, (
+from repdyn.base.figures import (
+    BLACK,
     BLUE,
     RED,
     describe,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
@@ -10,6 +11,7 @@ from repdyn.base.figures import (
     BLUE,
     GREEN,
     ORANGE,
+    PURPLE,
     RED,
     SKY,
     band,
