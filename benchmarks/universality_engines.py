@@ -23,7 +23,7 @@ import torch
 from repdyn.universality.methods.engines import autograd, batched, compiled
 from repdyn.universality.methods.engines.frames import Task
 from repdyn.universality.methods.networks import Net, Weights, initial_weights
-from repdyn.universality.methods.training import two_points
+from repdyn.universality.methods.two_point_training import two_points
 
 NETWORKS = {
     "default": (Net("leaky relu", 1.0, 500, 20), 0.005),

@@ -17,9 +17,11 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
 from repdyn.base.streams import Stream
+from repdyn.universality.methods.engines.frames import Task
 from repdyn.universality.methods.fit import fit_effective_rates
 from repdyn.universality.methods.networks import Net
-from repdyn.universality.methods.training import train_two_points, two_points
+from repdyn.universality.methods.two_point_training import train_two_points, two_points
+from repdyn.universality.settings.two_points import TwoPointRun
 from repdyn.universality.theory.effective import effective_rhs, effective_solution
 
 DX2, DY2 = 1.0, 0.5
@@ -52,8 +54,9 @@ def usual_fit(data: np.ndarray, t: np.ndarray, every: int, scales: int) -> tuple
 def fits(nets: dict[str, tuple[Net, float]], every: int) -> pd.DataFrame:
     rows = []
     for name, (net, rate) in nets.items():
+        settings = TwoPointRun(seeds=1, epochs=6000, every=every, stop=0.0, dtype="float64", engine="auto")
         run = train_two_points(
-            net, *two_points(1.0, np.sqrt(DY2)), rate, 6000, 1, Stream(1, ("benchmark",)), every=every
+            settings, Task(net, *two_points(1.0, np.sqrt(DY2)), rate, every), Stream(1, ("benchmark",))
         )
         data = np.stack([run["h"].values[0, :, 0], run["y"].values[0], run["w"].values[0]])
         before = time.process_time()

@@ -15,11 +15,12 @@ from repdyn.universality.experiments.digits import representational_structure, t
 from repdyn.universality.experiments.images import image_training
 from repdyn.universality.experiments.xor import xor
 from repdyn.universality.experiments.xor_structure import xor_structure
-from repdyn.universality.methods import training_loop
+from repdyn.universality.methods import minibatch_loop
 from repdyn.universality.settings.data_sets import (
     BlobRuns,
     Blobs,
     BlobStructure,
+    ImageNetwork,
     ImageRuns,
     ImageTraining,
     RepresentationalStructure,
@@ -38,6 +39,15 @@ def network(**changes):
     return TrainedNetwork(**(given | {"optimizer": "sgd"} | changes))
 
 
+def on_images(**changes):
+    return ImageNetwork(
+        **network(**{name: changes[name] for name in ("rate", "optimizer") if name in changes}).model_dump(
+            exclude={"epochs"}
+        ),
+        steps=changes["steps"],
+    )
+
+
 def xor_settings(**changes):
     runs = {name: network(epochs=40, hidden=2, gain=1.2) for name in XorRuns.model_fields}
     runs["high"] = network(epochs=40, hidden=2, gain=0.6)
@@ -50,8 +60,8 @@ def blob_settings(**changes):
 
 
 def image_settings(**changes):
-    given = {"trials": 2, "batch": 32, "tracked": 30, "pairs": 2, "passes": (0, 2, 12), "parameters_at": (0, 12)}
-    runs = ImageRuns(sgd=network(epochs=12, rate=0.2), adam=network(epochs=3, optimizer="adam", rate=0.01))
+    given = {"trials": 2, "batch": 32, "tracked": 30, "pairs": 2, "stored_steps": (0, 14, 84), "parameters_at": (0, 84)}
+    runs = ImageRuns(sgd=on_images(steps=84, rate=0.2), adam=on_images(steps=21, optimizer="adam", rate=0.01))
     return ImageTraining(**(given | {"parameters_of": 2, "runs": runs} | changes))
 
 
@@ -155,7 +165,7 @@ def test_trajectories_are_those_of_the_network(trained, images):
 def test_training_resumes_bit_for_bit(tmp_path, monkeypatch, images):
     """A run that is killed half-way, with its state on disk, ends like an uninterrupted one."""
     whole = image_training(image_settings(), images, STREAM, "cpu", Checkpoint(None, ""), "sgd")
-    monkeypatch.setattr(training_loop, "KEPT_EVERY", 0.0)
+    monkeypatch.setattr(minibatch_loop, "KEPT_EVERY", 0.0)
 
     class KilledError(Exception):
         pass
@@ -165,12 +175,12 @@ def test_training_resumes_bit_for_bit(tmp_path, monkeypatch, images):
             raise KilledError
         return orders(trainer, stream, epoch)
 
-    orders = training_loop._orders
-    monkeypatch.setattr(training_loop, "_orders", dies)
+    orders = minibatch_loop._orders
+    monkeypatch.setattr(minibatch_loop, "_orders", dies)
     with pytest.raises(KilledError):
         image_training(image_settings(), images, STREAM, "cpu", Checkpoint(tmp_path, "x"), "sgd")
     seen = []
-    monkeypatch.setattr(training_loop, "_orders", lambda *given: seen.append(given[2]) or orders(*given))
+    monkeypatch.setattr(minibatch_loop, "_orders", lambda *given: seen.append(given[2]) or orders(*given))
     again = image_training(image_settings(), images, STREAM, "cpu", Checkpoint(tmp_path, "x"), "sgd")
     assert seen[0] == 7
     xr.testing.assert_identical(whole, again)
@@ -190,7 +200,7 @@ def test_analyses_of_digits_read_what_was_stored(trained, images):
     assert ratios["look"].values.tolist() == [0, 12]
     assert np.all(np.diff(ratios["distance"].values, axis=-1) > 0)
     assert float(ratios["progress"][-1]) == pytest.approx(12 * 0.2 * 7)  # 200 images in batches of 32
-    pairs = digit_pairs(TrajectoryFits(passes=12), trained)
+    pairs = digit_pairs(TrajectoryFits(steps=84), trained)
     assert pairs["r2"].shape == (2, 3, 2, 2, 3)
     assert np.all(pairs["r2"] <= 1)
 
@@ -198,9 +208,9 @@ def test_analyses_of_digits_read_what_was_stored(trained, images):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: image_settings(passes=(0, 2)), "end with the last epoch"),
-        (lambda: image_settings(passes=(1, 12), parameters_at=(1, 12)), "begin with 0"),
-        (lambda: image_settings(parameters_at=(0, 5)), "not one of passes"),
+        (lambda: image_settings(stored_steps=(0, 14), parameters_at=(0, 14)), "end with the last step"),
+        (lambda: image_settings(stored_steps=(7, 84), parameters_at=(7, 84)), "begin with 0"),
+        (lambda: image_settings(parameters_at=(0, 5)), "not one of stored_steps"),
         (lambda: image_settings(parameters_of=3), "trials is 2"),
         (lambda: TaylorRatios(pairs=50, bins=20), "below five pairs"),
         (lambda: RepresentationalStructure(length_scales=(1.0, 0.5), resamples=200), "increasing order"),

@@ -6,11 +6,12 @@ import torch
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
-from repdyn.universality.methods import training
+from repdyn.universality.methods import two_point_training
 from repdyn.universality.methods.engines import autograd, compiled
 from repdyn.universality.methods.engines.frames import Task
 from repdyn.universality.methods.networks import NONLINEARITIES, Net, initial_weights
-from repdyn.universality.methods.training import choose_engine, train_two_points, two_points
+from repdyn.universality.methods.two_point_training import choose_engine, train_two_points, two_points
+from repdyn.universality.settings.two_points import TwoPointRun
 
 X, Y = two_points(1.0, np.sqrt(0.5))
 STREAM = Stream(3, ("universality", "test"))
@@ -18,17 +19,18 @@ MEASURED = ("h", "y", "w", "loss", "offset2")
 ROUND_OFF = 1e-12  # relative, a few hundred epochs of 20 units: 1e-14 seen
 
 
-def trained(net, engine="auto", trials=3, epochs=300, rate=0.02, **more):
-    return train_two_points(net, X, Y, rate, epochs, trials, STREAM, engine=engine, every=7, **more)
+def trained(net, engine="auto", trials=3, epochs=300, rate=0.02, *, dtype="float64", data=(X, Y), kept=None, **task):
+    run = TwoPointRun(seeds=trials, epochs=epochs, every=7, stop=0.0, dtype=dtype, engine=engine)
+    return train_two_points(run, Task(net, *data, rate, 7, **task), STREAM, checkpoint=kept, name="one")
 
 
 @pytest.mark.parametrize("connections", ["dense", "skip"])
 @pytest.mark.parametrize("nonlinearity", NONLINEARITIES)
 def test_engines_agree(nonlinearity, connections):
     net = Net(nonlinearity, 0.3 if connections == "skip" else 1.0, 20, 5, connections)
-    wanted = trained(net, "autograd", layers=range(5))
+    wanted = trained(net, "autograd", layers=tuple(range(5)))
     for engine in ("compiled", "batched"):
-        found = trained(net, engine, layers=range(5))
+        found = trained(net, engine, layers=tuple(range(5)))
         for name in MEASURED:
             assert np.abs(found[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
     assert float(wanted["loss"][:, 0].mean()) > 1.5 * float(wanted["loss"][:, -1].mean())  # something was learnt
@@ -38,10 +40,7 @@ def test_more_inputs_and_outputs():
     net = Net("tanh", 1.0, 12, 3, inputs=4, outputs=3)
     generator = np.random.default_rng(0)
     data = generator.normal(size=(2, 4)), generator.normal(size=(2, 3))
-    runs = [
-        train_two_points(net, *data, 0.05, 200, 2, STREAM, engine=e, every=9)
-        for e in ("autograd", "compiled", "batched")
-    ]
+    runs = [trained(net, engine, 2, 200, 0.05, data=data) for engine in ("autograd", "compiled", "batched")]
     for found in runs[1:]:
         for name in MEASURED:
             assert np.allclose(found[name], runs[0][name], rtol=1e-11, atol=1e-14)
@@ -55,14 +54,14 @@ def test_reference_against_modules_of_torch():
     for one, W in zip(maps, [weights["first"], *weights["middle"], weights["last"]], strict=True):
         one.weight.data, one.bias.data = torch.tensor(W), torch.zeros(W.shape[0], dtype=torch.float64)
     model = torch.nn.Sequential(*(part for one in maps for part in (one, torch.nn.LeakyReLU(0.01))))[:-1]
-    optimiser = torch.optim.SGD(model.parameters(), lr=0.02)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
     losses = []
     for epoch in range(300):
         loss = torch.nn.functional.mse_loss(model(torch.tensor(X)), torch.tensor(Y)) / 2
         losses += [loss.item()] if epoch % 7 == 0 else []
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     assert np.allclose(trained(net, "compiled", trials=1)["loss"][0], losses, rtol=1e-11)
 
 
@@ -93,7 +92,7 @@ def test_published_convolution_has_its_shape():
 
 def test_adam_is_the_update_of_its_authors():
     net, rate = Net("tanh", 1.0, 6, 2), 1e-3
-    found = trained(net, trials=1, epochs=3 * 7, rate=rate, optimiser="adam")
+    found = trained(net, trials=1, epochs=3 * 7, rate=rate, optimizer="adam")
     weights = {
         name: torch.tensor(array) for name, array in initial_weights(net, STREAM.generator(0, "weights")).items()
     }
@@ -143,22 +142,26 @@ def test_a_trial_does_not_depend_on_its_neighbours():
 def test_trials_stop_at_their_own_loss(engine):
     net = Net("tanh", 1.0, 20, 2)
     found = trained(net, engine, trials=4, epochs=1500, rate=0.05, stop=1e-3)
-    for loss in found["loss"].values:
-        ended = np.flatnonzero(np.isfinite(loss))[-1]
-        assert (loss[:ended] >= 1e-3).all()
-        assert ended == len(loss) - 1 or loss[ended] < 1e-3
-    assert np.isnan(found["loss"]).any()
-    assert np.array_equal(np.isnan(found["loss"]), np.isnan(found["y"]))
+    whole = trained(net, engine, trials=4, epochs=1500, rate=0.05)
+    for trial, ended in enumerate(found["trained_epochs"].values // 7):
+        one = found.isel(seed=trial)
+        assert (one["loss"][:ended] >= 1e-3).all()
+        assert ended == one.sizes["epoch"] - 1 or one["loss"][ended] < 1e-3
+        for name in MEASURED:  # until then as without a stop, afterwards the last record
+            until = slice(0, ended + 1)
+            assert np.allclose(one[name][until], whole[name][trial][until], rtol=1e-9)
+            assert (one[name][ended:] == one[name][ended]).all()
+    assert (found["trained_epochs"] < 1400).any()
 
 
 @pytest.mark.parametrize("options", [{}, {"engine": "batched"}, {"dropout": 0.1}])
 def test_a_killed_run_goes_on_bit_by_bit(tmp_path, monkeypatch, options):
-    monkeypatch.setattr(training, "BLOCK", 100)
-    monkeypatch.setattr(training, "SAVE_AFTER", -1.0)
+    monkeypatch.setattr(two_point_training, "BLOCK", 100)
+    monkeypatch.setattr(two_point_training, "SAVE_AFTER", -1.0)
     net = Net("leaky relu", 1.0, 12, 4, dropout=options.get("dropout", 0.0))
     engine = options.get("engine", "auto")
     whole = trained(net, engine, epochs=500)
-    advance, calls = training._advance, []
+    advance, calls = two_point_training._advance, []
 
     def killed(*arguments):
         calls.append(1)
@@ -166,13 +169,13 @@ def test_a_killed_run_goes_on_bit_by_bit(tmp_path, monkeypatch, options):
             raise KeyboardInterrupt
         return advance(*arguments)
 
-    monkeypatch.setattr(training, "_advance", killed)
+    monkeypatch.setattr(two_point_training, "_advance", killed)
     with pytest.raises(KeyboardInterrupt):
-        trained(net, engine, epochs=500, checkpoint=Checkpoint(tmp_path, "job"), name="one")
-    monkeypatch.setattr(training, "_advance", advance)
+        trained(net, engine, epochs=500, kept=Checkpoint(tmp_path, "job"))
+    monkeypatch.setattr(two_point_training, "_advance", advance)
     kept = Checkpoint(tmp_path, "job")
     assert any("unfinished" in name for name in kept.trials)
-    found = trained(net, engine, epochs=500, checkpoint=kept, name="one")
+    found = trained(net, engine, epochs=500, kept=kept)
     assert all(np.array_equal(found[name], whole[name]) for name in MEASURED)
     assert not any("unfinished" in name for name in Checkpoint(tmp_path, "job").trials)
 
@@ -200,7 +203,7 @@ def test_divergence_ends_a_trial():
 
 
 @pytest.mark.parametrize(
-    ("optimiser", "device", "net", "engine"),
+    ("optimizer", "device", "net", "engine"),
     [
         ("sgd", "cpu", Net("tanh", 1.0, 5, 2), "compiled"),
         ("sgd", "cuda", Net("tanh", 1.0, 5, 2), "batched"),
@@ -209,8 +212,8 @@ def test_divergence_ends_a_trial():
         ("sgd", "cpu", Net("tanh", 1.0, 60, 2, "convolution"), "autograd"),
     ],
 )
-def test_the_engine_follows_network_and_device(optimiser, device, net, engine):
-    assert choose_engine("auto", net, optimiser, device) == engine
+def test_the_engine_follows_network_and_device(optimizer, device, net, engine):
+    assert choose_engine("auto", Task(net, X, Y, 0.1, optimizer=optimizer), device) == engine
 
 
 @pytest.mark.parametrize(
@@ -222,14 +225,14 @@ def test_the_engine_follows_network_and_device(optimiser, device, net, engine):
         (lambda: Net("tanh", 1.0, 5, 2, dropout=1.0), "probability"),
         (lambda: Net("tanh", 1.0, 100, 10, "convolution"), "use up"),
         (lambda: two_points(0.0, 1.0), "dx is 0"),
-        (lambda: trained(Net("tanh", 1.0, 5, 2), layers=[2]), "out of range"),
-        (lambda: trained(Net("tanh", 1.0, 5, 2), "fast"), "not one of"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2), layers=(2,)), "out of range"),
+        (lambda: choose_engine("fast", Task(Net("tanh", 1.0, 5, 2), X, Y, 0.1), "cpu"), "not one of"),
         (lambda: trained(Net("tanh", 1.0, 5, 2, dropout=0.1), "compiled"), "dropout"),
         (lambda: trained(Net("tanh", 1.0, 5, 2), rate=0.0), "above 0"),
         (lambda: trained(Net("tanh", 1.0, 5, 2, inputs=2)), "shapes"),
-        (lambda: train_two_points(Net("tanh", 1.0, 5, 2), [[1.0], [1.0]], Y, 0.1, 5, 1, STREAM), "dx = 0"),
-        (lambda: trained(Net("tanh", 1.0, 5, 2), optimiser="lion"), "sgd, adam"),
-        (lambda: choose_engine("compiled", Net("tanh", 1.0, 5, 2), "sgd", "cuda"), "CPU only"),
+        (lambda: Task(Net("tanh", 1.0, 5, 2), [[1.0], [1.0]], Y, 0.1), "dx = 0"),
+        (lambda: trained(Net("tanh", 1.0, 5, 2), optimizer="lion"), "sgd, adam"),
+        (lambda: choose_engine("compiled", Task(Net("tanh", 1.0, 5, 2), X, Y, 0.1), "cuda"), "CPU only"),
     ],
 )
 def test_bad_input_is_refused(call, words):

@@ -14,7 +14,8 @@ from repdyn.universality.methods.engines.frames import Task
 from repdyn.universality.methods.minibatch_training import NONLINEARITIES, Trainer, xavier
 from repdyn.universality.methods.networks import NONLINEARITIES as OF_TWO_POINTS
 from repdyn.universality.methods.networks import Net, initial_weights
-from repdyn.universality.methods.training import train_two_points, two_points
+from repdyn.universality.methods.two_point_training import train_two_points, two_points
+from repdyn.universality.settings.two_points import TwoPointRun
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device: engines on it cannot be compared")
 BAND = 1e-9  # relative, double precision, some hundred epochs: the engines of the CPU differ among each other by 1e-14
@@ -29,10 +30,9 @@ NETS = {
 }
 
 
-def trained(net, device="cpu", *, epochs=300, **more):
-    return train_two_points(
-        net, X, Y, 0.02, epochs, 3, Stream(3, ("universality", "test")), every=7, device=device, **more
-    )
+def trained(net, device="cpu", *, epochs=300, **task):
+    run = TwoPointRun(seeds=3, epochs=epochs, every=7, stop=0.0, dtype="float64", engine="auto")
+    return train_two_points(run, Task(net, X, Y, 0.02, 7, **task), Stream(3, ("universality", "test")), device=device)
 
 
 def task_of(net, every=1):
@@ -51,7 +51,7 @@ def test_the_gpu_trains_two_points_as_the_cpu(kind):
 
 @gpu
 def test_adam_on_the_gpu_is_adam_on_the_cpu():
-    ours, theirs = (trained(NETS["dense"], device, epochs=60, optimiser="adam") for device in ("cpu", "cuda"))
+    ours, theirs = (trained(NETS["dense"], device, epochs=60, optimizer="adam") for device in ("cpu", "cuda"))
     np.testing.assert_allclose(theirs["loss"], ours["loss"], rtol=BAND)
 
 
@@ -114,8 +114,8 @@ def test_every_tensor_of_the_reference_is_on_the_device(kind):
         inputs, targets = torch.tensor(X, device="meta"), torch.tensor(Y, device="meta")
         generators = [torch.Generator().manual_seed(trial) for trial in range(3)] if task.net.dropout else []
         masks = autograd._masks(task.net, generators, inputs) if generators else None
-        optimiser = torch.optim.SGD(list(parameters.values()), lr=0.1)
-        autograd._step(task.net, parameters, inputs, targets, optimiser, masks)
+        optimizer = torch.optim.SGD(list(parameters.values()), lr=0.1)
+        autograd._step(task.net, parameters, inputs, targets, optimizer, masks)
         assert all(one.grad.device.type == "meta" for one in parameters.values())
 
 

@@ -2,21 +2,19 @@
 
 import pytest
 
-from repdyn.universality.settings.two_points import AdamRuns, DefaultNetwork
+from repdyn.universality.methods.memory import ensemble_memory
+from repdyn.universality.methods.networks import Net
 
-WIDE = {"connections": "dense", "dropout": 0.0, "units": 500, "hidden": 20}
-RUN = {"epochs": 10, "every": 1, "dtype": "float64", "engine": "auto"}
+WIDE = Net("leaky relu", 1.0, 500, 20)
 
 
 @pytest.mark.parametrize(("seeds", "peak"), [(6, 1868), (12, 3831)])
 def test_adam_asks_for_what_it_took(seeds, peak):
     """Peak memory in MB of an ensemble of the default network by Adam, measured."""
-    asked = AdamRuns(seeds=seeds, rates=[1e-4], **RUN).memory([WIDE], gpu=False)
-    assert peak < asked < 2.5 * peak
+    assert peak < ensemble_memory([WIDE], seeds, optimizer="adam") < 2.5 * peak
 
 
 def test_an_ensemble_grows_where_it_trains_side_by_side():
-    few, many = (DefaultNetwork(seeds=seeds, units=500, **RUN) for seeds in (2, 50))
-    assert few.memory([WIDE], gpu=False) == many.memory([WIDE], gpu=False)
-    assert many.memory([WIDE], gpu=True) > 5 * few.memory([WIDE], gpu=True) / 2
-    assert many.memory([WIDE | {"dropout": 0.2}], gpu=False) > 10_000
+    assert ensemble_memory([WIDE], 2) == ensemble_memory([WIDE], 50)
+    assert ensemble_memory([WIDE], 50, gpu=True) > 5 * ensemble_memory([WIDE], 2, gpu=True) / 2
+    assert ensemble_memory([Net("leaky relu", 1.0, 500, 20, dropout=0.2)], 50) > 10_000

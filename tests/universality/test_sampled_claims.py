@@ -7,7 +7,7 @@ from scipy import stats
 
 from repdyn.universality.claims import blobs, digits, taylor, xor
 from repdyn.universality.claims.default_network import predicted
-from repdyn.universality.claims.sampled import exchanged, log_mean_within, quantiles_within
+from repdyn.universality.claims.intervals import exchanged, log_mean_within, quantiles_within
 from repdyn.universality.methods import readings
 
 WORDS = {"expected": "as asked", "reason": "for the test"}

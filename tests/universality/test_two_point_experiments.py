@@ -6,16 +6,20 @@ import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
-from repdyn.universality.claims import predicted
-from repdyn.universality.experiments import fits, theory_audit, theory_maps, two_points
+from repdyn.universality.claims import initial_weights
+from repdyn.universality.experiments import fits, theory_maps, two_points
+from repdyn.universality.experiments.formula_audit import formula_audit
 from repdyn.universality.settings.two_points import (
     AdamRuns,
     Architectures,
     DefaultNetwork,
     FinalDistances,
+    FinalDistribution,
     Fits,
+    FormulaAudit,
+    Networks,
+    NetworkSettings,
     PrintedData,
-    TheoryAudit,
     TheoryMaps,
 )
 from repdyn.universality.theory.alternatives import ALTERNATIVES
@@ -31,13 +35,9 @@ ROW = {
     "channels": 1,
     "kernel": 1,
 }
-NETWORKS = {
-    "default": ROW,
-    "shallow": ROW | {"gain": 0.9},
-    "tanh": ROW | {"nonlinearity": "tanh"},
-    "linear": ROW | {"learning_rate": 1e-6},
-}
-RUN = {"seeds": 3, "epochs": 1500, "every": 10, "dtype": "float64", "engine": "auto"}
+CHANGES = {"shallow": {"gain": 0.9}, "tanh": {"nonlinearity": "tanh"}, "linear": {"learning_rate": 1e-6}}
+NETWORKS = Networks(**{name: NetworkSettings(**ROW | CHANGES.get(name, {})) for name in Networks.model_fields})
+RUN = {"seeds": 3, "epochs": 1500, "every": 10, "stop": 1e-12, "dtype": "float64", "engine": "auto"}
 LIMIT = Fits(converged=0.01)
 
 
@@ -115,7 +115,7 @@ def test_printed_data_are_fitted_even_on_a_plateau():
 
 def test_final_distances_have_networks_of_their_own(architectures):
     grid = FinalDistances(
-        rows=("default", "tanh"), dx=(0.5, 1.0), dy=(0.4, 0.8), stop=1e-4, converged=1e-3, slower=1.0, **RUN
+        rows=("default", "tanh"), dx=(0.5, 1.0), dy=(0.4, 0.8), converged=1e-3, slower=1.0, **RUN | {"stop": 1e-4}
     )
     found = run(two_points.final_distances, grid)
     assert np.unique(found["h0"].values / found["dx"].values[:, None, None] ** 2).size > 12  # no start twice
@@ -132,7 +132,7 @@ def test_final_distances_have_networks_of_their_own(architectures):
 
 
 def test_the_audit_tells_printed_from_corrected():
-    audit = theory_audit.theory_audit(TheoryAudit(draws=3, monte_carlo=1000), Stream(1, ("universality", "test")))
+    audit = formula_audit(FormulaAudit(draws=3), Stream(1, ("universality", "test")))
     wrong = {"(17)", "(30), (31) signs", "(35) signs", "(39), (40)", "(42), (43)", "closed form"}
     for name in audit["equation"].values.tolist():
         one = audit.sel(equation=name)
@@ -165,13 +165,13 @@ def test_maps_of_the_theory():
 
 
 def test_distribution_dataset_separates_the_two_laws():
-    made = theory_maps.final_distribution(TheoryAudit(draws=2, monte_carlo=20_000), Stream(1, ("universality", "law")))
+    made = theory_maps.final_distribution(FinalDistribution(draws=20_000), Stream(1, ("universality", "law")))
     off = {form: np.abs(made[form] - made["level"]).max("level") for form in ("printed", "corrected")}
     assert (off["corrected"] < 0.02).all()  # 20000 draws: Dvoretzky-Kiefer-Wolfowitz at 1e-6
     assert (off["printed"].sel(rho=[0.4, 2.5]) > 0.1).all()
     assert np.allclose(made["mass"], 1, atol=1e-6)
-    assert predicted.density_mean(made, "corrected").outcome == "passes"
-    assert predicted.density_mean(made, "printed").outcome == "fails"
+    assert initial_weights.density_mean(made, "corrected").outcome == "passes"
+    assert initial_weights.density_mean(made, "printed").outcome == "fails"
     assert (np.diff(made["deviation"]) < 0).all()
 
 

@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import wrong_formula
+from repdyn.base.controls import Control, exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, share_within
-from repdyn.universality.claims.sampled import exchanged, log_mean_within, undecided
-from repdyn.universality.methods.readings import learnt
+from repdyn.universality.claims.intervals import for_parts, log_mean_within, undecided
+from repdyn.universality.methods.selection import learnt
 
 MERGED = 0.25
 MERGED_REASON = (
@@ -24,6 +24,17 @@ SIZE = (2 / 3, 3 / 2)
 SIZE_REASON = (
     "where (10) is the starting distance all correlate with it; what can fail is that distances keep their size"
 )
+OTHER_TASK = wrong_formula(
+    "equation (10) with the targets of another task, input 1 alone", replace_variables(match="match_other_task")
+)
+NOT_ROOTED = wrong_formula(
+    "squared distances of (10) in the place of distances", replace_variables(scale="scale_not_rooted")
+)
+
+
+def in_the_place_of(run: str, other: str, says: str) -> Control:
+    """A world in which the networks of one run do what those of another do."""
+    return false_world(says, exchange("run", run, other))
 
 
 def pair_ratio(data: xr.Dataset, run: str, pair: int, low: float, high: float, expected: str) -> Test:
@@ -46,10 +57,10 @@ def pair_stays(data: xr.Dataset, run: str, pair: int) -> Test:
 
 def match(data: xr.Dataset, run: str, low: float, high: float, expected: str) -> Test:
     """Correlation with equation (10) over the networks that have learnt."""
-    found = learnt(data, run)["match"].values
-    if found.size < 2:
-        return undecided(f"{found.size} networks of {run} have learnt", expected, MATCH_REASON)
-    return mean_within(found, low, high, expected=expected, reason=MATCH_REASON)
+    correlations = learnt(data, run)["match"].values
+    if correlations.size < 2:
+        return undecided(f"{correlations.size} networks of {run} have learnt", expected, MATCH_REASON)
+    return mean_within(correlations, low, high, expected=expected, reason=MATCH_REASON)
 
 
 def matches(data: xr.Dataset, run: str) -> Test:
@@ -64,27 +75,17 @@ def misses(data: xr.Dataset, run: str) -> Test:
 
 def keeps_size(data: xr.Dataset, run: str) -> Test:
     """Sum of the measured distances over that of equation (10), where (10) keeps the starting distances."""
-    found, expected = learnt(data, run)["scale"].values, "size of the distances within a factor 1.5 of (10)"
-    if found.size < 2:
-        return undecided(f"{found.size} networks of {run} have learnt", expected, SIZE_REASON)
-    return log_mean_within(found, *SIZE, expected=expected, reason=SIZE_REASON)
-
-
-def before_training(data: xr.Dataset) -> xr.Dataset:
-    """Control: the starting distances of 20 layers in the place of the final ones, and 20 layers in that of two."""
-    swapped = exchanged("run", "low", "two_layers")(data)
-    deep = data["run"] != "two_layers"
-    return data.assign(
-        match=xr.where(deep, data["match_at_start"], swapped["match"]),
-        loss=xr.where(deep, data["loss"], swapped["loss"]),
-    )
+    ratios, expected = learnt(data, run)["scale"].values, "size of the distances within a factor 1.5 of (10)"
+    if ratios.size < 2:
+        return undecided(f"{ratios.size} networks of {run} have learnt", expected, SIZE_REASON)
+    return log_mean_within(ratios, *SIZE, expected=expected, reason=SIZE_REASON)
 
 
 def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
-    """Gives the losses of the printed settings' networks out for those of the public ones."""
-    loss = data["loss"].copy(deep=True)
-    loss.loc[{"run": "low"}] = data["loss"].sel(run="low_as_printed").values
-    return data.assign(loss=loss)
+    """Puts the printed settings' networks in the place of the public ones."""
+    outcome = data["learnt"].copy(deep=True)
+    outcome.loc[{"run": "low"}] = data["learnt"].sel(run="low_as_printed").values
+    return data.assign(learnt=outcome)
 
 
 @claim(
@@ -93,7 +94,9 @@ def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="At small initial weights the 20-layer network merges the representations of points with equal targets.",
     data="xor_structure",
-    control=wrong_formula("large initial weights in the place of small ones", exchanged("run", "low", "high")),
+    control=for_parts(
+        in_the_place_of("low", "high", "large initial weights in the place of small ones"), "first pair", "second pair"
+    ),
 )
 def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
     """Both pairs with equal targets, gain 0.85."""
@@ -104,10 +107,8 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
         f" {float(low['growth_apart'].median()):.0f} times. With ReLU, as in the authors' notebook,"
         f" {int((relu['merged'] < MERGED).all('pair').sum())} of {xor_structure.sizes['trial']} merge both pairs."
     )
-    return Verdict.from_tests(
-        all_of(first_pair=pair_merges(xor_structure, "low", 0), second_pair=pair_merges(xor_structure, "low", 1)),
-        note=note,
-    )
+    tests = {name: pair_merges(xor_structure, "low", pair) for pair, name in enumerate(("first_pair", "second_pair"))}
+    return Verdict.from_tests(all_of(**tests), note=note)
 
 
 @claim(
@@ -118,7 +119,7 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
     correction="With gain 0.7 it is still on the plateau of loss 1/4 after 1000 epochs; with the public settings' gain "
     "0.85 and 3000 epochs it learns.",
     data="xor_structure",
-    control=wrong_formula("the printed settings' networks in the place of the public ones", printed_everywhere),
+    control=false_world("the printed settings' networks in the place of the public ones", printed_everywhere),
 )
 def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
     """Share of networks that end below 1/25 of the plateau."""
@@ -126,18 +127,10 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
     epochs = {run: int(xor_structure["epochs"].sel(run=run)) for run in STATED}
     if epochs != STATED:
         return Verdict.from_tests(undecided(f"trained for {epochs} epochs, stated are {STATED}", expected, reason))
-    trials = xor_structure["trial"].values
-    tests = [
-        share_within(
-            np.isin(trials, learnt(xor_structure, run)["trial"]),
-            0.5,
-            np.inf,
-            expected=expected,
-            reason=reason,
-            false_alarm=FEW,
-        )
-        for run in STATED
-    ]
+    tests = []
+    for run in STATED:
+        outcome = xor_structure["learnt"].sel(run=run).values
+        tests.append(share_within(outcome, 0.5, np.inf, expected=expected, reason=reason, false_alarm=FEW))
     loss = float(xor_structure["loss"].sel(run="low_as_printed").min())
     return Verdict.from_tests(*tests, f"Least loss as printed: {loss:.4f} of the plateau's 0.25.")
 
@@ -148,7 +141,9 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="At large initial weights no such merging occurs.",
     data="xor_structure",
-    control=wrong_formula("small initial weights in the place of large ones", exchanged("run", "high", "low")),
+    control=for_parts(
+        in_the_place_of("high", "low", "small initial weights in the place of large ones"), "first pair", "second pair"
+    ),
 )
 def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
     """Both pairs with equal targets, gain 2 at a rate of 3e-9."""
@@ -169,9 +164,10 @@ def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="A two-layer network at small initial weights merges one of the two pairs only.",
     data="xor_structure",
-    control=wrong_formula(
-        "the 20-layer network in the place of the two-layer one", exchanged("run", "two_layers", "low")
-    ),
+    control={
+        "merged": in_the_place_of("two_layers", "high", "large initial weights, where nothing merges"),
+        "apart": in_the_place_of("two_layers", "low", "the 20-layer network in the place of the two-layer one"),
+    },
 )
 def one_pair_merges(xor_structure: xr.Dataset) -> Verdict:
     """The pair (0,0), (1,1) merges, the pair (1,0), (0,1) does not."""
@@ -184,8 +180,8 @@ def one_pair_merges(xor_structure: xr.Dataset) -> Verdict:
 
 
 def _at_start(data: xr.Dataset, *runs: str) -> str:
-    found = ", ".join(f"{float(learnt(data, run)['match_at_start'].mean()):.2f}" for run in runs)
-    return f"Starting distances correlate with (10) at {found}; at large weights (10) keeps them."
+    shown = ", ".join(f"{float(learnt(data, run)['match_at_start'].mean()):.2f}" for run in runs)
+    return f"Starting distances correlate with (10) at {shown}; at large weights (10) keeps them."
 
 
 @claim(
@@ -195,19 +191,21 @@ def _at_start(data: xr.Dataset, *runs: str) -> str:
     states="Distances after training match equation (10) at every initial weight scale in the 20-layer network, but "
     "not in the two-layer network.",
     data="xor_structure",
-    control=wrong_formula(
-        "the starting distances of 20 layers in the place of the final ones, and 20 layers in that of two",
-        before_training,
-    ),
+    control={
+        "small weights": OTHER_TASK,
+        "intermediate weights": OTHER_TASK,
+        "large weights": NOT_ROOTED,
+        "two layers": in_the_place_of("two_layers", "low", "the 20-layer network in the place of the two-layer one"),
+    },
 )
 def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
     """Correlation of the six distances with equation (10), which has no free constant here; size at large weights."""
     runs = ("low", "intermediate", "high")
     scales = ", ".join(f"{float(learnt(xor_structure, run)['scale'].mean()):.2f} ({run})" for run in runs)
     tests = {
-        "low": matches(xor_structure, "low"),
-        "intermediate": matches(xor_structure, "intermediate"),
-        "high": keeps_size(xor_structure, "high"),
+        "small_weights": matches(xor_structure, "low"),
+        "intermediate_weights": matches(xor_structure, "intermediate"),
+        "large_weights": keeps_size(xor_structure, "high"),
         "two_layers": misses(xor_structure, "two_layers"),
     }
     note = (
@@ -215,6 +213,9 @@ def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
         + _at_start(xor_structure, *runs)
     )
     return Verdict.from_tests(all_of(**tests), note=note)
+
+
+EXCHANGED_WITH_ADAM = in_the_place_of("adam_low", "adam_high", "small and large initial weights exchanged")
 
 
 @claim(
@@ -225,16 +226,31 @@ def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
     "targets merge at small and not at large weights, but not in a two-layer network at small weights.",
     correction="They do at small and at large initial weights; at gain 1.25 they do not match (10).",
     data="xor_structure",
-    control=wrong_formula("small and large initial weights exchanged", exchanged("run", "adam_low", "adam_high")),
+    control=for_parts(
+        EXCHANGED_WITH_ADAM,
+        "first pair at small weights",
+        "second pair at small weights",
+        "first pair at large weights",
+        "second pair at large weights",
+    )
+    | {
+        "match at small weights": OTHER_TASK,
+        "size at large weights": NOT_ROOTED,
+        "two layers": in_the_place_of("adam_two_layers", "adam_low", "20 layers in the place of two"),
+        "intermediate weights": in_the_place_of("adam_intermediate", "adam_low", "small weights in their place"),
+    },
 )
 def adam_merges_alike(xor_structure: xr.Dataset) -> Verdict:
     """The pattern of Figure 6 under Adam at rates found here."""
-    tests = {f"low_{pair}": pair_merges(xor_structure, "adam_low", pair) for pair in (0, 1)}
-    tests |= {f"high_{pair}": pair_stays(xor_structure, "adam_high", pair) for pair in (0, 1)}
-    tests |= {"low_match": matches(xor_structure, "adam_low"), "high_size": keeps_size(xor_structure, "adam_high")}
+    tests = {}
+    for pair, name in enumerate(("first_pair", "second_pair")):
+        tests[f"{name}_at_small_weights"] = pair_merges(xor_structure, "adam_low", pair)
+        tests[f"{name}_at_large_weights"] = pair_stays(xor_structure, "adam_high", pair)
+    tests["match_at_small_weights"] = matches(xor_structure, "adam_low")
+    tests["size_at_large_weights"] = keeps_size(xor_structure, "adam_high")
     tests["two_layers"] = misses(xor_structure, "adam_two_layers")
-    printed = all_of(**tests, intermediate=matches(xor_structure, "adam_intermediate"))
-    corrected = all_of(**tests, intermediate=misses(xor_structure, "adam_intermediate"))
+    printed = all_of(**tests, intermediate_weights=matches(xor_structure, "adam_intermediate"))
+    corrected = all_of(**tests, intermediate_weights=misses(xor_structure, "adam_intermediate"))
     return Verdict.from_tests(printed, corrected, _adam_note(xor_structure))
 
 

@@ -10,6 +10,7 @@ from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.universality.methods.blob_task import blob_images
 from repdyn.universality.methods.representations import between_contexts, classical_mds, collapse_index, smacof
+from repdyn.universality.methods.selection import has_learnt
 from repdyn.universality.settings.data_sets import BlobStructure
 
 AXES = 3
@@ -20,18 +21,10 @@ def blob_structure(settings: BlobStructure, stream: Stream, blobs: dict[str, xr.
     """Collapse indices of every network, and the picture of the first network's distances, for every run."""
     names, first = list(blobs), next(iter(blobs.values()))
     points = np.linspace(0, first.sizes["point"] - 1, min(settings.shown, first.sizes["point"])).round().astype(int)
-    collapse = np.stack([_collapse(blobs[name]) for name in names])
-    apart = np.stack([[between_contexts(h, *_task(blobs[name])) for h in blobs[name]["h"].values] for name in names])
     pictures = [_picture(blobs[name]["h"].values[0][points], settings.method, stream) for name in names]
     return dataset(
-        {
-            "collapse": variable(
-                ("run", "trial", "context_of"), collapse, "variance along the irrelevant over the relevant feature"
-            ),
-            "between": variable(
-                ("run", "trial"), apart, "squared distance of contexts at equal target over variance along the target"
-            ),
-            "loss": variable(("run", "trial"), [blobs[name]["loss"].values[-1] for name in names], "loss at the end"),
+        _measures(blobs)
+        | {
             "picture": variable(("run", "point", "component"), [one for one, _ in pictures], "scaled coordinates"),
             "share": variable("run", [share for _, share in pictures], "share of squared distances in the picture"),
             "feature": first["feature"].isel(point=points).variable,
@@ -44,7 +37,7 @@ def blob_structure(settings: BlobStructure, stream: Stream, blobs: dict[str, xr.
             "context_of": index("context_of", 2, "context: the feature that is the target"),
             "point": variable("point", points, "data point"),
             "point_count": variable((), first.sizes["point"], "data points"),
-            "plateau": variable((), 0.5 * (first["feature"].values ** 2).mean(), "loss of the mean target"),
+            "plateau": variable((), _plateau(first), "loss of the mean target"),
             "component": index("component", AXES, "component of the picture"),
             "axis": index("axis", 2, "feature: x-position, y-position"),
             "method": variable((), settings.method, "method of scaling"),
@@ -56,6 +49,39 @@ def blob_structure(settings: BlobStructure, stream: Stream, blobs: dict[str, xr.
         },
         title="Blobs with two features: collapse of the irrelevant one, distances in three dimensions",
     )
+
+
+def _measures(blobs: dict[str, xr.Dataset]) -> dict[str, xr.Variable]:
+    """What every network's representation came to, and what is typical of the networks that have learnt."""
+    collapse = np.stack([_collapse(data) for data in blobs.values()])
+    apart = np.stack([[between_contexts(h, *_task(data)) for h in data["h"].values] for data in blobs.values()])
+    loss = np.stack([data["loss"].values[-1] for data in blobs.values()])
+    learnt = has_learnt(loss, _plateau(next(iter(blobs.values()))))
+    each = ("run", "trial")
+    words = {
+        "collapse": "variance along the irrelevant over the relevant feature",
+        "between": "squared distance of contexts at equal target over variance along the target",
+    }
+    variables = {
+        "collapse": variable((*each, "context_of"), collapse, words["collapse"]),
+        "between": variable(each, apart, words["between"]),
+        "loss": variable(each, loss, "loss at the end"),
+        "learnt": variable(each, learnt, "1 where the network has learnt"),
+    }
+    with np.errstate(divide="ignore"):
+        logs_of = {"collapse": np.log(collapse).mean(axis=2), "between": np.log(apart)}
+    for name, logs in logs_of.items():
+        kept = np.where(learnt, logs, 0.0).sum(axis=1), learnt.sum(axis=1)
+        mean = np.exp(np.divide(*kept, out=np.full(len(kept[0]), np.nan), where=kept[1] > 0))
+        word = f"geometric mean over networks that have learnt: {words[name]}"
+        variables[f"typical_{name}"] = variable("run", mean, word)
+        variables[f"typical_{name}"].attrs["missing"] = "runs of which no network has learnt"
+    return variables
+
+
+def _plateau(blobs: xr.Dataset) -> float:
+    """Loss of a network that gives the mean target everywhere."""
+    return float(0.5 * (blobs["feature"].values ** 2).mean())
 
 
 def _inputs(blobs: xr.Dataset) -> dict[str, xr.Variable]:

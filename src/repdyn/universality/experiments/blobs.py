@@ -9,7 +9,7 @@ import xarray as xr
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.universality.methods import minibatch_training, training_loop
+from repdyn.universality.methods import minibatch_loop, minibatch_training
 from repdyn.universality.methods.blob_task import blob_images
 from repdyn.universality.settings.data_sets import Blobs
 
@@ -19,21 +19,21 @@ def blobs(settings: Blobs, stream: Stream, device: str, checkpoint: Checkpoint, 
     network = getattr(settings.runs, run)
     inputs, targets, features = blob_images(settings.positions, settings.pixels)
     X, Y = (torch.tensor(values, dtype=torch.float32, device=device) for values in (inputs, targets))
-    networks = training_loop.start(network, X.shape[1], 1, settings.trials, stream, device)
+    networks = minibatch_loop.start(network, X.shape[1], 1, settings.trials, stream, device)
     trainer = minibatch_training.Trainer(
         networks, X, Y, rate=network.rate, batch=settings.batch, optimizer=network.optimizer
     )
-    looks = training_loop.evenly(network.epochs, settings.looks)
+    looks = minibatch_loop.evenly(network.epochs, settings.looks)
 
-    def watch(epoch: int) -> training_loop.Records:
+    def watch(epoch: int) -> minibatch_loop.Records:
         if epoch not in looks:
             return {}
         layers = minibatch_training.layers(networks, X)
         loss = 0.5 * ((layers[-1] - Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
-        last = {"h": layers[training_loop.halfway(network)].cpu().numpy()} if epoch == network.epochs else {}
+        last = {"h": layers[minibatch_loop.halfway(network)].cpu().numpy()} if epoch == network.epochs else {}
         return {"loss": loss} | last
 
-    found = training_loop.run(run, trainer, network.epochs, stream, watch, checkpoint)
+    found = minibatch_loop.run(run, trainer, network.epochs, stream, watch, checkpoint)
     return dataset(
         {
             "h": variable(("trial", "point", "neuron"), found["h"][0], "representation after training"),

@@ -35,15 +35,16 @@ def representational_structure(
     scaled = _scaled(raw, labels, first, settings.length_scales)[:, order][:, :, order]
     measured = {run: _distances(image_training[run])[..., order, :][..., order] for run in runs}
     mean = {run: values[-1].mean(axis=0) for run, values in measured.items()}
-    redrawn = {
-        run: [
+    untrained = measured["sgd"][0].mean(axis=0)
+
+    def redrawn(run: str, distances: NDArray) -> list[NDArray]:
+        return [
             structure.resampled_correlations(
-                values, mean[run], shown, settings.resamples, stream.generator("classes", run)
+                values, distances, shown, settings.resamples, stream.generator("classes", run)
             )
             for values in predicted.values()
         ]
-        for run in runs
-    }
+
     variables = {
         "measured": variable(
             ("run", "row", "column"), list(mean.values()), "squared distance after training, mean over networks"
@@ -51,8 +52,23 @@ def representational_structure(
         "predicted": variable(("prediction", "row", "column"), list(predicted.values()), "prediction, own scale"),
         "resampled": variable(
             ("run", "prediction", "part", "resample"),
-            list(redrawn.values()),
+            [redrawn(run, mean[run]) for run in runs],
             "correlation of the mean, pairs of classes redrawn",
+        ),
+        "resampled_untrained": variable(
+            ("prediction", "part", "resample"),
+            redrawn("sgd", untrained),
+            "correlation of the mean before training, pairs of classes redrawn",
+        ),
+        "correlation_of_mean_untrained": variable(
+            ("prediction", "part"),
+            [structure.correlations(values, untrained, shown) for values in predicted.values()],
+            "correlation, mean over networks before training",
+        ),
+        "triangle_violations": variable(
+            "prediction",
+            [structure.triangle_violations(values) for values in predicted.values()],
+            "share of triangle inequalities that the predicted distances violate",
         ),
     }
     variables |= _correlation_variables(predicted, scaled, measured, mean, shown) | _progress(image_training) | audit

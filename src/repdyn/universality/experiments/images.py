@@ -16,10 +16,10 @@ from torch import Tensor
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.universality.methods import minibatch_training, training_loop
+from repdyn.universality.methods import minibatch_loop, minibatch_training
 from repdyn.universality.methods.minibatch_training import Networks
 from repdyn.universality.methods.structure import standardised
-from repdyn.universality.settings.data_sets import ImageTraining, TrainedNetwork
+from repdyn.universality.settings.data_sets import ImageNetwork, ImageTraining
 
 CLASSES = 10
 KINDS = {"dissimilar": (0, 1), "similar": (3, 8), "same": (0, 0)}
@@ -34,6 +34,7 @@ class Watched:
     labels: Tensor
     tracked: int
     pairs: NDArray
+    epochs: int
     passes: tuple[int, ...]
     parameters_at: tuple[int, ...]
     parameters_of: int
@@ -44,27 +45,33 @@ def image_training(
     settings: ImageTraining, images: xr.Dataset, stream: Stream, device: str, checkpoint: Checkpoint, run: str
 ) -> xr.Dataset:
     """Trajectories of pairs, representations of the first images and parameters of perceptrons trained on digits."""
-    network: TrainedNetwork = getattr(settings.runs, run)
+    network: ImageNetwork = getattr(settings.runs, run)
     points, labels = standardised(images)
     X = torch.tensor(points, dtype=torch.float32, device=device)
     Y = torch.tensor(np.eye(CLASSES)[labels], dtype=torch.float32, device=device)
-    networks = training_loop.start(network, X.shape[1], CLASSES, settings.trials, stream, device)
+    networks = minibatch_loop.start(network, X.shape[1], CLASSES, settings.trials, stream, device)
     trainer = minibatch_training.Trainer(
         networks, X, Y, rate=network.rate, batch=settings.batch, optimizer=network.optimizer
     )
+
+    def passes(steps: tuple[int, ...]) -> tuple[int, ...]:
+        """Whole passes over the images that hold so many steps, each once."""
+        return tuple(sorted({-(-count // per_pass) for count in steps}))
+
+    per_pass = -(-len(points) // settings.batch)
+    (epochs,) = passes((network.steps,))
     watched = Watched(
         X,
         torch.from_numpy(labels).to(device),
         settings.tracked,
         _drawn_pairs(labels, settings, stream),
-        settings.passes if run == "sgd" else (0, network.epochs),
-        settings.parameters_at if run == "sgd" else (),
+        epochs,
+        passes(settings.stored_steps) if run == "sgd" else (0, epochs),
+        passes(settings.parameters_at) if run == "sgd" else (),
         settings.parameters_of,
-        training_loop.halfway(network),
+        minibatch_loop.halfway(network),
     )
-    found = training_loop.run(
-        run, trainer, network.epochs, stream, lambda epoch: _watch(networks, watched, epoch), checkpoint
-    )
+    found = minibatch_loop.run(run, trainer, epochs, stream, lambda epoch: _watch(networks, watched, epoch), checkpoint)
     return _dataset(settings, network, run, found, watched, points, images.attrs["source"])
 
 
@@ -81,7 +88,7 @@ def _drawn_pairs(labels: NDArray, settings: ImageTraining, stream: Stream) -> ND
     return drawn
 
 
-def _watch(networks: Networks, watched: Watched, epoch: int) -> training_loop.Records:
+def _watch(networks: Networks, watched: Watched, epoch: int) -> minibatch_loop.Records:
     seen = _trajectories(networks, watched)
     if epoch in watched.passes:
         layers = minibatch_training.layers(networks, watched.X)
@@ -94,7 +101,7 @@ def _watch(networks: Networks, watched: Watched, epoch: int) -> training_loop.Re
     return seen
 
 
-def _trajectories(networks: Networks, watched: Watched) -> training_loop.Records:
+def _trajectories(networks: Networks, watched: Watched) -> minibatch_loop.Records:
     """||dh||^2, ||dy||^2 and w of every pair, shape (trials, kinds, pairs), differences taken in float64."""
     shape = watched.pairs.shape
     chosen = torch.from_numpy(watched.pairs.reshape(shape[0], -1)).to(watched.X.device)
@@ -108,9 +115,9 @@ def _trajectories(networks: Networks, watched: Watched) -> training_loop.Records
 
 def _dataset(
     settings: ImageTraining,
-    network: TrainedNetwork,
+    network: ImageNetwork,
     run: str,
-    found: training_loop.Records,
+    found: minibatch_loop.Records,
     watched: Watched,
     points: NDArray,
     source: str,
@@ -122,7 +129,7 @@ def _dataset(
         | _look_variables(found)
         | _parameter_variables(found, watched, sizes),
         {
-            "epoch": variable("epoch", np.arange(network.epochs + 1), "passes over the data", "epoch"),
+            "epoch": variable("epoch", np.arange(watched.epochs + 1), "passes over the data", "epoch"),
             "trial": index("trial", settings.trials, "draw of weights and order of the images"),
             "kind": variable("kind", np.array(list(KINDS)), "kind of pair: digits 0 and 1, 3 and 8, 0 and 0"),
             "pair": index("pair", settings.pairs, "drawn pair"),
@@ -146,7 +153,7 @@ def _dataset(
 
 
 def _trajectory_variables(
-    found: training_loop.Records, pairs: NDArray, points: NDArray, labels: NDArray
+    found: minibatch_loop.Records, pairs: NDArray, points: NDArray, labels: NDArray
 ) -> dict[str, xr.Variable]:
     dims = ("epoch", "trial", "kind", "pair")
     words = {"h": "squared representational distance", "y": "squared output distance", "w": "alignment"}
@@ -158,7 +165,7 @@ def _trajectory_variables(
     return variables
 
 
-def _look_variables(found: training_loop.Records) -> dict[str, xr.Variable]:
+def _look_variables(found: minibatch_loop.Records) -> dict[str, xr.Variable]:
     dims = ("look", "trial")
     return {
         "representation": variable(
@@ -169,7 +176,7 @@ def _look_variables(found: training_loop.Records) -> dict[str, xr.Variable]:
     }
 
 
-def _parameter_variables(found: training_loop.Records, watched: Watched, sizes: list[int]) -> dict[str, xr.Variable]:
+def _parameter_variables(found: minibatch_loop.Records, watched: Watched, sizes: list[int]) -> dict[str, xr.Variable]:
     """Parameters with the coordinates they need; nothing for a run that stores none."""
     if not watched.parameters_at:
         return {}

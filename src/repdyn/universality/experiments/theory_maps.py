@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.universality.settings.two_points import TheoryAudit, TheoryMaps
+from repdyn.universality.settings.two_points import FinalDistribution, TheoryMaps
 from repdyn.universality.theory import distribution, effective, final
-from repdyn.universality.theory.checks import Array
 
 WORDS = {
     "quantile": "quantile of the drawn h_inf",
@@ -25,38 +25,95 @@ WORDS = {
 }
 
 
+STARTS = {"equal": 1.0, "encoder larger": 3.0, "decoder larger": 1 / 3}
+"""Factor r of a start alpha = r s, |v| = s/r: which part of dh = alpha u, dy = alpha v the weights' scale s favors."""
+DIRECTIONS = {"along the target": 1.0, "across it": 0.0, "against it": -1.0}
+"""Cosine of the angle between the first output difference and the target; one output knows the first and the last."""
+
+
 def theory_maps(settings: TheoryMaps) -> xr.Dataset:
     """Half time against the scale of the start, regimes of the final distance, the phase plane, its fixed points."""
-    plateau, regimes, plane = _plateau(settings), _regimes(settings), _phase_plane(settings)
+    parts = [make(settings) for make in (_plateau, _large_weights, _regimes, _phase_plane)]
+    start = {"start": variable("start", np.array(list(STARTS)), "part of the start that is larger")}
     return dataset(
-        plateau[0] | regimes[0] | plane[0],
-        plateau[1] | regimes[1] | plane[1],
+        {name: values for variables, _ in parts for name, values in variables.items()},
+        start | {name: values for _, coords in parts for name, values in coords.items()},
         title="Plateau, rich and lazy regime and phase plane of the effective theory",
     )
 
 
+def _error_of_start(settings: TheoryMaps, t: Array, scale: float, factor: float, cosine: float) -> Array:
+    """Squared error of dy along the solution from alpha = factor scale, |v| = scale/factor."""
+    h0, y0, D = (factor * scale) ** 2, scale**4, np.sqrt(settings.dy2)
+    w0 = y0 - cosine * scale**2 * D
+    _, y, w = effective.effective_solution(t, h0, y0, w0, settings.eta_h, settings.eta_y, 1.0, settings.dy2)
+    return 2 * w - y + settings.dy2
+
+
 def _plateau(settings: TheoryMaps) -> tuple[dict, dict]:
-    """Starts alpha = v = scale, aligned with the target; time until y is half of dy2, or of its own excess."""
-    eta_h, eta_y, D = settings.eta_h, settings.eta_y, np.sqrt(settings.dy2)
+    """Starts along the target; time until the error of dy is half its start, and until it is half of that."""
     t = np.concatenate([[0.0], np.geomspace(1e-3, settings.horizon, settings.times)])
-    curves = []
-    for scale in settings.scales:
-        h0, y0 = scale**2, scale**4
-        curves.append(effective.effective_solution(t, h0, y0, y0 - scale**2 * D, eta_h, eta_y, 1.0, settings.dy2))
-    values = np.array(curves)
-    error = 2 * values[:, 2] - values[:, 1] + settings.dy2  # squared error of dy
-    half = np.array([np.interp(-0.25, -row / row[0], t) for row in error])
-    rise = np.array([np.interp(-0.0625, -row / row[0], t) for row in error]) - half
-    growth = np.sqrt(eta_h * eta_y) * D / 2
+    error = np.array(
+        [[_error_of_start(settings, t, scale, r, 1.0) for scale in settings.scales] for r in STARTS.values()]
+    )
+    half, quarter = (
+        np.array([[np.interp(-share, -row / row[0], t) for row in rows] for rows in error]) for share in (0.25, 0.0625)
+    )
+    growth = np.sqrt(settings.eta_h * settings.eta_y) * np.sqrt(settings.dy2) / 2
+    mean_rate = (settings.eta_h + settings.eta_y) / 2
+    dims = ("start", "scale")
     return {
-        "plateau_error": variable(("scale", "time"), error / error[:, :1], "squared error of dy over its start"),
-        "plateau_half": variable("scale", half, "time at which the error of dy is half its start", "epoch"),
-        "plateau_fall": variable("scale", rise, "time in which it halves again", "epoch"),
+        "plateau_error": variable((*dims, "time"), error / error[..., :1], "squared error of dy over its start"),
+        "plateau_half": variable(dims, half, "time at which the error of dy is half its start", "epoch"),
+        "plateau_fall": variable(dims, quarter - half, "time in which it halves again", "epoch"),
+        "plateau_growth_wrong": variable(
+            (), mean_rate * np.sqrt(settings.dy2) / 2, "growth rate with the mean of the two rates", "1/epoch"
+        ),
         "plateau_growth": variable((), growth, "growth rate sqrt(eta_h dx2 eta_y) D/2 at h -> 0", "1/epoch"),
     }, {
-        "scale": variable("scale", np.array(settings.scales), "scale of the start, alpha = v"),
+        "scale": variable("scale", np.array(settings.scales), "scale s of the start"),
         "time": variable("time", t, "time", "epoch"),
     }
+
+
+def _large_weights(settings: TheoryMaps) -> tuple[dict, dict]:
+    """Time until the error of dy is below half the target distance for good, from large starts; A_high of each."""
+    scales, r = np.array(settings.large_scales), np.array(list(STARTS.values()))[:, None]
+    rho, D = settings.eta_h / settings.eta_y, np.sqrt(settings.dy2)
+    high, low = final.amplitudes((r * scales) ** 2, scales**4, 1.0, D, rho)
+    t = np.concatenate(
+        [[0.0], np.geomspace(1e-15, 1e3, 36_001) * np.abs(high).max() / (settings.eta_y * low.max() ** 2)]
+    )
+    learnt = [
+        [
+            [_last_above(t, _error_of_start(settings, t, scale, factor, c), settings.dy2 / 4) for scale in scales]
+            for c in DIRECTIONS.values()
+        ]
+        for factor in STARTS.values()
+    ]
+    saddle = settings.eta_y * final.from_amplitudes(high, low)
+    return {
+        "learning_time": variable(("start", "direction", "large_scale"), learnt, "time until dy is learnt", "epoch"),
+        "large_high": variable(("start", "large_scale"), high, "A_high of the start"),
+        "large_low": variable((), low.max(), "A_low"),
+        "large_growth": variable(
+            ("start", "large_scale"), saddle, "growth rate at h = 0, (A_high + S)/(2 tau_y)", "1/epoch"
+        ),
+        "eta_y": variable((), settings.eta_y, "effective rate of the decoder", "1/epoch"),
+        "dy2": variable((), settings.dy2, "squared target distance"),
+    }, {
+        "large_scale": variable("large_scale", scales, "scale s of a large start"),
+        "direction": variable("direction", np.array(list(DIRECTIONS)), "first output difference"),
+    }
+
+
+def _last_above(t: Array, error: Array, level: float) -> float:
+    """When the error falls below a level for good, between times by a straight line; 0 where it never was above."""
+    above = np.flatnonzero(error > level)
+    if above.size == 0 or above[-1] + 1 == t.size:
+        return 0.0 if above.size == 0 else float(t[-1])
+    last = above[-1]
+    return float(np.interp(-level, -error[last : last + 2], t[last : last + 2]))
 
 
 def _regimes(settings: TheoryMaps) -> tuple[dict, dict]:
@@ -124,14 +181,14 @@ def _paths(settings: TheoryMaps, kappa: float, node_h: float) -> Array:
     return np.array(paths)
 
 
-def final_distribution(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
+def final_distribution(settings: FinalDistribution, stream: Stream) -> xr.Dataset:
     """Draws of the final distance against equations (46)-(48), printed and corrected, for rho = 1 and rho != 1."""
     rhos, gains, levels = (0.4, 1.0, 2.5), (0.3, 0.1, 0.03, 0.01), np.linspace(0.01, 0.99, 99)
     dx, dy, names = 1.0, 1.0, ("rho", "gain", "level")
     cells = []
     for rho, gain in product(rhos, gains):
         generator = stream.generator("initial ratios")  # shared by all cells
-        draws = distribution.sample_final_distance(settings.monte_carlo, dx, dy, rho, gain, generator)
+        draws = distribution.sample_final_distance(settings.draws, dx, dy, rho, gain, generator)
         cells.append(_laws(draws, levels, dx, dy, rho, gain) | _integrals(dx, dy, rho, gain))
     shape = (len(rhos), len(gains))
     made = {}
@@ -142,7 +199,7 @@ def final_distribution(settings: TheoryAudit, stream: Stream) -> xr.Dataset:
         made
         | {
             "low": variable("rho", np.sqrt(rhos) * dx * dy, "A_low, the limit at small weights"),
-            "draws": variable((), settings.monte_carlo, "draws per cell"),
+            "draws": variable((), settings.draws, "draws per cell"),
         },
         {
             "rho": variable("rho", np.array(rhos), "eta_h/eta_y"),

@@ -15,13 +15,16 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
+from repdyn.universality.methods.engines.frames import Task
 from repdyn.universality.methods.networks import Net
-from repdyn.universality.methods.training import train_two_points, two_points
+from repdyn.universality.methods.two_point_training import train_two_points, two_points
 from repdyn.universality.settings.two_points import (
     AdamRuns,
     Architectures,
+    DefaultEnsemble,
     DefaultNetwork,
     FinalDistances,
+    Networks,
     NetworkSettings,
     PrintedData,
     TwoPointRun,
@@ -31,13 +34,101 @@ DX, DY = 1.0, float(np.sqrt(0.5))
 TRAJECTORY = ("h", "y", "w", "loss", "offset2")
 
 
-def _rows(networks: Mapping[str, dict], names: Iterable[str]) -> dict[str, NetworkSettings]:
-    """The rows of Table 1 that an experiment trains; a rule hands over these alone."""
-    return {name: NetworkSettings.model_validate(networks[name]) for name in names}
+def architectures(
+    settings: Architectures, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+) -> xr.Dataset:
+    """All networks of Table 1 on two points, H halfway; networks of one shape share their draws."""
+    rows = networks.rows(settings.rows)
+    progress, runs = Progress("architectures", len(rows)), {}
+    for done, (name, row) in enumerate(rows.items(), 1):
+        runs[name] = train_two_points(
+            settings, _task(settings, row), _paired(stream), device=device, checkpoint=checkpoint, name=name
+        )
+        progress.step(done)
+    title = "Two points through the networks of Table 1"
+    return _gathered(runs, "network", "row of Table 1", title).assign(_described(rows.values()))
+
+
+def default_network(
+    settings: DefaultNetwork, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+) -> xr.Dataset:
+    """The default network at the paper's width, all layers of the same run recorded."""
+    return _all_layers(settings, networks, stream, device, checkpoint)
+
+
+def default_ensemble(
+    settings: DefaultEnsemble, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+) -> xr.Dataset:
+    """The default network narrower and with many seeds, all layers of the same runs recorded."""
+    return _all_layers(settings, networks, stream, device, checkpoint)
+
+
+def _all_layers(
+    settings: DefaultNetwork, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+) -> xr.Dataset:
+    row = networks.default
+    task = _task(settings, row, units=settings.units, layers=tuple(range(row.hidden)))
+    runs = train_two_points(settings, task, _paired(stream), device=device, checkpoint=checkpoint, name="default")
+    about = {
+        "units": variable((), task.net.units, "neurons per hidden layer"),
+        "gain": variable((), task.net.gain, "gain of the initial weights"),
+        "halfway": variable((), task.net.halfway, "hidden layer halfway, from 0"),
+    }
+    return dataset(
+        dict(runs.data_vars) | about,
+        dict(runs.coords),
+        title="Two points through the default network, all hidden layers",
+    )
+
+
+def adam_runs(
+    settings: AdamRuns, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+) -> xr.Dataset:
+    """The default network by Adam at several rates, from the weights it has in `architectures`."""
+    row, runs = networks.default, {}
+    for rate in settings.rates:
+        task, name = _task(settings, row, rate=rate, optimizer="adam"), f"adam {rate}"
+        runs[f"{rate:g}"] = train_two_points(
+            settings, task, _paired(stream), device=device, checkpoint=checkpoint, name=name
+        )
+    title = "The default network on two points, by Adam"
+    units = variable((), row.units, "neurons per hidden layer")
+    return _gathered(runs, "rate", "learning rate of Adam", title).assign(units=units)
+
+
+def printed_data(
+    settings: PrintedData, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+) -> xr.Dataset:
+    """Rows of Table 1 on the data set that section B.1 prints."""
+    rows, runs = networks.rows(settings.rows), {}
+    for name, row in rows.items():
+        task = _task(settings, row, distances=(settings.dx, settings.dy))
+        runs[name] = train_two_points(settings, task, _paired(stream), device=device, checkpoint=checkpoint, name=name)
+    title = "Two points as printed in section B.1, dx = 0.5 and dy = 1"
+    return _gathered(runs, "network", "row of Table 1", title).assign(_described(rows.values()))
+
+
+def final_distances(
+    settings: FinalDistances, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+) -> xr.Dataset:
+    """Start and end of training over a grid of input and target distances; every cell has networks of its own."""
+    rows = networks.rows(settings.rows)
+    shape = (len(rows), len(settings.dx), len(settings.dy), settings.seeds)
+    ends = {name: np.empty(shape) for name in ("h0", "y0", "h_end", "loss_end", "epochs")}
+    progress = Progress("final distances", len(rows) * len(settings.dx) * len(settings.dy))
+    for place in np.ndindex(shape[:3]):
+        (name, row), dx, dy = list(rows.items())[place[0]], settings.dx[place[1]], settings.dy[place[2]]
+        task = _task(settings, row, distances=(dx, dy), rate=row.learning_rate / settings.slower)
+        own, cell = _paired(stream.child(place[1], place[2])), f"{name} {dx} {dy}"
+        run = train_two_points(settings, task, own, device=device, checkpoint=checkpoint, name=cell)
+        for variable_name, values in _ends(run).items():
+            ends[variable_name][place] = values
+        progress.step(int(np.ravel_multi_index(place, shape[:3])) + 1)
+    return _grid(settings, ends).assign(_described(rows.values()))
 
 
 def net_of(row: NetworkSettings, units: int | None = None) -> Net:
-    """The network of a row of Table 1, with another width if one is given."""
+    """The network of a row of Table 1, with another width if one is named."""
     return Net(
         row.nonlinearity,
         row.gain,
@@ -50,44 +141,33 @@ def net_of(row: NetworkSettings, units: int | None = None) -> Net:
     )
 
 
-def _train(
-    name: str,
-    row: NetworkSettings,
+def _task(
     settings: TwoPointRun,
-    stream: Stream,
-    device: str,
-    checkpoint: Checkpoint,
+    row: NetworkSettings,
     *,
     distances: tuple[float, float] = (DX, DY),
     units: int | None = None,
+    rate: float | None = None,
     **more: object,
-) -> xr.Dataset:
-    arguments = {"learning_rate": row.learning_rate} | more
-    paired = Stream(stream.seed, (stream.key[0], "two points", *stream.key[2:]))  # one shape, one trial: one draw
-    return train_two_points(
-        net_of(row, units),
-        *two_points(*distances),
-        epochs=settings.epochs,
-        trials=settings.seeds,
-        stream=paired,
-        dtype=settings.dtype,
-        engine=settings.engine,
-        device=device,
-        every=settings.every,
-        checkpoint=checkpoint,
-        name=name,
-        **arguments,
-    )
+) -> Task:
+    """The training of a row of Table 1 on two points at the given distances."""
+    about = {"every": settings.every, "stop": settings.stop} | more
+    return Task(net_of(row, units), *two_points(*distances), rate or row.learning_rate, **about)
 
 
-def _gathered(runs: Mapping[str, xr.Dataset], dim: str, long_name: str, **about: object) -> xr.Dataset:
-    """Runs side by side along a new dimension, one layer each; `about` goes to `dataset`."""
+def _paired(stream: Stream) -> Stream:
+    """The stream that all two-point experiments share: one shape, one trial, one draw."""
+    return Stream(stream.seed, (stream.key[0], "two points", *stream.key[2:]))
+
+
+def _gathered(runs: Mapping[str, xr.Dataset], dim: str, long_name: str, title: str) -> xr.Dataset:
+    """Runs side by side along a new dimension, one layer each."""
     each = [run.isel(layer=0, drop=True) if "layer" in run.dims else run for run in runs.values()]
     together = xr.concat(each, dim=xr.Variable(dim, list(runs), {"long_name": long_name, "units": "1"}))
-    made = dataset(dict(together.data_vars), dict(together.coords), **about)
+    gathered = dataset(dict(together.data_vars), dict(together.coords), title=title)
     for name in TRAJECTORY:
-        made[name].attrs = each[0][name].attrs
-    return made
+        gathered[name].attrs = each[0][name].attrs
+    return gathered
 
 
 def _described(rows: Iterable[NetworkSettings]) -> dict[str, xr.Variable]:
@@ -102,139 +182,21 @@ def _described(rows: Iterable[NetworkSettings]) -> dict[str, xr.Variable]:
     return {name: variable("network", [getattr(row, name) for row in rows], word) for name, word in words.items()}
 
 
-def architectures(
-    settings: Architectures, networks: dict, stream: Stream, device: str, checkpoint: Checkpoint
-) -> xr.Dataset:
-    """All networks of Table 1 on two points, H halfway; networks of one shape share their draws."""
-    rows = _rows(networks, settings.rows)
-    progress, runs = Progress("architectures", len(rows)), {}
-    for done, (name, row) in enumerate(rows.items(), 1):
-        runs[name] = _train(name, row, settings, stream, device, checkpoint)
-        progress.step(done)
-    made = _gathered(
-        runs,
-        "network",
-        "row of Table 1",
-        title="Two points through the networks of Table 1",
-    )
-    return made.assign(_described(rows.values()))
-
-
-def default_network(
-    settings: DefaultNetwork, networks: dict, stream: Stream, device: str, checkpoint: Checkpoint
-) -> xr.Dataset:
-    """The default network at the paper's width, all layers of the same run recorded."""
-    return _all_layers(settings, networks, stream, device, checkpoint)
-
-
-def default_ensemble(
-    settings: DefaultNetwork, networks: dict, stream: Stream, device: str, checkpoint: Checkpoint
-) -> xr.Dataset:
-    """The default network narrower and with many seeds, all layers of the same runs recorded."""
-    return _all_layers(settings, networks, stream, device, checkpoint)
-
-
-def _all_layers(
-    settings: DefaultNetwork, networks: dict, stream: Stream, device: str, checkpoint: Checkpoint
-) -> xr.Dataset:
-    row = _rows(networks, ("default",))["default"]
-    made = _train("default", row, settings, stream, device, checkpoint, units=settings.units, layers=range(row.hidden))
-    net = net_of(row, settings.units)
-    about = {
-        "units": variable((), net.units, "neurons per hidden layer"),
-        "gain": variable((), net.gain, "gain of the initial weights"),
-        "halfway": variable((), net.halfway, "hidden layer halfway, from 0"),
-    }
-    return dataset(
-        dict(made.data_vars) | about,
-        dict(made.coords),
-        title="Two points through the default network, all hidden layers",
-    )
-
-
-def adam_runs(settings: AdamRuns, networks: dict, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
-    """The default network by Adam at several rates, from the weights it has in `architectures`."""
-    row = _rows(networks, ("default",))["default"]
-    runs = {
-        f"{rate:g}": _train(
-            f"adam {rate}",
-            row,
-            settings,
-            stream,
-            device,
-            checkpoint,
-            learning_rate=rate,
-            optimiser="adam",
-        )
-        for rate in settings.rates
-    }
-    return _gathered(
-        runs,
-        "rate",
-        "learning rate of Adam",
-        title="The default network on two points, by Adam",
-    ).assign(units=variable((), row.units, "neurons per hidden layer"))
-
-
-def printed_data(
-    settings: PrintedData, networks: dict, stream: Stream, device: str, checkpoint: Checkpoint
-) -> xr.Dataset:
-    """Rows of Table 1 on the data set that section B.1 prints."""
-    rows = _rows(networks, settings.rows)
-    at = (settings.dx, settings.dy)
-    runs = {name: _train(name, row, settings, stream, device, checkpoint, distances=at) for name, row in rows.items()}
-    made = _gathered(
-        runs,
-        "network",
-        "row of Table 1",
-        title="Two points as printed in section B.1, dx = 0.5 and dy = 1",
-    )
-    return made.assign(_described(rows.values()))
-
-
-def final_distances(
-    settings: FinalDistances, networks: dict, stream: Stream, device: str, checkpoint: Checkpoint
-) -> xr.Dataset:
-    """Start and end of training over a grid of input and target distances; every cell has networks of its own."""
-    rows, names = _rows(networks, settings.rows), settings.rows
-    shape = (len(names), len(settings.dx), len(settings.dy), settings.seeds)
-    found = {name: np.empty(shape) for name in ("h0", "y0", "h_end", "loss_end", "epochs")}
-    progress = Progress("final distances", len(names) * len(settings.dx) * len(settings.dy))
-    for place in np.ndindex(shape[:3]):
-        dx, dy = settings.dx[place[1]], settings.dy[place[2]]
-        row = rows[names[place[0]]]
-        run = _train(
-            f"{names[place[0]]} {dx} {dy}",
-            row,
-            settings,
-            stream.child(place[1], place[2]),
-            device,
-            checkpoint,
-            distances=(dx, dy),
-            learning_rate=row.learning_rate / settings.slower,
-            stop=settings.stop,
-        )
-        for name, values in _ends(run).items():
-            found[name][place] = values
-        progress.step(int(np.ravel_multi_index(place, shape[:3])) + 1)
-    return _grid(settings, found).assign(_described(rows.values()))
-
-
 def _ends(run: xr.Dataset) -> dict[str, np.ndarray]:
-    """First and last record of each trial; a diverged trial ends with an infinite loss."""
+    """First and last record of each trial; one that diverged at once ends with an infinite loss."""
     loss, h = run["loss"].values, run["h"].values[:, :, 0]
-    last = np.isfinite(loss).sum(axis=1) - 1
-    every = np.arange(len(loss))
+    counts = np.isfinite(loss).sum(axis=1)
+    every, last = np.arange(len(loss)), np.maximum(counts - 1, 0)
     return {
         "h0": h[:, 0],
         "y0": run["y"].values[:, 0],
         "h_end": h[every, last],
-        "loss_end": np.where(last < 0, 1e300, loss[every, last]),
-        "epochs": run["epoch"].values[last],
+        "loss_end": np.where(counts == 0, 1e300, loss[every, last]),
+        "epochs": run["trained_epochs"].values,
     }
 
 
-def _grid(settings: FinalDistances, found: Mapping[str, np.ndarray]) -> xr.Dataset:
+def _grid(settings: FinalDistances, ends: Mapping[str, np.ndarray]) -> xr.Dataset:
     dims = ("network", "dx", "dy", "seed")
     words = {
         "h0": ("squared representational distance at the start", "1"),
@@ -243,9 +205,9 @@ def _grid(settings: FinalDistances, found: Mapping[str, np.ndarray]) -> xr.Datas
         "loss_end": ("training loss at the end", "1"),
         "epochs": ("epoch at which the trial ended", "epoch"),
     }
-    made = {name: variable(dims, found[name], *word) for name, word in words.items()}
+    grid = {name: variable(dims, ends[name], *word) for name, word in words.items()}
     return dataset(
-        made | {"converged": variable((), settings.converged, "largest loss of a trial that counts")},
+        grid | {"converged": variable((), settings.converged, "largest loss of a trial that counts")},
         {
             "network": variable("network", np.array(settings.rows), "row of Table 1"),
             "dx": variable("dx", np.array(settings.dx), "input distance"),

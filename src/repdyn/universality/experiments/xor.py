@@ -11,7 +11,7 @@ from torch import Tensor
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.universality.methods import minibatch_training, training_loop
+from repdyn.universality.methods import minibatch_loop, minibatch_training
 from repdyn.universality.settings.data_sets import TrainedNetwork, Xor
 
 INPUTS = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
@@ -68,23 +68,23 @@ def _distances(points: NDArray) -> NDArray:
 
 def _run(
     name: str, network: TrainedNetwork, settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint
-) -> training_loop.Records:
+) -> minibatch_loop.Records:
     X, Y = (torch.tensor(values, dtype=torch.float32, device=device) for values in (INPUTS, TARGETS))
-    networks = training_loop.start(network, 2, 1, settings.trials, stream, device)
+    networks = minibatch_loop.start(network, 2, 1, settings.trials, stream, device)
     trainer = minibatch_training.Trainer(
         networks, X, Y, rate=network.rate, batch=4, optimizer=network.optimizer, loss_factor=LOSS_FACTOR
     )
     looks = np.linspace(0, network.epochs, settings.looks).round().astype(int)
 
-    def watch(epoch: int) -> training_loop.Records:
+    def watch(epoch: int) -> minibatch_loop.Records:
         if epoch not in looks:
             return {}
         layers = minibatch_training.layers(networks, X)
-        h, y = layers[training_loop.halfway(network)], layers[-1]
+        h, y = layers[minibatch_loop.halfway(network)], layers[-1]
         loss = LOSS_FACTOR * ((y - Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
         return {"h": _squared(h), "y": _squared(y), "loss": loss, "epoch": np.array(epoch)}
 
-    return training_loop.run(name, trainer, network.epochs, stream, watch, checkpoint)
+    return minibatch_loop.run(name, trainer, network.epochs, stream, watch, checkpoint)
 
 
 def _squared(a: Tensor) -> NDArray:

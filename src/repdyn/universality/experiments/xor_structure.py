@@ -8,10 +8,13 @@ from numpy.typing import NDArray
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.universality.methods.representations import pearson
+from repdyn.universality.methods.selection import has_learnt
 from repdyn.universality.theory.final import final_distance
 
 EQUAL = ((0, 3), (1, 2))
 """Pairs of data points with the same target: (0,0) and (1,1); (1,0) and (0,1)."""
+INPUT_1 = np.array([0.0, 1.0, 0.0, 1.0])
+"""Targets of another task on the same points: the first input."""
 NAMES = ("(0,0) and (1,1)", "(1,0) and (0,1)")
 SETTINGS = ("nonlinearity", "gain", "rate", "units", "hidden", "optimizer")
 
@@ -26,6 +29,8 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
     rho = float(np.exp(np.nanmean(np.log(rates["eta_h"] / rates["eta_y"]))))
     start, end = (xor["h"].isel(look=look).values for look in (0, -1))
     theory = final_distance(start, xor["y"].isel(look=0).values, xor["dx"].values, xor["dy"].values, rho)
+    plateau = float((xor["dy"].values ** 2).mean() / 2)
+    other_task = final_distance(start, xor["y"].isel(look=0).values, xor["dx"].values, _target_distances(INPUT_1), rho)
     distances = {"distance": np.sqrt(end), "start": np.sqrt(start), "theory": np.sqrt(theory)}
     pairs, each = ("run", "trial", "point", "other"), ("run", "trial")
     words = {
@@ -36,15 +41,17 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
     return dataset(
         {name: variable(pairs, values, words[name]) for name, values in distances.items()}
         | _measures(**distances, unequal=xor["dy"].values > 0)
+        | _wrong_formulas(distances, np.sqrt(other_task))
         | {
             "loss": variable(each, xor["loss"].isel(look=-1).values, "mean squared error at the end"),
+            "learnt": variable(each, has_learnt(xor["loss"].isel(look=-1), plateau), "1 where the network has learnt"),
             "start_loss": variable(each, xor["loss"].isel(look=0).values, "mean squared error at the start"),
         },
         {name: xor[name].variable for name in ("run", "trial", "point", "other", *SETTINGS)}
         | {
             "epochs": variable("run", xor["epoch"].values[:, -1], "epochs of training", "epoch"),
             "pair": variable("pair", np.array(NAMES), "pair with equal targets"),
-            "plateau": variable((), (xor["dy"].values ** 2).mean() / 2, "loss of the mean target: its variance"),
+            "plateau": variable((), plateau, "loss of the mean target: its variance"),
             "rho": variable((), rho, "eta_h/eta_y of the default two-point network, geometric mean"),
         },
         title="XOR: distances after training against equation (10)",
@@ -67,6 +74,22 @@ def _measures(distance: NDArray, start: NDArray, theory: NDArray, unequal: NDArr
         "match_at_start": variable(each, _match(start, theory), "correlation of the starting distances with (10)"),
         "scale": variable(each, scale, "measured over theory, sums"),
     }
+
+
+def _wrong_formulas(distances: dict[str, NDArray], other_task: NDArray) -> dict[str, xr.Variable]:
+    """The same measures against predictions that are wrong on purpose."""
+    each, (measured, theory) = ("run", "trial"), (distances[name] for name in ("distance", "theory"))
+    not_rooted = measured.sum(axis=(-1, -2)) / (theory**2).sum(axis=(-1, -2))
+    return {
+        "match_other_task": variable(
+            each, _match(measured, other_task), "correlation of the six distances with (10) for the targets of input 1"
+        ),
+        "scale_not_rooted": variable(each, not_rooted, "measured over squared distances of theory, sums"),
+    }
+
+
+def _target_distances(targets: NDArray) -> NDArray:
+    return np.abs(targets[:, None] - targets[None])
 
 
 def _match(measured: NDArray, theory: NDArray) -> NDArray:

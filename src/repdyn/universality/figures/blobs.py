@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, WIDTH, describe, new
-from repdyn.universality.methods.readings import learnt
+from repdyn.universality.methods.selection import learnt
 
 FLATTEN = 1.6  # axis between the contexts over the second longest, at most
 NAMES = {"high": "large", "low": "small", "very_low": "very small"}
@@ -98,7 +98,7 @@ def _caption(data: xr.Dataset, runs: list[str]) -> str:
     for run in runs:
         found = learnt(data, run)
         if found.sizes["trial"]:
-            typical, between = (float(np.exp(np.log(found[name]).mean())) for name in ("collapse", "between"))
+            typical, between = (float(found[f"typical_{name}"]) for name in ("collapse", "between"))
             indices.append(
                 f"{_label(run)}: C {typical:.2g}, contexts {between:.2g}, {found.sizes['trial']} of"
                 f" {data.sizes['trial']} networks"

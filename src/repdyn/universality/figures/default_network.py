@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new
 from repdyn.universality.figures.dynamics import COLOURS, NAMES, WORDS
-from repdyn.universality.methods.readings import PUBLISHED_LOSSES, log_fit
+from repdyn.universality.theory.published import FIT_LOSSES
 
 
 def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
@@ -19,7 +19,7 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
     columns = min(len(names), 3)
     figure, axes = new(-(-len(names) // columns), columns, height=2.1)
     for panel, name in zip(axes.flat, names, strict=False):
-        row, found = final_predictions.sel(network=name), log_fit(final_predictions, name)
+        row = final_predictions.sel(network=name)
         good = row["good"].values.astype(bool)
         dy = np.broadcast_to(row["dy"].values[None, :, None], good.shape)
         shown = panel.scatter(row["theory"].values[good], row["measured"].values[good], c=dy[good], s=9, cmap="viridis")
@@ -33,7 +33,8 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axis.set_minor_formatter(NullFormatter())
         panel.set_title(
-            f"{WORDS.get(name, name)}: r {found['r']:.2f}\n(dy alone {found['r_dy']:.2f}), {found['n']} trials",
+            f"{WORDS.get(name, name)}: r {float(row['correlation']):.2f}\n"
+            f"(dy alone {float(row['correlation_dy']):.2f}), {int(row['trials'])} trials",
             fontsize=7,
         )
     for panel in axes.flat[len(names) :]:
@@ -43,7 +44,7 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
     for panel in axes.flat[len(names) - columns : len(names)]:
         panel.set_xlabel("final $h$, eq. (10)")
     figure.colorbar(shown, ax=axes, label="target distance dy", shrink=0.7)
-    dropped = sum(log_fit(final_predictions, name)["dropped"] for name in names)
+    dropped = int(final_predictions["dropped"].sum())
     widths = ", ".join(map(str, sorted(set(final_predictions["units"].values.tolist()))))
     return describe(
         figure,
@@ -130,9 +131,9 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
             kept = loss[np.isfinite(loss)]
             offset = np.linspace(-0.15, 0.15, kept.size) if kept.size > 1 else 0
             panel.plot(place + offset, kept, "o", color=BLUE, markersize=3, label="our trials" if place == 0 else None)
-            if name in PUBLISHED_LOSSES:
+            if name in FIT_LOSSES:
                 label = "published" if place == 0 else None
-                panel.plot(place, PUBLISHED_LOSSES[name], "_", color=RED, markersize=16, markeredgewidth=2, label=label)
+                panel.plot(place, FIT_LOSSES[name], "_", color=RED, markersize=16, markeredgewidth=2, label=label)
         panel.set_xticks(range(len(names)), [name.replace(" in ", "\nin ") for name in names], rotation=35, ha="right")
         panel.set_title(f"{int(fits['units'])} units, {int(fits['converged'].isel(layer=0).sum())} trials")
         panel.set_yscale("log")

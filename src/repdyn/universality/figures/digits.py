@@ -22,11 +22,11 @@ from repdyn.base.figures import (
     label_panels,
     new,
 )
+from repdyn.universality.theory.published import CORRELATIONS
 
 CURVES = {"h": (BLUE, "h"), "y": (ORANGE, "y"), "w": (GREEN, "w")}
 KINDS = {"dissimilar": "digits 0 and 1", "similar": "digits 3 and 8", "same": "two images of 0"}
 LOOKS = {"weighed (50)": (BLUE, "o"), "class mean": (SKY, "s"), "pair alone": (ORANGE, "D"), "labels alone": (RED, "^")}
-PUBLISHED = {"all entries": 0.703, "between classes": 0.512}
 
 
 def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
@@ -127,7 +127,7 @@ def _matrices(data: xr.Dataset, panels: tuple, run: str, title: str, alt: str) -
     axes[0, 0].set_ylabel("digit")
     figure.colorbar(axes[0, -1].images[0], ax=axes[0, :].tolist(), label="squared distance over largest", shrink=0.8)
     total, between = (
-        float(data["correlation_of_mean"].sel(run=run, prediction="weighed (50)", part=part)) for part in PUBLISHED
+        float(data["correlation_of_mean"].sel(run=run, prediction="weighed (50)", part=part)) for part in CORRELATIONS
     )
     published = " (the paper: 0.703 and 0.512)" if run == "sgd" else ""
     return describe(
@@ -171,7 +171,7 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
     for place, prediction in enumerate(data["prediction"].values.tolist()[::-1]):
         cell = data.sel(run="sgd", prediction=prediction, part=part)
         if not np.isfinite(cell["correlation"].values).all():
-            panel.text(float(PUBLISHED[part]), place, "constant", ha="center", va="center", fontsize=7)
+            panel.text(float(CORRELATIONS[part]), place, "constant", ha="center", va="center", fontsize=7)
             continue
         colour, marker = LOOKS[prediction]
         low, high = np.quantile(cell["resampled"].values, [0.025, 0.975])
@@ -179,8 +179,8 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
         panel.plot(float(cell["correlation_of_mean"]), place, color=colour, marker=marker, markersize=6)
         single = cell["correlation"].values
         panel.plot(single, np.full(single.size, place + 0.28), ".", color=colour, markersize=3)
-    panel.axvline(PUBLISHED[part], color=BLACK, linestyle=":", linewidth=1)
-    panel.annotate(f"paper {PUBLISHED[part]}", (PUBLISHED[part], data.sizes["prediction"] - 0.45), fontsize=6.5)
+    panel.axvline(CORRELATIONS[part], color=BLACK, linestyle=":", linewidth=1)
+    panel.annotate(f"paper {CORRELATIONS[part]}", (CORRELATIONS[part], data.sizes["prediction"] - 0.45), fontsize=6.5)
     panel.set_yticks(range(data.sizes["prediction"]), data["prediction"].values[::-1])
     panel.set(title=part, xlabel="correlation", ylim=(-0.5, data.sizes["prediction"] - 0.2))
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, new
-from repdyn.universality.methods.readings import FIGURE_2, GAINS
+from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
 COLOURS = {"h": BLUE, "y": RED, "w": GREEN}
 NAMES = {"h": "$h = \\|dh\\|^2$", "y": "$y = \\|dy\\|^2$", "w": "$w$"}
@@ -130,7 +130,7 @@ def _dropped(fits: xr.Dataset, rows: list[str]) -> str:
 
 def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Dataset) -> Figure:
     """Figure 3: dynamics and loss for growing initial weights."""
-    rows = [name for name in GAINS if name in architecture_fits["network"].values]
+    rows = [name for name in FIGURE_3 if name in architecture_fits["network"].values]
     figure, axes = new(2, len(rows), height=1.9, sharex="col")
     for column, name in enumerate(rows):
         fits, runs = architecture_fits.sel(network=name), architectures.sel(network=name)

@@ -16,7 +16,7 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
     panel = axes[0, 1]
     time = theory_maps["time"].values[1:]
     for scale, colour in zip(theory_maps["scale"].values, [*CYCLE, "0.5"], strict=False):
-        error = theory_maps["plateau_error"].sel(scale=scale).values[1:]
+        error = theory_maps["plateau_error"].sel(start="equal", scale=scale).values[1:]
         panel.semilogx(time, error, color=colour, label=f"{scale:g}")
     panel.set(xlabel="time, epochs", ylabel="squared error of dy over its start", xlim=(1, time[-1]), title="plateau")
     panel.legend(title="scale of\nthe start", fontsize=6.5, title_fontsize=7)

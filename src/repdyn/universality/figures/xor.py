@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, describe, new
-from repdyn.universality.methods.readings import learnt
+from repdyn.universality.methods.selection import learnt
 
 POINTS = ("00", "10", "01", "11")
 PANELS = {

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from repdyn.universality.theory.checks import Array, finite, positive, realisable
+from repdyn.base.checks import Array, finite, positive
+from repdyn.universality.theory.domain import realisable
 from repdyn.universality.theory.effective import effective_loss, solution_unchecked
 
 CONVERGED = 0.16  # squared error of dy over its start: the paper's final loss of 1e-2 at dy2 = 0.5

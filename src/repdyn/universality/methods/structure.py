@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from repdyn.universality.methods.representations import Array, pearson, squared_distances
 
+ROUNDED = 1e-9  # relative excess of a side that counts as a violation
 CHUNK = 2000  # points per block of columns, 160 MB at 10 000 points
 TARGETS_APART = np.sqrt(2.0)  # distance of two one-hot targets
 PREDICTIONS = ("weighed (50)", "class mean", "pair alone", "labels alone")
@@ -81,6 +82,27 @@ def smallest_between(x: ArrayLike, labels: ArrayLike) -> float:
     """Least A of two points of different classes."""
     x, labels = np.asarray(x, float), np.asarray(labels)
     return float(min(block[block > 0].min() for _, block in _blocks(x, labels)))
+
+
+def triangle_violations(squared: ArrayLike) -> float:
+    """Share of the inequalities d_jk <= d_ij + d_ik that distances violate, over all triples and their three sides.
+
+    Args:
+        squared: squared distances of all pairs, symmetric, shape (points, points), three points or more.
+
+    Raises:
+        ValueError: fewer than three points.
+    """
+    distance = np.sqrt(np.asarray(squared, float))
+    n = len(distance)
+    if n < 3:
+        raise ValueError(f"got {n} points, expected three or more: a triangle has three corners")
+    slack = ROUNDED * distance.max()
+    violated = 0
+    for row in distance:  # the corner i between the sides to j and k
+        sides = row[:, None] + row[None]
+        violated += int(np.triu(distance > sides + slack, 1).sum())
+    return violated / (n * (n - 1) * (n - 2) / 2)
 
 
 def correlations(prediction: ArrayLike, measured: ArrayLike, labels: ArrayLike) -> Array:

@@ -13,12 +13,14 @@ from repdyn.universality.settings.data_sets import (
 from repdyn.universality.settings.two_points import (
     AdamRuns,
     Architectures,
+    DefaultEnsemble,
     DefaultNetwork,
     FinalDistances,
+    FinalDistribution,
     Fits,
+    FormulaAudit,
     Networks,
     PrintedData,
-    TheoryAudit,
     TheoryMaps,
 )
 
@@ -28,12 +30,13 @@ PAPER = "van Rossem and Saxe: When Representations Align: Universality in Repres
 class Universality(Settings):
     """All experiments of the study."""
 
-    theory_audit: TheoryAudit
+    formula_audit: FormulaAudit
+    final_distribution: FinalDistribution
     theory_maps: TheoryMaps
     networks: Networks
     architectures: Architectures
     default_network: DefaultNetwork
-    default_ensemble: DefaultNetwork
+    default_ensemble: DefaultEnsemble
     adam_runs: AdamRuns
     printed_data: PrintedData
     final_distances: FinalDistances

@@ -1,6 +1,6 @@
 """Knobs of the theory and of the two-point experiments: one model per experiment."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -15,13 +15,16 @@ Epochs = Annotated[int, Field(ge=1, le=10_000_000)]
 Seeds = Annotated[int, Field(ge=2, le=10_000)]
 
 
-class TheoryAudit(Settings):
-    """Equations (5) to (48) against automatic differentiation, solvers and draws."""
+class FormulaAudit(Settings):
+    """Equations (5) to (43) against complex steps and solvers."""
 
     draws: Seeds = Field(description="Random networks, rates and initial values per equation.")
-    monte_carlo: Annotated[int, Field(ge=1000, le=100_000_000)] = Field(
-        description="Draws of the initial ratios for the distribution of the final distance."
-    )
+
+
+class FinalDistribution(Settings):
+    """Equations (44) to (48), the distribution of the final distance, against draws."""
+
+    draws: Annotated[int, Field(ge=1000, le=100_000_000)] = Field(description="Draws of the initial ratios per cell.")
 
 
 class TheoryMaps(Settings):
@@ -31,6 +34,9 @@ class TheoryMaps(Settings):
     eta_y: Rate = Field(description="Effective rate of the decoder, 1/epoch.")
     dy2: Distance = Field(description="Squared target distance.")
     scales: Many[Distance] = Field(min_length=4, description="Scales of the start, decreasing, for the plateau.")
+    large_scales: Many[Annotated[float, Field(gt=1, le=1e4)]] = Field(
+        min_length=3, description="Scales of large starts, increasing, for the decay without a plateau."
+    )
     horizon: Annotated[float, Field(gt=0, le=1e8)] = Field(description="Time that the solutions run, epochs.")
     times: Annotated[int, Field(ge=50, le=100_000)] = Field(description="Times at which solutions are stored.")
     rhos: Many[Distance] = Field(min_length=3, description="Ratios eta_h/eta_y for rich and lazy, increasing.")
@@ -80,6 +86,10 @@ class Networks(Settings):
     high: NetworkSettings
     very_high: NetworkSettings
 
+    def rows(self, names: Iterable[str]) -> dict[str, NetworkSettings]:
+        """The named rows, in that order."""
+        return {name: getattr(self, name) for name in names}
+
 
 NetworkName = Literal[tuple(Networks.model_fields)]
 
@@ -87,26 +97,16 @@ NetworkName = Literal[tuple(Networks.model_fields)]
 class TwoPointRun(Settings):
     """What the two-point ensembles share; the data set is dx = 1, dy2 = 0.5 unless said otherwise."""
 
-    seeds: Seeds = Field(description="Independent networks per row of Table 1.")
+    seeds: Annotated[int, Field(ge=1, le=10_000)] = Field(description="Independent networks per row of Table 1.")
     epochs: Epochs = Field(description="Full-batch steps.")
     every: Epochs = Field(description="Epochs between two records.")
+    stop: Annotated[float, Field(ge=0, le=1)] = Field(
+        description="A trial ends at the first record below this loss, which then stands for all later ones; 0: never."
+    )
     dtype: Literal["float64", "float32"] = Field(description="Number format of the training.")
     engine: Literal["auto", "compiled", "batched", "autograd"] = Field(
         description="Training engine; auto chooses by network and device, the dataset says which."
     )
-
-    def memory(self, rows: Iterable[Mapping], gpu: bool) -> int:
-        """MB of a job: its start, and the weights of what trains side by side, on a CPU in autograd alone.
-
-        Autograd keeps the weights ten times (gradients, Adam's moments, activities), the other engines four times.
-        """
-        needed = [1000.0]
-        for row in rows:
-            weights = 8e-6 * (row["hidden"] - 1) * getattr(self, "units", row["units"]) ** 2
-            autograd = isinstance(self, AdamRuns) or row["connections"] == "convolution" or row["dropout"] > 0
-            side_by_side = self.seeds if gpu or autograd else 1
-            needed.append(1000 + (10 if autograd else 4) * weights * side_by_side)
-        return round(max(needed))
 
 
 class Architectures(TwoPointRun):
@@ -119,6 +119,10 @@ class DefaultNetwork(TwoPointRun):
     """Figures 1, 10, 11: the default network with all layers recorded."""
 
     units: Units = Field(description="Neurons per hidden layer.")
+
+
+class DefaultEnsemble(DefaultNetwork):
+    """Figures 10, 11: the same, narrower and with many seeds; statements on fits are decided here."""
 
 
 class AdamRuns(TwoPointRun):
@@ -142,11 +146,9 @@ class PrintedData(TwoPointRun):
 class FinalDistances(TwoPointRun):
     """Figure 5: final distances over a grid of input and target distances."""
 
-    seeds: Annotated[int, Field(ge=1, le=10_000)] = Field(description="Independent networks per cell.")
     rows: Many[NetworkName] = Field(min_length=1, description="Rows of Table 1 that are trained.")
     dx: Many[Distance] = Field(min_length=2, description="Input distances, increasing.")
     dy: Many[Annotated[float, Field(ge=0, le=10)]] = Field(min_length=2, description="Target distances, increasing.")
-    stop: Annotated[float, Field(gt=0, le=1)] = Field(description="A trial ends at the first record below this loss.")
     converged: Annotated[float, Field(gt=0, le=1)] = Field(description="Trials that end above this loss are dropped.")
     slower: Annotated[float, Field(ge=1, le=100)] = Field(description="Divides the learning rates of Table 1.")
 

@@ -7,23 +7,8 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.base.tables import Table
-from repdyn.universality.methods.readings import learnt
-
-PRINTED = {
-    ("xor", "low_as_printed"): ("XOR Low weights", "leaky relu", 0.7, 0.015, 1000, "gain 0.85, 3000 epochs, ReLU"),
-    ("xor", "low"): ("XOR Low weights", "leaky relu", 0.7, 0.015, 1000, "gain 0.85, 3000 epochs, ReLU"),
-    ("xor", "relu_low"): ("XOR Low weights", "leaky relu", 0.7, 0.015, 1000, "gain 0.85, 3000 epochs, ReLU"),
-    ("xor", "intermediate"): ("XOR Intermediate weights", "leaky relu", 1.25, 0.002, 1000, "ReLU"),
-    ("xor", "high"): ("XOR High weights", "leaky relu", 2.0, 3e-9, 1000, "ReLU"),
-    ("xor", "two_layers"): ("XOR 2 layers", "leaky relu", 0.0015, 0.03, 40000, "2000 epochs, ReLU"),
-    ("blobs", "very_low"): ("Blobs Very low weights", "tanh", 0.275, 0.05, 2000, "leaky ReLU"),
-    ("blobs", "low"): ("Blobs Low weights", "tanh", 0.5, 0.015, 1500, "leaky ReLU"),
-    ("blobs", "high"): ("Blobs High weights", "tanh", 2.0, 0.0015, 750, "leaky ReLU"),
-    ("blobs", "leaky_low"): ("Blobs Low weights", "tanh", 0.5, 0.015, 1500, "leaky ReLU"),
-    ("blobs", "leaky_high"): ("Blobs High weights", "tanh", 2.0, 0.0015, 750, "leaky ReLU"),
-    ("digits", "sgd"): ("MNIST Structure", "leaky relu", 0.5, 0.005, 200, "as printed; trajectories: rate 0.003"),
-}
-"""Rows of Table 2: nonlinearity, gain, rate, epochs; where the authors' public settings or notebooks differ."""
+from repdyn.universality.methods.selection import learnt
+from repdyn.universality.theory.published import NOT_PRINTED, TABLE_2
 
 
 def table2_settings(
@@ -47,7 +32,7 @@ def table2_settings(
 
 
 def _row(task: str, run: str, used: dict[str, object], learnt: int, trials: int, loss: float) -> dict[str, object]:
-    name, *printed, public = PRINTED.get((task, run), ("", "", np.nan, np.nan, np.nan, "nothing stated"))
+    name, *printed, public = TABLE_2.get((task, run), NOT_PRINTED)
     return {
         "task": task,
         "run": run,

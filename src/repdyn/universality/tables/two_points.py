@@ -7,27 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.base.tables import Table
-from repdyn.universality.methods.readings import PUBLISHED_LOSSES, log_fit
-
-PUBLISHED_ROWS = {
-    "default": ("leaky relu", 1.0, 0.005, 6000, 500, 20),
-    "convolution": ("leaky relu", 0.95, 0.002, 6000, 500, 10),
-    "skip": ("leaky relu", 0.1, 0.01, 6000, 500, 20),
-    "shallow": ("leaky relu", 0.35, 0.01, 6000, 500, 2),
-    "narrow": ("leaky relu", 1.05, 0.005, 6000, 50, 20),
-    "dropout": ("leaky relu", 1.0, 0.005, 6000, 500, 10),
-    "linear": ("none", 0.85, 0.00125, 6000, 500, 20),
-    "relu": ("relu", 1.0, 0.005, 6000, 500, 20),
-    "elu": ("elu", 0.95, 0.00045, 6000, 500, 20),
-    "tanh": ("tanh", 0.85, 0.00125, 6000, 500, 20),
-    "swish": ("swish", 1.7, 0.0025, 6000, 500, 20),
-    "low": ("leaky relu", 0.9, 0.015, 6000, 500, 20),
-    "intermediate": ("leaky relu", 1.1, 0.0025, 6000, 500, 20),
-    "high": ("leaky relu", 1.3, 0.00075, 6000, 500, 20),
-    "very_high": ("leaky relu", 1.4, 0.00025, 6000, 500, 20),
-}
-"""Table 1: nonlinearity, gain, learning rate, epochs, units, hidden layers. The authors' public settings agree with it
-after halving the rates and doubling the epochs, as their code does."""
+from repdyn.universality.theory.published import FIT_LOSSES, TABLE_1
 
 
 def table1_settings(architectures: xr.Dataset, architecture_fits: xr.Dataset, printed_data_fits: xr.Dataset) -> Table:
@@ -35,7 +15,7 @@ def table1_settings(architectures: xr.Dataset, architecture_fits: xr.Dataset, pr
     rows = []
     epochs = int(architectures["epoch"][-1] + architectures["epoch"][1])
     for name in architectures["network"].values.tolist():
-        nonlinearity, gain, rate, printed_epochs, units, hidden = PUBLISHED_ROWS[name]
+        nonlinearity, gain, rate, printed_epochs, units, hidden = TABLE_1[name]
         used, fits = architectures.sel(network=name), architecture_fits.sel(network=name)
         rows.append(
             {
@@ -103,7 +83,7 @@ def altered_dynamics(default_network_fits: xr.Dataset, default_ensemble_fits: xr
     """Fit losses of the theory and of the alternatives (51) over trials, beside the published numbers."""
     rows = []
     for name in default_network_fits["alternative"].values.tolist():
-        row = {"dynamics": name, "published": PUBLISHED_LOSSES.get(name, np.nan)}
+        row = {"dynamics": name, "published": FIT_LOSSES.get(name, np.nan)}
         for fits in (default_network_fits, default_ensemble_fits):
             loss = fits["alternative_loss"].sel(alternative=name).values
             kept, units = loss[np.isfinite(loss)], int(fits["units"])
@@ -128,18 +108,18 @@ def distances(final_predictions: xr.Dataset) -> Table:
     """Agreement of final distances with equation (10), and the exponents of h in the two distances."""
     rows = []
     for name in final_predictions["network"].values.tolist():
-        found, row = log_fit(final_predictions, name), final_predictions.sel(network=name)
+        row = final_predictions.sel(network=name)
         rows.append(
             {
                 "network": name.replace("_", " "),
                 "units": int(row["units"]),
-                "trials": found["n"],
-                "dropped": found["dropped"],
-                "r": found["r"],
-                "r with dy alone": found["r_dy"],
-                "exponent of dx": float(found["exponents"][0]),
-                "exponent of dy": float(found["exponents"][1]),
-                "network over theory": found["ratio"],
+                "trials": int(row["trials"]),
+                "dropped": int(row["dropped"]),
+                "r": float(row["correlation"]),
+                "r with dy alone": float(row["correlation_dy"]),
+                "exponent of dx": float(row["exponent"].sel(distance="dx")),
+                "exponent of dy": float(row["exponent"].sel(distance="dy")),
+                "network over theory": float(row["ratio"]),
                 "tau_y/tau_h, geometric": float(row["rho"]),
                 "tau_y/tau_h, arithmetic": float(row["rho_arithmetic"]),
             }

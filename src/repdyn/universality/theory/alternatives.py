@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from repdyn.universality.theory.checks import Array
+from repdyn.base.checks import Array
 
 ALTERNATIVES = {  # name: what is changed in equation (7)
     "theory": "nothing: equation (7)",

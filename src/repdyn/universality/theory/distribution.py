@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from repdyn.universality.theory.checks import Array, not_negative, positive
+from repdyn.base.checks import Array, not_negative, positive
 from repdyn.universality.theory.final import from_amplitudes
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.universality.theory.checks import Array, finite, not_negative, positive
+from repdyn.base.checks import Array, finite, not_negative, positive
 
 
 class FixedPoint(NamedTuple):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.universality.theory.checks import Array, not_negative, rates, realisable
+from repdyn.base.checks import Array, not_negative
+from repdyn.universality.theory.domain import rates, realisable
 
 
 def identical_solution(

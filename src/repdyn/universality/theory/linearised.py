@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from repdyn.universality.theory.checks import Array
+from repdyn.base.checks import Array
 
 
 class Linearised(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.universality.theory.checks import Array, not_negative
+from repdyn.base.checks import Array, not_negative
 
 
 def exponential_weighing(A: ArrayLike, length_scale: float | None = None, normalise: bool = True) -> Array:

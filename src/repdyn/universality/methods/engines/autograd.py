@@ -100,8 +100,8 @@ def advance(
     parameters = {name: torch.tensor(array[chosen], device=device).requires_grad_() for name, array in weights.items()}
     X = torch.tensor(task.X, dtype=parameters["first"].dtype, device=device)
     Y = torch.tensor(task.Y, dtype=X.dtype, device=device)
-    kind = torch.optim.Adam if task.optimiser == "adam" else torch.optim.SGD
-    optimiser = kind(list(parameters.values()), lr=task.rate)
+    kind = torch.optim.Adam if task.optimizer == "adam" else torch.optim.SGD
+    optimizer = kind(list(parameters.values()), lr=task.rate)
     generators = [torch.Generator().manual_seed(seeds[trial] % 2**63) for trial in chosen] if task.net.dropout else []
     for epoch in range(epochs):
         if epoch % task.every == 0:
@@ -109,7 +109,7 @@ def advance(
             if stopped(task, made.loss[chosen, : epoch // task.every + 1]).all():
                 break
         masks = _masks(task.net, generators, X) if generators else None
-        _step(task.net, parameters, X, Y, optimiser, masks)
+        _step(task.net, parameters, X, Y, optimizer, masks)
     for name, tensor in parameters.items():
         weights[name][chosen] = tensor.detach().cpu().numpy()
     return _cut(task, made)
@@ -120,13 +120,13 @@ def _step(
     weights: Parameters,
     X: Tensor,
     Y: Tensor,
-    optimiser: torch.optim.Optimizer,
+    optimizer: torch.optim.Optimizer,
     masks: Iterator[Tensor] | None,
 ) -> None:
-    optimiser.zero_grad(set_to_none=True)
+    optimizer.zero_grad(set_to_none=True)
     out = outputs(net, weights, hidden_layers(net, weights, X, masks), masks)
     (((out - Y) ** 2).sum() / 4).backward()
-    optimiser.step()
+    optimizer.step()
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""What every engine is asked and what it returns."""
+"""What every engine is asked, a task, and what it returns, frames."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from repdyn.universality.methods.networks import Net
 
 Array = NDArray[np.floating]
+OPTIMIZERS = ("sgd", "adam")
 
 
 @dataclass(frozen=True)
@@ -23,19 +24,38 @@ class Task:
         Y: targets, shape (2, outputs).
         rate: learning rate.
         every: epochs between two records; a record is made before that epoch's update.
-        layers: hidden layers whose distance is recorded.
+        layers: hidden layers whose distance is recorded; none given means the one halfway.
         stop: training of a trial ends at the first record whose loss is below this; 0 for never.
-        optimiser: "sgd" or "adam".
+        optimizer: "sgd" or "adam".
+
+    Raises:
+        ValueError: a data set, layer, rate or optimizer that cannot be.
     """
 
     net: Net
-    X: Array
-    Y: Array
+    X: ArrayLike
+    Y: ArrayLike
     rate: float
-    every: int
-    layers: tuple[int, ...]
+    every: int = 1
+    layers: tuple[int, ...] = ()
     stop: float = 0.0
-    optimiser: str = "sgd"
+    optimizer: str = "sgd"
+
+    def __post_init__(self) -> None:
+        """Arrays for lists; refuses tasks that cannot be."""
+        net, X, Y = self.net, np.asarray(self.X, float), np.asarray(self.Y, float)
+        if X.shape != (2, net.inputs) or Y.shape != (2, net.outputs):
+            wanted = f"(2, {net.inputs}) and (2, {net.outputs})"
+            raise ValueError(f"X and Y have shapes {X.shape} and {Y.shape}; the network wants {wanted}")
+        if not (X[0] != X[1]).any():
+            raise ValueError("the two inputs are equal (dx = 0); they cannot be told apart: expected dx above 0")
+        if not self.rate > 0 or self.every < 1:
+            raise ValueError(f"learning rate {self.rate} and every {self.every} must be above 0")
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(f"optimizer {self.optimizer!r} is not one of {', '.join(OPTIMIZERS)}")
+        layers = tuple(net.check_layer(layer) for layer in self.layers or (net.halfway,))
+        for name, value in (("X", X), ("Y", Y), ("layers", layers)):
+            object.__setattr__(self, name, value)
 
 
 class Frames(NamedTuple):

@@ -1,0 +1,175 @@
+"""Which function reads and makes what: the graph of a study, read from its source without importing it.
+
+An experiment, figure or table names the datasets it reads as parameters, a claim in `@claim(data=)`. Rule inputs, the
+attributes "serves figures / claims", docs/outputs.md and the report's links all derive from here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from repdyn.base.errors import RepdynError
+
+SOURCE = Path(__file__).resolve().parents[3]
+KINDS = {"experiments": "xr.Dataset", "figures": "Figure", "tables": "Table"}
+OFFERED = ("settings", "stream", "device", "checkpoint")
+HIDDEN = ("_", "draw_")  # helpers, and functions that draw any dataset, for users' own networks
+ORDER = "ORDER"  # name of a tuple in a study's figures or tables: the order of the paper
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that makes a dataset, a figure or a table, or that decides a claim.
+
+    Attributes:
+        study: its study.
+        module: its module inside the study, e.g. "experiments.full_rank".
+        name: its name; an experiment's dataset and a figure's files are called so.
+        summary: first line of its docstring.
+        reads: names of the datasets it takes, in order.
+        parameters: all parameters, each with its annotation as text.
+        claim: id of the claim it decides, else "".
+    """
+
+    study: str
+    module: str
+    name: str
+    summary: str
+    reads: tuple[str, ...]
+    parameters: dict[str, str] = field(hash=False)
+    claim: str = ""
+
+    @property
+    def path(self) -> str:
+        """`module:name` inside the study."""
+        return f"{self.module}:{self.name}"
+
+    @property
+    def root(self) -> str:
+        """The function as a root of its code version."""
+        return f"repdyn.{self.study}.{self.path}"
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study consists of; figures and tables in the paper's order, claims as they are written."""
+
+    name: str
+    experiments: dict[str, Function]
+    figures: dict[str, Function]
+    tables: dict[str, Function]
+    claims: dict[str, Function]
+
+    def claims_of(self, *datasets: str) -> list[str]:
+        """Ids of the claims that read any of the datasets."""
+        return [id for id, check in self.claims.items() if set(check.reads) & set(datasets)]
+
+    def figures_of(self, *datasets: str) -> list[str]:
+        """Names of the figures that read any of the datasets."""
+        return [name for name, figure in self.figures.items() if set(figure.reads) & set(datasets)]
+
+    def figures_by_module(self) -> dict[str, list[Function]]:
+        """Module's last name -> its figures: those that one job draws."""
+        groups: dict[str, list[Function]] = {}
+        for figure in self.figures.values():
+            groups.setdefault(figure.module.split(".")[-1], []).append(figure)
+        return groups
+
+
+@cache
+def read_study(study: str, source: Path = SOURCE) -> Study:
+    """The graph of a study.
+
+    Raises:
+        RepdynError: there is no such study, or two functions of one kind share a name.
+    """
+    if not (source / "repdyn" / study).is_dir():
+        raise RepdynError(f"no study {study!r} under {source / 'repdyn'}")
+    kinds = {kind: _functions(study, kind, source) for kind in KINDS}
+    return Study(study, **kinds, claims=_claims(study, source))
+
+
+def modules(study: str, package: str, source: Path = SOURCE) -> list[tuple[str, Path]]:
+    """Name inside the study and file of a study's module, or of all modules where it is a package."""
+    base = source / "repdyn" / study
+    if (base / f"{package}.py").is_file():
+        return [(package, base / f"{package}.py")]
+    paths = [path for path in sorted((base / package).rglob("*.py")) if path.name != "__init__.py"]
+    return [(".".join(path.relative_to(base).with_suffix("").parts), path) for path in paths]
+
+
+def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
+    functions: dict[str, Function] = {}
+    order: list[str] = []
+    for module, path in modules(study, kind, source):
+        for node in _statements(path):
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == ORDER:
+                order = list(ast.literal_eval(node.value))
+            elif _makes(node, KINDS[kind]):
+                if node.name in functions:
+                    raise RepdynError(f"{study}: {node.name} is defined in {functions[node.name].module} and {module}")
+                functions[node.name] = _function(study, module, node)
+    if unknown := [name for name in order if name not in functions]:
+        raise RepdynError(f"{study}: {ORDER} of {kind} names {', '.join(unknown)}, which no module defines")
+    return {name: functions[name] for name in dict.fromkeys([*order, *functions])}
+
+
+def _claims(study: str, source: Path) -> dict[str, Function]:
+    found: dict[str, Function] = {}
+    for module, path in modules(study, "claims", source):
+        constants = {ast.unparse(n.targets[0]): n.value for n in _statements(path) if isinstance(n, ast.Assign)}
+        for node in _statements(path):
+            if call := _claim_call(node):
+                id, keywords = ast.literal_eval(call.args[0]), dict(_keywords(call, constants))
+                data = ast.literal_eval(keywords["data"]) if "data" in keywords else ()
+                reads = (data,) if isinstance(data, str) else tuple(data)
+                found[id] = _function(study, module, node, claim=id, reads=reads)
+    return found
+
+
+def _statements(path: Path) -> list[ast.stmt]:
+    return _tree(path, path.stat().st_mtime_ns).body
+
+
+@cache
+def _tree(path: Path, _changed: int) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def _claim_call(node: ast.stmt) -> ast.Call | None:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    calls = (one for one in decorators if isinstance(one, ast.Call) and isinstance(one.func, ast.Name))
+    return next((call for call in calls if call.func.id == "claim"), None)
+
+
+def _keywords(call: ast.Call, constants: dict[str, ast.expr]) -> Iterator[tuple[str, ast.expr]]:
+    """Keyword arguments, those given by `**CONSTANT` and values given by a constant's name included."""
+    for keyword in call.keywords:
+        value = keyword.value
+        if isinstance(value, ast.Name) and value.id in constants:
+            value = constants[value.id]
+        if keyword.arg:
+            yield keyword.arg, value
+        elif isinstance(value, ast.Dict):
+            yield from ((ast.literal_eval(key), item) for key, item in zip(value.keys, value.values, strict=True))
+
+
+def _function(
+    study: str, module: str, node: ast.FunctionDef, *, claim: str = "", reads: tuple[str, ...] | None = None
+) -> Function:
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    annotations = {one.arg: ast.unparse(one.annotation) if one.annotation else "" for one in arguments}
+    if reads is None:
+        reads = tuple(name for name, kind in annotations.items() if "xr.Dataset" in kind)
+    summary = (ast.get_docstring(node) or "").split("\n")[0]
+    return Function(study, module, node.name, summary, reads, annotations, claim)
+
+
+def _makes(node: ast.stmt, kind: str) -> bool:
+    if not isinstance(node, ast.FunctionDef) or node.name.startswith(HIDDEN):
+        return False
+    return node.returns is not None and ast.unparse(node.returns) == kind

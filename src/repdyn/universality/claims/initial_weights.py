@@ -1,0 +1,245 @@
+"""Claims on what the theory predicts over ranges of initial weights: plateau, regimes, random features."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from scipy import stats
+
+from repdyn.base.claims import claim
+from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.datasets import require
+from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation
+from repdyn.universality.claims.intervals import FALSE_ALARM
+from repdyn.universality.theory.final import large_weight_limit
+
+
+@claim(
+    "uni-eq44-48-random",
+    where="A.6, eqs. (44)-(48)",
+    kind="limit",
+    states="With initial ratios N(G, G^2), h_inf has the distribution function Phi((h - A_low^2/h)/(sqrt(2) dx^2 G)), "
+    "and its randomness vanishes as G -> 0.",
+    correction="A_high ~ N(dx^2 G (1 - rho), dx^4 G^2 (1 + rho^2)), rho = tau_y/tau_h; the printed law and density are "
+    "those of rho = 1. It still narrows onto A_low as G -> 0.",
+    formula=(
+        r"P(\|dh(\infty)\|^2 < h) = \Phi \left( \frac{h - A_{\text{low}}^2 / h}{\sqrt{2} \|x_2 - x_1\|^2 G}"
+        r" \right)"
+    ),
+    corrected_formula=(
+        r"P(\|dh(\infty)\|^2 < h) = \Phi \left( \frac{h - A_{\text{low}}^2 / h - \|x_2 - x_1\|^2 G (1 -"
+        r" \rho)}{\sqrt{1 + \rho^2} \|x_2 - x_1\|^2 G} \right), \quad \rho = \frac{\tau_y}{\tau_h}"
+    ),
+    data="final_distribution",
+    control={
+        "law": wrong_formula("the printed law (47), right for rho = 1 alone", replace_variables(corrected="printed")),
+        "density": wrong_formula("the printed density (48)", replace_variables(mean_corrected="mean_printed")),
+        "limit": false_world("weights that stay large, G = 0.3 in the place of 0.01", exchange("gain", 0.3, 0.01)),
+    },
+)
+def random_features(final_distribution: xr.Dataset) -> Verdict:
+    """Distribution functions at drawn quantiles, by the inequality of Dvoretzky, Kiefer and Wolfowitz; and G -> 0."""
+    require(final_distribution, "final_distribution", gain=(0.3, 0.01))
+    level, draws = final_distribution["level"], int(final_distribution["draws"])
+    cells = final_distribution.sizes["rho"] * final_distribution.sizes["gain"]
+    allowed = float(np.sqrt(np.log(2 * cells / FALSE_ALARM) / (2 * draws))) + 1 / draws
+    reason = f"{draws} draws in each of {cells} cells, Dvoretzky-Kiefer-Wolfowitz at a false alarm of {FALSE_ALARM:g}"
+    about = {"expected": "equal to the drawn law", "reason": reason, "n": draws, "false_alarm": FALSE_ALARM}
+    printed, corrected = (
+        deviation(final_distribution[form] - level, allowed, **about) for form in ("printed", "corrected")
+    )
+    narrow = final_distribution.isel(gain=-1)
+    limit = at_most(
+        np.concatenate([narrow["deviation"] / narrow["low"], np.abs(narrow["mean"] / narrow["low"] - 1)]),
+        0.02,
+        expected="h_inf -> A_low, spread -> 0",
+        reason="at G = 0.01 first order in G gives a spread below 0.014 dx^2 over A_low of 0.6 and more",
+    )
+    note = "A Gaussian of equal mean and deviation gives negative squared distances with probability 0.159."
+    printed_mean, mean = (density_mean(final_distribution, form) for form in ("printed", "corrected"))
+    return Verdict.from_tests(
+        all_of(law=printed, density=printed_mean, limit=limit), all_of(law=corrected, density=mean, limit=limit), note
+    )
+
+
+def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
+    """Mean of h_inf under the density (48) against the mean of the draws, in standard errors."""
+    error = final_distribution["deviation"] / np.sqrt(final_distribution["draws"])
+    cells, draws = error.size, int(final_distribution["draws"])
+    return deviation(
+        (final_distribution[f"mean_{form}"] - final_distribution["mean"]) / error,
+        float(stats.norm.ppf(1 - FALSE_ALARM / (2 * cells))),
+        expected="the mean of (48) is that of the draws",
+        reason=f"normal quantile for the mean of {draws} draws in each of {cells} cells",
+        unit=" standard errors",
+        n=draws,
+        false_alarm=FALSE_ALARM,
+    )
+
+
+def _wrong_sign(theory_maps: xr.Dataset) -> xr.Dataset:
+    """The second part of A_high with the sign +: 2 h0 - A_high, h0 the size of the initial ratios at dx = 1."""
+    high = 2 * theory_maps["size"] - theory_maps["regime_high"]
+    wrong = xr.zeros_like(high) + large_weight_limit(high.values)
+    return theory_maps.assign(regime_printed=wrong, regime_corrected=wrong)
+
+
+def _arithmetic_rates(theory_maps: xr.Dataset) -> xr.Dataset:
+    """A_low with tau_y/tau_h in the place of its root: low^2/D, where dx = 1."""
+    squared = theory_maps["regime_low"] ** 2 / np.sqrt(float(theory_maps["dy2"]))
+    return theory_maps.assign(regime_low=squared)
+
+
+@claim(
+    "uni-s41-large",
+    where="Section 4.1, eq. (12)",
+    kind="limit",
+    states="For large initial weights, (12), the final distance converges to A_high.",
+    correction="It converges to max(A_high, 0), on the scale of the initial distance; (12) does not make A_high "
+    "positive, and for A_high < 0 the final distance is A_low^2/|A_high| -> 0.",
+    formula=r"\|dh(\infty)\|^2 \to A_{\text{high}}",
+    corrected_formula=r"\|dh(\infty)\|^2 \to \max(A_{\text{high}}, 0)",
+    data="theory_maps",
+    control=wrong_formula("A_high with its second part added, not subtracted", _wrong_sign),
+)
+def large_weights(theory_maps: xr.Dataset) -> Verdict:
+    """At initial ratios of 1e6, for three ratios of the rates."""
+    far = theory_maps.isel(size=-1)
+    scale = float(far["size"])
+    reason = "the next term of (10) is A_low^2/|A_high|, 1e-12 of the initial distance, and A_low itself where rho = 1"
+    printed, corrected = (
+        deviation((far["regime_h"] - far[form]) / scale, 1e-5, expected="h_inf equals the limit", reason=reason)
+        for form in ("regime_printed", "regime_corrected")
+    )
+    return Verdict.from_tests(printed, corrected)
+
+
+@claim(
+    "uni-s41-small",
+    where="Section 4.1, eq. (13)",
+    kind="limit",
+    states="For small initial weights, (13), the final distance converges to A_low.",
+    data="theory_maps",
+    control=wrong_formula("A_low with tau_y/tau_h in the place of its root", _arithmetic_rates),
+)
+def small_weights(theory_maps: xr.Dataset) -> Verdict:
+    """At initial ratios of 1e-6."""
+    near = theory_maps.isel(size=0)
+    return Verdict.from_tests(
+        deviation(
+            near["regime_h"] / near["regime_low"] - 1,
+            1e-4,
+            expected="h_inf = A_low",
+            reason="the next term is A_high/(2 A_low), at most 1e-5 here",
+        )
+    )
+
+
+def _slope_per_fold(theory_maps: xr.Dataset) -> np.ndarray:
+    """Growth of the half time per e-fold of the scale, over one over the growth rate; the two smallest steps."""
+    half, scale = theory_maps["plateau_half"].values, theory_maps["scale"].values
+    slopes = np.diff(half, axis=1)[:, -2:] / -np.diff(np.log(scale))[-2:]
+    return slopes * float(theory_maps["plateau_growth"])
+
+
+def without_saddle(theory_maps: xr.Dataset) -> np.ndarray:
+    """Whether a large start avoids the saddle: A_high > 0, or dy along the target or against it."""
+    across = (theory_maps["direction"] == "across it").values
+    return (theory_maps["large_high"].values > 0)[:, None, :] | ~across[None, :, None]
+
+
+def immediate(theory_maps: xr.Dataset, chosen: np.ndarray, which: str) -> Test:
+    """The larger the chosen starts, the sooner dy is learnt: times at one scale over those at the scale before."""
+    times = theory_maps["learning_time"].transpose("start", "direction", "large_scale").values
+    ratios = (times[..., 1:] / times[..., :-1])[chosen[..., 1:]]
+    return at_most(
+        ratios,
+        1.0,
+        expected=f"sooner the larger the start, {which}",
+        reason="without a plateau every rate grows with the weights, and the time falls",
+        n=ratios.size,
+    )
+
+
+def _saddle_everywhere(theory_maps: xr.Dataset) -> xr.Dataset:
+    """The times of starts that pass the saddle in the place of all."""
+    times = theory_maps["learning_time"]
+    slow = times.sel(start="decoder larger", direction="across it", drop=True)
+    return theory_maps.assign(learning_time=slow.broadcast_like(times).transpose(*times.dims))
+
+
+PASSES_SADDLE = false_world("starts that pass the saddle in the place of all", _saddle_everywhere)
+
+
+@claim(
+    "uni-s32-plateau",
+    where="Section 3.2",
+    kind="scaling",
+    states="Small initial weights give a plateau, large ones immediate decay.",
+    correction="Large ones do where A_high > 0, or where the first output difference lies along the target, as with "
+    "one output; else there is a plateau again, uni-a5-decay.",
+    data="theory_maps",
+    control={
+        "plateau at small weights": wrong_formula(
+            "the growth rate with the mean of the two rates", replace_variables(plateau_growth="plateau_growth_wrong")
+        ),
+        "decay at large weights": PASSES_SADDLE,
+    },
+)
+def plateau(theory_maps: xr.Dataset) -> Verdict:
+    """Half time against -log scale: slope one over the growth rate; at large scales sooner and sooner."""
+    require(theory_maps, "theory_maps", scale=3)
+    small = deviation(
+        _slope_per_fold(theory_maps) - 1,
+        0.01,
+        expected="half time grows by 1/rate per e-fold of the scale",
+        reason="scales of 0.01 and below; the next term is the scale itself",
+    )
+    free = without_saddle(theory_maps)
+    printed, corrected = (
+        all_of(plateau_at_small_weights=small, decay_at_large_weights=immediate(theory_maps, chosen, which))
+        for chosen, which in ((np.ones_like(free), "for all starts"), (free, "away from the saddle"))
+    )
+    return Verdict.from_tests(printed, corrected)
+
+
+def _rate_of_small_weights(theory_maps: xr.Dataset) -> xr.Dataset:
+    return theory_maps.assign(large_growth=theory_maps["plateau_growth"].broadcast_like(theory_maps["large_growth"]))
+
+
+@claim(
+    "uni-a5-decay",
+    where="Appendix A.5",
+    kind="limit",
+    states="At large initial weights the training loss decays exponentially to zero without a plateau.",
+    correction="It does where A_high > 0, or where the first output difference lies along the target. For A_high < 0 "
+    "and several outputs the solution for infinite weights ends at the saddle h = 0, which that for large ones leaves "
+    "at the rate A_low^2/(|A_high| tau_y): the plateau grows as the square of the weights' scale s, times a logarithm.",
+    corrected_formula=(
+        r"A_{\text{high}} < 0: \quad t \simeq 4 \ln(s) \, \tau_y \frac{|A_{\text{high}}|}{A_{\text{low}}^2}, \quad"
+        r" A_{\text{high}} \propto s^2"
+    ),
+    data="theory_maps",
+    control={
+        "decay": PASSES_SADDLE,
+        "plateau at the saddle": wrong_formula("the growth rate of small weights at h = 0", _rate_of_small_weights),
+    },
+)
+def decay_at_large_weights(theory_maps: xr.Dataset) -> Verdict:
+    """Times until dy is learnt from large starts of three kinds and directions; the saddle's growth rate."""
+    require(theory_maps, "theory_maps", large_scale=3)
+    free = without_saddle(theory_maps)
+    printed = immediate(theory_maps, np.ones_like(free), "for all starts")
+    slow = theory_maps.sel(start="decoder larger", direction="across it")
+    waits = np.diff((slow["learning_time"] * slow["large_growth"]).values) / np.diff(np.log(slow["large_scale"].values))
+    law = deviation(
+        waits / 4 - 1,
+        0.02,
+        expected="time in units of the saddle's growth time rises by 4 per e-fold of the scale",
+        reason="the next term falls as one over the square of the scale, 1/9 of a percent and less of what is seen",
+    )
+    times = slow["learning_time"].values
+    note = f"For A_high < 0 the time grows from {times[0]:.3g} to {times[-1]:.3g} epochs over these scales."
+    return Verdict.from_tests(
+        printed, all_of(decay=immediate(theory_maps, free, "away from the saddle"), plateau_at_the_saddle=law), note
+    )

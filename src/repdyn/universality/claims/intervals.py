@@ -1,0 +1,87 @@
+"""How claims on trained networks are decided: intervals over networks, bootstrap quantiles, the worst of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from repdyn.base.controls import Control
+from repdyn.base.verdicts import Test, all_of, interval_within, mean_within
+
+FALSE_ALARM = 1e-3
+FEWEST_NETWORKS = 3
+MNIST = "mnist"
+
+
+def undecided(measured: str, expected: str, reason: str) -> Test:
+    """A test that has too few networks to decide."""
+    return Test("undecided", measured, expected, 1.0, reason)
+
+
+def mean_of(
+    samples: ArrayLike, low: float, high: float, share: int, *, expected: str, reason: str, unit: str = ""
+) -> Test:
+    """`mean_within` over the finite samples, with a false alarm divided by `share`; undecided below three samples."""
+    samples = np.asarray(samples, float)
+    kept = samples[np.isfinite(samples)]
+    if kept.size < FEWEST_NETWORKS:
+        return undecided(f"{kept.size} networks", expected, reason)
+    rate = FALSE_ALARM / share
+    return mean_within(kept, low, high, expected=expected, reason=reason, unit=unit, false_alarm=rate)
+
+
+def log_mean_within(ratios: ArrayLike, low: float, high: float, *, expected: str, reason: str, share: int = 1) -> Test:
+    """Student's interval of the geometric mean of positive ratios, inside [low, high], outside, or across.
+
+    Undecided below two networks, of which no interval exists.
+    """
+    ratios = np.asarray(ratios, float)
+    if ratios.size < 2:
+        return undecided(f"{ratios.size} networks", expected, reason)
+    with np.errstate(divide="ignore"):
+        ends = np.log([low, high])
+    rate = FALSE_ALARM / share
+    test = mean_within(np.log(ratios), *ends, expected=expected, reason=reason, false_alarm=rate)
+    bottom, top = np.exp(test.interval)
+    center = float(np.exp(np.log(ratios).mean()))
+    measured = f"geometric mean {center:.3g}, {100 * (1 - rate):g} % interval [{bottom:.3g}, {top:.3g}]"
+    interval = (float(bottom), float(top))
+    return replace(test, measured=measured, interval=interval, value=center, region=(low, high))
+
+
+def quantiles_within(
+    draws: ArrayLike, low: float, high: float, estimate: float, *, n: int, expected: str, reason: str
+) -> Test:
+    """The bootstrap's percentile interval over `n` redrawn units inside [low, high], outside, or across."""
+    ends = np.quantile(np.asarray(draws, float), [FALSE_ALARM / 2, 1 - FALSE_ALARM / 2])
+    return interval_within(
+        (float(ends[0]), float(ends[1])),
+        low,
+        high,
+        estimate=estimate,
+        expected=expected,
+        reason=reason,
+        n=n,
+        false_alarm=FALSE_ALARM,
+    )
+
+
+def worst_of(tests: Mapping[str, Test]) -> Test:
+    """Passes if every test passes: for a statement on all members of a list that the configuration sets."""
+    return replace(all_of(**tests), parts={})
+
+
+def for_parts(control: Control, *parts: str) -> dict[str, Control]:
+    """The same control for several parts of a conjunction, each of which it turns."""
+    return dict.fromkeys(parts, control)
+
+
+def on_mnist(test: Test, source: str) -> Test:
+    """The test of a statement on MNIST: undecided on other images, whatever they show."""
+    if source == MNIST:
+        return test
+    reason = f"the statement is on MNIST; these images are {source}"
+    return replace(test, outcome="undecided", margin=1.0, reason=reason)

@@ -1,0 +1,70 @@
+"""Final distances that equation (10) predicts from rates fitted at one pair of distances (Figure 5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, variable
+from repdyn.universality.methods.power_laws import fit_power_law
+from repdyn.universality.methods.trajectory_fits import fit_all, with_gaps
+from repdyn.universality.settings.two_points import Fits
+from repdyn.universality.theory.final import final_distance
+
+
+def final_predictions(settings: Fits, final_distances: xr.Dataset, architectures: xr.Dataset) -> xr.Dataset:
+    """Figure 5: rates from the trials at dx = 1, dy2 = 0.5, averaged, then equation (10) over the grid."""
+    names = list(final_distances["network"].values)
+    rates, _ = fit_all(architectures.sel(network=names), "network", settings.converged)
+    free = np.where(rates["at_bound"].values == 0, 1.0, np.nan)
+    eta = {name: rates[name].values * free for name in ("eta_h", "eta_y")}
+    geometric = np.exp(np.nanmean(np.log(eta["eta_h"] / eta["eta_y"]), axis=1))
+    arithmetic = np.nanmean(eta["eta_h"], axis=1) / np.nanmean(eta["eta_y"], axis=1)
+    grid = final_distances.transpose("network", "dx", "dy", "seed")
+    dims = ("network", "dx", "dy", "seed")
+    good = (grid["loss_end"].values < float(grid["converged"])).astype(np.int8)
+    theory, theory_arithmetic = (_predicted(grid, rho) for rho in (geometric, arithmetic))
+    return dataset(
+        {
+            "rho": variable("network", geometric, "eta_h/eta_y, geometric mean over fitted trials"),
+            "rho_arithmetic": variable("network", arithmetic, "mean eta_h over mean eta_y, as the paper averages"),
+            "fitted": variable("network", np.isfinite(eta["eta_h"]).sum(axis=1), "trials that the rates come from"),
+            "theory": variable(dims, theory, "final distance of eq. (10), geometric mean of the rates"),
+            "theory_arithmetic": variable(dims, theory_arithmetic, "final distance of eq. (10), mean of the rates"),
+            "measured": variable(dims, grid["h_end"].values, "squared representational distance at the end"),
+            "good": variable(dims, good, "1 where the trial converged"),
+            "units": variable("network", grid["units"].values, "neurons per hidden layer"),
+        }
+        | power_law_variables(grid["h_end"].values, theory, good, grid["dx"].values, grid["dy"].values),
+        {name: grid[name].variable for name in dims}
+        | {"distance": variable("distance", np.array(["dx", "dy"]), "distance whose power is fitted")},
+        title="Final distances predicted by equation (10)",
+    )
+
+
+def _predicted(grid: xr.Dataset, rho: Array) -> Array:
+    """Equation (10) from each trial's own start, shape (network, dx, dy, seed)."""
+    dx, dy = np.meshgrid(grid["dx"].values, grid["dy"].values, indexing="ij")
+    cells = (dx[None, :, :, None], dy[None, :, :, None], rho[:, None, None, None])
+    return final_distance(grid["h0"].values, grid["y0"].values, *cells)
+
+
+def power_law_variables(measured: Array, theory: Array, good: Array, dx: Array, dy: Array) -> dict[str, xr.Variable]:
+    """Powers of the distances in each network's final distances, arrays (network, dx, dy, seed), and those missed."""
+    laws = [fit_power_law(*row, dx, dy) for row in zip(measured, theory, good, strict=True)]
+    words = {
+        "trials": (("network",), "converged trials with dy above 0"),
+        "dropped": (("network",), "trials with dy above 0 that did not converge"),
+        "correlation": (("network",), "correlation of log h with the log of eq. (10)"),
+        "correlation_dy": (("network",), "correlation of log h with log dy"),
+        "ratio": (("network",), "geometric mean of h over eq. (10)"),
+        "exponents": (("network", "distance"), "power of the distance in h"),
+        "missed": (("network", "distance"), "power of the distance in h over eq. (10)"),
+        "errors": (("network", "distance"), "standard error of the missed power"),
+    }
+    names = {"exponents": "exponent", "errors": "missed_error"}
+    made = {}
+    for name, (dims, word) in words.items():
+        made[names.get(name, name)] = with_gaps(dims, np.array([getattr(law, name) for law in laws]), word)
+    return made

@@ -1,0 +1,111 @@
+"""The effective theory and its alternatives fitted to stored runs of two points, trial by trial."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.checks import Array
+from repdyn.base.datasets import variable
+from repdyn.universality.methods.fit import EffectiveFit, Solution, fit_effective_rates
+from repdyn.universality.theory.alternatives import altered_solution
+from repdyn.universality.theory.final import final_distance
+
+CURVES = ("h", "y", "w")
+NUMBERS = {
+    "eta_h": ("fitted rate of the encoder 1/tau_h", "1/epoch"),
+    "eta_y": ("fitted rate of the decoder 1/tau_y", "1/epoch"),
+    "fit_loss": ("squared fit loss, eq. (49)", "epoch"),
+    "error_h": ("standard error of log eta_h from the residuals", "1"),
+    "error_y": ("standard error of log eta_y from the residuals", "1"),
+    "agreeing": ("share of the polished starts that end in the best minimum", "1"),
+    "at_bound": ("1 where the best rates lie on the border of the search: no rates fit", "1"),
+    "h_end": ("squared representational distance at the end", "1"),
+    "h_theory": ("final distance of the theory at the fitted rates, eq. (10)", "1"),
+}
+STEP = 2.5  # epochs per Runge-Kutta step: rates are below 0.1 per epoch, so a step errs by 1e-5 of 0.25^5
+DROPPED = "trials that did not converge are not fitted"
+
+
+def numbers(fit: EffectiveFit, h: Array, y: Array, dx2: float, dy2: float) -> dict[str, float]:
+    """The numbers of a fit that are stored, by the names in `NUMBERS`."""
+    return {
+        "eta_h": fit.eta_h,
+        "eta_y": fit.eta_y,
+        "fit_loss": fit.loss,
+        "error_h": float(np.sqrt(max(fit.covariance[0, 0], 0.0))),
+        "error_y": float(np.sqrt(max(fit.covariance[1, 1], 0.0))),
+        "agreeing": fit.agreeing / fit.starts,
+        "at_bound": float(fit.at_bound),
+        "h_end": float(h[-1]),
+        "h_theory": float(final_distance(h[0], y[0], np.sqrt(dx2), np.sqrt(dy2), fit.eta_h / fit.eta_y)),
+    }
+
+
+def fit_run(run: xr.Dataset, solution: Solution | None = None, *, allow_unconverged: bool = False) -> EffectiveFit:
+    """Fits one trial: h, y, w over epoch, with dx2, dy2."""
+    epoch = run["epoch"].values
+    return fit_effective_rates(
+        *(run[name].values for name in CURVES),
+        float(run["dx2"]),
+        float(run["dy2"]),
+        every=float(epoch[1] - epoch[0]),
+        solution=solution,
+        allow_unconverged=allow_unconverged,
+    )
+
+
+def converged(runs: xr.Dataset, limit: float) -> xr.DataArray:
+    """Trials whose final loss is below the limit; a diverged trial has none."""
+    return runs["loss"].isel(epoch=-1).fillna(np.inf) < limit
+
+
+def crossing(run: xr.Dataset, share: float) -> float:
+    """First epoch at which y exceeds that share of dy2, between records by a straight line; NaN if never."""
+    y, epoch, level = run["y"].values, run["epoch"].values, share * float(run["dy2"])
+    above = np.flatnonzero(y > level)
+    if not len(above) or above[0] == 0:
+        return float(epoch[0]) if len(above) else np.nan
+    place = above[0]
+    return float(np.interp(level, y[place - 1 : place + 1], epoch[place - 1 : place + 1]))
+
+
+def fit_all(runs: xr.Dataset, dim: str, limit: float) -> tuple[dict[str, xr.Variable], dict[tuple, EffectiveFit]]:
+    """Fits of all converged trials of runs (dim, seed, epoch); stored numbers, and the fits by place."""
+    good = converged(runs, limit).broadcast_like(runs["h"].isel(epoch=0, drop=True)).transpose(dim, "seed").values
+    stored = {name: np.full(good.shape, np.nan) for name in NUMBERS}
+    r2, fits = np.full((*good.shape, 3), np.nan), {}
+    for place in zip(*np.nonzero(good), strict=True):
+        run = runs.isel({dim: place[0], "seed": place[1]})
+        fits[place] = fit = fit_run(run)
+        found = numbers(fit, run["h"].values, run["y"].values, float(run["dx2"]), float(run["dy2"]))
+        for name, value in found.items():
+            stored[name][place] = value
+        r2[place] = fit.r2
+    made = {name: with_gaps((dim, "seed"), stored[name], *NUMBERS[name]) for name in NUMBERS}
+    made["r2"] = with_gaps((dim, "seed", "curve"), r2, "explained variance R2 of the curve")
+    made["converged"] = variable((dim, "seed"), good.astype(np.int8), "1 where the final loss is below the limit")
+    return made, fits
+
+
+def with_gaps(dims: tuple[str, ...], values: Array, long_name: str, units: str = "1") -> xr.Variable:
+    """A variable that is NaN where a trial was dropped."""
+    made = variable(dims, values, long_name, units)
+    made.attrs["missing"] = DROPPED
+    return made
+
+
+def alternative(name: str, run: xr.Dataset) -> Solution | None:
+    """Solution of an alternative of (51) from the trial's start, for `fit_effective_rates`; None for the theory."""
+    if name == "theory":
+        return None
+    epoch = run["epoch"].values
+    start = np.array([float(run[curve][0]) for curve in CURVES])
+    dx2, dy2, every = float(run["dx2"]), float(run["dy2"]), int(epoch[1] - epoch[0])
+
+    def solve(rates: Array, frames: Array) -> Array:
+        count = int(frames[-1]) + 1
+        each = [altered_solution(name, count, every, start, *one, dx2, dy2, STEP)[:, frames] for one in rates.T]
+        return np.stack(each, axis=1)
+
+    return solve
