@@ -9,6 +9,7 @@ report: "workflow/report/run.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/kinds.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/bn_decomposed.smk"
 include: "workflow/rules/truncation_flow.smk"
@@ -17,11 +18,13 @@ include: "workflow/rules/leaky_resnets.smk"
 include: "workflow/rules/universality.smk"
 include: "workflow/rules/diagnostics.smk"
 include: "workflow/rules/across_papers.smk"
+include: "workflow/rules/shown.smk"
 include: "workflow/rules/report.smk"
 
 
 rule all:
     default_target: True
     input:
-        results("report/index.html"),
+        [path for job in JOBS.jobs.values() for path in job.outputs],
+        results("report/captions"),
     localrule: True

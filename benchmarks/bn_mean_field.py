@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from repdyn.bn_mean_field.methods.problems import ANISOTROPIC, linear, signed_start
-from repdyn.bn_mean_field.methods.simulation import gradient_descent
+from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
+from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, linear, signed_start
 from repdyn.bn_mean_field.theory.circular import circular_kernel, planar_field
 from repdyn.bn_mean_field.theory.velocity import Population
 

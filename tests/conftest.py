@@ -1,5 +1,6 @@
-"""One finished run at smoke scale, shared by all tests that look at results; they run in one worker (`pipeline`)."""
+"""Threads pinned for all tests; one finished run at smoke scale, made once and shared by all that look at results."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -8,17 +9,15 @@ from pathlib import Path
 
 import pytest
 
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ[name] = "1"  # before numpy is imported: two workers on two cores
+
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = "workflow/scales/smoke.yaml"
 TRAVELS = ("Snakefile", "config.yaml", "workflow", "profiles", "envs", "src", "docs", "README.md")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items):
-    """Tests that use the finished run share a worker, so that the run is made once."""
-    for item in items:
-        if "smoke_run" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("pipeline"))
+HANGING = 6 * 3600  # seconds; no test is decided by time
 
 
 def copy_checkout(target: Path) -> Path:
@@ -49,13 +48,28 @@ def snakemake(
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "OMP_NUM_THREADS")}
     environment |= {"CUDA_VISIBLE_DEVICES": ""} | (variables or {})
     command = [*prefix, python, "-m", "snakemake", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900, **run)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=HANGING, **run)
 
 
 @pytest.fixture(scope="session")
 def smoke_run(tmp_path_factory) -> Path:
-    """A checkout with a finished smoke run, made with two cores."""
-    folder = copy_checkout(tmp_path_factory.mktemp("smoke") / "checkout")
-    done = snakemake(folder, "--cores", "2", "--configfile", SMOKE, "--", "all")
-    assert done.returncode == 0, done.stdout + done.stderr
+    """A checkout with a finished smoke run, made once for all workers; not to be changed."""
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
+    folder = shared / "smoke" / "checkout"
+    with (shared / "smoke.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "results/smoke/manifest.json").is_file():
+            shutil.rmtree(folder, ignore_errors=True)
+            copy_checkout(folder)
+            done = snakemake(folder, "--cores", "2", "--configfile", SMOKE, "--", "all")
+            assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture
+def finished(smoke_run, tmp_path) -> Path:
+    """A copy of the finished run, times kept, that a test may change."""
+    folder = tmp_path / "checkout"
+    shutil.copytree(smoke_run, folder, copy_function=shutil.copy2, symlinks=True)
     return folder

@@ -1,6 +1,7 @@
-"""The house's floors: imports run downwards only, and no study imports another."""
+"""The plan of the package: imports run downwards, no study imports another, a study has its seven modules."""
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,74 +11,113 @@ import repdyn
 SOURCE = Path(repdyn.__file__).parent
 GROUND = "base"
 ROOF = ("pipeline", "diagnostics", "across_papers")
-ROOMS = sorted(path.name for path in SOURCE.iterdir() if path.is_dir() and (path / "__init__.py").exists())
-STUDIES = [room for room in ROOMS if room not in (GROUND, *ROOF)]
+PACKAGES = sorted(path.name for path in SOURCE.iterdir() if path.is_dir() and any(path.rglob("*.py")))
+STUDIES = [name for name in PACKAGES if name not in (GROUND, *ROOF)]
+MODULES = ("settings", "theory", "methods", "experiments", "claims", "figures", "tables")
+BELOW = {"pipeline": {"diagnostics", "across_papers"}, "across_papers": {"diagnostics"}}
+"""What a package of the roof may import besides the ground floor, the studies and itself."""
+
+SHOWN = {"experiments", "claims", "figures", "tables"}
+FORBIDDEN = {
+    "settings": set(MODULES),
+    "theory": set(MODULES),
+    "methods": SHOWN,
+    "experiments": SHOWN,
+    "claims": SHOWN | {"settings"},
+    "figures": SHOWN | {"settings"},
+    "tables": SHOWN - {"figures"} | {"settings"},
+}
+"""Modules of its own study that a module may not import, itself aside."""
 
 
-def imported(room: str) -> dict[str, set[str]]:
-    """File -> rooms of the package that it imports."""
-    found: dict[str, set[str]] = {}
-    for path in (SOURCE / room).rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        names = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-        names += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-        names += [
-            f"repdyn.{alias.name}"
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and node.module == "repdyn"
-            for alias in node.names
-        ]
-        found[str(path.relative_to(SOURCE))] = {name.split(".")[1] for name in names if name.startswith("repdyn.")}
-    return found
+def imports(path: Path) -> Iterator[str]:
+    """Absolute dotted names of what a file imports, `from a import b` as a.b."""
+    here = path.relative_to(SOURCE.parent).with_suffix("").parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = here[: len(here) + 1 - node.level] if node.level else ()
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def allowed(room: str) -> set[str]:
-    if room == GROUND:
+@pytest.fixture(scope="module")
+def imported() -> dict[str, set[str]]:
+    """File below the package -> what it imports."""
+    return {str(path.relative_to(SOURCE)): set(imports(path)) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def packages(names: set[str]) -> set[str]:
+    return {name.split(".")[1] for name in names if name.startswith("repdyn.")}
+
+
+def allowed(package: str) -> set[str]:
+    if package == GROUND:
         return {GROUND}
-    if room in STUDIES:
-        return {GROUND, room}
-    below = {GROUND, *STUDIES, room}
-    return below | {"pipeline": {"diagnostics", "across_papers"}, "across_papers": {"diagnostics"}}.get(room, set())
+    if package in STUDIES:
+        return {GROUND, package}
+    return {GROUND, *STUDIES, package} | BELOW.get(package, set())
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_imports_run_downwards(room):
-    too_high = {file: rooms - allowed(room) for file, rooms in imported(room).items() if rooms - allowed(room)}
-    assert too_high == {}, "see docs/extending.md: what two studies need belongs in base"
+def test_the_five_studies_are_there():
+    assert STUDIES == ["bn_decomposed", "bn_mean_field", "leaky_resnets", "truncation_flow", "universality"]
 
 
-SHOWN = {"claims", "figures", "tables", "experiments"}
-FORBIDDEN = {"theory": SHOWN | {"library"}, "claims": SHOWN, "figures": SHOWN, "tables": SHOWN - {"figures"}}
-FORBIDDEN |= {"experiments": SHOWN, "library": SHOWN, "settings": SHOWN | {"theory", "library"}}
+def test_imports_run_downwards(imported):
+    problems = {}
+    for file, names in imported.items():
+        package = file.split("/")[0]
+        if package in PACKAGES and (too_high := packages(names) - allowed(package)):
+            problems[file] = too_high
+    assert problems == {}, "what two studies need belongs in base, see docs/extending.md"
 
 
-def part(name: str) -> str:
-    """Which part of a study a module name belongs to; `library` is what stands beside the parts of the plan."""
-    first = name.split(".")[0]
-    return "settings" if first.startswith("settings") else first if first in FORBIDDEN else "library"
+@pytest.mark.parametrize("study", [*STUDIES, "across_papers"])
+def test_a_study_has_its_modules_and_no_other(study):
+    found = {path.stem for path in (SOURCE / study).iterdir() if path.suffix == ".py" or any(path.glob("*.py"))}
+    assert found - {"__init__"} <= set(MODULES)
+    if study in STUDIES:
+        assert found >= set(MODULES)
 
 
-@pytest.mark.parametrize("study", STUDIES)
-def test_parts_of_a_study_import_what_they_may(study):
-    """Theory stands alone, nothing imports a check, and what claims and figures share is neither's."""
-    wrong = []
-    for path in (SOURCE / study).rglob("*.py"):
-        own = part(".".join(path.relative_to(SOURCE / study).with_suffix("").parts))
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(f"repdyn.{study}"):
-                continue
-            inside = node.module.removeprefix(f"repdyn.{study}").lstrip(".")
-            for name in [inside] if inside else [alias.name for alias in node.names]:
-                if part(name) in FORBIDDEN[own] - {own}:
-                    wrong.append(f"{path.relative_to(SOURCE)}: {name}")
-    assert wrong == []
+@pytest.mark.parametrize("study", [*STUDIES, "across_papers"])
+def test_modules_of_a_study_import_what_they_may(imported, study):
+    """Theory and settings stand alone, nothing imports a check or a figure."""
+    problems = []
+    for file, names in imported.items():
+        if not file.startswith(f"{study}/") or file == f"{study}/__init__.py":
+            continue
+        own = file.split("/")[1].removesuffix(".py")
+        inside = {name.split(".")[2] for name in names if name.startswith(f"repdyn.{study}.")}
+        problems += [f"{file}: {name}" for name in sorted(inside & FORBIDDEN[own] - {own})]
+    assert problems == []
 
 
 def test_package_files_are_empty():
-    filled = {path for path in SOURCE.rglob("__init__.py") if path.read_text(encoding="utf-8").strip()}
-    assert filled <= {SOURCE / "__init__.py"}
+    """What an `__init__` file runs or hands on, nobody asked for by name."""
+    filled = [path for path in SOURCE.rglob("__init__.py") if path.read_text(encoding="utf-8").strip()]
+    assert filled == []
 
 
-def test_snakemake_is_imported_nowhere():
-    files = [path for path in SOURCE.rglob("*.py") if "import snakemake" in path.read_text(encoding="utf-8")]
-    assert files == []
+def test_snakemake_is_imported_nowhere(imported):
+    found = {file for file, names in imported.items() if any(name.split(".")[0] == "snakemake" for name in names)}
+    assert found == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("import repdyn.base.files", "repdyn.base.files"),
+        ("from repdyn.base import files", "repdyn.base.files"),
+        ("from ..universality.theory import fits", "repdyn.universality.theory.fits"),
+        ("from . import other", "repdyn.base.other"),
+        ("def f():\n    import snakemake.api", "snakemake.api"),
+    ],
+)
+def test_every_kind_of_import_is_seen(tmp_path, monkeypatch, line, name):
+    monkeypatch.setitem(globals(), "SOURCE", tmp_path / "repdyn")
+    path = tmp_path / "repdyn/base/one.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(line)
+    assert list(imports(path)) == [name]

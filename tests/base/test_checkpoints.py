@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from repdyn.base import checkpoints
 from repdyn.base.checkpoints import Checkpoint
 
 
@@ -45,7 +46,7 @@ def test_no_byte_can_change_what_a_trial_was(tmp_path, capsys):
     trial = kept.put("trial", {"x": np.arange(20), "n": 3})
     (file,) = kept.path.iterdir()
     whole = bytearray(file.read_bytes())
-    for _ in range(1500):
+    for _ in range(500):
         place, value = rng.integers(len(whole)), rng.integers(1, 256)
         file.write_bytes(whole[:place] + bytes([whole[place] ^ value]) + whole[place + 1 :])
         found = Checkpoint(tmp_path, "job").get("trial")
@@ -53,6 +54,77 @@ def test_no_byte_can_change_what_a_trial_was(tmp_path, capsys):
             assert set(found) == set(trial)
             assert all(np.array_equal(found[key], trial[key]) for key in trial)
     assert "cannot be read" in capsys.readouterr().err
+
+
+def rewritten(kept, name, **changes):
+    """Writes a trial's file again as somebody else might, other entries of the archive replaced."""
+    file = kept._file(name)
+    with np.load(file) as stored:
+        entries = dict(stored) | changes
+    np.savez(file, **entries)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"/x": np.arange(3.0) + 1},
+        {"/x": np.arange(3)},
+        {"/x": np.arange(3.0)[:, None]},
+        {"/y": np.arange(3.0)},
+        {"seal": np.array(["other", "0" * 64])},
+    ],
+    ids=["another number", "another type", "another shape", "one more array", "another seal"],
+)
+def test_a_file_that_is_whole_but_not_what_was_written_is_refused(tmp_path, capsys, changes):
+    kept = Checkpoint(tmp_path, "job")
+    kept.put("trial", {"x": np.arange(3.0)})
+    rewritten(kept, "trial")
+    assert set(Checkpoint(tmp_path, "job").trials) == {"trial"}
+    rewritten(kept, "trial", **changes)
+    assert Checkpoint(tmp_path, "job").trials == {}
+    assert "cannot be read (not what was written)" in capsys.readouterr().err
+
+
+def test_the_name_of_a_trial_is_under_its_seal(tmp_path):
+    kept = Checkpoint(tmp_path, "job")
+    kept.put("seed 0", {"x": np.arange(3.0)})
+    with np.load(kept._file("seed 0")) as stored:
+        entries = dict(stored)
+    np.savez(kept._file("seed 1"), **entries | {"seal": np.array(["seed 1", entries["seal"][1]])})
+    np.savez(kept._file("seed 2"), **entries)
+    assert set(Checkpoint(tmp_path, "job").trials) == {"seed 0"}
+
+
+def test_a_file_of_another_job_is_refused_even_in_this_ones_folder(tmp_path):
+    first, second = Checkpoint(tmp_path, "seed 1"), Checkpoint(tmp_path, "seed 2")
+    first.put("trial", {"x": 1.0})
+    second.path.mkdir()
+    second._file("trial").write_bytes(first._file("trial").read_bytes())
+    assert Checkpoint(tmp_path, "seed 2").trials == {}
+    assert set(Checkpoint(tmp_path, "seed 1").trials) == {"trial"}
+
+
+def test_a_half_written_file_is_not_read(tmp_path, monkeypatch):
+    kept = Checkpoint(tmp_path, "job")
+    kept.put("done", {"x": 1.0})
+    whole = kept._file("done").read_bytes()
+
+    def killed(file, **arrays):
+        file.write_bytes(whole)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez", killed)
+    with pytest.raises(KeyboardInterrupt):
+        kept.put("half", {"x": 2.0})
+    (kept.path / ".half.npz.host.1.part.npz").write_bytes(whole)
+    assert set(Checkpoint(tmp_path, "job").trials) == {"done"}
+
+
+def test_other_versions_of_packages_resume_nothing(tmp_path, monkeypatch):
+    Checkpoint(tmp_path, "job").put("trial", {"x": 1.0})
+    assert set(Checkpoint(tmp_path, "job").trials) == {"trial"}
+    monkeypatch.setattr(checkpoints, "package_versions", lambda *names: '{"numpy": "99"}')
+    assert Checkpoint(tmp_path, "job").trials == {}
 
 
 def test_a_dropped_trial_is_gone(tmp_path):

@@ -1,149 +1,327 @@
-"""Claims: a check must be able to fail, rows are complete; and the house's rules for every claim of every study."""
+"""Claims: a check must be able to fail, each part has its control, rows are complete."""
 
-import re
-import subprocess
-import sys
-from pathlib import Path
+import math
 from types import ModuleType
 
 import numpy as np
 import pytest
 import xarray as xr
 
-import repdyn
-from repdyn.base.claims import claim, claims_of, decide, rows
-from repdyn.base.errors import RepdynError
-from repdyn.base.verdicts import KINDS, Verdict, deviation, mean_within, not_reproducible, not_testable
-from repdyn.pipeline.run.loading import load_rooms
+from repdyn.base.claims import claim, claims_of, decide_claim, parts_without_control
+from repdyn.base.controls import exchange, false_world, wrong_formula
+from repdyn.base.datasets import require
+from repdyn.base.errors import NotEnoughDataError, RepdynError
+from repdyn.base.verdicts import (
+    Verdict,
+    all_of,
+    deviation,
+    interval_within,
+    mean_within,
+    not_reproducible,
+    not_testable,
+)
 
-HEADER = (
-    "id,where,kind,statement,verdict,correction,possible_ocr_error,formula,corrected_formula,printed_measured,"
+LEDGER = (
+    "id,where,kind,origin,statement,verdict,correction,possible_ocr_error,formula,corrected_formula,printed_measured,"
     "printed_expected,printed_margin,measured,expected,margin,tolerance_reason,n,interval_low,interval_high,"
-    "false_alarm,control,control_measured,control_margin,datasets,code,note"
+    "false_alarm,control,control_outcome,control_margin,uncontrolled_parts,datasets,code,note"
+)
+EVIDENCE = (
+    "id,form,part,outcome,value,interval_low,interval_high,region_low,region_high,measured,expected,margin,"
+    "tolerance_reason,n,false_alarm,control,control_of,control_kind,control_change,control_outcome,control_margin"
 )
 
 
-def data(value):
-    return xr.Dataset({"residual": ((), value)})
+def data(value, **others):
+    return xr.Dataset({name: ((), number) for name, number in ({"residual": value} | others).items()})
 
 
 def near(value, target):
-    return deviation(value - target, 0.5, expected=f"{target}", reason="half a unit")
+    return deviation(float(value) - target, 0.5, expected=f"{target}", reason="half a unit")
+
+
+def across(low, high):
+    """An interval that must lie above 0."""
+    return interval_within((low, high), 0, math.inf, expected="above 0", reason="by sign", n=5, false_alarm=0.01)
 
 
 def claimed(check, control=None, **further):
     """A claim about the datasets `first` (and `second`), decided by the check."""
-    given = {"where": "Theorem 1", "kind": "identity", "states": "A statement.", "data": "first"} | further
-    says = {"control_says": "another value"} if control else {}
-    return claim("x-thm1", control=control, **given, **says)(check)
+    arguments = {"where": "Theorem 1", "kind": "identity", "states": "A statement.", "data": "first"} | further
+    return claim("x-thm1", control=control, **arguments)(check)
 
 
 def holds(first):
     """Printed: the residual is 1."""
-    return Verdict.from_tests(near(float(first["residual"]), 1))
+    return Verdict.from_tests(near(first["residual"], 1))
 
 
 def corrected(first):
     """Printed: the residual is 1; corrected: it is 2."""
-    return Verdict.from_tests(near(float(first["residual"]), 1), near(float(first["residual"]), 2))
+    return Verdict.from_tests(near(first["residual"], 1), near(first["residual"], 2))
+
+
+def both(first):
+    """Two parts: a is 1 and b is 2."""
+    return Verdict.from_tests(all_of(a_is_1=near(first["a"], 1), b=near(first["b"], 2)))
 
 
 def put(value):
-    return lambda *given: tuple(data(value) for _ in given) if len(given) > 1 else data(value)
+    """A control with another residual in all datasets."""
+    return wrong_formula("another value", lambda *given: tuple(data(value) for _ in given))
+
+
+def turn(**values):
+    """A control that changes variables."""
+    return wrong_formula(
+        f"other {' '.join(values)}", lambda first: first.assign({k: ((), v) for k, v in values.items()})
+    )
+
+
+def decide(claim, *arguments):
+    return decide_claim(claim, dict(zip(("first", "second"), arguments, strict=False)))
 
 
 # Negative controls
 
 
 def test_a_claim_whose_control_is_rejected_is_decided():
-    row = decide(claimed(holds, put(3.0)), {"first": data(1.25)})
-    assert (row["verdict"], row["margin"], row["control_margin"]) == ("holds", "2", "0.25")
-    assert row["control_measured"] == "largest deviation 2"
+    decision = decide(claimed(holds, put(3.0)), data(1.25))
+    row, (evidence,) = decision.ledger, decision.evidence
+    assert (row["verdict"], row["margin"], row["control_margin"], row["control_outcome"]) == (
+        "holds",
+        "2",
+        "0.25",
+        "rejected",
+    )
+    assert (evidence["control"], evidence["control_kind"]) == ("another value", "wrong formula")
+    assert (evidence["control_change"], evidence["control_of"]) == ("shifted number", "whole check")
 
 
-def test_a_control_that_is_not_rejected_is_an_error():
-    message = r"the control \(another value\) should give a test that fails, but it passes with largest deviation"
+@pytest.mark.parametrize(
+    ("check", "control", "value", "message"),
+    [
+        (
+            holds,
+            put(1.1),
+            1.0,
+            r"the control \(another value\) should give a test that fails, but it passes with largest",
+        ),
+        (lambda first: Verdict.from_tests(near(1, 1)), put(3.0), 1.0, "the check does not see the difference"),
+        (holds, None, 1.0, "claim x-thm1: no negative control"),
+        (corrected, put(2.1), 2.0, "a test that fails"),
+        (corrected, put(1.0), 2.0, "a test that fails, but it passes"),
+        (holds, put(8.0), 9.0, "a test that passes, but it fails with largest deviation"),
+        (corrected, put(8.0), 9.0, "a test that passes, but it fails with largest deviation"),
+        (holds, {"a": put(3.0)}, 1.0, "the controls name the parts a; the check has no parts"),
+    ],
+)
+def test_a_check_that_may_be_unable_to_fail_is_an_error(check, control, value, message):
     with pytest.raises(RepdynError, match=message):
-        decide(claimed(holds, put(1.1)), {"first": data(1.0)})
-
-
-def test_a_check_that_cannot_fail_is_an_error():
-    always = claimed(lambda first: Verdict.from_tests(near(1, 1)), put(3.0))
-    with pytest.raises(RepdynError, match="the check does not see the difference"):
-        decide(always, {"first": data(1.0)})
-
-
-def test_a_missing_control_is_an_error():
-    with pytest.raises(RepdynError, match="claim x-thm1: no negative control"):
-        decide(claimed(holds), {"first": data(1.0)})
+        decide(claimed(check, control), data(value))
 
 
 def test_what_cannot_be_tested_needs_no_control():
-    row = decide(claimed(lambda: not_testable("existence"), data=()), {})
+    decision = decide(claimed(lambda: not_testable("existence"), data=()))
+    row = decision.ledger
     assert (row["verdict"], row["note"], row["n"], row["margin"]) == ("not testable", "existence", 0, "")
+    assert decision.evidence == []
 
 
 def test_a_control_without_a_test_is_an_error():
     def check(first):
-        return (
-            Verdict.from_tests(near(float(first["residual"]), 1))
-            if first["residual"] < 2
-            else not_testable("too large")
-        )
+        return holds(first) if first["residual"] < 2 else not_testable("too large")
 
     with pytest.raises(RepdynError, match="should give a test that fails, but gives no test, 'not testable'"):
-        decide(claimed(check, put(3.0)), {"first": data(1.0)})
+        decide(claimed(check, put(3.0)), data(1.0))
 
 
 def test_a_corrected_claim_is_controlled_in_its_corrected_form():
-    row = decide(claimed(corrected, put(4.0)), {"first": data(2.25)})
+    decision = decide(claimed(corrected, put(4.0)), data(2.25))
+    row = decision.ledger
     assert row["verdict"] == "holds as corrected"
     assert (row["printed_margin"], row["margin"], row["control_margin"]) == ("0.4", "2", "0.25")
-    with pytest.raises(RepdynError, match="a test that fails"):
-        decide(claimed(corrected, put(2.1)), {"first": data(2.0)})
-
-
-def test_a_control_under_which_the_printed_form_holds_does_not_reject():
-    with pytest.raises(RepdynError, match="a test that fails, but it passes"):
-        decide(claimed(corrected, put(1.0)), {"first": data(2.0)})
+    forms = {row["form"]: row["control_outcome"] for row in decision.evidence}
+    assert forms == {"printed": "", "corrected": "rejected"}
 
 
 @pytest.mark.parametrize("check", [holds, corrected])
-def test_a_claim_that_does_not_hold_wants_a_mended_control(check):
-    mended = 1.0 if check is holds else 2.0
-    row = decide(claimed(check, put(mended)), {"first": data(9.0)})
-    assert (row["verdict"], row["control_margin"]) == ("does not hold", "1e+300")
-    with pytest.raises(RepdynError, match=r"a test that passes, but it fails with largest deviation"):
-        decide(claimed(check, put(8.0)), {"first": data(9.0)})
+def test_a_claim_that_does_not_hold_wants_a_world_in_which_it_would(check):
+    right = false_world("a world in which it holds", put(1.0 if check is holds else 2.0).data)
+    decision = decide(claimed(check, right), data(9.0))
+    row = decision.ledger
+    assert (row["verdict"], row["control_margin"], row["control_outcome"]) == ("does not hold", "1e+300", "rejected")
+    assert decision.evidence[-1]["control_kind"] == "false world"
 
 
 def test_what_is_undecided_needs_a_control_but_not_its_rejection():
-    undecided = claimed(lambda first: not_reproducible("tried", near(float(first["residual"]), 1)), put(1.0))
-    assert decide(undecided, {"first": data(1.0)})["control_margin"] == "1e+300"
+    undecided = claimed(lambda first: not_reproducible("tried", near(first["residual"], 1)), put(1.0))
+    row = decide(undecided, data(1.0)).ledger
+    assert (row["control_outcome"], row["control_margin"]) == ("not rejected", "1e+300")
     with pytest.raises(RepdynError, match="no negative control"):
-        decide(claimed(undecided.check), {"first": data(1.0)})
+        decide(claimed(undecided.check), data(1.0))
 
 
 def test_several_datasets_come_in_the_order_they_are_named():
     def check(first, second):
-        return Verdict.from_tests(near(float(second["residual"] - first["residual"]), 1))
+        return Verdict.from_tests(near(second["residual"] - first["residual"], 1))
 
-    both = claimed(check, lambda first, second: (second, first), data=("first", "second"))
-    row = decide(both, {"second": data(3.0), "first": data(2.0), "third": data(9.0)})
-    assert (row["verdict"], row["datasets"]) == ("holds", "first second")
+    swapped = claimed(check, false_world("exchanged", lambda a, b: (b, a)), data=("first", "second"))
+    decision = decide_claim(swapped, {"second": data(3.0), "first": data(2.0), "third": data(9.0)})
+    assert (decision.ledger["verdict"], decision.ledger["datasets"]) == ("holds", "first second")
+    assert decision.evidence[0]["control_change"] == "recorded"
 
 
-@pytest.mark.parametrize("returned", [None, True, "holds"])
+def test_a_claim_reads_variants_of_a_dataset():
+    def check(first):
+        return Verdict.from_tests(near(first["a"]["residual"], 1))
+
+    control = false_world("the other network", lambda nets: {"a": nets["b"], "b": nets["a"]})
+    decision = decide(claimed(check, control), {"a": data(1.0), "b": data(5.0)})
+    assert (decision.ledger["verdict"], decision.evidence[0]["control_change"]) == ("holds", "recorded")
+
+
+@pytest.mark.parametrize("returned", [None, True, "holds", Verdict("true")])
 def test_a_check_returns_a_verdict(returned):
     with pytest.raises(RepdynError, match=r"claim x-thm1: the check returned .*, not a verdict"):
-        decide(claimed(lambda first: returned, put(3.0)), {"first": data(1.0)})
+        decide(claimed(lambda first: returned, put(3.0)), data(1.0))
 
 
 def test_missing_datasets_are_named():
     wanting = claimed(holds, put(3.0), data=("first", "second"))
     message = "claim x-thm1 wants the datasets second, but the rule gives only first, other"
     with pytest.raises(RepdynError, match=message):
-        decide(wanting, {"other": data(1.0), "first": data(1.0)})
+        decide_claim(wanting, {"other": data(1.0), "first": data(1.0)})
+
+
+# A control for each part
+
+PARTS = data(0.0, a=1.25, b=2.125)
+
+
+def test_each_part_is_turned_by_its_own_control():
+    decision = decide(claimed(both, {"a is 1": turn(a=3.0), "b": turn(b=2.75)}), PARTS)
+    rows = {row["part"]: row for row in decision.evidence}
+    assert list(rows) == ["a is 1", "b"]
+    assert [(row["control"], row["control_margin"], row["control_of"]) for row in rows.values()] == [
+        ("other a", "0.25", "a is 1"),
+        ("other b", "0.666667", "b"),
+    ]
+    assert [(row["value"], row["region_low"], row["region_high"], row["margin"]) for row in rows.values()] == [
+        ("0.25", "0", "0.5", "2"),
+        ("0.125", "0", "0.5", "4"),
+    ]
+    assert (decision.ledger["control"], decision.ledger["uncontrolled_parts"]) == ("other a; other b", "")
+    assert decision.ledger["control_margin"] == "0.666667", "the weakest control"
+
+
+def test_a_control_that_turns_another_part_is_an_error():
+    message = r"the control of b \(other a\) should give a test that fails, but it passes"
+    with pytest.raises(RepdynError, match=message):
+        decide(claimed(both, {"a is 1": turn(a=3.0), "b": turn(a=3.0)}), PARTS)
+
+
+@pytest.mark.parametrize(
+    ("control", "left"),
+    [(turn(a=3.0, b=3.0), ["a is 1", "b"]), ({"a is 1": turn(a=3.0)}, ["b"]), ({"b": turn(b=3)}, ["a is 1"])],
+)
+def test_parts_without_a_control_are_told(control, left):
+    conjunction = claimed(both, control)
+    assert parts_without_control(conjunction, conjunction(PARTS)) == left
+    assert decide(conjunction, PARTS).ledger["uncontrolled_parts"] == "; ".join(left)
+
+
+def test_a_control_of_the_whole_is_shown_with_each_part():
+    decision = decide(claimed(both, turn(a=3.0, b=3.0)), PARTS)
+    assert [(row["part"], row["control_of"], row["control_outcome"]) for row in decision.evidence] == [
+        ("a is 1", "whole check", "rejected"),
+        ("b", "whole check", "rejected"),
+    ]
+
+
+def test_a_part_that_fails_is_turned_the_other_way_and_one_that_passes_is_not():
+    controls = {"a is 1": turn(a=1.0), "b": turn(b=9.0)}
+    decision = decide(claimed(both, controls), data(0.0, a=5.0, b=2.0))
+    assert decision.ledger["verdict"] == "does not hold"
+    assert [row["control_outcome"] for row in decision.evidence] == ["rejected", "rejected"]
+    with pytest.raises(RepdynError, match=r"the control of a is 1 .* a test that passes, but it fails"):
+        decide(claimed(both, controls | {"a is 1": turn(a=4.0)}), data(0.0, a=5.0, b=2.0))
+
+
+def test_which_parts_there_are_may_depend_on_the_run():
+    def check(first):
+        return Verdict.from_tests(all_of(**{name: near(first[name], 1) for name in "ab" if name in first}))
+
+    one_part = claimed(check, {"a": turn(a=3.0), "b": turn(b=3.0)})
+    assert [row["part"] for row in decide(one_part, data(0.0, a=1.0)).evidence] == ["a"]
+    with pytest.raises(RepdynError, match="the controls name the parts c, d; the check has a, b"):
+        decide(claimed(check, {"c": turn(a=3.0), "d": turn(b=3.0)}), data(0.0, a=1.0, b=1.0))
+
+
+def test_a_group_of_tests_is_one_part_with_a_row_for_each():
+    def check(first):
+        group = all_of(at_2=near(first["a"], 1), at_4=near(first["b"], 2))
+        return Verdict.from_tests(all_of(start=near(first["residual"], 0), path=group))
+
+    decision = decide(claimed(check, {"start": turn(residual=4.0), "path": turn(b=7.0)}), PARTS)
+    assert [(row["part"], row["control_of"]) for row in decision.evidence] == [
+        ("start", "start"),
+        ("path at 2", "path"),
+        ("path at 4", "path"),
+    ]
+    assert decision.ledger["uncontrolled_parts"] == ""
+
+
+# What a run lacks
+
+
+def test_too_little_data_leaves_the_claim_undecided_and_says_what_is_needed():
+    def check(first):
+        require(first, "losses", seed=5)
+        raise AssertionError("not reached")
+
+    decision = decide(claimed(check, put(3.0)), data(1.0))
+    assert decision.ledger["verdict"] == "not decidable at this scale"
+    assert decision.ledger["note"] == "Needs more than this run has: losses: 5 along seed, has 0."
+    assert (decision.evidence, decision.ledger["control_outcome"]) == ([], "")
+
+
+def lacking(*arguments):
+    raise NotEnoughDataError("losses: network = tanh")
+
+
+@pytest.mark.parametrize("control", [wrong_formula("needs tanh", lacking), exchange("network", "relu", "tanh")])
+def test_a_control_that_lacks_data_leaves_the_claim_undecided(control):
+    control = control if not callable(control) else false_world("needs tanh", control)
+    first = data(1.0).assign_coords(network=["relu"])
+    decision = decide(claimed(holds, control), first)
+    row = decision.ledger
+    assert (row["verdict"], row["control_outcome"]) == ("not decidable at this scale", "undecided")
+    assert row["note"] == "The control of the check is undecided."
+    assert row["measured"] == "largest deviation 0", "what the check measured is kept"
+
+
+def test_a_control_whose_test_is_undecided_leaves_the_claim_undecided():
+    def check(first):
+        return Verdict.from_tests(across(float(first["residual"]) - 1, float(first["residual"]) + 1))
+
+    row = decide(claimed(check, put(0.5)), data(3.0)).ledger
+    assert (row["verdict"], row["control_outcome"]) == ("not decidable at this scale", "undecided")
+
+
+@pytest.mark.parametrize(
+    ("values", "undecided", "verdict"),
+    [
+        ({"a": 1.0, "b": 2.0}, "b", "not decidable at this scale"),
+        ({"a": 5.0, "b": 2.0}, "b", "does not hold"),
+        ({"a": 5.0, "b": 2.0}, "a is 1", "not decidable at this scale"),
+        ({"a": 5.0, "b": 9.0}, "b", "does not hold"),
+    ],
+)
+def test_one_part_with_a_decided_control_is_enough_to_refute_but_not_to_hold(values, undecided, verdict):
+    wanted = {"a is 1": turn(a=1.0 if values["a"] == 5 else 5.0), "b": turn(b=2.0 if values["b"] == 9 else 9.0)}
+    decision = decide(claimed(both, wanted | {undecided: wrong_formula("x", lacking)}), data(0.0, **values))
+    assert decision.ledger["verdict"] == verdict
 
 
 # Declarations and rows
@@ -151,19 +329,23 @@ def test_missing_datasets_are_named():
 
 @pytest.mark.parametrize(
     ("further", "message"),
-    [({"kind": "theorem"}, "kind 'theorem' is not one of identity"), ({"control": put(1)}, "say in control_says")],
+    [
+        ({"kind": "theorem"}, "kind 'theorem' is not one of identity"),
+        ({"origin": "someone"}, "origin 'someone' is not one of paper, ours"),
+        ({"corrected_formula": "r = 2"}, "say in correction, in words"),
+    ],
 )
 def test_an_incomplete_declaration_is_refused(further, message):
     with pytest.raises(ValueError, match=f"claim x-1: {message}"):
         claim("x-1", **({"where": "Theorem 1", "kind": "identity", "states": "S."} | further))
 
 
-def test_claims_of_a_module_keep_their_order_and_are_found_once():
+def test_claims_of_a_module_keep_their_order():
     module = ModuleType("claims")
     for name in ("z", "a", "m"):
         setattr(module, name, claim(name, where="w", kind="bound", states="s")(holds))
     module.helper = holds
-    assert [one.id for one in claims_of(module)] == ["z", "a", "m"]
+    assert [claim.id for claim in claims_of(module)] == ["z", "a", "m"]
 
 
 def test_one_id_for_two_claims_is_refused_within_and_across_modules():
@@ -178,120 +360,56 @@ def test_one_id_for_two_claims_is_refused_within_and_across_modules():
 
 
 @pytest.mark.parametrize(
-    "one",
-    [claimed(holds, put(3.0)), claimed(corrected, put(4.0)), claimed(lambda: not_testable("existence"), data=())],
-    ids=["plain", "corrected", "not testable"],
+    ("claim", "first"),
+    [
+        (claimed(holds, put(3.0)), data(1.0)),
+        (claimed(corrected, put(4.0)), data(2.0)),
+        (claimed(lambda: not_testable("existence"), data=()), None),
+        (claimed(both, {"a is 1": turn(a=3.0)}), PARTS),
+        (claimed(lacking, put(3.0)), data(1.0)),
+    ],
+    ids=["plain", "corrected", "not testable", "conjunction", "too little data"],
 )
-def test_every_row_has_every_column(one):
-    (row,) = rows([one], {"first": data(2.0 if one.check is corrected else 1.0)})
-    assert ",".join(row) == HEADER
-    assert all(isinstance(value, str | int) for value in row.values())
+def test_every_row_has_every_column(claim, first):
+    decision = decide(claim, *([] if first is None else [first]))
+    assert ",".join(decision.ledger) == LEDGER
+    assert {",".join(row) for row in decision.evidence} <= {EVIDENCE}
+    for row in (decision.ledger, *decision.evidence):
+        assert all(isinstance(value, str | int) for value in row.values())
 
 
 def test_a_row_tells_the_correction_only_where_the_print_is_refuted():
-    says = {"correction": "The residual is 2.", "at_hand": True}
-    refuted, kept = (decide(claimed(corrected, put(4.0), **says), {"first": data(value)}) for value in (2.0, 1.0))
+    says = {
+        "correction": "The residual is 2.",
+        "possible_ocr_error": True,
+        "formula": "r = 1",
+        "corrected_formula": "r = 2",
+        "origin": "ours",
+    }
+    refuted, kept = (decide(claimed(corrected, put(9.0), **says), data(value)).ledger for value in (2.0, 1.0))
     assert (refuted["correction"], refuted["possible_ocr_error"]) == ("The residual is 2.", True)
+    assert (refuted["formula"], refuted["corrected_formula"], refuted["origin"]) == ("r = 1", "r = 2", "ours")
     assert (kept["correction"], kept["measured"]) == ("", kept["printed_measured"])
-
-
-def test_a_row_tells_the_corrected_formula_only_where_the_print_is_refuted():
-    says = {"correction": "The residual is 2.", "formula": "r = 1", "corrected_formula": "r = 2"}
-    refuted, kept = (decide(claimed(corrected, put(9.0), **says), {"first": data(value)}) for value in (2.0, 1.0))
-    assert (refuted["formula"], refuted["corrected_formula"]) == ("r = 1", "r = 2")
     assert (kept["formula"], kept["corrected_formula"]) == ("r = 1", "")
-
-
-def test_a_corrected_formula_needs_words():
-    with pytest.raises(ValueError, match=r"x-thm1: say in correction, in words"):
-        claimed(holds, corrected_formula="r = 2")
 
 
 def test_a_row_names_the_check_and_its_interval():
     def sampled(first):
         return Verdict.from_tests(mean_within(first["residual"], 0, 2, expected="1", reason="why"))
 
-    row = decide(
-        claimed(sampled, lambda first: first + 9),
-        {"first": xr.Dataset({"residual": ("i", np.array([0.9, 1.0, 1.1, 1.05]))})},
-    )
+    first = xr.Dataset({"residual": ("i", np.array([0.9, 1.0, 1.1, 1.05]))})
+    decision = decide(claimed(sampled, wrong_formula("nine more", lambda first: first + 9)), first)
+    row, (evidence,) = decision.ledger, decision.evidence
     assert row["code"] == f"{sampled.__module__}:sampled"
     assert (row["n"], row["false_alarm"]) == (4, "0.001")
     assert float(row["interval_low"]) < 1.0125 < float(row["interval_high"])
+    assert (evidence["value"], evidence["region_low"], evidence["region_high"]) == ("1.0125", "0", "2")
+    assert (evidence["interval_low"], evidence["n"]) == (row["interval_low"], 4)
 
 
-# Every claim of every study
+def test_an_open_region_is_written_as_infinite():
+    def check(first):
+        return Verdict.from_tests(across(float(first["residual"]) - 1, float(first["residual"])))
 
-PACKAGE = Path(repdyn.__file__).parent
-ROOT = Path(__file__).parents[2]
-STUDIES = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.glob("*/claims*")} - {"base", "pipeline"})
-CLAIMS = [(study, one) for study in STUDIES for one in claims_of(*load_rooms(study, "claims"))]
-PLACE = r"Abstract|Introduction|Section|Appendix|Discussion|Conclusion|Definition|Theorem|Lemma|Corollary|Proposition"
-PLACE += r"|Assumption|Remark|Example|Figure|Table|Algorithm|Caption|eqs?\. \(|^\(\w+\)"
-EVERY = pytest.mark.parametrize(("study", "one"), CLAIMS, ids=[one.id for _, one in CLAIMS])
-
-
-def test_there_are_claims():
-    assert "bnd-fig1-ablation" in {one.id for _, one in CLAIMS}
-
-
-@EVERY
-def test_an_id_is_the_studys_letters_and_words(study, one):
-    letters = {other.id.split("-")[0] for home, other in CLAIMS if home == study}
-    elsewhere = {other.id.split("-")[0] for home, other in CLAIMS if home != study}
-    assert re.fullmatch(r"[a-z]{2,4}(-[A-Za-z0-9]+)+", one.id)
-    assert len(letters) == 1
-    assert not letters & elsewhere
-
-
-@EVERY
-def test_a_claim_says_where_it_stands_and_what_it_states(study, one):
-    assert re.search(PLACE, one.where), "where: theorem, section, equation or figure of the paper"
-    assert one.kind in KINDS
-    assert one.states == one.states.strip()
-    assert one.states.endswith(".")
-    assert one.check.__doc__, "the check says in one line how it decides"
-    assert not one.correction or one.correction.endswith(".")
-
-
-@EVERY
-def test_a_claim_has_a_control_unless_it_cannot_be_tested(study, one):
-    if one.control is None:
-        assert "not_testable" in one.check.__code__.co_names
-        assert one.data or one().status == "not testable"
-    else:
-        assert one.control_says
-        assert one.data, "a control spoils data"
-
-
-@EVERY
-def test_a_check_takes_the_datasets_by_their_names(study, one):
-    parameters = one.check.__code__.co_varnames[: one.check.__code__.co_argcount]
-    assert parameters == one.data
-
-
-@pytest.fixture(scope="session")
-def outputs(tmp_path_factory):
-    """Names of the datasets that each study's rules make, and of those that all studies share."""
-    command = [sys.executable, "-m", "snakemake", "--summary", "--snakefile", str(ROOT / "Snakefile")]
-    folder = tmp_path_factory.mktemp("summary")
-    listed = subprocess.run([*command, "--directory", str(folder)], capture_output=True, text=True)
-    assert listed.returncode == 0, listed.stdout + listed.stderr
-    files = re.findall(r"^results/\w+/(?:(\w+)/)?data/(\w+)(?:/[^/\t]+)?\.nc\t", listed.stdout, re.MULTILINE)
-    return {study: {name for home, name in files if home in (study, "")} for study in STUDIES}
-
-
-@pytest.mark.dag
-@pytest.mark.xdist_group("summary")
-@EVERY
-def test_the_datasets_of_a_claim_are_made_by_rules(study, one, outputs):
-    assert set(one.data) <= outputs[study]
-
-
-def test_datasets_serve_claims_that_exist():
-    """Ids that experiments write into their datasets, read from the sources."""
-    ids = {one.id for _, one in CLAIMS}
-    for study in STUDIES:
-        letters = next(one.id for home, one in CLAIMS if home == study).split("-")[0]
-        text = "".join(path.read_text() for path in (PACKAGE / study).rglob("*.py") if "claims" not in path.parts)
-        assert set(re.findall(rf'"({letters}-[A-Za-z0-9-]+)"', text)) <= ids
+    (evidence,) = decide(claimed(check, put(-4.0)), data(2.0)).evidence
+    assert (evidence["region_low"], evidence["region_high"], evidence["value"]) == ("0", "inf", "")

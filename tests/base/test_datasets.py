@@ -10,8 +10,18 @@ import pytest
 import xarray as xr
 
 import repdyn
-from repdyn.base.datasets import CONVENTIONS, REQUIRED, dataset, package_versions, problems, read, variable, write
-from repdyn.base.errors import DataError
+from repdyn.base.datasets import (
+    CONVENTIONS,
+    REQUIRED,
+    dataset,
+    package_versions,
+    problems,
+    read,
+    require,
+    variable,
+    write,
+)
+from repdyn.base.errors import DataError, NotEnoughDataError
 
 SOURCE = Path(repdyn.__file__).parents[1]
 
@@ -30,10 +40,8 @@ def make(size=20):
     }
     variables["gap"].attrs["missing"] = "no fixed point"
     coords = {name: variable(name, np.arange(n), name) for name, n in (("seed", 3), ("step", size))}
-    made = dataset(variables, coords, title="A run", figures="Figure 1", claims=("x-one", "x-two"))
-    return made.assign_attrs(
-        study="x", experiment="e", paper="P", settings="{}", seed=1, code_version="c", versions="{}", device="cpu"
-    )
+    made = dataset(variables, coords, title="A run")
+    return made.assign_attrs(dict.fromkeys(REQUIRED, "x") | {"seed": 1})
 
 
 def elsewhere(code, *arguments, **run):
@@ -116,15 +124,13 @@ def test_all_breaches_are_told_at_once():
     assert len(problems(made)) == 2
 
 
-def test_dataset_says_what_it_is_and_whom_it_serves():
+def test_dataset_says_what_it_is():
     made = dataset(
         {"a": variable("i", [1.0], "a", "m")},
         {"i": variable("i", [0], "i")},
         title="A",
-        figures="Figure 2",
-        claims=("x-1", "x-2"),
     )
-    assert made.attrs == {"title": "A", "serves_figures": "Figure 2", "serves_claims": "x-1, x-2"}
+    assert made.attrs == {"title": "A"}
     assert made["a"].attrs == {"long_name": "a", "units": "m"}
     assert made["i"].attrs == {"long_name": "i", "units": "1"}
 
@@ -254,3 +260,51 @@ def test_a_write_that_breaks_off_leaves_the_old_file_and_says_so(file):
     assert done.stdout.startswith(f"{file}: cannot be written (")
     assert file.read_bytes() == before
     assert [path.name for path in file.parent.iterdir()] == ["run.nc"]
+
+
+# What a claim or a figure needs
+
+
+ENOUGH = [
+    {},
+    {"seed": 3},
+    {"seed": np.int64(2)},
+    {"label": "none"},
+    {"label": ("ω", "none")},
+    {"seed": [0, 2], "step": 20},
+]
+TOO_LITTLE = [
+    ({"seed": 4}, "loss: 4 along seed, has 3"),
+    ({"width": 1}, "loss: 1 along width, has 0"),
+    ({"seed": (1, 7, 9)}, "loss: seed = 7, 9"),
+    ({"width": "64"}, "loss: width = 64"),
+    ({"seed": 3, "step": 21}, "loss: 21 along step, has 20"),
+]
+
+
+def labelled():
+    return make().swap_dims(seed="label")
+
+
+@pytest.mark.parametrize("needs", ENOUGH)
+def test_what_a_dataset_has_is_not_refused(needs):
+    assert require(labelled() if "label" in needs else make(), "loss", **needs) is None
+
+
+@pytest.mark.parametrize(("needs", "message"), TOO_LITTLE)
+def test_what_a_dataset_lacks_is_named(needs, message):
+    with pytest.raises(NotEnoughDataError, match=f"^{message}$"):
+        require(make(), "loss", **needs)
+
+
+def test_variants_are_labels_too_and_each_is_asked():
+    variants = {"relu": make(), "tanh": make(10)}
+    require(variants, "loss", variant=("tanh", "relu"), seed=3, step=10)
+    require(variants, "loss", variant=2)
+    for needs, message in (
+        ({"variant": "gelu"}, "loss: variant = gelu"),
+        ({"variant": 3}, "loss: 3 along variant, has 2"),
+        ({"step": 20}, "loss tanh: 20 along step, has 10"),
+    ):
+        with pytest.raises(NotEnoughDataError, match=f"^{message}$"):
+            require(variants, "loss", **needs)

@@ -37,7 +37,6 @@ WORDS = {
     "title": 'Figure 1: <loss> & "gap" – ω',
     "caption": "n = 3.",
     "alt": "A line that rises.",
-    "claims": ("x-1", "x-2"),
 }
 
 
@@ -69,9 +68,9 @@ def test_three_files_and_no_other(saved):
     assert sorted(path.name for path in saved.parent.iterdir()) == [f"fig1_losses.{suffix}" for suffix in SUFFIXES]
 
 
-def test_json_holds_title_caption_text_and_claims(saved):
+def test_json_holds_title_caption_and_text(saved):
     about = json.loads(Path(f"{saved}.json").read_text(encoding="utf-8"))
-    assert about == WORDS | {"claims": ["x-1", "x-2"]}
+    assert about == WORDS
 
 
 def test_picture_tells_no_time(saved):

@@ -10,7 +10,8 @@ from textwrap import dedent
 
 import pytest
 
-from repdyn.base.fingerprint import SOURCE, code_version, reached
+from repdyn.base import fingerprint
+from repdyn.base.fingerprint import SOURCE, code_version, code_versions, reached
 
 TOY = {
     "__init__": "",
@@ -117,6 +118,90 @@ TOY = {
             return -x
     """,
     "study/unreached": "ALONE = 1",
+    "effectful/__init__": "import os",
+    "effectful/caller": "from repdyn.base import tools",
+    "effectful/part": """
+        import math
+
+        from repdyn.effectful import caller
+
+        def careful_part(x):
+            return x
+    """,
+    "base/two_names": """
+        def left(x):
+            return x + 100
+
+        def right(x):
+            return x + 200
+    """,
+    "study/names": '''
+        """Every place in which a name can stand."""
+        import math
+        from collections import namedtuple
+        from math import sqrt, floor as down
+        from typing import NamedTuple
+
+        import numpy as np
+
+        from repdyn.base.two_names import left as first_way, right as second_way
+
+        IN_LAMBDA, IN_COMPREHENSION = 1, 2
+        IN_TEXT = 3
+        IN_WALRUS = 4
+        IN_MATCH = 5
+        IN_DEFAULT = 6
+        IN_CLASS = 7
+        IN_DECORATOR = 8
+        IN_KEYWORD = 9
+        IN_NESTED = 10
+        IN_KEY = 11
+        IN_CONDITION = 12
+        IN_STAR: int = 13
+        IN_ITERATOR = (14,)
+
+        def marked(number):
+            return lambda function: function
+
+        class Kind:
+            level = IN_CLASS
+
+        class Row(NamedTuple):
+            width: int
+            height: float = 2.5
+
+        @marked(IN_DECORATOR)
+        def every(x: float, *, wide: int = IN_DEFAULT) -> float:
+            total = sqrt(x) + down(x) + math.exp(x) + np.linalg.norm(x)
+            total += (lambda y: y * IN_LAMBDA)(x)
+            total += sum(IN_COMPREHENSION * entry for entry in IN_ITERATOR if entry != IN_CONDITION)
+            label: str = f"{IN_TEXT:>{wide}} steps"
+            if (length := len(label) + IN_WALRUS) > 3:
+                total -= length
+            match total:
+                case Kind(level=Kind.level) as matched:
+                    total = matched
+                case [head, *tail]:
+                    total = head + IN_MATCH * len(tail)
+            try:
+                table = {IN_KEY: total}
+                for key, value in table.items():
+                    total += key - value
+            except KeyError as error:
+                print(error)
+            with open("x") as file:
+                total += len(file.read())
+
+            def inner(z):
+                nonlocal total
+                total = z + IN_NESTED
+                return total
+
+            return dict(value=inner(x), key=IN_KEYWORD, row=Row(*[IN_STAR]), ways=(first_way(x), second_way(total)))
+
+        if __name__ == "__main__":
+            every(1)
+    ''',
     "study/experiments": '''
         """Experiments."""
         import os
@@ -128,6 +213,8 @@ TOY = {
         from repdyn.study import SHARED, plugins, strategies, theory
         from repdyn.study.settings import LIMIT, Run
         from repdyn.study.starry import with_star
+        from repdyn.effectful.part import careful_part
+        from repdyn.study.names import every
         from repdyn.study.starry_near import with_near_star
 
         from . import near
@@ -177,7 +264,7 @@ TOY = {
             y = repdyn.base.tools.scaled(x) + theory.kappa(x) + Model().step(x) + LOOKUP["a"] + SHARED + LIMIT
             y += exported_again.twice(x) + starred.ray(x) + effects.careful(x) + near.nearest(x) + with_star(x)
             y += apply(strategies, x) + fast_or_slow(x) + first(x) + second(x) + with_near_star(x)
-            plugins.load("json"), more.load("json")
+            plugins.load("json"), more.load("json"), careful_part(y), every(y)
 
             def local(z):
                 from repdyn.base.lazy import lazy
@@ -191,6 +278,7 @@ TOY = {
     ''',
 }
 ROOT = "repdyn.study.experiments:run"
+NAMES = "study/names"
 
 MATTERS = {
     "the function itself": ("study/experiments", "theory.kappa(x) +", "theory.kappa(x) -"),
@@ -221,6 +309,43 @@ MATTERS = {
     "second of two imports under one name": ("base/slow", "2.0", "2.5"),
     "name imported in one function": ("base/one", "1 - x", "1 + x"),
     "same name imported in another function": ("base/two", "2 - x", "2 + x"),
+    "constant among the settings": ("study/settings", "LIMIT = 5", "LIMIT = 6"),
+    "effect in the package of a module": ("effectful/__init__", "import os", "import os\nos.umask(0)"),
+    "effect in a module imported for it": ("effectful/caller", "import tools", "import tools\ntools.FACTOR = 3"),
+    "effect in the package of all": ("__init__", "", "print()"),
+    "another function of another package under the old name": (NAMES, "import sqrt,", "import cbrt as sqrt,"),
+    "another function under the old alias": (NAMES, "floor as down", "ceil as down"),
+    "another module under the old name": (NAMES, "import math\n", "import cmath as math\n"),
+    "another module under the old alias": (NAMES, "import numpy as np", "import torch as np"),
+    "two aliases exchanged": (NAMES, "left as first_way, right as second", "right as first_way, left as second"),
+    "re-export of another function": ("base/exported", "doubled", "tripled as doubled"),
+    "re-export of another package": ("base/exported", "repdyn.base.inner", "other.inner"),
+    "name in a lambda": (NAMES, "IN_LAMBDA, IN_COMPREHENSION = 1,", "IN_LAMBDA, IN_COMPREHENSION = 0,"),
+    "name in a comprehension": (NAMES, "IN_COMPREHENSION = 1, 2", "IN_COMPREHENSION = 1, 3"),
+    "name in a comprehension's condition": (NAMES, "IN_CONDITION = 12", "IN_CONDITION = 0"),
+    "name that a comprehension runs over": (NAMES, "IN_ITERATOR = (14,)", "IN_ITERATOR = ()"),
+    "name in an f-string": (NAMES, "IN_TEXT = 3", "IN_TEXT = 0"),
+    "name beside a walrus": (NAMES, "IN_WALRUS = 4", "IN_WALRUS = 0"),
+    "name in a match": (NAMES, "IN_MATCH = 5", "IN_MATCH = 0"),
+    "name in a default": (NAMES, "IN_DEFAULT = 6", "IN_DEFAULT = 0"),
+    "name in a class": (NAMES, "IN_CLASS = 7", "IN_CLASS = 0"),
+    "name in a decorator": (NAMES, "IN_DECORATOR = 8", "IN_DECORATOR = 0"),
+    "name in a keyword argument": (NAMES, "IN_KEYWORD = 9", "IN_KEYWORD = 0"),
+    "name in a function in a function": (NAMES, "IN_NESTED = 10", "IN_NESTED = 0"),
+    "name as a key": (NAMES, "IN_KEY = 11", "IN_KEY = 0"),
+    "name behind a star": (NAMES, "IN_STAR: int = 13", "IN_STAR: int = 0"),
+    "field of a class renamed": (NAMES, "width: int", "breadth: int"),
+    "field of another type": (NAMES, "width: int", "width: float"),
+    "field with another value": (NAMES, "2.5", "3.5"),
+    "parameter renamed": (NAMES, "(lambda y: y *", "(lambda q: q *"),
+    "keyword renamed": (NAMES, "dict(value=", "dict(val="),
+    "two variables exchanged": (NAMES, "key - value", "value - key"),
+    "another variable": (NAMES, "(first_way(x),", "(first_way(total),"),
+    "order of two statements": (NAMES, "total += (lambda y: y * IN_LAMBDA)(x)", "total = (lambda y: y * IN_LAMBDA)(x)"),
+    "variable of the outer function": (NAMES, "nonlocal total\n", "pass\n"),
+    "format in an f-string": (NAMES, ":>{wide}}", ":<{wide}}"),
+    "attribute": (NAMES, "np.linalg.norm", "np.linalg.cond"),
+    "test of a condition": (NAMES, "> 3", ">= 3"),
 }
 DOES_NOT_MATTER = {
     "comment": ("study/experiments", "# what happens here", "# what happens\n    # here and there"),
@@ -242,8 +367,41 @@ DOES_NOT_MATTER = {
     "function beside one that is reached": ("study/theory", "PI - x", "PI + 2 * x"),
     "function of a shared module": ("base/tools", "x + 1", "x + 2"),
     "settings": ("study/settings", "width: int = 3", "width: int = 4"),
-    "constant among the settings": ("study/settings", "LIMIT = 5", "LIMIT = 6"),
     "module that is not reached": ("study/unreached", "ALONE = 1", "ALONE = 2"),
+    "annotation of a parameter": (NAMES, "x: float,", "x: int,"),
+    "annotation of what is returned": (NAMES, "-> float", "-> dict"),
+    "annotation taken away": (NAMES, "label: str =", "label ="),
+    "annotation of a constant": (NAMES, "IN_STAR: int =", "IN_STAR ="),
+    "variable renamed": (NAMES, "label", "words", 2),
+    "variable of a walrus renamed": (NAMES, "length", "size", 2),
+    "variable of a loop renamed": (
+        NAMES,
+        "value in table.items():\n            total += key - value",
+        "v in table.items():\n            total += key - v",
+    ),
+    "variable of a comprehension renamed": (NAMES, "entry", "number_of_it", 3),
+    "variable of a match renamed": (NAMES, "matched", "caught", 2),
+    "variables of a pattern renamed": (
+        NAMES,
+        "[head, *tail]:\n            total = head + IN_MATCH * len(tail)",
+        "[a, *b]:\n            total = a + IN_MATCH * len(b)",
+    ),
+    "exception renamed": (
+        NAMES,
+        "KeyError as error:\n        print(error)",
+        "KeyError as wrong:\n        print(wrong)",
+    ),
+    "file renamed": (NAMES, "file", "opened", 2),
+    "variable of two functions renamed": (NAMES, "total", "result", 14),
+    "another alias for the same module": (NAMES, "np", "num", 2),
+    "another alias for the same function": (NAMES, "down", "lower", 2),
+    "what runs on the command line": (NAMES, "every(1)", "every(2)"),
+    "functions in another order": (
+        "base/two_names",
+        "def left(x):\n    return x + 100\n\ndef right(x):\n    return x + 200",
+        "def right(x):\n    return x + 200\n\ndef left(x):\n    return x + 100",
+    ),
+    "imports in another order": (NAMES, "import sqrt, floor as down", "import floor as down, sqrt"),
 }
 
 
@@ -271,9 +429,9 @@ def unedited(write):
 def toy(edit=None):
     files = {name: dedent(text) for name, text in TOY.items()}
     if edit:
-        name, old, new = edit
-        assert files[name].count(old) == 1, f"{old!r} stands {files[name].count(old)} times in {name}"
-        files[name] = files[name].replace(old, new)
+        name, old, new, times = (*edit, 1)[:4]
+        assert files[name].count(old) == times or not old, f"{old!r} stands {files[name].count(old)} times in {name}"
+        files[name] = files[name].replace(old, new, times)
         ast.parse(files[name])
     return files
 
@@ -338,7 +496,6 @@ def test_digest_is_sixteen_hexadecimal_digits(write):
         ("repdyn.study.nowhere:run", "no module 'repdyn.study.nowhere'"),
         ("repdyn.nostudy", "no module 'repdyn.nostudy'"),
         ("numpy.linalg:norm", "no module 'numpy.linalg'"),
-        ("repdyn.study.settings:Run", "no module 'repdyn.study.settings'"),
         ("repdyn.study.experiments:walk", "no definition of 'walk' in repdyn.study.experiments"),
         ("repdyn.study.experiments:os", "no definition of 'os' in repdyn.study.experiments"),
     ],
@@ -356,8 +513,9 @@ def test_recursion_ends(write):
 # The package as it is.
 
 PACKAGE = SOURCE / "repdyn"
-ABOVE = ("base", "diagnostics", "across_papers")  # rooms with settings that are no studies
-STUDIES = sorted(path.name for path in PACKAGE.iterdir() if (path / "settings.py").is_file() and path.name not in ABOVE)
+ABOVE = ("base", "diagnostics", "across_papers", "pipeline")
+STUDIES = sorted(path.parent.name for path in PACKAGE.glob("*/claims*") if path.parent.name not in ABOVE)
+RUNNER = "repdyn.pipeline.run.simulate:run"
 
 
 def modules(folder):
@@ -384,14 +542,77 @@ def test_the_ground_floor_reaches_nothing_above():
 
 
 def test_an_experiment_reaches_its_formulas_and_no_other_experiment():
-    found = set(reached("repdyn.bn_decomposed.experiments:ablation"))
+    found = set(reached("repdyn.bn_decomposed.experiments:ablation", RUNNER))
     assert {
         ("repdyn.bn_decomposed.theory.layers", "propagate"),
         ("repdyn.bn_decomposed.theory.layers", "_components"),
-        ("repdyn.bn_decomposed.theory.geometry", "RANK_TOLERANCE"),
         ("repdyn.base.streams", "Stream"),
     } <= found
     assert not {"fixed_point", "layer_angles", "bn_components"} & {name for _, name in found}
+
+
+# What is remembered on disk
+
+
+def test_what_is_remembered_gives_the_same_versions(write, tmp_path):
+    memory, source = tmp_path / "cache" / "definitions.json", write(toy())
+    fresh = code_versions([(ROOT,), ("repdyn.study.unreached",)], source=source)
+    assert code_versions([(ROOT,), ("repdyn.study.unreached",)], source=again(source), memory=memory) == fresh
+    kept = memory.read_bytes()
+    assert code_versions([(ROOT,), ("repdyn.study.unreached",)], source=again(source), memory=memory) == fresh
+    assert memory.read_bytes() == kept
+
+
+def again(source):
+    """The same package in a new folder, so that nothing of it is in this process's memory."""
+    return Path(shutil.copytree(source, tempfile.mkdtemp(dir=source.parent), dirs_exist_ok=True))
+
+
+def test_what_is_remembered_is_used(write, tmp_path, monkeypatch):
+    memory, source = tmp_path / "definitions.json", write(toy())
+    fresh = code_version(ROOT, source=source, memory=memory)
+    monkeypatch.setattr(fingerprint, "read_source", lambda *arguments, **options: pytest.fail("read again"))
+    assert code_version(ROOT, source=again(source), memory=memory) == fresh
+
+
+def test_only_an_edited_file_is_read_again(write, tmp_path, monkeypatch):
+    memory = tmp_path / "definitions.json"
+    code_version(ROOT, source=write(toy()), memory=memory)
+    edited, read = write(toy(("study/theory", "PI * x", "PI + x"))), []
+    original = fingerprint.read_source
+    monkeypatch.setattr(
+        fingerprint, "read_source", lambda text, name, **options: read.append(name) or original(text, name, **options)
+    )
+    assert code_version(ROOT, source=edited, memory=memory) == code_version(ROOT, source=again(edited))
+    assert read[0] == "repdyn.study.theory"
+    assert read.count("repdyn.base.tools") == 1, "by the second call alone, which remembers nothing"
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"reader": "another"}', '{"reader": 1, "modules": 2}'])
+def test_a_damaged_memory_is_written_anew(write, tmp_path, content):
+    memory, source = tmp_path / "definitions.json", write(toy())
+    memory.write_text(content)
+    assert code_version(ROOT, source=source, memory=memory) == code_version(ROOT, source=again(source))
+    assert len(memory.read_text()) > 1000
+
+
+def test_a_memory_that_cannot_be_written_is_no_error(write, tmp_path):
+    (tmp_path / "file").write_text("")
+    source = write(toy())
+    version = code_version(ROOT, source=source, memory=tmp_path / "file" / "definitions.json")
+    assert version == code_version(ROOT, source=again(source))
+
+
+def test_memory_of_another_reader_is_not_used(write, tmp_path, monkeypatch):
+    memory, source = tmp_path / "definitions.json", write(toy())
+    code_version(ROOT, source=source, memory=memory)
+    monkeypatch.setattr(fingerprint, "_reader", lambda: "newer")
+    monkeypatch.setattr(fingerprint, "read_source", lambda *arguments, **options: (_ for _ in ()).throw(LookupError))
+    with pytest.raises(LookupError):
+        code_version(ROOT, source=again(source), memory=memory)
+
+
+# The package as it is, in another folder and process
 
 
 def test_version_does_not_depend_on_the_folder(tmp_path):

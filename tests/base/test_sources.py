@@ -6,6 +6,7 @@ import hashlib
 import http.server
 import os
 import re
+import shutil
 import threading
 from pathlib import Path
 
@@ -15,10 +16,11 @@ import pytest
 import xarray as xr
 
 from repdyn.base.errors import DataError
-from repdyn.base.sources import SPLITS, download_mnist, load_images
+from repdyn.base.sources import DOWNLOADS, SPLITS, download_mnist, load_images, locate_mnist
 
 IMAGES, LABELS = SPLITS["test"]
-REMEDY = f"put {IMAGES} and {LABELS} there (plain or .gz), correct data.mnist_folder, or set data.source to digits"
+SETTINGS = "there (plain or .gz), correct data.mnist_folder or data.split, or set data.source to digits"
+REMEDY = f"put {IMAGES}, {LABELS} {SETTINGS}"
 
 
 def idx(array, magic=None):
@@ -45,8 +47,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def load(folder):
-    return load_images("mnist", folder, checksums=SUMS)
+def load(folder, split="test"):
+    return load_images("mnist", folder, split=split, checksums=SUMS)
 
 
 def complaint(folder):
@@ -100,14 +102,74 @@ def test_gzipped_and_plain_files_are_the_same(folder):
     xr.testing.assert_identical(load(folder), plain)
 
 
-def test_the_training_split_is_read_where_the_test_split_is_not(folder, tmp_path):
+@pytest.fixture
+def whole(folder):
+    """A folder with both splits: five test images, two training images."""
     for name, content in TRAIN.items():
         (folder / name).write_bytes(content)
-    assert load(folder).attrs["split"] == "test"
-    for name in FILES:
-        (folder / name).unlink()
-    images = load(folder)
-    assert (images.attrs["split"], images.sizes["point"]) == ("train", 2)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("split", "points"), [("test", [0, 1, 2, 3, 4]), ("train", [0, 1]), ("both", [0, 1, 0, 1, 2, 3, 4])]
+)
+def test_either_split_or_both_are_read(whole, split, points):
+    images = load(whole, split)
+    np.testing.assert_array_equal(images.image, PIXELS[points] / 255)
+    np.testing.assert_array_equal(images.label, DIGITS[points])
+    np.testing.assert_array_equal(images.point, np.arange(len(points)))
+    assert images.attrs["split"] == split
+    files = {"test": [IMAGES], "train": [SPLITS["train"][0]], "both": [SPLITS["train"][0], IMAGES]}[split]
+    assert images.attrs["sha256_images"] == " ".join(SUMS[name] for name in files)
+
+
+def test_a_split_that_the_folder_lacks_is_named_before_anything_is_read(folder):
+    names = SPLITS["train"]
+    wanted = {
+        "train": f"put {names[0]}, {names[1]} {SETTINGS}",
+        "both": f"put {names[0]}, {names[1]}, {IMAGES}, {LABELS} {SETTINGS}",
+    }
+    for split, remedy in wanted.items():
+        text = f"{folder} has no {names[0]}, no {names[1]} (it holds {IMAGES}, {LABELS}): {remedy}"
+        for call in (lambda split=split: load(folder, split), lambda split=split: locate_mnist(folder, split)):
+            with pytest.raises(DataError) as caught:
+                call()
+            assert str(caught.value) == text
+
+
+def test_files_are_located_without_being_opened(whole):
+    for name in (IMAGES, LABELS):
+        (whole / name).write_bytes(b"damaged")
+    names = [*SPLITS["train"], IMAGES, LABELS]
+    assert [path.name for pair in locate_mnist(whole, "both") for path in pair] == names
+    assert [path.name for pair in locate_mnist(str(whole)) for path in pair] == names[2:]
+
+
+@pytest.mark.parametrize("split", ["", "all", "Test"])
+def test_an_unknown_split(folder, split):
+    message = f"^data.split is '{split}'; expected one of test, train, both$"
+    for call in (load, locate_mnist):
+        with pytest.raises(DataError, match=message):
+            call(folder, split)
+    with pytest.raises(DataError, match=message):
+        load_images("mnist", None, ("https://127.0.0.1:9",), split=split)
+
+
+@pytest.mark.parametrize(("split", "count"), [("test", 2), ("train", 2), ("both", 4)])
+def test_a_download_fetches_what_is_wanted_and_no_more(whole, monkeypatch, split, count):
+    asked = {}
+
+    def fetched(url, known_hash, fname, path):
+        asked[fname] = known_hash.removeprefix("sha256:")
+
+    monkeypatch.setattr(pooch, "retrieve", fetched)
+    monkeypatch.setattr(pooch, "os_cache", lambda name: whole / name)
+    shutil.copytree(whole, whole / "repdyn" / "mnist")
+    images = load_images("mnist", None, ["https://127.0.0.1:9"], split=split, checksums=SUMS)
+    assert images.attrs["split"] == split
+    assert len(asked) == count
+    assert asked == {name: digest for name, digest in DOWNLOADS.items() if name in asked}
+    assert {name.startswith("t10k") for name in asked} == {"test": {True}, "train": {False}}.get(split, {True, False})
 
 
 def test_an_unknown_source():
@@ -176,7 +238,7 @@ def test_a_file_for_a_folder(folder):
 
 
 def test_a_folder_without_mnist(tmp_path):
-    assert complaint(tmp_path) == f"{tmp_path} holds no file of MNIST (it holds nothing): {REMEDY}"
+    assert complaint(tmp_path) == f"{tmp_path} has no {IMAGES}, no {LABELS} (it holds nothing): {REMEDY}"
     (tmp_path / "t10k-images.idx3-ubyte").touch()
     assert "(it holds t10k-images.idx3-ubyte)" in complaint(tmp_path)
 
@@ -184,7 +246,7 @@ def test_a_folder_without_mnist(tmp_path):
 @pytest.mark.parametrize(("missing", "other"), [(IMAGES, LABELS), (LABELS, IMAGES)])
 def test_one_of_two_files_is_missing(folder, missing, other):
     (folder / missing).unlink()
-    assert complaint(folder) == f"{folder} has {other}, but no {missing}: {REMEDY}"
+    assert complaint(folder) == f"{folder} has no {missing} (it holds {other}): {REMEDY}"
 
 
 @pytest.mark.parametrize("name", [IMAGES, LABELS])
@@ -260,9 +322,12 @@ def test_files_in_the_format_of_mnist_are_not_taken_for_mnist(folder):
 
 
 @pytest.mark.skipif("REPDYN_MNIST" not in os.environ, reason="REPDYN_MNIST names no folder with the files of MNIST")
-def test_real_mnist():
-    images = load_images("mnist", os.environ["REPDYN_MNIST"])
-    assert (images.sizes["row"], images.sizes["column"]) == (28, 28)
-    assert images.sizes["point"] == {"test": 10_000, "train": 60_000}[images.attrs["split"]]
+@pytest.mark.parametrize(("split", "count"), [("test", 10_000), ("train", 60_000), ("both", 70_000)])
+def test_real_mnist(split, count):
+    folder = Path(os.environ["REPDYN_MNIST"])
+    if split != "test" and not list(folder.glob("train-*")):
+        pytest.skip("the folder has no training images")
+    images = load_images("mnist", folder, split=split)
+    assert dict(images.sizes) == {"point": count, "row": 28, "column": 28}
     assert (float(images.image.min()), float(images.image.max())) == (0, 1)
     np.testing.assert_array_equal(np.unique(images.label), np.arange(10))

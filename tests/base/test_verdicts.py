@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import (
     LARGEST_MARGIN,
     STATUSES,
@@ -107,25 +108,36 @@ def test_interval_of_the_mean_is_students():
 
 
 @pytest.mark.parametrize("check", [deviation, at_most, at_least])
-@pytest.mark.parametrize("values", [[], [1.0, math.nan], [math.inf], [-math.inf]])
-def test_empty_and_not_finite_values_are_refused(check, values):
-    with pytest.raises(ValueError, match="a check needs finite numbers"):
+@pytest.mark.parametrize("values", [[1.0, math.nan], [math.inf], [-math.inf]])
+def test_values_that_are_not_finite_are_refused(check, values):
+    with pytest.raises(ValueError, match="1 not finite; a check needs finite numbers"):
         check(values, 1.0, **SAY)
+
+
+@pytest.mark.parametrize("check", [deviation, at_most, at_least])
+def test_no_values_are_not_enough_data(check):
+    with pytest.raises(NotEnoughDataError, match="at least one value"):
+        check([], 1.0, **SAY)
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
-    ("samples", "message"),
+    ("samples", "error", "message"),
     [
-        ([], "0 samples"),
-        ([1.0], "1 samples"),
-        ([1.0, math.nan, 1.0], "not all finite"),
-        ([1.0, math.inf], "not all finite"),
+        ([], NotEnoughDataError, "got 0"),
+        ([1.0], NotEnoughDataError, "got 1"),
+        ([1.0, math.nan, 1.0], ValueError, "3 values, 1 not finite"),
+        ([1.0, math.inf], ValueError, "2 values, 1 not finite"),
     ],
 )
-def test_samples_that_give_no_interval_are_refused(samples, message):
-    with pytest.raises(ValueError, match=message):
+def test_samples_that_give_no_interval_are_refused(samples, error, message):
+    with pytest.raises(error, match=message):
         mean_within(samples, 0, 2, **SAY)
+
+
+def test_no_trial_is_not_enough_data():
+    with pytest.raises(NotEnoughDataError, match="at least one trial"):
+        share_within([], 0.5, 1.0, **SAY)
 
 
 @pytest.mark.parametrize("interval", [(math.nan, 1.0), (0.0, math.nan), (0.0, math.inf), (2.0, 1.0)])
@@ -202,6 +214,33 @@ def test_all_parts_are_listed_and_their_chances_of_a_false_alarm_added():
 
 def test_chances_add_up_to_one_at_most():
     assert all_of(a=made("passes", false_alarm=0.7), b=made("passes", false_alarm=0.7)).false_alarm == 1.0
+
+
+def test_a_conjunction_keeps_its_parts_by_name():
+    first, inner = made("passes", 3, value=1.0, region=(0.0, 2.0)), made("fails", 0.5)
+    test = all_of(first_one=first, group=all_of(at_2=inner, at_4=first))
+    assert test.parts["first one"] is first
+    assert list(test.parts) == ["first one", "group"]
+    assert (test.value, test.region, test.outcome) == (None, None, "fails")
+    assert test.leaves == {"first one": first, "group at 2": inner, "group at 4": first}
+    assert first.leaves == {"": first}
+
+
+@pytest.mark.parametrize(
+    ("test", "value", "region"),
+    [
+        (deviation([0.1, -0.3], 0.4, **SAY), 0.3, (0.0, 0.4)),
+        (at_most([0.1, -0.3], 0.4, **SAY), 0.1, (-math.inf, 0.4)),
+        (at_least([0.1, -0.3], 0.4, **SAY), -0.3, (0.4, math.inf)),
+        (equal([1, 2], [1, 2], expected="this"), None, None),
+        (mean_within([1.0, 2.0], 0, 5, **SAY), 1.5, (0, 5)),
+        (share_within([True, False, True, True], 0.5, math.inf, **SAY), 0.75, (0.5, math.inf)),
+        (interval_within((1.0, 3.0), 0.0, 4.0, **SAMPLED), None, (0.0, 4.0)),
+    ],
+)
+def test_a_test_keeps_its_number_and_the_region_it_must_lie_in(test, value, region):
+    assert test.value == (None if value is None else pytest.approx(value))
+    assert test.region == region
 
 
 def test_no_part_is_no_test():

@@ -15,9 +15,9 @@ from repdyn.bn_decomposed.experiments.random_networks import (
     fixed_point,
     image_batch,
     layer_angles,
-    orthogonality_gap_with_depth,
     recentring_depth,
 )
+from repdyn.bn_decomposed.experiments.random_networks import orthogonality_gap as gap_with_depth
 from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
 from repdyn.bn_decomposed.theory.geometry import orthogonality_gap, pair_angles
 from repdyn.bn_decomposed.theory.layers import propagate
@@ -25,14 +25,14 @@ from repdyn.bn_decomposed.theory.layers import propagate
 SETTINGS = {
     "ablation": Ablation(batch=16, width=128, depth=60, seeds=3, record=(0, 1, 60)),
     "recentring_depth": RecentringDepth(batch=5, width=16, depth=6, seeds=2),
-    "orthogonality_gap_with_depth": OrthogonalityGap(batch=4, input_dim=6, widths=(16, 64), depth=40, seeds=3),
+    "orthogonality_gap": OrthogonalityGap(batch=4, input_dim=6, widths=(16, 64), depth=40, seeds=3),
     "layer_angles": LayerAngles(batches=(4, 9), width=64, depth=6, seeds=3),
     "fixed_point": FixedPoint(batches=(3, 6, 7, 9, 20)),
 }
 FUNCTIONS = {
     "ablation": ablation,
     "recentring_depth": recentring_depth,
-    "orthogonality_gap_with_depth": orthogonality_gap_with_depth,
+    "orthogonality_gap": gap_with_depth,
     "layer_angles": layer_angles,
     "fixed_point": fixed_point,
 }
@@ -83,7 +83,7 @@ def test_dimensions_are_those_of_the_settings(run):
     assert made["angle"].dims == (*cell, "pair")
     assert (int(made["point_count"]), int(made["width"])) == (16, 128)
     assert dict(run("recentring_depth").sizes) == {"relu": 2, "seed": 2, "layer": 6}
-    assert dict(run("orthogonality_gap_with_depth").sizes) == {"rescale": 2, "width": 2, "seed": 3, "layer": 41}
+    assert dict(run("orthogonality_gap").sizes) == {"rescale": 2, "width": 2, "seed": 3, "layer": 41}
     made = run("layer_angles")
     assert dict(made.sizes) == {"normalization": 3, "seed": 3, "pair": 6 + 36, "batch": 2}
     assert np.bincount(made["pair_batch"])[[4, 9]].tolist() == [6, 36]
@@ -121,8 +121,8 @@ def test_a_further_seed_leaves_the_numbers_of_the_others(run, name):
     [
         ("ablation", {"record": (0, 1, 7, 60)}, {"layer": [0, 1, 60]}),
         ("recentring_depth", {"depth": 8}, {"layer": [1, 2, 3, 4, 5, 6]}),
-        ("orthogonality_gap_with_depth", {"widths": (8, 16, 64)}, {"width": [16, 64]}),
-        ("orthogonality_gap_with_depth", {"depth": 45}, {"layer": range(41)}),
+        ("orthogonality_gap", {"widths": (8, 16, 64)}, {"width": [16, 64]}),
+        ("orthogonality_gap", {"depth": 45}, {"layer": range(41)}),
         ("layer_angles", {"batches": (3, 4, 9)}, {"batch": [4, 9]}),
     ],
 )
@@ -199,7 +199,7 @@ def test_recentring_acts_in_the_first_layer_alone_of_a_linear_network(run):
 
 
 def test_rescaling_alone_makes_orthonormal_or_collapses(run):
-    made = run("orthogonality_gap_with_depth")
+    made = run("orthogonality_gap")
     gap, collapsed = made["gap"], np.sqrt(1 - 1 / 4)
     end = gap.isel(layer=slice(20, None)).mean("layer")
     assert (gap <= collapsed + 1e-12).all()
@@ -210,13 +210,9 @@ def test_rescaling_alone_makes_orthonormal_or_collapses(run):
 
 
 def test_the_gap_starts_with_the_input_shared_by_all_widths(run):
-    gap = run("orthogonality_gap_with_depth")["gap"].isel(layer=0)
+    gap = run("orthogonality_gap")["gap"].isel(layer=0)
     for seed in range(3):
-        X = (
-            Stream(1, ("bn_decomposed", "orthogonality_gap_with_depth"))
-            .generator(seed, "batch")
-            .standard_normal((6, 4))
-        )
+        X = Stream(1, ("bn_decomposed", "orthogonality_gap")).generator(seed, "batch").standard_normal((6, 4))
         np.testing.assert_array_equal(gap.sel(seed=seed), np.full((2, 2), orthogonality_gap(X)))
 
 

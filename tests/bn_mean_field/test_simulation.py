@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from repdyn.bn_mean_field.methods.simulation import gradient_descent, gradient_flow
+from repdyn.bn_mean_field.methods.particle_flows import gradient_descent, gradient_flow
 from repdyn.bn_mean_field.theory.manifold import gradient_by_metric, normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 

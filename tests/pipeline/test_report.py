@@ -1,11 +1,11 @@
-"""The report: hostile words stay words, every link leads somewhere, nothing comes from outside."""
+"""The report: hostile words stay words, every link leads somewhere, nothing comes from outside, pages stay small."""
 
 import base64
 import csv
 import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
+from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 import numpy as np
@@ -16,8 +16,9 @@ import xarray as xr
 from repdyn.base import figures, tables
 from repdyn.base.errors import DataError
 from repdyn.base.verdicts import STATUSES
-from repdyn.pipeline.report import build as reports
+from repdyn.pipeline.report import contents
 from repdyn.pipeline.report.build import Source, build
+from repdyn.pipeline.report.texts import MEANINGS
 from repdyn.pipeline.run.manifest import build as build_manifest
 
 EVIL = """<script>alert("1")</script> & 'quoted' "double" </td></figure>{{ 7 * 7 }} --> ω"""
@@ -27,13 +28,14 @@ CLAIM = {
     "id": "x-thm1",
     "where": "Theorem 1",
     "kind": "identity",
-    "statement": "A statement.",
+    "origin": "paper",
+    "statement": "A statement on $a$.",
     "verdict": "holds as corrected",
     "correction": "Another.",
     "possible_ocr_error": "True",
     "formula": r"a = \frac{1}{2}",
     "corrected_formula": r"a = \frac{1}{3}",
-    "printed_measured": "3",
+    "printed_measured": "largest deviation 3",
     "printed_expected": "2",
     "printed_margin": "0.25",
     "measured": "2.5",
@@ -45,8 +47,9 @@ CLAIM = {
     "interval_high": "",
     "false_alarm": "0.001",
     "control": "the wrong sign",
-    "control_measured": "6",
+    "control_outcome": "rejected",
     "control_margin": "0.08",
+    "uncontrolled_parts": "",
     "datasets": "loss training images",
     "code": "repdyn.x_study.claims:two",
     "code_version": "c0de",
@@ -54,35 +57,68 @@ CLAIM = {
     "expected_verdict": "holds as corrected",
     "change": "",
 }
-TEXTS = ("where", "kind", "statement", "correction", "printed_measured", "printed_expected", "measured", "expected")
-TEXTS += ("tolerance_reason", "control", "control_measured", "code", "note")
-FORMULAS = ("formula", "corrected_formula")
+PART = {
+    "study": STUDY,
+    "id": "x-thm1",
+    "form": "corrected",
+    "part": "left side",
+    "outcome": "passes",
+    "value": "2.5",
+    "interval_low": "2.25",
+    "interval_high": "2.75",
+    "region_low": "2",
+    "region_high": "3",
+    "measured": "2.5 rad, 99.9 % interval [2.25, 2.75]",
+    "expected": "two and a half",
+    "margin": "5",
+    "tolerance_reason": "tolerance 0.5: half a unit",
+    "n": "24",
+    "false_alarm": "0.001",
+    "control": "the wrong sign",
+    "control_kind": "wrong formula",
+    "control_change": "recomputed",
+    "control_outcome": "rejected",
+    "control_margin": "0.08",
+}
+PRINTED = PART | {"form": "printed", "outcome": "fails", "measured": "largest deviation 3", "value": "3"}
+PRINTED |= {"region_low": "0", "region_high": "1e-09", "interval_low": "", "interval_high": "", "control": ""}
+TEXTS = ("where", "kind", "statement", "correction", "tolerance_reason", "control", "code", "note")
 HOSTILE = CLAIM | dict.fromkeys(TEXTS, EVIL) | {"id": "x-evil", "change": "new claim", "datasets": "loss"}
-HOSTILE |= dict.fromkeys(FORMULAS, EVIL + r"\evil")
-EMPTY = dict.fromkeys([*TEXTS[3:], *FORMULAS, "printed_margin", "margin", "control_margin", "datasets"], "")
+HOSTILE |= dict.fromkeys(("formula", "corrected_formula"), EVIL + r"\evil")
+HOSTILE_PART = PART | {"id": "x-evil"}
+HOSTILE_PART |= dict.fromkeys(("part", "measured", "expected", "control", "tolerance_reason"), EVIL)
+EMPTY = dict.fromkeys(("correction", "formula", "corrected_formula", "margin", "datasets", "control"), "")
 UNTESTED = CLAIM | EMPTY | {"id": "x-exists", "verdict": "not testable", "code": "repdyn.base.files:sha256"}
-PUBLISHED = CLAIM | {"id": "x-number", "kind": "published number", "verdict": "not reproducible as stated"}
-PUBLISHED |= {"note": "No width is stated.", "correction": "", "corrected_formula": "", "possible_ocr_error": "False"}
+UNTESTED |= {"possible_ocr_error": "False"}
+PUBLISHED = UNTESTED | {"id": "x-number", "kind": "published number", "verdict": "not reproducible as stated"}
+PUBLISHED |= {"note": "No width is stated.", "where": "Figure 1"}
+OURS = CLAIM | EMPTY | {"id": "x-ours", "origin": "ours", "verdict": "does not hold"}
+CLAIMS = [CLAIM, HOSTILE, UNTESTED, PUBLISHED, OURS]
+EVIDENCE = [PRINTED, PART, HOSTILE_PART, PART | {"id": "x-number"}]
 PAGE = f"""# Page
 
-The derivation of <a id="x-thm1">`x-thm1`</a>: $a = 1/3$. {EVIL}
+In short.
 
-## Settings
-Width 7.
+## Derivations
+
+The derivation of <a id="x-thm1">`x-thm1`</a>: $a = 1/3$. {EVIL}
 """
-RULES = """rule x_study_figures:
-    output:
-        "fig",
-    shell:
-        "draw <b>"
-"""
-MAKERS = {
-    "x_study_figures": ["x_study/figures/fig1.svg", "x_study/figures/fig2.svg"],
-    "x_study_training": ["x_study/data/training/{mode}.nc"],
-    "x_study_claims": ["x_study/claims.csv"],
+OUTPUTS = {
+    "x_study/figures": ["x_study/figures/fig1.svg", "x_study/figures/fig2.svg"],
+    "x_study/training-bn": ["x_study/data/training/bn.nc"],
+    "x_study/claims": ["x_study/claims.csv"],
 }
-SCALE = {"x_study.width": [7, 1000], "data.source": [EVIL, "mnist"], "other.depth": [1, 2]}
 ORIGIN = {"code": "repdyn.base.files:sha256", "code_version": "c0de", "datasets": ["loss"]}
+FINDINGS = """x-thm1:
+  figure: x_study/fig1
+  show: top
+  verdict: holds as corrected
+  headline: A headline <b>
+  sentence: A sentence on $a^2$.
+"""
+SOURCES = """x_study: {chosen: "by us"}
+x_study.width: {stated: 1000, where: "Table 1 <b>"}
+"""
 
 
 class Page(HTMLParser):
@@ -112,336 +148,327 @@ class Page(HTMLParser):
     def values(self, name):
         return [attributes[name] for _, attributes in self.elements if name in attributes]
 
+    @property
+    def words(self):
+        return " ".join(" ".join(self.text).split())
 
-def draw(stem, title, claims):
+
+def draw(stem, title):
     figure, axes = figures.new()
     axes[0, 0].plot(np.arange(5), np.arange(5) ** 2)
     axes[0, 0].set_title(EVIL.replace("$", ""))
-    figures.save(figures.describe(figure, title=title, caption=EVIL, alt=EVIL, claims=claims), stem, ORIGIN)
+    figures.save(figures.describe(figure, title=title, caption=EVIL, alt=EVIL), stem, ORIGIN)
 
 
-def make_run(root, claims, *, run="mine"):
+def write_rows(path, rows):
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def make_run(root, claims, *, run="mine", parts=EVIDENCE):
     """A results folder as the pipeline leaves it before the report; its files of figures and tables."""
-    for name in (
-        f"{STUDY}/data/loss.nc",
-        f"{STUDY}/data/training/bn.nc",
-        f"{STUDY}/data/training/he.nc",
-        "data/images.nc",
-    ):
+    data = ("data/loss.nc", "data/training/bn.nc", "data/training/he.nc")
+    for name in (*(f"{STUDY}/{file}" for file in data), "data/images.nc"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         attributes = {"title": EVIL, "experiment": "experiments:x", "code_version": "c0de", "paper": "A. Author, X."}
         xr.Dataset(attrs=attributes).to_netcdf(root / name)
-    draw(root / STUDY / "figures" / "fig1", EVIL, ("x-thm1", "x-evil"))
-    draw(root / STUDY / "figures" / "fig2", "Figure 2", ())
-    frame = pd.DataFrame(
-        {
-            EVIL: ["none", "NA", EVIL],
-            "value": [0.123456, np.nan, 2e-9],
-            "count": [1, 20, 300],
-            "kept": [True, False, True],
-        }
-    )
+    draw(root / STUDY / "figures" / "fig1", "Figure 1: " + EVIL)
+    draw(root / STUDY / "figures" / "fig2", "Figure 2")
+    columns = {EVIL: ["none", "NA", EVIL], "value": [0.123456, np.nan, 2e-9], "count": [1, 20, 300]}
+    frame = pd.DataFrame(columns | {"kept": [True, False, True]})
     tables.save(tables.Table(frame, title=EVIL, caption=EVIL, digits=3), root / STUDY / "tables" / "t1", ORIGIN)
-    with (root / "claims.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, CLAIM)
-        writer.writeheader()
-        writer.writerows(claims)
-    cost = {"job": EVIL, "study": STUDY, "cpu_seconds": 90.0, "wall_seconds": 1.5, "peak_memory_mb": 80.0, "threads": 1}
+    write_rows(root / "claims.csv", claims)
+    write_rows(root / "evidence.csv", parts)
     files = sorted(path for path in root.rglob("*.*") if path.parent != root)
-    (root / "logs").mkdir()
-    record = cost | {"outputs": {files[0].as_posix(): "digest"}}
-    (root / "logs" / "a.log.cost.json").write_text(json.dumps(record))
-    config = {"run": {"name": run, "seed": 1}, "data": {"mnist_folder": EVIL}}
-    build_manifest(files, root, root / "logs", root, config, root / "manifest.json")
+    logs = root.parent / "logs" / run
+    logs.mkdir(parents=True)
+    cost = {"cpu_seconds": 90.0, "wall_seconds": 1.5, "peak_memory_mb": 80.0, "job": {"threads": 1}}
+    record = cost | {"outputs": {path.as_posix(): "digest" for path in files}}
+    (logs / "x_study").mkdir()
+    (logs / "x_study/figures.log.cost.json").write_text(json.dumps(record))
+    config = {"run": {"name": run, "seed": 1}, "data": {"source": EVIL}, STUDY: {"width": 7, "depth": [2, 3]}}
+    content = [path.relative_to(root).as_posix() for path in files]
+    build_manifest(content, root, logs, root, config, root / "manifest.json")
     return [path for path in files if path.parent.name in ("figures", "tables")]
 
 
 def make_source(folder):
     """A checkout as far as the report reads it."""
-    for name, text in ((f"docs/{STUDY}.md", PAGE), ("workflow/rules/x.smk", RULES)):
+    texts = {f"docs/{STUDY}.md": PAGE, "workflow/findings.yaml": FINDINGS}
+    for name, text in (texts | {"workflow/settings_sources.yaml": SOURCES}).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    return Source(folder, MAKERS, SCALE)
+    return Source(folder, OUTPUTS)
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     root = tmp_path_factory.mktemp("results") / "mine"
-    files = make_run(root, [CLAIM, HOSTILE, UNTESTED, PUBLISHED])
-    build(root, files, root / "report" / "index.html", make_source(root / "checkout"))
-    return root / "report" / "index.html"
+    files = make_run(root, CLAIMS)
+    build(root, files, root / "report", make_source(root / "checkout"))
+    return root / "report"
 
 
 @pytest.fixture(scope="module")
-def page(report):
-    return Page(report.read_text(encoding="utf-8"))
+def pages(report):
+    """Path inside the report -> page, the single file apart."""
+    files = sorted(report.rglob("*.html"))
+    found = {path.relative_to(report).as_posix(): Page(path.read_text(encoding="utf-8")) for path in files}
+    del found["single.html"]
+    return found
+
+
+def test_the_pages_of_a_run(pages):
+    claims = {f"claims/{claim['id']}.html" for claim in CLAIMS}
+    own = {"studies/x_study.html", "studies/x_study-notes.html", "settings/x_study.html", "errata/x_study.html"}
+    assert set(pages) == claims | own | {"index.html", "ledger.html", "errata.html", "provenance.html"}
 
 
 # Hostile words
 
 
-def test_words_stay_words(page):
-    """One script element, the page's own; what was written in a claim or caption is read as it was written."""
-    assert len(page.of("script")) == 1
-    text = "".join(page.text)
-    assert text.count(EVIL) > 30
-    as_json = 2  # in the configuration and in the scale, with quotes escaped
-    assert text.count("alert") == text.count(EVIL) + as_json
-    for said in ("where", "kind", "statement", "correction", "note"):
-        assert HOSTILE[said] in text
-
-
-def test_words_stay_in_their_attributes(page):
-    assert [image["alt"] for image in page.of("img")] == [EVIL, EVIL]
-    assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
-    known = {
-        "id",
-        "class",
-        "href",
-        "src",
-        "alt",
-        "title",
-        "style",
-        "type",
-        "role",
-        "name",
-        "content",
-        "charset",
-        "lang",
-    }
-    known |= {
-        "value",
-        "placeholder",
-        "aria-label",
-        "aria-labelledby",
-        "aria-pressed",
-        "scope",
-        "tabindex",
-        "loading",
-        "rel",
-    }
-    known |= {"display", "stretchy", "fence", "form"}
-    found = {name for _, attributes in page.elements for name in attributes if not name.startswith("data-")}
-    assert found <= known
+def test_words_stay_words(pages):
+    """Every script element is a file of the report; what was written in a claim is read as it was written."""
+    for path, page in pages.items():
+        assert all(script["src"].startswith(("assets/", "../assets/")) for script in page.of("script")), path
+        assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")], path
+        assert "49" not in re.findall(r"\b49\b", page.words), path
+    shown = pages["claims/x-evil.html"].words
+    evil = " ".join(EVIL.split())
+    for name in ("where", "statement", "correction", "note"):
+        assert shown.count(" ".join(HOSTILE[name].split())) >= 4, name
+    assert evil in pages["studies/x_study.html"].words
+    assert [image["alt"] for image in pages["studies/x_study.html"].of("img")][:2] == [EVIL, EVIL]
 
 
 def test_every_element_is_closed(report):
     """A caption that closed an element, or opened one, would leave the page unbalanced."""
-    text = report.read_text(encoding="utf-8")
-    for tag in ("table", "tr", "td", "figure", "figcaption", "section", "details", "dl", "div", "ul", "script"):
-        opened, closed = (len(re.findall(pattern, text)) for pattern in (rf"<{tag}[\s>]", rf"</{tag}>"))
-        assert opened == closed > 0, tag
+    for path in report.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        text = re.sub(r"<script>.*?</script>", "<script></script>", text, flags=re.DOTALL)
+        for tag in (
+            "table",
+            "tr",
+            "td",
+            "th",
+            "figure",
+            "section",
+            "details",
+            "dl",
+            "div",
+            "ul",
+            "li",
+            "script",
+            "nav",
+        ):
+            opened, closed = (len(re.findall(pattern, text)) for pattern in (rf"<{tag}[\s>]", rf"</{tag}>"))
+            assert opened == closed, (path.name, tag)
 
 
 # Links
 
 
-def test_every_link_to_a_file_leads_to_one(page, report):
-    links = [link for link in page.values("href") if not link.startswith(("#", "data:,"))]
-    assert len(links) > 10
-    lost = [link for link in links if not (report.parent / unquote(link)).is_file()]
-    assert lost == []
+def test_every_link_leads_to_a_file_and_an_anchor(report, pages):
+    count = 0
+    for path, page in pages.items():
+        for link in page.values("href") + page.values("src") + page.values("action"):
+            file, _, anchor = unquote(link).partition("#")
+            if link.startswith(("data:,", "https:")):
+                continue
+            target = (report / path).parent / file if file else report / path
+            assert target.is_file(), (path, link)
+            inside = PurePosixPath(target.resolve().relative_to(report.resolve().parent)).as_posix()
+            if anchor and "=" not in anchor:
+                assert anchor in pages[inside.removeprefix("report/")].values("id"), (path, link)
+            count += 1
+    assert count > 150
 
 
-def test_every_link_in_the_page_leads_to_an_anchor(page):
-    anchors = page.values("id")
-    assert len(anchors) == len(set(anchors))
-    targets = {unquote(link[1:]) for link in page.values("href") if link.startswith("#")}
-    assert {"ledger", "provenance", STUDY, "x-thm1", "x-evil", "x-exists"} <= targets
-    assert targets <= set(anchors)
+def test_ids_are_unique_in_a_page(pages):
+    for path, page in pages.items():
+        ids = page.values("id")
+        assert len(ids) == len(set(ids)), path
 
 
-def test_claims_and_figures_know_each_other(page):
+def test_a_claim_leads_to_figures_data_code_rule_and_derivation(pages):
+    page = pages["claims/x-thm1.html"]
     links = page.values("href")
-    assert links.count("#x_study-figures-fig1") == 2
-    assert links.count("#x-thm1") == 4  # its own row, the figure that shows it, the errata, the derivation
-    assert links.count("#doc-x-thm1") == 2  # from its row and from the errata
-
-
-def test_data_of_a_claim_is_linked_be_it_one_file_variants_or_shared(page):
-    data = {link for link in page.values("href") if link.endswith(".nc")}
     names = ("x_study/data/loss.nc", "x_study/data/training/bn.nc", "x_study/data/training/he.nc", "data/images.nc")
-    assert data == {f"../{name}" for name in names}
+    assert {link for link in links if link.endswith(".nc")} == {f"../../{name}" for name in names}
+    assert "../studies/x_study.html#fig1" in links
+    assert "../studies/x_study-notes.html#claim-x-thm1" in links
+    assert "../provenance.html#job-x_study/claims" in links
+    assert "The derivation of x-thm1" in page.words
+    assert "snakemake --cores 1 results/mine/x_study/claims.csv" in page.words
+    assert "hashlib.file_digest" in pages["claims/x-exists.html"].words
 
 
-def test_a_figure_names_its_data_code_version_and_rule(page):
-    text, links = "".join(page.text), page.values("href")
-    assert "Data: loss.nc." in text
-    assert "sha256 in src/repdyn/base/files.py, line" in text
-    assert "code version c0de" in text
-    assert 'hashlib.file_digest(file, "sha256").hexdigest()' in text
-    assert "#rule-x_study_figures" in links
+def test_claims_of_a_figures_own_number_come_first(pages):
+    told = pages["studies/x_study.html"].source.split('id="fig1"', 1)[1].split("</figure>", 1)[0]
+    assert re.findall(r"claims/(x-[a-z0-9]+)\.html", told)[0] in ("x-thm1", "x-evil")
+    assert contents.same_number("Figure 1: words", "Introduction, Figure 1(b)")
+    assert not contents.same_number("Figure 1: words", "Figure 11")
+    assert not contents.same_number("Figure 1: words", "Table 1")
 
 
-def test_rules_stand_in_the_report_as_they_are_written(page):
-    assert "rule-x_study_figures" in page.values("id")
-    assert RULES.strip() in "".join(page.text)
+def test_nothing_comes_from_outside(report):
+    """The pictures, too, refer to nothing but themselves."""
+    for path in [*report.rglob("*.html"), *report.rglob("*.css"), *report.rglob("*.js")]:
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"https?://(?!example)|@import|url\((?!\"data:)", text), path
+    pictures = sorted(report.glob("figures/**/*.svg"))
+    assert len(pictures) == 2
+    for picture in pictures:
+        assert not re.search(r"""(?:href|src)=["'](?!#|data:)|<script""", picture.read_text())
 
 
-def test_nothing_comes_from_outside(page, report):
-    """All sources are inside the file; the pictures, too, refer to nothing but themselves."""
-    sources = page.values("src")
-    assert sources
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)
-    text = report.read_text(encoding="utf-8")
-    assert not re.search(r"https?:|@import|url\(", text)
-    for source in sources:
-        svg = base64.b64decode(source.partition(",")[2]).decode()
-        assert not re.search(r"""(?:href|src)=["'](?!#|data:)|<script""", svg)
-    assert [link["href"] for link in page.of("link")] == ["data:,"]  # no icon is asked for
+# Size and content of the folder
 
 
-def test_it_is_small(report):
-    assert report.stat().st_size < 20e6
+def test_pages_are_small(pages):
+    for path, page in pages.items():
+        assert len(page.source) < 400_000, path
+        assert len(page.elements) < 12_000, path
+
+
+def test_stale_pages_vanish_and_bytes_are_equal(tmp_path):
+    root = tmp_path / "mine"
+    files = make_run(root, CLAIMS)
+    source = make_source(tmp_path / "checkout")
+    build(root, files, root / "report", source)
+    first = {path.relative_to(root): path.read_bytes() for path in (root / "report").rglob("*.*")}
+    (root / "report/claims/x-old.html").write_text("old")
+    build(root, files, root / "report", source)
+    second = {path.relative_to(root): path.read_bytes() for path in (root / "report").rglob("*.*")}
+    assert first == second
+    assert not list(root.glob(".*"))
 
 
 def test_a_large_vector_graphic_is_shown_as_its_bitmap(tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "LARGEST_PICTURE", 10)
     files = make_run(tmp_path / "mine", [CLAIM])
-    monkeypatch.setattr(reports, "LARGEST_PICTURE", 10)
-    build(tmp_path / "mine", files, tmp_path / "mine/report/index.html", Source())
-    sources = Page((tmp_path / "mine/report/index.html").read_text(encoding="utf-8")).values("src")
-    assert sources
-    assert all(source.startswith("data:image/png;base64,iVBOR") for source in sources)
-
-
-# What is told
-
-
-def test_every_verdict_is_counted(page):
-    text = " ".join("".join(page.text).split())
-    assert "2 holds as corrected" in text
-    assert "1 not testable" in text
-    wanted = ("holds as corrected", "not reproducible as stated", "not testable")
-    pressed = [button["data-verdict"] for button in page.of("button") if "data-verdict" in button]
-    assert pressed == [status for status in STATUSES if status in wanted]
-
-
-def test_every_verdict_is_explained(page):
-    assert set(reports.MEANINGS) == set(STATUSES)
-    assert all(meaning in "".join(page.text) for meaning in reports.MEANINGS.values())
-
-
-def test_each_form_of_a_claim_has_its_outcome():
-    told = [(row["form"], row["measured"], row["margin"], row["outcome"]) for row in reports._tests(CLAIM)]
-    assert told == [
-        ("as printed", "3", "0.25", "refuted"),
-        ("as corrected", "2.5", "5", "passes"),
-        ("negative control: the wrong sign", "6", "0.08", "rejected"),
-    ]
-    refuted = CLAIM | {"verdict": "does not hold", "measured": "3", "control_margin": "4"}
-    assert [row["outcome"] for row in reports._tests(refuted)] == ["refuted", "passes"]
-    holds = CLAIM | {"verdict": "holds", "measured": "3", "printed_margin": "7"}
-    assert [row["outcome"] for row in reports._tests(holds)] == ["passes", "rejected"]
-    open_ = CLAIM | {"verdict": "not decidable at this scale", "printed_margin": "1", "control_margin": "1"}
-    assert [row["outcome"] for row in reports._tests(open_)] == ["undecided", "passes", "undecided"]
-    assert reports._tests(UNTESTED) == []
-
-
-def section(page, id):
-    """Visible text from an element's start to that of the next with an id."""
-    text = page.source.split(f'id="{id}"', 1)[1].split('id="', 1)[0]
-    return "".join(Page("<p " + text).text)
-
-
-def test_errata_tell_both_forms_with_their_errors(page):
-    told = section(page, f"{STUDY}-errata")
-    for words in (
-        "Theorem 1",
-        "A statement.",
-        "measured: 3",
-        "Another.",
-        "measured: 2.5",
-        "in the text at hand",
-        "a=12",
-    ):
-        assert words in told
-    assert "x-exists" not in told
-
-
-def test_published_numbers_stand_beside_ours(page):
-    told = section(page, f"{STUDY}-published")
-    for words in ("x-number", "A statement.", "value: 2", "3", "24", "not reproducible as stated"):
-        assert words in told
-
-
-def test_settings_found_and_what_was_not_reproducible(page):
-    told = section(page, f"{STUDY}-settings")
-    assert "Width 7." in told
-    assert "No width is stated." in told
-
-
-def test_the_scale_is_told_with_the_settings_that_differ(page):
-    text = "".join(page.text)
-    assert "3 settings differ from the papers' own" in text
-    assert "Scale: 2 settings of this run are not the papers' own" in text  # the study's own and the shared data
-    assert "x_study.width71000" in text
-
-
-def test_at_the_papers_own_scale_there_is_no_warning(tmp_path):
-    files = make_run(tmp_path / "paper", [CLAIM], run="paper")
-    build(tmp_path / "paper", files, tmp_path / "paper/report/index.html", Source())
-    told = (tmp_path / "paper/report/index.html").read_text(encoding="utf-8")
-    assert 'class="warning"' not in told
-    assert 'class="remark"' not in told
-
-
-def test_captions_for_snakemakes_own_report_are_plain_text(report):
-    from docutils.core import publish_parts
-    from jinja2 import Template
-
-    found = sorted(path.relative_to(report.parent).as_posix() for path in report.parent.rglob("*.rst"))
-    stems = ("figures/fig1", "figures/fig2", "tables/t1")
-    assert found == [f"captions/{STUDY}/{stem}.rst" for stem in stems]
-    shown = publish_parts(Template((report.parent / found[0]).read_text()).render(), writer="html")["body"]
-    words = " ".join("".join(Page(shown).text).split())
-    assert words == " ".join(f"{EVIL} {EVIL}".split())
-    assert "<script" not in shown
+    build(tmp_path / "mine", files, tmp_path / "mine/report", Source())
+    pictures = [path.name for path in (tmp_path / "mine/report/figures").rglob("*.*")]
+    assert sorted(pictures) == ["fig1.png", "fig2.png"]
 
 
 def test_a_file_that_is_no_dataset_is_an_error_of_one_line(tmp_path):
     files = make_run(tmp_path / "mine", [CLAIM])
     (tmp_path / "mine" / STUDY / "data/loss.nc").write_bytes(b"data")
     with pytest.raises(DataError, match=r"loss\.nc: not a dataset of this pipeline"):
-        build(tmp_path / "mine", files, tmp_path / "mine/report/index.html", Source())
+        build(tmp_path / "mine", files, tmp_path / "mine/report", Source())
 
 
-def test_a_verdict_that_changed_is_told_at_the_top(page):
-    assert "1 verdict differs from" in "".join(page.text)
-    assert "x-evil (new claim)" in "".join(page.text)
+def test_the_single_file_holds_every_page_and_picture(report, pages):
+    text = (report / "single.html").read_text(encoding="utf-8")
+    single = Page(text)
+    assert {template["data-page"] for template in single.of("template")} == set(pages)
+    assert not [link for link in single.values("href") if not link.startswith(("#", "data:,"))]
+    wanted = set(single.values("data-picture"))
+    assert wanted == {"figures/x_study/fig1.svg", "figures/x_study/fig2.svg"}
+    encoded = dict(re.findall(r'"(figures/[^"]+)": "data:image/svg\+xml;base64,([^"]+)"', text))
+    for name in wanted:
+        assert base64.b64decode(encoded[name]) == (report / name).read_bytes()
+    targets = {link[2:].split("#")[0] for link in single.values("href") if link.startswith("#/")}
+    assert targets <= set(pages)
 
 
-def test_no_change_is_no_warning(tmp_path):
-    files = make_run(tmp_path / "mine", [CLAIM])
-    build(tmp_path / "mine", files, tmp_path / "mine/report/index.html", Source())
-    assert "differ from the accepted" not in (tmp_path / "mine/report/index.html").read_text()
+# What is told
 
 
-def test_smoke_scale_is_told(tmp_path):
-    files = make_run(tmp_path / "smoke", [CLAIM], run="smoke")
-    build(tmp_path / "smoke", files, tmp_path / "smoke/report/index.html", Source())
-    assert "Smoke scale." in (tmp_path / "smoke/report/index.html").read_text()
+def test_the_first_page_shows_findings_with_both_forms(pages):
+    page = pages["index.html"]
+    assert "A headline <b>" in page.words
+    assert page.source.count("<math") >= 3  # both forms and the sentence
+    assert [image["src"] for image in page.of("img")] == ["figures/x_study/fig1.svg"]
+    assert "unlike the sentence" not in page.words
 
 
-def test_cells_of_tables_have_their_digits_and_text_its_spelling(report):
-    text = report.read_text(encoding="utf-8")
-    cells = re.findall(r'<td class="number">([^<]*)</td>', text)
-    for cell in ("none", "NA", "0.123", "2e-09", "300", "True"):
-        assert cell in cells
-    assert "nan" not in cells
+def test_a_card_says_when_the_run_has_another_verdict(tmp_path):
+    files = make_run(tmp_path / "mine", [CLAIM | {"verdict": "holds"}])
+    build(tmp_path / "mine", files, tmp_path / "mine/report", make_source(tmp_path / "checkout"))
+    assert "in this run, unlike the sentence above" in Page((tmp_path / "mine/report/index.html").read_text()).words
 
 
-def test_costs_are_summed(page):
-    assert "1 recorded jobs took 1.5 core-minutes" in "".join(page.text)
+def test_the_papers_statements_and_ours_are_counted_apart(pages):
+    words = pages["index.html"].words
+    assert "4 statements of the papers" in words
+    assert "0 hold as printed, 2 hold once corrected, 0 do not hold, 2 stay open" in words
+    assert "1 of these 5 are statements of our own" in words
 
 
-def test_a_run_without_figures_has_a_report(tmp_path):
-    make_run(tmp_path / "mine", [UNTESTED])
-    build(tmp_path / "mine", [], tmp_path / "mine/report/index.html", Source())
-    assert "not testable" in (tmp_path / "mine/report/index.html").read_text()
+def test_errata_are_the_papers_own_and_possible_ocr_errors_stand_apart(pages, report):
+    words = pages["errata/x_study.html"].words
+    assert "x-ours" not in words
+    assert words.index("Possibly OCR errors") < words.index("x-thm1")
+    assert "Measured: largest deviation 3, required: at most 10 −9 ; correct form: 2.5 rad" in words
+    assert r"a = \frac{1}{3}" in (report / "errata/x_study.tex").read_text()
 
 
-def test_equal_runs_give_equal_reports(report, tmp_path):
-    root = report.parents[1]
-    files = [path for path in sorted(root.rglob("*.*")) if path.parent.name in ("figures", "tables")]
-    build(root, files, tmp_path / "again.html", Source(root / "checkout", MAKERS, SCALE))
-    assert (tmp_path / "again.html").read_bytes() == Path(report).read_bytes()
+def test_published_numbers_show_measured_next_to_required(pages):
+    told = pages["studies/x_study.html"].source.split('id="published"', 1)[1]
+    words = Page("<p " + told).words
+    for part in ("Figure 1", "two and a half", "2.5 rad", "99.9 % interval 2.25 to 2.75", "2 to 3", "passes"):
+        assert part in words
+
+
+def test_settings_are_stated_or_chosen(pages):
+    words = pages["settings/x_study.html"].words
+    assert "width 7 stated (Table 1 <b>): 1000" in words
+    assert "depth [2, 3] chosen (by us)" in words
+    assert "1 of this run differ from what the paper states" in pages["studies/x_study.html"].words
+
+
+def test_every_verdict_is_counted_and_explained(pages):
+    page = pages["ledger.html"]
+    wanted = {claim["verdict"] for claim in CLAIMS}
+    pressed = [button["data-verdict"] for button in page.of("button") if "data-verdict" in button]
+    assert pressed == [status for status in STATUSES if status in wanted]
+    assert all(meaning in page.words for meaning in MEANINGS.values())
+    assert set(MEANINGS) == set(STATUSES)
+    rows = [attributes["id"] for attributes in page.of("tr") if "data-verdict" in attributes]
+    assert rows == [claim["id"] for claim in CLAIMS]
+
+
+def test_search_knows_every_word_of_a_claim(report):
+    text = (report / "assets/search.js").read_text()
+    texts = json.loads(text.split("texts = ", 1)[1].rstrip().removesuffix(";"))
+    assert set(texts) == {claim["id"] for claim in CLAIMS}
+    assert all(HOSTILE[name] in texts["x-evil"] for name in ("where", "statement", "note"))
+    assert "</script" not in text
+
+
+def test_a_verdict_that_changed_is_told_at_the_top(pages):
+    words = pages["index.html"].words
+    assert "1 verdict differs from the accepted ones" in words
+    assert "x-evil (new claim)" in words
+
+
+@pytest.mark.parametrize(("run", "told"), [("smoke", "warning"), ("default", "remark"), ("paper", "")])
+def test_the_scale_is_told(tmp_path, run, told):
+    files = make_run(tmp_path / run, [CLAIM], run=run)
+    build(tmp_path / run, files, tmp_path / run / "report", Source())
+    page = Page((tmp_path / run / "report/index.html").read_text(encoding="utf-8"))
+    classes = [name for name in page.values("class") if name in ("warning", "remark")]
+    assert classes == ([told] if told else [])
+
+
+def test_captions_and_labels_for_snakemakes_own_report(report):
+    from docutils.core import publish_parts
+    from jinja2 import Template
+
+    folder = report / "captions"
+    found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.rst"))
+    assert found == [f"{STUDY}/figures/fig1.rst", f"{STUDY}/figures/fig2.rst", f"{STUDY}/tables/t1.rst"]
+    shown = publish_parts(Template((folder / found[0]).read_text()).render(), writer="html")["body"]
+    assert Page(shown).words == " ".join(f"Figure 1: {EVIL} {EVIL}".split())
+    assert "<script" not in shown
+    labels = json.loads((folder / "labels.json").read_text())
+    assert labels[f"{STUDY}/figures/fig1"] == {
+        "figure": "Figure 1",
+        "title": EVIL,
+        "claims": "2 holds as corrected",
+    }
+    assert labels[f"{STUDY}/figures/fig2"]["title"] == "Figure 2"

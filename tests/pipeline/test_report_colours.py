@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 
 from repdyn.base.figures import CYCLE
 
-STYLE = (ROOT / "src/repdyn/pipeline/report/page/report.css").read_text(encoding="utf-8")
+STYLE = (ROOT / "src/repdyn/pipeline/report/page/assets/site.css").read_text(encoding="utf-8")
 COLOURS = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", STYLE))
 SIGHT = {
     "full": np.eye(3),

@@ -55,7 +55,7 @@ def test_claims_have_ids_data_and_controls():
     found = claims.claims_of(*load_rooms("truncation_flow", "claims"))
     assert len(found) == 60
     assert all(one.id.startswith("tf-") and one.check.__doc__ for one in found)
-    assert {one.id for one in found if one.control is None} == {"tf-411", "tf-general-open"}
+    assert {one.id for one in found if not one.controls} == {"tf-411", "tf-general-open"}
 
 
 @pytest.mark.pipeline

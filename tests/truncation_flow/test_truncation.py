@@ -82,12 +82,15 @@ def test_boundary_counts_as_truncated():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((np.zeros((0, 2)), np.eye(2), np.zeros(2)), "empty cluster"),
+        ((np.zeros((0, 2)), np.eye(2), np.zeros(2)), "expected a non-empty array"),
         ((np.ones((3, 2)), 2 * np.eye(2), np.zeros(2)), "expected an orthogonal matrix"),
-        ((np.ones((3, 2)), np.eye(3), np.zeros(2)), r"got shape \(3, 3\); expected \(2, 2\)"),
-        ((np.ones((3, 2)), np.eye(2), np.zeros(3)), r"got shape \(3,\); expected \(2,\)"),
+        (
+            (np.ones((3, 2)), np.eye(3), np.zeros(2)),
+            r"got shape \(3, 3\); expected a non-empty array of shape \(2, 2\)",
+        ),
+        ((np.ones((3, 2)), np.eye(2), np.zeros(3)), r"got shape \(3,\); expected a non-empty array of shape \(2,\)"),
         ((np.array([[np.nan, 1.0]]), np.eye(2), np.zeros(2)), "NaN or infinite"),
-        ((np.ones(3), np.eye(2), np.zeros(2)), r"expected \(N, Q\)"),
+        ((np.ones(3), np.eye(2), np.zeros(2)), r"of shape \(any, any\)"),
     ],
 )
 def test_bad_input_is_refused(arguments, message):

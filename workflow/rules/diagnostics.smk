@@ -1,79 +1,29 @@
-"""Room `diagnostics`: the five papers' diagnostics on one small network of our own."""
+"""The five papers' diagnostics on one small network of our own."""
 
-DIA_DATA = {name: results(f"diagnostics/data/{name}.nc") for name in ("convolutional_network", "two_points")}
-DIA_FIGURES = ("through_depth", "through_training", "residual_stream", "pairs_and_theory")
-FIGURES += figures("diagnostics", *DIA_FIGURES)
-DATASETS += DIA_DATA.values()
+DIA_NETWORK = JOBS.simulate("diagnostics/network", "convolutional_network", memory_mb=1000)
 
 
-rule diagnostics:
+use rule job as diagnostics_network with:
     input:
-        figures("diagnostics", *DIA_FIGURES),
-    localrule: True
-
-
-rule diagnostics_network:
-    input:
-        results("data/images.nc"),
+        inputs(DIA_NETWORK),
     output:
-        DIA_DATA["convolutional_network"],
+        DIA_NETWORK.outputs,
     log:
-        logs("diagnostics/network.log"),
+        DIA_NETWORK.log,
     cache: CACHED
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        job=job_of("diagnostics.convolutional_network"),
-        code=experiment("diagnostics", "experiments:convolutional_network"),
-    shell:
-        "python -m repdyn simulate diagnostics experiments:convolutional_network --job {params.job:q}"
-        " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+        mem_mb=DIA_NETWORK.memory_mb,
+        runtime=30,
 
 
-rule diagnostics_two_points:
+DIA_TWO_POINTS = JOBS.simulate("diagnostics/two_points", "two_points")
+
+
+use rule job as diagnostics_two_points with:
     input:
-        DIA_DATA["convolutional_network"],
+        inputs(DIA_TWO_POINTS),
     output:
-        DIA_DATA["two_points"],
+        DIA_TWO_POINTS.outputs,
     log:
-        logs("diagnostics/two_points.log"),
+        DIA_TWO_POINTS.log,
     cache: CACHED
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=800,
-        runtime=5,
-    params:
-        job=job_of("diagnostics.two_points"),
-        code=experiment("diagnostics", "experiments:two_points"),
-    shell:
-        "python -m repdyn simulate diagnostics experiments:two_points --job {params.job:q}"
-        " --code {params.code} --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule diagnostics_figures:
-    input:
-        DIA_DATA.values(),
-    output:
-        figures("diagnostics", *DIA_FIGURES),
-    log:
-        logs("diagnostics/figures.log"),
-    group:
-        "diagnostics_shown"
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=800,
-        runtime=5,
-    params:
-        names=DIA_FIGURES,
-        code=drawing("diagnostics", *DIA_FIGURES),
-    shell:
-        "python -m repdyn draw diagnostics {params.names} --code {params.code} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"

@@ -1,280 +1,116 @@
 """Study `leaky_resnets`: Hamiltonian mechanics of the bottleneck, on exact geodesics and on trained networks."""
 
-# exact statements, which share a job; where two share a section of the settings, with that section's name
-LRN_EXACT = {
-    "identities": "identities",
-    "step_schemes": "step_schemes",
-    "identity_costs": "identity_costs",
-    "descents": "descents",
-    "geodesics": "geodesics",
-    "random_geodesics": "random_geodesics",
-    "scalar_geodesics": "random_geodesics",
-    "critical_paths": "critical_paths",
-}
-LRN_DATA = {name: results(f"leaky_resnets/data/{name}.nc") for name in LRN_EXACT}
-LRN_EXACT_FIGURES = (
-    "geodesic_laboratory",
-    "theorem4",
-    "identity_cost",
+LRN_EXACT = JOBS.simulate(
+    "leaky_resnets/exact",
+    "formula_audit",
+    "step_schemes",
+    "identity_costs",
+    "descents",
+    "geodesics",
+    "random_geodesics",
+    "scalar_geodesics",
     "critical_paths",
 )
-# blocks of seeds, a job each; networks whose training shares a job, with their sections; measures of all of them
-LRN_BLOCKS = {
-    name: [results(f"leaky_resnets/data/{name}/block{block}.nc") for block in range(blocks)]
-    for name, blocks in (
-        ("trained", CONFIG.leaky_resnets.trained.blocks),
-        ("discretised", CONFIG.leaky_resnets.discretised.blocks),
-    )
-}
-LRN_NEAR = {
-    "refinement": "criticality",
-    "convergence": "criticality",
-    "staged": "discretised",
-    "paper_settings": "paper_settings",
-    "network_audit": "network_audit",
-}
-LRN_NETWORKS = {name: results(f"leaky_resnets/data/{name}.nc") for name in LRN_NEAR}
-LRN_MEASURES = {
-    name: results(f"leaky_resnets/data/{name}_measures.nc")
-    for name in ("chain", "scheme", "refinement", "convergence", "staged", "paper")
-}
-LRN_TRAINED_FIGURES = (
-    "fig1a_hamiltonian",
-    "fig1b_spectra",
-    "fig1c_energies",
-    "fig2a_test_error",
-    "fig2b_weight_spectra",
-    "fig2c_paths",
-    "fig3_bounded",
-    "distance_to_critical",
-    "balancedness",
-    "paper_settings",
+
+
+use rule job as leaky_resnets_exact with:
+    input:
+        inputs(LRN_EXACT),
+    output:
+        LRN_EXACT.outputs,
+    log:
+        LRN_EXACT.log,
+    cache: CACHED
+
+
+LRN_TRAINED = JOBS.variants(
+    "leaky_resnets/trained",
+    "trained",
+    "block",
+    range(CONFIG.leaky_resnets.trained.blocks),
+    memory_mb=1500,
 )
-LRN_FIGURES = LRN_EXACT_FIGURES + LRN_TRAINED_FIGURES
-LRN_TABLES = ("formulas", "laboratory", "chains")
-PARTS += [results("leaky_resnets/claims.csv")]
-FIGURES += figures("leaky_resnets", *LRN_FIGURES)
-TABLES += tables("leaky_resnets", *LRN_TABLES)
-DATASETS += LRN_DATA.values()
-DATASETS += sum(LRN_BLOCKS.values(), []) + [
-    *LRN_NETWORKS.values(),
-    *LRN_MEASURES.values(),
-]
 
 
-rule leaky_resnets:
+use rule training as leaky_resnets_trained with:
     input:
-        figures("leaky_resnets", *LRN_FIGURES),
-        tables("leaky_resnets", *LRN_TABLES),
-        results("leaky_resnets/claims.csv"),
-    localrule: True
-
-
-rule leaky_resnets_exact:
+        LRN_TRAINED["input"],
     output:
-        **{name: LRN_DATA[name] for name in LRN_EXACT},
+        LRN_TRAINED["output"],
     log:
-        logs("leaky_resnets/exact.log"),
-    cache: CACHED
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=800,
-        runtime=30,
-    params:
-        functions=[f"experiments:{name}" for name in LRN_EXACT],
-        job=[job_of(f"leaky_resnets.{section}") for section in LRN_EXACT.values()],
-        code=[experiment("leaky_resnets", f"experiments:{name}") for name in LRN_EXACT],
-    shell:
-        "python -m repdyn simulate leaky_resnets {params.functions} --job {params.job:q} --code {params.code}"
-        " --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule leaky_resnets_exact_figures:
-    input:
-        [LRN_DATA[name] for name in LRN_EXACT],
-    output:
-        figures("leaky_resnets", *LRN_EXACT_FIGURES),
-    log:
-        logs("leaky_resnets/exact_figures.log"),
-    group:
-        "leaky_resnets_shown"
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=800,
-        runtime=5,
-    params:
-        names=LRN_EXACT_FIGURES,
-        code=drawing("leaky_resnets", *LRN_EXACT_FIGURES),
-    shell:
-        "python -m repdyn draw leaky_resnets {params.names} --code {params.code} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule leaky_resnets_trained:
-    output:
-        results("leaky_resnets/data/trained/block{block}.nc"),
-    log:
-        logs("leaky_resnets/trained-block{block}.log"),
+        LRN_TRAINED["log"],
     wildcard_constraints:
         block=r"\d+",
     cache: CACHED
-    priority: 10
-    conda:
-        DEVICE_ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(1500),
-        runtime=240,
-        gpu=GPU,
-    params:
-        job=lambda wildcards: job_of("leaky_resnets.trained", device=True, block=int(wildcards.block)),
-        code=experiment("leaky_resnets", "experiments:trained"),
-    shell:
-        "python -m repdyn simulate leaky_resnets experiments:trained --job {params.job:q} --code {params.code}"
-        " --checkpoints {log:q}.checkpoints --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule leaky_resnets_discretised:
+LRN_DISCRETISED = JOBS.variants(
+    "leaky_resnets/discretised",
+    "discretised",
+    "block",
+    range(CONFIG.leaky_resnets.discretised.blocks),
+    memory_mb=1500,
+)
+
+
+use rule training as leaky_resnets_discretised with:
+    input:
+        LRN_DISCRETISED["input"],
     output:
-        results("leaky_resnets/data/discretised/block{block}.nc"),
+        LRN_DISCRETISED["output"],
     log:
-        logs("leaky_resnets/discretised-block{block}.log"),
+        LRN_DISCRETISED["log"],
     wildcard_constraints:
         block=r"\d+",
     cache: CACHED
-    priority: 10
-    conda:
-        DEVICE_ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(1500),
-        runtime=240,
-        gpu=GPU,
-    params:
-        job=lambda wildcards: job_of("leaky_resnets.discretised", device=True, block=int(wildcards.block)),
-        code=experiment("leaky_resnets", "experiments:discretised"),
-    shell:
-        "python -m repdyn simulate leaky_resnets experiments:discretised --job {params.job:q} --code {params.code}"
-        " --checkpoints {log:q}.checkpoints --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule leaky_resnets_near_critical:
-    output:
-        **{name: LRN_NETWORKS[name] for name in LRN_NEAR},
-    log:
-        logs("leaky_resnets/near_critical.log"),
-    cache: CACHED
-    priority: 10
-    conda:
-        DEVICE_ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=memory(1500),
-        runtime=240,
-        gpu=GPU,
-    params:
-        functions=[f"experiments:{name}" for name in LRN_NEAR],
-        job=[job_of(f"leaky_resnets.{section}", device=True) for section in LRN_NEAR.values()],
-        code=[experiment("leaky_resnets", f"experiments:{name}") for name in LRN_NEAR],
-    shell:
-        "python -m repdyn simulate leaky_resnets {params.functions} --job {params.job:q} --code {params.code}"
-        " --checkpoints {log:q}.checkpoints --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
+LRN_NEAR = JOBS.simulate(
+    "leaky_resnets/near_critical",
+    "refinement",
+    "convergence",
+    "staged",
+    "paper_settings",
+    "restarts",
+    "overregularized",
+    "output_growth",
+    "network_audit",
+    memory_mb=1500,
+)
 
 
-rule leaky_resnets_measures:
+use rule training as leaky_resnets_near_critical with:
     input:
-        LRN_BLOCKS.values(),
-        [LRN_NETWORKS[name] for name in LRN_NEAR if name != "network_audit"],
+        inputs(LRN_NEAR),
     output:
-        **LRN_MEASURES,
+        LRN_NEAR.outputs,
     log:
-        logs("leaky_resnets/measures.log"),
+        LRN_NEAR.log,
     cache: CACHED
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
+
+
+LRN_MEASURES = JOBS.simulate(
+    "leaky_resnets/measures",
+    "chain_measures",
+    "scheme_measures",
+    "refinement_measures",
+    "convergence_measures",
+    "staged_measures",
+    "paper_measures",
+    "restart_measures",
+    "excess_measures",
+    memory_mb=1500,
+)
+
+
+use rule job as leaky_resnets_measures with:
+    input:
+        inputs(LRN_MEASURES),
+    output:
+        LRN_MEASURES.outputs,
+    log:
+        LRN_MEASURES.log,
+    cache: CACHED
     resources:
-        mem_mb=1500,
+        mem_mb=LRN_MEASURES.memory_mb,
         runtime=30,
-    params:
-        functions=[f"experiments:{name}_measures" for name in LRN_MEASURES],
-        job=[job_of("leaky_resnets.measures") for _ in LRN_MEASURES],
-        code=[experiment("leaky_resnets", f"experiments:{name}_measures") for name in LRN_MEASURES],
-    shell:
-        "python -m repdyn simulate leaky_resnets {params.functions} --job {params.job:q} --code {params.code}"
-        " --inputs {input:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule leaky_resnets_trained_figures:
-    input:
-        LRN_MEASURES.values(),
-    output:
-        figures("leaky_resnets", *LRN_TRAINED_FIGURES),
-    log:
-        logs("leaky_resnets/trained_figures.log"),
-    group:
-        "leaky_resnets_shown"
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=800,
-        runtime=5,
-    params:
-        names=LRN_TRAINED_FIGURES,
-        code=drawing("leaky_resnets", *LRN_TRAINED_FIGURES),
-    shell:
-        "python -m repdyn draw leaky_resnets {params.names} --code {params.code} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule leaky_resnets_tables:
-    input:
-        [LRN_DATA[name] for name in ("identities", "geodesics")],
-        LRN_MEASURES["chain"],
-    output:
-        tables("leaky_resnets", *LRN_TABLES),
-    log:
-        logs("leaky_resnets/tables.log"),
-    group:
-        "leaky_resnets_shown"
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
-    params:
-        names=LRN_TABLES,
-        code=tabulation("leaky_resnets", *LRN_TABLES),
-    shell:
-        "python -m repdyn tabulate leaky_resnets {params.names} --code {params.code} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
-
-
-rule leaky_resnets_claims:
-    input:
-        LRN_DATA.values(),
-        LRN_NETWORKS["network_audit"],
-        LRN_MEASURES.values(),
-    output:
-        results("leaky_resnets/claims.csv"),
-    log:
-        logs("leaky_resnets/claims.log"),
-    group:
-        "leaky_resnets_shown"
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=600,
-        runtime=5,
-    params:
-        code=judgement("leaky_resnets"),
-    shell:
-        "python -m repdyn judge leaky_resnets --code {params.code} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"

@@ -1,87 +1,81 @@
 """The end of the line: ledger, manifest, report."""
 
-PAPERS_OWN = configuration.load([WORKFLOW / "config.yaml", WORKFLOW / "workflow" / "scales" / "paper.yaml"])
+LEDGER = JOBS.other(
+    "ledger",
+    "ledger",
+    reads=JOBS.outputs("decide"),
+    outputs=["claims.csv", "evidence.csv"],
+    run=RUN,
+    expected=str(HERE / "workflow" / "expected_verdicts.yaml"),
+)
+MANIFEST = JOBS.other(
+    "manifest",
+    "manifest",
+    reads=JOBS.outputs(),
+    outputs=["manifest.json"],
+    logs=logs(""),
+    workflow=str(HERE),
+    config=plain(CONFIG),
+)
+PAGES = ("index.html", "ledger.html", "errata.html", "provenance.html", "single.html")
+FOLDERS = ("assets", "captions", "claims", "errata", "figures", "settings", "studies")
+SITE = JOBS.other(
+    "report",
+    "site",
+    reads=[
+        "claims.csv",
+        "evidence.csv",
+        "manifest.json",
+        *JOBS.outputs("draw", "tabulate", "simulate", "images"),
+    ],
+    outputs=[f"report/{page}" for page in PAGES],
+    workflow=str(HERE),
+    made=JOBS.rule_outputs(),
+)
 
 
-rule ledger:
+use rule job as ledger with:
     input:
-        parts=PARTS,
-        expected=HERE / "workflow" / "expected_verdicts.yaml",
+        inputs(LEDGER),
+        HERE / "workflow" / "expected_verdicts.yaml",
     output:
-        report(results("claims.csv"), caption="../report/ledger.rst", category="claims", labels={"name": "ledger"}),
+        report(
+            results("claims.csv"),
+            caption="../report/ledger.rst",
+            category="claims",
+            labels={"name": "ledger"},
+        ),
+        results("evidence.csv"),
     log:
-        logs("ledger.log"),
+        LEDGER.log,
     localrule: True
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=400,
-        runtime=5,
-    params:
-        run=RUN,
-        code=code_version("repdyn.pipeline.run.ledger:build"),
-    shell:
-        "python -m repdyn ledger {params.run:q} --code {params.code} --inputs {input.parts:q}"
-        " --expected {input.expected:q} --output {output:q} --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule manifest:
+use rule job as manifest with:
     input:
-        rules.ledger.output,
-        PARTS,
-        FIGURES,
-        TABLES,
-        DATASETS,
+        inputs(MANIFEST),
     output:
-        results("manifest.json"),
+        MANIFEST.outputs,
     log:
-        logs("manifest.log"),
+        MANIFEST.log,
     localrule: True
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=400,
-        runtime=5,
-    params:
-        logs=logs(""),
-        workflow=str(HERE),
-        config=lambda wildcards: canonical(CONFIG),  # a function, since text from the user may hold braces
-        code=code_version("repdyn.pipeline.run.manifest:build"),
-    shell:
-        "python -m repdyn manifest --logs {params.logs:q} --workflow {params.workflow:q}"
-        " --config {params.config:q} --code {params.code} --inputs {input:q} --output {output:q}"
-        " --cost {log:q}.cost.json 2> {log:q}"
 
 
-rule report:
+use rule job as report with:
     input:
-        ledger=rules.ledger.output,
-        manifest=rules.manifest.output,
-        figures=FIGURES,
-        tables=TABLES,
-        datasets=DATASETS,
-        page=files_of("src/repdyn/pipeline/report/page", "*"),
-        docs=[page for part in PARTS for page in files_of("docs", f"{Path(part).parent.name}.md")],
-        rules=files_of("workflow/rules", "*.smk"),
+        inputs(SITE),
+        files_of("src/repdyn/pipeline/report/page", "*.*"),
+        files_of("src/repdyn/pipeline/report/page/assets", "*"),
+        files_of("src/repdyn/pipeline/report/page/theory", "*"),
+        [page for study in STUDIES for page in files_of("docs", f"{study}.md")],
+        files_of("workflow", "findings.yaml"),
+        files_of("workflow", "settings_sources.yaml"),
     output:
-        page=results("report/index.html"),
-        captions=directory(results("report/captions")),
+        SITE.outputs,
+        [directory(results(f"report/{folder}")) for folder in FOLDERS],
     log:
-        logs("report.log"),
+        SITE.log,
     localrule: True
-    conda:
-        "../../envs/repdyn.yaml"
-    threads: 1
-    resources:
-        mem_mb=400,
-        runtime=5,
-    params:
-        workflow=str(HERE),
-        makers=lambda wildcards: makers(),  # braces of wildcards in it stay as they are
-        scale=json_text(configuration.differences(CONFIG, PAPERS_OWN)),
-        code=code_version("repdyn.pipeline.report.build:build"),
-    shell:
-        "python -m repdyn report --workflow {params.workflow:q} --makers {params.makers:q} --scale {params.scale:q}"
-        " --code {params.code} --inputs {input:q} --output {output.page:q} --cost {log:q}.cost.json 2> {log:q}"
+
+
+JOBS.write()

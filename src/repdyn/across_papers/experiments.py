@@ -40,8 +40,8 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.diagnostics import effective_theory
 from repdyn.diagnostics.measure import Recorder
+from repdyn.diagnostics.methods import effective_theory
 
 POINTS, TARGETS = ((-1.0,), (0.0,)), ((0.6,), (1.3071,))  # dx^2 = 1, dy^2 = 0.5: the public setting of universality
 CURVES = ("representation_distance", "prediction_distance", "prediction_alignment", "pair_loss")

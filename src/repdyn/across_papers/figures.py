@@ -150,3 +150,11 @@ def odd_points(odd_batch: xr.Dataset) -> Figure:
         "dashed: its fixed point for infinite width with recentring alone, batch normalisation without rescaling.",
         alt="A norm ratio against depth for five networks, before and after training, with the ratio of an odd point.",
     )
+
+
+ORDER = (
+    "theory_fits",
+    "bottlenecks",
+    "odd_points",
+)
+"""The order of the paper, in which the report shows the figures."""

@@ -41,3 +41,7 @@ def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dat
 
 def _interval(name: str, values: xr.DataArray) -> dict[str, float]:
     return {name: float(values.mean()), f"{name}, half-width": float(half_width(values.values))}
+
+
+ORDER = ("four_networks",)
+"""The order of the paper, in which the report shows the tables."""

@@ -1,8 +1,9 @@
-"""Checkpoints of long jobs: finished trials on disk, so that a killed job goes on where it was.
+"""Checkpoints of long jobs: finished trials on disk, so that a killed job resumes.
 
-A checkpoint lies outside every rule's outputs (Snakemake removes those) and is named by what the job is (settings and
-code), so an edit never resumes a stale run. Trials have random streams of their own: a resumed run equals an
-uninterrupted one bit for bit.
+A checkpoint lies outside every rule's outputs (Snakemake removes those) and is named by what the job is (settings,
+seed, inputs, code, packages), so an edit never resumes a stale run. Each file carries a seal over the job, the trial's
+name and all arrays: a file of another job, under another name or with other numbers is not read. Trials have random
+streams of their own: a resumed run equals an uninterrupted one bit for bit.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from repdyn.base.datasets import package_versions
 from repdyn.base.files import atomic
 
+PACKAGES = ("numpy", "scipy", "torch")
 Trial = dict[str, np.ndarray]
 
 
@@ -28,11 +31,13 @@ class Checkpoint:
 
     Args:
         folder: where checkpoints lie; None to keep none.
-        identity: text that says what the job is; a changed job finds no old trials.
+        identity: text that says what the job is: all that its numbers depend on. A changed job finds no old trials,
+            and neither does one that runs with other versions of numpy, scipy or torch.
     """
 
     def __init__(self, folder: Path | None, identity: str) -> None:
-        self.path = folder and Path(folder) / _short(identity)
+        self.identity = f"{identity}\n{package_versions(*PACKAGES)}" if folder else identity
+        self.path = folder and Path(folder) / _short(self.identity)
         self.trials: dict[str, Trial] = self._read() if self.path else {}
 
     def get(self, name: str) -> Trial | None:
@@ -44,7 +49,8 @@ class Checkpoint:
         arrays = self.trials[name] = {key: np.asarray(value) for key, value in trial.items()}
         if self.path:
             with atomic(self._file(name)) as temporary:
-                np.savez(temporary, **{f"/{key}": value for key, value in arrays.items()}, seal=_seal(name, arrays))
+                seal = [name, _digest(self.identity, name, arrays)]
+                np.savez(temporary, **{f"/{key}": value for key, value in arrays.items()}, seal=seal)
         return arrays
 
     def drop(self, name: str) -> None:
@@ -68,33 +74,32 @@ class Checkpoint:
         return self.path / f"{_short(name)}.npz"
 
     def _read(self) -> dict[str, Trial]:
-        found = {}
+        finished = {}
         for file in sorted(self.path.glob("[!.]*.npz")):
             try:
-                found |= _opened(file)
+                finished |= self._opened(file)
             except Exception as error:  # damage to a zip file shows in many ways, and costs a trial at most
                 print(f"warning: checkpoint {file} cannot be read ({error}); its trial is run again", file=sys.stderr)
-        if found:
-            print(f"resuming: {len(found)} finished trials in {self.path}", file=sys.stderr)
-        return found
+        if finished:
+            print(f"resuming: {len(finished)} finished trials in {self.path}", file=sys.stderr)
+        return finished
+
+    def _opened(self, file: Path) -> dict[str, Trial]:
+        with np.load(file, allow_pickle=False) as stored:
+            name, seal = stored["seal"].tolist()
+            trial = {key[1:]: stored[key] for key in stored.files if key != "seal"}
+        if seal != _digest(self.identity, name, trial) or file != self._file(name):
+            raise ValueError("not what was written")
+        return {name: trial}
 
 
-def _opened(file: Path) -> dict[str, Trial]:
-    with np.load(file, allow_pickle=False) as stored:
-        name, seal = stored["seal"].tolist()
-        trial = {key[1:]: stored[key] for key in stored.files if key != "seal"}
-    if seal != _seal(name, trial)[1]:
-        raise ValueError("not what was written")
-    return {name: trial}
-
-
-def _seal(name: str, trial: Trial) -> list[str]:
-    """The trial's name and a digest of all that the file holds."""
-    digest = hashlib.sha256(name.encode())
+def _digest(identity: str, name: str, trial: Trial) -> str:
+    """Digest of the job, the trial's name and all that its file holds."""
+    digest = hashlib.sha256(json.dumps([identity, name]).encode())
     for key in sorted(trial):
         array = trial[key]
         digest.update(f"{key} {array.dtype.str} {array.shape} ".encode() + array.tobytes())
-    return [name, digest.hexdigest()]
+    return digest.hexdigest()
 
 
 def _short(text: str) -> str:

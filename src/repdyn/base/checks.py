@@ -22,9 +22,16 @@ def finite(value: ArrayLike, name: str, advice: str = "") -> Array:
     """The values as float64, none of them NaN or infinite.
 
     Raises:
-        ValueError: with the number of values that are not finite.
+        ValueError: values are complex, texts or of lengths that form no array; or with the number of those that are
+            not finite.
     """
-    array = np.asarray(value, dtype=np.float64)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise refuse(name, f"no array ({error})", "finite real numbers", advice) from error
+    if array.dtype.kind not in "fiub":
+        raise refuse(name, f"values of type {array.dtype}", "finite real numbers", advice)
+    array = array.astype(np.float64, copy=False)
     if bad := int(np.count_nonzero(~np.isfinite(array))):
         raise refuse(name, f"{bad} values that are NaN or infinite", "finite numbers only", advice)
     return array

@@ -21,6 +21,7 @@ from repdyn.base.verdicts import KINDS, STATUSES, Test, Verdict
 
 UNTESTED = ("not testable",)
 UNDECIDED = "not decidable at this scale"
+OPEN = (UNDECIDED, "not reproducible as stated")
 REFUTED = ("holds as corrected", "does not hold")
 WHOLE = ""  # the part of a check that is no conjunction
 Row = dict[str, object]
@@ -137,8 +138,8 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
     A run that lacks what the check or a control needs leaves the claim undecided; it never stops the job.
 
     Raises:
-        RepdynError: a control was not rejected though the claim was decided, or a check has none, or the check
-            returned something else than a verdict, or a dataset is missing.
+        RepdynError: a control was not rejected though the claim was decided, or none names a part of the check;
+            a check has no control, or returned something else than a verdict; or a dataset is missing.
     """
     if missing := [name for name in claim.data if name not in datasets]:
         raise RepdynError(
@@ -156,14 +157,39 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
         return _decision(claim, verdict, {})
     if not claim.controls:
         raise RepdynError(f"claim {claim.id}: no negative control, so the check may be unable to fail; add one")
-    rejections = {part: _reject(claim, part, given, verdict) for part in claim.controls}
-    undecided = [part for part, rejection in rejections.items() if rejection.outcome == "undecided"]
-    if undecided and verdict.status in ("holds", *REFUTED):
+    rejections = {part: _reject(claim, part, given, verdict) for part in _controlled(claim, verdict)}
+    if undecided := _undecided_controls(verdict, rejections):
         names = ", ".join(part or "the check" for part in undecided)
-        verdict = replace(
-            verdict, status=UNDECIDED, note=f"{verdict.note} The control of {names} is undecided.".strip()
-        )
+        note = f"{verdict.note} The control of {names} is undecided.".strip()
+        verdict = replace(verdict, status=UNDECIDED, note=note)
     return _decision(claim, verdict, rejections)
+
+
+def _controlled(claim: Claim, verdict: Verdict) -> list[str]:
+    """Parts with a control; which parts there are may depend on the run's variants.
+
+    Raises:
+        RepdynError: no control names a part of this check.
+    """
+    test = verdict.decisive
+    names = [part for part in claim.controls if test is None or _part(test, part) is not None]
+    if not names:
+        raise RepdynError(
+            f"claim {claim.id}: the controls name the parts {', '.join(claim.controls)}; the check has "
+            f"{', '.join(test.parts) or 'no parts'}"
+        )
+    return names
+
+
+def _undecided_controls(verdict: Verdict, rejections: Mapping[str, Rejection]) -> list[str]:
+    """Parts whose control is undecided though the verdict needs it; one failing part is enough to refute."""
+    if verdict.status not in ("holds", *REFUTED):
+        return []
+    undecided = [part for part, rejection in rejections.items() if rejection.outcome == "undecided"]
+    if verdict.status == "does not hold":
+        failing = [part for part in rejections if _part(verdict.decisive, part).outcome == "fails"]
+        undecided = [part for part in undecided if part in failing] if set(failing) <= set(undecided) else []
+    return undecided
 
 
 @dataclass(frozen=True)
@@ -178,6 +204,7 @@ class Rejection:
 
 def _reject(claim: Claim, part: str, given: Datasets, verdict: Verdict) -> Rejection:
     control = claim.controls[part]
+    before = _part(verdict.decisive, part)
     try:
         spoilt = control.data(*given)
         spoilt = spoilt if isinstance(spoilt, tuple) else (spoilt,)
@@ -185,24 +212,19 @@ def _reject(claim: Claim, part: str, given: Datasets, verdict: Verdict) -> Rejec
     except NotEnoughDataError as error:
         return Rejection("undecided", f"needs {error}", None, "")
     change = spoiling.kind_of_change(control, given, spoilt)
-    test, before = (_part(_same_form(verdict, which), part) for which in (turned, verdict))
-    wanted = "passes" if before is not None and before.outcome == "fails" else "fails"
-    decided = verdict.status not in (UNDECIDED, "not reproducible as stated")
+    test = _part(_same_form(verdict, turned), part)
     if test is not None and test.outcome == "undecided":
         return Rejection("undecided", test.measured, test.margin, change)
-    if decided and (test is None or test.outcome != wanted):
+    wanted = "passes" if before is not None and before.outcome == "fails" else "fails"
+    rejected = test is not None and test.outcome == wanted
+    if not rejected and verdict.status not in OPEN:
         outcome = f"it {test.outcome} with {test.measured}" if test else f"gives no test, {turned.status!r}"
         raise RepdynError(
             f"claim {claim.id}: the control {part and f'of {part} '}({control.says}) should give a test that {wanted}, "
             f"but {outcome}; the check does not see the difference"
         )
-    rejected = test is not None and test.outcome == wanted
-    return Rejection(
-        "rejected" if rejected else "not rejected",
-        test.measured if test else "",
-        test.margin if test else None,
-        change,
-    )
+    outcome = "rejected" if rejected else "not rejected"
+    return Rejection(outcome, test.measured if test else "", test.margin if test else None, change)
 
 
 def _same_form(verdict: Verdict, turned: Verdict) -> Test | None:
@@ -211,16 +233,8 @@ def _same_form(verdict: Verdict, turned: Verdict) -> Test | None:
 
 
 def _part(test: Test | None, part: str) -> Test | None:
-    """A test's part by name, itself for the whole.
-
-    Raises:
-        RepdynError: there is no such part.
-    """
-    if test is None or part == WHOLE:
-        return test
-    if part not in test.parts:
-        raise RepdynError(f"a control names the part {part!r}; the check has {', '.join(test.parts) or 'no parts'}")
-    return test.parts[part]
+    """A test's part by name, itself for the whole, None where there is no such part."""
+    return test if test is None or part == WHOLE else test.parts.get(part)
 
 
 def parts_without_control(claim: Claim, verdict: Verdict) -> list[str]:
@@ -231,22 +245,25 @@ def parts_without_control(claim: Claim, verdict: Verdict) -> list[str]:
 
 def _decision(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> Decision:
     evidence = [
-        _evidence(claim, form, part, test, rejections if test_of_form is verdict.decisive else {})
-        for form, test_of_form in (("printed", verdict.printed), ("corrected", verdict.corrected))
-        if test_of_form is not None
-        for part, test in (test_of_form.parts or {WHOLE: test_of_form}).items()
+        _evidence(claim, form, whole, rejections if test is verdict.decisive else {}, leaf, leaf_test)
+        for form, test in (("printed", verdict.printed), ("corrected", verdict.corrected))
+        if test is not None
+        for whole, part in (test.parts or {WHOLE: test}).items()
+        for leaf, leaf_test in part.leaves.items()
     ]
     return Decision(_row(claim, verdict, rejections), evidence)
 
 
-def _evidence(claim: Claim, form: str, part: str, test: Test, rejections: Mapping[str, Rejection]) -> Row:
-    control, rejection = claim.controls.get(part), rejections.get(part)
+def _evidence(claim: Claim, form: str, part: str, rejections: Mapping[str, Rejection], leaf: str, test: Test) -> Row:
+    """A row for one test; its control is that of the part it belongs to, or of the whole check."""
+    turned = part if part in rejections else WHOLE
+    control, rejection = claim.controls.get(turned), rejections.get(turned)
     low, high = test.interval or (None, None)
     region = test.region or (None, None)
     return {
         "id": claim.id,
         "form": form,
-        "part": part,
+        "part": f"{part} {leaf}".strip(),
         "outcome": test.outcome,
         "value": _number(test.value),
         "interval_low": _number(low),
@@ -260,6 +277,7 @@ def _evidence(claim: Claim, form: str, part: str, test: Test, rejections: Mappin
         "n": test.n,
         "false_alarm": _number(test.false_alarm),
         "control": control.says if control and rejection else "",
+        "control_of": (turned or "whole check") if control and rejection else "",
         "control_kind": control.kind if control and rejection else "",
         "control_change": rejection.change if rejection else "",
         "control_outcome": rejection.outcome if rejection else "",
@@ -294,7 +312,7 @@ def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) ->
         "false_alarm": _number(decisive.false_alarm if decisive else None),
         "control": "; ".join(control.says for part, control in claim.controls.items() if part in rejections),
         "control_outcome": _controls_outcome(rejections.values()),
-        "control_margin": _number(max((one.margin for one in rejections.values() if one.margin), default=None)),
+        "control_margin": _number(_weakest([rejection.margin for rejection in rejections.values()])),
         "uncontrolled_parts": "; ".join(parts_without_control(claim, verdict)) if rejections else "",
         "datasets": " ".join(claim.data),
         "code": f"{claim.check.__module__}:{claim.check.__name__}",
@@ -306,6 +324,11 @@ def _controls_outcome(rejections: Iterable[Rejection]) -> str:
     """The worst of the outcomes: not rejected, undecided, rejected; empty without controls."""
     outcomes = {rejection.outcome for rejection in rejections}
     return next((name for name in ("not rejected", "undecided", "rejected") if name in outcomes), "")
+
+
+def _weakest(margins: Iterable[float | None]) -> float | None:
+    """The margin nearest to 1: a control that fails by a factor 1.1 is weaker than one that fails by 100."""
+    return min((margin for margin in margins if margin), key=lambda margin: abs(math.log(margin)), default=None)
 
 
 def _number(value: float | None) -> str:

@@ -7,17 +7,21 @@ that the tolerance is finite; `kind_of_change` tells such a one apart.
 
 from __future__ import annotations
 
-import ast
 import inspect
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from types import CodeType, FunctionType, ModuleType
 from typing import Literal
 
 import numpy as np
 import xarray as xr
 
+from repdyn.base.datasets import require
+
 Datasets = tuple["xr.Dataset | Mapping[str, xr.Dataset]", ...]
+Place = tuple[int, str, str, str]
+PACKAGE = __name__.split(".")[0]
 Spoil = Callable[..., "Datasets | xr.Dataset | Mapping[str, xr.Dataset]"]
 
 
@@ -52,95 +56,164 @@ def _control(kind: Literal["wrong formula", "false world"], says: str, data: Spo
     return Control(kind, says, data)
 
 
-def exchange(dim: str, one: str, other: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """What belongs to two labels of a dimension exchanged."""
+def exchange(dim: str, one: str | float, other: str | float) -> Spoil:
+    """What belongs to two labels of a dimension exchanged; of several variants, in each.
+
+    A run whose dataset lacks one of the labels leaves the control undecided.
+    """
 
     def exchanged(data: xr.Dataset) -> xr.Dataset:
+        require(data, "the control", **{dim: (one, other)})
         labels = data[dim].values
         order = [{one: other, other: one}.get(label, label) for label in labels.tolist()]
         return data.sel({dim: order}).assign_coords({dim: labels})
 
-    return exchanged
+    return _of_each(exchanged)
 
 
-def replace_variables(**sources: str) -> Callable[[xr.Dataset], xr.Dataset]:
+def replace_variables(**sources: str) -> Spoil:
     """Variables replaced by others of the dataset: `replace_variables(cost="cost_of_wrong_flow")`."""
 
     def replaced(data: xr.Dataset) -> xr.Dataset:
         return data.assign({name: data[source] for name, source in sources.items()})
 
-    return replaced
+    return _of_each(replaced)
+
+
+def _of_each(change: Callable[[xr.Dataset], xr.Dataset]) -> Spoil:
+    def changed(data: xr.Dataset | Mapping[str, xr.Dataset]) -> xr.Dataset | dict[str, xr.Dataset]:
+        if isinstance(data, xr.Dataset):
+            return change(data)
+        return {variant: change(part) for variant, part in data.items()}
+
+    return changed
 
 
 def kind_of_change(control: Control, before: Datasets, after: Datasets) -> str:
     """What a control does to the data.
 
     Returns:
-        "recorded" where every changed value stands elsewhere in the datasets (another formula's, another world's),
-        "recomputed" where the control calls a formula or changes more than scale and offset, "shifted number" where a
-        variable is only scaled or offset, "nothing" where no value changes.
+        "nothing" where no value changes; "recomputed" where the control calls a function of a `theory` or `methods`
+        module, or changes values by more than scale and offset; "recorded" where every changed variable takes values
+        that the datasets hold (another formula's, another world's); "shifted number" where a variable is only scaled,
+        offset or set to a constant that is recorded nowhere.
     """
-    changed = list(_changed(before, after))
+    old, new = dict(_variables(before)), dict(_variables(after))
+    changed = [(place, old.get(place), new.get(place)) for place in old | new if not _same(old, new, place)]
     if not changed:
         return "nothing"
     if _calls_formula(control.data):
         return "recomputed"
-    known = _values(before)
-    new = [(old, now) for old, now in changed if not np.isin(now[~np.isnan(now)], known).all()]
-    if not new:
+    unknown = [(was, now) for place, was, now in changed if now is not None and not _is_recorded(place, now, old)]
+    shifts = [(was, now) for was, now in unknown if len(unknown) == len(changed) or not _is_carried(was, now)]
+    if not shifts:
         return "recorded"
-    return "shifted number" if any(_is_affine(old, now) for old, now in new) else "recomputed"
+    return "shifted number" if any(_is_affine(was, now) for was, now in shifts) else "recomputed"
 
 
-def _flat(datasets: Datasets) -> Iterator[tuple[str, xr.Dataset]]:
-    for place, data in enumerate(datasets):
-        if isinstance(data, xr.Dataset):
-            yield f"{place}", data
-        else:
-            for name, part in data.items():
-                yield f"{place}/{name}", part
+def _variables(datasets: Datasets) -> Iterator[tuple[Place, np.ndarray]]:
+    """All arrays, coordinates too, by position of the dataset, variant, role and name."""
+    for position, data in enumerate(datasets):
+        variants = {"": data} if isinstance(data, xr.Dataset) else data
+        for variant, part in variants.items():
+            for name, variable in part.variables.items():
+                role = "index" if name in part.dims else "variable"
+                yield (position, variant, role, str(name)), np.asarray(variable.values)
 
 
-def _changed(before: Datasets, after: Datasets) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Values before and after of every numerical variable that a control changes."""
-    old = dict(_flat(before))
-    for place, data in _flat(after):
-        for name, variable in data.variables.items():
-            now = np.asarray(variable.values)
-            was = old[place].variables[name].values if place in old and name in old[place].variables else np.array([])
-            if now.dtype.kind in "fiub" and not (was.shape == now.shape and np.array_equal(was, now, equal_nan=True)):
-                yield np.asarray(was, float), now.astype(float)
-
-
-def _values(datasets: Datasets) -> np.ndarray:
-    arrays = [np.ravel(v.values) for _, data in _flat(datasets) for v in data.variables.values()]
-    return np.unique(np.concatenate([array.astype(float) for array in arrays if array.dtype.kind in "fiub"] or [[]]))
-
-
-def _is_affine(old: np.ndarray, now: np.ndarray) -> bool:
-    """Whether `now` is `a old + b` with one a and one b for all entries."""
-    if old.shape != now.shape:
+def _same(old: Mapping[Place, np.ndarray], new: Mapping[Place, np.ndarray], place: Place) -> bool:
+    if place not in old or place not in new:
         return False
-    x, y = old.ravel(), now.ravel()
+    was, now = old[place], new[place]
+    return was.shape == now.shape and np.array_equal(was, now, equal_nan=was.dtype.kind == now.dtype.kind == "f")
+
+
+def _is_recorded(place: Place, now: np.ndarray, old: Mapping[Place, np.ndarray]) -> bool:
+    """Whether the datasets hold what a variable was changed to: as another array, or value by value.
+
+    Fractions may come from any arrays of fractions, but must not all be 0. Of whole numbers, truth values and labels
+    few values exist: they must come from the variable itself, and truth values and labels in the same numbers.
+    """
+    own, role = old.get(place), place[2]
+    known = [array for other, array in old.items() if other[2] == role and array.dtype == now.dtype]
+    if any(np.array_equal(now, array) for array in known if array is not own):
+        return True
+    if now.dtype.kind in "iu":
+        return own is not None and len(np.unique(now)) > 1 and bool(np.isin(now, own).all())
+    if now.dtype.kind != "f":
+        return own is not None and now.size == own.size and np.array_equal(_sorted(now), _sorted(own))
+    left = np.unique(now[np.isfinite(now)])
+    for array in sorted(known, key=np.size):
+        if not left.any():
+            break
+        left = left[~np.isin(left, array)]
+    return not left.size
+
+
+def _is_carried(was: np.ndarray | None, now: np.ndarray) -> bool:
+    """Whether counts, flags or labels may have come along with numbers that were chosen otherwise."""
+    return was is not None and now.dtype.kind not in "fc" and bool(np.isin(now, was).all())
+
+
+def _sorted(values: np.ndarray) -> np.ndarray:
+    return np.sort(values.astype(str), axis=None)
+
+
+def _is_affine(was: np.ndarray | None, now: np.ndarray) -> bool:
+    """Whether `now` is `a was + b` with one a and one b for all entries."""
+    if was is None or was.shape != now.shape or not {was.dtype.kind, now.dtype.kind} <= set("fiub"):
+        return False
+    x, y = was.ravel().astype(float), now.ravel().astype(float)
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
-    if len(np.unique(x)) < 2:
+    values = len(np.unique(x))
+    if values < 2 or (y == y[:1]).all():
         return len(np.unique(y)) < 2
-    if len(np.unique(x)) == 2:
-        return bool(np.allclose(y - x, (y - x)[0]) or np.allclose(y * x[0], x * y[0]))
+    if values == 2:  # any two numbers go to any other two by some a and b
+        return bool(np.allclose(y - x, (y - x)[0]) or np.allclose(y * x[0], x * y[0]) or was.dtype.kind == "b")
     low, high = np.argmin(x), np.argmax(x)
     slope = (y[high] - y[low]) / (x[high] - x[low])
     return bool(np.allclose(y, y[low] + slope * (x - x[low]), rtol=1e-9, atol=1e-9 * np.abs(y).max()))
 
 
 def _calls_formula(data: Spoil) -> bool:
-    """Whether a control's own code calls a function of a `theory` or `methods` module."""
-    function = inspect.unwrap(data)
-    scope = getattr(function, "__globals__", {})
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, SyntaxError, TypeError):
-        return False
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    homes = (getattr(scope.get(name), "__module__", None) or getattr(scope.get(name), "__name__", "") for name in names)
-    return any(".theory" in home or ".methods" in home for home in homes)
+    """Whether a control uses a function of a `theory` or `methods` module: itself, or through helpers and closures."""
+    seen: set[int] = set()
+    todo: list[object] = [data]
+    while todo:
+        value = todo.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if value is not data and _is_formula(value):
+            return True
+        if isinstance(value, partial):
+            todo += [value.func, *value.args, *value.keywords.values()]
+        elif isinstance(function := inspect.unwrap(value) if callable(value) else value, FunctionType):
+            todo += [named for named in _names_used(function) if isinstance(named, partial) or _is_of_package(named)]
+    return False
+
+
+def _names_used(function: FunctionType) -> Iterator[object]:
+    """What the global names, closure variables and defaults of a function stand for, of functions in it too."""
+    yield from (cell.cell_contents for cell in function.__closure__ or ())
+    yield from (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+    codes = [function.__code__]
+    while codes:
+        inner = codes.pop()
+        yield from (function.__globals__[name] for name in inner.co_names if name in function.__globals__)
+        codes += [constant for constant in inner.co_consts if isinstance(constant, CodeType)]
+
+
+def _is_of_package(value: object) -> bool:
+    return _home(value).startswith(f"{PACKAGE}.")
+
+
+def _is_formula(value: object) -> bool:
+    return bool({"theory", "methods"} & set(_home(value).split(".")[2:3]))
+
+
+def _home(value: object) -> str:
+    """Module of a function or class, name of a module; empty for other values."""
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
+    return name if isinstance(name, str) and (callable(value) or isinstance(value, ModuleType)) else ""

@@ -21,8 +21,6 @@ REQUIRED = (
     "study",
     "experiment",
     "paper",
-    "serves_figures",
-    "serves_claims",
     "settings",
     "seed",
     "code_version",
@@ -122,21 +120,35 @@ def package_versions(*names: str) -> str:
     return json.dumps({name: version(name).split("+")[0] for name in sorted(names)}, sort_keys=True)
 
 
-def require(data: xr.Dataset, name: str, **needs: int | Sequence[str | float]) -> None:
+def require(
+    data: xr.Dataset | Mapping[str, xr.Dataset], name: str, **needs: int | str | float | Sequence[str | float]
+) -> None:
     """States what a claim or a figure needs of a dataset.
 
     Args:
-        data: the dataset.
+        data: the dataset, or datasets by variant.
         name: its name, for the message.
-        needs: dimension -> least size, or labels that its coordinate must hold.
+        needs: dimension -> least size, or the label or labels that its coordinate must hold; `variant` stands for
+            the names of several datasets, the other dimensions are then asked of each.
 
     Raises:
         NotEnoughDataError: the dataset lacks a dimension, is too small along one, or misses a label.
     """
+    if isinstance(data, xr.Dataset):
+        _require(name, {dim: data[dim].values.tolist() if dim in data.sizes else [] for dim in needs}, needs)
+        return
+    if "variant" in needs:
+        _require(name, {"variant": list(data)}, {"variant": needs.pop("variant")})
+    for variant, part in data.items():
+        require(part, f"{name} {variant}", **needs)
+
+
+def _require(name: str, labels: Mapping[str, list], needs: Mapping[str, object]) -> None:
     for dim, wanted in needs.items():
-        size = data.sizes.get(dim, 0)
-        if isinstance(wanted, int):
-            if size < wanted:
-                raise NotEnoughDataError(f"{name}: {wanted} along {dim}, has {size}")
-        elif missing := [label for label in wanted if label not in (data[dim].values.tolist() if size else [])]:
+        if isinstance(wanted, int | np.integer):
+            if len(labels[dim]) < wanted:
+                raise NotEnoughDataError(f"{name}: {wanted} along {dim}, has {len(labels[dim])}")
+            continue
+        wanted = [wanted] if isinstance(wanted, str | float) else wanted
+        if missing := [label for label in wanted if label not in labels[dim]]:
             raise NotEnoughDataError(f"{name}: {dim} = {', '.join(map(str, missing))}")

@@ -128,3 +128,12 @@ def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None =
             with atomic(stem.with_name(stem.name + suffix)) as temporary:
                 figure.savefig(temporary, format=suffix[1:], metadata=metadata)
     write_json(stem.with_name(stem.name + ".json"), {**about, **(origin or {})})
+
+
+def placeholder(name: str, needs: str) -> Figure:
+    """A figure that says what the run lacks to draw it."""
+    figure, axes = new(height=1.2)
+    axes[0, 0].axis("off")
+    axes[0, 0].text(0.5, 0.5, f"Needs more than this run has: {needs}", ha="center", va="center", wrap=True)
+    text = f"Not drawn: needs more than this run has ({needs})."
+    return describe(figure, title=name.replace("_", " "), caption=text, alt=text)

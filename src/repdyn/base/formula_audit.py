@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from repdyn.base.checks import refuse
 from repdyn.base.controls import Control, wrong_formula
 from repdyn.base.datasets import variable
 from repdyn.base.verdicts import Test, Verdict, deviation
@@ -40,9 +41,18 @@ def mended(printed: float, corrected: float) -> Errors:
 
 
 def relative_error(value: ArrayLike, wanted: ArrayLike) -> float:
-    """Largest deviation over the largest size of what is wanted."""
-    wanted = np.asarray(wanted)
-    return float(np.abs(np.asarray(value) - wanted).max() / np.abs(wanted).max())
+    """Largest deviation over the largest size of what is wanted.
+
+    Raises:
+        ValueError: the shapes differ (a number fits any), or all that is wanted is 0.
+    """
+    value, wanted = np.asarray(value), np.asarray(wanted)
+    if value.shape != wanted.shape and value.ndim and wanted.ndim:
+        raise refuse("value", f"shape {value.shape}", f"shape {wanted.shape}, that of wanted")
+    size = float(np.abs(wanted).max())
+    if size == 0:
+        raise refuse("wanted", "zeros only", "a number other than 0", "take the deviation itself")
+    return float(np.abs(value - wanted).max() / size)
 
 
 def audit_variables(
@@ -55,8 +65,13 @@ def audit_variables(
         dims: names of the leading dimensions; one of them is `equation`.
         unit: unit of the errors.
         scale: what an error is, in words.
+
+    Raises:
+        ValueError: the last axis does not hold the three forms.
     """
     errors = np.asarray(errors, float)
+    if errors.shape[-1:] != (len(FORMS),) or errors.ndim != len(dims) + 1:
+        raise refuse("errors", f"shape {errors.shape}", f"dimensions {', '.join(dims)} and one of {len(FORMS)} forms")
     words = {
         "printed": "of the formula as printed",
         "corrected": "of the corrected formula",
@@ -83,6 +98,8 @@ def _wrong(equations: Iterable[str]) -> Callable[[xr.Dataset], xr.Dataset]:
     names = list(equations)
 
     def spoil(audit: xr.Dataset) -> xr.Dataset:
+        if unknown := set(names) - set(audit["equation"].values.tolist()):
+            raise refuse("equation", ", ".join(sorted(unknown)), "an equation of the audit")
         chosen = audit["equation"].isin(names)
         return audit.assign({form: xr.where(chosen, audit["control"], audit[form]) for form in FORMS[:2]})
 

@@ -19,7 +19,10 @@ SPLITS = {
     "test": ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
     "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
 }
-"""File names of MNIST's images and labels, in the order in which the splits are looked for."""
+"""File names of MNIST's images and labels."""
+
+CHOICES = {"test": ("test",), "train": ("train",), "both": ("train", "test")}
+"""What can be asked for, and the splits it takes, in the order of the points."""
 
 SHA256 = {
     "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
@@ -30,16 +33,20 @@ SHA256 = {
 """SHA-256 of MNIST's files as they are without gzip."""
 
 DOWNLOADS = {
+    "train-images-idx3-ubyte.gz": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+    "train-labels-idx1-ubyte.gz": "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
     "t10k-images-idx3-ubyte.gz": "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "t10k-labels-idx1-ubyte.gz": "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
 }
-"""What a download fetches, MNIST's test split: file names at the mirrors and SHA-256."""
+"""What a download fetches: file names at the mirrors and SHA-256."""
 
 DIGITS_SHA256 = (
     "8f26b2bd9d135c256808f68f14fdabddde6d9c7f869ae419704b051f0f14b3b3",
     "8ba4f891220f5e4c9c819638d1602d74b83618f167043c6da52a2a247841ddf0",
 )
 """SHA-256 of scikit-learn's digits as unsigned bytes, point after point: images, labels."""
+
+_SETTINGS = "data.mnist_folder or data.split, or set data.source to digits"
 
 IMAGES, LABELS = 2051, 2049
 CONTENTS = {IMAGES: "images", LABELS: "labels"}
@@ -51,33 +58,67 @@ def load_images(
     mnist_folder: str | Path | None = None,
     mnist_mirrors: Iterable[str] = (),
     *,
+    split: str = "test",
     checksums: Mapping[str, str] = SHA256,
 ) -> xr.Dataset:
     """Images with their labels, pixels from 0 (empty) to 1 (full ink).
 
     Args:
-        source: "digits" (1797 images of 8 x 8) or "mnist" (28 x 28; the test split where the folder has it,
-            else the training split).
-        mnist_folder: folder with the IDX files of MNIST, plain or gzipped; None downloads the test split.
+        source: "digits" (1797 images of 8 x 8) or "mnist" (28 x 28).
+        mnist_folder: folder with the IDX files of MNIST, plain or gzipped; None downloads those that are wanted.
         mnist_mirrors: addresses to download from, tried in turn.
+        split: of MNIST, "test" (10,000 images), "train" (60,000) or "both" (70,000, the training images first);
+            the digits have no splits and always come whole.
         checksums: SHA-256 by file name, for data in the format and under the names of MNIST.
 
     Returns:
         Dataset with `image` (point, row, column), float64, and `label` (point,); the attributes `source`,
-        `split`, `sha256_images` and `sha256_labels` say what was read.
+        `split`, `sha256_images` and `sha256_labels` say what was read, digests in the order of the splits.
 
     Raises:
-        DataError: `source` is unknown, or a file is missing, damaged or another than expected; with what to do.
+        DataError: `source` or `split` is unknown, or a file is missing, damaged or another than expected; with what
+            to do.
     """
     if source == "digits":
         return _digits()
     if source != "mnist":
         raise DataError(f"source is {source!r}; expected 'digits' or 'mnist'")
-    return _mnist(Path(mnist_folder).expanduser() if mnist_folder else download_mnist(mnist_mirrors), checksums)
+    folder = mnist_folder or download_mnist(mnist_mirrors, files=_downloads(split))
+    return _mnist(folder, split, checksums)
+
+
+def locate_mnist(folder: str | Path, split: str = "test") -> list[tuple[Path, Path]]:
+    """Files of images and labels of each split that is wanted, none of them opened: a check before any job.
+
+    Raises:
+        DataError: the folder or a file is missing, or `split` is unknown; one line with what to do.
+    """
+    folder = Path(folder).expanduser()
+    names = [SPLITS[part] for part in _parts(split)]
+    remedy = f"put {', '.join(name for pair in names for name in pair)} there (plain or .gz), correct {_SETTINGS}"
+    if not folder.is_dir():
+        what = "is a file, not a folder" if folder.exists() else f"does not exist ({folder.absolute()})"
+        raise DataError(f"{folder} {what}: {remedy}")
+    if missing := [name for pair in names for name in pair if not _present(folder, name)]:
+        held = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
+        raise DataError(f"{folder} has no {', no '.join(missing)} (it holds {held}): {remedy}")
+    return [(_present(folder, images), _present(folder, labels)) for images, labels in names]
+
+
+def _parts(split: str) -> tuple[str, ...]:
+    if split not in CHOICES:
+        raise DataError(f"data.split is {split!r}; expected one of {', '.join(CHOICES)}")
+    return CHOICES[split]
+
+
+def _downloads(split: str) -> dict[str, str]:
+    """File names at the mirrors and SHA-256 of the splits that are wanted."""
+    names = [f"{name}.gz" for part in _parts(split) for name in SPLITS[part]]
+    return {name: DOWNLOADS[name] for name in names}
 
 
 def download_mnist(mirrors: Iterable[str], cache: Path | None = None, *, files: Mapping[str, str] = DOWNLOADS) -> Path:
-    """Fetches MNIST's test split into the user's cache folder, once; every file is checked by SHA-256.
+    """Fetches files of MNIST into the user's cache folder, each once; every file is checked by SHA-256.
 
     Args:
         mirrors: addresses of folders that hold the files, https alone, tried in turn for each file.
@@ -127,28 +168,38 @@ def _digits() -> xr.Dataset:
     return _dataset(images / 16, labels, "digits", "all", digests)
 
 
-def _mnist(folder: Path, checksums: Mapping[str, str]) -> xr.Dataset:
-    split, paths = _locate(folder)
+def _mnist(folder: str | Path, split: str, checksums: Mapping[str, str]) -> xr.Dataset:
+    parts = [_read_split(*paths, checksums) for paths in locate_mnist(folder, split)]
+    images, labels = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+    digests = (" ".join(part[2][i] for part in parts) for i in (0, 1))
+    return _dataset(images / 255, labels, "mnist", split, digests)
+
+
+def _read_split(
+    images_path: Path, labels_path: Path, checksums: Mapping[str, str]
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Images and labels of one split, each as stored, and the SHA-256 of both files."""
+    paths = (images_path, labels_path)
     contents = [_content(path) for path in paths]
     digests = [_sha256(content) for content in contents]
     for path, digest in zip(paths, digests, strict=True):
         _refuse_other_file(path, digest, checksums)
-    images = _idx(paths[0], contents[0], IMAGES)
-    labels = _idx(paths[1], contents[1], LABELS)
+    images = _idx(images_path, contents[0], IMAGES)
+    labels = _idx(labels_path, contents[1], LABELS)
     if len(images) != len(labels):
         raise DataError(
-            f"{paths[0]} has {len(images)} images, but {paths[1]} has {len(labels)} labels: "
+            f"{images_path} has {len(images)} images, but {labels_path} has {len(labels)} labels: "
             "they are not of one split; take both files from the same download"
         )
     for path, digest in zip(paths, digests, strict=True):
         _check(path, digest, checksums)
-    return _dataset(images / 255, labels, "mnist", split, digests)
+    return images, labels, digests
 
 
 def _dataset(images: np.ndarray, labels: np.ndarray, source: str, split: str, digests: object) -> xr.Dataset:
     sha256_images, sha256_labels = digests
     dims = ("point", "row", "column")
-    names = ("index of the image in its file", "pixel row, from the top", "pixel column, from the left")
+    names = ("index of the image", "pixel row, from the top", "pixel column, from the left")
     coords = {
         dim: (dim, np.arange(size), {"long_name": name, "units": "1"})
         for dim, size, name in zip(dims, images.shape, names, strict=True)
@@ -159,27 +210,6 @@ def _dataset(images: np.ndarray, labels: np.ndarray, source: str, split: str, di
     }
     attrs = {"source": source, "split": split, "sha256_images": sha256_images, "sha256_labels": sha256_labels}
     return xr.Dataset(variables, coords, attrs)
-
-
-def _locate(folder: Path) -> tuple[str, list[Path]]:
-    """The split that the folder holds and its two files."""
-    if not folder.is_dir():
-        what = "is a file, not a folder" if folder.exists() else f"does not exist ({folder.absolute()})"
-        raise DataError(f"{folder} {what}: {_remedy(SPLITS['test'])}")
-    for split, names in SPLITS.items():
-        found = [_present(folder, name) for name in names]
-        if all(found):
-            return split, found
-        if any(found):
-            missing, other = names[found.index(None)], names[1 - found.index(None)]
-            raise DataError(f"{folder} has {other}, but no {missing}: {_remedy(names)}")
-    held = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
-    raise DataError(f"{folder} holds no file of MNIST (it holds {held}): {_remedy(SPLITS['test'])}")
-
-
-def _remedy(names: tuple[str, str]) -> str:
-    wanted = " and ".join(names)
-    return f"put {wanted} there (plain or .gz), correct data.mnist_folder, or set data.source to digits"
 
 
 def _present(folder: Path, name: str) -> Path | None:

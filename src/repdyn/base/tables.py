@@ -53,3 +53,9 @@ def save(table: Table, stem: Path | str, origin: Mapping[str, object] | None = N
         stem.with_name(stem.name + ".json"),
         {"title": table.title, "caption": table.caption, "digits": table.digits, **(origin or {})},
     )
+
+
+def placeholder(name: str, needs: str) -> Table:
+    """An empty table that says what the run lacks to fill it."""
+    text = f"Not filled: needs more than this run has ({needs})."
+    return Table(pd.DataFrame({"needs": [needs]}), name.replace("_", " "), text)

@@ -47,7 +47,7 @@ class Test:
         false_alarm: chance to refute a true statement, fixed beforehand; 0 where nothing is sampled.
         value: the measured number, None where it is none (tables of integers).
         region: what the statement allows for it, from low to high; infinite where it has no bound.
-        parts: of a conjunction, its tests by name.
+        parts: of a conjunction, its tests by name; each may be a conjunction again.
     """
 
     __test__ = False  # for pytest: not a test class
@@ -63,6 +63,15 @@ class Test:
     value: float | None = None
     region: tuple[float, float] | None = None
     parts: Mapping[str, Test] = field(default_factory=dict)
+
+    @property
+    def leaves(self) -> dict[str, Test]:
+        """The tests that are no conjunctions, under the names of all parts that lead to them; itself under ""."""
+        if not self.parts:
+            return {"": self}
+        return {
+            f"{name} {inner}".strip(): leaf for name, part in self.parts.items() for inner, leaf in part.leaves.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -211,11 +220,16 @@ def share_within(
         reason: why the region has this size.
         false_alarm: 1 - confidence of the interval.
 
+    Raises:
+        NotEnoughDataError: no trial.
+
     Example:
         >>> share_within([True] * 8, 0.5, math.inf, expected="most", reason="more than half", false_alarm=0.01).outcome
         'passes'
     """
     hits = np.asarray(hits, bool)
+    if not hits.size:
+        raise NotEnoughDataError("a share needs at least one trial, got none")
     found = stats.binomtest(int(hits.sum()), hits.size).proportion_ci(1 - false_alarm, method="exact")
     return interval_within(
         (float(found.low), float(found.high)),
@@ -293,8 +307,10 @@ def not_testable(why: str) -> Verdict:
 
 
 def _worst(values: np.ndarray) -> float:
-    if values.size == 0 or not np.isfinite(values).all():
-        raise ValueError(f"a claim was given {values.size} values, not all finite; a check needs finite numbers")
+    if values.size == 0:
+        raise NotEnoughDataError("a check needs at least one value, got none")
+    if bad := np.count_nonzero(~np.isfinite(values)):
+        raise ValueError(f"a claim was given {values.size} values, {bad} not finite; a check needs finite numbers")
     return float(values.max())
 
 

@@ -87,7 +87,7 @@ def full_rank(rows_to_full_rank: xr.Dataset) -> Table:
     """Theorem 3 and Corollary 4 batch by batch: the bound on the mean number of rows and the mean itself."""
     data, draws = rows_to_full_rank, rows_to_full_rank.sizes["draw"]
     mean = data["y"].mean("draw")
-    bound = data["n"] / data["gamma"]
+    bound = data["bound"]
     columns = {
         "batch": data["kind"],
         "k": data["k"],
@@ -192,3 +192,15 @@ def largest_norm(largest_norm: xr.Dataset) -> Table:
         "longest: largest norm of the input; farthest: largest distance from the batch's mean. Unit norms: k as in the "
         "last Gaussian batch.",
     )
+
+
+ORDER = (
+    "ablation",
+    "training",
+    "point_neurons",
+    "full_rank",
+    "simplified_model",
+    "fixed_points",
+    "largest_norm",
+)
+"""The order of the paper, in which the report shows the tables."""

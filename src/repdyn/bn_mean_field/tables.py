@@ -96,3 +96,11 @@ def stability(first_step: xr.Dataset) -> Table:
         "iterations; losses below 1e-15 are rounding. Diverged: loss above 1e8 times its start.",
         digits=3,
     )
+
+
+ORDER = (
+    "speed_ratios",
+    "first_steps",
+    "stability",
+)
+"""The order of the paper, in which the report shows the tables."""

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from repdyn.base.datasets import dataset, index
 from repdyn.base.streams import Stream
-from repdyn.diagnostics import convolutional, effective_theory
 from repdyn.diagnostics.measure import Recorder
+from repdyn.diagnostics.methods import convolutional, effective_theory
 from repdyn.diagnostics.settings import ConvolutionalNetwork, TwoPoints
 
 CLASSES = 10

@@ -11,13 +11,15 @@
         ...                                             # the user's own training step
     found = recorder.dataset()
 
-Points are measured in evaluation mode on copies of the buffers; the network comes back as it was: modes, gradients,
-running statistics, hooks, random state. Activations are kept in the network's precision and analysed in float64.
+Points are measured in evaluation mode; the network comes back as it was: modes, gradients, running statistics, hooks,
+random state. Activations come in the network's precision and are analysed in float64. What cannot be computed is NaN,
+with its reason in the attribute `left_out`; one measure never takes the others down.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -25,45 +27,65 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from repdyn.base.datasets import index, variable
-from repdyn.diagnostics.activations import Activations, Array, as_inputs, watch
-from repdyn.diagnostics.classes import as_labels, class_variables
-from repdyn.diagnostics.layers import QUANTILES, Residual, energy_variables, layer_variables
-from repdyn.diagnostics.pairs import as_pairs, as_targets, pair_variables
-from repdyn.diagnostics.radial import radial_fractions
-from repdyn.diagnostics.texts import described
+from repdyn.base.errors import DataError
+from repdyn.diagnostics.methods import recording
+from repdyn.diagnostics.methods.collecting import Collector, Request
+from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
+from repdyn.diagnostics.methods.inputs import as_inputs
+from repdyn.diagnostics.methods.streaming import MEMORY, Adapter, Setting, point_names
+from repdyn.diagnostics.theory.identity import Residual
 
-FIXED = ("units", "input_distance", "target_distance", "task_rank", "centred_task_rank")  # the same at every moment
 GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets
 
 
 def measure(
     model: nn.Module,
-    inputs: Tensor | Array,
+    inputs: object,
     layers: Sequence[str] | None = None,
     *,
     labels: ArrayLike | None = None,
     targets: ArrayLike | None = None,
     pairs: Sequence[tuple[int, int]] | None = None,
     residual: Residual | Sequence[str] | None = None,
+    measures: Sequence[str] | None = None,
+    features: Features | str | Callable[[str, Tensor], Tensor] = "flatten",
+    output: Adapter = None,
+    axes: Mapping[str, int] | None = None,
+    batch_size: int | None = None,
+    unpack: Callable[[object], tuple] | None = None,
+    embeddings: str | None = None,
+    classifier: str | None = None,
     gamma: float = GAMMA,
     bias: bool = False,
     batch_statistics: bool = False,
     loss: Callable[[Tensor], Tensor] | None = None,
+    memory: int = MEMORY,
 ) -> xr.Dataset:
     """Every diagnostic of the five papers, layer by layer.
 
     Args:
-        model: network that takes one tensor with a row per point and returns one.
-        inputs: shape (points, ...), at least two points. Cost grows as points^3 and units * points^2 per layer: a few
-            hundred points are plenty.
-        layers: names as in `model.named_modules()`, "input", "output"; None takes every module without modules of its
-            own. A module that runs several times is `name`, `name#2`, ...
-        labels: class of each point, integers, shape (points,); adds collapse, sectors and accuracy.
+        model: any network; inside `torch.compile` or `DataParallel` the network within is measured.
+        inputs: a tensor or array (points, ...) of two points at least, a tuple of positional inputs, a dict of keyword
+            inputs, or a loader of any of these, alone or as (inputs, labels). A loader must not shuffle if `labels` or
+            `pairs` are given beside it.
+        layers: names as `names` lists them, "input", "output"; None takes every module without modules of its own. A
+            module that runs several times is `name`, `name#2`, ...; functions are named as torchvision does, `block.add`.
+        labels: class of each point, integers, shape (points,); adds collapse, classifier, sectors and accuracy.
         targets: what the network should return, shape of its output; adds alignment and loss of pairs. Labels alone
             stand for one-hot targets.
         pairs: pairs of points for the two-point diagnostics; None takes the first points of up to four classes.
         residual: the layers of the residual stream, or a `Residual` with leak and steps; adds the energies.
+        measures: which to compute, of "angles", "ranks", "cost_of_identity", "energies", "collapse", "classifier",
+            "sectors", "pairs", "targets", "radial", "accuracy"; None takes all for which there is what they need.
+        features: "flatten", or `Features("pool", channels=1)`, `Features("tokens", channels=-1, mask=mask)`, or a
+            function of name and tensor (points first) to (points, units).
+        output: which part of what the network returns counts: a key, an index, or a function to a tensor.
+        axes: axis that counts points, by layer, where it is not the one that grows with the points; "input" for inputs.
+        batch_size: points per forward pass; None runs all at once.
+        unpack: turns a loader's batch into (inputs, labels or targets or None).
+        embeddings: layer that stands for the inputs where these are token ids and have no distances.
+        classifier: the last linear map, for NC3 and NC4; None takes the `nn.Linear` whose result the network returns.
         gamma: regulariser of the stable cost of identity and the energies, relative to the operator norm of K.
         bias: whether the cost of identity may use a bias.
         batch_statistics: batch normalisation by the statistics of these points instead of the running ones. Wanted at
@@ -71,14 +93,15 @@ def measure(
         loss: scalar function of the output for the radial gradient fraction; None takes the cross-entropy of labels,
             else half the mean squared error of targets, else of zero. Which one matters little: the gradient of any
             function of the output is orthogonal to what normalisation makes free.
+        memory: bytes of layers kept at a time when the points come in several batches; less means more passes.
 
     Returns:
         Dataset over `layer`, `point`, `quantile`, `pair`, with labels `class`, with `residual` `step_from`, and with
         normalisation layers `normalised`. Each variable names its paper and equation.
 
     Raises:
-        ValueError: unusable inputs, labels, targets, pairs or layer names, a layer that never runs, activations that
-            are not finite; the message says what to do.
+        ValueError: unusable inputs, labels, targets, pairs or names, or a network that does not take the inputs; the
+            message says what to do. All else that fails is NaN with its reason in `left_out`.
 
     Example:
         >>> import torch
@@ -86,142 +109,156 @@ def measure(
         >>> found = measure(model, torch.eye(2).repeat(2, 1), labels=[0, 1, 0, 1])
         >>> found["layer"].values.tolist()
         ['input', '0', '1', '2']
-        >>> found["numerical_rank"].sel(layer="input").item(), found["within_over_between"].sel(layer="input").item()
+        >>> found["numerical_rank"].sel(layer="input").item(), found["nc1"].sel(layer="input").item()
         (2, 0.0)
     """
     if not gamma > 0:
         raise ValueError(f"gamma is {gamma}; give a number above 0, such as {GAMMA:g}")
+    setting = network_setting(
+        model, inputs, features=features, output=output, axes=axes, batch_size=batch_size, unpack=unpack,
+        points=_points_in({"labels": labels, "targets": targets}),
+        batch_statistics=batch_statistics, memory=memory,
+    )  # fmt: skip
+    answer = _answer(setting)
+    labels, targets = (
+        (labels, targets) if labels is not None or targets is not None or answer is None else _split_answer(answer)
+    )
     stream = residual if isinstance(residual, Residual | None) else Residual(tuple(residual))
-    seen = watch(model, inputs, layers, also=stream.layers if stream else (), batch_statistics=batch_statistics)
-    points = len(seen.output)
-    classes = None if labels is None else as_labels(labels, points)
-    wanted = as_targets(targets, classes, seen.output)
-    chosen = as_pairs(pairs, points, classes)
-    rows = np.asarray(torch.as_tensor(inputs).detach().cpu().double()).reshape(points, -1)
-    found = layer_variables(seen.layers, gamma, bias) | pair_variables(seen.layers, rows, seen.output, wanted, chosen)
-    if classes is not None:
-        found |= class_variables(seen.layers, classes) | _accuracy(seen.output, classes)
-    if wanted is not None:
-        found |= _task(seen.output, wanted)
-    if stream:
-        found |= energy_variables(seen.layers, stream, gamma, bias)
-    radial = radial_fractions(model, as_inputs(model, inputs), loss or _usual_loss(labels, targets))
-    if radial:
-        middle, largest = np.array(list(radial.values())).T
-        found["radial_fraction"] = described("radial_fraction", "normalised", middle)
-        found["largest_radial_fraction"] = described("largest_radial_fraction", "normalised", largest)
-    made = xr.Dataset(found, _coordinates(seen, chosen, classes, stream, list(radial)))
-    return made.assign_attrs(_about(model, seen, gamma, bias, batch_statistics))
+    request = Request(
+        layers, _numbers(labels), _numbers(targets), pairs, stream, measures, embeddings, classifier, gamma, bias, loss
+    )
+    return Collector(setting, request).dataset()
 
 
-def _accuracy(output: Array, labels: np.ndarray) -> dict[str, xr.Variable]:
-    """Share of right answers, where the network has an output per class."""
-    if labels.min() < 0 or labels.max() >= output.shape[1]:
-        return {}
-    return {"accuracy": described("accuracy", (), float(np.mean(output.argmax(axis=1) == labels)))}
+def names(model: nn.Module, inputs: object, **options: object) -> list[str]:
+    """Every name that `layers` may hold, functions inside modules included, in the order in which they finish.
+
+    Args:
+        model: the network.
+        inputs: as `measure` takes them.
+        options: `axes`, `batch_size`, `unpack`, `output` as `measure` takes them.
+
+    Example:
+        >>> model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
+        >>> names(model, torch.eye(2))
+        ['input', '0', '1', 'output']
+    """
+    return point_names(network_setting(model, inputs, **options))
 
 
-def _task(output: Array, targets: Array) -> dict[str, xr.Variable]:
-    """Loss, and the rank that the targets ask for, with and without their mean."""
-    ranks = [np.linalg.matrix_rank(part) for part in (targets, targets - targets.mean(axis=0))]
-    return {
-        "loss": described("loss", (), float(np.mean((output - targets) ** 2) / 2)),
-        "task_rank": described("task_rank", (), int(ranks[0])),
-        "centred_task_rank": described("centred_task_rank", (), int(ranks[1])),
-    }
+def network_setting(model: nn.Module, inputs: object, **options: object) -> Setting:
+    """Network and inputs as all passes take them."""
+    model, axes = unwrapped(model), dict(options.get("axes") or {})
+    features = options.get("features", "flatten")
+    batches = as_inputs(
+        model,
+        inputs,
+        axis=axes.get("input", 0),
+        batch_size=options.get("batch_size"),
+        unpack=options.get("unpack"),
+        points=options.get("points"),
+    )
+    batch_statistics = bool(options.get("batch_statistics", False))
+    if batch_statistics and len(batches.batches) > 1:
+        raise ValueError("batch_statistics normalises by all points at once; give them in one batch")
+    return Setting(
+        model,
+        batches,
+        features if isinstance(features, Features) else Features(features),
+        options.get("output"),
+        axes,
+        batch_statistics,
+        options.get("memory", MEMORY),
+    )
 
 
-def _usual_loss(labels: ArrayLike | None, targets: ArrayLike | None) -> Callable[[Tensor], Tensor]:
-    def loss(output: Tensor) -> Tensor:
-        flat = output.flatten(1) if output.ndim > 1 else output[:, None]
-        if targets is not None or labels is None:
-            wanted = (
-                torch.zeros_like(flat) if targets is None else torch.as_tensor(targets).to(flat).reshape(flat.shape)
-            )
-            return ((flat - wanted) ** 2).mean() / 2
-        return nn.functional.cross_entropy(flat, torch.as_tensor(np.asarray(labels)).to(flat.device).long())
-
-    return loss
+def _answer(setting: Setting) -> Tensor | None:
+    """Labels or targets that came with a loader."""
+    return torch.cat(setting.inputs.answers) if setting.inputs.answers else None
 
 
-def _coordinates(
-    seen: Activations,
-    pairs: list[tuple[int, int]],
-    labels: np.ndarray | None,
-    residual: Residual | None,
-    normalised: list[str],
-) -> dict[str, xr.Variable]:
-    found = {
-        "layer": variable("layer", np.array(list(seen.layers)), "layer, in the order in which layers finish"),
-        "point": index("point", len(seen.output), "point"),
-        "quantile": variable("quantile", np.array(QUANTILES), "quantile over pairs of points"),
-        "pair": variable("pair", np.array([f"{i}-{j}" for i, j in pairs]), "two points"),
-    }
-    if labels is not None:
-        found["class"] = variable("class", np.unique(labels), "class")
-        found["label"] = variable("point", labels, "class of the point")
-    if residual:
-        found["step_from"] = variable("step_from", np.array(residual.layers[:-1]), "layer a residual step starts from")
-        found["effective_depth"] = variable((), float(residual.effective_depth), "leak Lt of the residual stream")
-    if normalised:
-        found["normalised"] = variable("normalised", np.array(normalised), "map in front of a normalisation layer")
-    return found
+def _split_answer(answer: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    return (None, answer) if answer.is_floating_point() else (answer, None)
 
 
-def _about(model: nn.Module, seen: Activations, gamma: float, bias: bool, batch_statistics: bool) -> dict[str, object]:
-    return {
-        "title": f"Diagnostics of {type(model).__name__} on {len(seen.output)} points",
-        "gamma": gamma,
-        "identity_with_bias": int(bias),
-        "normalised_by": "batch statistics" if batch_statistics else "running statistics, as in evaluation",
-        "left_out": "; ".join(f"{name}: {why}" for name, why in seen.left_out.items()),
-    }
+def _numbers(values: ArrayLike | None) -> np.ndarray | None:
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+    return None if values is None else np.asarray(values)
 
 
 class Recorder:
-    """Measures a network now and then during training.
+    """Measures a network now and then during training, of any kind: it changes nothing that the training reads.
+
+    Only the first call may refuse its arguments. Later ones measure what they can; what fails then is NaN with its
+    reason in `left_out`, so that no diagnostic ends a training.
 
     Args:
         model: the network; measured as it is at each call.
-        inputs: as `measure` takes them, the same points every time.
+        inputs: as `measure` takes them, the same points every time; a loader is gone through once, here.
         layers: as `measure` takes them.
         time: name of the dimension of training.
         units: of that dimension, `1` for counts.
+        file: netCDF file that grows by each moment; a killed training keeps what it has. None keeps all in memory.
+        resume: go on with a file that is there, after its last moment; see `rewind`.
         options: further arguments of `measure`.
+
+    Raises:
+        DataError: the file is there and `resume` is not set, or it is none of a recorder.
     """
 
     def __init__(
         self,
         model: nn.Module,
-        inputs: Tensor | Array,
+        inputs: object,
         layers: Sequence[str] | None = None,
         *,
         time: str = "step",
         units: str = "1",
+        file: Path | str | None = None,
+        resume: bool = False,
         **options: object,
     ) -> None:
-        self.model, self.inputs, self.layers, self.options = model, inputs, layers, options
-        self.time, self.units = time, units
-        self.found: list[tuple[float, xr.Dataset]] = []
+        self.model, self.layers, self.options, self.time, self.units = model, layers, options, time, units
+        self.inputs = network_setting(model, inputs, **(options | {"points": _points_in(options)})).inputs
+        self.file = None if file is None else Path(file)
+        self.first: xr.Dataset | None = None
+        self.moments: list[xr.Dataset] = []
+        self.steps: list[float] = []
+        if self.file and self.file.exists():
+            if not resume:
+                raise DataError(f"{self.file}: is there already; pass resume=True to go on with it, or delete it")
+            self._take_up(recording.load(self.file, time))
 
     def __call__(self, step: float) -> xr.Dataset:
         """Measures the network at a step and keeps what was found.
 
         Raises:
-            ValueError: a step that does not come after the last one, or layers that differ from the first time.
+            ValueError: a step that does not come after the last one, or, at the first call, what `measure` refuses.
         """
-        if self.found and step <= self.found[-1][0]:
+        if self.steps and step <= self.steps[-1]:
             raise ValueError(
-                f"{self.time} {step} comes after {self.found[-1][0]}; record each once, in increasing order"
+                f"{self.time} {step} comes after {self.steps[-1]}; record each once, in increasing order, or call "
+                f"rewind({step}) where a training starts again from a checkpoint"
             )
-        made = measure(self.model, self.inputs, self.layers, **self.options)
-        if self.found and not made["layer"].equals(self.found[0][1]["layer"]):
-            raise ValueError(
-                f"at {self.time} {step} the network ran the layers {', '.join(made['layer'].values)}, before "
-                f"{', '.join(self.found[0][1]['layer'].values)}; name layers that run every time"
-            )
-        self.found.append((step, made))
-        return made
+        moment = self._measured()
+        if self.first is None:
+            self.first = moment
+        if self.file is None:
+            self.moments.append(moment)
+        elif self.steps:
+            recording.append(self.file, moment, step, self.time)
+        else:
+            recording.create(self.file, moment, step, self.time, self.units)
+        self.steps.append(step)
+        return moment
+
+    def rewind(self, step: float) -> None:
+        """Forgets the moments from a step on, where a training starts again from a checkpoint of that step."""
+        kept = sum(one < step for one in self.steps)
+        if self.file and self.steps and kept < len(self.steps):
+            recording.cut(self.file, step, self.time)
+        self.steps, self.moments = self.steps[:kept], self.moments[:kept]
 
     def dataset(self) -> xr.Dataset:
         """All that was recorded, along the dimension of training.
@@ -229,13 +266,26 @@ class Recorder:
         Raises:
             ValueError: nothing was recorded.
         """
-        if not self.found:
+        if not self.steps:
             raise ValueError(f"nothing was recorded; call recorder({self.time}) during training")
-        steps, parts = zip(*self.found, strict=True)
-        moment = variable(self.time, np.array(steps), f"{self.time} of training", self.units)
-        changing = [name for name in parts[0].data_vars if name not in FIXED]
-        made = xr.concat(
-            parts, xr.Variable(self.time, moment.values), data_vars=changing, coords="minimal", compat="override",
-            combine_attrs="override", join="override",
-        )  # fmt: skip
-        return made.assign_coords({self.time: moment}).assign_attrs(time=self.time)
+        if self.file:
+            return recording.load(self.file, self.time)
+        return recording.joined(self.moments, self.steps, self.time, self.units)
+
+    def _measured(self) -> xr.Dataset:
+        if self.first is None:
+            return measure(self.model, self.inputs, self.layers, **self.options)
+        try:
+            return recording.aligned(measure(self.model, self.inputs, self.layers, **self.options), self.first)
+        except Exception as error:  # whatever it is, the training goes on
+            return recording.nothing_of(self.first, f"all: {in_one_line(error)}")
+
+    def _take_up(self, earlier: xr.Dataset) -> None:
+        """Continues a file: its layers and diagnostics are those of the moments to come."""
+        self.steps = earlier[self.time].values.tolist()
+        self.first = earlier.isel({self.time: 0}, drop=True).assign_attrs(left_out="")
+
+
+def _points_in(options: Mapping[str, object]) -> int | None:
+    """How many points the labels or targets say there are."""
+    return next((len(options[name]) for name in ("labels", "targets") if options.get(name) is not None), None)

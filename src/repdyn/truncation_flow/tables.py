@@ -96,3 +96,12 @@ def proposition(proposition: xr.Dataset) -> Table:
         f"{float(proposition['gamma']):g}; all below 1/10 where the proposition asks for it; `highest` below 0 "
         "certifies (4.16).",
     )
+
+
+ORDER = (
+    "gradient_audit",
+    "construction",
+    "counterexamples",
+    "proposition",
+)
+"""The order of the paper, in which the report shows the tables."""

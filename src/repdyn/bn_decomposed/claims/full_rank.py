@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from scipy.stats import beta, chi2
+from scipy.stats import chi2
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import wrong_formula
+from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import (
     Test,
     Verdict,
@@ -19,37 +20,21 @@ from repdyn.base.verdicts import (
     interval_within,
     mean_within,
 )
-from repdyn.bn_decomposed.theory.full_rank import full_rank_tail_bound, geometric_sum_tail
+from repdyn.bn_decomposed.claims.worst_of import FALSE_ALARM, worst_mean_over_bound, worst_survival
+from repdyn.bn_decomposed.theory.full_rank import (
+    full_rank_tail_bound,
+    geometric_sum_tail,
+)
 from repdyn.bn_decomposed.theory.rank import circle_cells, circle_cells_as_printed
 
-FALSE_ALARM = 1e-3
+LARGEST_RESOLVED = 6  # points of a circle on which (7b) is above what the draws resolve
+LARGEST_LOGARITHM = 700.0  # of a float64
 HALF_A_FACTOR_TWO = "a factor sqrt(2) either way, half of the factor 2 by which the example after the definition slips"
 
 
-def share_interval(hits: int, draws: int, false_alarm: float = FALSE_ALARM) -> tuple[float, float]:
-    """Exact (Clopper-Pearson) interval of a probability after `hits` in `draws`."""
-    low = beta.ppf(false_alarm / 2, hits, draws - hits + 1) if hits else 0.0
-    high = beta.ppf(1 - false_alarm / 2, hits + 1, draws - hits) if hits < draws else 1.0
-    return float(low), float(high)
-
-
-def worst_mean(samples: np.ndarray, bound: np.ndarray, *, expected: str, reason: str) -> Test:
-    """Decides mean <= bound in every row by the row of the largest mean over bound, its interval shared by all rows.
-
-    Args:
-        samples: positive values, shape (rows, draws).
-        bound: shape (rows,).
-        expected: the statement in words.
-        reason: why the region is what it is.
-    """
-    ratio = samples / np.asarray(bound)[:, None]
-    row = int(np.argmax(ratio.mean(axis=1)))
-    return mean_within(ratio[row], -np.inf, 1, expected=expected, reason=reason, false_alarm=FALSE_ALARM / len(ratio))
-
-
-def smallest_cell_doubled(sign_cells: xr.Dataset) -> xr.Dataset:
-    """Takes w and -w for one class, of twice the volume."""
-    return sign_cells.assign(smallest_share=2 * sign_cells["smallest_share"])
+def equal_cells(sign_cells: xr.Dataset) -> xr.Dataset:
+    """Gives every cell of a batch the same volume."""
+    return sign_cells.assign(smallest_share=sign_cells["smallest_count"] / sign_cells["cell_count"])
 
 
 def _sampled_volume(cells: xr.Dataset) -> Test:
@@ -77,7 +62,17 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
     states="The rows fall into finitely many classes of equal signs, and gamma(X), the smallest positive Gaussian "
     "volume of a class, is positive.",
     data="sign_cells",
-    control=wrong_formula("rows w and -w taken for one class, of twice the volume", smallest_cell_doubled),
+    control={
+        "classes": wrong_formula("rows w and -w taken for one class", replace_variables(cell_count="pair_count")),
+        "sum of volumes": wrong_formula(
+            "the smallest classes left out", replace_variables(volume_sum="volume_sum_without_smallest")
+        ),
+        "rows outside all classes": false_world(
+            "the classes of the batch with its last point reflected", replace_variables(strays="strays_of_reflection")
+        ),
+        "k 2": wrong_formula("equal volumes for all classes of a batch", equal_cells),
+        "k 3": wrong_formula("equal volumes for all classes of a batch", equal_cells),
+    },
 )
 def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
     """Arrangement of lines or great circles against Schlaefli's count and against sampled sign patterns."""
@@ -126,7 +121,10 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     formula=r"|\{\mathrm{vol}(\Gamma_l) : \mathrm{vol}(\Gamma_l) > 0\}| = n, \quad \gamma(X) = \frac{1}{n}",
     corrected_formula=r"|\{l : \mathrm{vol}(\Gamma_l) > 0\}| = 2n, \quad \gamma(X) = \frac{1}{2n}",
     data="sign_cells",
-    control=wrong_formula("the circle of n + 1 points, an even number, in the place of each odd n", even_circles),
+    control=dict.fromkeys(
+        ("classes seen", "gamma"),
+        false_world("the circle of n + 1 points, an even number, in the place of each odd n", even_circles),
+    ),
 )
 def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
     """Sign patterns seen among sampled rows, and gamma from the sorted lines, for every odd n."""
@@ -147,16 +145,16 @@ def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
     return Verdict.from_tests(form(circle_cells_as_printed, "n"), form(circle_cells, "2n"))
 
 
-def without_gamma(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
-    """Puts 1 for gamma, so that n rows would be enough."""
-    return rows_to_full_rank.assign(gamma=xr.ones_like(rows_to_full_rank["gamma"]))
+def without_gamma(rows_to_full_rank: xr.Dataset, *others: xr.Dataset) -> tuple[xr.Dataset, ...]:
+    """The bound at gamma = 1, that is n rows."""
+    return rows_to_full_rank.assign(bound=rows_to_full_rank["n"].astype(float)), *others
 
 
 def _mean_bounded(rows_to_full_rank: xr.Dataset, recentred: int) -> Test:
     chosen = rows_to_full_rank.isel(batch=rows_to_full_rank["recentred"].values == recentred)
-    return worst_mean(
+    return worst_mean_over_bound(
         chosen["y"].values,
-        (chosen["n"] / chosen["gamma"]).values,
+        chosen["bound"].values,
         expected=f"at most 1 in each of {chosen.sizes['batch']} batches",
         reason="the bound itself",
     )
@@ -174,45 +172,50 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentred: int) -> Test:
 def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Mean of y over its bound, circles and Gaussian batches of two and three dimensions with exact gamma."""
     return Verdict.from_tests(
-        all_of(largest_mean_of_y_over_bound=_mean_bounded(rows_to_full_rank, 0)),
+        _mean_bounded(rows_to_full_rank, 0),
         note="Far from sharp: the bound grows with the thinnest cell, the rows that are needed hardly do.",
     )
 
 
-def exponents_doubled(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Twice the exponents of (7a) and (7b)."""
-    names = ("exponent_a", "exponent_b")
-    return full_rank_tail.assign({name: 2 * full_rank_tail[name] for name in names}), rows_to_full_rank
+def sign_of_the_logarithm(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Takes log(alpha) for log(1/alpha) in (7a), + log(alpha) for - log(alpha) in (7b)."""
+    names = ("exponent_a", "exponent_b", "exponent_fine")
+    return full_rank_tail.assign({name: full_rank_tail[f"wrong_{name}"] for name in names}), rows_to_full_rank
+
+
+def sign_in_7b(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Takes + log(alpha) for - log(alpha) in (7b) alone."""
+    return full_rank_tail.assign(exponent_b=full_rank_tail["wrong_exponent_b"]), rows_to_full_rank
+
+
+def antipodal_circles(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Puts six points on the circle, three antipodal pairs, in the place of every circle."""
+    circle = rows_to_full_rank["kind"] == "circle"
+    points = int(rows_to_full_rank["antipodal_points"])
+    return full_rank_tail, rows_to_full_rank.assign(
+        y=xr.where(circle, rows_to_full_rank["y_antipodal"], rows_to_full_rank["y"]),
+    ).assign_coords(
+        n=rows_to_full_rank["n"].where(~circle, points),
+        gamma=rows_to_full_rank["gamma"].where(~circle, circle_cells(points)[1]),
+    )
 
 
 def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     """Survival of y on the circles: under the sum of geometric variables, under (7b) just above alpha = 2."""
     circles = rows_to_full_rank.isel(batch=rows_to_full_rank["kind"].values == "circle")
+    if int(circles["n"].min()) > LARGEST_RESOLVED:
+        raise NotEnoughDataError(f"rows_to_full_rank: a circle of {LARGEST_RESOLVED} points or fewer")
     found = {"below_geometric": [], "below_7b": []}
     for b in range(circles.sizes["batch"]):
         one = circles.isel(batch=b)
         n, gamma, y = int(one["n"]), float(one["gamma"]), one["y"].values
         rows = np.arange(n, int(n / gamma) + 1)
         found["below_geometric"] += [(y, d, float(geometric_sum_tail(d, gamma, n))) for d in rows]
-        if n <= 5:  # beyond, the bound is below what the draws can resolve
+        if n <= LARGEST_RESOLVED:  # beyond, the bound is below what the draws can resolve
             limit = 1 - float(full_rank_tail_bound(2.05, gamma, n, "b"))
             found["below_7b"].append((y, 2.05 * n / gamma, limit))
-    return {name: _worst_survival(cases) for name, cases in found.items()}
-
-
-def _worst_survival(cases: list[tuple[np.ndarray, float, float]]) -> Test:
-    """Decides P(y > d) <= limit for all cases by the one whose interval comes closest to its limit."""
-    level = FALSE_ALARM / len(cases)
-    scaled = [tuple(end / limit for end in share_interval(int((y > d).sum()), y.size, level)) for y, d, limit in cases]
-    return interval_within(
-        max(scaled, key=lambda interval: interval[1]),
-        -np.inf,
-        1,
-        expected=f"survival over its bound at most 1 in all {len(cases)} cases, the closest given",
-        reason="the bound itself",
-        n=min(y.size for y, _, _ in cases),
-        false_alarm=FALSE_ALARM,
-    )
+    words = {"expected": "survival over its bound at most 1", "reason": "the bound itself"}
+    return {name: worst_survival(cases, **words) for name, cases in found.items()}
 
 
 @claim(
@@ -222,12 +225,22 @@ def _worst_survival(cases: list[tuple[np.ndarray, float, float]]) -> Test:
     states="For d = alpha n/gamma rows, alpha > 2, the rank is full with probability at least (7a), which is at least "
     "(7b).",
     data=("full_rank_tail", "rows_to_full_rank"),
-    control=wrong_formula("twice the exponents of (7a) and (7b)", exponents_doubled),
+    control=dict.fromkeys(
+        ("exact tail over 7a", "the same for alpha from 1 to 2", "closed form 28c", "growth with gamma"),
+        wrong_formula("the sign of log(alpha) reversed in (7a) and (7b)", sign_of_the_logarithm),
+    )
+    | {
+        "exponent 7b over 7a": wrong_formula("the sign of log(alpha) reversed in (7b)", sign_in_7b),
+    }
+    | dict.fromkeys(
+        ("below geometric", "below 7b"),
+        false_world("six points on the circle, whose antipodal pairs the theorem excludes", antipodal_circles),
+    ),
 )
 def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> Verdict:
     """Exact negative-binomial tail under (7a), (7a) under (7b), Chernoff's minimum by search, simulated survival."""
     a, b, fine = (full_rank_tail[f"exponent_{name}"] for name in ("a", "b", "fine"))
-    over = np.exp(full_rank_tail["log_tail"] + full_rank_tail["n"] * a)
+    over = np.exp((full_rank_tail["log_tail"] + full_rank_tail["n"] * a).clip(max=LARGEST_LOGARITHM))
     bound = {"expected": "at most 1", "reason": "the bound itself, on an exact grid"}
     return Verdict.from_tests(
         all_of(
@@ -252,9 +265,7 @@ def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> V
     )
 
 
-def full_everywhere(relu_rank: xr.Dataset) -> xr.Dataset:
-    """Puts the number of points for every rank, as if no batch were stuck."""
-    return relu_rank.assign(dict.fromkeys(("rank_cells", "rank_lines", "rank_sampled"), relu_rank["points"]))
+FULL = "full rank for every batch, as if the hypothesis were not needed"
 
 
 @claim(
@@ -264,7 +275,13 @@ def full_everywhere(relu_rank: xr.Dataset) -> xr.Dataset:
     states="Theorem 3 assumes that no two columns are collinear, and without this it fails: some batches with "
     "antipodal points never reach full rank.",
     data="relu_rank",
-    control=wrong_formula("full rank for every batch", full_everywhere),
+    origin="ours",
+    control={
+        "even circles": wrong_formula(FULL, replace_variables(rank_cells="points")),
+        "with many rows": wrong_formula(FULL, replace_variables(rank_sampled="points")),
+        "by lines": wrong_formula(FULL, replace_variables(rank_lines="points")),
+        "without collinear columns": false_world("a layer without ReLU", replace_variables(rank_cells="rank_linear")),
+    },
 )
 def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     """Largest rank from the cells, from the lines, and with many rows; even circles of six and more points."""
@@ -285,9 +302,15 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     )
 
 
-def recentred_without_gamma(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Puts 1 for gamma, so that n rows would be enough."""
-    return without_gamma(rows_to_full_rank), relu_rank
+def printed_hypothesis(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Asks for no collinear columns of X in the place of X - mean."""
+    return rows_to_full_rank, relu_rank.assign(pairs_used=relu_rank["pairs_given"])
+
+
+def scale_without_recentring(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Puts rescaling without recentring in the place of batch normalization."""
+    ranks = relu_rank["rank_normalized"].isel(way=[2, 1, 2])
+    return rows_to_full_rank, relu_rank.assign(rank_normalized=ranks.assign_coords(way=relu_rank["way"]))
 
 
 @claim(
@@ -299,7 +322,11 @@ def recentred_without_gamma(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset
     correction="No two columns of X - mean may be collinear: six points on a circle off the origin, no two of them "
     "collinear, become a centred hexagon whose rank stays at 5.",
     data=("rows_to_full_rank", "relu_rank"),
-    control=wrong_formula("n rows for the bound: gamma left out", recentred_without_gamma),
+    control={
+        "largest rank": wrong_formula("the printed hypothesis, on X for X - mean", printed_hypothesis),
+        "mean over bound": wrong_formula("n rows for the bound: gamma left out", without_gamma),
+        "rows where the scale changes the rank": false_world("rescaling alone", scale_without_recentring),
+    },
 )
 def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> Verdict:
     """Largest rank of recentred circles off the origin; mean of y on recentred batches; ranks after the real layer."""
@@ -323,14 +350,6 @@ def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
     )
 
 
-def without_relu(relu_rank: xr.Dataset) -> xr.Dataset:
-    """Puts the linear layer in the place of the one with ReLU."""
-    return relu_rank.assign(
-        rank=relu_rank["rank"].sel(activation=["linear", "linear"]).assign_coords(activation=["relu", "linear"]),
-        image=xr.full_like(relu_rank["image"], 2),
-    )
-
-
 @claim(
     "bnd-sec1-rank",
     where="Section I",
@@ -338,7 +357,11 @@ def without_relu(relu_rank: xr.Dataset) -> xr.Dataset:
     states="One layer with ReLU raises the rank of a batch of low rank, and the dimension of its image grows linearly "
     "with the number of rows; a linear layer raises nothing.",
     data="relu_rank",
-    control=wrong_formula("a layer without ReLU", without_relu),
+    control={
+        "image of two inputs": false_world("a layer without ReLU", replace_variables(image="image_linear")),
+        "batch rank over its limit": false_world("a layer without ReLU", exchange("activation", "relu", "linear")),
+        "linear layer": false_world("a layer with ReLU", exchange("activation", "relu", "linear")),
+    },
 )
 def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
     """Span of the image with two inputs, exactly; rank of a batch by rows, with ReLU and without."""

@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import wrong_formula
+from repdyn.base.controls import false_world, replace_variables, wrong_formula
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import (
     Test,
     Verdict,
@@ -17,14 +18,14 @@ from repdyn.base.verdicts import (
     at_most,
     deviation,
     equal,
-    interval_within,
     mean_within,
 )
-from repdyn.bn_decomposed.claims.full_rank import FALSE_ALARM, share_interval, worst_mean
-from repdyn.bn_decomposed.theory.rank import rank_product_bound, rank_product_bound_as_printed
+from repdyn.bn_decomposed.claims.worst_of import worst_mean_over_bound, worst_survival
+from repdyn.bn_decomposed.theory.rank import circle_cells
 
 LEAST_CLASS = 200
 WAITS = (0.5, 1.0)  # over 1/gamma: the bound is then near 0.6 and 0.4, far from the trivial 1
+UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one would not matter"
 
 
 def with_relu_between(relu_rank: xr.Dataset) -> xr.Dataset:
@@ -32,6 +33,13 @@ def with_relu_between(relu_rank: xr.Dataset) -> xr.Dataset:
     ranks = relu_rank["product_rank"].copy(deep=True)
     ranks.loc[{"factor": "WX"}] = ranks.sel(factor="ReLU(WX)")
     return relu_rank.assign(product_rank=ranks)
+
+
+def maximum_for_minimum(relu_rank: xr.Dataset) -> xr.Dataset:
+    """Takes the printed bound for the corrected one."""
+    bounds = relu_rank["product_bound"].copy(deep=True)
+    bounds.loc[{"bound": "corrected"}] = bounds.sel(bound="printed")
+    return relu_rank.assign(product_bound=bounds)
 
 
 @claim(
@@ -43,23 +51,24 @@ def with_relu_between(relu_rank: xr.Dataset) -> xr.Dataset:
     formula=r"\operatorname{rank}(AB) \le \max(\operatorname{rank} A, \operatorname{rank} B)",
     corrected_formula=r"\operatorname{rank}(AB) \le \min(\operatorname{rank} A, \operatorname{rank} B)",
     data="relu_rank",
-    control=wrong_formula("ReLU(W X) in the place of W X", with_relu_between),
+    control={
+        "products above the bound": false_world("ReLU(W X) in the place of W X", with_relu_between),
+        "products whose rank it lets grow": wrong_formula("the printed maximum", maximum_for_minimum),
+    },
     possible_ocr_error=True,
 )
 def rank_of_a_product(relu_rank: xr.Dataset) -> Verdict:
     """Ranks of W, X, W X: is the bound true, and does it keep the rank from growing?"""
-    ranks = relu_rank["product_rank"]
-    factors = ranks.sel(factor=["W", "X"]).values.tolist()
-    before, after = ranks.sel(factor="X").values, ranks.sel(factor="WX").values
+    before, after = (relu_rank["product_rank"].sel(factor=factor) for factor in ("X", "WX"))
 
-    def form(bound) -> Test:
-        limit = np.array([bound(w, x) for w, x in factors])
+    def form(which: str) -> Test:
+        limit = relu_rank["product_bound"].sel(bound=which)
         return all_of(
             products_above_the_bound=equal(int((after > limit).sum()), 0, expected="0"),
             products_whose_rank_it_lets_grow=equal(int((limit > before).sum()), 0, expected="0"),
         )
 
-    return Verdict.from_tests(form(rank_product_bound_as_printed), form(rank_product_bound))
+    return Verdict.from_tests(form("printed"), form("corrected"))
 
 
 def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
@@ -76,7 +85,14 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     states="If t columns have full rank after ReLU and no two of t + 1 are collinear, one more Gaussian row gives "
     "t + 1 columns full rank with probability at least gamma of the t + 1 columns.",
     data="stalled_rows",
-    control=wrong_formula("six points on the circle, with antipodal pairs, stalled at rank 5", hexagon),
+    control={
+        "probability over gamma": false_world(
+            "six points on the circle, with antipodal pairs, stalled at rank 5", hexagon
+        ),
+        "frequency minus probability": wrong_formula(
+            "gamma, the bound, for the probability", replace_variables(probability="gamma")
+        ),
+    },
 )
 def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     """Exact probability from the cells over gamma, and against the frequency in sampled rows."""
@@ -148,32 +164,12 @@ def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
     )
 
 
-def success_for_failure(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
-    """Puts 1 - gamma for gamma of the columns."""
-    return rows_to_full_rank.assign(column_gamma=1 - rows_to_full_rank["column_gamma"])
-
-
-def _conditional_survival(rows_to_full_rank: xr.Dataset) -> Test:
-    """P(y_t > s | y_{t-1}) <= (1 - gamma of t columns)^s, by the case that comes closest to its limit."""
-    waits, gamma = rows_to_full_rank["wait"].values, rows_to_full_rank["column_gamma"].values
-    cases = []
-    for b, t, before in product(range(len(waits)), range(1, waits.shape[-1]), range(3)):
-        past = np.minimum(waits[b, :, t - 1], 2) == before
-        if past.sum() >= LEAST_CLASS:
-            y = waits[b, past, t]
-            rows = [int(np.ceil(share / gamma[b, t])) for share in WAITS]
-            cases += [((y > s).sum(), y.size, (1 - gamma[b, t]) ** s) for s in rows]
-    level = FALSE_ALARM / len(cases)
-    scaled = [tuple(end / limit for end in share_interval(int(hits), n, level)) for hits, n, limit in cases]
-    return interval_within(
-        max(scaled, key=lambda interval: interval[1]),
-        -np.inf,
-        1,
-        expected="P(y_t > s | y_(t-1)) over (1 - gamma)^s at most 1, the closest case given",
-        reason=f"the bound itself, in {len(cases)} cases of at least {LEAST_CLASS} draws",
-        n=min(n for _, n, _ in cases),
-        false_alarm=FALSE_ALARM,
-    )
+def drawn_apart(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
+    """Takes every column's waits from draws of their own, in another order for each, so that they are independent."""
+    waits = rows_to_full_rank["wait"].copy(deep=True)
+    for column in range(waits.sizes["column"]):
+        waits[:, :, column] = np.roll(waits.values[:, :, column], 7 * column, axis=1)
+    return rows_to_full_rank.assign(wait=waits)
 
 
 @claim(
@@ -181,73 +177,105 @@ def _conditional_survival(rows_to_full_rank: xr.Dataset) -> Test:
     where="Appendix B, before eq. (28a)",
     kind="identity",
     states="The waiting times y_1, ..., y_n by column are independent.",
-    correction="They are not. Given the past, y_t is stochastically below Geometric(gamma) for the first t columns, "
-    "and that is enough for (28b), factor by factor from the last.",
+    correction="They are dependent, and the proof does not need it (bnd-yt-dominated).",
     formula=r"\mathbb{P}(y_1, \dots, y_n) = \prod_{t=1}^{n} \mathbb{P}(y_t)",
-    corrected_formula=r"\mathbb{P}(y_t > s \mid y_1, \dots, y_{t-1}) \le (1 - \gamma)^s",
     data="rows_to_full_rank",
-    control=wrong_formula("1 - gamma for gamma in the geometric law", success_for_failure),
+    control=false_world("waits of every column from draws of their own", drawn_apart),
 )
-def waits_are_dependent(rows_to_full_rank: xr.Dataset) -> Verdict:
-    """Correlations of y_1 with the others on the circle; conditional survival in all batches."""
+def waits_are_independent(rows_to_full_rank: xr.Dataset) -> Verdict:
+    """Correlation of y_1 and y_2 on the circle."""
     circle = rows_to_full_rank["wait"].isel(wait_batch=0).values
     standard = (circle - circle.mean(axis=0)) / circle.std(axis=0)
-    correlations = {
-        f"correlation_of_y_1_and_y_{t + 1}": mean_within(
-            standard[:, 0] * standard[:, t],
-            -0.1,
-            0.1,
-            expected="0",
-            reason="a correlation of 0.1 is not independence, and a smaller one would not matter",
-        )
-        for t in range(1, circle.shape[1])
-    }
     return Verdict.from_tests(
-        all_of(**correlations), all_of(conditional_survival_over_bound=_conditional_survival(rows_to_full_rank))
+        mean_within(standard[:, 0] * standard[:, 1], -0.1, 0.1, expected="correlation 0", reason=UNCORRELATED),
+        note="On the circle of three points y_2 = 0 is impossible if y_1 = 1, but has probability 2/5. The conclusion "
+        "(28b) stands by bnd-yt-dominated.",
     )
 
 
-def all_gammas_one(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
-    """Puts 1 for every gamma, so that each column would wait for one row."""
+def antipodal_waits(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
+    """Puts the last of six points on the circle in the place of the last column."""
+    waits, gamma = (rows_to_full_rank[name].copy(deep=True) for name in ("wait", "column_gamma"))
+    waits[:, :, -1] = rows_to_full_rank["wait_antipodal"].values
+    gamma[:, -2] = circle_cells(int(rows_to_full_rank["antipodal_points"]))[1]
+    return rows_to_full_rank.assign(wait=waits, column_gamma=gamma)
+
+
+@claim(
+    "bnd-yt-dominated",
+    where="Appendix B, eqs. (28a)-(28b)",
+    kind="bound",
+    origin="ours",
+    states="Given the past, the waiting time y_t is stochastically below a geometric variable of success probability "
+    "gamma of the first t columns; this is enough for (28b), factor by factor from the last.",
+    formula=r"\mathbb{P}(y_t > s \mid y_1, \dots, y_{t-1}) \le (1 - \gamma(X^{(t)}))^s",
+    data="rows_to_full_rank",
+    control=false_world("six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits),
+)
+def waits_are_dominated(rows_to_full_rank: xr.Dataset) -> Verdict:
+    """P(y_t > s | y_{t-1}) against (1 - gamma of t columns)^s, y_{t-1} = 0, 1, or more."""
+    waits, gamma = rows_to_full_rank["wait"].values, rows_to_full_rank["column_gamma"].values
+    cases = []
+    for b, t, before in product(range(len(waits)), range(1, waits.shape[-1]), range(3)):
+        past = np.minimum(waits[b, :, t - 1], 2) == before
+        if past.sum() >= LEAST_CLASS:
+            rows = [int(np.ceil(share / gamma[b, t])) for share in WAITS]
+            cases += [(waits[b, past, t], s, (1 - gamma[b, t]) ** s) for s in rows]
+    if not cases:
+        raise NotEnoughDataError(f"rows_to_full_rank: {LEAST_CLASS} draws of equal past in some column")
+    return Verdict.from_tests(
+        worst_survival(
+            cases,
+            expected="P(y_t > s | y_(t-1)) over (1 - gamma)^s at most 1",
+            reason=f"the bound itself, over pasts with at least {LEAST_CLASS} draws",
+        )
+    )
+
+
+def index_above(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
+    """Takes gamma of t + 1 columns for gamma of t, with a further point as column n + 1."""
+    return rows_to_full_rank.assign(column_gamma=rows_to_full_rank["column_gamma"].roll(column_or_next=-1))
+
+
+def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
+    """Takes gamma of t - 1 columns for gamma of t; that of no column is 1."""
     return rows_to_full_rank.assign(
-        column_gamma=xr.ones_like(rows_to_full_rank["column_gamma"]),
-        bound_by_column=rows_to_full_rank["n"].astype(float),
+        column_gamma=rows_to_full_rank["column_gamma"].shift(column_or_next=1, fill_value=1)
     )
 
 
 @claim(
     "bnd-e4-columns",
-    where="Appendix B, eqs. (26), (27)",
+    where="Appendix B, eqs. (21)-(27)",
     kind="bound",
-    states="E[y_t] <= 1/gamma(X^(t+1)), and the sum of 1/gamma(X^(t+1)) over t = 1..n is at most n/gamma.",
-    correction="E[y_t] <= 1/gamma(X^(t)), and the sum of 1/gamma(X^(t)) is at most n/gamma: the wait that Lemma 2 "
-    "bounds by gamma(X^(t+1)) is y_(t+1). X^(n+1) does not exist; with a further point for it the sum can exceed "
-    "n/gamma.",
-    formula=(
-        r"\mathbb{E}[y_t] \le \frac{1}{\gamma(X^{(t+1)})}, \quad \sum_{t=1}^{n} \frac{1}{\gamma(X^{(t+1)})} "
-        r"\le \frac{n}{\gamma}"
-    ),
-    corrected_formula=(
-        r"\mathbb{E}[y_t] \le \frac{1}{\gamma(X^{(t)})}, \quad \sum_{t=1}^{n} \frac{1}{\gamma(X^{(t)})} "
-        r"\le \frac{n}{\gamma}"
-    ),
+    states="The wait for the row that raises the rank of t + 1 columns from t to t + 1 is at most "
+    "1/gamma(X^(t+1)) in the mean, and the sum of these bounds is at most n/gamma.",
+    formula=r"\mathbb{E}[r_{t+1} - r_t] \le \frac{1}{\gamma(X^{(t+1)})}, \quad "
+    r"\sum_{t=0}^{n-1} \frac{1}{\gamma(X^{(t+1)})} \le \frac{n}{\gamma}",
     data="rows_to_full_rank",
-    control=wrong_formula("1 for every gamma", all_gammas_one),
+    control={
+        "sum of bounds": wrong_formula("the index t + 1 to the end, with a further point", index_above),
+        "first wait": wrong_formula("gamma of one column less", index_below),
+        "later waits": false_world(
+            "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits
+        ),
+        "all columns": wrong_formula("n for the sum: gamma left out", replace_variables(bound_by_column="n")),
+    },
 )
 def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
-    """Sums of 1/gamma with and without a further column; means of y_t and of y against their bounds."""
+    """Sum of 1/gamma over the columns; means of the waits and of y against their bounds."""
     waits, gamma = rows_to_full_rank["wait"].values, rows_to_full_rank["column_gamma"].values
     n = waits.shape[-1]
-    total = {"expected": "at most 1, over n/gamma", "reason": "the bound itself; gamma is exact"}
     means = {"expected": "mean over bound at most 1, the largest given", "reason": "the bound itself"}
-    by_column = np.moveaxis(waits, -1, 1)
+    later = np.moveaxis(waits, -1, 1)[:, 1:].reshape(-1, waits.shape[1])
     return Verdict.from_tests(
         all_of(
-            sum_of_bounds=at_most((1 / gamma[:, 1:]).sum(axis=1) * gamma[:, n - 1] / n, 1, **total),
-            waits=worst_mean(by_column.reshape(-1, waits.shape[1]), 1 / gamma[:, 1:].ravel(), **means),
-        ),
-        all_of(
-            sum_of_bounds=at_most((1 / gamma[:, :n]).sum(axis=1) * gamma[:, n - 1] / n, 1, **total),
+            sum_of_bounds=at_most(
+                (1 / gamma[:, :n]).sum(axis=1) * rows_to_full_rank["wait_gamma"].values / n,
+                1,
+                expected="at most 1, over n/gamma",
+                reason="the bound itself; gamma is exact",
+            ),
             first_wait=mean_within(
                 waits[..., 0].ravel() * gamma[0, 0],
                 0.9,
@@ -255,8 +283,11 @@ def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
                 expected="E[y_1] gamma = 1: the first column waits for a positive product",
                 reason="10 %, which tells it from half and from twice the value",
             ),
-            later_waits=worst_mean(by_column[:, 1:].reshape(-1, waits.shape[1]), 1 / gamma[:, 1:n].ravel(), **means),
-            all_columns=worst_mean(rows_to_full_rank["y"].values, rows_to_full_rank["bound_by_column"].values, **means),
+            later_waits=worst_mean_over_bound(later, 1 / gamma[:, 1:n].ravel(), **means),
+            all_columns=worst_mean_over_bound(
+                rows_to_full_rank["y"].values, rows_to_full_rank["bound_by_column"].values, **means
+            ),
         ),
-        "Printed form: with a further point as column n + 1.",
+        note="With y_t = r_t - r_(t-1) as defined, the wait in (22)-(26) is y_(t+1), and the sum in (27) runs from 0 "
+        "to n - 1; printed, its last term asks for a column n + 1, which does not exist.",
     )

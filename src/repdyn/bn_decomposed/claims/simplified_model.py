@@ -8,12 +8,11 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, equal
+from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, equal
 from repdyn.bn_decomposed.theory.tree_formulas import (
     split_contribution,
     split_contribution_by_paths,
-    three_cluster_bound,
     three_cluster_sum,
 )
 
@@ -23,11 +22,6 @@ def none(count: object, expected: str) -> Test:
     return equal(int(np.sum(count)), 0, expected=expected, reason="rows are integers and counted exactly")
 
 
-def parents_for_children(cluster_rows: xr.Dataset) -> xr.Dataset:
-    """Counts the rows that have fewer clusters than their parent in place of those that have more."""
-    return cluster_rows.assign(gaining=cluster_rows["losing"])
-
-
 @claim(
     "bnd-lem7",
     where="Lemma 7",
@@ -35,11 +29,26 @@ def parents_for_children(cluster_rows: xr.Dataset) -> xr.Dataset:
     states="A deterministic function of the entries cannot raise the number of clusters: no row has more clusters than "
     "the row it comes from.",
     data="cluster_rows",
-    control=wrong_formula("parents in the place of children", parents_for_children),
+    control=false_world("parents for children", replace_variables(gaining="losing")),
 )
 def clusters_never_increase(cluster_rows: xr.Dataset) -> Verdict:
     """Clusters of every child against its parent, all rows of all batches."""
     return Verdict.from_tests(none(cluster_rows["gaining"], "no row with more clusters than its parent"))
+
+
+@claim(
+    "bnd-appE-middle",
+    where="Appendix E, second paragraph",
+    kind="identity",
+    states="The cluster in the middle of a three-cluster row holds one point.",
+    data="cluster_rows",
+    control=wrong_formula(
+        "pairs of points in any cluster for pairs in a middle one", replace_variables(shared_middles="shared_clusters")
+    ),
+)
+def middle_clusters_hold_one_point(cluster_rows: xr.Dataset) -> Verdict:
+    """Pairs of points in one cluster strictly between its row's ends, rows of any number of clusters."""
+    return Verdict.from_tests(none(cluster_rows["shared_middles"], "none"))
 
 
 def ties_forgotten(cluster_rows: xr.Dataset) -> xr.Dataset:
@@ -47,15 +56,35 @@ def ties_forgotten(cluster_rows: xr.Dataset) -> xr.Dataset:
     return cluster_rows.assign(ties=0 * cluster_rows["ties"], three_tied=0 * cluster_rows["three_tied"])
 
 
+def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
+    """Takes n - 2 for the excess of the algorithm, whatever the ties."""
+    excess = xr.zeros_like(cluster_rows["excess_by_algorithm"]) + cluster_rows["points"] - 2
+    return cluster_rows.assign(excess_by_algorithm=excess)
+
+
 @claim(
     "bnd-excess",
-    where="Appendix E, second paragraph",
+    where="beside Appendix E",
     kind="identity",
-    states="The middle cluster of a three-cluster row holds one point. More is true at every layer: the sum over all "
-    "rows of (clusters - 2) is n - 2, less one for each cluster that has met its row's mean exactly; so at most n - 2 "
-    "rows have three clusters or more, and each point but the extremes is strictly inside exactly one row.",
+    origin="ours",
+    states="At every layer the sum over all rows of (clusters - 2) is n - 2, less one for each cluster that has met "
+    "its row's mean exactly. So at most n - 2 rows have three clusters or more, and each point but the extremes is "
+    "strictly inside exactly one row.",
+    formula=r"\sum_{\text{rows}} (c - 2) = n - 2",
     data="cluster_rows",
-    control=wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
+    control={
+        "layers with another excess": wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
+        "layers where the algorithm differs": wrong_formula("n - 2 in spite of ties", algorithm_without_ties),
+        "layers with more wide rows": wrong_formula(
+            "rows of two clusters counted as wide", replace_variables(wide_rows="parted_rows")
+        ),
+        "layers where a point is not inside exactly one row": wrong_formula(
+            "every point counted in every wide row", replace_variables(interior_rows_most="wide_rows")
+        ),
+        "gram matrices": wrong_formula(
+            "the rows of two clusters left out", replace_variables(gram_difference="gram_difference_of_wide_rows")
+        ),
+    },
 )
 def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     """Enumeration of all rows and the exact algorithm, each against n - 2 less the ties so far."""
@@ -72,7 +101,6 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
             ),
             layers_with_more_wide_rows=none(cluster_rows["wide_rows"] > cluster_rows["points"] - 2, "none"),
             layers_where_a_point_is_not_inside_exactly_one_row=none(at_most_once | exactly_once, "none"),
-            pairs_of_points_in_one_middle_cluster=none(cluster_rows["shared_middles"], "none"),
             gram_matrices=deviation(
                 cluster_rows["gram_difference"],
                 1e-12,
@@ -105,55 +133,69 @@ def three_clusters_give_three_and_two(cluster_rows: xr.Dataset) -> Verdict:
     )
 
 
-def a_layer_early(tree_limits: xr.Dataset, narrow_gap: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Looks one layer before the depth of stability."""
-    return tree_limits.assign(clusters_then=tree_limits["clusters_before"]), narrow_gap
+def without_the_gap(
+    tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset
+) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
+    """Takes a bound in n alone, that of equal gaps."""
+    limits, gaps = (
+        data.assign(depth_bound=xr.zeros_like(data["depth_bound"]) + data["depth_bound_of_equal_gaps"])
+        for data in (tree_limits, narrow_gap)
+    )
+    return limits, gaps, cluster_rows
+
+
+def a_layer_late(
+    tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset
+) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
+    """Reads the algorithm one layer late."""
+    return (
+        tree_limits,
+        narrow_gap,
+        cluster_rows.assign(most_by_algorithm=cluster_rows["most_by_algorithm"].shift(layer=-1, fill_value=2)),
+    )
+
+
+IN_N_ALONE = wrong_formula("a bound in n alone, that of equal gaps", without_the_gap)
 
 
 @claim(
     "bnd-thm10",
     where="Theorem 10, Appendix C",
     kind="limit",
-    states="From distinct points, every row has at most three clusters from some finite layer t0 on.",
-    data=("tree_limits", "narrow_gap"),
-    control=wrong_formula("the layer before t0 in place of t0", a_layer_early),
+    states="From distinct points, every row has at most three clusters from some finite layer on.",
+    formula=r"\exists\, t_0 < \infty: \quad c(x^{(t_0)}) \le 3",
+    data=("tree_limits", "narrow_gap", "cluster_rows"),
+    control={
+        "depth over bound": IN_N_ALONE,
+        "depth over bound for a narrow gap": IN_N_ALONE,
+        "layers where the widest rows differ": wrong_formula("the algorithm read one layer late", a_layer_late),
+    },
 )
-def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset) -> Verdict:
-    """Widest row at t0 and before it in every batch; growth of t0 as two points approach each other."""
-    early = (tree_limits["stable_depth"] > 0) & (tree_limits["clusters_before"] <= 3)
+def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset) -> Verdict:
+    """The exact depth of stability against a bound from the input's gaps; the algorithm against all rows."""
+    bound = {"expected": "at most 1", "reason": "Appendix C: the mean falls by 1 - 1/n per layer, the inner gaps stay"}
     depth, decade = narrow_gap["stable_depth"], narrow_gap["decade"]
     slope = float((depth[-1] - depth[0]) / (decade[-1] - decade[0]))
-    most = 2 * np.log(10) / np.log(5 / 3)
-    gaussian = tree_limits["stable_depth"].where(tree_limits["kind"] == "gaussian", drop=True)
-    by_n = gaussian.groupby("points")
-    medians, largest = by_n.median(), by_n.max()
-    depths = ", ".join(
-        f"{n}: {float(medians.sel(points=n)):g} ({int(largest.sel(points=n))})" for n in medians["points"].values
-    )
     return Verdict.from_tests(
         all_of(
-            batches_with_a_wider_row_at_t0=none(tree_limits["clusters_then"] > 3, "none"),
-            batches_stable_before_t0=none(early, "none"),
-            layers_per_decade_of_the_gap=at_most(
-                slope,
-                most,
-                expected=f"at most {most:.2f}",
-                reason="Appendix C: the mean loses a factor 1 - 2/n = 3/5 in two layers while the gap stays",
-            ),
-            layers_gained_by_the_narrowest_gap=at_least(
-                depth[-1] - depth[0], 1, expected="no bound in n alone", reason="whole layers"
+            depth_over_bound=at_most(tree_limits["stable_depth"] / tree_limits["depth_bound"], 1, **bound),
+            depth_over_bound_for_a_narrow_gap=at_most(depth / narrow_gap["depth_bound"], 1, **bound),
+            layers_where_the_widest_rows_differ=none(
+                cluster_rows["most_by_algorithm"] != cluster_rows["most_clusters"].clip(min=2), "none"
             ),
         ),
-        note=f"t0 of Gaussian batches, median (largest), by n: {depths}. It is not bounded in n alone: (0, 0.3, 0.5, "
-        f"0.5 + gap, 1) needs {slope:.2f} layers per decade of the gap, {int(depth[-1])} at 1e-{int(decade[-1])}. One "
-        "layer serves all rows, since a binary tree whose branches all end is finite. In the proof (31) holds with "
-        "negative transformations only for the smallest of the inner gaps, which is enough for (32).",
+        note=f"Depth of Gaussian batches, median (largest), by n: {_depths(tree_limits)}. It is not bounded in n "
+        f"alone: (0, 0.3, 0.5, 0.5 + gap, 1) needs {slope:.2f} layers per decade of the gap, {int(depth[-1])} at "
+        f"1e-{int(decade[-1])}. One layer serves all rows, since a binary tree whose branches all end is finite.",
     )
 
 
-def a_layer_off(split_rows: xr.Dataset) -> xr.Dataset:
-    """Counts the layers from one too many."""
-    return split_rows.assign_coords(layer=split_rows["layer"] + 1)
+def _depths(tree_limits: xr.Dataset) -> str:
+    by_n = tree_limits["stable_depth"].where(tree_limits["kind"] == "gaussian", drop=True).groupby("points")
+    medians, largest = by_n.median(), by_n.max()
+    return ", ".join(
+        f"{n}: {float(medians.sel(points=n)):g} ({int(largest.sel(points=n))})" for n in medians["points"].values
+    )
 
 
 @claim(
@@ -163,7 +205,10 @@ def a_layer_off(split_rows: xr.Dataset) -> xr.Dataset:
     states="The descendants after T layers of a two-cluster row with positive coordinate c contribute "
     "c^2 ((n-m)/n)^2 (((n-m)/n)^2 + (m/n)^2)^(T-1) to the squared norm of a point in a cluster of m points.",
     data="split_rows",
-    control=wrong_formula("T + 1 in place of T", a_layer_off),
+    control=dict.fromkeys(
+        ("enumeration over eq 40", "enumeration over eq 39"),
+        wrong_formula("the other cluster's points for those of the point's own", exchange("end", "first", "last")),
+    ),
 )
 def two_cluster_rows_add_up(split_rows: xr.Dataset) -> Verdict:
     """Enumeration of all 2^T descendants against the sum over paths (39) and its closed form (40)."""
@@ -190,6 +235,9 @@ def norms_for_squares(split_rows: xr.Dataset) -> xr.Dataset:
     return split_rows.assign(parted_square=np.sqrt(split_rows["parted_square"]))
 
 
+NORMS = wrong_formula("norms for squared norms", norms_for_squares)
+
+
 @claim(
     "bnd-eq61-62",
     where="(61)-(62), Appendix E",
@@ -197,28 +245,25 @@ def norms_for_squares(split_rows: xr.Dataset) -> xr.Dataset:
     states="The (2, n-2) descendants of a three-cluster row contribute at most (61) to the squared norms of the middle "
     "point and of a point in the large cluster, and (61) is at most (62).",
     data="split_rows",
-    control=wrong_formula("norms in place of squared norms", norms_for_squares),
+    control={
+        "enumeration over eq 61": NORMS,
+        "eq 61 over eq 62": wrong_formula("2 n - 3 for 2 n - 7 in (62)", replace_variables(eq_62="wrong_eq_62")),
+    },
 )
 def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
-    """Enumerated descendants against (61) from T = 2 on and against (62) from T = 1 on; (61) against (62)."""
+    """Enumerated descendants against (61) from T = 2 on; (61) against (62)."""
     parted = split_rows["parted_square"].sel(kept="2, n-2").max("point").transpose("row", "layer").values
     points, layers = split_rows["row_points"].values.tolist(), split_rows["layer"].values.tolist()
     sums = np.array([[three_cluster_sum(1.0, n, T) for T in layers] for n in points])
-    bounds = np.array([[three_cluster_bound(1.0, n, T) for T in layers] for n in points])
     later = np.array(layers) >= 2
-    formulas = [
-        three_cluster_sum(1.0, n, T) / three_cluster_bound(1.0, n, T)
-        for n, T in product((4, 5, 10, 50, 200), (2, 5, 50, 500))
-    ]
     reason = "an upper bound"
     return Verdict.from_tests(
         all_of(
             enumeration_over_eq_61=at_most(
                 parted[:, later] / sums[:, later], 1, expected="at most 1", reason=reason, n=len(points)
             ),
-            enumeration_over_eq_62=at_most(parted / bounds, 1, expected="at most 1", reason=reason, n=len(points)),
             eq_61_over_eq_62=at_most(
-                formulas,
+                split_rows["eq_61"] / split_rows["eq_62"],
                 1 + 1e-12,
                 expected="at most 1",
                 reason="the quotient is 1 - (b/a)^(T-1) and reaches 1 within the rounding of 500 terms",

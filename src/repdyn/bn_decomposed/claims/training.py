@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import wrong_formula
+from repdyn.base.controls import exchange, false_world, wrong_formula
+from repdyn.base.datasets import require
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, mean_within, not_reproducible, rounding
 
 
-def modes_exchanged(training: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Gives the networks at PyTorch's default initialization out for those at He's and the reverse."""
-    return training | {"he": training["default"], "default": training["he"]}
+def modes_exchanged(one: str, other: str) -> Callable[[dict[str, xr.Dataset]], dict[str, xr.Dataset]]:
+    """Takes the networks of two modes for each other."""
+
+    def exchanged(training: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+        return training | {one: training[other], other: training[one]}
+
+    return exchanged
 
 
 @claim(
@@ -22,9 +30,17 @@ def modes_exchanged(training: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     states="A network without batch normalization reaches high training accuracy from a low-rank last layer if "
     "initialized as He et al.; at PyTorch's default it fails when deep; batch normalization has a high rank.",
     data="training",
-    control=wrong_formula(
-        "the networks at PyTorch's default initialization given out for those at He's", modes_exchanged
-    ),
+    control={
+        "third best accuracy of he at low rank": false_world(
+            "PyTorch's default initialization for He's", modes_exchanged("he", "default")
+        ),
+        "accuracy default when deep": false_world(
+            "He's initialization for PyTorch's default", modes_exchanged("he", "default")
+        ),
+        "rank over width with batch normalization": false_world(
+            "networks without batch normalization", modes_exchanged("bn", "default")
+        ),
+    },
 )
 def accuracy_without_rank(training: dict[str, xr.Dataset]) -> Verdict:
     """Networks of He's with a rank below a quarter of the width, and the deepest ones of the other two."""
@@ -65,17 +81,19 @@ def _third_best(accuracy: np.ndarray) -> Test:
     return at_least(accuracy[2], 0.95, expected=expected, reason=reason)
 
 
+STRICT = "margin 0.5"
+
+
 def neighbours_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
-    """Puts the widest threshold, where neighbours fire, in the place of the strict one."""
-    widest = point_neurons.sel(
-        scheme=[name for name in point_neurons["scheme"].values if name.startswith("margin")]
-    ).isel(scheme=-1)
-    return point_neurons.assign(
-        {
-            name: point_neurons[name].where(point_neurons["scheme"] != "margin 0.5", widest[name])
-            for name in ("off_diagonal", "activity")
-        }
-    )
+    """Takes the widest threshold, where neighbours fire, for the strict one.
+
+    Raises:
+        NotEnoughDataError: no threshold lets neighbours fire.
+    """
+    margins = [name for name in point_neurons["scheme"].values.tolist() if name.startswith("margin")]
+    if float(margins[-1].removeprefix("margin ")) <= 1:
+        raise NotEnoughDataError("point_neurons: a margin above 1")
+    return exchange("scheme", STRICT, margins[-1])(point_neurons)
 
 
 @claim(
@@ -85,11 +103,15 @@ def neighbours_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
     states="Associating every data point with a neuron that fires for it alone gives an orthogonal representation "
     "and sparse activity.",
     data="point_neurons",
-    control=wrong_formula("thresholds wide enough to let neighbours fire", neighbours_let_in),
+    control=dict.fromkeys(
+        ("orthogonal", "activity"),
+        wrong_formula("thresholds wide enough to let neighbours fire", neighbours_let_in),
+    ),
 )
 def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdict:
     """Gram matrix and share of positive entries at the half-way threshold."""
-    strict, n = point_neurons.sel(scheme="margin 0.5"), int(point_neurons["points"])
+    require(point_neurons, "point_neurons", scheme=(STRICT,))
+    strict, n = point_neurons.sel(scheme=STRICT), int(point_neurons["points"])
     return Verdict.from_tests(
         all_of(
             orthogonal=deviation(
@@ -109,32 +131,32 @@ def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdic
     )
 
 
-def he_made_worse(point_neurons: xr.Dataset) -> xr.Dataset:
-    """Takes half of the test accuracy from He's initialization, so that the proposal would gain."""
-    he = point_neurons["scheme"] == "he"
-    return point_neurons.assign(
-        test_accuracy=point_neurons["test_accuracy"].where(~he, point_neurons["test_accuracy"] / 2)
-    )
-
-
 @claim(
     "bnd-disc-init-gain",
     where="Discussion",
     kind="comparison",
     states="One neuron per data point might be a good initialization strategy for small data sets.",
     data="point_neurons",
-    control=wrong_formula("half of the test accuracy taken from He's initialization", he_made_worse),
+    control=false_world("the two initializations exchanged", exchange("scheme", "he", STRICT)),
 )
 def point_neurons_help(point_neurons: xr.Dataset) -> Verdict:
-    """Test accuracy of the strict scheme against He's, paired over draws of the training points."""
+    """Test accuracy of the strict scheme against He's, paired over draws of the training points.
+
+    A gain confirms the statement; a loss shows only that these settings are not the paper's, which states none.
+    """
+    require(point_neurons, "point_neurons", scheme=(STRICT, "he"))
     at_best = point_neurons.sel(rate=point_neurons["best_rate"])
     accuracy = at_best["test_accuracy"]
-    gain = (accuracy.sel(scheme="margin 0.5") - accuracy.sel(scheme="he")).values
-    test = mean_within(gain, 0, 1, expected="not below He's initialization", reason="no worse than the usual choice")
+    gain = (accuracy.sel(scheme=STRICT) - accuracy.sel(scheme="he")).values
+    test = mean_within(
+        gain, 0, np.inf, expected="not below He's initialization", reason="no worse than the usual choice"
+    )
     steps = at_best["steps"].median("seed")
+    if test.outcome != "fails":
+        return Verdict.from_tests(test)
     return not_reproducible(
         "The paper reports an initial experiment without settings. Tried: two layers, zero head, full-batch gradient "
-        f"descent on the images; median steps to fit {float(steps.sel(scheme='margin 0.5')):g} against "
+        f"descent on the images; median steps to fit {float(steps.sel(scheme=STRICT)):g} against "
         f"{float(steps.sel(scheme='he')):g} with He's.",
         test,
     )

@@ -26,6 +26,7 @@ from repdyn.bn_decomposed.theory.rank import (
     cell_volume_min,
     cells,
     circle_batch,
+    circle_cells,
     flip_one_sign,
     flip_one_sign_as_printed,
     signs_changed,
@@ -34,6 +35,7 @@ from repdyn.bn_decomposed.theory.rank import (
 OFFSET = 5.0
 SHAPES = ((2, 3), (3, 6), (8, 12))
 OVERSHOOT = 1.5
+ANTIPODAL = 6  # points of the circle whose rank stays at 5
 ALPHA = np.linspace(0, 3, 271)
 STEPS = {
     "printed": flip_one_sign_as_printed,
@@ -83,6 +85,10 @@ def sign_cells(settings: SignCells, stream: Stream) -> xr.Dataset:
         "gamma": "smallest volume of a cell",
         "smallest_hits": "sampled rows in the smallest cells",
         "smallest_share": "volume of the smallest cells together",
+        "smallest_count": "number of the smallest cells",
+        "pair_count": "cells of positive volume, w and -w taken for one",
+        "volume_sum_without_smallest": "sum of the cells' volumes without the smallest cells",
+        "strays_of_reflection": "sampled rows with a pattern that the arrangement lacks, its last point reflected",
     }
     crossed = np.stack([_crossings(k, n, settings.steps, stream.generator("steps", k)) for k, n in SHAPES], axis=1)
     return dataset(
@@ -118,7 +124,16 @@ def _count(X: np.ndarray, draws: int, rng: np.random.Generator) -> dict[str, flo
         "gamma": volumes.min(),
         "smallest_hits": int(by_cell[smallest].sum()),
         "smallest_share": volumes[smallest].sum(),
+        "smallest_count": int(smallest.sum()),
+        "pair_count": len(np.unique(signs * signs[:, :1], axis=0)),
+        "volume_sum_without_smallest": volumes[~smallest].sum(),
+        "strays_of_reflection": draws - sum(hits.get(pattern.tobytes(), 0) for pattern in _reflected(signs)),
     }
+
+
+def _reflected(signs: np.ndarray) -> np.ndarray:
+    """Sign patterns, packed, of the cells of the batch with -x_n for x_n."""
+    return np.packbits(signs * np.append(np.ones(signs.shape[1] - 1), -1) > 0, axis=1)
 
 
 def _crossings(k: int, n: int, rows: int, rng: np.random.Generator) -> np.ndarray:
@@ -194,13 +209,28 @@ def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
         gammas[b], by_column[b] = columns[-1], expected_rows_bound_by_column(np.array(columns))
         progress.step(b + 1)
     waits, of_columns = _waits_by_column(settings, stream)
+    sizes = np.array([batch.X.shape[1] for batch in batches])
     return dataset(
         {
             "y": variable(("batch", "draw"), y, "rows until ReLU(W X) has full rank"),
             "gamma": variable("batch", gammas, "smallest volume of a cell"),
+            "bound": variable(
+                "batch", full_rank.expected_rows_bound(gammas, sizes), "n / gamma, bound on the mean of y"
+            ),
             "bound_by_column": variable("batch", by_column, "sum over t of 1/gamma of the first t columns"),
             "wait": variable(("wait_batch", "wait_draw", "column"), waits, "rows that column t waits for, y_t"),
             "column_gamma": variable(("wait_batch", "column_or_next"), of_columns, "gamma of the first t columns"),
+            "wait_gamma": variable("wait_batch", of_columns[:, -2], "gamma of all columns whose waits are followed"),
+            "y_antipodal": variable(
+                "draw",
+                1 + _rows_below_full_rank(settings.draws, stream, 0),
+                f"rows until full rank for {ANTIPODAL} points on the circle; one more than were drawn if never",
+            ),
+            "wait_antipodal": variable(
+                "wait_draw",
+                1 + _rows_below_full_rank(settings.wait_draws, stream, ANTIPODAL - 1),
+                f"wait of the last of {ANTIPODAL} points on the circle; one more than were drawn if never",
+            ),
             "tail_bound": variable(
                 ("circle_points", "form", "alpha"),
                 np.array([_tail_curves(n) for n in settings.circles]),
@@ -216,10 +246,18 @@ def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
             "circle_points": variable("circle_points", np.array(settings.circles), "points on the circle"),
             "form": variable("form", np.array(["geometric", "7a", "7b"]), "geometric: sum of geometric variables"),
             "alpha": variable("alpha", ALPHA, "rows over n / gamma"),
+            "antipodal_points": variable((), ANTIPODAL, "points on the circle of `y_antipodal`"),
             "column_or_next": variable("column_or_next", np.arange(1, of_columns.shape[-1] + 1), "number of columns"),
         },
         title="Rows until ReLU(W X) has full rank, by batch and by column",
     )
+
+
+def _rows_below_full_rank(draws: int, stream: Stream, least: int) -> np.ndarray:
+    """Rows at ranks from `least` to below full, on a circle with antipodal points, followed beyond alpha = 2."""
+    rows = int(3 * ANTIPODAL / circle_cells(ANTIPODAL)[1])
+    ranks = full_rank.relu_rank_profile(circle_batch(ANTIPODAL), stream.generator("antipodal"), rows, draws)
+    return ((ranks >= least) & (ranks < ANTIPODAL)).sum(axis=1)
 
 
 def _tail_curves(n: int) -> list[np.ndarray]:
@@ -270,6 +308,7 @@ def full_rank_tail(settings: FullRankTail) -> xr.Dataset:
             "exponent_fine": variable(
                 ("alpha", "gamma_fine"), tail_exponent(alpha[:, None], fine, "a"), "exponent per column of (7a)"
             ),
+            **_wrong_exponents(alpha, volume, fine),
         },
         {
             "n": variable("n", n, "points in the batch"),
@@ -279,6 +318,23 @@ def full_rank_tail(settings: FullRankTail) -> xr.Dataset:
         },
         title="Tail of the rows until full rank: exact, by Chernoff's inequality, and in closed form",
     )
+
+
+def _wrong_exponents(alpha: np.ndarray, volume: np.ndarray, fine: np.ndarray) -> dict[str, xr.Variable]:
+    """Exponents with log(alpha) for log(1/alpha) in (7a), + log(alpha) for - log(alpha) in (7b)."""
+    twice = 2 * np.log(alpha)[:, None]
+    words = "with the sign of log(alpha) reversed"
+    return {
+        "wrong_exponent_a": variable(
+            ("alpha", "gamma"), tail_exponent(alpha[:, None], volume) + twice * alpha[:, None] / volume, f"(7a) {words}"
+        ),
+        "wrong_exponent_b": variable("alpha", tail_exponent(alpha, 0.5, "b") + twice[:, 0], f"(7b) {words}"),
+        "wrong_exponent_fine": variable(
+            ("alpha", "gamma_fine"),
+            tail_exponent(alpha[:, None], fine) + twice * alpha[:, None] / fine,
+            f"(7a) {words}",
+        ),
+    }
 
 
 def _log_tail(d: float, gamma: float, n: int) -> float:

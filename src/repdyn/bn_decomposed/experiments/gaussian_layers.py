@@ -17,25 +17,36 @@ from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments.random_networks import image_batch
 from repdyn.bn_decomposed.settings.study import Contraction, GaussianLayer, ReluMoments
 from repdyn.bn_decomposed.theory import invariance
-from repdyn.bn_decomposed.theory.kernel import expected_gram_step, expected_relu_gram, gram_map_multiplier
-from repdyn.bn_decomposed.theory.odd_cluster import expected_gram_fixed_point, odd_fixed_point
+from repdyn.bn_decomposed.theory.kernel import (
+    arccos_kernel_complement,
+    expected_gram_step,
+    expected_relu_gram,
+    gram_map_multiplier,
+)
+from repdyn.bn_decomposed.theory.odd_cluster import expected_gram_fixed_point, odd_fixed_point, odd_map_multiplier
 
 LENGTHS = (1.0, 2.0)  # of x and y: unequal, so that a norm put in the wrong place shows
 SIGMA = 0.7  # of the weights: not He's, so that sigma put in the wrong place shows
+NARROW = 1e-4  # radians
 STARTS = ("definition 12", "R > n/(n-1)")
 
 
 def relu_moments(settings: ReluMoments, images: xr.Dataset, stream: Stream) -> xr.Dataset:
     """Eqs. (98) and (111) over the cosine and eq. (8) on a batch of images: closed form, quadrature, sampled."""
     cosines = np.array(settings.cosines)
-    square, inner = _sampled_pairs(cosines, settings.width, settings.draws, stream)
+    sampled = _sampled_pairs(cosines, settings.width, settings.draws, stream)
     X = image_batch(images, settings.batch, stream)
     i, j = np.triu_indices(settings.batch)
     return dataset(
         {
-            "square": variable("draw", square, "||ReLU(Wy)||^2 in units of d sigma^2 ||y||^2 / 2, sampled"),
-            "inner": variable(("cosine", "draw"), inner, "ReLU(Wx).ReLU(Wy) in units of its value at x = y, sampled"),
+            "square": variable("draw", sampled["square"], "||ReLU(Wy)||^2 in units of d sigma^2 ||y||^2 / 2, sampled"),
+            "inner": variable(
+                ("cosine", "draw"), sampled["inner"], "ReLU(Wx).ReLU(Wy) in units of its value at x = y, sampled"
+            ),
             "quadrature": variable("cosine", angular_average(cosines), "the same, expected, by quadrature"),
+            "square_linear": variable("draw", sampled["square_linear"], "||Wy||^2 in the unit of `square`"),
+            "inner_linear": variable(("cosine", "draw"), sampled["inner_linear"], "Wx.Wy in the unit of `inner`"),
+            "quadrature_linear": variable("cosine", 2 * cosines, "Wx.Wy in the unit of `inner`, expected"),
             "recentred_sampled": variable(
                 ("draw", "pair"),
                 _sampled_gram(X, settings.width, settings.draws, stream),
@@ -68,19 +79,20 @@ def angular_average(cosines: np.ndarray, nodes: int = 40) -> np.ndarray:
     return (2 / np.pi * half * weight * np.cos(phi) * np.cos(phi - theta)).sum(axis=1)
 
 
-def _sampled_pairs(cosines: np.ndarray, width: int, draws: int, stream: Stream) -> tuple[np.ndarray, np.ndarray]:
-    """||ReLU(Wy)||^2 and ReLU(Wx).ReLU(Wy) of explicit layers over draws, in their units."""
+def _sampled_pairs(cosines: np.ndarray, width: int, draws: int, stream: Stream) -> dict[str, np.ndarray]:
+    """||ReLU(Wy)||^2 and ReLU(Wx).ReLU(Wy) of explicit layers over draws, in their units, and both without ReLU."""
     rng = stream.generator("weights")
     x = np.array([LENGTHS[0], 0, 0])
     Y = LENGTHS[1] * np.stack([cosines, np.sqrt(1 - cosines**2), 0 * cosines])
     unit = width * SIGMA**2 / 2
-    square, inner = np.empty(draws), np.empty((cosines.size, draws))
+    square, inner = np.empty((2, draws)), np.empty((2, cosines.size, draws))
     for draw in range(draws):
         W = SIGMA * rng.standard_normal((width, 3))
-        of_x, of_y = np.maximum(W @ x, 0), np.maximum(W @ Y, 0)
-        square[draw] = of_y[:, 0] @ of_y[:, 0] / (unit * LENGTHS[1] ** 2)
-        inner[:, draw] = of_x @ of_y / (unit * LENGTHS[0] * LENGTHS[1])
-    return square, inner
+        linear = W @ x, W @ Y
+        for place, (of_x, of_y) in enumerate((tuple(np.maximum(values, 0) for values in linear), linear)):
+            square[place, draw] = of_y[:, 0] @ of_y[:, 0] / (unit * LENGTHS[1] ** 2)
+            inner[place, :, draw] = of_x @ of_y / (unit * LENGTHS[0] * LENGTHS[1])
+    return {"square": square[0], "inner": inner[0], "square_linear": square[1], "inner_linear": inner[1]}
 
 
 def _sampled_gram(X: np.ndarray, width: int, draws: int, stream: Stream) -> np.ndarray:
@@ -121,7 +133,7 @@ def gaussian_layer(settings: GaussianLayer, stream: Stream) -> xr.Dataset:
     dims = ("start", "batch", "width", "block")
     made = {name: variable(dims, sampled[name], long_name) for name, long_name in SAMPLED.items()}
     made |= {name: variable(dims[:2], closed[name], long_name) for name, long_name in CLOSED.items()}
-    for name in ("pair_factor", "expected_pair_factor"):
+    for name in ("pair_factor", "expected_pair_factor", "wrong_pair_factor"):
         made[name].attrs["missing"] = "the cluster of Definition 12 is a point"
     return dataset(
         made,
@@ -161,6 +173,7 @@ CLOSED = {
     "square_of_mean_cluster": "(n-1)^2 ||E nu_c'||^2",
     "inner_of_means": "(n-1) E x_1'. E nu_c'",
     "expected_pair_factor": "E||x_2' - x_3'||^2 / ||x_2 - x_3||^2",
+    "wrong_pair_factor": "the same with arccos rho for pi - arccos rho in (111)",
     "cluster_mean_cosine": "cosine of x_1' and the new cluster's mean in expectation",
     "cluster_mean_excess": "squared norm of the new cluster's mean over that of nu_c', in expectation, minus 1",
 }
@@ -193,9 +206,15 @@ def _expected(X: np.ndarray, alpha: float) -> dict[str, float]:
         "square_of_mean_cluster": m**2 * means[1, 1],
         "inner_of_means": m * means[0, 1],
         "expected_pair_factor": np.nan if point else invariance.contraction_factors(X, alpha)[0],
+        "wrong_pair_factor": np.nan if point else invariance.contraction_factors(X, alpha, _wrong_complement)[0],
         "cluster_mean_cosine": cosine,
         "cluster_mean_excess": excess,
     }
+
+
+def _wrong_complement(theta: np.ndarray) -> np.ndarray:
+    """1 - kappa(cos theta) with arccos rho in the place of pi - arccos rho in (111)."""
+    return 1 - (np.sin(theta) + theta * np.cos(theta)) / np.pi
 
 
 def _measured(X: np.ndarray, alpha: float, width: int, layers: int, rng: np.random.Generator) -> dict[str, float]:
@@ -225,7 +244,7 @@ def contraction(settings: Contraction, stream: Stream) -> xr.Dataset:
     """Expected change of a cluster's size over one layer against its size, and the bound of item 4 of Theorem 14."""
     counts = len(settings.batches)
     factor = np.empty((counts, len(settings.spreads), settings.draws))
-    largest, alpha = np.empty((2, counts, settings.configurations))
+    largest, wrong, alpha = np.empty((3, counts, settings.configurations))
     rest = {name: np.empty(counts) for name in RESTING}
     progress = Progress("contraction", counts)
     for b, n in enumerate(settings.batches):
@@ -233,7 +252,7 @@ def contraction(settings: Contraction, stream: Stream) -> xr.Dataset:
             X = invariance.perturbed_invariant(n, spread / n**2, stream.generator(n, draw, "cluster"))
             factor[b, s, draw] = invariance.cluster_contraction(X, invariance.theorem13_alpha(n))
         for c in range(settings.configurations):
-            largest[b, c], alpha[b, c] = _largest_factor(n, stream.generator(n, c, "configuration"))
+            largest[b, c], wrong[b, c], alpha[b, c] = _largest_factor(n, stream.generator(n, c, "configuration"))
         for name, value in _resting(n, settings.multiplier_up_to).items():
             rest[name][b] = value
         progress.step(b + 1)
@@ -250,6 +269,9 @@ def contraction(settings: Contraction, stream: Stream) -> xr.Dataset:
             ),
             "largest_factor": variable(
                 ("batch", "configuration"), largest, "largest factor of a pair, R > n/(n-1), alpha of Theorem 14"
+            ),
+            "wrong_largest_factor": variable(
+                ("batch", "configuration"), wrong, "the same with arccos rho for pi - arccos rho in (111)"
             ),
             "alpha": variable(("batch", "configuration"), alpha, "alpha of Theorem 14"),
         },
@@ -270,20 +292,28 @@ RESTING = {
     "invariant_distance": "||x_1 - nu_c|| of an invariant representation",
     "required_distance": "what Theorem 14 asks ||x_1 - nu_c|| to exceed, n/(n-1)",
     "resting_spread": "n^2 times the cluster's root mean square size at the fixed point of infinite width",
+    "point_multiplier": "multiplier of a cluster of angle 1e-4 radians, next to the point of Definition 12",
     "family_multiplier": "multiplier of the fixed point within one odd point and n - 1 equivalent ones",
     "full_multiplier": "multiplier of the fixed point over all Gram matrices",
     "full_multiplier_of_equal_points": "the same for the fixed point of n equivalent points",
 }
 
 
-def _largest_factor(n: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Item 4 on a batch with R between one and three times n/(n-1) and a cluster of any size; factor and alpha."""
+def _largest_factor(n: int, rng: np.random.Generator) -> tuple[float, float, float]:
+    """Item 4 on a batch with R between one and three times n/(n-1) and a cluster of any size.
+
+    Returns:
+        Largest factor of a pair, the same with a wrong kernel, and alpha.
+    """
     R = invariance.required_distance(n) * rng.uniform(1, 3)
     spread = 10 ** rng.uniform(-4, 2) / n
     alpha = invariance.theorem14_alpha(n, R)
-    return float(
-        np.nanmax(invariance.contraction_factors(invariance.separated_cluster(n, R, spread, rng), alpha))
-    ), alpha
+    X = invariance.separated_cluster(n, R, spread, rng)
+    factors = (
+        invariance.contraction_factors(X, alpha, kernel) for kernel in (arccos_kernel_complement, _wrong_complement)
+    )
+    largest, wrong = (float(np.nanmax(factor)) for factor in factors)
+    return largest, wrong, alpha
 
 
 def _resting(n: int, multiplier_up_to: int) -> dict[str, float]:
@@ -299,6 +329,7 @@ def _resting(n: int, multiplier_up_to: int) -> dict[str, float]:
         "invariant_distance": float(np.linalg.norm(np.diff(invariance.invariant_representation(n)[:, :2], axis=1))),
         "required_distance": invariance.required_distance(n),
         "resting_spread": n**2 * np.sqrt(square),
+        "point_multiplier": odd_map_multiplier(NARROW, n),
         "family_multiplier": point.multiplier,
         "full_multiplier": full[0],
         "full_multiplier_of_equal_points": full[1],

@@ -89,6 +89,8 @@ IN_THE_LIMIT = {
 BY_LAYER = IN_THE_LIMIT | {
     "odd_energy": ("share of the longest point in the sum of all squared responses", "1"),
     "large_of_odd": (f"share of the longest point among responses above {LARGE:g} of the layer's largest", "1"),
+    "zeros_if_cluster_above": ("points at zero in neurons where W nu - mu > 0, mean", "1"),
+    "zeros_if_cluster_below": ("points at zero in neurons where W nu - mu < 0, mean", "1"),
 }
 BY_NETWORK = {
     "fires_for_odd": ("share of the neurons of the last layer that are active for the longest point", "1"),
@@ -105,13 +107,19 @@ def _batch(source: str, n: int, input_dim: int, images: xr.Dataset, stream: Stre
 
 
 def _geometry(X: np.ndarray) -> dict[str, float]:
-    """Names of `BY_LAYER` for one layer."""
+    """Names of `BY_LAYER` for one layer.
+
+    The recentred entries of a neuron add up to zero, so W nu - mu is below zero where the longest point is positive.
+    """
     large = LARGE * X.max() < X
     squares = (X**2).sum(axis=0)
     odd = int(np.argmax(squares))
+    zeros, above = (X == 0).sum(axis=1), X[:, odd] == 0
     return _scalars(np.sqrt(squares), np.degrees(pair_angles(X))) | {
         "odd_energy": squares[odd] / squares.sum(),
         "large_of_odd": large[:, odd].sum() / large.sum(),
+        "zeros_if_cluster_above": zeros[above].mean(),
+        "zeros_if_cluster_below": zeros[~above].mean(),
     }
 
 
@@ -194,14 +202,17 @@ def _shown(shown: list[dict[str, np.ndarray]]) -> dict[str, xr.Variable]:
 
 def _fixed_points(batches: tuple[int, ...]) -> dict[str, xr.Variable]:
     points = [odd_cluster.odd_fixed_point(n) for n in batches]
-    ratio = [point.norm_ratio / (point.n - 1) for point in points]
-    width = [np.degrees(point.intra_angle) for point in points]
+    ratio = [np.nan if point is None else point.norm_ratio / (point.n - 1) for point in points]
+    width = [np.nan if point is None else np.degrees(point.intra_angle) for point in points]
     leading = [np.degrees(odd_cluster.cluster_width(n)) for n in batches]
-    return {
+    made = {
         "resting_ratio": variable("batch", ratio, "second over first norm at the fixed point of infinite width"),
         "resting_intra_angle": variable("batch", width, "cluster angle at the fixed point of infinite width", "degree"),
         "leading_width": variable("batch", leading, "its leading term 3 pi / n", "degree"),
     }
+    for name in ("resting_ratio", "resting_intra_angle"):
+        made[name].attrs["missing"] = "no fixed point with an odd point at this batch size"
+    return made
 
 
 def largest_norm(settings: LargestNorm, images: xr.Dataset, stream: Stream) -> xr.Dataset:
@@ -210,12 +221,13 @@ def largest_norm(settings: LargestNorm, images: xr.Dataset, stream: Stream) -> x
     shape = (len(kinds), settings.runs)
     odd = np.empty((shape[0], len(settings.widths), shape[1]), np.int16)
     ratio, limit_ratio = np.empty(odd.shape), np.empty(shape)
-    found = {name: np.empty(shape, np.int16) for name in ("longest", "farthest", "limit_odd")}
+    found = {name: np.empty(shape, np.int16) for name in ("longest", "farthest", "nearest", "limit_odd")}
     progress = Progress("largest_norm", settings.runs)
     for run, (k, kind) in product(range(settings.runs), enumerate(kinds.values())):
         X = _kind_batch(kind, settings.batch, images, stream.child(run))
         found["longest"][k, run] = np.argmax((X**2).sum(axis=0))
-        found["farthest"][k, run] = np.argmax(((X - X.mean(axis=1, keepdims=True)) ** 2).sum(axis=0))
+        distance = ((X - X.mean(axis=1, keepdims=True)) ** 2).sum(axis=0)
+        found["farthest"][k, run], found["nearest"][k, run] = np.argmax(distance), np.argmin(distance)
         for w, width in enumerate(settings.widths):
             weights = stream.generator(run, width, "weights")
             odd[k, w, run], ratio[k, w, run] = _odd_of(
@@ -233,6 +245,7 @@ def largest_norm(settings: LargestNorm, images: xr.Dataset, stream: Stream) -> x
             "limit_second_to_first": variable(("kind", "run"), limit_ratio, "second norm over first, infinite width"),
             "longest": variable(("kind", "run"), found["longest"], "index of the input of largest norm"),
             "farthest": variable(("kind", "run"), found["farthest"], "index of the input farthest from the mean"),
+            "nearest": variable(("kind", "run"), found["nearest"], "index of the input nearest to the mean"),
         },
         {
             "kind": variable("kind", np.array(list(kinds)), "what the batch is drawn from"),

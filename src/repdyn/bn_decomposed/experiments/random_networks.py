@@ -15,8 +15,9 @@ from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
+from repdyn.bn_decomposed.theory import geometry as measures
 from repdyn.bn_decomposed.theory import odd_cluster
-from repdyn.bn_decomposed.theory.geometry import RANK_TOLERANCE, geometry, orthogonality_gap, pair_angles
+from repdyn.bn_decomposed.theory.geometry import RANK_TOLERANCE, geometry, pair_angles
 from repdyn.bn_decomposed.theory.kernel import expected_gram_step
 from repdyn.bn_decomposed.theory.layers import Rescale, bn_components, propagate
 
@@ -137,7 +138,7 @@ def recentring_depth(settings: RecentringDepth, images: xr.Dataset, stream: Stre
     )
 
 
-def orthogonality_gap_with_depth(settings: OrthogonalityGap, stream: Stream) -> xr.Dataset:
+def orthogonality_gap(settings: OrthogonalityGap, stream: Stream) -> xr.Dataset:
     """Linear networks with rescaling alone: distance from orthonormality with depth and width (related work)."""
     layers = np.arange(settings.depth + 1)
     gap = np.empty((2, len(settings.widths), settings.seeds, layers.size))
@@ -169,13 +170,13 @@ def orthogonality_gap_with_depth(settings: OrthogonalityGap, stream: Stream) -> 
 def _gaps_with_depth(X: np.ndarray, width: int, depth: int, rng: np.random.Generator, rescale: Rescale) -> np.ndarray:
     """Orthogonality gap at layers 0..depth; a batch within 1e-9 of a single direction has collapsed and stays so."""
     collapsed = np.sqrt(1 - 1 / X.shape[1])
-    gaps = np.full(depth + 1, orthogonality_gap(X))
+    gaps = np.full(depth + 1, measures.orthogonality_gap(X))
     for layer in range(1, depth + 1):
         if collapsed - gaps[layer - 1] < 1e-9:
             gaps[layer:] = gaps[layer - 1]
             break
         X = propagate(X, width, 1, rng, recenter=False, rescale=rescale, relu=False)
-        gaps[layer] = orthogonality_gap(X)
+        gaps[layer] = measures.orthogonality_gap(X)
     return gaps
 
 

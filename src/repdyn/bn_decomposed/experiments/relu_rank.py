@@ -13,7 +13,12 @@ from repdyn.bn_decomposed.settings.study import ReluRank
 from repdyn.bn_decomposed.theory.full_rank import relu_rank_profile
 from repdyn.bn_decomposed.theory.largest_rank import largest_rank, largest_rank_by_lines
 from repdyn.bn_decomposed.theory.layers import bn_components
-from repdyn.bn_decomposed.theory.rank import circle_batch, collinear_pairs
+from repdyn.bn_decomposed.theory.rank import (
+    circle_batch,
+    collinear_pairs,
+    rank_product_bound,
+    rank_product_bound_as_printed,
+)
 
 SHIFT = np.array([[5.0], [1.7]])
 PRODUCT_SHAPE = (10, 12)
@@ -59,6 +64,7 @@ def _in_the_end(settings: ReluRank, stream: Stream) -> Part:
         "rank_cells": ([largest_rank(X) for X in used], "largest rank, from the cells"),
         "rank_lines": ([largest_rank_by_lines(X) for X in used], "largest rank, from the lines"),
         "rank_sampled": (many, f"rank with {settings.rows} rows"),
+        "rank_linear": ([np.linalg.matrix_rank(X, rtol=RANK_TOLERANCE) for X in used], "largest rank without ReLU"),
         "pairs_given": ([len(collinear_pairs(X)) for _, _, X in cases], "collinear pairs of columns of X"),
         "pairs_used": ([len(collinear_pairs(X)) for X in used], "collinear pairs after recentring, where recentred"),
     }
@@ -71,17 +77,18 @@ def _in_the_end(settings: ReluRank, stream: Stream) -> Part:
 
 
 def _recentred_layers(settings: ReluRank, stream: Stream) -> Part:
-    """The same rows through a layer of batch normalization and through W (X - mean): ranks row by row."""
+    """The same rows through batch normalization, W (X - mean), and rescaling without recentring: ranks row by row."""
     rows, n = 12, 6
-    ranks = np.empty((2, settings.draws, rows), np.int32)
+    ranks = np.empty((3, settings.draws, rows), np.int32)
     for draw in range(settings.draws):
         rng = stream.generator("recentred", draw)
         X, W = rng.standard_normal((2, n)) + SHIFT, rng.standard_normal((rows, 2))
-        layers = bn_components(X, W, True, "std", True), np.maximum(W @ (X - X.mean(axis=1, keepdims=True)), 0)
+        recentred = np.maximum(W @ (X - X.mean(axis=1, keepdims=True)), 0)
+        layers = bn_components(X, W, True, "std", True), recentred, bn_components(X, W, False, "std", True)
         for one, layer in enumerate(layers):
             ranks[one, draw] = [np.linalg.matrix_rank(layer[:d], rtol=RANK_TOLERANCE) for d in range(1, rows + 1)]
     return {"rank_normalized": variable(("way", "draw", "row"), ranks, "rank of the first rows after ReLU")}, {
-        "way": variable("way", np.array(["BN(W X)", "W (X - mean)"]), "what ReLU is applied to"),
+        "way": variable("way", np.array(["BN(W X)", "W (X - mean)", "W X / sigma"]), "what ReLU is applied to"),
         "row": variable("row", np.arange(1, rows + 1), "rows of W"),
     }
 
@@ -108,17 +115,21 @@ def _one_layer(settings: ReluRank, stream: Stream) -> Part:
 
 def _image(settings: ReluRank, stream: Stream) -> Part:
     """Dimension of the span of the image of x -> ReLU(W x) with two inputs: the largest rank with W' for X."""
-    shape = (settings.draws, len(settings.image_rows))
-    spans = np.empty(shape, np.int32)
+    spans = np.empty((2, settings.draws, len(settings.image_rows)), np.int32)
     for draw, (i, d) in product(range(settings.draws), enumerate(settings.image_rows)):
-        spans[draw, i] = largest_rank(stream.generator("image", d, draw).standard_normal((2, d)))
-    return {"image": variable(("draw", "image_row"), spans, "dimension of the span of the image")}, {
+        W = stream.generator("image", d, draw).standard_normal((2, d))
+        spans[:, draw, i] = largest_rank(W), np.linalg.matrix_rank(W, rtol=RANK_TOLERANCE)
+    words = "dimension of the span of the image"
+    return {
+        "image": variable(("draw", "image_row"), spans[0], words),
+        "image_linear": variable(("draw", "image_row"), spans[1], f"{words} without ReLU"),
+    }, {
         "image_row": variable("image_row", np.array(settings.image_rows), "rows of W"),
     }
 
 
 def _products(settings: ReluRank, stream: Stream) -> Part:
-    """Ranks of W, X, W X and ReLU(W X) for batches of low rank."""
+    """Ranks of W, X, W X and ReLU(W X) for batches of low rank, and the bounds on that of W X."""
     k, n = PRODUCT_SHAPE
     ranks = []
     for width, rank, draw in product(PRODUCT_WIDTHS, PRODUCT_RANKS, range(settings.draws)):
@@ -127,7 +138,12 @@ def _products(settings: ReluRank, stream: Stream) -> Part:
         X = rng.standard_normal((k, rank)) @ rng.standard_normal((rank, n))
         factors = (W, X, W @ X, np.maximum(W @ X, 0))
         ranks.append([np.linalg.matrix_rank(M, rtol=RANK_TOLERANCE) for M in factors])
-    return {"product_rank": variable(("product", "factor"), np.array(ranks), "rank")}, {
+    bounds = [[bound(w, x) for bound in (rank_product_bound_as_printed, rank_product_bound)] for w, x, *_ in ranks]
+    return {
+        "product_rank": variable(("product", "factor"), np.array(ranks), "rank"),
+        "product_bound": variable(("product", "bound"), np.array(bounds), "bound on the rank of W X"),
+    }, {
+        "bound": variable("bound", np.array(["printed", "corrected"]), "maximum or minimum of the factors' ranks"),
         "product": variable("product", np.arange(len(ranks)), "pair of weights and batch"),
         "factor": variable("factor", np.array(["W", "X", "WX", "ReLU(WX)"]), "matrix"),
     }

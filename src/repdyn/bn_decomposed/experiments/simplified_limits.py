@@ -14,13 +14,13 @@ from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import SeveralCoordinates, TreeLimits
 from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree
-from repdyn.bn_decomposed.theory.tree_formulas import printed_bounds, sharp_bounds, split_rate
+from repdyn.bn_decomposed.theory.tree_formulas import printed_bounds, sharp_bounds, split_rate, stable_depth_bound
 
 KINDS = ("symmetric", "outlier", "gaussian")
 CASES = {
     "stable_depth": ("first layer with at most three clusters in every row", "1"),
-    "clusters_before": ("clusters of the widest row one layer before, 3 where the input is stable", "1"),
-    "clusters_then": ("clusters of the widest row in that layer", "1"),
+    "depth_bound": ("bound on it by the smallest inner gap", "1"),
+    "depth_bound_of_equal_gaps": ("the bound for as many points with equal gaps", "1"),
     "amplitude_ratio": ("B / A: rows with point n alone over rows with point 1 alone, in the limit", "1"),
     "ratio_first": ("norm of an interior point over that of point 1, limit", "1"),
     "ratio_last": ("norm of an interior point over that of point n, limit", "1"),
@@ -86,13 +86,11 @@ def _batch(n: int, batch: int, stream: Stream) -> np.ndarray:
 
 def _case(x: np.ndarray) -> dict[str, float]:
     tree = ClusterTree(x)
-    limit, depth = tree.limit(), tree.stable_depth
-    before = max([3, *_widths(tree.step(max(depth - 1, 0)))])
-    then = max([2, *_widths(tree.step(min(depth, 1)))])
+    limit = tree.limit()
     return {
-        "stable_depth": depth,
-        "clusters_before": before,
-        "clusters_then": then,
+        "stable_depth": tree.stable_depth,
+        "depth_bound": stable_depth_bound(x.tolist()),
+        "depth_bound_of_equal_gaps": stable_depth_bound(range(len(x))),
         "amplitude_ratio": limit.B / limit.A,
         "ratio_first": limit.ratio_first,
         "ratio_last": limit.ratio_last,
@@ -103,10 +101,6 @@ def _case(x: np.ndarray) -> dict[str, float]:
         "farther_is_last": int(x[-1] - x.mean() > x.mean() - x[0]),
         "longer_is_last": int(abs(x[-1]) > abs(x[0])),
     }
-
-
-def _widths(tree: ClusterTree) -> list[int]:
-    return [len(row.values) for row in tree.rows]
 
 
 def _deep(x: np.ndarray, layers: int) -> dict[str, object]:

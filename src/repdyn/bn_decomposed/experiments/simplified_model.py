@@ -17,18 +17,26 @@ from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import ClusterRows, InteriorAngles, NarrowGap, SplitRows, TreeExample
 from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, simplified_layer
-from repdyn.bn_decomposed.theory.tree_formulas import split_rate
+from repdyn.bn_decomposed.theory.tree_formulas import (
+    split_rate,
+    stable_depth_bound,
+    three_cluster_bound,
+    three_cluster_sum,
+)
 
 RANGE = 1_000_000
 ROWS = {  # counted in every layer
     "excess": "sum of (clusters - 2), all rows enumerated",
     "excess_by_algorithm": "sum of (clusters - 2), from the exact algorithm",
     "wide_rows": "rows with three or more clusters",
+    "parted_rows": "rows with two or more clusters",
     "most_clusters": "clusters of the row that has most",
+    "most_by_algorithm": "clusters of the row that has most, from the exact algorithm",
     "ties": "rows in which a cluster equals the mean",
     "interior_rows_least": "least number of rows in which an interior point lies strictly between its row's ends",
     "interior_rows_most": "largest number of rows in which an interior point lies strictly between its row's ends",
     "shared_middles": "pairs of points in one cluster strictly between its row's ends",
+    "shared_clusters": "pairs of neighbouring points in one cluster",
     "both_extremes": "rows in which points 1 and n are both positive",
     "first_two": "rows in which points 1 and 2 are both positive",
     "gaining": "rows with more clusters than their parent",
@@ -42,17 +50,19 @@ def cluster_rows(settings: ClusterRows, stream: Stream) -> xr.Dataset:
     """All 2^t rows of small trees, counted exactly, against the algorithm that keeps n - 2 (App. C and E)."""
     shape = (len(settings.points), settings.batches, settings.layers + 1)
     counts = {name: np.zeros(shape, np.int64) for name in ROWS}
-    difference = np.zeros(shape)
+    difference, of_wide = np.zeros((2, *shape))
     for (p, n), b in product(enumerate(settings.points), range(settings.batches)):
         x = np.arange(n) if b == 0 else _integers(stream.generator(n, b), n)
         tree, X = ClusterTree(x.tolist()), x[None, :]
         for t in range(settings.layers + 1):
             children = _integer_layer(X)
-            found = _counted(X, children) | {"excess_by_algorithm": tree.excess}
-            _enter(counts, found, (p, b, t))
-            rows = X / float(n) ** t
-            gram = rows.T @ rows
+            most = max((len(row.values) for row in tree.rows), default=2)
+            counted = _counted(X, children) | {"excess_by_algorithm": tree.excess, "most_by_algorithm": most}
+            _enter(counts, counted, (p, b, t))
+            rows, wide = X / float(n) ** t, _clusters(X) > 2
+            gram, gram_of_wide = rows.T @ rows, rows[wide].T @ rows[wide]
             difference[p, b, t] = np.abs(tree.gram() * np.exp(2 * tree.log_scale) - gram).max() / gram.max()
+            of_wide[p, b, t] = np.abs(gram_of_wide - gram).max() / gram.max()
             tree, X = tree.step(), children
     dims = ("points", "batch", "layer")
     return dataset(
@@ -60,7 +70,8 @@ def cluster_rows(settings: ClusterRows, stream: Stream) -> xr.Dataset:
         | {
             "gram_difference": variable(
                 dims, difference, "Gram matrix, algorithm minus enumeration, over its largest entry"
-            )
+            ),
+            "gram_difference_of_wide_rows": variable(dims, of_wide, "the same with the rows of two clusters left out"),
         },
         {
             "points": variable("points", np.array(settings.points), "data points in the batch"),
@@ -99,11 +110,13 @@ def _counted(X: np.ndarray, children: np.ndarray) -> dict[str, int]:
     return {
         "excess": int((clusters - 2).sum()),
         "wide_rows": int((clusters > 2).sum()),
+        "parted_rows": int((clusters > 1).sum()),
         "most_clusters": int(clusters.max()),
         "ties": int(tied.sum()),
         "interior_rows_least": int(interior.sum(axis=0)[1:-1].min()),
         "interior_rows_most": int(interior.sum(axis=0)[1:-1].max()),
         "shared_middles": int(same.sum()),
+        "shared_clusters": int((np.diff(ordered, axis=1) == 0).sum()),
         "both_extremes": int(((X[:, 0] > 0) & (X[:, -1] > 0)).sum()),
         "first_two": int(((X[:, 0] > 0) & (X[:, 1] > 0)).sum()),
         "gaining": int((positive > clusters).sum() + (negative > clusters).sum()),
@@ -141,6 +154,7 @@ def split_rows(settings: SplitRows, stream: Stream) -> xr.Dataset:
                 parted,
                 "sum of squares of a point over the two-cluster descendants of a three-cluster row",
             ),
+            **_three_cluster_bounds(),
         },
         {
             "split": variable("split", np.arange(len(splits)), "two-cluster row: zeros, then ones"),
@@ -153,9 +167,27 @@ def split_rows(settings: SplitRows, stream: Stream) -> xr.Dataset:
             "kept": variable("kept", np.array(["1, n-1", "2, n-2"]), "composition of the descendants summed over"),
             "point": variable("point", np.array(["middle", "large cluster"]), "point 2 or point n"),
             "layer": variable("layer", np.arange(1, settings.layers + 1), "layers T after the row"),
+            "bound_points": variable("bound_points", np.array([n for n, _ in BOUNDED]), "data points"),
+            "bound_layers": variable("bound_points", np.array([T for _, T in BOUNDED]), "layers T after the row"),
         },
         title="Descendants of two- and three-cluster rows by enumeration",
     )
+
+
+BOUNDED = tuple(product((4, 5, 10, 50, 200), (2, 5, 50, 500)))
+
+
+def _three_cluster_bounds() -> dict[str, xr.Variable]:
+    """(61) and (62) at c = 1 on a grid of n and T; wrong: 2 n - 3 for 2 n - 7 in (62)."""
+    n = np.array([n for n, _ in BOUNDED])
+    sums = np.array([three_cluster_sum(1.0, *place) for place in BOUNDED])
+    bounds = np.array([three_cluster_bound(1.0, *place) for place in BOUNDED])
+    words = "bound (62) on the squares of the (2, n-2) descendants"
+    return {
+        "eq_61": variable("bound_points", sums, "sum (61) over the squares of the (2, n-2) descendants"),
+        "eq_62": variable("bound_points", bounds, words),
+        "wrong_eq_62": variable("bound_points", bounds * (2 * n - 7) / (2 * n - 3), f"{words}, 2n - 3 for 2n - 7"),
+    }
 
 
 def _squares_of_split(n: int, zeros: int, layers: int) -> np.ndarray:
@@ -215,11 +247,19 @@ def tree_example(settings: TreeExample) -> xr.Dataset:
 def narrow_gap(settings: NarrowGap) -> xr.Dataset:
     """Depth at which all rows are stable when two of five points are close: no bound in n alone (Theorem 10)."""
     tenth = Fraction(1, 10)
-    depths = [
-        ClusterTree([0, 3 * tenth, 5 * tenth, 5 * tenth + tenth**decade, 1]).stable_depth for decade in settings.decades
-    ]
+    batches = [[0, 3 * tenth, 5 * tenth, 5 * tenth + tenth**decade, 1] for decade in settings.decades]
     return dataset(
-        {"stable_depth": variable("decade", np.array(depths), "first layer with at most three clusters in every row")},
+        {
+            "stable_depth": variable(
+                "decade",
+                np.array([ClusterTree(x).stable_depth for x in batches]),
+                "first layer with at most three clusters in every row",
+            ),
+            "depth_bound": variable(
+                "decade", np.array([stable_depth_bound(x) for x in batches]), "bound on it by the smallest inner gap"
+            ),
+            "depth_bound_of_equal_gaps": variable((), stable_depth_bound(range(5)), "the bound for equal gaps"),
+        },
         {"decade": variable("decade", np.array(settings.decades), "-log10 of the gap of points 3 and 4")},
         title="Depth of stability of (0, 0.3, 0.5, 0.5 + gap, 1)",
     )

@@ -31,7 +31,7 @@ def thm3_full_rank(rows_to_full_rank: xr.Dataset) -> Figure:
     order = [0, 4, 1, 5, 2, 6, 3, 7]  # a legend fills column by column: marks above, lines below
     figure.legend([handles[i] for i in order], [labels[i] for i in order], loc="outside upper center", ncols=4)
     draws = rows_to_full_rank.sizes["draw"]
-    ratio = rows_to_full_rank["y"].mean("draw") * rows_to_full_rank["gamma"] / rows_to_full_rank["n"]
+    ratio = rows_to_full_rank["y"].mean("draw") / rows_to_full_rank["bound"]
     return describe(
         figure,
         title="Theorem 3: rows until ReLU(W X) has full rank, bound and measured",
@@ -50,7 +50,7 @@ def thm3_full_rank(rows_to_full_rank: xr.Dataset) -> Figure:
 
 
 def _means(panel: Axes, rows: xr.Dataset) -> None:
-    bound, mean = rows["n"] / rows["gamma"], rows["y"].mean("draw")
+    bound, mean = rows["bound"], rows["y"].mean("draw")
     for kind, (colour, marker, words) in MARKS.items():
         chosen = rows["kind"].values == kind
         panel.plot(

@@ -221,7 +221,7 @@ class Contraction(Settings):
 class OddPoint(Settings):
     """Recentring and ReLU without rescaling, layer by layer: the cluster and the odd point (Figure 3)."""
 
-    batches: Many[Annotated[int, Field(ge=7, le=512)]] = Field(
+    batches: Many[Annotated[int, Field(ge=3, le=512)]] = Field(
         min_length=1, description="Data points per batch, increasing; an odd point can rest from 7 on."
     )
     input_dim: Annotated[int, Field(ge=3, le=8192)] = Field(description="Dimension of the Gaussian batches.")

@@ -18,6 +18,7 @@ from repdyn.bn_decomposed.settings.networks import (
 )
 from repdyn.bn_decomposed.settings.theorems import (
     ClusterRows,
+    FormulaAudit,
     FullRankTail,
     InteriorAngles,
     NarrowGap,
@@ -56,6 +57,7 @@ class BnDecomposed(Settings):
     training: Training
     point_neurons: PointNeurons
     cluster_rows: ClusterRows
+    formula_audit: FormulaAudit
     split_rows: SplitRows
     tree_example: TreeExample
     narrow_gap: NarrowGap

@@ -137,6 +137,12 @@ class ClusterRows(Settings):
             yield Problem(("layers", "points"), f"{text}: take fewer of either")
 
 
+class FormulaAudit(Settings):
+    """Formulas of Appendix C on random rows that lose no cluster, each by its own derivation."""
+
+    draws: Annotated[int, Field(ge=20, le=100_000)] = Field(description="Random sequences of transformations.")
+
+
 class SplitRows(Settings):
     """Descendants of two- and three-cluster rows by enumeration (Appendices D and E, Figures 7 and 8)."""
 

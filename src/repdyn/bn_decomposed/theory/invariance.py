@@ -7,6 +7,8 @@ the width d, while expected norms do. Paper: Nachum, Bondaschi, Gastpar and Khin
 Decomposed", Appendix F.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import gammaln, logsumexp
 from scipy.stats import binom
@@ -14,6 +16,8 @@ from scipy.stats import binom
 from repdyn.bn_decomposed.theory.geometry import pair_angles
 from repdyn.bn_decomposed.theory.kernel import arccos_kernel_complement, expected_gram_step
 from repdyn.bn_decomposed.theory.layers import Array, as_batch
+
+Complement = Callable[[Array], Array]
 
 
 def invariant_representation(n: int, k: int = 2) -> Array:
@@ -233,7 +237,7 @@ def contraction_of_angle(theta: Array | float, alpha: float) -> Array:
     return alpha * arccos_kernel_complement(theta) / (2 * np.sin(np.asarray(theta) / 2) ** 2)
 
 
-def contraction_factors(X: Array, alpha: float) -> Array:
+def contraction_factors(X: Array, alpha: float, complement: Complement = arccos_kernel_complement) -> Array:
     r"""E||x_i' - x_j'||^2 / ||x_i - x_j||^2 for the pairs of item 4 of Theorem 14, i < j in 2..n+1.
 
     The expected square is alpha ((|x~| - |y~|)^2 + 2 |x~| |y~| (1 - kappa)), from coordinates, so that narrow
@@ -243,6 +247,7 @@ def contraction_factors(X: Array, alpha: float) -> Array:
     Args:
         X: batch, shape (k, n).
         alpha: d sigma^2 / 2.
+        complement: 1 - kappa(cos theta) of the angle; of another activation, or of a wrong kernel on purpose.
 
     Returns:
         Factors in the order of `geometry.pair_angles` for x~_2, ..., x~_n, nu~, shape (n (n-1) / 2,).
@@ -250,7 +255,7 @@ def contraction_factors(X: Array, alpha: float) -> Array:
     Raises:
         ValueError: bad batch, n < 3, or a cluster point at the mean of the batch.
     """
-    after, before = _square_distances(X, alpha)
+    after, before = _square_distances(X, alpha, complement)
     return np.divide(after, before, out=np.full_like(after, np.nan), where=before > 0)
 
 
@@ -264,7 +269,7 @@ def cluster_contraction(X: Array, alpha: float) -> float:
     Raises:
         ValueError: as `contraction_factors`.
     """
-    after, before = _square_distances(X, alpha)
+    after, before = _square_distances(X, alpha, arccos_kernel_complement)
     return float(after.sum() / before.sum())
 
 
@@ -306,12 +311,12 @@ def cluster_mean_defect(X: Array, alpha: float) -> tuple[float, float]:
     return float(mean_square / nu_square - 1), float(K[0, 1:].mean() / np.sqrt(K[0, 0] * mean_square))
 
 
-def _square_distances(X: Array, alpha: float) -> tuple[Array, Array]:
+def _square_distances(X: Array, alpha: float, complement: Complement) -> tuple[Array, Array]:
     points = with_cluster_mean(X)[:, 1:]
     if points.shape[1] < 3:
         raise ValueError(f"got n = {points.shape[1]} points, expected at least 3: one odd point and a cluster")
     i, j = np.triu_indices(points.shape[1], 1)
     length = np.linalg.norm(points, axis=0)
-    spread = arccos_kernel_complement(pair_angles(points))
+    spread = complement(pair_angles(points))
     after = alpha * ((length[i] - length[j]) ** 2 + 2 * length[i] * length[j] * spread)
     return after, ((points[:, i] - points[:, j]) ** 2).sum(axis=0)

@@ -5,8 +5,11 @@ the sums of c^2 over the rows in which point 1 alone, or point n alone, is parte
 Nachum, Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed".
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, comb, log
 from typing import Literal
 
 import numpy as np
@@ -117,6 +120,36 @@ def three_cluster_bound(c: float, n: int, T: int) -> float:
     if n < 4:
         raise ValueError(f"got n = {n}, expected at least 4: the bound (62) divides by 2 n - 7")
     return c**2 * ((n - 2) / n) ** 2 * (n - 1) ** 2 / (2 * n - 7) * ((n - 1) / n) ** (2 * (T - 1))
+
+
+def stable_depth_bound(x: Sequence[Fraction | float]) -> int:
+    r"""Depth from which no row has more than three clusters, from the argument of Appendix C made quantitative.
+
+    Let Delta be the smallest of the inner gaps of x (not the first, not the last). The inner gaps of every descendant
+    are inner gaps of x, so a row of four clusters and more has mean above 2 Delta/n; and each layer leaves at most
+    1 - 1/n of the mean of a non-negative row with minimum 0. With m the mean after one layer,
+    t_0 <= 1 + ceil(log(n m / (2 Delta)) / log(n / (n-1))).
+
+    Args:
+        x: distinct points in increasing order; floats, integers or fractions, all taken exactly.
+
+    Returns:
+        The bound; 0 for three points or fewer, which are stable.
+
+    Raises:
+        ValueError: points that do not increase.
+    """
+    values = [Fraction(value) for value in x]
+    gaps = [after - before for before, after in pairwise(values)]
+    if min(gaps, default=1) <= 0:
+        raise ValueError(f"got gaps down to {float(min(gaps))}, expected distinct points in increasing order")
+    n = len(values)
+    if n <= 3:
+        return 0
+    mean = sum(values) / n
+    after_one = sum(max(value - mean, Fraction(0)) for value in values) / n
+    layers = log(n * after_one / (2 * min(gaps[1:-1]))) / log(n / (n - 1))
+    return 1 + max(0, ceil(layers))
 
 
 def ratio_bound(n: int, which: Bound) -> float:

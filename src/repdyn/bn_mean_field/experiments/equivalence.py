@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import product
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.experiments.metric import random_covariance
-from repdyn.bn_mean_field.methods.problems import ANISOTROPIC
-from repdyn.bn_mean_field.methods.simulation import Trajectory, gradient_flow
+from repdyn.bn_mean_field.experiments.metric_audit import random_covariance
+from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_flow
+from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC
 from repdyn.bn_mean_field.settings import Equivalence
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.manifold import gradient_by_metric, normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 
@@ -21,10 +21,11 @@ AGAINST = ("manifold", "manifold_scaled", "vanilla")
 CONDITION = 10.0
 
 
+@dataclass(frozen=True)
 class ByMetric(Population):
     """Vanilla loss on M: minus G^+ P grad with the paper's G formed and inverted, over `radius` squared."""
 
-    radius = 1.0
+    radius: float = 1.0
 
     def velocity(self, a: Array, b: Array) -> tuple[Array, Array, Array]:
         """Velocities of a and bbar, and the loss."""
@@ -39,18 +40,23 @@ def equivalence(settings: Equivalence, stream: Stream) -> xr.Dataset:
     times = np.linspace(0, settings.time, settings.frames)
     shape = (len(settings.dimensions), len(settings.radii), settings.frames)
     gap_a, gap_b = (np.empty((len(AGAINST), *shape)) for _ in range(2))
-    drift, loss = np.empty(shape), np.empty(shape)
-    for (i, dimension), (j, radius) in product(enumerate(settings.dimensions), enumerate(settings.radii)):
-        rng = stream.generator(dimension)
-        teacher, cov, a, b = _problem(settings, dimension, rng)
-        options = {"times": times, "rtol": settings.tolerance, "atol": settings.tolerance}
-        bn = gradient_flow(a, radius * b, Population(teacher, cov), **options)
-        for k, other in enumerate(_others(teacher, cov, radius)):
-            run = gradient_flow(a, normalize(b, cov), other, **options)
-            gap_a[k, i, j], gap_b[k, i, j] = _gaps(bn, run, cov)
-        drift[i, j] = np.abs(np.linalg.norm(bn.b, axis=-1) / radius - 1).max(axis=-1)
-        loss[i, j] = bn.loss
-    return _equivalence_dataset(settings, times, gap_a, gap_b, drift, loss)
+    drift, drift_vanilla, loss = (np.empty(shape) for _ in range(3))
+    options = {"times": times, "rtol": settings.tolerance, "atol": settings.tolerance}
+    for i, dimension in enumerate(settings.dimensions):
+        teacher, cov, a, b = _problem(settings, dimension, stream.generator(dimension))
+        bbar = normalize(b, cov)
+        round_flow = gradient_flow(a, bbar, ByMetric(teacher, cov, "manifold"), **options)
+        vanilla = gradient_flow(a, bbar, Population(teacher, cov, "none"), **options)
+        for j, radius in enumerate(settings.radii):
+            bn = gradient_flow(a, radius * b, Population(teacher, cov), **options)
+            scaled = round_flow
+            if radius != 1:
+                scaled = gradient_flow(a, bbar, ByMetric(teacher, cov, "manifold", radius=radius), **options)
+            for k, other in enumerate((round_flow, scaled, vanilla)):
+                gap_a[k, i, j], gap_b[k, i, j] = _gaps(bn, other, cov)
+            drift[i, j], drift_vanilla[i, j] = _drift(bn), _drift(vanilla)
+            loss[i, j] = bn.loss
+    return _equivalence_dataset(settings, times, gap_a, gap_b, drift, drift_vanilla, loss)
 
 
 def _problem(settings: Equivalence, dimension: int, rng: np.random.Generator) -> tuple[Teacher, Array, Array, Array]:
@@ -61,11 +67,9 @@ def _problem(settings: Equivalence, dimension: int, rng: np.random.Generator) ->
     return teacher, cov, a, b / np.linalg.norm(b, axis=1, keepdims=True)
 
 
-def _others(teacher: Teacher, cov: Array, radius: float) -> tuple[Population, Population, Population]:
-    """The flows of `AGAINST`: on M with G, on M with radius^2 G, vanilla in the plane."""
-    scaled = ByMetric(teacher, cov, "manifold")
-    object.__setattr__(scaled, "radius", radius)
-    return ByMetric(teacher, cov, "manifold"), scaled, Population(teacher, cov, "none")
+def _drift(run: Trajectory) -> Array:
+    lengths = np.linalg.norm(run.b, axis=-1)
+    return np.abs(lengths / lengths[0] - 1).max(axis=-1)
 
 
 def _gaps(bn: Trajectory, other: Trajectory, cov: Array) -> tuple[Array, Array]:
@@ -74,7 +78,7 @@ def _gaps(bn: Trajectory, other: Trajectory, cov: Array) -> tuple[Array, Array]:
 
 
 def _equivalence_dataset(
-    settings: Equivalence, times: Array, gap_a: Array, gap_b: Array, drift: Array, loss: Array
+    settings: Equivalence, times: Array, gap_a: Array, gap_b: Array, drift: Array, drift_vanilla: Array, loss: Array
 ) -> xr.Dataset:
     dims = ("dimension", "radius", "time")
     return dataset(
@@ -82,6 +86,7 @@ def _equivalence_dataset(
             "gap_a": variable(("against", *dims), gap_a, "largest difference of a from the BN flow"),
             "gap_b": variable(("against", *dims), gap_b, "largest difference of bbar from the BN flow"),
             "drift": variable(dims, drift, "largest relative change of ||b_k|| along the BN flow"),
+            "drift_vanilla": variable(dims, drift_vanilla, "the same along the vanilla flow"),
             "loss": variable(dims, loss, "population loss of the BN flow"),
         },
         {

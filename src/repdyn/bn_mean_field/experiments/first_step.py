@@ -7,19 +7,18 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.experiments.training import MODELS
-from repdyn.bn_mean_field.methods.problems import (
+from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
+from repdyn.bn_mean_field.methods.starts_and_targets import (
     ANISOTROPIC,
-    index,
+    MODELS,
     linear,
     paired_start,
     signed_start,
 )
-from repdyn.bn_mean_field.methods.simulation import gradient_descent
 from repdyn.bn_mean_field.settings import FirstStep
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.velocity import Population
 
 LARGE_TURN = 10.0  # degrees

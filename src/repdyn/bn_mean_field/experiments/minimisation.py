@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
-from repdyn.bn_mean_field.methods.problems import ANISOTROPIC, circle, directions, ring
-from repdyn.bn_mean_field.methods.simulation import gradient_flow
+from repdyn.bn_mean_field.methods.particle_flows import gradient_flow
+from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, circle, directions, ring
 from repdyn.bn_mean_field.settings import Minimisation
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 

@@ -11,20 +11,19 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.methods.problems import (
+from repdyn.bn_mean_field.methods.optimal_transport import wasserstein2
+from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_flow
+from repdyn.bn_mean_field.methods.starts_and_targets import (
     ANISOTROPIC,
     directions,
-    index,
     low_discrepancy_start,
     random_start,
 )
-from repdyn.bn_mean_field.methods.simulation import Trajectory, gradient_flow
-from repdyn.bn_mean_field.methods.transport import wasserstein2
 from repdyn.bn_mean_field.settings import Propagation
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 

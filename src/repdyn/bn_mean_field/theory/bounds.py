@@ -7,8 +7,7 @@ are mean-field steps h (the learning rate of the parameters is h m).
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.bn_mean_field.theory import checks
-from repdyn.bn_mean_field.theory.checks import Array
+from repdyn.base.checks import Array, finite
 
 
 def growth_constants(activation_bound: float, loss_slope_at_zero: float, loss_curvature: float) -> tuple[float, float]:
@@ -100,7 +99,7 @@ def first_step_norm(radius: ArrayLike, gradient_norm: ArrayLike, step: ArrayLike
     Returns:
         Norms, broadcast shape.
     """
-    r = checks.finite(radius, "radius")
+    r = finite(radius, "radius")
     if (r <= 0).any():
         raise ValueError(f"radius is {r.min():.3g}; expected r > 0 (at b = 0 the model is undefined)")
     return np.hypot(r, np.asarray(step) * np.asarray(gradient_norm) / r)
@@ -131,21 +130,21 @@ def effective_angular_rate(step: ArrayLike, radius: ArrayLike) -> Array:
     Returns:
         Rates, broadcast shape.
     """
-    r = checks.finite(radius, "radius")
+    r = finite(radius, "radius")
     if (r <= 0).any():
         raise ValueError(f"radius is {r.min():.3g}; expected r > 0")
     return np.asarray(step) / r**2
 
 
 def _radii(r: ArrayLike, r0: float) -> Array:
-    r = checks.finite(r, "r")
+    r = finite(r, "r")
     if (r <= r0).any() or r0 <= 0:
         raise ValueError(f"r is {r.min():.3g}, r0 {r0:.3g}; expected r > r0 > 0")
     return r
 
 
 def _loss_curve(losses: ArrayLike, times: ArrayLike) -> tuple[Array, Array]:
-    L, t = checks.finite(losses, "losses"), checks.finite(times, "times")
+    L, t = finite(losses, "losses"), finite(times, "times")
     if L.ndim != 1 or L.shape != t.shape or (np.diff(t) <= 0).any():
         raise ValueError(f"losses {L.shape} and times {t.shape} must be 1-d, of equal length, times increasing")
     return L, t

@@ -1,25 +1,16 @@
-"""Input rules of the study: what every public function demands of covariances, particles and data.
+"""Argument checks of the study's own: covariances, particles, points of Omega, data; the rest is in `base.checks`.
 
 Each check returns its argument as a float64 array or raises a ValueError that says what was got, what was
 expected and what to do. Loops call the checks once, before they start.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from repdyn.base.checks import Array, finite
 
 ON_OMEGA = 1e-8  # rounding of a normalisation is 1e-16; a trajectory integrated to 1e-10 must still pass
 CENTRED = 1e-10  # in units of the standard deviation: a subtracted sample mean leaves about 1e-16
-
-
-def finite(value: ArrayLike, name: str) -> Array:
-    """The array in float64, all entries finite."""
-    array = np.asarray(value, dtype=np.float64)
-    if not np.isfinite(array).all():
-        bad = int(np.size(array) - np.isfinite(array).sum())
-        raise ValueError(f"{name} has {bad} non-finite entries; all must be finite: look for a diverged run")
-    return array
 
 
 def covariance(cov: ArrayLike) -> Array:
@@ -82,10 +73,3 @@ def data(x: ArrayLike, y: ArrayLike, *, centred: bool) -> tuple[Array, Array]:
             "(batch normalisation subtracts it anyway)"
         )
     return inputs, targets
-
-
-def one_of(value: str, allowed: tuple[str, ...], name: str) -> str:
-    """A word out of a fixed list."""
-    if value not in allowed:
-        raise ValueError(f"{name} is {value!r}; expected one of {', '.join(allowed)}")
-    return value

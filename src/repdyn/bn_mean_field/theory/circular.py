@@ -12,8 +12,7 @@ Data: Gaussian, or any law that is rotation invariant after whitening (`theory.k
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.bn_mean_field.theory import checks
-from repdyn.bn_mean_field.theory.checks import Array
+from repdyn.base.checks import Array, finite
 
 
 def circular_kernel(difference: ArrayLike) -> tuple[Array, Array]:
@@ -25,7 +24,7 @@ def circular_kernel(difference: ArrayLike) -> tuple[Array, Array]:
     Returns:
         kappa and kappa', same shape.
     """
-    D = checks.finite(difference, "difference")
+    D = finite(difference, "difference")
     D = D - 2 * np.pi * np.round(D / (2 * np.pi))
     rest = np.pi - np.abs(D)
     return (np.sin(np.abs(D)) + rest * np.cos(D)) / (2 * np.pi), -rest * np.sin(D) / (2 * np.pi)
@@ -43,10 +42,10 @@ def circular_kernel_sums(angle_targets: ArrayLike, angle_sources: ArrayLike, wei
         E and E', each of shape (m,).
     """
     targets, sources = (
-        checks.finite(angle_targets, "angle_targets"),
-        checks.finite(angle_sources, "angle_sources"),
+        finite(angle_targets, "angle_targets"),
+        finite(angle_sources, "angle_sources"),
     )
-    charge = checks.finite(weights, "weights")
+    charge = finite(weights, "weights")
     if targets.ndim != 1 or sources.ndim != 1 or charge.shape != sources.shape or sources.size == 0:
         raise ValueError(
             f"shapes are {targets.shape}, {sources.shape}, {charge.shape}; expected (m,), (n,), (n,), n >= 1"

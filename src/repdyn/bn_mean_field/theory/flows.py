@@ -11,7 +11,7 @@ not say. The printed and the corrected form differ in signs. No input is checked
 
 import numpy as np
 
-from repdyn.bn_mean_field.theory.checks import Array
+from repdyn.base.checks import Array
 from repdyn.bn_mean_field.theory.manifold import unchecked_gradient, unchecked_norm
 
 Velocity = tuple[Array, Array]

@@ -10,8 +10,8 @@ Used by section 4 of Ma and Ying, whose experiments leave the data's law open.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.checks import Array, finite, one_of
 from repdyn.bn_mean_field.theory import checks
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.manifold import unchecked_norm
 
 ACTIVATIONS = ("relu", "erf")
@@ -52,7 +52,7 @@ def relu_kernel_grad(u: ArrayLike, v: ArrayLike, weights: ArrayLike, cov: ArrayL
     """
     cov = checks.covariance(cov)
     u, v = checks.vectors(u, len(cov), "u"), checks.vectors(v, len(cov), "v")
-    return _relu_potential(u, v, checks.finite(weights, "weights"), cov)[1]
+    return _relu_potential(u, v, finite(weights, "weights"), cov)[1]
 
 
 def erf_kernel(u: ArrayLike, v: ArrayLike, cov: ArrayLike) -> Array:
@@ -94,12 +94,12 @@ def potential(
     """
     cov = checks.covariance(cov)
     u, v = checks.vectors(u, len(cov), "u"), checks.vectors(v, len(cov), "v")
-    return unchecked_potential(u, v, checks.finite(weights, "weights"), cov, activation)
+    return unchecked_potential(u, v, finite(weights, "weights"), cov, activation)
 
 
 def unchecked_potential(u: Array, v: Array, weights: Array, cov: Array, activation: str) -> tuple[Array, Array]:
     """`potential` without its input checks, for loops that checked once."""
-    form = _relu_potential if checks.one_of(activation, ACTIVATIONS, "activation") == "relu" else _erf_potential
+    form = _relu_potential if one_of(activation, ACTIVATIONS, "activation") == "relu" else _erf_potential
     rows = max(1, PAIRS_PER_BLOCK // max(1, v[..., 0].size))
     blocks = [form(u[..., i : i + rows, :], v, weights, cov) for i in range(0, u.shape[-2], rows)]
     return np.concatenate([f for f, _ in blocks], axis=-1), np.concatenate([g for _, g in blocks], axis=-2)

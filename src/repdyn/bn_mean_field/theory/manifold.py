@@ -9,8 +9,8 @@ unit sphere in the coordinates u = b/||b||, so distances are angles and no geode
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.checks import Array, finite
 from repdyn.bn_mean_field.theory import checks
-from repdyn.bn_mean_field.theory.checks import Array
 
 
 def sigma_norm(b: ArrayLike, cov: ArrayLike) -> Array:
@@ -133,7 +133,7 @@ def riemannian_gradient(grad: ArrayLike, b: ArrayLike, cov: ArrayLike) -> Array:
     """
     cov = checks.covariance(cov)
     b = checks.on_omega(b, cov)
-    grad = checks.finite(grad, "grad")
+    grad = finite(grad, "grad")
     if grad.shape != b.shape:
         raise ValueError(f"grad has shape {grad.shape}, b {b.shape}; expected the same shape (..., m, d)")
     return unchecked_gradient(grad, b, cov)
@@ -158,7 +158,7 @@ def gradient_by_metric(grad: ArrayLike, b: ArrayLike, cov: ArrayLike) -> Array:
         Tangent vectors of Omega, shape (m, d).
     """
     inverse = np.linalg.pinv(bn_metric(b, cov), rcond=1e-12)
-    return np.einsum("mij,mjk,mk->mi", inverse, tangent_projector(b, cov), checks.finite(grad, "grad"))
+    return np.einsum("mij,mjk,mk->mi", inverse, tangent_projector(b, cov), finite(grad, "grad"))
 
 
 def smallest_metric_eigenvalue(b: ArrayLike, cov: ArrayLike) -> Array:
@@ -192,7 +192,7 @@ def kantorovich_bound(condition_number: ArrayLike) -> Array:
         >>> kantorovich_bound([1.0, 10.0]).round(3).tolist()
         [1.0, 0.331]
     """
-    k = checks.finite(condition_number, "condition_number")
+    k = finite(condition_number, "condition_number")
     if (k < 1).any():
         raise ValueError(f"condition_number is {k.min():.3g}; expected k >= 1")
     return 4 * k / (k + 1) ** 2

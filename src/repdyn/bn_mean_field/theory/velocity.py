@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erf, expit
 
+from repdyn.base.checks import Array, finite, one_of
 from repdyn.bn_mean_field.theory import checks, flows
-from repdyn.bn_mean_field.theory.checks import Array
 from repdyn.bn_mean_field.theory.circular import planar_field
 from repdyn.bn_mean_field.theory.kernels import ACTIVATIONS, unchecked_potential
 from repdyn.bn_mean_field.theory.manifold import unchecked_gradient, unchecked_norm
@@ -63,8 +63,8 @@ class Population:
     def __post_init__(self) -> None:
         cov = checks.covariance(self.cov)
         checks.vectors(self.teacher.w, len(cov), "teacher.w")
-        checks.one_of(self.normalization, NORMALIZATIONS, "normalization")
-        checks.one_of(self.activation, ACTIVATIONS, "activation")
+        one_of(self.normalization, NORMALIZATIONS, "normalization")
+        one_of(self.activation, ACTIVATIONS, "activation")
         eigenvalues, basis = np.linalg.eigh(cov)
         object.__setattr__(self, "cov", cov)
         object.__setattr__(self, "root", basis * np.sqrt(eigenvalues) @ basis.T)
@@ -163,7 +163,7 @@ def empirical_velocity(
     Returns:
         Velocities of a and b, and the loss.
     """
-    checks.one_of(normalization, NORMALIZATIONS[:2], "normalization")
+    one_of(normalization, NORMALIZATIONS[:2], "normalization")
     x, y = checks.data(x, y, centred=normalization == "batch")
     a, b = checks.particles(a, b, x.shape[1])
     scale = _scale(time_scale, len(a))
@@ -193,12 +193,35 @@ def minibatch_velocity(
     Returns:
         Velocities of a and b, and the loss.
     """
-    x = checks.finite(x, "x")
+    x = finite(x, "x")
     return empirical_velocity(a, b, x - x.mean(axis=0), y, **options)
 
 
+def batch_velocities(a: Array, b: Array, x: Array, y: Array) -> Array:
+    """b-velocities in mean-field time of `minibatch_velocity` for many batches at once: ReLU, squared loss, eps = 0.
+
+    Args:
+        a: output weights, shape (m,).
+        b: inner weights, shape (m, d).
+        x: inputs of the batches, shape (R, B, d), any mean.
+        y: targets, shape (R, B).
+
+    Returns:
+        Velocities of b, shape (R, m, d).
+    """
+    x = x - x.mean(axis=1, keepdims=True)
+    cov = np.swapaxes(x, 1, 2) @ x / x.shape[1]
+    pushed = b @ cov
+    norm = np.sqrt(np.sum(pushed * b, axis=-1))
+    hidden = x @ (b / norm[..., None]).swapaxes(1, 2)
+    residual = (np.maximum(hidden, 0) @ a / len(a) - y) / x.shape[1]
+    moment = ((hidden > 0) * residual[..., None]).swapaxes(1, 2) @ x
+    radial = np.sum(b * moment, axis=-1) / norm**2
+    return -(a / norm)[..., None] * (moment - radial[..., None] * pushed)
+
+
 def _scale(time_scale: str, m: int) -> float:
-    return 1.0 if checks.one_of(time_scale, TIME_SCALES, "time_scale") == "mean_field" else 1.0 / m
+    return 1.0 if one_of(time_scale, TIME_SCALES, "time_scale") == "mean_field" else 1.0 / m
 
 
 def _empirical_moments(
@@ -211,12 +234,12 @@ def _empirical_moments(
 
 
 def _activate(z: Array, activation: str) -> tuple[Array, Array]:
-    if checks.one_of(activation, ACTIVATIONS, "activation") == "relu":
+    if one_of(activation, ACTIVATIONS, "activation") == "relu":
         return np.maximum(z, 0.0), (z > 0).astype(np.float64)
     return erf(z), 2 / np.sqrt(np.pi) * np.exp(-(z**2))
 
 
 def _risk(f: Array, y: Array, loss: str) -> tuple[Array, Array]:
-    if checks.one_of(loss, LOSSES, "loss") == "squared":
+    if one_of(loss, LOSSES, "loss") == "squared":
         return np.mean((f - y) ** 2) / 2, f - y
     return np.mean(np.logaddexp(0.0, -y * f)), -y * expit(-y * f)

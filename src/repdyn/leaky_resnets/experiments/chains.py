@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -12,10 +13,9 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.methods.maps import MAPS
-from repdyn.leaky_resnets.methods.recipe import first_fit, fresh, groups, lam, narrow_task, settle
-from repdyn.leaky_resnets.methods.stored import Kept, kept, network_variables, restored, size_coords, task_variables
-from repdyn.leaky_resnets.methods.teachers import Task
+from repdyn.leaky_resnets.methods.maps import MAPS, Maps
+from repdyn.leaky_resnets.methods.network_datasets import network_variables, size_coords, task_variables
+from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, lam, narrow_tasks
 from repdyn.leaky_resnets.settings.training import Trained
 from repdyn.leaky_resnets.theory.layers import layer_steps
 
@@ -26,22 +26,44 @@ def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoi
     """Trained networks of one block of seeds: every kind of maps, every effective depth."""
     torch.set_num_threads(1)
     seeds = range(block * settings.seeds, (block + 1) * settings.seeds)
-    tasks = {seed: narrow_task(settings, stream, seed) for seed in seeds}
-    progress = Progress(f"trained {block}", len(settings.maps) * settings.seeds)
-    found: dict[tuple[str, int], list[Kept]] = {}
-    for maps in settings.maps:
-        for group in groups(seeds, settings, settings.layers, device):
-            chains = _chains(settings, maps, group, [tasks[seed] for seed in group], stream, device, checkpoint)
-            found |= {(maps, seed): chain for seed, chain in zip(group, chains, strict=True)}
-            progress.step(len(found))
+    tasks = narrow_tasks(settings, stream, seeds)
     shape = (len(settings.maps), settings.seeds, len(settings.effective_depths))
-    nets = [one for maps in settings.maps for seed in seeds for one in found[maps, seed]]
-    variables = network_variables(DIMS, shape, nets) | task_variables(("seed",), [tasks[seed] for seed in seeds])
+    recipe = Recipe(settings, stream, device, checkpoint, Progress(f"trained {block}", int(np.prod(shape))))
+    arrays = []
+    for maps in settings.maps:
+        stages = _stages(settings, MAPS[maps], recipe)
+        chain = recipe.walk(maps, tasks, settings.layers, stages)
+        arrays += [chain[stage.name, seed] for seed in seeds for stage in stages]
+    variables = network_variables(DIMS, shape, arrays) | task_variables(("seed",), list(tasks.values()))
     return dataset(
         variables,
         size_coords(variables) | _coords(settings, seeds),
         title=f"Trained leaky ResNets over effective depths, block {block} of seeds",
     )
+
+
+def _stages(settings: Trained, maps: Maps, recipe: Recipe) -> list[Stage]:
+    """A stage per effective depth: the first from fresh networks, the others from the one before or fresh too."""
+    names = {Lt: f"depth{Lt:g}" for Lt in settings.effective_depths}
+
+    def begin(Lt: float) -> Stage:
+        def train(batch: Batch, _: Mapping[str, Networks]) -> Networks:
+            fresh = recipe.fresh(maps, batch.seeds, layer_steps("equidistant", settings.layers), Lt)
+            return recipe.settle(recipe.first_fit(fresh, batch.tasks, maps), batch.tasks, maps, settings.steps)
+
+        return Stage(names[Lt], Lt, train)
+
+    def deepen(last: float, Lt: float) -> Stage:
+        def train(batch: Batch, before: Mapping[str, Networks]) -> Networks:
+            deepened = [net.deepened(Lt) for net in before[names[last]]]
+            return recipe.settle(deepened, batch.tasks, maps, settings.steps)
+
+        return Stage(names[Lt], Lt, train)
+
+    depths = settings.effective_depths
+    if settings.from_scratch:
+        return [begin(Lt) for Lt in depths]
+    return [begin(depths[0]), *(deepen(*pair) for pair in pairwise(depths))]
 
 
 def _coords(settings: Trained, seeds: Sequence[int]) -> dict[str, xr.Variable]:
@@ -55,33 +77,3 @@ def _coords(settings: Trained, seeds: Sequence[int]) -> dict[str, xr.Variable]:
         "rank": variable((), settings.rank, "inner dimension k* of the teacher"),
         "steps": variable((), settings.steps, "Adam steps per effective depth"),
     }
-
-
-def _chains(
-    settings: Trained,
-    maps: str,
-    group: Sequence[int],
-    tasks: Sequence[Task],
-    stream: Stream,
-    device: str,
-    checkpoint: Checkpoint,
-) -> list[list[Kept]]:
-    """One chain per seed of the group; every effective depth is kept in the checkpoint as soon as it is trained."""
-    chains: list[list[Kept]] = [[] for _ in group]
-    before: list | None = None
-    for Lt in settings.effective_depths:
-        names = [f"{maps}-seed{seed}-depth{Lt:g}" for seed in group]
-        done = [checkpoint.get(name) for name in names]
-        if not all(done):
-            kind = MAPS[maps]
-            if before is None:
-                rho = layer_steps("equidistant", settings.layers)
-                begun = first_fit(settings, fresh(settings, kind, group, rho, Lt, stream), tasks, kind, device)
-            else:
-                begun = [net.deepened(Lt) for net in before]
-            nets = settle(settings, begun, tasks, kind, settings.steps, device)
-            done = [checkpoint.put(name, kept(net)) for name, net in zip(names, nets, strict=True)]
-        before = [restored(one, Lt) for one in done]
-        for chain, one in zip(chains, done, strict=True):
-            chain.append(one)
-    return chains

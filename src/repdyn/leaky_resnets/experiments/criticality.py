@@ -6,7 +6,7 @@ one first fit, runs of Adam of several lengths, each to its cosine's end, with d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -16,76 +16,62 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.methods.maps import MAPS
-from repdyn.leaky_resnets.methods.recipe import first_fit, fresh, groups, lam, narrow_task, settle
-from repdyn.leaky_resnets.methods.stored import Kept, kept, network_variables, restored, size_coords, task_variables
-from repdyn.leaky_resnets.methods.teachers import Task
+from repdyn.leaky_resnets.methods.maps import MAPS, Maps
+from repdyn.leaky_resnets.methods.network_datasets import network_variables, size_coords, task_variables
+from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, lam, narrow_tasks
 from repdyn.leaky_resnets.settings.training import Criticality
 from repdyn.leaky_resnets.theory.layers import layer_steps
 
 COMPARED = ("decayed maps", "free maps")
+FITTED = "first fit"
 
 
 def refinement(settings: Criticality, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Networks of L, 2 L, 4 L, ... layers near one path, decayed maps."""
     torch.set_num_threads(1)
-    layers = [settings.layers * 2**doubling for doubling in range(settings.doublings + 1)]
-    tasks = {seed: narrow_task(settings, stream, seed) for seed in range(settings.seeds)}
-    found: dict[int, list[Kept]] = {seed: [] for seed in tasks}
-    for group in groups(range(settings.seeds), settings, 2 * settings.layers, device):
-        here = [tasks[seed] for seed in group]
-        before = None
-        for L in layers:
-            names = [f"seed{seed}-layers{L}" for seed in group]
-            done = [checkpoint.get(name) for name in names]
-            if not all(done):
-                begun = [net.refined() for net in before] if before else _fitted(settings, group, here, stream, device)
-                nets = settle(settings, begun, here, MAPS[COMPARED[0]], settings.refinement_steps, device)
-                done = [checkpoint.put(name, kept(net)) for name, net in zip(names, nets, strict=True)]
-            before = [restored(one, settings.effective_depth) for one in done]
-            for seed, one in zip(group, done, strict=True):
-                found[seed].append(one)
-    nets = [one for seed in found for one in found[seed]]
-    dims = ("seed", "layers")
+    layers, maps = [settings.layers * 2**doubling for doubling in range(settings.doublings + 1)], MAPS[COMPARED[0]]
+    tasks = narrow_tasks(settings, stream, range(settings.seeds))
+    shape = (settings.seeds, len(layers))
+    recipe = Recipe(settings, stream, device, checkpoint, Progress("refinement", int(np.prod(shape))))
+
+    def refined(L: int) -> Stage:
+        def train(batch: Batch, before: Mapping[str, Networks]) -> Networks:
+            coarser = before.get(f"layers{L // 2}")
+            begun = [net.refined() for net in coarser] if coarser else _fitted(recipe, maps, L, batch)
+            return recipe.settle(begun, batch.tasks, maps, settings.refinement_steps)
+
+        return Stage(f"layers{L}", settings.effective_depth, train)
+
+    stages = [refined(L) for L in layers]
+    networks = recipe.walk("refined", tasks, 2 * settings.layers, stages)
+    arrays = [networks[stage.name, seed] for seed in tasks for stage in stages]
     return _dataset(
         settings,
-        network_variables(dims, (settings.seeds, len(layers)), nets) | task_variables(("seed",), list(tasks.values())),
+        network_variables(("seed", "layers"), shape, arrays) | task_variables(("seed",), list(tasks.values())),
         {"layers": variable("layers", np.array(layers), "number of layers L")},
         title="Networks refined layer by layer along one path",
     )
 
 
-def _fitted(
-    settings: Criticality,
-    group: Sequence[int],
-    tasks: Sequence[Task],
-    stream: Stream,
-    device: str,
-    maps: str = COMPARED[0],
-    layers: int = 0,
-) -> list:
-    rho = layer_steps("equidistant", layers or settings.layers)
-    nets = fresh(settings, MAPS[maps], group, rho, settings.effective_depth, stream)
-    return first_fit(settings, nets, tasks, MAPS[maps], device)
+def _fitted(recipe: Recipe, maps: Maps, layers: int, batch: Batch) -> Networks:
+    rho = layer_steps("equidistant", layers)
+    fresh = recipe.fresh(maps, batch.seeds, rho, recipe.settings.effective_depth)
+    return recipe.first_fit(fresh, batch.tasks, maps)
 
 
 def convergence(settings: Criticality, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Networks after runs of several lengths from one first fit, decayed and free maps, twice the coarsest layers."""
     torch.set_num_threads(1)
-    tasks = {seed: narrow_task(settings, stream, seed) for seed in range(settings.seeds)}
-    progress = Progress("convergence", len(COMPARED) * settings.seeds)
-    found: dict[tuple[str, int], list[Kept]] = {}
-    for maps in COMPARED:
-        for group in groups(range(settings.seeds), settings, 2 * settings.layers, device):
-            runs = _runs(settings, maps, group, [tasks[seed] for seed in group], stream, device, checkpoint)
-            found |= {(maps, seed): run for seed, run in zip(group, runs, strict=True)}
-            progress.step(len(found))
-    nets = [one for run in found.values() for one in run]
-    dims = ("maps", "seed", "steps")
+    tasks, layers = narrow_tasks(settings, stream, range(settings.seeds)), 2 * settings.layers
     shape = (len(COMPARED), settings.seeds, len(settings.steps))
+    count = shape[0] * shape[1] * (shape[2] + 1)
+    recipe, arrays = Recipe(settings, stream, device, checkpoint, Progress("convergence", count)), []
+    for maps in COMPARED:
+        networks = recipe.walk(maps, tasks, layers, _lengths(settings, MAPS[maps], layers, recipe))
+        arrays += [networks[f"steps{steps}", seed] for seed in tasks for steps in settings.steps]
     return _dataset(
         settings,
-        network_variables(dims, shape, nets) | task_variables(("seed",), list(tasks.values())),
+        network_variables(("maps", "seed", "steps"), shape, arrays) | task_variables(("seed",), list(tasks.values())),
         {
             "maps": variable("maps", np.array(COMPARED), "linear maps in and out"),
             "steps": variable("steps", np.array(settings.steps), "Adam steps from the first fit"),
@@ -94,27 +80,17 @@ def convergence(settings: Criticality, stream: Stream, device: str, checkpoint: 
     )
 
 
-def _runs(
-    settings: Criticality,
-    maps: str,
-    group: Sequence[int],
-    tasks: Sequence[Task],
-    stream: Stream,
-    device: str,
-    checkpoint: Checkpoint,
-) -> list[list[Kept]]:
-    runs: list[list[Kept]] = [[] for _ in group]
-    begun = None
-    for steps in settings.steps:
-        names = [f"{maps}-seed{seed}-steps{steps}" for seed in group]
-        done = [checkpoint.get(name) for name in names]
-        if not all(done):
-            begun = begun or _fitted(settings, group, tasks, stream, device, maps, 2 * settings.layers)
-            nets = settle(settings, begun, tasks, MAPS[maps], steps, device)
-            done = [checkpoint.put(name, kept(net)) for name, net in zip(names, nets, strict=True)]
-        for run, one in zip(runs, done, strict=True):
-            run.append(one)
-    return runs
+def _lengths(settings: Criticality, maps: Maps, layers: int, recipe: Recipe) -> list[Stage]:
+    """The first fit, then a stage per number of steps, each from that fit."""
+
+    def run(steps: int) -> Stage:
+        def train(batch: Batch, before: Mapping[str, Networks]) -> Networks:
+            return recipe.settle(before[FITTED], batch.tasks, maps, steps)
+
+        return Stage(f"steps{steps}", settings.effective_depth, train)
+
+    fit = Stage(FITTED, settings.effective_depth, lambda batch, _: _fitted(recipe, maps, layers, batch))
+    return [fit, *(run(steps) for steps in settings.steps)]
 
 
 def _dataset(
@@ -125,14 +101,9 @@ def _dataset(
     title: str,
 ) -> xr.Dataset:
     strength = lam(settings.penalty, settings.dimension, settings.effective_depth)
-    return dataset(
-        variables,
-        size_coords(variables)
-        | coords
-        | {
-            "seed": variable("seed", np.arange(settings.seeds), "teacher, data and initial weights"),
-            "effective_depth": variable((), settings.effective_depth, "effective depth Lt"),
-            "lam": variable((), strength, "lam of the penalty"),
-        },
-        title=title,
-    )
+    own = {
+        "seed": variable("seed", np.arange(settings.seeds), "teacher, data and initial weights"),
+        "effective_depth": variable((), settings.effective_depth, "effective depth Lt"),
+        "lam": variable((), strength, "lam of the penalty"),
+    }
+    return dataset(variables, size_coords(variables) | coords | own, title=title)

@@ -6,7 +6,7 @@ linear: does a stage as wide as the teacher's first inner dimension show in the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -14,18 +14,23 @@ import torch
 import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.methods.maps import MAPS
-from repdyn.leaky_resnets.methods.networks import start
-from repdyn.leaky_resnets.methods.recipe import groups, lam, trainer
-from repdyn.leaky_resnets.methods.stored import Kept, kept, network_variables, restored, size_coords, task_variables
+from repdyn.leaky_resnets.methods.maps import MAPS, Maps
+from repdyn.leaky_resnets.methods.network_datasets import (
+    Arrays,
+    network_variables,
+    restored,
+    size_coords,
+    task_variables,
+)
+from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, descent_rates, lam
 from repdyn.leaky_resnets.methods.teachers import Task, bottleneck_task
 from repdyn.leaky_resnets.methods.training import Trainer, cosine
 from repdyn.leaky_resnets.settings.training import Discretised
-from repdyn.leaky_resnets.theory.checks import Array
-from repdyn.leaky_resnets.theory.layers import adapt_layer_steps, layer_steps, relative_speeds
+from repdyn.leaky_resnets.theory.layers import adapt_layer_steps, criticality, layer_steps, relative_speeds
 
 SCHEMES = ("equidistant", "irregular", "adaptive")
 STAGED = {  # teacher and whether the penalty is the strong one
@@ -35,76 +40,63 @@ STAGED = {  # teacher and whether the penalty is the strong one
     "fully connected, strong penalty": ("fully connected", True),
 }
 LARGEST = 0.999  # cap on rho Lt of adaptive steps, below the 1 at which the leak changes A's sign
-
-
-def discretised(settings: Discretised, stream: Stream, device: str, checkpoint: Checkpoint, block: int) -> xr.Dataset:
-    """Networks of all schemes over numbers of layers for one block of seeds; those of the largest number are kept."""
-    torch.set_num_threads(1)
-    seeds = range(block * settings.seeds, (block + 1) * settings.seeds)
-    tasks = {seed: _task(settings, "residual", stream, seed) for seed in seeds}
-    cells = list(product(settings.maps, SCHEMES, settings.layers))
-    progress, found = Progress(f"discretised {block}", len(cells)), {}
-    for maps, scheme, L in cells:
-        for group in groups(seeds, settings, L, device):
-            names = [f"{maps}-{scheme}-layers{L}-seed{seed}" for seed in group]
-            done = [checkpoint.get(name) for name in names]
-            if not all(done):
-                here = [tasks[seed] for seed in group]
-                nets = _train(settings, here, scheme, L, maps, settings.penalty, stream, group, device)
-                done = [checkpoint.put(name, kept(net)) for name, net in zip(names, nets, strict=True)]
-            found |= {(maps, scheme, L, seed): one for seed, one in zip(group, done, strict=True)}
-        progress.step(len(found) // settings.seeds)
-    dims, shape = ("maps", "scheme", "layers", "seed"), (len(settings.maps), 3, len(settings.layers), settings.seeds)
-    scores = [_scores(found[(*cell, seed)], tasks[seed], settings.effective_depth) for cell in cells for seed in seeds]
-    variables = {
-        name: variable(dims, np.reshape([one[name] for one in scores], shape), words) for name, words in SCORES.items()
-    }
-    last = settings.layers[-1]
-    nets = [found[maps, scheme, last, seed] for maps, scheme in product(settings.maps, SCHEMES) for seed in seeds]
-    variables |= network_variables(("maps", "scheme", "seed"), (*shape[:2], settings.seeds), nets)
-    variables |= task_variables(("seed",), list(tasks.values()))
-    coords = {
-        "maps": variable("maps", np.array(settings.maps), "linear maps in and out"),
-        "scheme": variable("scheme", np.array(SCHEMES), "how layer steps are chosen"),
-        "layers": variable("layers", np.array(settings.layers), "number of layers L; networks are of the last"),
-        "seed": variable("seed", np.array(seeds), "teacher, data and initial weights"),
-    }
-    return _dataset(settings, variables, coords, title=f"Schemes of layer steps, block {block} of seeds")
-
-
 SCORES = {
     "test_error": "test error over the variance of the targets",
     "train_error": "training error over the variance of the targets",
     "unevenness": "largest over least |A_l - A_{l-1}| / |A_l|",
     "longest_step": "largest rho_l Lt",
+    "distance": "|W - Lt B S^T| / |W| over all layers",
 }
+
+
+def discretised(settings: Discretised, stream: Stream, device: str, checkpoint: Checkpoint, block: int) -> xr.Dataset:
+    """Networks of all schemes over numbers of layers for one block of seeds; those of the largest number are kept."""
+    torch.set_num_threads(1)
+    tasks = _tasks(settings, "residual", stream, range(block * settings.seeds, (block + 1) * settings.seeds))
+    cells = list(product(settings.maps, SCHEMES, settings.layers))
+    progress = Progress(f"discretised {block}", len(cells) * settings.seeds)
+    recipe, networks = Recipe(settings, stream, device, checkpoint, progress), {}
+    for maps, scheme, L in cells:
+        stage = _stage(recipe, MAPS[maps], scheme, L, settings.scheme_penalty)
+        trained = recipe.walk(f"{maps}-{scheme}-layers{L}", tasks, L, [stage])
+        networks |= {(maps, scheme, L, seed): arrays for (_, seed), arrays in trained.items()}
+    shape = (len(settings.maps), len(SCHEMES), len(settings.layers), settings.seeds)
+    scores = [_scores(settings, networks[(*cell, seed)], tasks[seed]) for cell in cells for seed in tasks]
+    variables = {
+        name: variable(("maps", "scheme", "layers", "seed"), np.reshape([one[name] for one in scores], shape), words)
+        for name, words in SCORES.items()
+    }
+    most = [
+        networks[maps, scheme, settings.layers[-1], seed]
+        for maps, scheme, seed in product(settings.maps, SCHEMES, tasks)
+    ]
+    variables |= network_variables(("maps", "scheme", "seed"), (*shape[:2], settings.seeds), most)
+    variables |= task_variables(("seed",), list(tasks.values()))
+    coords = {
+        "maps": variable("maps", np.array(settings.maps), "linear maps in and out"),
+        "scheme": variable("scheme", np.array(SCHEMES), "how layer steps are chosen"),
+        "layers": variable("layers", np.array(settings.layers), "number of layers L; networks are of the last"),
+        "seed": variable("seed", np.array(list(tasks)), "teacher, data and initial weights"),
+    }
+    return _dataset(settings, variables, coords, title=f"Schemes of layer steps, block {block} of seeds")
 
 
 def staged(settings: Discretised, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Adaptive networks of the largest number of layers for two teachers and two penalties, all seeds."""
     torch.set_num_threads(1)
-    seeds, L, maps = range(settings.blocks * settings.seeds), settings.layers[-1], settings.maps[0]
-    progress, nets, tasks, strengths = Progress("staged", len(STAGED)), [], [], []
-    for count, (name, (teacher, strong)) in enumerate(STAGED.items()):
-        here = [_task(settings, teacher, stream, seed) for seed in seeds]
-        penalty = settings.strong_penalty if strong else settings.penalty
-        strengths.append(lam(penalty, settings.dimension, settings.effective_depth))
-        for group in groups(seeds, settings, L, device):
-            names = [f"{name}-seed{seed}" for seed in group]
-            done = [checkpoint.get(one) for one in names]
-            if not all(done):
-                some = [here[seed] for seed in group]
-                trained = _train(settings, some, "adaptive", L, maps, penalty, stream, group, device)
-                done = [checkpoint.put(one, kept(net)) for one, net in zip(names, trained, strict=True)]
-            nets += done
-        tasks += here
-        progress.step(count + 1)
+    seeds, L = range(settings.staged_seeds), settings.layers[-1]
     shape = (len(STAGED), len(seeds))
-    variables = network_variables(("teacher", "seed"), shape, nets)
-    for name, values in task_variables(("cell",), tasks).items():
-        flat = values.values
-        dims = ("teacher", "seed", *values.dims[1:])
-        variables[name] = variable(dims, flat.reshape(*shape, *flat.shape[1:]), values.attrs["long_name"])
+    recipe = Recipe(settings, stream, device, checkpoint, Progress("staged", int(np.prod(shape))))
+    networks, tasks, strengths = [], [], []
+    for name, (teacher, strong) in STAGED.items():
+        penalty = settings.strong_penalty if strong else settings.penalty
+        own = _tasks(settings, teacher, stream, seeds)
+        stage = _stage(recipe, MAPS[settings.maps[0]], "adaptive", L, penalty)
+        trained = recipe.walk(name, own, L, [stage])
+        networks += [trained[stage.name, seed] for seed in seeds]
+        tasks += own.values()
+        strengths.append(_strength(settings, penalty))
+    variables = network_variables(("teacher", "seed"), shape, networks) | _task_grid(tasks, shape)
     coords = {
         "teacher": variable("teacher", np.array(list(STAGED)), "parts of the teacher, penalty"),
         "lam": variable("teacher", np.array(strengths), "lam of the penalty"),
@@ -113,34 +105,41 @@ def staged(settings: Discretised, stream: Stream, device: str, checkpoint: Check
     return _dataset(settings, variables, coords, title="Adaptive networks for two teachers and two penalties")
 
 
-def _task(settings: Discretised, teacher: str, stream: Stream, seed: int) -> Task:
-    rng = stream.generator(seed, "task")
-    return bottleneck_task(settings.dimension, settings.inner, settings.points, rng, teacher=teacher)
+def _task_grid(tasks: Sequence[Task], shape: tuple[int, int]) -> dict[str, xr.Variable]:
+    """Tasks over (teacher, seed)."""
+    return {
+        name: variable(
+            ("teacher", "seed", *flat.dims[1:]),
+            flat.values.reshape(*shape, *flat.shape[1:]),
+            flat.attrs["long_name"],
+        )
+        for name, flat in task_variables(("cell",), tasks).items()
+    }
 
 
-def _train(
-    settings: Discretised,
-    tasks: Sequence[Task],
-    scheme: str,
-    L: int,
-    maps: str,
-    penalty: float,
-    stream: Stream,
-    seeds: Sequence[int],
-    device: str,
-) -> list:
-    """Trains one network per task; schemes share the seed's weights."""
-    kind, Lt, sizes = MAPS[maps], settings.effective_depth, (settings.dimension, settings.dimension)
-    irregularity = settings.irregularity if scheme == "irregular" else 0.0
-    rho = layer_steps("irregular", L, irregularity)
-    rngs = [stream.generator(seed, "weights") for seed in seeds]
-    begun = [start(settings.width, sizes, rho, Lt, rng, learned=kind.learned, bias=kind.bias) for rng in rngs]
-    run = trainer(begun, tasks, kind, penalty, device)
+def _tasks(settings: Discretised, teacher: str, stream: Stream, seeds: Sequence[int]) -> dict[int, Task]:
+    size, inner, points = settings.dimension, settings.inner, settings.points
+    return {
+        seed: bottleneck_task(size, inner, points, stream.generator(seed, "task"), teacher=teacher) for seed in seeds
+    }
+
+
+def _stage(recipe: Recipe, maps: Maps, scheme: str, L: int, penalty: float) -> Stage:
+    """Trains fresh networks to the end; schemes share the seed's weights."""
+    settings: Discretised = recipe.settings
+    rho = layer_steps("irregular", L, settings.irregularity if scheme == "irregular" else 0.0)
     rates = cosine(settings.rate, settings.steps)
     moving = round(settings.steps * (1 - settings.frozen)) if scheme == "adaptive" else 0
-    run.adam(rates[:moving], settings.every, lambda: _adapt(run, settings))
-    run.adam(rates[moving:])
-    return run.trained()
+
+    def train(batch: Batch, _: Mapping[str, Networks]) -> Networks:
+        fresh = recipe.fresh(maps, batch.seeds, rho, settings.effective_depth)
+        run = recipe.trainer(fresh, batch.tasks, maps, penalty)
+        run.adam(rates[:moving], settings.every, lambda: _adapt(run, settings))
+        run.adam(rates[moving:])
+        run.descend(descent_rates(settings))
+        return run.trained()
+
+    return Stage("end", settings.effective_depth, train)
 
 
 def _adapt(run: Trainer, settings: Discretised) -> None:
@@ -149,16 +148,22 @@ def _adapt(run: Trainer, settings: Discretised) -> None:
     run.set_steps(np.stack(steps, axis=1))
 
 
-def _scores(one: Kept, task: Task, effective_depth: float) -> dict[str, float]:
-    net = restored(one, effective_depth)
+def _scores(settings: Discretised, arrays: Arrays, task: Task) -> dict[str, float]:
+    net, strength = restored(arrays, settings.effective_depth), _strength(settings, settings.scheme_penalty)
     A = net.forward(task.X)
+    B = net.momenta(A, task.Y, strength)
     moved: Array = relative_speeds(A, net.rho) * net.rho
     return {
         "test_error": np.mean((task.Y_test - net.output(task.X_test)) ** 2) / np.var(task.Y_test),
         "train_error": np.mean((task.Y - net.out @ A[-1]) ** 2) / np.var(task.Y),
         "unevenness": moved.max() / moved.min(),
-        "longest_step": net.rho.max() * effective_depth,
+        "longest_step": net.rho.max() * settings.effective_depth,
+        "distance": criticality(net.W, A, B, net.rho, net.effective_depth).relative,
     }
+
+
+def _strength(settings: Discretised, penalty: float) -> float:
+    return lam(penalty, settings.dimension, settings.effective_depth)
 
 
 def _dataset(
@@ -170,7 +175,7 @@ def _dataset(
 ) -> xr.Dataset:
     own = {
         "effective_depth": variable((), settings.effective_depth, "effective depth Lt"),
-        "lam": variable((), lam(settings.penalty, settings.dimension, settings.effective_depth), "lam of the penalty"),
+        "lam": variable((), _strength(settings, settings.scheme_penalty), "lam of the penalty"),
         "width": variable((), settings.width, "neurons w"),
         "dimension": variable((), settings.dimension, "inputs and outputs d"),
         "points": variable((), settings.points, "training points N"),

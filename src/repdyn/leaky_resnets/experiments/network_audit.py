@@ -1,4 +1,4 @@
-"""Identities of the discrete network for any weights, against automatic differentiation of the objective."""
+"""FormulaAudit of the discrete network for any weights, against automatic differentiation of the objective."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import numpy as np
 import torch
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.settings.training import NetworkAudit
-from repdyn.leaky_resnets.theory.checks import Array
 from repdyn.leaky_resnets.theory.identity_cost import activation
 from repdyn.leaky_resnets.theory.layers import momentum_identity
 
@@ -49,7 +49,7 @@ def network_audit(settings: NetworkAudit, stream: Stream) -> xr.Dataset:
             "layer": variable("layer", np.arange(1, LAYERS + 1), "layer l"),
             "cost": variable("cost", np.array(list(COSTS)), "cost whose momentum is taken"),
         },
-        title="Identities of the discrete network with random weights",
+        title="FormulaAudit of the discrete network with random weights",
     )
 
 

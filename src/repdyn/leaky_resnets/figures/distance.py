@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, half_width, label_panels, new
 from repdyn.leaky_resnets.figures.trained import COLOURS, MARKERS, spectrum_lines
-from repdyn.leaky_resnets.methods.readings import balance_factor
 
 SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
 
@@ -50,8 +49,7 @@ def distance_to_critical(
 
 
 def _refined(panel: Axes, refined: xr.Dataset) -> None:
-    H, L = refined["hamiltonian"], refined["layers"].values
-    span = (H.max("layer") - H.min("layer")).transpose("layers", "seed").values
+    span, L = refined["hamiltonian_range"].transpose("layers", "seed").values, refined["layers"].values
     panel.loglog(L, span, color=BLUE, linewidth=0.8, marker="o", markersize=3)
     panel.loglog(L, span.mean(axis=1)[0] * L[0] / L, color=BLACK, linestyle=":", linewidth=1)
     panel.set(title="range of -2 H / Lt over layers", xlabel="number of layers L", ylabel="largest - least")
@@ -60,7 +58,7 @@ def _refined(panel: Axes, refined: xr.Dataset) -> None:
 
 
 def _longer(panel: Axes, runs: xr.Dataset) -> None:
-    steps, H = runs["steps"].values, runs["hamiltonian"].median("layer")
+    steps, H = runs["steps"].values, runs["median_hamiltonian"]
     for maps in runs["maps"].values:
         draws = H.sel(maps=maps).transpose("steps", "seed").values
         panel.plot(steps, draws, color=COLOURS[maps], linewidth=0.5, alpha=0.5)
@@ -100,7 +98,14 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
 
 def _factors(panel: Axes, refined: xr.Dataset) -> None:
     L = refined["layers"].values
-    panel.plot(L, balance_factor(refined), color=BLUE, linewidth=0.8, marker="o", markersize=3)
+    panel.plot(
+        L,
+        refined["balance_factor"].transpose("layers", "seed").values,
+        color=BLUE,
+        linewidth=0.8,
+        marker="o",
+        markersize=3,
+    )
     for value, words in ((2, "corrected"), (1, "printed")):
         panel.axhline(value, color=BLACK, linestyle=":", linewidth=1)
         panel.annotate(words, (L[0], value), xytext=(0, 3), textcoords="offset points", fontsize=7)
@@ -112,15 +117,22 @@ def _factors(panel: Axes, refined: xr.Dataset) -> None:
 
 def paper_settings(paper_measures: xr.Dataset) -> Figure:
     """The paper's own settings: convergence, spectra, energies (Figures 1b, 1c)."""
-    net = paper_measures.isel(maps=0)
-    last, rank = net.isel(steps=-1), int(net["rank"])
+    net = paper_measures.isel(maps=0, seed=0)
+    adam = net.isel(stop=np.flatnonzero(net["descent_rate"].values == 0))
+    last, rank = net.isel(stop=-1), int(net["rank"])
     figure, axes = new(2, 2, height=2.3)
-    steps = net["steps"].values
-    axes[0, 0].semilogy(steps, net["relative_distance"], color=BLUE, marker="o", label="|W - Lt B S^T| / |W|")
-    axes[0, 0].semilogy(steps, net["test_error"], color=ORANGE, marker="s", label="test error / variance")
-    axes[0, 0].semilogy(steps, net["train_error"], color=RED, marker="^", label="training error / variance")
-    axes[0, 0].set(title="training", xlabel="steps", ylabel="ratio", ylim=(None, 1e5))
-    axes[0, 0].legend(fontsize=6.5, loc="upper right")
+    steps = adam["steps"].values
+    shown = (
+        ("relative_distance", BLUE, "o", r"$\|W - \tilde L B S^T\| / \|W\|$"),
+        ("test_error", ORANGE, "s", "test error / variance"),
+        ("train_error", RED, "^", "training error / variance"),
+    )
+    for name, colour, marker, words in shown:
+        axes[0, 0].semilogy(steps, adam[name], color=colour, marker=marker, label=words)
+        ends = net.isel(stop=np.flatnonzero(net["descent_rate"].values > 0))
+        axes[0, 0].semilogy(ends["steps"], ends[name], color=colour, marker=marker, markerfacecolor="none", ls="none")
+    axes[0, 0].set(title="training", xlabel="steps", ylabel="ratio")
+    axes[0, 0].legend(loc="upper center", bbox_to_anchor=(0.5, -0.32), ncols=1)
     p = last["p"].values
     middle = (p[1:] + p[:-1]) / 2
     spectrum_lines(axes[0, 1], p, last["centred_spectrum"].values, rank)
@@ -139,8 +151,8 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
         figure,
         title="The paper's own settings, shown as what they give",
         caption=f"One network, {net['maps'].values!s}, Lt = {float(net['effective_depth']):g}, L = "
-        f"{net.sizes['layer']}, penalty 0.001 / Lt, Adam at a rate that falls to 0 until step {int(steps[-2])}, then "
-        f"gradient descent. Blue in (b), (c): first k* = {rank} singular values. (d) gamma_p = "
+        f"{net.sizes['layer']}, penalty as in the paper, Adam at a rate that falls to 0 until step {int(steps[-1])}, then "
+        f"gradient descent (hollow, a point per rate). Blue in (b), (c): first k* = {rank} singular values. (d) gamma_p = "
         f"{float(net['gamma'][0]):g} |K_p|_op; the cost of identity is cut at the top.",
         alt="The distance from a critical point falls by decades and stays above a tenth; a few singular values of the"
         " representation separate in the middle; the cost of identity is least there; both Hamiltonians vary over"

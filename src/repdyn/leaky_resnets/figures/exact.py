@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, PURPLE, RED, band, describe, label_panels, new
-from repdyn.leaky_resnets.methods.readings import bottleneck_bounds
 
 
 def _ticks(axis: Axis, values: tuple[int, ...] | np.ndarray) -> None:
@@ -133,7 +132,7 @@ def _scalar_region(figure: Figure, panel: Axes, scalar: xr.Dataset) -> None:
 
 
 def _laboratory_bounds(panel: Axes, laboratory: xr.Dataset) -> None:
-    middle, lower, upper = bottleneck_bounds(laboratory)
+    middle, lower, upper = (laboratory[name] for name in ("middle", "lower", "upper"))
     place = xr.where(middle > 0, middle / upper, -middle / lower)
     depths = laboratory["effective_depth"].values
     for bias, marker, colour, words in ((0, "o-", BLUE, "no bias"), (1, "s--", RED, "bias")):

@@ -10,14 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, new
 from repdyn.leaky_resnets.figures.trained import GREY
-from repdyn.leaky_resnets.methods.readings import (
-    STAGE,
-    at_stage,
-    of_maps,
-    size_and_distance,
-    steps_in_plane,
-    unevenness_in_plane,
-)
+from repdyn.leaky_resnets.methods.selection import STAGE, of_maps, size_and_distance
 
 SCHEMES = {"equidistant": (BLUE, "o"), "irregular": (GREEN, "s"), "adaptive": (RED, "^")}
 
@@ -29,7 +22,7 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
     for column, maps in enumerate(kinds):
         errors = scheme_measures["test_error_by_layers"].sel(maps=maps)
         _errors(axes[0, column], errors)
-        _paired(axes[1, column], errors)
+        _paired(axes[1, column], scheme_measures["test_ratio_by_layers"].sel(maps=maps))
         axes[0, column].set_title(str(maps))
         axes[1, column].set_title("paired")
         axes[1, column].set_xlabel("number of layers L")
@@ -59,13 +52,13 @@ def _errors(panel: Axes, errors: xr.DataArray) -> None:
     panel.minorticks_off()
 
 
-def _paired(panel: Axes, errors: xr.DataArray) -> None:
-    L = errors["layers"].values
+def _paired(panel: Axes, ratios: xr.DataArray) -> None:
+    L = ratios["layers"].values
     for shift, scheme in ((0.97, "irregular"), (1.03, "adaptive")):
         colour, marker = SCHEMES[scheme]
-        ratios = (errors.sel(scheme=scheme) / errors.sel(scheme="equidistant")).transpose("layers", "seed").values
-        panel.plot(L * shift, ratios, ".", color=colour, markersize=3, alpha=0.5)
-        logs = np.log(ratios)
+        values = ratios.sel(scheme=scheme).transpose("layers", "seed").values
+        panel.plot(L * shift, values, ".", color=colour, markersize=3, alpha=0.5)
+        logs = np.log(values)
         middle, half = np.exp(logs.mean(axis=1)), half_width(logs)
         bars = (middle - middle * np.exp(-half), middle * np.exp(half) - middle)
         panel.errorbar(L * shift, middle, bars, color=colour, marker=marker, linestyle="none", capsize=3)
@@ -95,7 +88,7 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
         panel.set_ylabel("singular value of W_p / Lt")
     axes[0, 0].set_ylim(0, None)
     label_panels(axes)
-    dimension = at_stage(staged_measures, "weight_dimension").mean("seed")
+    dimension = staged_measures["stage_dimension"].mean("seed")
     told = ", ".join(f"({'abcd'[k]}) {value:.1f}" for k, value in enumerate(dimension.values))
     return describe(
         figure,
@@ -125,13 +118,13 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
         panel.set_aspect("equal")
     _step_lengths(axes[1, 1], learned)
     label_panels(axes)
-    spreads = {scheme: unevenness_in_plane(learned["plane"].sel(scheme=scheme)).mean() for scheme in SCHEMES}
+    spreads = {scheme: float(learned["plane_unevenness"].sel(scheme=scheme).mean()) for scheme in SCHEMES}
     told = ", ".join(f"{scheme} {value:.2f}" for scheme, value in spreads.items())
     return describe(
         figure,
         title="Paths in two dimensions (Figure 2c)",
         caption=f"(a)-(c) A_l over sqrt(N) on the two principal axes of each path, seed 0, L = "
-        f"{learned.sizes['layer']}, learned and decayed maps, which decide lrn-fig2c; they hold "
+        f"{learned.sizes['layer']}, learned and decayed maps; they hold "
         f"{float(learned['plane_share'].mean()):.0%} of the variance. (d) Means over {learned.sizes['seed']} seeds; "
         f"standard deviation over mean of the lengths: {told}. {size_and_distance(scheme_measures)}",
         alt="All three paths bend once and their steps shorten along them. With equidistant steps the first are twice "
@@ -142,8 +135,7 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
 def _step_lengths(panel: Axes, learned: xr.Dataset) -> None:
     """Lengths of the steps in the plane over their mean, mean over seeds."""
     for scheme, (colour, marker) in SCHEMES.items():
-        steps = steps_in_plane(learned["plane"].sel(scheme=scheme))
-        relative = (steps / steps.mean(axis=1, keepdims=True)).mean(axis=0)
+        relative = learned["plane_step"].sel(scheme=scheme).mean("seed").values
         panel.plot(np.arange(1, relative.size + 1), relative, color=colour, marker=marker, markersize=3, label=scheme)
     panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
     panel.set(title="lengths of the steps", xlabel="layer l", ylabel="length / mean", ylim=(0, None))

@@ -21,7 +21,7 @@ from repdyn.base.figures import (
     label_panels,
     new,
 )
-from repdyn.leaky_resnets.methods.readings import DECAYED, at_paper_depth, of_maps
+from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
 
 CRITICAL = 0.1  # relative distance from a critical point above which a point is drawn hollow
 GREY = "0.72"
@@ -66,7 +66,7 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
 
 def _estimates(panel: Axes, chains: xr.Dataset) -> None:
     depth, H = chains["effective_depth"].values, chains["hamiltonian"]
-    middle = H.median("layer").mean("seed").values
+    middle = chains["median_hamiltonian"].mean("seed").values
     low, high = (middle - H.min("layer").mean("seed").values, H.max("layer").mean("seed").values - middle)
     panel.errorbar(depth, middle, (low, high), color=BLUE, capsize=2, zorder=4, label="-2 H / Lt")
     hollow = chains["relative_distance"].mean("seed").values > CRITICAL
@@ -74,9 +74,9 @@ def _estimates(panel: Axes, chains: xr.Dataset) -> None:
     panel.plot(depth[~hollow], middle[~hollow], "o", **look)
     panel.plot(depth[hollow], middle[hollow], "o", markerfacecolor="white", label="-2 H / Lt, not critical", **look)
     for gamma, style in zip(chains["gamma"].values, ("-", "--", ":"), strict=False):
-        stable = chains["stable_hamiltonian"].sel(gamma=gamma).median("layer").mean("seed")
+        stable = chains["median_stable"].sel(gamma=gamma).mean("seed")
         panel.plot(depth, stable, color=SKY, linestyle=style, marker="s", markersize=3, label=f"stable, {gamma:g}")
-    panel.plot(depth, chains["cost"].isel(gamma=0).min("layer").mean("seed"), color=RED, marker="^", label="least COI")
+    panel.plot(depth, chains["least_cost"].isel(gamma=0).mean("seed"), color=RED, marker="^", label="least COI")
     rank = chains["stable_rank"].min("node").mean("seed")
     panel.plot(depth, rank, color=GREEN, marker="v", linestyle="-.", label="least stable rank")
     panel.axhline(int(chains["rank"]), color=BLACK, linestyle=":", linewidth=1)
@@ -126,7 +126,7 @@ def spectrum_lines(panel: Axes, p: np.ndarray, values: np.ndarray, count: int, c
 def _shown(chain_measures: xr.Dataset) -> xr.Dataset:
     """The network of median -2 H / Lt with learned maps at the effective depth next to the paper's."""
     nets = at_paper_depth(of_maps(chain_measures))
-    order = np.argsort(nets["hamiltonian"].median("layer").values)
+    order = np.argsort(nets["median_hamiltonian"].values)
     return nets.isel(seed=order[len(order) // 2])
 
 
@@ -168,7 +168,7 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
 
 
 def _kinetic_against_extra(panel: Axes, chains: xr.Dataset) -> None:
-    extra = (chains["cost"] - chains["hamiltonian"].median("layer")).values.ravel()
+    extra = (chains["cost"] - chains["median_hamiltonian"]).values.ravel()
     kinetic = chains["kinetic"].values.ravel()
     shown = extra > 0
     panel.loglog(extra[shown], kinetic[shown], ".", color=BLUE, markersize=2.5, alpha=0.6)
@@ -184,8 +184,8 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
     shown = (
         ("path length", chain_measures["length"]),
         ("stable norm", chain_measures["stable_length"].isel(gamma=0)),
-        ("largest |B_p|", chain_measures["momentum"].max("layer")),
-        ("|B_p S_p^T|", chain_measures["alignment"].median("layer")),
+        ("largest |B_p|", chain_measures["largest_momentum"]),
+        ("|B_p S_p^T|", chain_measures["median_alignment"]),
     )
     kinds = [maps for maps in chain_measures["maps"].values if "no bias" not in maps]
     for panel, (title, values) in zip(axes[0], shown, strict=True):

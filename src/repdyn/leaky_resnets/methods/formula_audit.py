@@ -8,18 +8,17 @@ finite cost of identity. Paper: Hamiltonian Mechanics of Feature Learning.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
+from repdyn.base.checks import Array
+from repdyn.base.formula_audit import Errors, holds, relative_error
 from repdyn.leaky_resnets.theory import added_neuron as neuron
 from repdyn.leaky_resnets.theory import lagrangian as energies
 from repdyn.leaky_resnets.theory import minima
-from repdyn.leaky_resnets.theory.checks import Array
-from repdyn.leaky_resnets.theory.flows import leaky_path
+from repdyn.leaky_resnets.theory.flows import leaky_path, linear_path
 from repdyn.leaky_resnets.theory.hamiltonian import force, hamiltonian, scaled_hamiltonian_from_cost, velocity
-from repdyn.leaky_resnets.theory.identity_cost import activation, cost_of_identity, operator_norm_sq
+from repdyn.leaky_resnets.theory.identity_cost import activation, cost_of_identity, operator_norm_sq, stable_norm_sq_svd
 from repdyn.leaky_resnets.theory.layers import propagate
 
 Generator = np.random.Generator
@@ -27,25 +26,8 @@ WIDE, TALL = (9, 4), (4, 9)  # (w, N)
 WELL_CONDITIONED = 10.0
 DEPTH = 2.3  # Lt where a formula holds for any; not 1, so that a lost factor shows
 STEP = 1e-5  # of central differences; H is a polynomial of degree 4 between kinks
+SWEEPS = 120  # of rescaling, each of which shrinks the imbalance by a factor of about 1/2
 NODES = 40  # of Gauss-Legendre quadrature of analytic integrands on [0, 1]
-
-
-class Errors(NamedTuple):
-    """Relative errors of one formula on one draw."""
-
-    printed: float
-    corrected: float
-    control: float
-
-
-def relative(found: object, wanted: object) -> float:
-    """Largest difference over the largest value wanted."""
-    found, wanted = np.asarray(found, float), np.asarray(wanted, float)
-    return float(np.max(np.abs(found - wanted)) / np.max(np.abs(wanted)))
-
-
-def _same(error: float, control: float) -> Errors:
-    return Errors(error, error, control)
 
 
 def wide(rng: Generator, shape: tuple[int, int] = WIDE) -> Array:
@@ -82,9 +64,9 @@ def range_of_p(bias: bool, rng: Generator) -> Errors:
     p = np.linspace(0, 1, 6)
     plain = leaky_path(W, A0, DEPTH, p)
     stretched = leaky_path(lambda q: W(q / c) / c, A0, DEPTH / c, c * p)
-    norm = relative(_energy(lambda q: W(q / c) / c, c), _energy(W, 1.0) / c)
+    norm = relative_error(_energy(lambda q: W(q / c) / c, c), _energy(W, 1.0) / c)
     wrong = leaky_path(lambda q: W(q / c), A0, DEPTH / c, c * p)
-    return _same(max(relative(stretched, plain), norm), relative(wrong, plain))
+    return holds(max(relative_error(stretched, plain), norm), relative_error(wrong, plain))
 
 
 def scale_of_outputs(bias: bool, rng: Generator) -> Errors:
@@ -98,7 +80,7 @@ def scale_of_outputs(bias: bool, rng: Generator) -> Errors:
 
     wanted = np.exp(-c * p)[:, None, None] * leaky_path(W, A0, DEPTH, p)
     wrong = leaky_path(W, A0, DEPTH, p)
-    return _same(relative(leaky_path(scaled, A0, DEPTH + c, p), wanted), relative(wrong, wanted))
+    return holds(relative_error(leaky_path(scaled, A0, DEPTH + c, p), wanted), relative_error(wrong, wanted))
 
 
 def no_leak(bias: bool, rng: Generator) -> Errors:
@@ -109,9 +91,10 @@ def no_leak(bias: bool, rng: Generator) -> Errors:
     for weight in W:
         plain = plain + weight @ activation(plain, bias) / L
         connected = weight @ activation(connected, bias) / L
-    found = propagate(W, A, rho, 0.0)[-1], propagate(W, A, rho, float(L))[-1]
+    plain_end, connected_end = propagate(W, A, rho, 0.0)[-1], propagate(W, A, rho, float(L))[-1]
     wrong = propagate(W, A, rho, L / 2)[-1]
-    return _same(max(relative(found[0], plain), relative(found[1], connected)), relative(wrong, connected))
+    error = max(relative_error(plain_end, plain), relative_error(connected_end, connected))
+    return holds(error, relative_error(wrong, connected))
 
 
 def least_weights(bias: bool, rng: Generator) -> Errors:
@@ -121,12 +104,12 @@ def least_weights(bias: bool, rng: Generator) -> Errors:
     W, dual = energies.least_norm_weights(A, dA, DEPTH, bias), np.linalg.solve(S.T @ S, M.T).T @ S.T
     other = rng.standard_normal(W.shape)
     other -= other @ S @ np.linalg.solve(S.T @ S, S.T)
-    longer = relative(np.sum((W + other) ** 2), np.sum(W**2) + np.sum(other**2))
+    longer = relative_error(np.sum((W + other) ** 2), np.sum(W**2) + np.sum(other**2))
     few, only = rng.standard_normal((4, 20)), rng.standard_normal((4, 4 + bias))
     rate = only @ activation(few, bias) - DEPTH * few
-    lone = relative(energies.least_norm_weights(few, rate, DEPTH, bias), only)
+    lone = relative_error(energies.least_norm_weights(few, rate, DEPTH, bias), only)
     wrong = energies.least_norm_weights(A, dA, 1.0, bias)
-    return _same(max(relative(W, dual), longer, lone), relative(wrong, dual))
+    return holds(max(relative_error(W, dual), longer, lone), relative_error(wrong, dual))
 
 
 def three_terms(bias: bool, rng: Generator) -> Errors:
@@ -137,30 +120,84 @@ def three_terms(bias: bool, rng: Generator) -> Errors:
     terms = energies.lagrangian_terms(A, dA, DEPTH, bias)
     printed = energies.lagrangian_terms_as_printed(A, dA, DEPTH, bias)
     return Errors(
-        relative(sum(printed), whole), relative(sum(terms), whole), relative(terms.identity + terms.kinetic, whole)
+        relative_error(sum(printed), whole),
+        relative_error(sum(terms), whole),
+        relative_error(terms.identity + terms.kinetic, whole),
     )
 
 
 def linear_remark(_: bool, rng: Generator) -> Errors:
-    """Footnote 1: the cross term of a linear network integrates to log |A_1|_+ - log |A_0|_+ at constant rank."""
-    left, right = _path((6, 3), rng), _path((3, 7), rng)
-    nodes, weight = np.polynomial.legendre.leggauss(24)
-    cells = np.linspace(0, 1, 13)
+    """Footnote 1: the cross term of a linear network integrates to log |A_1|_+ - log |A_0|_+.
 
-    def drift(path: Callable[[float], Array]) -> tuple[float, float]:
-        total = 0.0
-        for low, high in pairwise(cells):
-            for node, part in zip(nodes, weight, strict=True):
-                p = low + (high - low) * (node + 1) / 2
-                total += part * (high - low) / 2 * energies.linear_cross_term(path(p), _rate(path, p))
-        ends = energies.log_pseudo_determinant(path(1.0)) - energies.log_pseudo_determinant(path(0.0))
-        return total, ends
+    The path is a linear network's, dA = (W_p - Lt) A, from a start of rank 3; its rank cannot change. Wrong on purpose:
+    Frobenius norms in the place of pseudo-determinants.
+    """
+    W, A0 = _path((6, 6), rng), rng.standard_normal((6, 3)) @ rng.standard_normal((3, 7))
+    nodes, weight = np.polynomial.legendre.leggauss(NODES)
+    p = np.concatenate([[0.0], (nodes + 1) / 2, [1.0]])
+    path = linear_path(W, A0, DEPTH, p)
+    rates = [(W(at) - DEPTH * np.eye(6)) @ A for at, A in zip(p, path, strict=True)]
+    terms = [energies.linear_cross_term(A, dA, 1e-8) for A, dA in zip(path[1:-1], rates[1:-1], strict=True)]
+    total = float(weight @ terms) / 2
+    ends = energies.log_pseudo_determinant(path[-1], 1e-8) - energies.log_pseudo_determinant(A0, 1e-8)
+    norms = np.log(np.linalg.norm(path[-1]) / np.linalg.norm(A0))
+    return holds(abs(total - ends), abs(total - norms))
 
-    def rank_falls(p: float) -> Array:
-        return left(p) @ np.diag([1.0, 1.0, max(p - 0.5, 0.0)]) @ right(p)
 
-    constant, falling = drift(lambda p: left(p) @ right(p)), drift(rank_falls)
-    return _same(abs(constant[0] - constant[1]), abs(falling[0] - falling[1]))
+def zero_representation(bias: bool, rng: Generator) -> Errors:
+    """Section 1.3: from A = 0 all points share one path. Wrong on purpose: they do so from a start that is not 0."""
+    (w, N), L = TALL, 12
+    W, rho = rng.standard_normal((L, w, w + bias)), np.full(L, 1 / L)
+
+    def spread(A0: Array) -> float:
+        end = propagate(W, A0, rho, DEPTH)[-1]
+        return float(np.abs(end - end.mean(axis=1, keepdims=True)).max())
+
+    return holds(spread(np.zeros((w, N))), spread(rng.standard_normal((w, N))))
+
+
+def infinite_terms(bias: bool, rng: Generator) -> Errors:
+    """Remark in 1.3: as gamma -> 0 cost and kinetic energy grow as |A_out|^2 / gamma, the whole Lagrangian does not.
+
+    A_out is the part of A outside the image of S, where dA = -Lt A. Wrong on purpose: the sum without the cross term.
+    """
+    A = wide(rng, TALL)
+    W = rng.standard_normal((len(A), len(A) + bias))
+    S = activation(A, bias)
+    dA, gamma = W @ S - DEPTH * A, 1e-8 * operator_norm_sq(S)
+    inverse = np.linalg.pinv(S)
+    outside = float(np.sum((A - A @ inverse @ S) ** 2))
+    cost, kinetic, whole = (float(stable_norm_sq_svd(M, S, gamma)) for M in (A, dA, DEPTH * A + dA))
+    grown = relative_error([gamma * cost, gamma * kinetic / DEPTH**2], [outside, outside])
+    finite = float(np.sum((W @ S @ inverse) ** 2))
+    wrong = relative_error(DEPTH**2 * cost + kinetic, finite)
+    return holds(max(grown, relative_error(whole, finite)), wrong)
+
+
+def connected_balance(_: bool, rng: Generator) -> Errors:
+    """Appendix A.3: neurons rescaled to least norm keep the function and have |W_l|^2 + |b_l|^2 = |W_{l+1}|^2.
+
+    So |W_l|^2 = |W_1|^2 + sum_{k < l} |b_k|^2 without bias columns. Wrong on purpose: without the sum of biases.
+    """
+    W, b, X = rng.standard_normal((4, 5, 5)), rng.standard_normal((4, 5)), rng.standard_normal((5, 7))
+    before = _connected(W, b, X)
+    for _sweep in range(SWEEPS):
+        for layer in range(3):
+            into, out = np.sum(W[layer] ** 2, axis=1) + b[layer] ** 2, np.sum(W[layer + 1] ** 2, axis=0)
+            scale = (out / into) ** 0.25
+            W[layer] *= scale[:, None]
+            b[layer] *= scale
+            W[layer + 1] /= scale
+    norms, biases = np.sum(W**2, axis=(1, 2)), np.concatenate([[0.0], np.cumsum(np.sum(b[:-1] ** 2, axis=1))])
+    error = max(relative_error(norms, norms[0] + biases), relative_error(_connected(W, b, X), before))
+    return holds(error, relative_error(norms, np.full(4, norms[0])))
+
+
+def _connected(W: Array, b: Array, X: Array) -> Array:
+    """Output of a fully connected ReLU network, the last layer linear."""
+    for weight, offset in zip(W[:-1], b[:-1], strict=True):
+        X = np.maximum(weight @ X + offset[:, None], 0)
+    return W[-1] @ X + b[-1][:, None]
 
 
 def hamilton_equations(bias: bool, rng: Generator) -> Errors:
@@ -173,8 +210,8 @@ def hamilton_equations(bias: bool, rng: Generator) -> Errors:
         by["A"][index] = hamiltonian(A + kick, B, DEPTH, bias) - hamiltonian(A - kick, B, DEPTH, bias)
         by["B"][index] = hamiltonian(A, B + kick, DEPTH, bias) - hamiltonian(A, B - kick, DEPTH, bias)
     by_A, by_B = by["A"] / (2 * STEP), by["B"] / (2 * STEP)
-    errors = relative(velocity(A, B, DEPTH, bias), by_B), relative(force(A, B, DEPTH, bias), by_A)
-    return _same(max(errors), relative(-force(A, B, DEPTH, bias), by_A))
+    errors = relative_error(velocity(A, B, DEPTH, bias), by_B), relative_error(force(A, B, DEPTH, bias), by_A)
+    return holds(max(errors), relative_error(-force(A, B, DEPTH, bias), by_A))
 
 
 def hamiltonian_split(bias: bool, rng: Generator) -> Errors:
@@ -183,16 +220,16 @@ def hamiltonian_split(bias: bool, rng: Generator) -> Errors:
     dA, H = velocity(A, B, DEPTH, bias), hamiltonian(A, B, DEPTH, bias)
     terms = energies.lagrangian_terms(A, dA, DEPTH, bias)
     split = energies.hamiltonian_from_energies(A, dA, DEPTH, bias)
-    return _same(relative(split, H), relative(terms.kinetic + terms.identity, H))
+    return holds(relative_error(split, H), relative_error(terms.kinetic + terms.identity, H))
 
 
 def theorem4_identity(bias: bool, rng: Generator) -> Errors:
     """Proof of Theorem 7: -2 H / Lt = |A|^2_g - |dA / Lt + gamma B|^2_g + gamma |B|^2, any A and B."""
     A, B = rng.standard_normal((2, *TALL))
     H = -2 * hamiltonian(A, B, DEPTH, bias) / DEPTH
-    found = [scaled_hamiltonian_from_cost(A, B, DEPTH, bias, gamma) for gamma in (1e-3, 1.0)]
-    wrong = found[1] - 2 * float(np.sum(B**2))
-    return _same(relative(found, [H, H]), relative(wrong, H))
+    values = [scaled_hamiltonian_from_cost(A, B, DEPTH, bias, gamma) for gamma in (1e-3, 1.0)]
+    wrong = values[1] - 2 * float(np.sum(B**2))
+    return holds(relative_error(values, [H, H]), relative_error(wrong, H))
 
 
 def added_neuron(bias: bool, rng: Generator) -> Errors:
@@ -211,8 +248,8 @@ def added_neuron(bias: bool, rng: Generator) -> Errors:
     ]
     formula = [minima.added_neuron_coefficient(A, z, bias) for z in columns]
     short = minima.column_coefficients(A, bias)
-    error = max(relative(formula, measured), relative(short, measured[1:]))
-    return _same(error, relative(-short, measured[1:]))
+    error = max(relative_error(formula, measured), relative_error(short, measured[1:]))
+    return holds(error, relative_error(-short, measured[1:]))
 
 
 def merged_neurons(bias: bool, rng: Generator) -> Errors:
@@ -222,10 +259,10 @@ def merged_neurons(bias: bool, rng: Generator) -> Errors:
     path = [cost_of_identity(minima.merged(A, a, t), bias).value for t in (0.25, 0.5, 0.75, 1.0)]
     last, kept = minima.merged(A, a, 1.0), a > 0
     gradient = minima.ridge_cost_gradient(A, bias, 0.0)[kept] * np.sqrt(a[kept])[:, None]
-    same_slope = relative(minima.ridge_cost_gradient(last, bias, 0.0)[kept], gradient)
+    same_slope = relative_error(minima.ridge_cost_gradient(last, bias, 0.0)[kept], gradient)
     rows = 0.0 if kept.sum() <= 6 and not last[~kept].any() else 1.0
     wrong = cost_of_identity(a[:, None] * A, bias).value  # the root forgotten
-    return _same(max(relative(path, np.full(4, cost)), same_slope, rows), relative(wrong, cost))
+    return holds(max(relative_error(path, np.full(4, cost)), same_slope, rows), relative_error(wrong, cost))
 
 
 def enlarged_norm(bias: bool, rng: Generator) -> Errors:
@@ -253,8 +290,8 @@ def layer_regulariser(bias: bool, rng: Generator) -> Errors:
     """Section 2.1: gamma_p in proportion to |S|_op^2, printed equal to |K|_op^2; it is |K|_op."""
     S = activation(3 * rng.standard_normal(TALL), bias)
     K = np.linalg.norm(S.T @ S, 2)
-    found = operator_norm_sq(S)
-    return Errors(relative(K**2, found), relative(K, found), relative(np.sqrt(K), found))
+    scale = operator_norm_sq(S)
+    return Errors(relative_error(K**2, scale), relative_error(K, scale), relative_error(np.sqrt(K), scale))
 
 
 FORMULAS: dict[str, Callable[[bool, Generator], Errors]] = {
@@ -264,6 +301,8 @@ FORMULAS: dict[str, Callable[[bool, Generator], Errors]] = {
     "1.3 least weights": least_weights,
     "1.3 three terms": three_terms,
     "footnote 1": linear_remark,
+    "1.3 zero representation": zero_representation,
+    "1.3 infinite terms": infinite_terms,
     "1.5 Hamilton's equations": hamilton_equations,
     "2.1 split of H": hamiltonian_split,
     "Theorem 7 identity": theorem4_identity,
@@ -271,4 +310,5 @@ FORMULAS: dict[str, Callable[[bool, Generator], Errors]] = {
     "Prop. 3 merged neurons": merged_neurons,
     "Prop. 8 norm": enlarged_norm,
     "2.1 gamma_p": layer_regulariser,
+    "A.3 fully connected": connected_balance,
 }

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from repdyn.leaky_resnets.theory.checks import Array, effective_depth_of
+from repdyn.base.checks import Array
+from repdyn.leaky_resnets.theory.checks import effective_depth_of
 from repdyn.leaky_resnets.theory.identity_cost import activation
 from repdyn.leaky_resnets.theory.layers import end_momentum, momenta
 

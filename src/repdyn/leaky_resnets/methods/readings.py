@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.leaky_resnets.theory.checks import Array
+from repdyn.base.checks import Array
 from repdyn.leaky_resnets.theory.hamiltonian import theorem4_bounds, theorem4_speed_gap
 
 DECAYED = "decayed maps"

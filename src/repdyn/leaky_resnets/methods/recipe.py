@@ -1,24 +1,31 @@
-"""Steps of a training that the experiments share: the task, a fresh fit, a run of Adam to a cosine's end.
+"""The recipe that all trainings share: tasks, fresh networks, a first fit, Adam to a cosine's end, checkpoints.
 
 The penalty is given per output, since the paper averages the cost over outputs: lam = penalty * dimension / Lt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.checks import Array
+from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.maps import Maps
+from repdyn.leaky_resnets.methods.network_datasets import Arrays, arrays_of, restored
 from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
 from repdyn.leaky_resnets.methods.teachers import Task, bottleneck_task
 from repdyn.leaky_resnets.methods.training import Trainer, cosine
-from repdyn.leaky_resnets.settings.training import Bottleneck, Recipe, Shape
-from repdyn.leaky_resnets.theory.checks import Array
+from repdyn.leaky_resnets.settings.training import Bottleneck, Discretised, Shape
+from repdyn.leaky_resnets.settings.training import Recipe as RecipeSettings
 
-SMALL = 500_000  # entries of all representations of a network below which several share the caches
+SHARED = 1_000_000  # entries of the representations of all networks of a batch, which share the caches
 FIRST = 1.5  # rate of the first fit over that of a run
+Networks = list[LeakyResNet]
 
 
 def lam(penalty: float, dimension: int, effective_depth: float) -> float:
@@ -26,53 +33,143 @@ def lam(penalty: float, dimension: int, effective_depth: float) -> float:
     return penalty * dimension / effective_depth
 
 
-def groups(seeds: Sequence[int], settings: Shape, layers: int, device: str) -> list[list[int]]:
-    """Seeds that are trained at once: all on a GPU or where a network is small, else each alone, which caches prefer.
+class Batch(NamedTuple):
+    """Seeds that are trained at once, and the task of each."""
 
-    The numbers are the same either way.
+    seeds: list[int]
+    tasks: list[Task]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A station of a walk.
+
+    Attributes:
+        name: names the stage's networks in checkpoints.
+        effective_depth: of its networks.
+        train: makes its networks from the batch and from the networks of the stages before it, by name.
     """
-    together = device == "cuda" or settings.width * settings.points * layers < SMALL
-    return [list(seeds)] if together else [[seed] for seed in seeds]
+
+    name: str
+    effective_depth: float
+    train: Callable[[Batch, Mapping[str, Networks]], Networks]
+
+
+@dataclass
+class Recipe:
+    """What all trainings of an experiment share.
+
+    Attributes:
+        settings: sizes; for `first_fit` and `settle` penalties, rates and steps too.
+        stream: random numbers; tasks and weights depend on the seed alone.
+        device: torch device.
+        checkpoint: where finished networks are kept.
+        progress: reports trained networks.
+        done: how many networks are trained.
+    """
+
+    settings: Shape
+    stream: Stream
+    device: str
+    checkpoint: Checkpoint
+    progress: Progress
+    done: int = 0
+
+    def walk(
+        self, label: str, tasks: Mapping[int, Task], layers: int, stages: Sequence[Stage]
+    ) -> dict[tuple[str, int], Arrays]:
+        """Trains the stages in order, every seed on its task; what the checkpoint holds is not trained again.
+
+        Returns:
+            Arrays of the networks by stage and seed.
+        """
+        trained = {}
+        for batch in self.batches(tasks, layers):
+            before: dict[str, Networks] = {}
+            for stage in stages:
+                names = [f"{label}-{stage.name}-seed{seed}" for seed in batch.seeds]
+                arrays = [self.checkpoint.get(name) for name in names]
+                if not all(arrays):
+                    networks = stage.train(batch, before)
+                    arrays = [
+                        self.checkpoint.put(name, arrays_of(net)) for name, net in zip(names, networks, strict=True)
+                    ]
+                before[stage.name] = [restored(part, stage.effective_depth) for part in arrays]
+                trained |= {(stage.name, seed): part for seed, part in zip(batch.seeds, arrays, strict=True)}
+            self.done += len(batch.seeds) * len(stages)
+            self.progress.step(self.done)
+        return trained
+
+    def batches(self, tasks: Mapping[int, Task], layers: int) -> list[Batch]:
+        """Seeds in batches: all on a GPU, else as many as the caches hold, at least one.
+
+        The numbers are the same either way.
+        """
+        entries, seeds = self.settings.width * self.settings.points * layers, list(tasks)
+        count = len(seeds) if self.device == "cuda" else max(1, SHARED // entries)
+        parts = (seeds[first : first + count] for first in range(0, len(seeds), count))
+        return [Batch(part, [tasks[seed] for seed in part]) for part in parts]
+
+    def fresh(self, maps: Maps, seeds: Iterable[int], rho: Array, effective_depth: float) -> Networks:
+        """Networks before training; their numbers depend on the seed alone."""
+        width, sizes = self.settings.width, (self.settings.dimension, self.settings.dimension)
+        generators = (self.stream.generator(seed, "weights") for seed in seeds)
+        return [
+            start(width, sizes, rho, effective_depth, generator, learned=maps.learned, bias=maps.bias)
+            for generator in generators
+        ]
+
+    def trainer(self, networks: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps, penalty: float) -> Trainer:
+        """A trainer of the networks on their tasks; `penalty` per output."""
+        X, Y = np.stack([task.X for task in tasks]), np.stack([task.Y for task in tasks])
+        strength = lam(penalty, Y.shape[1], networks[0].effective_depth)
+        return Trainer(networks, X, Y, penalty=strength, learned=maps.learned, map_decay=maps.decay, device=self.device)
+
+    def first_fit(self, networks: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps) -> Networks:
+        """Fits fresh networks at the small first penalty; at the full one 0 is a minimum that would hold them."""
+        settings = self._settings()
+        if not settings.first_steps:
+            return list(networks)
+        run = self.trainer(networks, tasks, maps, settings.first_penalty)
+        run.adam(np.full(settings.first_steps, FIRST * settings.rate * (1 + networks[0].effective_depth)))
+        return run.trained()
+
+    def settle(
+        self, networks: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps, steps: int, excess: float = 1.0
+    ) -> Networks:
+        """Brings networks near a critical point at the full penalty: Adam along half a cosine, then descent.
+
+        Args:
+            networks: where training starts.
+            tasks: one per network.
+            maps: kind of linear maps.
+            steps: of Adam.
+            excess: factor on the penalty.
+        """
+        settings = self._settings()
+        run = self.trainer(networks, tasks, maps, settings.penalty * excess)
+        run.adam(cosine(settings.rate * (1 + networks[0].effective_depth), steps))
+        run.descend(descent_rates(settings))
+        return run.trained()
+
+    def _settings(self) -> RecipeSettings:
+        if not isinstance(self.settings, RecipeSettings):
+            raise TypeError(f"{type(self.settings).__name__} has no first fit; give settings with first_penalty")
+        return self.settings
+
+
+def descent_rates(settings: RecipeSettings | Discretised) -> Array:
+    """Rates of the gradient descent after Adam; the cost is summed over outputs here."""
+    return np.full(settings.descent_steps, settings.descent_rate / settings.dimension)
 
 
 def narrow_task(settings: Bottleneck, stream: Stream, seed: int) -> Task:
     """Points of the seed's teacher: two fully connected parts through `rank` dimensions."""
-    rng = stream.generator(seed, "task")
+    generator = stream.generator(seed, "task")
     size, inner = settings.dimension, (settings.rank,)
-    return bottleneck_task(size, inner, settings.points, rng, teacher="fully connected", hidden=settings.hidden)
+    return bottleneck_task(size, inner, settings.points, generator, teacher="fully connected", hidden=settings.hidden)
 
 
-def fresh(
-    settings: Shape, maps: Maps, seeds: Iterable[int], rho: Array, Lt: float, stream: Stream
-) -> list[LeakyResNet]:
-    """Networks before training; their numbers depend on the seed alone."""
-    sizes = (settings.dimension, settings.dimension)
-    return [
-        start(settings.width, sizes, rho, Lt, stream.generator(s, "weights"), learned=maps.learned, bias=maps.bias)
-        for s in seeds
-    ]
-
-
-def trainer(nets: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps, penalty: float, device: str) -> Trainer:
-    """A trainer of the networks on their tasks; `penalty` per output."""
-    X, Y = np.stack([task.X for task in tasks]), np.stack([task.Y for task in tasks])
-    strength = lam(penalty, Y.shape[1], nets[0].effective_depth)
-    return Trainer(nets, X, Y, penalty=strength, learned=maps.learned, map_decay=maps.decay, device=device)
-
-
-def first_fit(
-    settings: Recipe, nets: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps, device: str
-) -> list[LeakyResNet]:
-    """Fits fresh networks at the small first penalty; at the full one 0 is a minimum that would hold them."""
-    run = trainer(nets, tasks, maps, settings.first_penalty, device)
-    run.adam(np.full(settings.first_steps, FIRST * settings.rate * (1 + nets[0].effective_depth)))
-    return run.trained()
-
-
-def settle(
-    settings: Recipe, nets: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps, steps: int, device: str
-) -> list[LeakyResNet]:
-    """Brings networks near a critical point at the full penalty: Adam along half a cosine."""
-    run = trainer(nets, tasks, maps, settings.penalty, device)
-    run.adam(cosine(settings.rate * (1 + nets[0].effective_depth), steps))
-    return run.trained()
+def narrow_tasks(settings: Bottleneck, stream: Stream, seeds: Iterable[int]) -> dict[int, Task]:
+    """`narrow_task` of every seed."""
+    return {seed: narrow_task(settings, stream, seed) for seed in seeds}

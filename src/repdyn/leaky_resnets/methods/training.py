@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from repdyn.base.checks import Array
 from repdyn.base.graphs import replayable
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
-from repdyn.leaky_resnets.theory.checks import Array
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual constants
 MAP_RATE = 0.2  # rate of the linear maps over that of the layers

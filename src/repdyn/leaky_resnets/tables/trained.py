@@ -12,14 +12,14 @@ def chains(chain_measures: xr.Dataset) -> Table:
     """Trained networks by linear maps and effective depth."""
     first = chain_measures.isel(gamma=0)
     quantities = {
-        "-2 H / Lt": first["hamiltonian"].median("layer"),
-        "-2 H_gamma / Lt": first["stable_hamiltonian"].median("layer"),
-        "least COI": first["cost"].min("layer"),
+        "-2 H / Lt": first["median_hamiltonian"],
+        "-2 H_gamma / Lt": first["median_stable"],
+        "least COI": first["least_cost"],
         "least stable rank": first["stable_rank"].min("node"),
         "|W - Lt B S^T| / |W|": first["relative_distance"],
         "gradient": first["gradient"],
         "kinks": first["kinks"],
-        "least negative share": first["negative"].min("node"),
+        "least negative share": first["least_negative"],
         "test error / variance": first["test_error"],
     }
     rows = []

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import quad
 
-from repdyn.leaky_resnets.theory.checks import Array
+from repdyn.base.checks import Array
 
 
 def triangle(p: ArrayLike, centre: float, radius: float) -> Array:

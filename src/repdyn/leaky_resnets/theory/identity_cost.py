@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, solve_triangular
 
-from repdyn.leaky_resnets.theory.checks import Array, as_matrix, positive
+from repdyn.base.checks import Array, positive
+from repdyn.leaky_resnets.theory.checks import as_matrix
 
 WOODBURY_FROM = 1e-5  # gamma / |S|_F^2 from which Woodbury's cancellation costs at most eps / 1e-5 of the value
 Method = Literal["woodbury", "svd"]

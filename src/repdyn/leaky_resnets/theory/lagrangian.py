@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.leaky_resnets.theory.checks import Array, as_matrix, effective_depth_of, representation_pair
+from repdyn.base.checks import Array
+from repdyn.leaky_resnets.theory.checks import as_matrix, effective_depth_of, representation_pair
 from repdyn.leaky_resnets.theory.identity_cost import activation, row_space
 
 RTOL = 1e-10  # singular values below RTOL times the largest count as 0

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
-from repdyn.leaky_resnets.theory.checks import Array, as_matrix, finite
+from repdyn.base.checks import Array, finite
+from repdyn.leaky_resnets.theory.checks import as_matrix
 from repdyn.leaky_resnets.theory.identity_cost import activation
 
 NULL = 1e-9  # relative size below which an LP coefficient is a zero of its vertex

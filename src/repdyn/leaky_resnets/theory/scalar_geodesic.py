@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.leaky_resnets.theory.checks import Array
+from repdyn.base.checks import Array
 
 
 class ScalarGeodesic(NamedTuple):

@@ -11,17 +11,16 @@ magnitude.
 from __future__ import annotations
 
 import csv
-import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
 from repdyn.base.errors import DataError
 from repdyn.base.files import write_text
-from repdyn.pipeline.ask.dryrun import Job
 from repdyn.pipeline.run import records
+from repdyn.pipeline.run.jobs import Job, Member
 
 FILE = Path("workflow") / "costs.csv"
 COLUMNS = ("run", "job", "cpu_seconds", "peak_memory_mb", "sizes")
@@ -31,6 +30,7 @@ START_UP = 2.0
 """CPU seconds that starting takes at most (torch); and no more than four fifths of the least cost recorded."""
 SAME = 1e-4
 """Logarithms of sizes that differ by less are equal: sizes are kept with six digits."""
+Expected = list[tuple[Job, "Cost | None"]]
 SPANS = ("horizon", "time", "counter_time")
 SHARED = "all studies share"
 SPARSER = ("seed", "stride", "every", "record", "look")
@@ -52,8 +52,8 @@ def keep(run: str, file: Path) -> int:
     Raises:
         DataError: the run left no records.
     """
-    made = records.makers(records.read(Path("logs") / run))
-    found = {str(record["log"]): record for path, record in made.items() if Path(path).is_file()}
+    latest = records.by_output(records.read(Path("logs") / run))
+    found = {str(record["log"]): record for path, record in latest.items() if Path(path).is_file()}
     if not found:
         raise DataError(f"logs/{run}: no job of this run left a record of its cost; finish the run first")
     rows = [row for row in _rows(file) if row["run"] != run] + [_row(run, found[name]) for name in sorted(found)]
@@ -62,28 +62,28 @@ def keep(run: str, file: Path) -> int:
     return len(found)
 
 
-def costs(jobs: Iterable[Job], file: Path) -> dict[Job, Cost | None]:
+def costs(jobs: Iterable[Job], file: Path) -> list[tuple[Job, Cost | None]]:
     """What each job will take; None where no job of its name is recorded."""
     known: dict[str, list[dict[str, str]]] = {}
     for row in _rows(file):
         known.setdefault(row["job"], []).append(row)
-    return {job: _cost(job, known.get(job.name, [])) for job in jobs}
+    return [(job, _cost(job, known.get(job.name, []))) for job in jobs]
 
 
-def show(expected: dict[Job, Cost | None], wanted: str) -> str:
+def show(expected: Expected, wanted: str) -> str:
     """The table, one line per study."""
-    studies = sorted({_study(job) for job in expected}, key=lambda study: (study == SHARED, study))
+    studies = sorted({_study(job) for job, _ in expected}, key=lambda study: (study == SHARED, study))
     lines = [f"{wanted}\n", f"{'study':24}{'jobs':>6}{'core-minutes':>14}{'largest job (MB)':>18}"]
     for study in studies:
-        lines.append(_line(study, {job: cost for job, cost in expected.items() if _study(job) == study}))
+        lines.append(_line(study, [(job, cost) for job, cost in expected if _study(job) == study]))
     lines.append(_line("all", expected))
     return "\n".join([*lines, "", *_remarks(expected)])
 
 
-def size(arguments: Sequence[str]) -> list[float]:
-    """Sizes of a job's parts, one for each `--job`; see the module's text."""
-    jobs = [json.loads(text) for text in records.option(arguments, "--job")]
-    return [math.prod(_factors(job.get("settings", {}))) for job in jobs]
+def size(members: Iterable[Member]) -> list[float]:
+    """Sizes of a job's members; see the module's text."""
+    sections = (part for member in members for part in member.get("settings", {}).values())
+    return [math.prod(_factors(section)) for section in sections]
 
 
 def _factors(settings: dict) -> Iterable[float]:
@@ -106,14 +106,13 @@ def _factor(key: str, value: object) -> float:
 
 
 def _cost(job: Job, rows: list[dict[str, str]]) -> Cost | None:
-    sizes = size(job.arguments)
+    sizes = size(job.members)
     steps = [(_step(sizes, row), row) for row in rows if len(row["sizes"].split()) == len(sizes)]
     if not steps:
         return None
-    run = job.log.split("/")[1]
-    (step, nearest), *others = sorted(steps, key=lambda one: (abs(one[0]), one[1]["run"] != run))
+    (step, nearest), *others = sorted(steps, key=lambda one: (abs(one[0]), one[1]["run"] != job.run))
     took, memory = float(nearest["cpu_seconds"]), float(nearest["peak_memory_mb"])
-    if abs(step) < SAME and (sizes or nearest["run"] == run):
+    if abs(step) < SAME and (sizes or nearest["run"] == job.run):
         return Cost(took, memory, recorded=True)
     start = min(START_UP, 0.8 * min(float(row["cpu_seconds"]) for row in rows))
     other = next((one for one in others if abs(one[0] - step) >= SAME), None)
@@ -133,7 +132,7 @@ def _power(took: float, step: float, other_took: float, other_step: float) -> fl
 
 
 def _row(run: str, record: records.Record) -> dict[str, object]:
-    sizes = " ".join(f"{one:.6g}" for one in size(record["arguments"]))
+    sizes = " ".join(f"{one:.6g}" for one in size(record["job"]["members"]))
     return {"run": run, "job": record["log"], "sizes": sizes} | {name: record[name] for name in COLUMNS[2:4]}
 
 
@@ -145,12 +144,11 @@ def _rows(file: Path) -> list[dict[str, str]]:
 
 
 def _study(job: Job) -> str:
-    study, inside, _ = job.name.partition("/")
-    return study if inside else SHARED
+    return job.study or SHARED
 
 
-def _line(study: str, expected: dict[Job, Cost | None]) -> str:
-    known = [cost for cost in expected.values() if cost]
+def _line(study: str, expected: Expected) -> str:
+    known = [cost for _, cost in expected if cost]
     minutes = sum(cost.cpu_seconds for cost in known) / 60
     memory = max((cost.memory_mb for cost in known), default=0.0)
     shown = f"{minutes:.1f}" if minutes < 100 else f"{minutes:.0f}"
@@ -160,13 +158,13 @@ def _line(study: str, expected: dict[Job, Cost | None]) -> str:
     return f"{study:24}{len(expected):>6}{shown:>14}{memory:>18.0f}{marks}"
 
 
-def _remarks(expected: dict[Job, Cost | None]) -> list[str]:
-    known = {job: cost for job, cost in expected.items() if cost}
+def _remarks(expected: Expected) -> list[str]:
+    known = [(job, cost) for job, cost in expected if cost]
     told = []
     if known:
-        longest, cost = max(known.items(), key=lambda one: one[1].cpu_seconds)
+        longest, cost = max(known, key=lambda one: one[1].cpu_seconds)
         told.append(f"No faster than {cost.cpu_seconds / 60:.1f} minutes on any number of cores: {longest.name}.")
-    if any(not cost.recorded for cost in known.values()):
+    if any(not cost.recorded for _, cost in known):
         told.append(
             "Estimated: no cost is recorded at these settings; extrapolated by the size of the settings from the "
             "nearest records. Take it as an order of magnitude."

@@ -1,20 +1,18 @@
-"""Datasets of a finished run made again: with another seed, or with changed code. The files say how they were made."""
+"""Datasets of a finished run made again, with another seed or with changed code; the records say how they were made."""
 
 from __future__ import annotations
 
-import inspect
-import json
+import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from repdyn.base import datasets
-from repdyn.pipeline.run import runners
-from repdyn.pipeline.run.loading import load_function
+from repdyn.pipeline.run import members, records, simulate
+from repdyn.pipeline.run.jobs import Member, input_paths
 
 SHARE = 30.0  # datasets that one job makes, at most, and its start-up in seconds: what of its cost may be others'
 START_UP = 10.0
@@ -24,7 +22,7 @@ class Remaker:
     """Makes the datasets of one study again.
 
     Args:
-        root: results of a finished run.
+        root: results of a finished run, `results/<run>`.
         study: name of the study.
     """
 
@@ -40,22 +38,34 @@ class Remaker:
         tried = (self._timed(name) if self._recorded(name) <= SHARE * seconds + START_UP else np.inf for name in names)
         return sum(tried) <= seconds
 
-    def made(self, names: Iterable[str], seed: int | None = None) -> runners.Inputs:
+    def made(self, names: Iterable[str], seed: int | None = None) -> members.Inputs:
         """The named datasets and the inputs behind them, made again; with the run's own seed if none is given."""
         with tempfile.TemporaryDirectory() as folder:
-            data = Path(folder) / "data"
-            for name in names:
-                self._make(name, data, seed)
-            return runners.read_inputs(sorted(data.rglob("*.nc")))
+            inputs = {name: self._paths(name) for name in names}
+            for file in input_paths([{"inputs": inputs}]):
+                self._make(file, Path(folder), seed)
+            return members.read_inputs({"inputs": inputs}, Path(folder))
 
-    def inputs(self, name: str) -> list[str]:
-        """Datasets of the study that a dataset is made from."""
-        wanted = inspect.signature(load_function(self.study, self.attrs(name)["experiment"])).parameters
-        return [other for other in wanted if self._files(other)]
+    def members(self, name: str) -> list[Member]:
+        """What made a dataset: one member of a job, or one per variant."""
+        return [self._members[file] for file in self._files(name) if file in self._members]
 
-    def attrs(self, name: str) -> dict[str, object]:
-        """What a file of the run says of itself; of variants the first."""
-        return datasets.read(self._files(name)[0]).attrs
+    @cached_property
+    def _records(self) -> list[records.Record]:
+        """The run's records, from the logs beside its results or from its manifest."""
+        return records.of_run(self.root.name, self.root.absolute().parents[1])
+
+    @cached_property
+    def _members(self) -> dict[str, Member]:
+        """File below the results -> the member that made it."""
+        simulations = (record["job"] for record in self._records if record["job"]["kind"] == "simulate")
+        return {member["outputs"][0]: member for job in simulations for member in job["members"]}
+
+    @cached_property
+    def _costs(self) -> dict[str, float]:
+        """CPU seconds by file below the results of the job that made it."""
+        home = f"results/{self.root.name}/"
+        return {file.removeprefix(home): one["cpu_seconds"] for one in self._records for file in one["outputs"]}
 
     def _timed(self, name: str) -> float:
         if name not in self._seconds:
@@ -65,44 +75,31 @@ class Remaker:
         return self._seconds[name]
 
     def _recorded(self, name: str) -> float:
-        """CPU seconds of the dearest job behind a dataset, by the run's manifest; infinite for another study's."""
-        files = [path.relative_to(self.root).as_posix() for path in self._files(name)]
-        if not files:
+        """CPU seconds of the dearest job behind a dataset; infinite for what this study did not make."""
+        makers = self.members(name)
+        if not makers or any(maker["study"] != self.study for maker in makers):
             return np.inf
-        return max([self._costs.get(file, 0.0) for file in files] + [self._recorded(one) for one in self.inputs(name)])
+        behind = {other for maker in makers for other in maker["inputs"] if other != "images"}
+        return max([self._costs[maker["outputs"][0]] for maker in makers] + [self._recorded(one) for one in behind])
 
-    @cached_property
-    def _costs(self) -> dict[str, float]:
-        """CPU seconds by file below the results of the job that made it; nothing without a manifest."""
-        manifest = self.root / "manifest.json"
-        costs = json.loads(manifest.read_text(encoding="utf-8"))["costs"] if manifest.is_file() else []
-        home = f"results/{self.root.name}/"
-        return {file.removeprefix(home): one["cpu_seconds"] for one in costs for file in one["outputs"]}
-
-    def _make(self, name: str, data: Path, seed: int | None) -> None:
-        kept = self._files(name)
-        if (data / kept[0].relative_to(self._data)).exists():
+    def _make(self, file: str, folder: Path, seed: int | None) -> None:
+        if (folder / file).exists():
             return
-        inputs = self.inputs(name)
-        for other in inputs:
-            self._make(other, data, seed)
-        shared = [*(self.root / "data").glob("*.nc")]
-        found = shared + [data / path.relative_to(self._data) for other in inputs for path in self._files(other)]
-        for path in kept:
-            self._simulate(datasets.read(path).attrs, found, data / path.relative_to(self._data), seed)
+        if file not in self._members:  # the images
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self.root / file, folder / file)
+            return
+        member = self._members[file]
+        for other in input_paths([member]):
+            self._make(other, folder, seed)
+        simulate.run(member if seed is None else member | {"seed": seed}, folder, None)
 
-    def _simulate(self, attrs: Mapping[str, object], found: list[Path], made: Path, seed: int | None) -> None:
-        function = attrs["experiment"]
-        wanted = inspect.signature(load_function(self.study, function)).parameters
-        inputs = [path for path in found if path.stem in wanted or path.parent.name in wanted]
-        job = json.loads(attrs["settings"]) | ({} if seed is None else {"seed": seed})
-        runners.simulate(self.study, function, json.dumps(job), inputs, attrs["code_version"], made)
+    def _paths(self, name: str) -> str | dict[str, str]:
+        """File of a dataset, or variant -> file, as a job file names them."""
+        files = self._files(name)
+        single = f"{self.study}/data/{name}.nc"
+        return single if files == [single] else {Path(file).stem: file for file in files}
 
-    @property
-    def _data(self) -> Path:
-        return self.root / self.study / "data"
-
-    def _files(self, name: str) -> list[Path]:
-        """A dataset's file, or those of its variants, in a folder of its name."""
-        single = self._data / f"{name}.nc"
-        return [single] if single.is_file() else sorted((self._data / name).glob("*.nc"))
+    def _files(self, name: str) -> list[str]:
+        single, folder = f"{self.study}/data/{name}.nc", f"{self.study}/data/{name}/"
+        return [file for file in self._members if file == single or file.startswith(folder)]

@@ -7,14 +7,14 @@ the digests of the inputs as they are now, and the file's own digest; and where 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from repdyn.base.errors import DataError
 from repdyn.base.files import sha256
-from repdyn.pipeline.ask.dryrun import Job
 from repdyn.pipeline.run import records
+from repdyn.pipeline.run.jobs import Job
 
 Reasons = dict[str, str]
 SHOWN, MANY = 6, 12
@@ -33,11 +33,25 @@ def examine(run: str, jobs: Sequence[Job]) -> Reasons:
         known = ", ".join(sorted(path.name for path in Path("results").glob("*/")))
         advice = f"name its run or give its --configfile (runs here: {known})"
         raise DataError(f"this configuration makes {others[0]}, not {home}: {advice}")
-    made = records.makers(_records(run))
+    found = records.of_run(run)
+    if not found:
+        manifest = f"results/{run}/manifest.json"
+        raise DataError(f"neither logs/{run} nor {manifest} tells how results/{run} was made; is it the run's name?")
+    return _reasons(jobs, found)
+
+
+def due(jobs: Sequence[Job]) -> list[Job]:
+    """The jobs with an output that is missing or out of date."""
+    reasons = _reasons(jobs, records.of_run(jobs[0].run)) if jobs else {}
+    return [job for job in jobs if any(reasons[path] for path in job.outputs)]
+
+
+def _reasons(jobs: Iterable[Job], found: Iterable[records.Record]) -> Reasons:
+    latest = records.by_output(found)
     reasons: Reasons = {}
     for job in jobs:
         for path in job.outputs:
-            reasons[path] = _reason(path, job, made.get(path), reasons)
+            reasons[path] = _reason(path, job, latest.get(path), reasons)
     return reasons
 
 
@@ -67,50 +81,46 @@ def report(run: str, reasons: Reasons, command: str) -> str:
 
 
 def _reason(path: str, job: Job, record: records.Record | None, reasons: Reasons) -> str:
-    if not Path(path).is_file():
+    if not Path(path).exists():
         return "missing"
     if record is None:
         return "no record of the job that made it"
     if record["outputs"][path] != sha256(path):
         return "changed since it was made"
-    if tuple(record["arguments"]) != job.arguments:
-        return difference(record["arguments"], job.arguments)
+    today = json.loads(job.text())
+    if record["job"] != today:
+        return difference(record["job"], today)
     for source, digest in record["inputs"].items():
         if reasons.get(source):
             return DOWNSTREAM
-        if not Path(source).is_file() or sha256(source) != digest:
+        if not Path(source).exists() or sha256(source) != digest:
             return f"made from {source} as it was before"
     return ""
 
 
-def difference(old: Sequence[str], new: Sequence[str]) -> str:
-    """How two command lines of one job differ, in words."""
-    parts = ["older code"] if records.option(old, "--code") != records.option(new, "--code") else []
-    for name in ("--job", "--config"):
-        before, after = (_leaves([json.loads(text) for text in records.option(words, name)]) for words in (old, new))
-        changed = sorted(key for key in before | after if before.get(key) != after.get(key))
-        if changed:
-            parts.append(f"other settings ({', '.join(dict.fromkeys(key.split('.', 1)[1] for key in changed))})")
-    return " and ".join(parts) or "another command line"
+def difference(old: Mapping[str, object], new: Mapping[str, object]) -> str:
+    """How the contents of two job files of one job differ, in words."""
+    before, after = (dict(_leaves(content)) for content in (old, new))
+    changed = sorted(key for key in before | after if before.get(key) != after.get(key))
+    code = [key for key in changed if key.rpartition(".")[2] == "code"]
+    settings = [key.split(".settings.", 1)[1] for key in changed if ".settings." in key]
+    rest = [key for key in changed if key not in code and ".settings." not in key]
+    parts = ["older code"] if code else []
+    parts += [f"other settings ({', '.join(dict.fromkeys(settings))})"] if settings else []
+    parts += [f"other {', '.join(dict.fromkeys(key.rpartition('.')[2] for key in rest))}"] if rest else []
+    return " and ".join(parts)
 
 
-def _leaves(value: object, path: str = "") -> dict[str, object]:
-    """Dotted key -> value; lists of numbers are values, lists of jobs are not."""
+def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Dotted key and value of everything in a job file; lists of numbers are values, lists of members are not."""
     if isinstance(value, Mapping):
-        return {key: leaf for name, part in value.items() for key, leaf in _leaves(part, f"{path}.{name}").items()}
-    if isinstance(value, list) and any(isinstance(part, Mapping) for part in value):
-        return {key: leaf for place, part in enumerate(value) for key, leaf in _leaves(part, f"{path}{place}").items()}
-    return {path: value}
-
-
-def _records(run: str) -> list[records.Record]:
-    """From the logs; from the manifest, where results were copied without logs."""
-    if found := records.read(Path("logs") / run):
-        return found
-    manifest = Path("results") / run / "manifest.json"
-    if not manifest.is_file():
-        raise DataError(f"neither logs/{run} nor {manifest} tells how results/{run} was made; is it the run's name?")
-    return json.loads(manifest.read_text(encoding="utf-8"))["costs"]
+        for name, part in value.items():
+            yield from _leaves(part, f"{path}.{name}".lstrip("."))
+    elif isinstance(value, list) and any(isinstance(part, Mapping) for part in value):
+        for place, part in enumerate(value):
+            yield from _leaves(part, f"{path}.{place}")
+    else:
+        yield path, value
 
 
 def _left_over(run: str, reasons: Reasons) -> list[str]:

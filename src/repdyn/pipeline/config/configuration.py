@@ -5,11 +5,13 @@ A mistake never passes in silence: all problems are reported together, each as
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-import yaml
 from pydantic import Field, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from repdyn.across_papers.settings import AcrossPapers
 from repdyn.base.errors import ConfigError
@@ -77,6 +79,10 @@ class Config(Settings):
     across_papers: AcrossPapers
 
 
+STUDIES = tuple(name for name in Config.model_fields if name not in ("run", "data"))
+"""All studies, and the packages above them that have experiments of their own, in the report's order."""
+
+
 def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Config:
     """The checked configuration: files merged in order, key by key, then the overrides.
 
@@ -97,15 +103,16 @@ def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None
 def checked(model: type[Model], paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Model:
     """What `load` does, for any model."""
     sources = _read_all(paths)
-    root = model.model_json_schema()
-    sources.append(_from_command_line(overrides or {}, len(sources), root))
+    schema = cache(model.model_json_schema)  # slow, and wanted for overrides and complaints alone
+    if overrides:
+        sources.append(_from_command_line(overrides, len(sources), schema()))
     values, places = merged(sources)
     found = [complaint for source in sources for complaint in source.complaints]
     try:
         settings = model.model_validate(values)
     except ValidationError as error:
         told = {(complaint.place, complaint.path) for complaint in found}
-        new = complaints(error, values, places, root)
+        new = complaints(error, values, places, schema())
         found += [complaint for complaint in new if (complaint.place, complaint.path) not in told]
     if found:
         found.sort(key=lambda complaint: (complaint.place.order, complaint.place.line or 0))
@@ -193,6 +200,6 @@ def _typed(value: Any, node: Schema | None, root: Schema) -> Any:
     if "string" in wanted and not ("null" in wanted and value in ("null", "~")):
         return value
     try:
-        return yaml.safe_load(value)
-    except yaml.YAMLError:
+        return YAML(typ="safe", pure=True).load(value)
+    except YAMLError:
         return value

@@ -21,7 +21,6 @@ NOUNS = {
     "boolean": ("true or false", "booleans"),
     "null": ("null", "nulls"),
 }
-SCIENTIFIC = re.compile(r"([-+]?\d[\d_]*(?:\.\d*)?|[-+]?\.\d+)[eE]([-+]?\d+)")
 
 
 def resolved(node: Schema, root: Schema) -> Schema:
@@ -198,28 +197,15 @@ def _hint(value: Any, place: Place, node: Schema, root: Schema) -> str:
         return "nothing stands after the colon" if place.raw == "" else ""
     if isinstance(value, float) and value.is_integer() and wanted == {"integer"}:
         return f"write {int(value)}"
-    if isinstance(value, bool) and place.raw and place.raw.lower() not in ("true", "false"):
-        quote = ": put it in quotes" if "string" in wanted else ""
-        return f"YAML reads an unquoted {place.raw} as {kind_text(value)}{quote}"
     if "string" in wanted and not isinstance(value, list | dict):
         return f"YAML reads an unquoted {place.raw or value} as {kind_text(value)}: put it in quotes"
     return ""
 
 
 def _hint_text(value: str, place: Place, wanted: set[str]) -> str:
-    if "boolean" in wanted and value.lower() in ("true", "false", "on", "off", "yes", "no"):
+    if "boolean" in wanted and value.lower() in ("true", "false"):
         return "remove the quotes"
     if not wanted & {"integer", "number"}:
         return ""
-    if match := SCIENTIFIC.fullmatch(value):
-        return f"YAML reads {value} as text: write {_spellings(float(value), *match.groups(), wanted)}"
     is_number = re.fullmatch(r"[-+]?\d+(\.\d*)?", value)
     return "remove the quotes" if place.quoted and is_number else ""
-
-
-def _spellings(number: float, digits: str, exponent: str, wanted: set[str]) -> str:
-    if wanted == {"integer"} and number.is_integer():
-        return str(int(number))
-    signed = exponent if exponent[0] in "+-" else f"+{exponent}"
-    scientific = f"{digits if '.' in digits else digits + '.0'}e{signed}"
-    return scientific if "e" in repr(number) else f"{scientific} or {number!r}"

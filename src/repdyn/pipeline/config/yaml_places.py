@@ -1,21 +1,20 @@
-"""YAML files read with the place of every key, so that a message can name file and line.
-
-PyYAML keeps the last of two equal keys, reads `010` as 8 and an unquoted `on` as true, all without a word;
-here the first two are problems, and the third is explained where the value does not fit.
-"""
+"""YAML 1.2 files read with the place of every key, so that a message can name file and line; equal keys are refused."""
 
 import difflib
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
 
 from repdyn.base.errors import ConfigError
 
 KeyPath = tuple[str | int, ...]
+MOST_VALUES = 100_000  # a few aliases of aliases can stand for billions
 
 
 class Place(NamedTuple):
@@ -67,24 +66,24 @@ def read(path: Path, order: int) -> Source:
     file = _shown(path)
     text = _text(path, file)
     try:
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
-    except yaml.MarkedYAMLError as error:
-        raise ConfigError(_syntax(error, file, text)) from error
-    except RecursionError as error:
-        raise ConfigError(f"{file}: nested too deeply; the settings are a few levels deep") from error
-    except yaml.reader.ReaderError as error:
+        yaml = YAML(typ="safe", pure=True)
+        node = yaml.compose(text)
+    except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise ConfigError(
             f"{file}:{line}: a character that YAML forbids, U+{error.character:04X}: remove it"
         ) from error
+    except MarkedYAMLError as error:
+        raise ConfigError(_syntax(error, file, text)) from error
+    except RecursionError as error:
+        raise ConfigError(f"{file}: nested too deeply; the settings are a few levels deep") from error
     if node is None:
         raise ConfigError(f"{file}:1: the file is empty; a mapping of keys to values is expected")
-    if not isinstance(node, yaml.MappingNode):
-        kind = "list" if isinstance(node, yaml.SequenceNode) else "single value"
+    if not isinstance(node, MappingNode):
+        kind = "list" if isinstance(node, SequenceNode) else "single value"
         wanted = "a mapping of keys to values (`key: value`) is expected"
         raise ConfigError(f"{file}:{node.start_mark.line + 1}: {wanted}, got a {kind}")
-    walk = _Walk(loader, order, file)
+    walk = _Walk(yaml, order, file)
     values = walk.value(node, (), Place(order, file, 1))
     return Source(values, walk.places, walk.complaints)
 
@@ -139,7 +138,7 @@ def _text(path: Path, file: str) -> str:
         raise ConfigError(f"{file}:{line}: not UTF-8 text ({byte}): save the file as UTF-8") from error
 
 
-def _syntax(error: yaml.MarkedYAMLError, file: str, text: str) -> str:
+def _syntax(error: MarkedYAMLError, file: str, text: str) -> str:
     mark = error.problem_mark or error.context_mark
     line = mark.line + 1
     written = [*text.split("\n"), ""][mark.line]
@@ -152,26 +151,28 @@ def _syntax(error: yaml.MarkedYAMLError, file: str, text: str) -> str:
 class _Walk:
     """One pass over a tree of YAML nodes that collects values, places and problems."""
 
-    def __init__(self, loader: yaml.SafeLoader, order: int, file: str) -> None:
-        self.loader, self.order, self.file = loader, order, file
+    def __init__(self, yaml: YAML, order: int, file: str) -> None:
+        self.construct, self.order, self.file = yaml.constructor.construct_object, order, file
         self.places: dict[KeyPath, Place] = {}
         self.complaints: list[Complaint] = []
-        self.open: list[yaml.Node] = []
+        self.open: list[Node] = []
 
-    def value(self, node: yaml.Node, path: KeyPath, place: Place) -> Any:
+    def value(self, node: Node, path: KeyPath, place: Place) -> Any:
         """The value of a node; a list or mapping item has the line it starts on."""
         self.places[path] = place
-        if isinstance(node, yaml.ScalarNode):
+        if len(self.places) > MOST_VALUES:
+            raise ConfigError(f"{self.file}: more than {MOST_VALUES} values, aliases counted where they are used")
+        if isinstance(node, ScalarNode):
             return self.scalar(node, path, place)
         if any(node is outer for outer in self.open):
             self.complain(place, path, "the alias contains itself")
             return None
         self.open.append(node)
-        value = self.mapping(node, path) if isinstance(node, yaml.MappingNode) else self.sequence(node, path)
+        value = self.mapping(node, path) if isinstance(node, MappingNode) else self.sequence(node, path)
         self.open.pop()
         return value
 
-    def mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
+    def mapping(self, node: MappingNode, path: KeyPath) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
             place = self.place(key_node, value_node)
@@ -184,11 +185,11 @@ class _Walk:
             values[key] = self.value(value_node, (*path, key), place)
         return values
 
-    def sequence(self, node: yaml.SequenceNode, path: KeyPath) -> list[Any]:
+    def sequence(self, node: SequenceNode, path: KeyPath) -> list[Any]:
         return [self.value(item, (*path, i), self.place(item, item)) for i, item in enumerate(node.value)]
 
-    def key(self, node: yaml.Node, path: KeyPath, place: Place) -> str | None:
-        if not isinstance(node, yaml.ScalarNode):
+    def key(self, node: Node, path: KeyPath, place: Place) -> str | None:
+        if not isinstance(node, ScalarNode):
             self.complain(place, path, "a key must be plain text, not a list or mapping")
             return None
         value = self.scalar(node, path, place)
@@ -198,23 +199,19 @@ class _Walk:
         self.complain(place, path, f'unknown key "{node.value}" ({read_as})')
         return None
 
-    def scalar(self, node: yaml.ScalarNode, path: KeyPath, place: Place) -> Any:
+    def scalar(self, node: ScalarNode, path: KeyPath, place: Place) -> Any:
         try:
-            value = self.loader.construct_object(node)
-        except (yaml.YAMLError, ValueError) as error:
+            value = self.construct(node)
+        except (YAMLError, ValueError) as error:
             reason = getattr(error, "problem", None) or error
             text = f'"{node.value}" cannot be read ({reason}): put it in quotes if it is text'
             self.complain(place, path, text)
             return node.value
-        number = node.style is None and isinstance(value, int | float) and not isinstance(value, bool)
-        if number and (":" in node.value or re.fullmatch(r"[-+]?0[0-7_]+", node.value)):
-            text = f"YAML reads {node.value} as {value}: write {value} if that is what you mean"
-            self.complain(place, path, text)
         return value
 
-    def place(self, start: yaml.Node, value: yaml.Node) -> Place:
-        raw = value.value if isinstance(value, yaml.ScalarNode) else None
-        quoted = isinstance(value, yaml.ScalarNode) and value.style is not None
+    def place(self, start: Node, value: Node) -> Place:
+        raw = value.value if isinstance(value, ScalarNode) else None
+        quoted = isinstance(value, ScalarNode) and value.style is not None
         return Place(self.order, self.file, start.start_mark.line + 1, raw, quoted)
 
     def complain(self, place: Place, path: KeyPath, text: str) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
-from repdyn.base.claims import Claim
-from repdyn.base.fingerprint import SOURCE
+from repdyn.pipeline.run.graph import Study, read_study
 
 COLUMNS = {
     "study": "the study, as its folder is called",
     "id": "the claim's id, the same in every run",
     "where": "theorem, equation or figure of the paper",
+    "origin": "`paper`: the paper states it; `ours`: we do",
     "kind": "identity, bound, limit, scaling, comparison, published number, qualitative",
     "statement": "what the paper states, in one sentence",
     "verdict": "what the numbers decide; the README says what each verdict means",
@@ -31,9 +29,10 @@ COLUMNS = {
     "interval_low": "lower end of the confidence interval, where sampled",
     "interval_high": "upper end",
     "false_alarm": "chance to refute a true statement, fixed beforehand",
-    "control": "what the negative control spoils",
-    "control_measured": "what was measured with it",
-    "control_margin": "its margin; below 1, else the check would see nothing",
+    "control": "what is wrong in the negative controls",
+    "control_outcome": "`rejected`, `undecided` or `not rejected`, the worst of the controls",
+    "control_margin": "the largest margin of the controls; below 1, else the check would see nothing",
+    "uncontrolled_parts": "parts of the check that no control turns by name",
     "datasets": "names of the datasets that the check reads",
     "code": "the check, `module:function`",
     "note": "what a reader should know besides",
@@ -41,13 +40,22 @@ COLUMNS = {
     "expected_verdict": "the verdict a person has accepted (`workflow/expected_verdicts.yaml`)",
     "change": "empty, `new claim`, or `was: ...`; only in the ledger of all studies",
 }
+EVIDENCE = {
+    "form": "`printed` or `corrected`",
+    "part": "part of a conjunction; empty where the check is one test",
+    "outcome": "passes, fails, undecided",
+    "value": "the measured number, where it is one",
+    "interval_low, interval_high": "its confidence interval, where sampled",
+    "region_low, region_high": "what the statement allows for it",
+    "control, control_kind": "the part's negative control: what is wrong in it; `wrong formula` or `false world`",
+    "control_change": "what it does to the data: `recorded` elsewhere, `recomputed`; never `shifted number`",
+    "control_outcome, control_margin": "what became of it",
+}
 ATTRIBUTES = {
     "title": "one line, what was computed",
     "study": "the study",
     "experiment": "`module:function` that made it",
     "paper": "the paper",
-    "serves_figures": "figures that show it",
-    "serves_claims": "claims that it decides",
     "settings": "the job as JSON: seed, settings, further arguments",
     "seed": "root of the random numbers",
     "code_version": "digest of all definitions that the function reaches",
@@ -62,22 +70,18 @@ MANIFEST = {
     "versions": "versions of Python and of the packages",
     "machine": "system, processor, number of cores",
     "commit": "the checkout's commit, with `+ edits` where files differ",
-    "command": "the command that wrote the manifest",
     "made": "date and time",
     "costs": "one record per job, the dearest first; see logs",
 }
 COSTS = {
-    "job": "the job, as its log is called",
-    "command": "the command of `python -m repdyn` that ran",
-    "study": "the study; empty for what serves all",
-    "arguments": "the command line, with settings and code version",
+    "job": "content of the job file: functions, code versions, settings, inputs and outputs of every member",
+    "began": "date and time of the start",
     "inputs": "SHA-256 of every file read, by its path",
     "outputs": "SHA-256 of every file written, by its path",
     "finished": "date and time of the end",
     "wall_seconds": "elapsed time",
     "cpu_seconds": "processor time of the job and its children, user and system",
     "peak_memory_mb": "largest resident memory, MB",
-    "threads": "threads of numerical libraries, part of the recipe",
 }
 TOP = """\
 # Outputs
@@ -93,7 +97,8 @@ name, so none overwrites another. Each file is complete or absent, and equal set
 | `<study>/figures/<name>.svg`, `.png` | a figure; `.json`: title, caption, alt text, claims, code, datasets |
 | `<study>/tables/<name>.csv`, `.tex` | a table for machines and for LaTeX; `.json`: title, caption, code, datasets |
 | `<study>/claims.csv` | the study's part of the ledger |
-| `claims.csv` | the ledger of all studies, compared with the accepted verdicts |
+| `<study>/evidence.csv` | one row per part of a check: measured value, interval, allowed region, control |
+| `claims.csv`, `evidence.csv` | the ledger of all studies, compared with the accepted verdicts; all evidence |
 | `manifest.json` | digests, configuration, versions, machine, costs |
 | `report/index.html` | the report: one file, opens offline; its links to data want the folders beside it |
 | `report/captions/` | the captions once more, for `snakemake --report` |
@@ -111,74 +116,46 @@ clock, path, host or commit.
 """
 LOGS = """\
 `logs/<run>/<study>/<job>.log` holds what a job said, its progress, and where it failed the error with its traceback;
-`<job>.log.cost.json` its cost, written when it is done. `<job>.log.checkpoints/` keeps the finished trials of a long
+`<job>.job.json` is what the job runs (`python -m repdyn run <job>.job.json` runs it by hand), `<job>.log.cost.json` the
+record of what it ran and cost, written when it is done; `<job>.log.kept/` holds further names of its outputs, so that a
+job that runs again skips what is unchanged. `<job>.log.checkpoints/` keeps the finished trials of a long
 job until it is done: after a kill the same command resumes there. Logs are outside every digest.
 """
 
 
-class Product(NamedTuple):
-    """A figure, a table or an analysis: its name, what it shows, the datasets it reads."""
-
-    name: str
-    shows: str
-    reads: tuple[str, ...]
-
-
-def page(studies: Iterable[tuple[str, Iterable[Claim]]]) -> str:
+def page(studies: Iterable[str]) -> str:
     """The page as Markdown.
 
     Args:
-        studies: name and claims of every study, in the order of the configuration.
+        studies: names of all studies, in the order of the configuration.
     """
     parts = [TOP, "## Datasets\n", DATASETS, _table("attribute", ATTRIBUTES)]
-    parts += ["## Columns of claims.csv\n", _table("column", COLUMNS), "## manifest.json\n", _table("key", MANIFEST)]
+    parts += ["## Columns of claims.csv\n", _table("column", COLUMNS)]
+    parts += ["## Columns of evidence.csv\n", _table("column", EVIDENCE)]
+    parts += ["## manifest.json\n", _table("key", MANIFEST)]
     parts += ["## Logs and costs\n", LOGS, _table("key of a cost record", COSTS)]
-    for study, claims in studies:
-        parts += [f"## {study}\n", *_study(study, list(claims))]
+    for study in studies:
+        parts += [f"## {study}\n", *_study(read_study(study))]
     return "\n".join(parts)
 
 
-def _study(study: str, claims: list[Claim]) -> Iterator[str]:
+def _study(study: Study) -> Iterator[str]:
     """Figures, tables and datasets of a study, each with who reads it."""
-    figures, tables = (list(products(study, room, kind)) for room, kind in (("figures", "Figure"), ("tables", "Table")))
-    for head, made in (("figure", figures), ("table", tables)):
-        if not made:
-            continue
-        yield _rows((head, "shows", "datasets"), [(f"`{one.name}`", one.shows, _code(one.reads)) for one in made])
-    shown = [*figures, *tables, *products(study, "experiments", "xr.Dataset")]
-    names = dict.fromkeys(
-        [*(name for one in shown for name in one.reads), *(name for one in claims for name in one.data)]
-    )
+    for head, functions in (("figure", study.figures), ("table", study.tables)):
+        if functions:
+            rows = [(f"`{one.name}`", one.summary, _code(one.reads)) for one in functions.values()]
+            yield _rows((head, "shows", "datasets"), rows)
+    shown = [*study.figures.values(), *study.tables.values(), *study.experiments.values()]
     rows = [
         (
             f"`{name}`",
+            experiment.summary,
             _code(dict.fromkeys(one.name for one in shown if name in one.reads)),
-            _code(one.id for one in claims if name in one.data),
+            _code(study.claims_of(name)),
         )
-        for name in names
+        for name, experiment in study.experiments.items()
     ]
-    yield _rows(("dataset", "figures, tables, analyses", "claims"), rows)
-
-
-def products(study: str, room: str, kind: str) -> Iterator[Product]:
-    """Public functions of a study's room that return a `Figure`, `Table` or `xr.Dataset`; read, not imported."""
-    base = SOURCE / "repdyn" / study
-    for path in sorted(base.glob(f"{room}/*.py")) or [base / f"{room}.py"]:
-        if not path.is_file():
-            continue
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and _returns(node, kind):
-                says = (ast.get_docstring(node) or "").split("\n")[0]
-                yield Product(node.name, says, tuple(one.arg for one in node.args.args if _is_dataset(one)))
-
-
-def _is_dataset(argument: ast.arg) -> bool:
-    """A dataset, or a dict of them by variant; what experiments get besides (settings, streams) is none."""
-    return "xr.Dataset" in ast.unparse(argument.annotation) if argument.annotation else False
-
-
-def _returns(node: ast.FunctionDef, kind: str) -> bool:
-    return node.returns is not None and ast.unparse(node.returns) == kind
+    yield _rows(("dataset", "holds", "figures, tables, analyses", "claims"), rows)
 
 
 def _code(names: Iterable[str]) -> str:

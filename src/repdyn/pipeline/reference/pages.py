@@ -27,8 +27,7 @@ list is replaced as a whole. Choose a scale with `--configfile workflow/scales/s
 values with `--config run="{name: other, seed: 2}"`. Everything is checked before the first job starts:
 unknown keys, types, ranges and the rules between settings, all problems at once with file and line.
 
-YAML has traps: `1e-3` is text (write `1.0e-3` or `0.001`), an unquoted `on`, `off`, `yes` or `no` is a
-boolean, `010` is 8, and of two equal keys the last wins in silence. Here each is refused with an explanation.
+The files are YAML 1.2: `1e-3` is a number, `on` is text, and of two equal keys the second is refused.
 
 This page is generated from the models (`python -m repdyn reference`); a test holds it to them.
 """

@@ -1,53 +1,28 @@
-"""The report of a run: one HTML file with the ledger, errata, figures, tables, derivations, costs; opens offline."""
+"""The report of a run: a folder of pages that opens offline, findings first, a page per claim, and all in one file."""
 
 from __future__ import annotations
 
 import base64
 import json
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-import netCDF4
-import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from repdyn.base.claims import REFUTED
-from repdyn.base.errors import DataError
-from repdyn.base.files import write_text
-from repdyn.base.verdicts import LARGEST_MARGIN, STATUSES
-from repdyn.pipeline.report import listings
-from repdyn.pipeline.report.markup import Page, mathml, page
+from repdyn.pipeline.report import captions, evidence, findings, latex, listings, markup, single, sources, views
+from repdyn.pipeline.report.contents import Contents, Row, read
+from repdyn.pipeline.report.notes import Notes, notes
+from repdyn.pipeline.report.texts import MEANINGS, TITLES, WARNINGS
 
-SHOWN = ("figures", "tables")
-TITLES = {
-    "bn_decomposed": "Batch Normalization Decomposed",
-    "truncation_flow": "Effective gradient flow and dynamical truncation",
-    "bn_mean_field": "Riemannian mean field for two-layer networks with batch normalization",
-    "leaky_resnets": "Hamiltonian mechanics of Leaky ResNets",
-    "universality": "Universality in representation learning dynamics",
-    "diagnostics": "The diagnostics of all papers on an own network",
-    "across_papers": "Across the papers: four networks, three questions",
-}
-MEANINGS = {
-    "holds": "The statement as printed passed its check.",
-    "holds as corrected": "The printed form was refuted and the corrected form passed; both stand with their numbers.",
-    "does not hold": "Refuted, and no small correction repairs it.",
-    "not reproducible as stated": "The paper leaves out settings; the note says what was tried.",
-    "not testable": "No finite computation decides it (existence, subsequences); the note says why.",
-    "not decidable at this scale": "The samples of this run are too few; a larger scale decides it.",
-}
-WARNINGS = {
-    "smoke": "Sizes are cut to seconds: figures show the form, not the result, and sampled claims may be undecided.",
-    "default": "Sized for a laptop: the papers' own sizes where they fit, else smaller; each caption says its own.",
-    "full": "The papers' own sizes, with as many trials as decide each claim.",
-}
-LARGEST_PICTURE = 150_000  # bytes; a vector graphic above it is shown as its bitmap, so that the page stays small
-Row = dict[str, object]
-Scale = Mapping[str, Sequence[object]]
+PAGE = Path(__file__).parent / "page"
+ASSETS = PAGE / "assets"
+THEORY = PAGE / "theory"
+FILES = ("index.html", "ledger.html", "errata.html", "provenance.html", "single.html")
+FOLDERS = ("assets", "captions", "claims", "errata", "figures", "settings", "studies")
 
 
 @dataclass(frozen=True)
@@ -55,244 +30,164 @@ class Source:
     """What the report takes from the checkout.
 
     Attributes:
-        workflow: folder of the checkout, with `docs/<study>.md` and `workflow/rules/*.smk`.
-        makers: rule -> files it makes, inside the run's results, wildcards in braces.
-        scale: dotted key -> (value of this run, the papers' own), where they differ.
+        workflow: folder of the checkout, with `docs/<study>.md` and the chosen findings.
+        outputs: job -> files it makes, inside the run's results.
     """
 
     workflow: Path = Path()
-    makers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    scale: Scale = field(default_factory=dict)
+    outputs: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def build(root: Path, files: Iterable[Path], output: Path, source: Source) -> None:
-    """Writes the report, and beside it the captions for Snakemake's own.
+    """Writes the report, with captions and labels for Snakemake's own below it.
 
     Args:
-        root: the run's results folder, with `claims.csv` and `manifest.json`.
-        files: files of figures and tables, in the order of the papers, whose JSON files describe them; others in
-            between are passed over.
-        output: HTML file; figures are inside it, data is linked relative to it.
+        root: the run's results folder, with `claims.csv`, `evidence.csv` and `manifest.json`.
+        files: files of figures and tables, whose JSON files describe them; others in between are passed over.
+        output: folder of the report; what it held before is gone.
         source: what is shown of the checkout.
     """
-    ledger = pd.read_csv(root / "claims.csv", keep_default_na=False, dtype=str).to_dict("records")
-    manifest = json.loads((root / "manifest.json").read_text(encoding="utf-8"))
-    rules = listings.rules(sorted((source.workflow / "workflow" / "rules").glob("*.smk")))
-    source = replace(source, makers={rule: made for rule, made in source.makers.items() if rule in rules})
-    shown = [_described(path, root, manifest["content"], source) for path in map(Path, files) if _is_shown(path)]
-    names = list(dict.fromkeys(str(one["study"]) for one in [*ledger, *shown]))  # a room above may claim nothing
-    pages = {name: _page(name, ledger, source.workflow) for name in names}
-    claims = [_claim(claim, shown, manifest["content"], pages[claim["study"]], source) for claim in ledger]
-    rendered = _template().render(
-        run=manifest["configuration"]["run"],
-        claims=claims,
-        kinds=sorted({claim["kind"] for claim in claims}),
-        counts=_counts(claims),
-        meanings=MEANINGS,
-        warning=WARNINGS.get(manifest["configuration"]["run"]["name"], ""),
-        scale=len(source.scale),
-        changes=[claim for claim in claims if claim["change"]],
-        verdicts={claim["id"]: claim["verdict"] for claim in claims},
-        studies=[
-            _study(name, claims, shown, pages[name], _data(name, root, manifest, source), source) for name in names
-        ],
-        manifest=manifest,
-        costs=_costs(manifest["costs"]),
-        total_cpu=sum(record["cpu_seconds"] for record in manifest["costs"]),
-        rules={name: rules[name] for name in source.makers},
-    )
-    write_captions(shown, output.parent / "captions")
-    write_text(output, rendered)
+    site = Site(read(root, files, source.outputs), source.workflow)
+    unfinished = output.with_name(f".{output.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    site.write(unfinished)
+    captions.write(site.contents, unfinished / "captions")
+    shutil.rmtree(output, ignore_errors=True)
+    unfinished.replace(output)
 
 
-def write_captions(shown: Iterable[Row], folder: Path) -> None:
-    """Title and caption of every figure and table as reStructuredText, for `snakemake --report`."""
-    for one in shown:
-        title, caption = (_plain_rst(str(one[part])) for part in ("title", "caption"))
-        write_text(folder / str(one["study"]) / str(one["kind"]) / f"{one['name']}.rst", f"**{title}**\n\n{caption}\n")
+class Site:
+    """All pages of a run's report."""
+
+    def __init__(self, contents: Contents, workflow: Path) -> None:
+        self.contents = contents
+        self.titles = {study: TITLES.get(study, study) for study in contents.studies}
+        self.notes = {study: self._notes(study, workflow) for study in contents.studies}
+        self.sources = _optional(sources.read, workflow / sources.FILE)
+        self.findings = findings.findings(_optional(findings.read, workflow / findings.FILE), contents)
+        self.studies = [self._study(name) for name in contents.studies]
+        self._environment = self._make_environment()
+
+    def write(self, folder: Path) -> None:
+        """Pages, pictures, styles and scripts, and all of them in `single.html`."""
+        pages, assets = dict(self.pages()), self.assets()
+        pictures = {product.picture: product.source for product in self.contents.products if product.picture}
+        html = {path: text for path, text in pages.items() if path.endswith(".html")}
+        texts = pages | assets | {"single.html": single.page(html, assets, pictures)}
+        for parent in {folder / name for name in FOLDERS} | {(folder / path).parent for path in [*texts, *pictures]}:
+            parent.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            (folder / path).write_text(text, encoding="utf-8", newline="\n")
+        for path, file in pictures.items():
+            shutil.copyfile(file, folder / path)
+
+    def pages(self) -> Iterable[tuple[str, str]]:
+        """Path inside the report and text of every page."""
+        yield self._page("index.html", "index", **self._overview())
+        yield self._page("ledger.html", "ledger", **self._ledger())
+        yield self._page("errata.html", "errata", template="errata_index.html.j2", studies=self.studies)
+        yield self._page("provenance.html", "provenance", **self._provenance())
+        for study in self.studies:
+            name = study["name"]
+            yield self._page(f"studies/{name}.html", "study", **study)
+            yield self._page(f"studies/{name}-notes.html", "study", template="notes.html.j2", **study)
+            yield self._page(f"settings/{name}.html", "study", template="settings.html.j2", **study)
+            if study["errata"]:
+                yield self._page(f"errata/{name}.html", "errata", template="errata.html.j2", **study)
+                yield f"errata/{name}.tex", latex.errata(study["title"], study["paper"], study["errata"])
+        for place, claim in enumerate(self.contents.ledger):
+            view = views.claim(claim, self.contents, self.notes[claim["study"]])
+            yield self._page(f"claims/{claim['id']}.html", "claim", **view, **self._neighbors(place))
+
+    def assets(self) -> dict[str, str]:
+        """Path inside the report and text of styles and scripts."""
+        found = {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(ASSETS.iterdir())}
+        found |= {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(THEORY.glob("*.js"))}
+        font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()
+        face = f'@font-face {{ font-family: "repdyn math"; src: url("data:font/woff2;base64,{font}"); }}\n'
+        texts = {claim["id"]: views.searched(claim, self.contents) for claim in self.contents.ledger}
+        return found | {"assets/math.css": face, "assets/search.js": _script("texts", texts)}
+
+    def _page(self, path: str, here: str, *, template: str = "", **shown: object) -> tuple[str, str]:
+        page = self._environment.get_template(template or f"{here}.html.j2")
+        return path, page.render(here=here, up="../" * path.count("/"), **shown)
+
+    def _make_environment(self) -> Environment:
+        loader = PackageLoader("repdyn.pipeline.report", "page")
+        environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+        environment.filters |= {"mathml": markup.mathml, "words": markup.words, "numbers": markup.numbers}
+        environment.filters |= {"plain": markup.plain, "margin": evidence.margin, "counted": _counted}
+        environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
+        environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)
+        environment.globals |= {"run": self.contents.run, "titles": self.titles, "refuted": REFUTED}
+        environment.globals |= {"meanings": MEANINGS, "longest_cell": evidence.LONGEST_CELL}
+        environment.globals |= {"listing_of": listings.function, "files_of": self.contents.files_of}
+        environment.globals |= {"claims_of_product": self.contents.claims_on}
+        return environment
+
+    def _notes(self, study: str, workflow: Path) -> Notes:
+        file = workflow / "docs" / f"{study}.md"
+        if not file.is_file():
+            return Notes()
+        pictures = {figure.name: figure.picture for figure in self.contents.products_of(study, "figures")}
+        return notes(file.read_text(encoding="utf-8"), {row["id"] for row in self.contents.ledger}, pictures)
+
+    def _study(self, name: str) -> dict[str, object]:
+        study = views.study(name, self.titles[name], self.contents, self.notes[name])
+        configuration = {name: self.contents.manifest["configuration"].get(name, {})}
+        configuration |= {"data": self.contents.manifest["configuration"].get("data", {})}
+        settings = sources.settings(configuration, self.sources)
+        return study | {"settings": settings, "differing": [one for one in settings if one.differs]}
+
+    def _overview(self) -> dict[str, object]:
+        ledger = self.contents.ledger
+        own = [claim for claim in ledger if claim["origin"] != "ours"]
+        return {
+            "own": own,
+            "said": views.tally(own),
+            "ours": len(ledger) - len(own),
+            "changes": [claim for claim in ledger if claim["change"]],
+            "warning": WARNINGS.get(self.contents.run, ""),
+            "findings": self.findings,
+            "studies": self.studies,
+            "counts": views.counts(ledger),
+            "total": len(ledger),
+        }
+
+    def _ledger(self) -> dict[str, object]:
+        ledger = self.contents.ledger
+        return {
+            "ledger": ledger,
+            "counts": views.counts(ledger),
+            "claimed": list(dict.fromkeys(claim["study"] for claim in ledger)),
+            "kinds": sorted({claim["kind"] for claim in ledger}),
+        }
+
+    def _provenance(self) -> dict[str, object]:
+        records = self.contents.manifest["costs"]
+        return {
+            "manifest": self.contents.manifest,
+            "costs": views.costs(records, self.titles),
+            "total_cpu": sum(record["cpu_seconds"] for record in records),
+            "unrecorded": sorted(set(self.contents.jobs.values()) - {record["log"] for record in records}),
+        }
+
+    def _neighbors(self, place: int) -> dict[str, Row | None]:
+        ledger = self.contents.ledger
+        after = ledger[place + 1] if place + 1 < len(ledger) else None
+        return {"before": ledger[place - 1] if place else None, "after": after}
 
 
-def _plain_rst(text: str) -> str:
-    """Text that neither reStructuredText nor the template engine before it takes for markup."""
-    marked = re.sub(r"([\\*`|_:<>\[\]])", r"\\\1", " ".join(text.split()))
-    return re.sub(r"[{}]+", lambda braces: '{{ "' + braces[0] + '" }}', marked)
+def _optional(reader: Callable[[Path], dict], path: Path) -> dict:
+    """What a file of the checkout holds; nothing where there is none."""
+    return reader(path) if path.is_file() else {}
 
 
-def _template() -> Template:
-    loader = PackageLoader("repdyn.pipeline.report", "page")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters["margin"] = _margin
-    for name, file in (("style", "report.css"), ("script", "report.js")):
-        environment.globals[name] = Markup(loader.get_source(environment, file)[0])
-    return environment.get_template("report.html.j2")
+def _counted(counts: Iterable[tuple[str, int]], status: str) -> int:
+    return dict(counts)[status]
 
 
-def _page(study: str, ledger: Iterable[Row], workflow: Path) -> Page:
-    path = workflow / "docs" / f"{study}.md"
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return page(text, study, {str(claim["id"]) for claim in ledger})
-
-
-def _study(name: str, claims: list[Row], shown: list[Row], told: Page, data: list[Row], source: Source) -> Row:
-    """What the page tells of one study."""
-    own = [claim for claim in claims if claim["study"] == name]
-    return {
-        "name": name,
-        "title": TITLES.get(name, name),
-        "paper": next((one["paper"] for one in data if one["paper"]), ""),
-        "claims": own,
-        "counts": _counts(own),
-        "figures": [one for one in shown if one["study"] == name and one["kind"] == "figures"],
-        "tables": [one for one in shown if one["study"] == name and one["kind"] == "tables"],
-        "errata": [claim for claim in own if claim["verdict"] in REFUTED],
-        "published": [claim for claim in own if claim["kind"] == "published number"],
-        "settings": told.settings,
-        "page": told.html,
-        "data": data,
-        "scale": {key: values for key, values in source.scale.items() if key.split(".")[0] in (name, "data")},
-    }
-
-
-def _claim(claim: Row, shown: Iterable[Row], files: Iterable[str], told: Page, source: Source) -> Row:
-    """A row of the ledger with its tests, formulas, and what it links to."""
-    return claim | {
-        "tests": _tests(claim),
-        "printed": mathml(claim["formula"]) if claim["formula"] else "",
-        "corrected": mathml(claim["corrected_formula"]) if claim["corrected_formula"] else "",
-        "figures": [(one["anchor"], one["title"]) for one in shown if claim["id"] in one.get("claims", ())],
-        "data": _data_of(claim["study"], claim["datasets"].split(), files),
-        "derived": claim["id"] in told.claims,
-        "listing": listings.function(claim["code"]),
-        "rule": listings.maker(f"{claim['study']}/claims.csv", source.makers),
-    }
-
-
-def _tests(claim: Row) -> list[Row]:
-    """The forms that were tested, each with what came out: printed, corrected, negative control."""
-    printed = [claim[f"printed_{part}"] for part in ("measured", "expected", "margin")]
-    decisive = [claim[part] for part in ("measured", "expected", "margin")]
-    forms = [("as printed", *printed)] + ([("as corrected", *decisive)] if decisive[:2] != printed[:2] else [])
-    tests = [
-        {"form": form, "measured": measured, "asked": asked, "margin": _margin(margin)}
-        | {"outcome": {"fails": "refuted"}.get(_outcome(margin), _outcome(margin))}
-        for form, measured, asked, margin in forms
-        if measured
-    ]
-    if claim["control_measured"]:
-        asked = "to pass" if claim["verdict"] == "does not hold" else "to be rejected"
-        tests.append(
-            {"form": f"negative control: {claim['control']}", "measured": claim["control_measured"], "asked": asked}
-            | {"margin": _margin(claim["control_margin"])}
-            | {
-                "outcome": {"fails": "rejected"}.get(
-                    _outcome(claim["control_margin"]), _outcome(claim["control_margin"])
-                )
-            }
-        )
-    return tests
-
-
-def _outcome(margin: str) -> str:
-    value = float(margin or 1)
-    return "passes" if value > 1 else "fails" if value < 1 else "undecided"
-
-
-def _is_shown(path: Path) -> bool:
-    return path.suffix == ".json" and path.parent.name in SHOWN
-
-
-def _described(path: Path, root: Path, files: Iterable[str], source: Source) -> Row:
-    """What the page shows of one figure or table: its description, its picture or rows, links to its files."""
-    about = json.loads(path.read_text(encoding="utf-8"))
-    stem, kind, study = path.with_suffix(""), path.parent.name, path.parent.parent.name
-    inside = stem.relative_to(root).as_posix()
-    suffixes = ("svg", "png") if kind == "figures" else ("csv", "tex")
-    common = about | {
-        "kind": kind,
-        "name": stem.name,
-        "study": study,
-        "anchor": f"{study}-{kind}-{stem.name}",
-        "links": [f"../{inside}.{suffix}" for suffix in suffixes],
-        "data": _data_of(study, about.get("datasets", ()), files),
-        "rule": listings.maker(f"{inside}.{suffixes[0]}", source.makers),
-        "code": about.get("code", ""),
-        "code_version": about.get("code_version", ""),
-        "listing": listings.function(about.get("code", "")),
-    }
-    return common | (_picture(stem) if kind == "figures" else _rows(stem, about["digits"]))
-
-
-def _picture(stem: Path) -> Row:
-    """The figure as a data address: its vector graphic, or where that is large its bitmap."""
-    vector = stem.with_suffix(".svg").read_bytes()
-    kind, content = "svg+xml", vector
-    if len(vector) > LARGEST_PICTURE:
-        kind, content = "png", stem.with_suffix(".png").read_bytes()
-    return {"picture": f"data:image/{kind};base64,{base64.b64encode(content).decode()}"}
-
-
-def _rows(stem: Path, digits: int) -> Row:
-    frame = pd.read_csv(stem.with_suffix(".csv"), keep_default_na=False, na_values=[""])
-    rows = [[_cell(value, digits) for value in row] for row in frame.itertuples(index=False)]
-    return {"columns": list(frame.columns), "rows": rows}
-
-
-def _cell(value: object, digits: int) -> str:
-    if isinstance(value, float):
-        return "" if value != value else f"{value:.{digits}g}"
-    return str(value)
-
-
-def _margin(text: str) -> str:
-    """A margin as a reader takes it in: three digits, "exact" without any deviation, "none" without any agreement."""
-    if not text:
-        return ""
-    margin = float(text)
-    return "exact" if margin >= LARGEST_MARGIN else "none" if margin <= 1 / LARGEST_MARGIN else f"{margin:.3g}"
-
-
-def _data_of(study: str, names: Iterable[str], files: Iterable[str]) -> list[str]:
-    """Files behind datasets: one each, all variants of it, or the one that the studies share."""
-    starts = tuple(
-        start for name in names for start in (f"{study}/data/{name}.nc", f"{study}/data/{name}/", f"data/{name}.nc")
-    )
-    return [file for file in files if file.startswith(starts)] if starts else []
-
-
-def _data(study: str, root: Path, manifest: Row, source: Source) -> list[Row]:
-    """The study's datasets: what each holds, what made it, its digest."""
-    files = [file for file in manifest["content"] if file.startswith(f"{study}/data/")]
-    return [
-        _attributes(root / file)
-        | {"file": file, "digest": manifest["content"][file], "rule": listings.maker(file, source.makers)}
-        for file in files
-    ]
-
-
-def _attributes(path: Path) -> Row:
-    try:
-        with netCDF4.Dataset(path) as opened:
-            return {name: opened.getncattr(name) for name in ("title", "experiment", "code_version", "paper")}
-    except (OSError, AttributeError) as error:
-        raise DataError(f"{path}: not a dataset of this pipeline ({error}); delete it and run again") from error
-
-
-def _counts(claims: Iterable[Row]) -> list[tuple[str, int]]:
-    counted = Counter(claim["verdict"] for claim in claims)
-    return [(status, counted[status]) for status in STATUSES]
-
-
-def _costs(records: Iterable[Row]) -> list[tuple[str, int, float, float]]:
-    """Jobs, core-minutes and peak memory of each study; what serves all comes last."""
-    by_study: dict[str, list[Row]] = {}
-    for record in records:
-        by_study.setdefault(str(record["study"]), []).append(record)
-    return [
-        (
-            TITLES.get(name, name) or "shared by all",
-            len(own),
-            sum(one["cpu_seconds"] for one in own) / 60,
-            max(one["peak_memory_mb"] for one in own),
-        )
-        for name, own in sorted(by_study.items(), key=lambda pair: (not pair[0], pair[0]))
-    ]
+def _script(name: str, value: object) -> str:
+    """A script that sets a variable, so that no page has to read a file."""
+    text = json.dumps(value, ensure_ascii=True, indent=0).replace("</", "<\\/")
+    return f'"use strict";\nwindow.repdyn = window.repdyn || {{}};\nwindow.repdyn.{name} = {text};\n'

@@ -1,18 +1,13 @@
-"""Listings: the text of a function or a rule, so that the report shows the code behind a number without a checkout."""
+"""Listings: the text of a function, so that the report shows the code behind a number without a checkout."""
 
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
 from repdyn.base.fingerprint import SOURCE
-
-RULE = re.compile(r"^rule (\w+):\n(?:(?:[ \t].*)?\n)*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -43,27 +38,3 @@ def function(code: str) -> Listing | None:
 def _definitions(path: Path) -> tuple[str, dict[str, ast.FunctionDef]]:
     text = path.read_text(encoding="utf-8")
     return text, {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
-
-
-def rules(files: Iterable[Path]) -> dict[str, Listing]:
-    """The rules of Snakemake files by name."""
-    found = {}
-    for path in files:
-        text = path.read_text(encoding="utf-8")
-        for match in RULE.finditer(text):
-            line = text.count("\n", 0, match.start()) + 1
-            found[match[1]] = Listing(f"workflow/rules/{path.name}", line, match[0].rstrip())
-    return found
-
-
-def maker(file: str, makers: Mapping[str, Iterable[str]]) -> str:
-    """The rule that makes a result file; "" for none.
-
-    Args:
-        file: path inside the run's results.
-        makers: rule -> files it makes, wildcards in braces.
-    """
-    for rule, made in makers.items():
-        if any(fnmatchcase(file, re.sub(r"\{[^}]*\}", "*", pattern)) for pattern in made):
-            return rule
-    return ""

@@ -14,7 +14,7 @@ from repdyn.pipeline.run.manifest import processor, versions
 CACHE = "SNAKEMAKE_OUTPUT_CACHE"
 
 
-def lead_jobs_to(source: Path) -> None:
+def put_first(source: Path) -> None:
     """Lets `python -m repdyn` in every job mean this interpreter and the package under `source`."""
     _put_first("PYTHONPATH", str(source))
     _put_first("PATH", str(Path(sys.executable).parent))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -13,6 +14,15 @@ from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.config import yaml_places
 
 UNDECIDED = "not decidable at this scale"
+
+
+def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+    """Joins the studies' ledgers and their evidence."""
+    parts = [results / path for path in member["inputs"]]
+    ledger, evidence = (results / path for path in member["outputs"])
+    build([part for part in parts if part.name == "claims.csv"], Path(member["expected"]), member["run"], ledger)
+    rows = [pd.read_csv(part, keep_default_na=False, dtype=str) for part in parts if part.name == "evidence.csv"]
+    write_text(evidence, pd.concat(rows, ignore_index=True).to_csv(index=False, lineterminator="\n"))
 
 
 def build(parts: Iterable[Path], expected: Path, run: str, output: Path) -> None:
@@ -118,8 +128,8 @@ def _text(run: str, row: pd.Series) -> str:
         lines.append(f"corrected {row['measured']}; asked: {row['expected']}; margin {row['margin']}")
     if row["tolerance_reason"]:
         lines.append(f"why       {row['tolerance_reason']}" + (f"; n = {row['n']}" if row["n"] != "0" else ""))
-    if row["control_measured"]:
-        lines.append(f"control   {row['control']}: {row['control_measured']}; margin {row['control_margin']}")
+    if row["control"]:
+        lines.append(f"control   {row['control']}: {row['control_outcome']}; margin {row['control_margin']}")
     if row["note"]:
         lines.append(f"note      {row['note']}")
     lines.append(f"shown by  snakemake --cores 1 results/{run}/{row['study']}/claims.csv" + _scale(run))

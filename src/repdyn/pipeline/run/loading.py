@@ -18,6 +18,20 @@ from repdyn.base.errors import RepdynError
 PACKAGE = Path(__file__).resolve().parents[2]
 
 
+RUNNERS = ("simulate", "draw", "tabulate", "decide", "images", "ledger", "manifest", "site")
+
+
+def load_runner(kind: str) -> Callable[..., Any]:
+    """What runs the members of a job of this kind: `run` of the module of its name.
+
+    Raises:
+        RepdynError: there is no such kind.
+    """
+    if kind not in RUNNERS:
+        raise RepdynError(f"no kind of job {kind!r}; the kinds are {', '.join(RUNNERS)}")
+    return importlib.import_module(f"repdyn.pipeline.run.{kind}").run
+
+
 def load_module(study: str, name: str) -> ModuleType:
     """The module `name` of a study.
 
@@ -40,8 +54,8 @@ def load_rooms(study: str, name: str) -> list[ModuleType]:
     return [load_module(study, room) for room in _rooms(study, name)]
 
 
-def load_function(study: str, function: str) -> Callable[..., Any]:
-    """The function `module:name` of a study; where the module is a folder, the name is looked for in its files.
+def load_function(study: str, function: str) -> Any:
+    """The function, or claim, `module:name` of a study; of a package, the name is looked for in its modules.
 
     Only the module that defines the function is imported: a neighbour may need torch, which takes seconds.
 

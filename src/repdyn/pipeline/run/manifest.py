@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
-from repdyn.base.errors import DataError
 from repdyn.base.files import sha256, write_json
 from repdyn.pipeline.run import records
 
@@ -33,48 +32,50 @@ PACKAGES = (
 )
 
 
+def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+    """Writes the manifest of a run: digests of all its files, verdicts, versions, machine, costs."""
+    logs = Path(member["logs"])
+    build(member["inputs"], results, logs, Path(member["workflow"]), member["config"], results / member["outputs"][0])
+
+
 def build(
-    files: Iterable[Path], root: Path, logs: Path, workflow: Path, config: dict[str, object], output: Path
+    files: Iterable[str], root: Path, logs: Path, workflow: Path, config: dict[str, object], output: Path
 ) -> None:
     """Writes the manifest of a run.
 
     Args:
-        files: every result file of the run; of its ledger the verdicts are told too.
-        root: the run's results folder; paths in the manifest are relative to it.
+        files: every result file of the run, relative to `root`; of its ledger the verdicts are told too.
+        root: the run's results folder.
         logs: the run's log folder, where jobs leave their records (`*.cost.json`).
         workflow: folder of the workflow, for its commit.
         config: the run's validated configuration.
         output: JSON file.
 
     Raises:
-        DataError: a file is not the run's, or its ledger is none.
+        DataError: its ledger is none.
     """
-    from repdyn.pipeline import ledger  # brings pandas, and the Snakefile reads this module at every start
+    from repdyn.pipeline.run import ledger  # brings pandas, and the Snakefile reads this module at every start
 
-    files = sorted(map(Path, files))
-    if outside := [str(path) for path in files if not path.is_relative_to(root)]:
-        raise DataError(f"{outside[0]}: not below {root}; a manifest is of one run's results")
-    content = {path.relative_to(root).as_posix(): sha256(path) for path in files}
-    claims = ledger.read(root / "claims.csv") if "claims.csv" in content else None
+    names = sorted(files)
+    claims = ledger.read(root / "claims.csv") if "claims.csv" in names else None
     write_json(
         output,
         {
-            "content": content,
+            "content": {name: sha256(root / name) for name in names},
             "verdicts": {} if claims is None else dict(zip(claims["id"], claims["verdict"], strict=True)),
             "configuration": config,
             "versions": versions(),
             "machine": {"system": platform.platform(), "processor": processor(), "cores": os.cpu_count()},
             "commit": _commit(workflow),
-            "command": " ".join(sys.argv),
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "costs": costs(logs, files),
+            "costs": costs(logs, [root / name for name in names]),
         },
     )
 
 
 def costs(logs: Path, files: Iterable[Path]) -> list[records.Record]:
     """The records of the jobs that made the files, the dearest first; those of former jobs are left out."""
-    made = records.makers(records.read(logs))
+    made = records.by_output(records.read(logs))
     found = {record["log"]: record for path in files if (record := made.get(path.as_posix()))}
     return sorted(found.values(), key=lambda record: -record["cpu_seconds"])
 

@@ -6,13 +6,13 @@ import numpy as np
 import xarray as xr
 from scipy.stats import ortho_group
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.experiments.coordinates import index
+from repdyn.truncation_flow.methods import layers
 from repdyn.truncation_flow.methods.construction import ball_clusters, largest_radius, simplex_initial_data
 from repdyn.truncation_flow.methods.layers import (
-    general_flow,
     gradient_descent_step,
     network_layers,
     network_of_truncations,
@@ -20,7 +20,6 @@ from repdyn.truncation_flow.methods.layers import (
 )
 from repdyn.truncation_flow.settings import GeneralFlow
 from repdyn.truncation_flow.theory import general
-from repdyn.truncation_flow.theory.inputs import Array
 
 Q = 3
 STARTS = ("separated", "too wide", "random", "untruncated")
@@ -41,7 +40,7 @@ def starting_point(kind: str, points: int, generator: np.random.Generator) -> tu
     return X, R, beta, yt
 
 
-def general_flow_and_descent(settings: GeneralFlow, stream: Stream) -> xr.Dataset:
+def general_flow(settings: GeneralFlow, stream: Stream) -> xr.Dataset:
     """Cost and within-cluster variance of four starts under both algorithms, seeds in one batch."""
     times = np.linspace(0.0, settings.horizon, settings.samples)
     shape = (len(STARTS), len(ALGORITHMS), settings.seeds, settings.samples)
@@ -52,7 +51,7 @@ def general_flow_and_descent(settings: GeneralFlow, stream: Stream) -> xr.Datase
         X, R, beta, yt = (np.array(part) for part in zip(*draws, strict=True))
         points, labels = X.reshape(settings.seeds, -1, Q), np.repeat(yt, settings.points, axis=1)
         w = np.full(points.shape[1], 1.0 / settings.points)
-        rotations, offsets = general_flow(points, w, labels, R, beta, times, step=settings.step)
+        rotations, offsets = layers.general_flow(points, w, labels, R, beta, times, step=settings.step)
         defect[s] = np.abs(rotations @ np.swapaxes(rotations, -1, -2) - np.eye(Q)).max()
         z = np.array([general.forward(points, a, c).z[-1] for a, c in zip(rotations, offsets, strict=True)])
         cost[s, 0] = 0.5 * np.sum(w * np.sum((z - labels) ** 2, axis=-1), axis=-1).T

@@ -8,14 +8,15 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.datasets import dataset, variable
+from repdyn.base.formula_audit import Errors, audit_variables
 from repdyn.base.streams import Stream
+from repdyn.truncation_flow.methods.cost_audit import OF_TRAINED, OF_WEIGHTS, cross_term, random_weights, trained_errors
 from repdyn.truncation_flow.methods.formula_audit import (
     OF_CLUSTERS,
     OF_CLUSTERS_WITH_CHANCE,
     OF_LAYERS,
     OF_NETWORKS,
     Draw,
-    Errors,
     random_cluster,
     random_layers,
     random_network,
@@ -26,23 +27,33 @@ from repdyn.truncation_flow.theory import separated
 
 def gradient_audit(settings: GradientAudit, stream: Stream) -> xr.Dataset:
     """Printed and corrected formulas against independent derivations, over random clusters, networks and layers."""
-    names = [*OF_NETWORKS, *OF_CLUSTERS_WITH_CHANCE, *OF_CLUSTERS, *OF_LAYERS]
+    names = [*OF_NETWORKS, *OF_CLUSTERS_WITH_CHANCE, *OF_CLUSTERS, *OF_LAYERS, *OF_WEIGHTS, *OF_TRAINED]
     shape = (len(settings.dimensions), settings.draws, len(names))
-    errors = np.empty((3, *shape))
-    relative, cosine = np.empty(shape[:2]), np.empty(shape[:2])
+    errors = np.empty((*shape, 3))
+    relative, cosine, cross = np.empty(shape[:2]), np.empty(shape[:2]), np.empty((*shape[:2], 2))
     for q, Q in enumerate(settings.dimensions):
         for draw in range(settings.draws):
             generator = stream.generator(Q, draw)
-            errors[:, q, draw] = np.array(list(_all_errors(Q, settings.points, generator))).T
+            weights = stream.generator(Q, draw, "weights")
+            drawn = random_weights(Q, settings.points, weights)
+            errors[q, draw] = [
+                *_all_errors(Q, settings.points, generator),
+                *(audit(drawn) for audit in OF_WEIGHTS.values()),
+                *trained_errors(Q, settings.points, weights),
+            ]
+            metrics = (drawn.W_out.T @ drawn.W_out, np.eye(Q))
+            cross[q, draw] = [cross_term(drawn, metric) for metric in metrics]
             relative[q, draw], cosine[q, draw] = printed_direction(random_cluster(Q, settings.points, generator))
     dims = ("dimension", "draw", "equation")
     return dataset(
         {
-            "printed": variable(dims, errors[0], "largest absolute error of the formula as printed", "input^2/time"),
-            "corrected": variable(dims, errors[1], "largest absolute error of the corrected formula", "input^2/time"),
-            "control": variable(dims, errors[2], "largest absolute error of a wrong formula", "input^2/time"),
+            **audit_variables(errors, dims, unit="input^2/time", scale="largest absolute error"),
             "relative_error": variable(dims[:2], relative, "relative error of the printed weight flow (3.22)"),
             "cosine": variable(dims[:2], cosine, "cosine between printed and true weight flow"),
+            "cross_term": variable(
+                dims[:2], cross[..., 0], "|int R^T H^perp R g R^T sigma(u)|, g the metric of the standard cost", "input"
+            ),
+            "cross_term_euclidean": variable(dims[:2], cross[..., 1], "the same for the Euclidean metric", "input"),
         },
         {
             "dimension": variable("dimension", np.array(settings.dimensions), "dimension Q"),

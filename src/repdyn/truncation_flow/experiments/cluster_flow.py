@@ -1,4 +1,4 @@
-"""One cluster by itself: staircase of rates, printed against corrected flow, Proposition 4.2, integrators."""
+"""One cluster by itself: staircase of rates, printed against corrected flow, integrators."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import numpy as np
 import xarray as xr
 from scipy.stats import ortho_group
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.experiments.coordinates import index, times_variable
+from repdyn.truncation_flow.experiments.coordinates import times_variable
 from repdyn.truncation_flow.methods import occupation
 from repdyn.truncation_flow.methods.events import event_flow
 from repdyn.truncation_flow.methods.flow import integrate_flow, scipy_flow
-from repdyn.truncation_flow.settings import Integrators, PrintedAndCorrected, Proposition, Staircase
+from repdyn.truncation_flow.settings import Integrators, PrintedAndCorrected, Staircase
 from repdyn.truncation_flow.theory import separated
-from repdyn.truncation_flow.theory.inputs import Array
-from repdyn.truncation_flow.theory.proposition import Constants, eta_2_as_printed, proposition_4_2_constants
-from repdyn.truncation_flow.theory.staircase import bias_flow, truncation_times, truncation_times_upward
+from repdyn.truncation_flow.theory.staircase import Schedule, bias_flow, truncation_times, truncation_times_upward
 
 STAIRCASES = {  # data, b(0), y
     "beyond": ((0.0, 1.0, 2.0, 3.0), 0.0, 4.0),
@@ -26,38 +25,21 @@ STAIRCASES = {  # data, b(0), y
     "at a point": ((0.0, 1.0, 2.0, 3.0), 0.0, 2.0),
     "frozen": ((0.0, 1.0, 2.0, 3.0), -0.5, 4.0),
 }
+LEAST_DISTANCE = 1e-3  # from the label, below which slopes of logarithms are the integrator's error
 FORMULAS = ("printed", "corrected")
 EXAMPLES = {  # point, pulled-back label; beta = 0, R = 1
     "rise": ((1.0, -1.0), (0.5, 0.0)),
     "spurious equilibrium": ((1.0, -1.0), (0.0, 0.0)),
 }
-PROPOSITION_SERIES = {
-    "residual": ("|beta + yt|", "input"),
-    "generator_norm": ("Frobenius norm of Omega", "input^2/time"),
-    "rotation": ("operator norm of R(s) - R(0)", "1"),
-    "cost": ("cost", "input^2"),
-    "truncated_share": ("smallest truncated share over coordinates", "1"),
-}
-PROPOSITION_BOUNDS = (
-    "eta_0",
-    "eta_1",
-    "eta_1_prime",
-    "eta_1_second",
-    "eta_2",
-    "highest",
-    "arrival_bound",
-    "sharp_arrival_bound",
-)
-PROPOSITION_RADII = {2: 0.5, 3: 0.6}
 
 
 def staircase(settings: Staircase) -> xr.Dataset:
     """Exact bias flow in all positions of the label, and the same by the event-driven integrator with Q = 1."""
     times = np.linspace(0.0, settings.horizon, settings.samples)
     shape = (len(STAIRCASES), settings.samples)
-    b, rate, reference = np.empty(shape), np.empty(shape), np.empty(shape)
-    meetings, expected = np.full((len(STAIRCASES), 4), np.inf), np.full((len(STAIRCASES), 4), np.inf)
-    counts = np.full((len(STAIRCASES), 5), np.nan)
+    b, rate, reference = np.empty((3, *shape))
+    meetings, expected, wrong = np.full((3, len(STAIRCASES), 4), np.inf)
+    counts, slopes = np.full((2, len(STAIRCASES), 5), np.nan)
     for case, (x, b0, y) in enumerate(STAIRCASES.values()):
         schedule = truncation_times(x, b0, y)
         b[case] = bias_flow(x, b0, y, times)
@@ -67,6 +49,8 @@ def staircase(settings: Staircase) -> xr.Dataset:
         meetings[case, : len(schedule.times)] = schedule.times
         expected[case, : len(found[1])] = found[1]
         counts[case, : len(schedule.counts)] = schedule.counts
+        wrong[case, : len(schedule.times)] = _times_at_next_rate(schedule)
+        slopes[case] = _stage_slopes(times, np.abs(y - reference[case]), schedule.times)
     never = {"missing": "infinite where the point is never met, not a number where there is no such meeting"}
     variables = {
         "b": variable(("case", "time"), b, "bias b(s) at fixed R, exact", "input"),
@@ -74,15 +58,31 @@ def staircase(settings: Staircase) -> xr.Dataset:
         "b_by_events": variable(("case", "time"), reference, "bias by the event-driven integrator", "input"),
         "meeting": variable(("case", "station"), meetings, "time at which the next point is met, exact"),
         "meeting_by_events": variable(("case", "station"), expected, "the same by the event-driven integrator"),
+        "meeting_at_next_rate": variable(
+            ("case", "station"), wrong, "the same with the rate (n + 1)/N in the place of n/N"
+        ),
         "count": variable(("case", "stage"), counts, "points truncated in each stage"),
         "printed_time": variable(
             "point", truncation_times_upward(STAIRCASES["beyond"][0], 4.0), "times of (4.49) for the case beyond"
         ),
+        "printed_time_at_next_rate": variable(
+            "point", np.concatenate(([0.0], wrong[0, :3])), "the same with the rate (n + 1)/N"
+        ),
         "label": variable("case", np.array([y for _, _, y in STAIRCASES.values()]), "label y", "input"),
         "x": variable(("case", "point"), np.array([x for x, _, _ in STAIRCASES.values()]), "data", "input"),
     }
-    for name in ("meeting", "meeting_by_events", "count"):
+    shares = counts / 4
+    variables |= {
+        "stage_rate": variable(("case", "stage"), shares, "n/N in each stage", "1/time"),
+        "stage_rate_untruncated": variable(("case", "stage"), 1 - shares, "1 - n/N in each stage", "1/time"),
+        "stage_slope": variable(
+            ("case", "stage"), slopes, "-d log|y - b|/ds in each stage, event-driven integrator", "1/time"
+        ),
+    }
+    for name in ("meeting", "meeting_by_events", "meeting_at_next_rate", "count"):
         variables[name].attrs |= never
+    for name in ("stage_rate", "stage_rate_untruncated", "stage_slope"):
+        variables[name].attrs["missing"] = "no such stage, or fewer than two output times in it"
     return dataset(
         variables,
         {
@@ -94,6 +94,27 @@ def staircase(settings: Staircase) -> xr.Dataset:
         },
         title="Bias flow at fixed weights: the staircase of rates",
     )
+
+
+def _stage_slopes(times: Array, distance: Array, meetings: Array) -> Array:
+    """Slope of -log(distance) between successive meetings, from the first and last output time of each stage."""
+    edges = np.concatenate(([0.0], meetings[np.isfinite(meetings)], [times[-1]]))
+    slopes = np.full(5, np.nan)
+    for stage in range(len(edges) - 1):
+        inside = np.flatnonzero((times >= edges[stage]) & (times <= edges[stage + 1]) & (distance > LEAST_DISTANCE))
+        if len(inside) > 1:
+            first, last = inside[0], inside[-1]
+            slopes[stage] = np.log(distance[first] / distance[last]) / (times[last] - times[first])
+    return slopes
+
+
+def _times_at_next_rate(schedule: Schedule) -> Array:
+    """Times of meeting if the rate were (n + 1)/N: every waiting time is n/(n + 1) of the true one."""
+    n = schedule.counts[:-1]
+    waiting = np.diff(schedule.times[np.isfinite(schedule.times)], prepend=0.0)
+    times = np.full(len(schedule.times), np.inf)
+    times[: len(waiting)] = np.cumsum(waiting * n[: len(waiting)] / (n[: len(waiting)] + 1))
+    return times
 
 
 def staircase_rate(x: Array, b: Array, y: float) -> Array:
@@ -156,71 +177,6 @@ def _ensemble(settings: PrintedAndCorrected, times: Array, stream: Stream) -> tu
     beta = -yt + 0.1 * generator.normal(size=(K, 2))
     paths = [integrate_flow(list(X), R, beta, yt, times, step=settings.step, formula=formula) for formula in FORMULAS]
     return tuple(np.array([path[name].values.T for path in paths]) for name in ("cost", "dissipation"))
-
-
-def proposition_data(Q: int, N: int, share: float, generator: np.random.Generator) -> tuple[Array, Array]:
-    """Points in the frame R_0 = 1, yt = 0: a core at -(1, .., 1), a few with one coordinate near the plane; beta(0)."""
-    X = -1.0 + generator.uniform(-0.1, 0.1, size=(N, Q))
-    for k in range(round(share * N)):
-        X[k, k % Q] = -0.30 + generator.uniform(-0.04, 0.04)
-    return X, np.full(Q, PROPOSITION_RADII[Q] / np.sqrt(Q))
-
-
-def proposition(settings: Proposition, stream: Stream) -> xr.Dataset:
-    """Proposition 4.2: its constants bounded rigorously, and the flow beside its conclusions."""
-    times = np.arange(0.0, settings.horizon + 0.5 * settings.step, settings.step)
-    dimensions = tuple(PROPOSITION_RADII)
-    names = ("residual", "generator_norm", "rotation", "cost", "truncated_share")
-    series = {name: np.empty((len(dimensions), len(times))) for name in names}
-    constants, printed = [], []
-    for q, (Q, share) in enumerate(zip(dimensions, settings.outliers, strict=True)):
-        X, beta = proposition_data(Q, settings.points, share, stream.generator(Q))
-        one, yt = np.eye(Q), np.zeros(Q)
-        constants.append(proposition_4_2_constants(X, one, beta, yt, settings.gamma))
-        printed.append(eta_2_as_printed(constants[-1]))
-        path = integrate_flow([X], one[None], beta[None], yt[None], times, step=settings.step).isel(cluster=0)
-        for name in ("residual", "generator_norm", "cost"):
-            series[name][q] = path[name]
-        series["rotation"][q] = np.linalg.norm(path["R"].values - one, ord=2, axis=(-2, -1))
-        series["truncated_share"][q] = path["truncated_share"].min("coordinate")
-    arrival = [float(times[np.argmax(share >= 1.0)]) for share in series["truncated_share"]]
-    return _proposition_dataset(settings, dimensions, times, series, constants, printed, arrival)
-
-
-def _proposition_dataset(
-    settings: Proposition,
-    dimensions: tuple[int, ...],
-    times: Array,
-    series: dict[str, Array],
-    constants: list[Constants],
-    printed: list[tuple[float, float]],
-    arrival: list[float],
-) -> xr.Dataset:
-    variables = {
-        name: variable(("dimension", "time"), series[name], *PROPOSITION_SERIES[name]) for name in PROPOSITION_SERIES
-    }
-    variables |= {
-        name: variable("dimension", np.array([getattr(one, name) for one in constants]), f"rigorous bound on {name}")
-        for name in PROPOSITION_BOUNDS
-    }
-    held = np.array([int(one.hypotheses_hold) for one in constants])
-    variables |= {
-        "hypotheses_hold": variable("dimension", held, "1 if the hypotheses are certified"),
-        "arrival": variable("dimension", np.array(arrival), "time s_1 at which the cluster is fully truncated"),
-        "eta_2_printed": variable(("dimension", "equation"), np.array(printed), "eta_2 as printed"),
-    }
-    return dataset(
-        variables,
-        {
-            "dimension": variable("dimension", np.array(dimensions), "dimension Q"),
-            "time": times_variable(times),
-            "equation": variable("equation", np.array(["(4.13)", "(4.32)"]), "equation of the paper"),
-            "points": variable((), settings.points, "points of the cluster"),
-            "gamma": variable((), settings.gamma, "constant of (4.17)"),
-            "step": variable((), settings.step, "step of the scheme"),
-        },
-        title="Proposition 4.2 on data that meet its hypotheses",
-    )
 
 
 def rotating_cluster(Q: int, N: int, generator: np.random.Generator) -> tuple[Array, Array, Array, Array]:

@@ -1,39 +1,49 @@
-"""Cluster separated truncations: neural collapse for simplex data, and the construction on other clusters."""
+"""Neural collapse under cluster separated truncations, for clusters around the unit vectors of R^Q."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.experiments.coordinates import index, times_variable
+from repdyn.truncation_flow.experiments.coordinates import times_variable
 from repdyn.truncation_flow.methods.construction import (
-    Margins,
     balanced_shift,
     ball_clusters,
-    cluster_separated_initial_data,
     largest_radius,
-    separation_margin,
     simplex_initial_data,
     simplex_margins,
 )
-from repdyn.truncation_flow.methods.events import event_flow
 from repdyn.truncation_flow.methods.flow import integrate_flow
 from repdyn.truncation_flow.methods.metrics import neural_collapse_metrics
-from repdyn.truncation_flow.settings import NeuralCollapse, OwnClusters
+from repdyn.truncation_flow.methods.separation import Margins, separation_margin
+from repdyn.truncation_flow.settings import NeuralCollapse
 from repdyn.truncation_flow.theory import general
-from repdyn.truncation_flow.theory.inputs import Array
 
 SNAPSHOTS = 5
-RIDGE = 1e-2
+TOO_WIDE = 1.6  # radius over the largest that can be separated; two clusters overlap only at 4
+FAR_BEHIND = -2.0  # start of the apex at which no point is truncated: one largest radius more than the clusters'
+COST_FLOOR = 1e-18  # of the cost at the start, below which beta + yt is round-off
+COARSE_STEP = 0.05  # for the worlds in which the statements are false
 
 
-def simplex_run(Q: int, settings: NeuralCollapse, times: Array, stream: Stream) -> tuple[Array, xr.Dataset, Array]:
-    """Clusters (Q, N, Q), their flow, and the labels; data of a dimension do not depend on the other dimensions."""
-    X = ball_clusters(np.eye(Q), settings.points, settings.fill * largest_radius(Q), stream.generator(Q))
-    R, beta, yt = simplex_initial_data(Q, start=settings.start)
-    return X, integrate_flow(list(X), R, beta, yt, times, step=settings.step), yt
+def simplex_run(
+    Q: int, settings: NeuralCollapse, times: Array, stream: Stream, world: str = "separated"
+) -> tuple[Array, xr.Dataset, Array]:
+    """Clusters (Q, N, Q), their flow, and the labels; data of a dimension do not depend on the other dimensions.
+
+    In the world "untruncated" the apex starts so far behind the mean that no point is truncated; in the world
+    "too wide" the clusters are too wide to be separated.
+    """
+    fill = settings.fill
+    if world == "too wide":
+        fill = TOO_WIDE if Q > 2 else 4.0
+    X = ball_clusters(np.eye(Q), settings.points, fill * largest_radius(Q), stream.generator(Q))
+    R, beta, yt = simplex_initial_data(Q, start=FAR_BEHIND if world == "untruncated" else settings.start)
+    step = settings.step if world == "separated" else max(COARSE_STEP, settings.step)
+    return X, integrate_flow(list(X), R, beta, yt, times, step=step), yt
 
 
 def images(X: Array, R: Array, beta: Array) -> Array:
@@ -56,7 +66,47 @@ def neural_collapse(settings: NeuralCollapse, stream: Stream) -> xr.Dataset:
         share[q, :Q] = path["truncated_share"].isel(time=0).min("coordinate")
         for name, values in _collapse_series(X, path, yt).items():
             series[name][q] = values
-    return _collapse_dataset(settings, times, series, arrival, share)
+    worlds = _worlds(settings, times, series, arrival, stream)
+    return _collapse_dataset(settings, times, series, arrival, share).assign(worlds)
+
+
+def _worlds(
+    settings: NeuralCollapse, times: Array, series: dict[str, Array], arrival: Array, stream: Stream
+) -> dict[str, xr.Variable]:
+    """What happens after the last arrival and how far separation is kept, here and in worlds without collapse."""
+    numbers = {"": [], "_untruncated": [], "_too_wide": []}
+    for q, Q in enumerate(settings.dimensions):
+        late = times >= np.nanmax(arrival[q])
+        numbers[""].append(_summary({name: values[q] for name, values in series.items()}, times, late))
+        for world in ("untruncated", "too wide"):
+            X, path, yt = simplex_run(Q, settings, times, stream, world)
+            numbers[f"_{world.replace(' ', '_')}"].append(_summary(_collapse_series(X, path, yt), times, late))
+    texts = {
+        "cost_rate": ("-d log C/ds after the last arrival, by least squares", "1/time"),
+        "within_late": ("largest variance within clusters after the last arrival", "input^2"),
+        "margin_least": ("smallest margin of the separation that must persist, over all times", "input"),
+        "composed_error_largest": ("largest |tau_Q o .. o tau_1(x) - tau_l(x)| over cluster l and all times", "input"),
+    }
+    words = {"": "", "_untruncated": ", clusters untruncated", "_too_wide": ", clusters too wide to be separated"}
+    variables = {
+        f"{name}{world}": variable("dimension", np.array([one[name] for one in found]), text + words[world], unit)
+        for world, found in numbers.items()
+        for name, (text, unit) in texts.items()
+    }
+    for one in variables.values():
+        one.attrs["missing"] = "no arrival, or fewer than three times after it"
+    return variables
+
+
+def _summary(series: dict[str, Array], times: Array, late: Array) -> dict[str, float]:
+    late = late & (series["cost"] > COST_FLOOR * series["cost"][0])
+    enough = np.sum(late) >= 3
+    return {
+        "cost_rate": -float(np.polyfit(times[late], np.log(series["cost"][late]), 1)[0]) if enough else np.nan,
+        "within_late": float(series["within"][late].max()) if enough else np.nan,
+        "margin_least": float(series["margin"].min()),
+        "composed_error_largest": float(series["composed_error"].max()),
+    }
 
 
 def _collapse_series(X: Array, path: xr.Dataset, yt: Array) -> dict[str, Array]:
@@ -179,90 +229,3 @@ def truncation_in_the_plane(settings: NeuralCollapse, stream: Stream) -> xr.Data
         },
         title="Truncation in the plane",
     )
-
-
-def own_clusters(settings: OwnClusters, images: xr.Dataset, stream: Stream) -> xr.Dataset:
-    """Margins of the construction by Procrustes: synthetic clusters of growing width, and digits in Q dimensions."""
-    means = np.array([[3.0, 0.2, -0.5], [-0.5, 2.5, 0.4], [0.3, -0.6, 3.5]])
-    unit = ball_clusters(np.zeros((3, 3)), settings.points, 1.0, stream.generator("points"))
-    made = [cluster_separated_initial_data(list(means[:, None] + r * unit), require=False) for r in settings.widths]
-    digits, explained = digit_clusters(images, settings.classes)
-    centres = [cluster.mean(axis=0, keepdims=True) for cluster in digits]
-    shrinks = np.linspace(0.0, 1.0, 21)
-    shrunk = [
-        cluster_separated_initial_data(
-            [c + factor * (cluster - c) for c, cluster in zip(centres, digits, strict=True)], require=False
-        )
-        for factor in shrinks
-    ]
-    collapsed = [
-        _collapse_of(list(means[:, None] + r * unit), one) for r, one in zip(settings.widths, made, strict=True)
-    ]
-    text = {"missing": "no separation, so the clusters do not move by themselves"}
-    variables = {
-        "margin": variable(
-            ("width", "condition"), np.array([one.margin for one in made]), "margin, synthetic", "input"
-        ),
-        "final_cost": variable("width", np.array(collapsed), "cost at s = 8 over the cost at 0"),
-        "digit_margin": variable(("shrink", "condition"), np.array([one.margin for one in shrunk]), "margin, digits"),
-        "digit_spread": variable((), _spread(digits), "largest radius over smallest distance of means, digits"),
-        "digit_explained": variable((), explained, "share of variance kept in Q dimensions"),
-        "digit_points": variable((), sum(map(len, digits)), "digits used"),
-    }
-    variables["final_cost"].attrs |= text
-    return dataset(
-        variables,
-        {
-            "width": variable("width", np.array(settings.widths), "radius of the synthetic clusters", "input"),
-            "shrink": variable("shrink", shrinks, "factor by which digits are drawn to their class mean"),
-            "condition": variable("condition", np.array(["others", "own", "images"]), "condition of separation"),
-        },
-        title="The construction by Procrustes on clusters that are not a simplex",
-    )
-
-
-def _collapse_of(X: list[Array], start: object) -> float:
-    """Cost at s = 8 relative to the start if the clusters are separated, by the event-driven flow; else NaN."""
-    if start.margin.smallest <= 0:
-        return np.nan
-    ends, total = np.array([1e-9, 8.0]), np.zeros(2)
-    for layer, cluster in enumerate(X):
-        w = np.full(len(cluster), 1.0 / len(cluster))
-        R, beta, _ = event_flow(cluster, w, start.yt[layer], start.R[layer], start.beta[layer], ends)
-        residual = images(cluster, R, beta) - start.yt[layer]
-        total += 0.5 * np.einsum("tki,tki,k->t", residual, residual, w)
-    return float(total[1] / total[0])
-
-
-def digit_clusters(images: xr.Dataset, classes: tuple[int, ...]) -> tuple[list[Array], float]:
-    """Digits of Q classes in R^Q, and the share of their variance that is kept.
-
-    Linear discriminants (between-class directions after whitening within classes) give Q - 1 coordinates, which are
-    mapped so that the class means are e_1, .., e_Q; the widest direction left fills the axis (1, .., 1), with the
-    spread of the others. No linear map can separate Q means in more than Q - 1 dimensions.
-    """
-    Q, labels = len(classes), images["label"].values
-    X = [images["image"].values[labels == digit].reshape(np.sum(labels == digit), -1) for digit in classes]
-    means = np.array([cluster.mean(axis=0) for cluster in X])
-    centre = means.mean(axis=0)
-    inner = np.concatenate([cluster - mean for cluster, mean in zip(X, means, strict=True)])
-    within = inner.T @ inner / len(inner) + RIDGE * np.eye(inner.shape[1])
-    basis = np.linalg.qr(np.linalg.solve(within, (means - centre).T)[:, : Q - 1])[0]
-    widest = np.linalg.svd(inner - inner @ basis @ basis.T, full_matrices=False)[2][0]
-    widest *= np.sign(widest[np.argmax(np.abs(widest))])  # the sign of a singular vector is the library's choice
-    to_simplex = np.linalg.lstsq((means - centre) @ basis, np.eye(Q) - 1.0 / Q, rcond=None)[0]
-    spread = np.sqrt(np.mean((inner @ basis @ to_simplex) ** 2) / np.mean((inner @ widest) ** 2))
-    lift = np.outer(widest, np.full(Q, spread))
-    reduced = [
-        1.0 / Q + (cluster - mean) @ lift + (cluster - centre) @ basis @ to_simplex
-        for cluster, mean in zip(X, means, strict=True)
-    ]
-    everything, frame = np.concatenate(X) - centre, np.column_stack((basis, widest))
-    return reduced, float(np.sum((everything @ frame) ** 2) / np.sum(everything**2))
-
-
-def _spread(X: list[Array]) -> float:
-    means = np.array([cluster.mean(axis=0) for cluster in X])
-    radius = max(np.linalg.norm(cluster - mean, axis=1).max() for cluster, mean in zip(X, means, strict=True))
-    gaps = np.linalg.norm(means[:, None] - means[None], axis=-1)[~np.eye(len(means), dtype=bool)]
-    return float(radius / gaps.min())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from scipy.linalg import lstsq
+from scipy.stats import ortho_group
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow.methods.construction import ball_clusters, largest_radius, simplex_initial_data
@@ -19,23 +21,41 @@ ONE = np.eye(2)
 Measured = dict[str, tuple[float, str]]
 
 
-def fixed_points_of_tau() -> Measured:
-    """Which points tau leaves alone: x = -beta lies in S- and yet stays, (2.14)."""
-    beta = np.array([0.5, -0.25])
-    apex = truncation.truncation_map(-beta[None], ONE, beta) + beta
-    inside = np.array([[1.0, 2.0]]) - beta
-    below = np.array([[-1.0, -2.0]]) - beta
-    return {
-        "apex_moved": (float(np.abs(apex).max()), "|tau(x) - x| at the apex x = -beta, which lies in S-"),
-        "positive_sector_moved": (
-            float(np.abs(truncation.truncation_map(inside, ONE, beta) - inside).max()),
-            "|tau(x) - x| inside the positive sector",
+def fixed_points_of_tau(draws: int, generator: np.random.Generator) -> Measured:
+    """(2.14), (2.15) on points of all sectors and of their borders: u is chosen, then x = R^T u - beta.
+
+    The wrong map leaves out the last term of tau, -beta.
+    """
+    counts = np.zeros(5)
+    for Q in (2, 3, 4):
+        R, beta = ortho_group.rvs(Q, random_state=generator), generator.normal(size=Q)
+        u = generator.choice([-1.0, 0.0, 1.0], size=(draws, Q)) * generator.uniform(0.1, 1.0, size=(draws, Q))
+        x = u @ R - beta
+        image = truncation.truncation_map(x, R, beta)
+        positive, above, below = (u > 0).all(axis=1), (u >= 0).all(axis=1), (u <= 0).all(axis=1)
+        counts += [
+            np.sum(_equal(image, x) != positive),
+            np.sum(_equal(image, x) != above),
+            np.sum(_equal(image, -beta) != below),
+            np.sum(_equal(image + beta, x) != above),
+            np.sum(_equal(image + beta, -beta) != below),
+        ]
+    names = (
+        ("fixed_mismatch_printed", "points with tau(x) = x and not all u > 0, or the reverse"),
+        ("fixed_mismatch", "points with tau(x) = x and not all u >= 0, or the reverse"),
+        ("apex_mismatch", "points with tau(x) = -beta and not all u <= 0, or the reverse"),
+        ("fixed_mismatch_wrong", "points that R^T sigma(R (x + beta)) fixes and not all u >= 0, or the reverse"),
+        (
+            "apex_mismatch_wrong",
+            "points it takes to -beta and not all u <= 0, or the reverse",
         ),
-        "negative_sector_missed": (
-            float(np.abs(truncation.truncation_map(below, ONE, beta) + beta).max()),
-            "|tau(x) + beta| inside the negative sector",
-        ),
-    }
+    )
+    return {name: (count, text) for (name, text), count in zip(names, counts, strict=True)}
+
+
+def _equal(image: Array, wanted: Array) -> Array:
+    """Which points coincide, to rounding; shape (N,)."""
+    return np.abs(image - wanted).max(axis=1) < 1e-12
 
 
 def equal_first_moments() -> Measured:
@@ -45,53 +65,98 @@ def equal_first_moments() -> Measured:
     other = np.array([[0.5, -2.5], [2.5, -0.5]]) - beta
     generators = [separated.effective_gradient(X, ONE, beta, yt).Omega[0, 1] for X in (one, other)]
     printed = [separated.effective_gradient(X, ONE, beta, yt, formula="printed").Omega[0, 1] for X in (one, other)]
+    turn = np.array([[np.cos(0.1), np.sin(0.1)], [-np.sin(0.1), np.cos(0.1)]])
+    pair = [yt + d for d in (np.array([[1.0, -2.0], [2.0, -1.0]]), turn @ np.array([[1.0, -2.0], [2.0, -1.0]]))]
+    equal = [separated.effective_gradient(X, ONE, beta, yt).Omega[0, 1] for X in pair]
     moments = [separated.sector_moments(X, yt, ONE, beta) for X in (one, other)]
     return {
         "equal_means_true": (abs(generators[0] - generators[1]), "difference of Omega_12, equal first moments"),
         "equal_means_printed": (abs(printed[0] - printed[1]), "the same for the printed Omega"),
+        "equal_second_true": (abs(equal[0] - equal[1]), "difference of Omega_12, equal second moments and masses"),
+        "equal_second_means": (float(np.abs(pair[0].mean(0) - pair[1].mean(0)).max()), "difference of their means"),
         "second_moments": (float(np.abs(moments[0][1] - moments[1][1]).max()), "difference of the second moments S"),
     }
 
 
 def truncated_is_no_equilibrium() -> Measured:
-    """Proposition 4.1 and (4.10): velocities of a fully truncated and of an untruncated cluster."""
+    """Proposition 4.1 and (4.10): velocities of a fully truncated, an untruncated and a partly truncated cluster."""
     yt, low = np.zeros(2), np.array([[-2.0, -1.0], [-1.0, -3.0]])
-    beta = np.array([0.5, 0.7])
-    truncated = separated.effective_gradient(low, ONE, beta, yt)
-    at_label = separated.effective_gradient(low, ONE, np.zeros(2), yt)
-    free = separated.effective_gradient(-low, ONE, beta, yt)
-    J, _ = separated.sector_moments(-low, yt, ONE, beta)
-    return {
-        "truncated_speed": (float(np.linalg.norm(truncated.dbeta)), "|d(beta)/ds|, cluster fully truncated"),
-        "truncated_formula": (float(np.abs(truncated.dbeta + beta).max()), "|d(beta)/ds + beta + yt|, the same"),
-        "truncated_rotation": (float(np.abs(truncated.Omega).max()), "|Omega|, cluster fully truncated"),
-        "truncated_at_label": (float(np.linalg.norm(at_label.dbeta)), "|d(beta)/ds| at beta = -yt, fully truncated"),
-        "free_speed": (
-            float(np.linalg.norm(free.dbeta) + np.linalg.norm(free.Omega)),
-            "speed, cluster untruncated",
-        ),
-        "free_share": (float(np.max(1 - J)), "largest truncated share, cluster untruncated, (4.10) holds"),
-    }
+    beta, label = np.array([0.5, 0.7]), np.zeros(2)
+    clusters = {"truncated": low, "free": -low, "partial": np.array([[2.0, -1.0], [-1.0, 3.0]])}
+    words = {"truncated": "fully truncated", "free": "untruncated", "partial": "partly truncated"}
+    measured: Measured = {}
+    for name, X in clusters.items():
+        moved, at_label = (separated.effective_gradient(X, ONE, offset, yt) for offset in (beta, label))
+        text = f"cluster {words[name]}"
+        measured |= {
+            f"{name}_speed": (_speed(moved), f"|d(beta)/ds| + |Omega|, {text}"),
+            f"{name}_formula": (float(np.abs(moved.dbeta + beta).max()), f"|d(beta)/ds + beta + yt|, {text}"),
+            f"{name}_rotation": (float(np.abs(moved.Omega).max()), f"|Omega|, {text}"),
+            f"{name}_at_label": (_speed(at_label), f"|d(beta)/ds| + |Omega| at beta = -yt, {text}"),
+        }
+    for name, X in (clusters | {"one_direction": np.array([[2.0, 1.0], [-1.0, 3.0]])}).items():
+        J, _ = separated.sector_moments(X, yt, ONE, beta)
+        measured[f"{name}_share"] = (float(np.min(1 - J)), f"least truncated share over directions, {name}")
+    return measured
 
 
-def release_time() -> Measured:
-    """A truncated point whose R (x - yt) is not in the negative orthant is released: at log 2 in this example."""
-    X, yt, beta = np.array([[0.5, 0.4]]), np.zeros(2), np.array([-1.0, -1.0])
-    data = integrate_flow([X], ONE[None], beta[None], yt[None], [1.0], "events")
-    stays = integrate_flow([-X], ONE[None], beta[None], yt[None], [10.0], "events")
+def _speed(velocity: separated.EffectiveGradient) -> float:
+    return float(np.linalg.norm(velocity.dbeta) + np.linalg.norm(velocity.Omega))
+
+
+def releases(generator: np.random.Generator, runs: int = 6) -> Measured:
+    """Truncated clusters: the first release against u(s) = e^{-s} u(0) + (1 - e^{-s}) R (x - yt), and without yt.
+
+    The last entry is the point (.5, .4) with yt = 0 and apex (1, 1), released at log 2.
+    """
+    errors, wrong, kept, released = [], [], 0, 0
+    for run in range(runs):
+        X, yt, beta, R = _truncated_cluster(2 + run % 2, generator)
+        wanted = separated.release_time(X, R, beta, yt)
+        events = event_flow(X, np.full(len(X), 1 / len(X)), yt, R, beta, np.array([1.01 * wanted]))[2]
+        errors.append(abs(events[0].time - wanted))
+        wrong.append(abs(separated.release_time(X, R, beta, np.zeros_like(yt)) - wanted))
+        released += len(events) > 0
+        start = -yt - np.abs(beta) @ R  # R (start + yt) in the negative orthant too
+        below = yt - np.abs(X - yt) @ R  # R (x - yt) in the negative orthant
+        kept += len(event_flow(below, np.full(len(X), 1 / len(X)), yt, R, start, np.array([5.0]))[2])
+    X, beta = np.array([[0.5, 0.4]]), np.array([-1.0, -1.0])
+    data = integrate_flow([X], ONE[None], beta[None], np.zeros((1, 2)), [1.0], "events")
     return {
         "release_time": (float(data["event_time"][0]), "time at which the point of (.5, .4) is released"),
-        "kept_events": (float(stays.sizes["event"]), "releases of the point (-.5, -.4), kept by (4.16)"),
+        "release_error": (max(errors), "first release, event-driven, minus the formula"),
+        "release_error_wrong": (max(wrong), "the same for the formula without yt"),
+        "released_runs": (float(released), f"of {runs} truncated clusters with R (x - yt) > 0 somewhere, released"),
+        "kept_events": (float(kept), f"releases from {runs} clusters with R (x - yt) <= 0, kept by (4.16)"),
     }
 
 
-def generator_bounds() -> Measured:
-    """(4.25) for one point with u = (1, -1) and b = 0: the true Omega does not vanish."""
-    H, u, b, w = np.array([[1.0, 0.0]]), np.array([[1.0, -1.0]]), np.zeros(2), np.ones(1)
+def _truncated_cluster(Q: int, generator: np.random.Generator) -> tuple[Array, Array, Array, Array]:
+    """X, yt, beta, R with all u < 0 and R (x - yt) > 0 for the first point."""
+    R = ortho_group.rvs(Q, random_state=generator)
+    yt, v = generator.normal(size=Q), generator.normal(size=(4, Q))
+    v[0] = np.abs(v[0])
+    b = -generator.uniform(1.0, 2.0, size=Q) - np.maximum(v.max(axis=0), 0.0)
+    return v @ R + yt, yt, b @ R - yt, R
+
+
+def generator_bounds(draws: int, generator: np.random.Generator) -> Measured:
+    """(4.25): largest ||Omega||/(|b| int_off |u|) over random clusters with R (x - yt) <= 0, and without that."""
+    ratios = {"bound_ratio": [0.0], "bound_ratio_outside": [0.0]}
+    for draw in range(draws):
+        Q, N = 2 + draw % 5, 1 + draw % 7
+        b, w = generator.normal(size=Q) * np.exp(generator.normal()), np.full(N, 1.0 / N)
+        v = generator.normal(size=(N, Q)) * np.exp(generator.normal(size=(N, 1)))
+        for name, inside in (("bound_ratio", -np.abs(v)), ("bound_ratio_outside", v)):
+            u = inside + b
+            H = (u > 0).astype(np.float64)
+            bound = separated.generator_bound(H, u, b, w)
+            if bound > 0:
+                ratios[name].append(float(np.linalg.norm(separated.generator(H, u, b, w), 2)) / bound)
+    text = "largest ||Omega|| over bound (4.25), "
     return {
-        "bound_true": (float(np.linalg.norm(separated.generator(H, u, b, w), 2)), "||Omega||, u = (1, -1), b = 0"),
-        "bound_printed": (separated.generator_bound_as_printed(H, u, b, w), "bound (4.25) as printed"),
-        "bound_corrected": (separated.generator_bound(H, u, b, w), "bound (4.25), second moment added"),
+        "bound_ratio": (max(ratios["bound_ratio"]), text + "clusters with R (x - yt) <= 0, as (4.16) asks"),
+        "bound_ratio_outside": (max(ratios["bound_ratio_outside"]), text + "clusters that break (4.16)"),
     }
 
 
@@ -112,23 +177,52 @@ def composition_fails() -> Measured:
 
 
 def projections(generator: np.random.Generator) -> Measured:
-    """(5.12) on separated data: R_l^T H R_l x' = x' for x' of the own cluster, and H = 1 on other clusters."""
-    Q = 3
-    R, beta, _yt = simplex_initial_data(Q)
-    X = ball_clusters(np.eye(Q), 20, 0.8 * largest_radius(Q), generator)
-    own, other = 0.0, 0.0
+    """(5.12), (5.13) on separated data, and on clusters twice as wide as can be separated."""
+    measured: Measured = {}
+    for suffix, fill, text in (("", 0.8, "separated"), ("_wide", 2.5, "too wide to be separated")):
+        R, beta, _ = simplex_initial_data(3)
+        X = ball_clusters(np.eye(3), 20, fill * largest_radius(3), generator)
+        own, other = _projections(X, R, beta)
+        measured |= {
+            f"projection_own{suffix}": (own, f"|R^T H(x) R x' - x'|, x in the own cluster, x' in another, {text}"),
+            f"pattern_other{suffix}": (other, f"largest 1 - H on other clusters, {text}"),
+        }
+    separated_layers = (ball_clusters(np.eye(3), 20, 0.8 * largest_radius(3), generator), *simplex_initial_data(3)[:2])
+    layers = random_layers(3, 20, generator)
+    for suffix, state, text in (
+        ("", separated_layers, "separated"),
+        ("_random", (layers.X, layers.R, layers.beta), "random truncation maps"),
+    ):
+        measured[f"cross_product{suffix}"] = (_cross_product(*state), f"largest |(P^-)^T P^+ z|, (5.13), {text}")
+    return measured
+
+
+def _projections(X: Array, R: Array, beta: Array) -> tuple[float, float]:
+    own, other, Q = 0.0, 0.0, len(X)
     for layer in range(Q):
-        for cluster in range(Q):
-            H = truncation.sector_pattern(X[cluster], R[layer], beta[layer])
-            if cluster != layer:
-                other = max(other, float(np.max(1 - H)))
-                continue
-            projected = np.einsum("ba,kb,bc,jc->kja", R[layer], H, R[layer], X[np.arange(Q) != layer].reshape(-1, Q))
-            own = max(own, float(np.abs(projected - X[np.arange(Q) != layer].reshape(-1, Q)).max()))
-    return {
-        "projection_own": (own, "|R^T H(x) R x' - x'|, x in the own cluster, x' in another"),
-        "pattern_other": (other, "largest 1 - H on other clusters"),
-    }
+        outside = X[np.arange(Q) != layer].reshape(-1, Q)
+        H = truncation.sector_pattern(X[layer], R[layer], beta[layer])
+        projected = np.einsum("ba,kb,bc,jc->kja", R[layer], H, R[layer], outside)
+        own = max(own, float(np.abs(projected - outside).max()))
+        other = max(other, float(np.max(1 - truncation.sector_pattern(outside, R[layer], beta[layer]))))
+    return own, other
+
+
+def _cross_product(X: Array, R: Array, beta: Array) -> float:
+    """Largest |(P^-_l)^T P^+_l z_{l-1}| over points and layers, the term that (5.13) says vanishes."""
+    points, Q = X.reshape(-1, len(R)), len(R)
+    passed = general.forward(points, R, beta)
+    return max(
+        float(
+            np.abs(
+                general.truncating_product(passed, R, layer, k).T
+                @ general.forward_product(passed, R, layer, k)
+                @ passed.z[layer - 1][k]
+            ).max()
+        )
+        for layer in range(1, Q + 1)
+        for k in range(len(points))
+    )
 
 
 def renormalised_domain(draws: int, generator: np.random.Generator, networks: int = 10) -> Measured:
@@ -162,7 +256,7 @@ def sliding_point() -> Measured:
     }
 
 
-def sliding_ensemble(generator: np.random.Generator, runs: int = 40) -> Measured:
+def sliding_ensemble(generator: np.random.Generator, runs: int = 16) -> Measured:
     """Share of small planar clusters that slide at some time."""
     count = 0
     for _ in range(runs):
@@ -189,11 +283,11 @@ def counterexamples(settings: Counterexamples, stream: Stream) -> xr.Dataset:
     """All small examples in one dataset of scalars."""
     measured: Measured = {}
     for part in (
-        fixed_points_of_tau(),
+        fixed_points_of_tau(settings.draws, stream.generator("fixed points")),
         equal_first_moments(),
         truncated_is_no_equilibrium(),
-        release_time(),
-        generator_bounds(),
+        releases(stream.generator("releases")),
+        generator_bounds(settings.draws, stream.generator("generator bound")),
         composition_fails(),
         projections(stream.generator("projections")),
         renormalised_domain(settings.draws, stream.generator("domain")),

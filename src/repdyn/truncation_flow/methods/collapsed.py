@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.theory import standard_cost
-from repdyn.truncation_flow.theory.inputs import Array
 
 Rates = Callable[[Array, Array], tuple[Array, Array]]
 RELATIVE, ABSOLUTE = 1e-12, 1e-14

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.methods.occupation import cayley
-from repdyn.truncation_flow.theory.inputs import Array
 
 # Dormand-Prince 5(4): nodes are not needed, the system is autonomous.
 STAGES = [

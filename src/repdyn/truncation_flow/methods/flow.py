@@ -17,10 +17,11 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
+from repdyn.base import checks
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.methods.events import Event, event_flow
 from repdyn.truncation_flow.methods.occupation import GENERATORS, occupation_flow, pre_activation, residual_bias
 from repdyn.truncation_flow.theory import inputs, separated
-from repdyn.truncation_flow.theory.inputs import Array
 from repdyn.truncation_flow.theory.staircase import bias_flow
 
 METHODS = ("occupation", "events", "exact", "scipy")
@@ -62,10 +63,10 @@ def integrate_flow(
             method does not know the formula.
     """
     X, R0, beta0, yt, times = _checked(X, R0, beta0, yt, times)
-    inputs.one_of(method, METHODS, "method")
-    inputs.one_of(formula, tuple(GENERATORS), "formula")
-    inputs.positive(step, "step")
-    inputs.positive(tolerance, "tolerance")
+    checks.one_of(method, METHODS, "method")
+    checks.one_of(formula, tuple(GENERATORS), "formula")
+    checks.positive(step, "step")
+    checks.positive(tolerance, "tolerance")
     if formula == "printed" and method != "occupation":
         raise ValueError(f"formula: got 'printed' with method {method!r}; expected 'occupation'")
     points, w = pad(X)
@@ -85,8 +86,14 @@ def _checked(
     for name, value, shape in (("R0", R0, (K, Q, Q)), ("beta0", beta0, (K, Q)), ("yt", yt, (K, Q))):
         if np.shape(value) != shape:
             raise ValueError(f"{name}: got shape {np.shape(value)}; expected {shape} for {K} clusters in R^{Q}")
-    R0 = np.array([inputs.orthogonal(matrix, Q, f"R0[{index}]") for index, matrix in enumerate(np.asarray(R0))])
-    return arrays, R0, inputs.finite(beta0, "beta0"), inputs.finite(yt, "yt"), inputs.increasing_times(times)
+    R0 = np.array([checks.orthogonal(matrix, Q, f"R0[{index}]") for index, matrix in enumerate(np.asarray(R0))])
+    return (
+        arrays,
+        R0,
+        checks.finite(beta0, "beta0"),
+        checks.finite(yt, "yt"),
+        checks.increasing(times, "times"),
+    )
 
 
 def pad(X: Sequence[Array]) -> tuple[Array, Array]:

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.stats import ortho_group
 
+from repdyn.base.checks import Array
+from repdyn.base.formula_audit import Errors, holds, mended
 from repdyn.truncation_flow.theory import derivatives, general, separated, truncation
-from repdyn.truncation_flow.theory.inputs import Array
 
 DIFFERENCE = 1e-6
 
@@ -50,9 +51,6 @@ class Layers(NamedTuple):
     yt: Array
 
 
-Errors = tuple[float, float, float]  # as printed, corrected, and of a formula that is wrong on purpose
-
-
 def random_cluster(Q: int, N: int, generator: np.random.Generator, *, near: bool = False) -> Draw:
     """Gaussian points, Haar rotation; the bias at random, or near -yt, where the weight flow decides."""
     X, yt = generator.normal(size=(N, Q)), generator.normal(size=Q)
@@ -79,16 +77,6 @@ def _worst(difference: Array) -> float:
     return float(np.max(np.abs(difference)))
 
 
-def _holds(error: float, control: float) -> Errors:
-    """A formula that needs no correction, beside a wrong one."""
-    return error, error, control
-
-
-def _mended(printed: float, corrected: float) -> Errors:
-    """A formula that is wrong as printed; the printed one is its own control."""
-    return printed, corrected, printed
-
-
 def independence_of_scale(draw: Draw, generator: np.random.Generator) -> Errors:
     """(6.2): tau of W_* R, W_* diagonal and positive, equals tau of R; R W_* for control."""
     scale = generator.uniform(0.2, 5.0, size=len(draw.R))
@@ -97,7 +85,7 @@ def independence_of_scale(draw: Draw, generator: np.random.Generator) -> Errors:
         _worst(truncation.truncation_map_of_weights(draw.X, W, draw.beta) - plain)
         for W in (scale[:, None] * draw.R, draw.R * scale)
     )
-    return _holds(aligned, other)
+    return holds(aligned, other)
 
 
 def affine_form(draw: Draw, generator: np.random.Generator) -> Errors:
@@ -106,7 +94,7 @@ def affine_form(draw: Draw, generator: np.random.Generator) -> Errors:
     defined = truncation.truncation_map_of_weights(draw.X, W, draw.beta)
     printed = truncation.affine_truncation_map_as_printed(draw.X, W, draw.beta)
     corrected = truncation.affine_truncation_map(draw.X, W, draw.beta)
-    return _mended(_worst(printed - defined), _worst(corrected - defined))
+    return mended(_worst(printed - defined), _worst(corrected - defined))
 
 
 def layer_pullback(network: Network) -> Errors:
@@ -115,7 +103,7 @@ def layer_pullback(network: Network) -> Errors:
     layer = truncation.hidden_layers(network.x, network.weights, network.biases)[-1]
     printed = truncation.layer_from_truncation_as_printed(network.x, cumulative)
     corrected = truncation.layer_from_truncation(network.x, cumulative)
-    return _mended(_worst(printed - layer), _worst(corrected - layer))
+    return mended(_worst(printed - layer), _worst(corrected - layer))
 
 
 def output_pullback(network: Network) -> Errors:
@@ -125,7 +113,7 @@ def output_pullback(network: Network) -> Errors:
     claimed = pulled @ (network.W_out @ cumulative.W[-1]).T
     output = truncation.hidden_layers(network.x, network.weights, network.biases)[-1] @ network.W_out.T
     bias = truncation.output_bias_for_pullback(network.W_out, cumulative.b[-1])
-    return _mended(_worst(output - claimed), _worst(output + bias - claimed))
+    return mended(_worst(output - claimed), _worst(output + bias - claimed))
 
 
 def output_shift(network: Network) -> Errors:
@@ -135,7 +123,7 @@ def output_shift(network: Network) -> Errors:
     terms = [np.linalg.solve(W, b) for W, b in zip(cumulative.W, biases, strict=True)]
     printed = truncation.output_bias_as_printed(network.W_out, cumulative.beta[-2])
     total = np.sum(terms, axis=0)
-    return _mended(_worst(printed - total), _worst(cumulative.beta[-1] - total))
+    return mended(_worst(printed - total), _worst(cumulative.beta[-1] - total))
 
 
 def cost_split(draw: Draw) -> Errors:
@@ -146,7 +134,7 @@ def cost_split(draw: Draw) -> Errors:
     images = truncation.truncation_map(draw.X, draw.R, draw.beta)
     plain = 0.5 * np.mean(np.sum((images - draw.yt) ** 2, axis=1))
     within, distance = separated.cost_decomposition(images, draw.yt)
-    return _holds(abs(within + distance - plain), abs(within - plain))
+    return holds(abs(within + distance - plain), abs(within - plain))
 
 
 def _oracle(draw: Draw) -> tuple[Array, Array]:
@@ -158,7 +146,7 @@ def bias_flow(draw: Draw) -> Errors:
     """(3.19) against the gradient of the cost; H in the place of 1 - H for control."""
     dbeta = _oracle(draw)[0]
     errors = [_worst(separated.bias_velocity(H, draw.R, draw.b, draw.w) - dbeta) for H in (draw.H, 1 - draw.H)]
-    return _holds(*errors)
+    return holds(*errors)
 
 
 def counted_shares(draw: Draw) -> Errors:
@@ -168,21 +156,21 @@ def counted_shares(draw: Draw) -> Errors:
     for x in draw.X:
         for r, row in enumerate(draw.R):
             counts[r] += sum(row[a] * (x[a] + draw.beta[a]) for a in range(len(x))) <= 0
-    return _holds(_worst(1 - J - counts / len(draw.X)), _worst(J - counts / len(draw.X)))
+    return holds(_worst(1 - J - counts / len(draw.X)), _worst(J - counts / len(draw.X)))
 
 
 def weight_flow(draw: Draw) -> Errors:
     """(3.22)-(3.23) against the tangential gradient of the cost."""
     Omega, state = _oracle(draw)[1], (draw.H, draw.u, draw.b, draw.w)
     printed = separated.generator_as_printed(*state)
-    return _mended(_worst(printed - Omega), _worst(separated.generator(*state) - Omega))
+    return mended(_worst(printed - Omega), _worst(separated.generator(*state) - Omega))
 
 
 def weight_flow_sign(draw: Draw) -> Errors:
     """(1.14), (4.1), dR = -Omega R, against the gradient; Omega itself corrected."""
     Omega = separated.generator(draw.H, draw.u, draw.b, draw.w)
     true = _oracle(draw)[1]
-    return _mended(_worst(-Omega - true), _worst(Omega - true))
+    return mended(_worst(-Omega - true), _worst(Omega - true))
 
 
 def matrix_elements(draw: Draw) -> Errors:
@@ -190,7 +178,7 @@ def matrix_elements(draw: Draw) -> Errors:
     state = (draw.H, draw.u, draw.b, draw.w)
     elements = separated.generator_from_first_moments_as_printed(*state)
     commutators = separated.generator_by_commutators(*state, quadratic=False)
-    return _mended(_worst(elements - commutators), _worst(0.5 * elements - commutators))
+    return mended(_worst(elements - commutators), _worst(0.5 * elements - commutators))
 
 
 def moment_form(draw: Draw) -> Errors:
@@ -200,7 +188,7 @@ def moment_form(draw: Draw) -> Errors:
     plain = float(separated.cost(draw.H, draw.u, draw.b, draw.w))
     error = _worst(separated.generator_from_moments(J, S, draw.R, draw.b) - true)
     without = _worst(separated.generator_from_moments(0 * J, S, draw.R, draw.b) - true)
-    return _holds(max(error, abs(separated.cost_from_moments(J, S, draw.R, draw.b) - plain)), without)
+    return holds(max(error, abs(separated.cost_from_moments(J, S, draw.R, draw.b) - plain)), without)
 
 
 def full_gradient(draw: Draw) -> Errors:
@@ -212,7 +200,7 @@ def full_gradient(draw: Draw) -> Errors:
     square, folded = (H * u).T @ u / N, (H * u).T @ (H * u) / N
     mixed = np.outer((H * u).mean(0), draw.b) + (H * draw.b).T @ u / N
     true = G @ draw.R.T
-    return _mended(_worst(2 * folded - mixed - true), _worst(folded + square - mixed - true))
+    return mended(_worst(2 * folded - mixed - true), _worst(folded + square - mixed - true))
 
 
 def lemma_6_1(draw: Draw, generator: np.random.Generator) -> Errors:
@@ -228,7 +216,7 @@ def lemma_6_1(draw: Draw, generator: np.random.Generator) -> Errors:
 
     slope = (cost_at(DIFFERENCE) - cost_at(-DIFFERENCE)) / (2 * DIFFERENCE)
     trace = float(np.trace(omega @ _oracle(draw)[1]))
-    return _holds(abs(slope - trace), abs(slope + trace))
+    return holds(abs(slope - trace), abs(slope + trace))
 
 
 def dissipation(draw: Draw) -> Errors:
@@ -241,7 +229,7 @@ def dissipation(draw: Draw) -> Errors:
 
     slope = (cost_at(DIFFERENCE) - cost_at(-DIFFERENCE)) / (2 * DIFFERENCE)
     Jp, printed = 1 - draw.w @ draw.H, separated.generator_as_printed(draw.H, draw.u, draw.b, draw.w)
-    return _holds(*(abs(slope - float(separated.dissipation(Jp, draw.b, M))) for M in (Omega, printed)))
+    return holds(*(abs(slope - float(separated.dissipation(Jp, draw.b, M))) for M in (Omega, printed)))
 
 
 def residual_motion(draw: Draw) -> Errors:
@@ -253,7 +241,7 @@ def residual_motion(draw: Draw) -> Errors:
 
     slope = (residual_at(DIFFERENCE) - residual_at(-DIFFERENCE)) / (2 * DIFFERENCE)
     Jp = 1 - draw.w @ draw.H
-    return _holds(*(_worst(slope - separated.truncated_residual(draw.b, M, Jp)) for M in (Omega, -Omega)))
+    return holds(*(_worst(slope - separated.truncated_residual(draw.b, M, Jp)) for M in (Omega, -Omega)))
 
 
 def composition_products(layers: Layers) -> Errors:
@@ -267,7 +255,7 @@ def composition_products(layers: Layers) -> Errors:
         ]
         for beta in (layers.beta, -layers.beta)
     ]
-    return _holds(*(_worst(np.array(one)) for one in errors))
+    return holds(*(_worst(np.array(one)) for one in errors))
 
 
 def point_bias_gradient(layers: Layers) -> Errors:
@@ -279,7 +267,7 @@ def point_bias_gradient(layers: Layers) -> Errors:
     state = (passed, layers.R, layers.beta, label)
     printed = [general.bias_gradient_of_point_as_printed(*state, layer, 0) for layer in range(1, Q + 1)]
     corrected = [general.bias_gradient_of_point(*state, layer, 0) for layer in range(1, Q + 1)]
-    return _mended(_worst(np.array(printed) - gradient), _worst(np.array(corrected) - gradient))
+    return mended(_worst(np.array(printed) - gradient), _worst(np.array(corrected) - gradient))
 
 
 def _layers_oracle(layers: Layers) -> tuple[Array, Array]:
@@ -292,13 +280,13 @@ def general_bias_flow(layers: Layers) -> Errors:
     dbeta = _layers_oracle(layers)[0]
     printed = general.bias_velocity_as_printed(layers.X, layers.cluster, layers.R, layers.beta, layers.yt)
     corrected = general.general_effective_gradient(*layers).dbeta
-    return _mended(_worst(printed - dbeta), _worst(corrected - dbeta))
+    return mended(_worst(printed - dbeta), _worst(corrected - dbeta))
 
 
 def general_weight_flow(layers: Layers) -> Errors:
     """(5.6)-(5.7) against the tangential gradient of the cost of all layers; the other sign for control."""
     Omega, true = general.general_effective_gradient(*layers).Omega, _layers_oracle(layers)[1]
-    return _holds(_worst(Omega - true), _worst(-Omega - true))
+    return holds(_worst(Omega - true), _worst(-Omega - true))
 
 
 def last_layer_of_theorem_5_1(draw: Draw) -> Errors:
@@ -307,7 +295,7 @@ def last_layer_of_theorem_5_1(draw: Draw) -> Errors:
     layered = general.general_effective_gradient(draw.X, cluster, draw.R[None], draw.beta[None], draw.yt[None])
     state = (draw.H, draw.u, draw.b, draw.w)
     printed = separated.generator_as_printed(*state) - layered.Omega[0]
-    return _mended(_worst(printed), _worst(separated.generator(*state) - layered.Omega[0]))
+    return mended(_worst(printed), _worst(separated.generator(*state) - layered.Omega[0]))
 
 
 OF_CLUSTERS: dict[str, Callable[[Draw], Errors]] = {

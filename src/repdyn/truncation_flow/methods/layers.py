@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.methods.occupation import cayley
 from repdyn.truncation_flow.theory import general
-from repdyn.truncation_flow.theory.inputs import Array
 
 
 class Weights(NamedTuple):

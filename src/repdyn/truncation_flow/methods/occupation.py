@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.theory import separated
-from repdyn.truncation_flow.theory.inputs import Array
 
 Generator = Callable[[Array, Array, Array, Array], Array]
 GENERATORS: dict[str, Generator] = {

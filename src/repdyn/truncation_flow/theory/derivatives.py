@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from repdyn.truncation_flow.theory.inputs import Array
+from repdyn.base.checks import Array
 
 STEP = 1e-30
 
@@ -20,12 +20,26 @@ def complex_truncation(x: Array, R: Array, beta: Array) -> Array:
     return (u * (u.real > 0)) @ R - beta
 
 
+def complex_truncation_of_weights(x: Array, W: Array, beta: Array) -> Array:
+    """tau(x) of (2.9) for any invertible W and a complex bias, sigma(z) = z 1[Re z > 0]; the points are rows."""
+    u = (x + beta) @ W.T
+    return (u * (u.real > 0)) @ np.linalg.inv(W).T - beta
+
+
 def complex_cost(X: Array, w: Array, labels: Array, R: Array, beta: Array) -> complex:
     """Euclidean cost (2.26) of L layers for complex parameters; one label per point, R (L, Q, Q), beta (L, Q)."""
-    z = X
+    return 0.5 * complex(np.sum(w[:, None] * (_composed(X, R, beta) - labels) ** 2))
+
+
+def complex_standard_cost(X: Array, w: Array, y: Array, R: Array, beta: Array, W: Array) -> complex:
+    """Standard cost (2.22) of L layers and the cumulative output weight W, complex parameters; one label per point."""
+    return 0.5 * complex(np.sum(w[:, None] * (_composed(X, R, beta) @ W.T - y) ** 2))
+
+
+def _composed(X: Array, R: Array, beta: Array) -> Array:
     for rotation, offset in zip(R, beta, strict=True):
-        z = complex_truncation(z, rotation, offset)
-    return 0.5 * complex(np.sum(w[:, None] * (z - labels) ** 2))
+        X = complex_truncation(X, rotation, offset)
+    return X
 
 
 def gradient(f: Callable[[Array], complex], at: Array) -> Array:

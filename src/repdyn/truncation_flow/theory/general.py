@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base import checks
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.theory import inputs
-from repdyn.truncation_flow.theory.inputs import Array
 
 
 class ForwardPass(NamedTuple):
@@ -54,11 +55,11 @@ def general_effective_gradient(
         ValueError: if shapes disagree, a cluster is empty, an R_l is not orthogonal or a number is not finite.
     """
     X, yt = inputs.points(X), inputs.points(yt, "yt")
-    R = np.array([inputs.orthogonal(matrix, X.shape[1], f"R[{layer}]") for layer, matrix in enumerate(R)])
-    beta = inputs.finite(beta, "beta")
-    if beta.shape != R.shape[:2]:
-        raise ValueError(f"beta: got shape {beta.shape}; expected {R.shape[:2]}, one row per layer of R")
-    index = np.asarray(cluster)
+    R = np.array([checks.orthogonal(matrix, X.shape[1], f"R[{layer}]") for layer, matrix in enumerate(R)])
+    beta = checks.shaped(beta, "beta", R.shape[:2], "one row per layer of R")
+    index = checks.shaped(cluster, "cluster", (len(X),), "one index per point").astype(int)
+    if not np.array_equal(index, cluster):
+        raise checks.refuse("cluster", "indices that are no integers", f"integers from 0 to {len(yt) - 1}")
     weights = cluster_weights(index, len(yt))
     passed = forward(X, R, beta)
     residual = passed.z[-1] - yt[index]
@@ -72,9 +73,10 @@ def cluster_weights(cluster: Array, K: int) -> Array:
     Raises:
         ValueError: if one of the K clusters has no point.
     """
-    sizes = np.bincount(cluster, minlength=K)
+    sizes = np.bincount(cluster, minlength=K) if np.min(cluster) >= 0 else np.zeros(K)
     if len(sizes) > K or np.any(sizes == 0):
-        raise ValueError(f"cluster: got sizes {sizes.tolist()}; expected {K} non-empty clusters, one per row of yt")
+        got = f"indices from {np.min(cluster)} to {np.max(cluster)}, sizes {sizes.tolist()}"
+        raise checks.refuse("cluster", got, f"{K} non-empty clusters, 0 to {K - 1}, one per row of yt")
     return 1.0 / sizes[cluster]
 
 

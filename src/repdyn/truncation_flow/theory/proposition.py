@@ -4,9 +4,9 @@ The hypotheses (4.14)-(4.17) are quantified over the balls |beta + yt| <= 1.1 r 
 depends on the constants themselves. In the frame of R_0, u_i = v_i + (a move of at most eta_2 |v|) + b_i with
 |b| <= 1.1 r, so every supremum is bounded by a sum over points; eta_2 is the least fixed point, reached from below.
 
-Three slips are mended: mu o a must read mu o a^{-1}; the second moment of the partial sectors enters (4.25), so a
-hypothesis (1/2) int_off |u|^2 < eta_1'' is needed; and eta_2, which (4.13) and (4.32) give differently, is
-eta_2 = (eta_1' + eta_1'')/(1 - eta_0) log(1/gamma).
+Two slips are corrected: mu o a must read mu o a^{-1}, and eta_2, which (4.13) and (4.32) give differently, is
+eta_2 = eta_1' log(1/gamma)/(1 - eta_0 - eta_1'), the rotation (4.29) by the time (4.30). The hypotheses are certified
+in the largest of the three balls, so under every reading.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base import checks
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.theory import inputs
-from repdyn.truncation_flow.theory.inputs import Array
 
 BALL = 1.1
 FIXED_POINT_STEPS = 200
@@ -31,10 +32,9 @@ class Constants:
         eta_0: share of points not truncated in some direction (4.14).
         eta_1: first moment of the partial sectors (4.15), input units.
         eta_1_prime: 1.1 |beta(0) + yt| eta_1 (4.13).
-        eta_1_second: half the second moment of the partial sectors, input units squared.
-        eta_2: radius of the ball of rotations.
+        eta_2: radius of the ball of rotations, eta_1' log(1/gamma)/(1 - eta_0 - eta_1').
         highest: largest coordinate of any point under (4.16)-(4.17); below 0 if fully truncated there.
-        arrival_bound: bound on s_1, log(1/gamma)/(1 - eta_0 - eta_1' - eta_1'') (4.30), mended.
+        arrival_bound: bound on s_1, log(1/gamma)/(1 - eta_0 - eta_1') (4.30).
         sharp_arrival_bound: log(1/gamma)/(1 - eta_0); Omega drops out because b^T Omega b = 0.
     """
 
@@ -42,7 +42,6 @@ class Constants:
     eta_0: float
     eta_1: float
     eta_1_prime: float
-    eta_1_second: float
     eta_2: float
     highest: float
     arrival_bound: float
@@ -72,46 +71,49 @@ def proposition_4_2_constants(X: ArrayLike, R0: ArrayLike, beta0: ArrayLike, yt:
     """
     X = inputs.points(X)
     Q = X.shape[1]
-    R0, yt = inputs.orthogonal(R0, Q, "R0"), inputs.vector(yt, Q, "yt")
-    r = float(np.linalg.norm(inputs.vector(beta0, Q, "beta0") + yt))
+    R0, yt = checks.orthogonal(R0, Q, "R0"), checks.shaped(yt, "yt", (Q,))
+    r = float(np.linalg.norm(checks.shaped(beta0, "beta0", (Q,)) + yt))
     inputs.small_constant(gamma, "gamma")
-    inputs.positive(r, "|beta0 + yt|")
+    checks.positive(r, "|beta0 + yt|")
     return _least_fixed_point((X - yt) @ R0.T, r, gamma)
 
 
 def _least_fixed_point(v: Array, r: float, gamma: float) -> Constants:
-    eta_2 = 0.0
+    """The constants in a ball of rotations that holds the eta_2 of every reading."""
+    ball = 0.0
     for _ in range(FIXED_POINT_STEPS):
-        constants = _constants_in_ball(v, r, gamma, eta_2)
-        if not constants.eta_2 - eta_2 > FIXED_POINT_TOLERANCE:
+        constants = _constants_in_ball(v, r, gamma, ball)
+        widest = max(constants.eta_2, *eta_2_as_printed(constants))
+        if not FIXED_POINT_TOLERANCE < widest - ball < np.inf:
             return constants
-        eta_2 = constants.eta_2
+        ball = widest
     return constants
 
 
-def _constants_in_ball(v: Array, r: float, gamma: float, eta_2: float) -> Constants:
-    """Suprema over |b| <= 1.1 r and rotations within eta_2, and the eta_2 they imply."""
+def _constants_in_ball(v: Array, r: float, gamma: float, ball: float) -> Constants:
+    """Suprema over |b| <= 1.1 r and rotations within `ball`, and what follows from them."""
     size = np.linalg.norm(v, axis=1)
     reach = BALL * r
-    raised = v + eta_2 * size[:, None]
+    raised = v + ball * size[:, None]
     eta_0 = float(np.max(np.mean(raised + reach > 0, axis=0)))
-    partial = partial_size_bound(raised, v - eta_2 * size[:, None], size, reach)
-    eta_1, eta_1_second = float(np.mean(partial)), 0.5 * float(np.mean(partial**2))
-    eta_1_prime = reach * eta_1
-    gap = 1.0 - eta_0 - eta_1_prime - eta_1_second
-    time = np.log(1.0 / gamma)
-    feasible = gap > 0
+    eta_1 = float(np.mean(partial_size_bound(raised, v - ball * size[:, None], size, reach)))
+    eta_1_prime, time = reach * eta_1, float(np.log(1.0 / gamma))
     return Constants(
         gamma=gamma,
         eta_0=eta_0,
         eta_1=eta_1,
         eta_1_prime=eta_1_prime,
-        eta_1_second=eta_1_second,
-        eta_2=(eta_1_prime + eta_1_second) / (1.0 - eta_0) * time if feasible else np.inf,
+        eta_2=_over_gap(eta_1_prime * time, eta_0, eta_1_prime),
         highest=float(np.max(raised)) + gamma * r,
-        arrival_bound=time / gap if feasible else np.inf,
-        sharp_arrival_bound=time / (1.0 - eta_0) if feasible else np.inf,
+        arrival_bound=_over_gap(time, eta_0, eta_1_prime),
+        sharp_arrival_bound=_over_gap(time, eta_0, 0.0),
     )
+
+
+def _over_gap(value: float, eta_0: float, other: float) -> float:
+    """Value / (1 - eta_0 - other), infinite where the gap closes."""
+    gap = 1.0 - eta_0 - other
+    return value / gap if gap > 0 else np.inf
 
 
 def partial_size_bound(raised: Array, lowered: Array, size: Array, reach: float) -> Array:
@@ -129,6 +131,6 @@ def partial_size_bound(raised: Array, lowered: Array, size: Array, reach: float)
 
 
 def eta_2_as_printed(constants: Constants) -> tuple[float, float]:
-    """The two values of eta_2 as printed, in (4.13) and in (4.32); they disagree."""
-    c, time = constants, np.log(1.0 / constants.gamma)
-    return c.eta_1 / (1 - c.eta_0 - c.eta_1_prime) * time, c.eta_1_prime / (1 - c.eta_0 - c.eta_1) * time
+    """The two values of eta_2 as printed, in (4.13) and in (4.32); they disagree, and infinite where a gap closes."""
+    c, time = constants, float(np.log(1.0 / constants.gamma))
+    return _over_gap(c.eta_1 * time, c.eta_0, c.eta_1_prime), _over_gap(c.eta_1_prime * time, c.eta_0, c.eta_1)

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base import checks
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.theory import inputs
-from repdyn.truncation_flow.theory.inputs import Array
 
 FORMULAS = ("corrected", "printed")
 
@@ -49,8 +50,8 @@ def effective_gradient(
     """
     X = inputs.points(X)
     Q = X.shape[1]
-    R, beta, yt = inputs.orthogonal(R, Q), inputs.vector(beta, Q, "beta"), inputs.vector(yt, Q, "yt")
-    inputs.one_of(formula, FORMULAS, "formula")
+    R, beta, yt = checks.orthogonal(R, Q, "R"), checks.shaped(beta, "beta", (Q,)), checks.shaped(yt, "yt", (Q,))
+    checks.one_of(formula, FORMULAS, "formula")
     b = R @ (beta + yt)
     if formula == "corrected":
         return velocity_of_columns((X - yt).T, R, b)
@@ -86,8 +87,8 @@ def sector_moments(X: ArrayLike, yt: ArrayLike, R: ArrayLike, beta: ArrayLike) -
         ValueError: as `effective_gradient`.
     """
     X = inputs.points(X)
-    H = sector_pattern_of(X, inputs.orthogonal(R, X.shape[1]), inputs.vector(beta, X.shape[1], "beta"))
-    D = X - inputs.vector(yt, X.shape[1], "yt")
+    H = sector_pattern_of(X, checks.orthogonal(R, X.shape[1], "R"), checks.shaped(beta, "beta", (X.shape[1],)))
+    D = X - checks.shaped(yt, "yt", (X.shape[1],))
     return H.mean(axis=0), np.einsum("ki,ka,kb->iab", H, D, D) / len(X)
 
 
@@ -173,7 +174,7 @@ def cost_decomposition(images: ArrayLike, yt: ArrayLike) -> tuple[float, float]:
     images = inputs.points(images, "images")
     mean = images.mean(axis=0)
     within = 0.5 * float(np.mean(np.sum((images - mean) ** 2, axis=1)))
-    return within, 0.5 * float(np.sum((mean - inputs.vector(yt, images.shape[1], "yt")) ** 2))
+    return within, 0.5 * float(np.sum((mean - checks.shaped(yt, "yt", (images.shape[1],))) ** 2))
 
 
 def truncated_residual(b: Array, Omega: Array, Jp: Array) -> Array:
@@ -181,15 +182,32 @@ def truncated_residual(b: Array, Omega: Array, Jp: Array) -> Array:
     return Omega @ b - Jp * b
 
 
+def release_time(X: ArrayLike, R: ArrayLike, beta: ArrayLike, yt: ArrayLike) -> float:
+    """First time at which a fully truncated cluster loses a coordinate to the positive side; infinite if never.
+
+    While it is truncated, u(s) = e^{-s} u(0) + (1 - e^{-s}) v, v = R (x - yt), so u_i turns positive at
+    log(1 - u_i(0)/v_i) where v_i > 0, and never where v_i <= 0, as (4.16) asks.
+
+    Raises:
+        ValueError: if the cluster is not fully truncated at the start, or as `effective_gradient`.
+    """
+    X = inputs.points(X)
+    Q = X.shape[1]
+    R, beta, yt = checks.orthogonal(R, Q, "R"), checks.shaped(beta, "beta", (Q,)), checks.shaped(yt, "yt", (Q,))
+    u, v = (X + beta) @ R.T, (X - yt) @ R.T
+    if np.any(u > 0):
+        raise checks.refuse("beta", "a cluster that is not fully truncated", "R (x + beta) <= 0 for all points")
+    turning = v > 0
+    return float(np.log1p(-u[turning] / v[turning]).min()) if turning.any() else np.inf
+
+
 def generator_bound(H: Array, u: Array, b: Array, w: Array) -> float:
-    """Corrected (4.25): ||Omega|| <= |b| int_off |u| + (1/2) int_off |u|^2, over points neither all on nor all off."""
-    size = np.linalg.norm(u, axis=1)[_partial(H)]
-    weight = w[_partial(H)]
-    return float(np.linalg.norm(b) * (weight @ size) + 0.5 * (weight @ size**2))
+    r"""(4.25): ||Omega|| <= |b| int_off |u|, over points neither all on nor all off; for clusters that meet (4.16).
 
-
-def generator_bound_as_printed(H: Array, u: Array, b: Array, w: Array) -> float:
-    """(4.25) as printed: ||Omega|| <= |b| int_off |u|; false for the true Omega."""
+    (4.16) at beta = -yt says v = u - b <= 0. With M = (u b^T + b u^T - u u^T)/2 the off-diagonal block of [H, M] is
+    H M (1-H) = (Hu ((1-H)b)^T + H(b-u) ((1-H)u)^T)/2. Where H_i = 1, 0 < u_i = v_i + b_i <= b_i, so |Hu| <= |Hb| and
+    |H(b-u)| <= |Hb|, and the norm is at most |u||b|/2 per point: half of what (4.25) allows. Without (4.16) it fails.
+    """
     return float(np.linalg.norm(b) * (w[_partial(H)] @ np.linalg.norm(u, axis=1)[_partial(H)]))
 
 

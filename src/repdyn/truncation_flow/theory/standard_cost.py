@@ -10,8 +10,8 @@ the variation of constants (8.16)-(8.17) have B B^T and W^T W, as (8.9) prints.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.truncation_flow.theory import inputs
-from repdyn.truncation_flow.theory.inputs import Array
+from repdyn.base import checks
+from repdyn.base.checks import Array
 
 SINGULAR = 1e12
 
@@ -54,7 +54,7 @@ def conserved_quantity(B: ArrayLike, W: ArrayLike) -> Array:
     Raises:
         ValueError: if B and W do not end in equal square shapes or a number is not finite.
     """
-    B, W = inputs.finite(B, "B"), inputs.finite(W, "W")
+    B, W = checks.finite(B, "B"), checks.finite(W, "W")
     if B.ndim < 2 or B.shape != W.shape or B.shape[-1] != B.shape[-2]:
         raise ValueError(f"B, W: got shapes {B.shape} and {W.shape}; expected equal square matrices (Q, Q)")
     return B @ np.swapaxes(B, -1, -2) - np.swapaxes(W, -1, -2) @ W
@@ -106,21 +106,23 @@ def output_layer_flow(
         X: points as columns, shape (Q, N), input units.
         Y: label of every point as columns (Y_ext), shape (M, N).
         W0: initial weight, shape (M, Q).
-        s: flow times, shape (T,).
+        s: flow times, none negative, shape (T,).
         weights: weight of every point, shape (N,); 1/N if not given.
 
     Returns:
         Weights, shape (T, M, Q).
 
     Raises:
-        ValueError: if X D X^T is singular (9.9) or shapes disagree.
+        ValueError: if X D X^T is singular (9.9), a weight or a time is negative, or shapes disagree.
     """
-    X, Y, W0 = inputs.finite(X, "X"), inputs.finite(Y, "Y"), inputs.finite(W0, "W0")
+    X, Y, W0 = checks.finite(X, "X"), checks.finite(Y, "Y"), checks.finite(W0, "W0")
     if X.ndim != 2 or Y.ndim != 2 or Y.shape[1] != X.shape[1] or W0.shape != (Y.shape[0], X.shape[0]):
         raise ValueError(
             f"got X {X.shape}, Y {Y.shape}, W0 {W0.shape}; expected (Q, N), (M, N), (M, Q): one label per point (Y_ext)"
         )
-    w = np.full(X.shape[1], 1.0 / X.shape[1]) if weights is None else inputs.vector(weights, X.shape[1], "weights")
+    w = np.full(X.shape[1], 1.0 / X.shape[1])
+    if weights is not None:
+        w = checks.not_negative(checks.shaped(weights, "weights", (X.shape[1],)), "weights")
     rates, axes = np.linalg.eigh((X * w) @ X.T)
     if not rates[0] * SINGULAR > rates[-1]:
         raise ValueError(
@@ -128,7 +130,7 @@ def output_layer_flow(
             " (9.9); add points or drop dependent coordinates"
         )
     limit = (Y * w) @ X.T @ (axes / rates) @ axes.T
-    decay = np.exp(-np.multiply.outer(np.atleast_1d(inputs.finite(s, "s")), rates))
+    decay = np.exp(-np.multiply.outer(np.atleast_1d(checks.not_negative(s, "s")), rates))
     return limit + np.einsum("ma,ta,qa->tmq", (W0 - limit) @ axes, decay, axes)
 
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base import checks
+from repdyn.base.checks import Array
 from repdyn.truncation_flow.theory import inputs
-from repdyn.truncation_flow.theory.inputs import Array
 
 
 class CumulativeParameters(NamedTuple):
@@ -42,8 +43,8 @@ def truncation_map(x: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
         [[1.0, -0.5], [3.0, 4.0]]
     """
     X = inputs.points(x, "x")
-    R = inputs.orthogonal(R, X.shape[1])
-    beta = inputs.vector(beta, X.shape[1], "beta")
+    R = checks.orthogonal(R, X.shape[1], "R")
+    beta = checks.shaped(beta, "beta", (X.shape[1],))
     return np.maximum((X + beta) @ R.T, 0.0) @ R - beta
 
 
@@ -55,7 +56,7 @@ def truncation_map_of_weights(x: ArrayLike, W: ArrayLike, beta: ArrayLike) -> Ar
     """
     X = inputs.points(x, "x")
     W = inputs.invertible(W, "W")
-    beta = inputs.vector(beta, X.shape[1], "beta")
+    beta = checks.shaped(beta, "beta", (X.shape[1],))
     return np.linalg.solve(W, np.maximum((X + beta) @ W.T, 0.0).T).T - beta
 
 
@@ -72,8 +73,8 @@ def sector_pattern(X: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
         [[1, 0], [1, 1]]
     """
     X = inputs.points(X)
-    R = inputs.orthogonal(R, X.shape[1])
-    beta = inputs.vector(beta, X.shape[1], "beta")
+    R = checks.orthogonal(R, X.shape[1], "R")
+    beta = checks.shaped(beta, "beta", (X.shape[1],))
     return ((X + beta) @ R.T > 0).astype(np.float64)
 
 
@@ -116,7 +117,7 @@ def cumulative_parameters(weights: Sequence[ArrayLike], biases: Sequence[ArrayLi
     W, b = [], []
     for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
         weight = inputs.invertible(weight, f"weights[{layer}]")
-        bias = inputs.vector(bias, weight.shape[0], f"biases[{layer}]")
+        bias = checks.shaped(bias, f"biases[{layer}]", (weight.shape[0],))
         W.append(inputs.invertible(weight @ W[-1], f"W^({layer + 1})") if W else weight)
         b.append(weight @ b[-1] + bias if b else bias)
     beta = [np.linalg.solve(matrix, offset) for matrix, offset in zip(W, b, strict=True)]
@@ -155,7 +156,7 @@ def output_weight(yt: ArrayLike, y: ArrayLike) -> Array:
         ValueError: if the pulled-back labels (rows of yt) are linearly dependent.
     """
     yt = inputs.independent_labels(yt)
-    return np.linalg.solve(yt, inputs.finite(y, "y")).T
+    return np.linalg.solve(yt, checks.finite(y, "y")).T
 
 
 def hidden_layers(x: ArrayLike, weights: Sequence[ArrayLike], biases: Sequence[ArrayLike]) -> list[Array]:

@@ -1,0 +1,83 @@
+"""Claims on the formulas of Appendix C, decided by the formula audit: (31), (33), (35)."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.formula_audit import decide_formula, with_wrong_formula
+from repdyn.base.verdicts import Verdict, all_of
+
+TOLERANCE = 1e-9
+ROUNDING = "rows of up to 21 points and means that fall by 1e4, each operation within 1e-16"
+CHAIN = ("35b", "35c", "35e", "35f")
+
+
+@claim(
+    "bnd-eq31",
+    where="Appendix C, eqs. (30)-(31)",
+    kind="identity",
+    states="As long as no cluster is lost, the gap between the second and the third cluster stays the same.",
+    correction="With negative transformations the gaps are reversed. What stays is the smallest of the inner gaps, "
+    "which is enough for (32).",
+    formula=r"\Delta_t = c_3(x^{(t)}) - c_2(x^{(t)}) = \Delta",
+    corrected_formula=r"\Delta_t = \min_{2 \le j \le k - 2} \left(c_{j+1}(x^{(t)}) - c_j(x^{(t)})\right) = \Delta",
+    data="formula_audit",
+    control=with_wrong_formula("the gap between the first and the second cluster", "31"),
+)
+def inner_gaps_stay(formula_audit: xr.Dataset) -> Verdict:
+    """Largest relative change along random rows that lose no cluster."""
+    return decide_formula(formula_audit, "31", TOLERANCE, ROUNDING)
+
+
+@claim(
+    "bnd-eq33",
+    where="Appendix C, eq. (33)",
+    kind="identity",
+    states="A positive transformation that loses no cluster lowers the mean by the share of the positive entries.",
+    formula=r"\bar{x}^{(t+1)} = \left(1 - \frac{n_t}{n}\right) \bar{x}^{(t)}",
+    data="formula_audit",
+    control=with_wrong_formula("the share of the positive entries itself", "33"),
+)
+def positive_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdict:
+    """Means before and after every positive transformation of random rows that lose no cluster."""
+    return decide_formula(formula_audit, "33", TOLERANCE, ROUNDING)
+
+
+@claim(
+    "bnd-eq35",
+    where="Appendix C, eqs. (35b), (35c), (35e), (35f)",
+    kind="identity",
+    states="From one negative transformation to the next, with positive ones between and no cluster lost, the mean "
+    "falls below 1 - 2/n of its value.",
+    formula=r"\bar{x}^{(t_2)} = \left(1 - \frac{n_{t_2}}{n}\right) "
+    r"\left(x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - 1)}\right) < \left(1 - \frac2n\right) \bar{x}^{(t_1 - 1)}",
+    data="formula_audit",
+    control={
+        "eq 35b": with_wrong_formula("the sum over all points", "35b"),
+        "eq 35c": with_wrong_formula("the share of the positive entries itself", "35c"),
+        "eq 35e": with_wrong_formula("the largest entry one layer earlier", "35e"),
+        "eq 35f": with_wrong_formula("2/n for 1 - 2/n", "35f"),
+    },
+)
+def negative_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdict:
+    """Every step of the chain but (35d) on random rows that lose no cluster."""
+    verdicts = {f"eq_{name}": decide_formula(formula_audit, name, TOLERANCE, ROUNDING) for name in CHAIN}
+    return Verdict.from_tests(all_of(**{name: verdict.decisive for name, verdict in verdicts.items()}))
+
+
+@claim(
+    "bnd-eq35d",
+    where="Appendix C, eq. (35d)",
+    kind="bound",
+    states="Between the two negative transformations the distance of the largest entry from the mean falls.",
+    correction="It does not rise: without a positive transformation between the two, the sides are equal. The "
+    "conclusion (35f) is strict in any case.",
+    formula=r"x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - 1)} < x_{\max}^{(t_1)} - \bar{x}^{(t_1)}",
+    corrected_formula=r"x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - 1)} \le x_{\max}^{(t_1)} - \bar{x}^{(t_1)}",
+    data="formula_audit",
+    control=with_wrong_formula("the reverse inequality", "35d"),
+)
+def height_does_not_rise(formula_audit: xr.Dataset) -> Verdict:
+    """Both sides on random rows, zero to three positive transformations between."""
+    return decide_formula(formula_audit, "35d", TOLERANCE, ROUNDING)

@@ -1,0 +1,173 @@
+"""Claims on the limit of infinite width: eq. (8) in closed form, and the cluster that does not become a point."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.controls import false_world, wrong_formula
+from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.verdicts import Verdict, all_of, at_most, deviation
+from repdyn.bn_decomposed.claims.worst_of import worst_mean
+
+LEADING = 50  # points from which the leading term 3 pi / n is tested
+FEWEST_WITH_ODD_POINT = 7  # from which the odd point can rest at infinite width
+ITERATED = "the n x n map stops when its entries change by 1e-13; the narrowest cluster's angle is then good to 1e-3"
+EQUAL_ANGLES = "n points at equal angles, which rest without an odd point"
+
+
+def with_odd_point(fixed_point: xr.Dataset) -> xr.Dataset:
+    """The batches in which an odd point can rest.
+
+    Raises:
+        NotEnoughDataError: there is none.
+    """
+    many = fixed_point.sel(batch=fixed_point["batch"] >= FEWEST_WITH_ODD_POINT)
+    if not many.sizes["batch"]:
+        raise NotEnoughDataError(f"fixed_point: a batch of {FEWEST_WITH_ODD_POINT} points or more")
+    return many
+
+
+def without_odd_point(fixed_point: xr.Dataset) -> xr.Dataset:
+    """The batches too small for an odd point.
+
+    Raises:
+        NotEnoughDataError: there is none.
+    """
+    few = fixed_point.sel(batch=fixed_point["batch"] < FEWEST_WITH_ODD_POINT)
+    if not few.sizes["batch"]:
+        raise NotEnoughDataError(f"fixed_point: a batch of fewer than {FEWEST_WITH_ODD_POINT} points")
+    return few
+
+
+def not_recentred(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Puts K(G) in the place of K(H G H)."""
+    return relu_moments.assign(recentred=relu_moments["not_recentred"]), fixed_point
+
+
+def from_equal_angles(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Iterates from n points at equal angles and norms, which stay so."""
+    angle = fixed_point["simplex_angle"]
+    return relu_moments, fixed_point.assign(
+        iterated_intra_angle=angle, iterated_odd_angle=angle, iterated_norm_ratio=fixed_point["batch"] - 1
+    )
+
+
+def at_rest_without_recentring(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Takes the angle at which points rest with rescaling alone for the one with recentring."""
+    return relu_moments, fixed_point.assign(simplex_angle=fixed_point["rms_angle"])
+
+
+@claim(
+    "bnd-eq8-closed",
+    where="Section III, eq. (8)",
+    kind="identity",
+    origin="ours",
+    states="The expected inner products after a layer, which the paper calls apparently intractable from layer to "
+    "layer, are in closed form for the whole batch; one odd point and equivalent others make it a map of one angle.",
+    formula=r"G^{(t+1)} = K\left(H G^{(t)} H\right), \quad H = I - \frac{1}{n} \mathbf{1} \mathbf{1}^T",
+    data=("relu_moments", "fixed_point"),
+    control={
+        "closed form minus sampled": wrong_formula("the closed form without recentring, K(G)", not_recentred),
+        "equal angles up to six points": false_world("rescaling without recentring", at_rest_without_recentring),
+    }
+    | dict.fromkeys(
+        (
+            "reduced minus iterated cluster angle",
+            "reduced minus iterated odd angle",
+            "reduced over iterated norm ratio",
+        ),
+        false_world(EQUAL_ANGLES, from_equal_angles),
+    ),
+)
+def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> Verdict:
+    """(8) on images against explicit layers; fixed points of the reduced map against the iterated n x n map."""
+    many, few = with_odd_point(fixed_point), without_odd_point(fixed_point)
+    degrees = {
+        "reduced_minus_iterated_cluster_angle": many["odd_intra_angle"] - many["iterated_intra_angle"],
+        "reduced_minus_iterated_odd_angle": many["odd_angle"] - many["iterated_odd_angle"],
+        "equal_angles_up_to_six_points": few["simplex_angle"] - few["iterated_intra_angle"],
+    }
+    ratio = many["odd_norm_ratio"] / many["iterated_norm_ratio"] - 1
+    return Verdict.from_tests(
+        all_of(
+            closed_form_minus_sampled=worst_mean(
+                relu_moments["recentred_sampled"] - relu_moments["recentred"],
+                "draw",
+                -0.05,
+                0.05,
+                expected="0 in units of the lengths",
+                reason="a twentieth of the range; without recentring cosines of images are off by tenths",
+            ),
+            **{
+                name: deviation(angle, 0.01, expected="0", reason=ITERATED, unit=" degree")
+                for name, angle in degrees.items()
+            },
+            reduced_over_iterated_norm_ratio=deviation(ratio, 1e-3, expected="1", reason=ITERATED),
+        )
+    )
+
+
+def equal_angles(fixed_point: xr.Dataset, contraction: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Takes the angle of n points at equal angles for the angle in the cluster."""
+    return fixed_point.assign(odd_intra_angle=fixed_point["simplex_angle"]), contraction
+
+
+def narrow_at_any_size(fixed_point: xr.Dataset, contraction: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Takes the cluster of the largest batch for the angles of the smallest ones."""
+    narrow = xr.full_like(fixed_point["iterated_intra_angle"], float(fixed_point["iterated_intra_angle"][-1]))
+    return fixed_point.assign(iterated_intra_angle=narrow), contraction
+
+
+def point_cluster(fixed_point: xr.Dataset, contraction: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Takes the point-like cluster of Definition 12 for the resting one."""
+    return fixed_point, contraction.assign(full_multiplier=contraction["point_multiplier"])
+
+
+@claim(
+    "bnd-infwidth",
+    where="Our Contribution, Section III",
+    kind="limit",
+    states="After enough layers all data points but the odd one collapse to one point.",
+    correction="They collapse to a cluster of finite angular width, 540/n degrees in leading order, if the batch has "
+    "seven points or more. Up to six points there is no odd point: all points come to rest at equal angles.",
+    formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = 0 \quad \text{for } i, j \ge 2",
+    corrected_formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = \frac{3\pi}{n} "
+    r"\left(1 + O\!\left(\tfrac1n\right)\right) \quad \text{for } i, j \ge 2, \; n \ge 7",
+    data=("fixed_point", "contraction"),
+    control={
+        "cluster angle over leading term": false_world(EQUAL_ANGLES, equal_angles),
+        "equal angles up to six points": false_world("a narrow cluster at any batch size", narrow_at_any_size),
+        "multipliers": false_world("the point-like cluster of Definition 12", point_cluster),
+    },
+)
+def cluster_keeps_a_width(fixed_point: xr.Dataset, contraction: xr.Dataset) -> Verdict:
+    """Angle in the cluster where the expected Gram matrix comes to rest, from an odd start; stability of the rest."""
+    many, few = with_odd_point(fixed_point), without_odd_point(fixed_point)
+    wide = many.sel(batch=many["batch"] >= LEADING)
+    if not wide.sizes["batch"]:
+        raise NotEnoughDataError(f"fixed_point: a batch of {LEADING} points or more")
+    of_equal = contraction["full_multiplier_of_equal_points"]
+    multipliers = np.concatenate([many["odd_multiplier"], contraction["full_multiplier"], of_equal])
+    return Verdict.from_tests(
+        at_most(many["iterated_intra_angle"], 0.1, expected="0 degree", reason="a point", unit=" degree"),
+        all_of(
+            cluster_angle_over_leading_term=deviation(
+                wide["odd_intra_angle"] * wide["batch"] / 540 - 1,
+                0.1,
+                expected=f"1 up to O(1/n) from n = {LEADING} on",
+                reason=f"corrections of order 1/n are a few times 1/{LEADING}",
+            ),
+            equal_angles_up_to_six_points=deviation(
+                few["simplex_angle"] - few["iterated_intra_angle"], 0.01, expected="0", reason=ITERATED, unit=" degree"
+            ),
+            multipliers=at_most(
+                multipliers[np.isfinite(multipliers)],
+                1,
+                expected="below 1, odd point and equal points, over all Gram matrices where computed",
+                reason="a modulus below 1 is stable",
+            ),
+        ),
+        "Equal angles are stable for larger n too, so the batch decides between the two.",
+    )

@@ -1,0 +1,280 @@
+"""Claims on Theorem 14, one layer on an odd point and a cluster, and on what its iteration gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.controls import false_world, replace_variables, wrong_formula
+from repdyn.base.datasets import require
+from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation
+from repdyn.bn_decomposed.claims.gaussian_layers import (
+    ALPHA_ONE,
+    FAR,
+    NEXT_TO_ROUNDING,
+    NOT_RECENTRED,
+    SQUARES,
+    alpha_one,
+    near,
+    orthogonal,
+    squares_are_kept,
+)
+from repdyn.bn_decomposed.theory.invariance import theorem13_alpha, theorem14_norms_as_printed
+
+SMALLEST_CLUSTER = 1.0  # in units of 1/n^2: Theorem 14 speaks of clusters below
+
+
+def norms_as_printed(gaussian_layer: xr.Dataset) -> xr.Dataset:
+    """Expected norms as the printed theorem has them, 1 at every width."""
+    ratio = xr.full_like(gaussian_layer["norm_ratio"], theorem14_norms_as_printed(3)[0])
+    return gaussian_layer.assign_coords(norm_ratio=ratio)
+
+
+NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as_printed)
+
+
+@claim(
+    "bnd-thm14-1-2",
+    where="Theorem 14, items 1 and 2",
+    kind="identity",
+    states="At the variance of Theorem 14 the expected norm of the odd point is 1, that of the cluster's mean 1/(n-1).",
+    correction="That is true of the expected squared norms. The expected norms are smaller by a factor of the width, "
+    "which tends to 1.",
+    formula=r"\alpha = \frac{n^2}{(n-1)^2 R^2}: \quad \mathbb{E} \|x_1'\| = 1, \quad "
+    r"\mathbb{E} \|\hat\nu_c\| = \frac{1}{n-1}",
+    corrected_formula=r"\mathbb{E} \|x_1'\|^2 = 1, \quad \mathbb{E} \|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}, \quad "
+    r"\mathbb{E}\|x_1'\| = \sqrt{\tfrac{2}{d}} \sum_k \binom{d}{k} 2^{-d} \sqrt2\, "
+    r"\frac{\Gamma(\frac{k+1}{2})}{\Gamma(\frac{k}{2})} = 1 - \frac{5}{8d} + O(d^{-2})",
+    data="gaussian_layer",
+    control=dict.fromkeys(SQUARES, ALPHA_ONE)
+    | dict.fromkeys(("norm of the odd point", "norm of the cluster"), NORMS_AS_PRINTED),
+)
+def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
+    """Norms and squared norms of explicit layers on a batch with R > n/(n-1), directions at random."""
+    require(gaussian_layer, "gaussian_layer", width=(1,))
+    layer = gaussian_layer.sel(start=FAR)
+    printed = all_of(
+        odd_point=near(layer["odd_norm"], "block", "norm 1"),
+        cluster=near(layer["cluster_norm"], "block", "norm 1/(n-1)"),
+    )
+    norms = {
+        "norm_of_the_odd_point": near(layer["odd_norm"] / layer["norm_ratio"], "block", "over its closed form"),
+        "norm_of_the_cluster": near(layer["cluster_norm"] / layer["norm_ratio"], "block", "over its closed form"),
+    }
+    return Verdict.from_tests(
+        printed,
+        all_of(**squares_are_kept(layer), **norms),
+        "Item 2 prints 1/(n-1) on the right, so the squares are missing on both sides, not lost in the text.",
+    )
+
+
+@claim(
+    "bnd-thm14-3",
+    where="Theorem 14, item 3",
+    kind="identity",
+    states="The odd point and the image of the cluster's mean are orthogonal for every draw of the weights, whatever "
+    "their norms and directions before.",
+    formula=r"x_1' \cdot \hat\nu_c = 0",
+    data="gaussian_layer",
+    control=NOT_RECENTRED,
+)
+def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
+    """Largest inner product over all layers of explicit weights, directions and norms of x_1 and nu_c at random."""
+    layer = gaussian_layer.sel(start=FAR)
+    cosine = float(np.abs(layer["cluster_mean_cosine"]).max())
+    return Verdict.from_tests(
+        orthogonal(layer),
+        note="The recentred points are antipodal for any batch. The image of the cluster's mean is not the mean of the "
+        f"new cluster; with that mean the expected cosine is up to {cosine:.1e} here.",
+    )
+
+
+WRONG_KERNEL = "arccos rho for pi - arccos rho in (111)"
+
+
+def wrong_kernel(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Puts the factors of a wrong kernel in the place of the right one's."""
+    return (
+        contraction.assign(largest_factor=contraction["wrong_largest_factor"]),
+        gaussian_layer.assign(expected_pair_factor=gaussian_layer["wrong_pair_factor"]),
+    )
+
+
+def at_the_invariant_distance(contraction: xr.Dataset, *others: xr.Dataset) -> tuple[xr.Dataset, ...]:
+    """Takes R of an invariant representation, at which Theorem 14's alpha is that of Theorem 13, above 1."""
+    alpha = xr.DataArray([theorem13_alpha(n) for n in contraction["batch"].values.tolist()], dims="batch")
+    return contraction.assign(largest_factor=contraction["largest_factor"] * alpha / contraction["alpha"]), *others
+
+
+@claim(
+    "bnd-thm14-4",
+    where="Theorem 14, item 4, eqs. (112)-(117)",
+    kind="bound",
+    states="If the odd point is farther than n/(n-1) from the cluster's mean, a layer brings any two points of the "
+    "cluster closer in mean square.",
+    formula=r"R > \frac{n}{n-1} \;\Rightarrow\; \mathbb{E} \|x_i' - x_j'\|^2 < \|x_i - x_j\|^2",
+    data=("contraction", "gaussian_layer"),
+    control={
+        "factor": false_world("R of an invariant representation, below n/(n-1)", at_the_invariant_distance),
+        "factor over alpha": wrong_formula(WRONG_KERNEL, wrong_kernel),
+        "sampled over closed form": wrong_formula(WRONG_KERNEL, wrong_kernel),
+    },
+)
+def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
+    """Closed-form factors of all pairs in random configurations; one pair's factor in layers of explicit weights."""
+    factor = contraction["largest_factor"]
+    layer = gaussian_layer.sel(start=FAR)
+    return Verdict.from_tests(
+        all_of(
+            factor=at_most(factor, 1, expected="below 1", reason="the statement"),
+            factor_over_alpha=at_most(
+                factor / contraction["alpha"],
+                1 + NEXT_TO_ROUNDING,
+                expected="at most 1",
+                reason="alpha is the limit of narrow clusters; round-off",
+            ),
+            sampled_over_closed_form=near(
+                layer["pair_factor"] / layer["expected_pair_factor"], "block", "the expectation (116)"
+            ),
+        ),
+        note="The radius 1/n^2 of the cluster is not needed. Positively collinear recentred points contract by alpha "
+        "alone. The second expectation sign is missing in (114)-(115).",
+    )
+
+
+@claim(
+    "bnd-thm14-hyp",
+    where="Theorem 14, hypothesis",
+    kind="bound",
+    states="Theorem 14 speaks of invariant representations whose odd point is farther than n/(n-1) from the cluster.",
+    correction="There is none: norms 1 and 1/(n-1) and orthogonality already fix a smaller distance. The items hold "
+    "for any batch whose odd point is farther than n/(n-1) from the mean of the others.",
+    formula=r"\|x_1\| = 1, \quad \|\nu_c\| = \frac{1}{n-1}, \quad x_1 \cdot \nu_c = 0, \quad "
+    r"\|x_1 - \nu_c\| = R > \frac{n}{n-1}",
+    corrected_formula=r"x_1, \nu_c \text{ arbitrary}, \quad \|x_1 - \nu_c\| = R > \frac{n}{n-1}",
+    data=("gaussian_layer", "contraction"),
+    control={
+        "items 1 and 2": ALPHA_ONE,
+        "item 3": false_world(
+            "layers without recentring",
+            lambda gaussian_layer, contraction: (
+                replace_variables(inner="inner_not_recentred")(gaussian_layer),
+                contraction,
+            ),
+        ),
+        "item 4": false_world(
+            "R of an invariant representation, below n/(n-1)",
+            lambda gaussian_layer, contraction: at_the_invariant_distance(contraction, gaussian_layer)[::-1],
+        ),
+    },
+)
+def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -> Verdict:
+    """R of Definition 12 against n/(n-1); then items 1 to 4 for batches that meet R > n/(n-1) alone."""
+    layer = gaussian_layer.sel(start=FAR)
+    return Verdict.from_tests(
+        at_least(
+            contraction["invariant_distance"] / contraction["required_distance"],
+            1,
+            expected="distance of Definition 12 above n/(n-1)",
+            reason="the hypothesis",
+        ),
+        all_of(
+            items_1_and_2=squares_are_kept(layer)["closed_form"],
+            item_3=orthogonal(layer),
+            item_4=at_most(contraction["largest_factor"], 1, expected="below 1", reason="the statement"),
+        ),
+        "The text before the theorem speaks of a representation somewhat similar to an invariant one; items 1 to 3 of "
+        "Definition 12 are enough for the contradiction, so some of them must go.",
+    )
+
+
+def distance_kept(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Keeps the odd point, in every layer, as far as in the sampled start; alpha of Theorem 14 is then below one."""
+    alpha = 1 / gaussian_layer["distance"] ** 2
+    norm_keeping = xr.DataArray([theorem13_alpha(n) for n in contraction["batch"].values.tolist()], dims="batch")
+    return contraction.assign(factor=contraction["factor"] * alpha / norm_keeping), gaussian_layer
+
+
+DISTANCE_KEPT = false_world("an odd point kept farther than n/(n-1) in every layer", distance_kept)
+
+
+@claim(
+    "bnd-thm14-iter",
+    where="Our Contribution and text before Theorem 14",
+    kind="limit",
+    states="A narrow cluster and one separate point remain geometrically unchanged through the layers of a network: "
+    "the cluster contracts while the scale of the odd point is kept.",
+    correction="Theorem 14 can be applied once: after it the distance is below n/(n-1). From then on, at the variance "
+    "that keeps the odd point's norm, a cluster as narrow as the theorem's widens (bnd-cluster-rest).",
+    formula=r"\frac{\mathbb{E} \|x_i' - x_j'\|^2}{\|x_i - x_j\|^2} < 1 \quad \text{at } \alpha = "
+    r"\frac{n^2}{(n-1)^2 + 1}",
+    data=("contraction", "gaussian_layer"),
+    control=DISTANCE_KEPT,
+)
+def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
+    """Factor of the mean square size of clusters narrower than 1/n^2, odd point and cluster as in Definition 12."""
+    narrow = contraction["factor"].where(contraction["spread"] <= SMALLEST_CLUSTER, drop=True)
+    if not narrow.sizes["spread"]:
+        raise NotEnoughDataError("contraction: a spread of 1 or less")
+    return Verdict.from_tests(
+        at_most(narrow, 1, expected="below 1 for all sizes below 1/n^2", reason="the statement"),
+        note="One layer from a distance above n/(n-1) does contract the cluster (bnd-thm14-4).",
+    )
+
+
+def layer_without_relu(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """A linear layer, which scales every distance alike."""
+    factor = xr.zeros_like(contraction["factor"]) + contraction["norm_keeping_alpha"]
+    return contraction.assign(factor=factor), gaussian_layer
+
+
+def point_cluster(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Takes the point-like cluster of Definition 12 for the resting one."""
+    return contraction.assign(family_multiplier=contraction["point_multiplier"]), gaussian_layer
+
+
+@claim(
+    "bnd-cluster-rest",
+    where="beside Theorem 14",
+    kind="limit",
+    origin="ours",
+    states="After the layer of Theorem 14 the distance is below n/(n-1). At the variance that keeps the odd point's "
+    "norm a narrow cluster widens, a wide one contracts, and what is stable is a cluster of a finite width.",
+    formula=r"R'^2 = 1 + \frac{1}{(n-1)^2} < \frac{n^2}{(n-1)^2}, \quad \alpha = \frac{n^2}{(n-1)^2 + 1} > 1, \quad "
+    r"\theta \to \frac{3\pi}{n}",
+    data=("contraction", "gaussian_layer"),
+    control={
+        "next square distance": wrong_formula(
+            "sigma^2 = 2/d for 2 alpha/d", lambda contraction, layer: alpha_one(layer, contraction)[::-1]
+        ),
+        "narrow cluster": DISTANCE_KEPT,
+        "wide cluster": false_world("a layer without ReLU", layer_without_relu),
+        "multiplier of the fixed point": false_world("the point-like cluster of Definition 12", point_cluster),
+    },
+)
+def cluster_comes_to_rest(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
+    """The distance after a layer; growth of narrow, decay of wide clusters, stability of the resting one."""
+    layer = gaussian_layer.sel(start=FAR)
+    n, spread = layer["batch"], contraction["spread"].values
+    if spread[0] > 0.05 or spread[-1] < 20:
+        raise NotEnoughDataError("contraction: spreads from 0.05 or less to 20 or more")
+    sampled = (layer["odd_square"] + layer["cluster_square"] / (n - 1) ** 2) / (1 + 1 / (n - 1) ** 2)
+    narrow = contraction["factor"].isel(spread=0) / contraction["norm_keeping_alpha"]
+    full = contraction["full_multiplier"].values
+    multipliers = np.concatenate([contraction["family_multiplier"].values, full[np.isfinite(full)]])
+    return Verdict.from_tests(
+        all_of(
+            next_square_distance=near(sampled, "block", "1 + 1/(n-1)^2"),
+            narrow_cluster=deviation(
+                narrow - 1, 0.01, expected="factor alpha > 1", reason="leading correction 2 theta/(3 pi), theta < 0.02"
+            ),
+            wide_cluster=at_most(
+                contraction["factor"].isel(spread=-1), 1, expected="factor below 1", reason="the cluster contracts"
+            ),
+            multiplier_of_the_fixed_point=at_most(
+                multipliers, 1, expected="below 1", reason="stability is a modulus below 1"
+            ),
+        )
+    )

@@ -1,0 +1,84 @@
+"""Tests of several sampled quantities at once: the worst of them decides, at a false-alarm rate that all share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy.stats import binomtest
+
+from repdyn.base.verdicts import Test, interval_within, mean_within, share_within
+
+FALSE_ALARM = 1e-3
+ORDER = ("fails", "undecided", "passes")
+
+
+def worst_mean(
+    samples: xr.DataArray, over: str, low: float, high: float, *, expected: str, reason: str, unit: str = ""
+) -> Test:
+    """Means over one dimension in [low, high], for every cell of the other dimensions.
+
+    Args:
+        samples: independent values along `over`, at least two.
+        over: dimension of the draws.
+        low: lower end of the region.
+        high: upper end.
+        expected: the region in words.
+        reason: why the region has this size.
+        unit: unit with a leading space.
+    """
+    cells = samples.transpose(..., over).values.reshape(-1, samples.sizes[over])
+    rate = FALSE_ALARM / len(cells)
+    words = {"expected": expected, "reason": reason, "unit": unit, "false_alarm": rate}
+    return _worst([mean_within(cell, low, high, **words) for cell in cells])
+
+
+def worst_share(hits: Sequence[ArrayLike], low: float, high: float, *, expected: str, reason: str) -> Test:
+    """Shares of hits in [low, high], for every sequence of independent trials."""
+    words = {"expected": expected, "reason": reason, "false_alarm": FALSE_ALARM / len(hits)}
+    return _worst([share_within(trials, low, high, **words) for trials in hits])
+
+
+def worst_mean_over_bound(samples: np.ndarray, bound: np.ndarray, *, expected: str, reason: str) -> Test:
+    """Mean at most its bound in every row, by the row of the largest mean over bound.
+
+    Args:
+        samples: positive values, shape (rows, draws).
+        bound: shape (rows,).
+        expected: the statement in words.
+        reason: why the region is what it is.
+    """
+    ratio = samples / np.asarray(bound)[:, None]
+    row = int(np.argmax(ratio.mean(axis=1)))
+    return mean_within(ratio[row], -np.inf, 1, expected=expected, reason=reason, false_alarm=FALSE_ALARM / len(ratio))
+
+
+def worst_survival(cases: Sequence[tuple[np.ndarray, float, float]], *, expected: str, reason: str) -> Test:
+    """P(y > d) at most a limit in every case, by the one whose interval comes closest to its limit.
+
+    Args:
+        cases: draws of y, d and the limit of each case.
+        expected: the statement in words.
+        reason: why the region is what it is.
+    """
+    level = 1 - FALSE_ALARM / len(cases)
+    found = [(binomtest(int((y > d).sum()), y.size).proportion_ci(level, method="exact"), lim) for y, d, lim in cases]
+    return interval_within(
+        max(((share.low / limit, share.high / limit) for share, limit in found), key=lambda interval: interval[1]),
+        -np.inf,
+        1,
+        expected=f"{expected}, the closest of {len(cases)} cases",
+        reason=reason,
+        n=min(y.size for y, _, _ in cases),
+        false_alarm=FALSE_ALARM,
+    )
+
+
+def _worst(tests: Iterable[Test]) -> Test:
+    tests = list(tests)
+    worst = min(tests, key=lambda test: (ORDER.index(test.outcome), test.margin))
+    measured = f"worst of {len(tests)}: {worst.measured}" if len(tests) > 1 else worst.measured
+    return replace(worst, measured=measured, false_alarm=FALSE_ALARM)

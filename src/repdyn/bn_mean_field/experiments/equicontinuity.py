@@ -1,0 +1,108 @@
+"""The inequalities in the proof of Theorem 4 along particle flows: equicontinuity, weak form, exit times."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from scipy.integrate import simpson
+
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, variable
+from repdyn.bn_mean_field.methods.optimal_transport import coupled_distance, wasserstein2
+from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_flow
+from repdyn.bn_mean_field.methods.starts_and_targets import (
+    ANISOTROPIC,
+    low_discrepancy_start,
+    ring,
+)
+from repdyn.bn_mean_field.settings import Equicontinuity
+from repdyn.bn_mean_field.theory import bounds
+from repdyn.bn_mean_field.theory.manifold import normalize
+from repdyn.bn_mean_field.theory.velocity import Population
+
+DIFFERENCE = 1e-5  # of the loss along the velocity: error 1e-10 + rounding 1e-11
+WEAK_TESTS = ("t", "sin(angle) + a")
+
+
+def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
+    """Distances between all pairs of times along one flow, their bounds, dissipation and the weak form."""
+    model = Population(ring(2), ANISOTROPIC)
+    times = np.linspace(0, settings.time, settings.frames)
+    flow = gradient_flow(*low_discrepancy_start(settings.width), model, times)
+    frames = np.arange(0, settings.frames, settings.pair_stride)
+    coupled, chord, exact = _distances(flow, frames, settings.transport_stride // settings.pair_stride)
+    pairs = ("time", "later")
+    short = times[frames]
+    made = {
+        "coupled": variable(pairs, coupled, "mean squared distance on M of each particle at two times"),
+        "chord": variable(pairs, chord, "the same with chords (a, bbar) instead of geodesics"),
+        "w2": variable(pairs, exact, "squared W2 on M, exact"),
+        "bound": variable(pairs, bounds.equicontinuity_bound(flow.loss[frames], short), "(t'-t)(L(t)-L(t'))"),
+        "bound_printed": variable(
+            pairs, bounds.equicontinuity_bound_as_printed(flow.loss[frames], short), "(t'-t) L(t')"
+        ),
+        "loss": variable("frame", flow.loss, "population loss"),
+        **_dissipation(model, flow),
+        **_weak_form(flow, model),
+    }
+    for name in ("coupled", "chord", "bound", "bound_printed"):
+        made[name].attrs["missing"] = "not a pair with t < t'"
+    made["w2"].attrs["missing"] = "not a pair with t < t', or not among the pairs with exact transport"
+    return dataset(
+        made,
+        {
+            "time": variable("time", short, "earlier mean-field time"),
+            "later": variable("later", short, "later mean-field time"),
+            "frame": variable("frame", times, "mean-field time of the fine grid"),
+            "test": variable("test", np.array(WEAK_TESTS), "test function of the weak form"),
+            "width": variable((), settings.width, "neurons"),
+        },
+        title="Equicontinuity, dissipation and weak form along one flow",
+    )
+
+
+def _distances(flow: Trajectory, frames: Array, stride: int) -> tuple[Array, Array, Array]:
+    coupled, chord, exact = (np.full((len(frames), len(frames)), np.nan) for _ in range(3))
+    measures = [(flow.a[k], flow.b[k]) for k in frames]
+    for i, j in zip(*np.triu_indices(len(frames), 1), strict=True):
+        coupled[i, j] = coupled_distance(measures[i], measures[j], ANISOTROPIC) ** 2
+        chord[i, j] = coupled_distance(measures[i], measures[j], ANISOTROPIC, "chord") ** 2
+        if i % stride == 0 and j % stride == 0:
+            exact[i, j] = wasserstein2(measures[i], measures[j], ANISOTROPIC) ** 2
+    return coupled, chord, exact
+
+
+def _dissipation(model: Population, flow: Trajectory) -> dict[str, xr.Variable]:
+    """dL/dt by differencing the loss along the velocity, and minus the mean squared speed in two norms."""
+    rate, metric, euclidean = (np.empty(len(flow.times)) for _ in range(3))
+    for k, (a, b) in enumerate(zip(flow.a, flow.b, strict=True)):
+        da, db, _ = model.velocity(a, b)
+        up, down = (model.velocity(a + s * DIFFERENCE * da, b + s * DIFFERENCE * db)[2] for s in (1, -1))
+        rate[k] = (up - down) / (2 * DIFFERENCE)
+        # b has unit length, so |b'| is the angular speed, the norm of bbar' in G
+        metric[k] = -np.mean(da**2 + np.sum(db**2, axis=-1))
+        moved = [normalize(b + s * DIFFERENCE * db, ANISOTROPIC) for s in (1, -1)]
+        chord = (moved[0] - moved[1]) / (2 * DIFFERENCE)
+        euclidean[k] = -np.mean(da**2 + np.sum(chord**2, axis=-1))
+    return {
+        "rate": variable("frame", rate, "dL/dt, central difference"),
+        "rate_metric": variable("frame", metric, "-(1/m) sum (|a'|^2 + |bbar'|_G^2)"),
+        "rate_euclidean": variable("frame", euclidean, "-(1/m) sum (|a'|^2 + |bbar'|^2), Euclidean norm"),
+    }
+
+
+def _weak_form(flow: Trajectory, model: Population) -> dict[str, xr.Variable]:
+    """Left side of the weak form and the boundary term that the paper drops, for two test functions."""
+    angle = np.arctan2(flow.b[..., 1], flow.b[..., 0])
+    growth = np.empty(len(flow.times))
+    for k, (a, b) in enumerate(zip(flow.a, flow.b, strict=True)):
+        da, db, _ = model.velocity(a, b)
+        turning = (b[:, 0] * db[:, 1] - b[:, 1] * db[:, 0]) / np.sum(b**2, axis=-1)
+        growth[k] = np.mean(np.cos(angle[k]) * turning + da)
+    mean = np.mean(np.sin(angle) + flow.a, axis=-1)
+    span = flow.times[-1] - flow.times[0]
+    left = [span, simpson(growth, x=flow.times)]
+    return {
+        "weak_left": variable("test", np.array(left), "left side of the weak form over the whole time"),
+        "weak_boundary": variable("test", np.array([span, mean[-1] - mean[0]]), "boundary term of the test function"),
+    }

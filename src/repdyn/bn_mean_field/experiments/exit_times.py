@@ -1,0 +1,75 @@
+"""The exit-time bound (18) and its sum (19) in the proof of Theorem 4, along a flow on bounded data."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, variable
+from repdyn.bn_mean_field.methods.particle_flows import gradient_flow
+from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, linear, low_discrepancy_start
+from repdyn.bn_mean_field.settings import ExitTimes
+from repdyn.bn_mean_field.theory import bounds
+from repdyn.bn_mean_field.theory.velocity import Population
+
+
+def exit_times(settings: ExitTimes) -> xr.Dataset:
+    """First times at which some |a_k| passes r, against (18), (19) and Gronwall, on bounded data.
+
+    x is uniform on the ellipse of semi-axes sqrt(2 lambda_i), where the ReLU kernel is the Gaussian's.
+    """
+    teacher = linear(0, settings.slope)
+    model = Population(teacher, ANISOTROPIC)
+    start, b = low_discrepancy_start(settings.width)
+    times = np.linspace(0, settings.time, settings.frames)
+    flow = gradient_flow(settings.start_radius * start, b, model, times)
+    A, B = _constants(settings.slope)
+    reach = np.abs(flow.a).max(axis=-1)
+    speed = [np.abs(model.velocity(a, b)[0]).max() for a, b in zip(flow.a, flow.b, strict=True)]
+    r, r0 = np.array(settings.radii), settings.start_radius
+    return dataset(
+        {
+            "exit_time": variable("radius", _first_passage(times, reach, r), "first time with max |a_k| = r"),
+            "bound": variable("radius", bounds.exit_time(r, r0, A, B), "(r - r0)/(A + B r), eq. (18)"),
+            "gronwall": variable("radius", bounds.exit_time_by_gronwall(r, r0, A, B), "log((A + B r)/(A + B r0))/B"),
+            "stages": variable(
+                "stage",
+                np.array([bounds.exit_time_by_stages(n, r0, A, B) for n in (10, 100, 1000, 10_000)]),
+                "partial sums of eq. (19)",
+            ),
+            "reach": variable("time", reach, "max |a_k|"),
+            "speed": variable("time", np.array(speed), "max |a_k'|"),
+            "speed_bound": variable("time", A + B * reach, "A + B max |a_k|"),
+        },
+        {
+            "radius": variable("radius", r, "radius r"),
+            "stage": variable("stage", np.array([10, 100, 1000, 10_000]), "terms of the sum (19)"),
+            "time": variable("time", times, "mean-field time"),
+            "particle_count": variable((), settings.width, "neurons"),
+            "growth": variable((), B, "constant B of (18)"),
+            "start_radius": variable((), r0, "r0"),
+        },
+        title="Exit times of the output weights on bounded data",
+    )
+
+
+def _constants(slope: float) -> tuple[float, float]:
+    """A and B: |x| <= sqrt(2 lambda_max), |bbar| <= 1/sqrt(lambda_min), relu 1-Lipschitz, l' = f - y."""
+    variances = np.linalg.eigvalsh(ANISOTROPIC)
+    largest_input = np.sqrt(2 * variances[-1])
+    activation = largest_input / np.sqrt(variances[0])
+    return bounds.growth_constants(activation, slope * largest_input, 1.0)
+
+
+def _first_passage(times: Array, reach: Array, radii: Array) -> Array:
+    """Linear interpolation of the first crossing.
+
+    Raises:
+        ValueError: a radius is not reached in the given time.
+    """
+    if reach.max() < radii[-1]:
+        raise ValueError(f"max |a| reaches {reach.max():.3g} by time {times[-1]:g}, not {radii[-1]:g}: raise time")
+    k = np.array([int(np.argmax(reach >= r)) for r in radii])
+    share = (radii - reach[k - 1]) / (reach[k] - reach[k - 1])
+    return times[k - 1] + share * (times[k] - times[k - 1])

@@ -1,0 +1,45 @@
+"""What the population model leaves out: finite batches and the eps of libraries."""
+
+from __future__ import annotations
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import (
+    BLUE,
+    RED,
+    describe,
+    half_width,
+    label_panels,
+    new,
+)
+from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
+
+
+def batches_and_eps(finite_batch: xr.Dataset, gradient_audit: xr.Dataset) -> Figure:
+    """What the population model leaves out: finite batches and eps."""
+    figure, axes = new(1, 2, height=2.5)
+    sizes = finite_batch["batch"].values
+    for name, colour, marker, slope in (("noise", RED, "^", -0.5), ("bias", BLUE, "o", -1.0)):
+        draws = finite_batch[name]
+        half = half_width(draws.transpose("batch", "group"))
+        axes[0, 0].errorbar(sizes, draws.mean("group"), half, fmt=marker, color=colour, capsize=2, label=name)
+        slope_guide(axes[0, 0], sizes, float(draws.isel(batch=-1).mean()) * (sizes[0] / sizes[-1]) ** slope, slope)
+    axes[0, 0].set(xscale="log", yscale="log", xlabel="batch size B", ylabel="error of b' over |b'|")
+    numbered(axes[0, 0].xaxis, sizes)
+    axes[0, 0].legend()
+    radial = gradient_audit["eps_radial"].sel(with_eps=1)
+    axes[0, 1].plot(radial["eps_radius"], radial.transpose("eps_radius", "draw"), "o-", color=BLUE, linewidth=0.6)
+    axes[0, 1].set(xscale="log", yscale="log", xlabel="length of the weights", ylabel="radial fraction of the gradient")
+    label_panels(axes)
+    return describe(
+        figure,
+        title="Beyond the population model: finite batches and eps",
+        caption="(a) Bias and noise of the BN velocity over batches of size B against the population's; "
+        f"{finite_batch.sizes['group']} groups of {int(finite_batch['repeats'])} batches, 95 % intervals of the mean, "
+        "lines of slope -1 and -1/2. (b) Median radial fraction of autograd's gradient with eps = "
+        f"{float(gradient_audit['eps']):g}, {gradient_audit.sizes['draw']} networks: scale invariance is lost for "
+        "small weights.",
+        alt="Bias falls as 1/B and noise as the inverse root; the radial fraction grows as the inverse square of the "
+        "length.",
+    )

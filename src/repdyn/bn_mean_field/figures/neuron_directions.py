@@ -1,0 +1,174 @@
+"""Directions and speeds of neurons in training: Figures 1 and 2 of Ma and Ying, and their medians over time."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import (
+    BLACK,
+    BLUE,
+    PURPLE,
+    RED,
+    band,
+    describe,
+    label_panels,
+    new,
+)
+
+UNSTATED = (
+    "Not stated in the paper and chosen here: Gaussian inputs with exact population gradients, y = x1, ReLU, squared "
+    "loss, {neurons} equispaced unit directions, each with a = +1 and a = -1, a trained, mean-field step {step:g}."
+)
+
+
+CIRCLE = np.linspace(0, 2 * np.pi, 200)
+
+
+def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
+    """Figure 1: speed over direction, and directions during training, with and without BN."""
+    even = np.linspace(0, int(anisotropy["iteration"][-1]), 5)
+    frames = anisotropy["iteration"].sel(iteration=even, method="nearest").values
+    figure, axes = new(2, 6, height=1.55, gridspec_kw={"width_ratios": [1.5, 1, 1, 1, 1, 1]})
+    look, largest = int(anisotropy["look"]), {}
+    for row, model in zip(axes, anisotropy["model"].values, strict=True):
+        cell = anisotropy.sel(model=model, target="y = x1")
+        then = cell.sel(iteration=look)
+        order = np.argsort(then["angle"].values)
+        row[0].plot(np.degrees(then["angle"].values[order]), cell["speed"].values[order], ".", color=BLUE, markersize=3)
+        largest[model] = float(cell["speed"].max())
+        row[0].set_xticks([-180, -90, 0, 90, 180])
+        row[0].set_ylim(0, 1.1 * largest[model])
+        row[0].set_ylabel(f"{model}\nspeed")
+        for panel, iteration in zip(row[1:], frames, strict=True):
+            _rose(panel, cell.sel(iteration=iteration))
+    axes[1, 0].set_xlabel("direction (degree)")
+    axes[0, 0].set_title(f"iteration {look}")
+    for panel, iteration in zip(axes[0, 1:], frames, strict=True):
+        panel.set_title(f"{iteration}")
+    ratio = largest["BN"] / largest["vanilla"]
+    axes[1, 0].set_title(f"scale 1/{ratio:.1f} of above", fontsize=7, fontweight="normal")
+    neurons, step = anisotropy.sizes["neuron"] // 2, float(anisotropy["step"])
+    return describe(
+        figure,
+        title="Figure 1: speeds and directions of neurons with and without batch normalisation",
+        caption=f"Sigma = diag(5, 1). Left: tangential speed of each neuron at iteration {look}; the scales differ by "
+        f"{ratio:.1f}. Right: directions at the iterations above; dots: neurons on the unit circle, blue a > 0, red "
+        "a < 0, paler for small |a|; grey bars: number of neurons in 15 degrees; thin line: the ellipse Omega. "
+        + UNSTATED.format(neurons=neurons, step=step)
+        + " The factor between the scales is one of unequal progress: see the figure on matched loss.",
+        alt="With batch normalisation the speed peaks at plus and minus 90 degrees and the neurons gather at the x1 "
+        "axis; without it the speeds are an order of magnitude smaller and the directions hardly change.",
+    )
+
+
+def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figure:
+    """Where the neurons point over time, as quantiles: both targets, and two sizes of neurons."""
+    figure, axes = new(1, 3, sharey=True, height=2.4)
+    for panel, target in zip(axes[0], anisotropy["target"].values, strict=False):
+        for colour, dash, model in zip((BLUE, RED), ("-", "--"), anisotropy["model"].values, strict=True):
+            angle = anisotropy["axis_angle"].sel(model=model, target=target)
+            _directions_panel(panel, angle, "neuron", colour, dash, str(model))
+        panel.set_title(f"target {target}")
+    small, large = magnitudes["radius"].values
+    pooled = magnitudes["axis_angle"].isel(start=slice(1, None)).stack(all=("start", "neuron"))
+    for colour, dash, radius in ((BLUE, "-", small), (PURPLE, "--", large)):
+        _directions_panel(axes[0, 2], pooled.sel(radius=radius), "all", colour, dash, f"length {radius:g}")
+    axes[0, 2].set_title("two sizes, target y = x1")
+    axes[0, 0].set_ylabel("angle to the x1 axis (degree)")
+    for panel, corner in zip(axes[0], ("upper right", "lower right", "upper right"), strict=True):
+        panel.legend(loc=corner)
+        panel.set_yticks([0, 30, 60, 90])
+        panel.set_xlabel("iteration")
+    label_panels(axes)
+    return describe(
+        figure,
+        title="Directions of the neurons over time",
+        caption="Median (line) and middle half (band) over neurons of the angle to the axis of large variance, Sigma = "
+        f"diag(5, 1). (a), (b) {anisotropy.sizes['neuron']} neurons with and without BN for two targets: the neurons "
+        "gather where the target is, not where the data are large. (c) One BN model with neurons of two lengths, "
+        f"{magnitudes.sizes['start'] - 1} starts pooled.",
+        alt="With BN the median angle falls to zero for the target x1 and rises for the target x2; without BN it "
+        "hardly moves; small neurons align and large ones do not.",
+    )
+
+
+def fig2_magnitudes(magnitudes: xr.Dataset) -> Figure:
+    """Figure 2: directions of small and large neurons during training of one BN model."""
+    frames = magnitudes["iteration"].values[np.linspace(0, magnitudes.sizes["iteration"] - 1, 6).round().astype(int)]
+    figure, axes = new(2, 6, height=1.5)
+    for panel, iteration in zip(axes[0], frames, strict=True):
+        _compass(panel, magnitudes.isel(start=0).sel(iteration=iteration))
+        panel.set_title(f"{iteration}")
+    grid = axes[1, 0].get_gridspec()
+    for panel in axes[1]:
+        panel.remove()
+    below = figure.add_subplot(grid[1, :])
+    near = (magnitudes["axis_angle"] < 15).mean("neuron")
+    for colour, dash, radius in zip((BLUE, PURPLE), ("-", "--"), magnitudes["radius"].values, strict=True):
+        drawn = near.sel(radius=radius).isel(start=slice(1, None))
+        below.plot(near["iteration"], drawn.mean("start"), dash, color=colour, label=f"length {radius:g}")
+        band(below, near["iteration"], drawn.min("start"), drawn.max("start"), color=colour)
+        below.plot(near["iteration"], near.sel(radius=radius, start=0), ":", color=colour, label="both signs")
+    below.set_xlabel("iteration")
+    below.set_ylabel("fraction within\n15 degree of x1")
+    below.set_ylim(0, 1.05)
+    below.legend(ncols=2, loc="center right")
+    neurons = magnitudes.sizes["neuron"] // 2
+    return describe(
+        figure,
+        title="Figure 2: small neurons turn, tenfold larger ones do not",
+        caption="Top: directions at the iterations above (blue: small, purple: tenfold larger, drawn longer), both "
+        "signs of a at each direction. Below: fraction of neurons within 15 degrees of the axis of large variance; "
+        f"lines and bands: mean and range over {magnitudes.sizes['start'] - 1} starts with random signs of a, dotted: "
+        "both signs. " + UNSTATED.format(neurons=neurons, step=float(magnitudes["step"])),
+        alt="The blue directions gather at the horizontal axis by iteration 4000; the purple ones stay where they "
+        "were.",
+    )
+
+
+def _rose(panel: Axes, cell: xr.Dataset) -> None:
+    """Neurons as dots on the unit circle (hue: sign of a, alpha: |a|) around a histogram of their directions."""
+    angle, a = cell["angle"].values, cell["a"].values
+    edges = np.radians(np.arange(-180, 181, 15))
+    share = np.histogram(angle, edges)[0] / angle.size
+    for low, high, part in zip(edges[:-1], edges[1:], share, strict=True):
+        arc = np.linspace(low, high, 8)
+        height = 0.85 * min(np.sqrt(part / 0.3), 1.0)
+        panel.fill(np.r_[0, height * np.cos(arc)], np.r_[0, height * np.sin(arc)], color="0.75", linewidth=0)
+    strength = np.clip(0.15 + 0.85 * np.abs(a) / max(np.abs(a).max(), 1e-12), 0, 1)
+    for side, sign, colour in ((1.0, 1, BLUE), (1.12, -1, RED)):
+        mine = np.sign(a) == sign
+        where = side * np.cos(angle[mine]), side * np.sin(angle[mine])
+        panel.scatter(*where, s=4, color=colour, alpha=strength[mine], linewidths=0)
+    panel.plot(np.cos(CIRCLE) / np.sqrt(5), np.sin(CIRCLE), color=BLACK, linewidth=0.4)
+    _bare(panel, 1.2)
+
+
+def _compass(panel: Axes, cell: xr.Dataset) -> None:
+    """Lines from the centre to the directions of small (blue) and large (purple) neurons."""
+    for colour, length, radius in zip((PURPLE, BLUE), (1.0, 0.75), cell["radius"].values[::-1], strict=True):
+        angle = cell["angle"].sel(radius=radius).values
+        tips = length * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+        lines = np.stack([np.zeros_like(tips), tips], axis=1)
+        panel.add_collection(LineCollection(lines, colors=colour, linewidths=0.7, alpha=0.6))
+    panel.plot(np.cos(CIRCLE), np.sin(CIRCLE), color=BLACK, linewidth=0.4)
+    _bare(panel, 1.08)
+
+
+def _bare(panel: Axes, limit: float) -> None:
+    """A square panel without axes."""
+    panel.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal", xticks=[], yticks=[])
+    for spine in panel.spines.values():
+        spine.set_visible(False)
+
+
+def _directions_panel(panel: Axes, angle: xr.DataArray, over: str, colour: str, dash: str, label: str) -> None:
+    """Median and middle half of an angle over iterations."""
+    angle = angle.transpose("iteration", over)
+    low, middle, high = np.quantile(angle.values, (0.25, 0.5, 0.75), axis=1)
+    panel.plot(angle["iteration"], middle, dash, color=colour, label=label)
+    band(panel, angle["iteration"], low, high, color=colour)

@@ -1,0 +1,183 @@
+r"""Trajectories of the population problem: gradient flow by an adaptive solver, and plain gradient descent.
+
+Times and steps are mean-field ones: the flow is eq. (21) with BN, eq. (22) without, eq. (14) on M; the
+descent b <- b + h b' is gradient descent on the parameters with learning rate h m. Ma and Ying, section 4.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.integrate import solve_ivp
+
+from repdyn.base.checks import Array, finite
+from repdyn.bn_mean_field.methods import compiled_descent as compiled
+from repdyn.bn_mean_field.theory import checks
+from repdyn.bn_mean_field.theory.velocity import Population
+
+DIVERGED = 1e8  # a loss this many times its start has left every basin; the next steps only overflow
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Particles at the recorded times (or iterations); NaN from the divergence on.
+
+    Attributes:
+        times: recorded times or iterations, shape (T,).
+        a: output weights, shape (T, ..., m).
+        b: inner weights, shape (T, ..., m, d).
+        loss: population loss, shape (T, ...).
+        diverged: first iteration (or last time reached) of a diverged run, NaN where none, shape (...).
+    """
+
+    times: Array
+    a: Array
+    b: Array
+    loss: Array
+    diverged: Array
+
+
+def gradient_flow(
+    a: ArrayLike,
+    b: ArrayLike,
+    model: Population,
+    times: ArrayLike,
+    *,
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+) -> Trajectory:
+    """Gradient flow of one model by the adaptive Dormand-Prince 8(5,3) method.
+
+    The ReLU velocity is C^1 with kinks, so the order degrades near 1e-10: do not expect more digits.
+
+    Args:
+        a: output weights at times[0], shape (m,).
+        b: inner weights, shape (m, d).
+        model: the problem.
+        times: increasing times to record, times[0] being the start, shape (T,).
+        rtol: relative tolerance per step.
+        atol: absolute tolerance per step.
+
+    Returns:
+        The trajectory; NaN and `diverged` where the solver stopped early.
+    """
+    a, b = checks.particles(a, b, len(model.cov))
+    if a.ndim != 1:
+        raise ValueError(f"a has shape {a.shape}; expected (m,): step control is per trajectory, call once each")
+    times = _increasing(times)
+    solution = solve_ivp(
+        _flat_velocity(model, len(a), b),
+        (times[0], times[-1]),
+        np.concatenate([a, b.ravel()]),
+        method="DOP853",
+        t_eval=times,
+        rtol=rtol,
+        atol=atol,
+    )
+    return _trajectory(model, times, solution.y.T, len(a))
+
+
+def gradient_descent(
+    a: ArrayLike,
+    b: ArrayLike,
+    model: Population,
+    step: ArrayLike,
+    *,
+    record: Sequence[int],
+) -> Trajectory:
+    """Gradient descent, all members of a batch (seeds, steps, scales) at once and independent of each other.
+
+    Args:
+        a: output weights, shape (..., m).
+        b: inner weights, shape (..., m, d).
+        model: the problem.
+        step: mean-field step h > 0, scalar or of the batch's shape (...).
+        record: iterations to record, increasing, the last one ends the run.
+
+    Returns:
+        The trajectory; members whose loss passes 1e8 times its start, or overflows, are frozen at NaN.
+    """
+    a, b = checks.particles(a, b, len(model.cov))
+    record = _increasing(record).astype(int)
+    h = np.broadcast_to(finite(step, "step"), a.shape[:-1])
+    if (h <= 0).any() or record[0] < 0:
+        raise ValueError(f"step is {h.min():.3g}, first record {record[0]}; expected step > 0, record >= 0")
+    return (_compiled_descent if compiled.is_planar(model) else _array_descent)(a, b, model, h, record)
+
+
+def _compiled_descent(a: Array, b: Array, model: Population, h: Array, record: Array) -> Trajectory:
+    """Member by member in compiled code: two dimensions and ReLU."""
+    shape = (len(record), *a.shape)
+    kept_a, kept_b, loss = np.full(shape, np.nan), np.full((*shape, 2), np.nan), np.full(shape[:-1], np.nan)
+    diverged = np.full(h.shape, np.nan)
+    for member in np.ndindex(h.shape):
+        own = (slice(None), *member)
+        one_a, one_b = a[member].copy(), b[member].copy()
+        frames = [np.full((len(record), *part), np.nan) for part in (one_a.shape, one_b.shape, ())]
+        start = one_a, one_b, compiled.problem_of(model), compiled.first_order(model, one_b)
+        diverged[member] = compiled.descend(*start, float(h[member]), record, DIVERGED, *frames)
+        kept_a[own], kept_b[own], loss[own] = frames
+    return Trajectory(record.astype(float), kept_a, kept_b, loss, diverged)
+
+
+def _array_descent(a: Array, b: Array, model: Population, h: Array, record: Array) -> Trajectory:
+    """All members in one array: any dimension and activation."""
+    frames, diverged, limit = [], np.full(a.shape[:-1], np.nan), None
+    for iteration in range(record[-1] + 1):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            da, db, loss = model.velocity(a, b)
+        limit = DIVERGED * np.maximum(loss, 1.0) if limit is None else limit
+        bad = ~(loss <= limit)
+        if bad.any():
+            diverged[bad & np.isnan(diverged)] = iteration
+            a, b, loss = (np.where(_like(bad, v), np.nan, v) for v in (a, b, loss))
+        if iteration == record[len(frames)]:
+            frames.append((a, b, loss))
+        with np.errstate(over="ignore", invalid="ignore"):
+            a, b = a + h[..., None] * da, b + h[..., None, None] * db
+    return Trajectory(record.astype(float), *(np.stack(part) for part in zip(*frames, strict=True)), diverged)
+
+
+def _increasing(values: ArrayLike) -> Array:
+    array = finite(values, "times")
+    if array.ndim != 1 or array.size == 0 or (np.diff(array) <= 0).any():
+        raise ValueError(f"times or record must be a non-empty increasing list; got {array}")
+    return array
+
+
+def _like(mask: Array, value: Array) -> Array:
+    return mask.reshape(mask.shape + (1,) * (value.ndim - mask.ndim))
+
+
+def _flat_velocity(model: Population, m: int, b: Array) -> Callable[[float, Array], Array]:
+    if compiled.is_planar(model):
+        return _flat_compiled_velocity(model, m, b)
+
+    def velocity(_: float, state: Array) -> Array:
+        da, db, _loss = model.velocity(state[:m], state[m:].reshape(m, -1))
+        return np.concatenate([da, db.ravel()])
+
+    return velocity
+
+
+def _flat_compiled_velocity(model: Population, m: int, b: Array) -> Callable[[float, Array], Array]:
+    problem, order = compiled.problem_of(model), compiled.first_order(model, b)
+
+    def velocity(_: float, state: Array) -> Array:
+        change = np.empty_like(state)
+        compiled.velocity(state[:m], state[m:].reshape(m, 2), problem, order, change[:m], change[m:].reshape(m, 2))
+        return change
+
+    return velocity
+
+
+def _trajectory(model: Population, times: Array, states: Array, m: int) -> Trajectory:
+    """Frames of a solver that may have stopped early; the loss is evaluated at each recorded state."""
+    full = np.full((len(times), m * (1 + len(model.cov))), np.nan)
+    full[: len(states)] = states
+    a, b = full[:, :m], full[:, m:].reshape(len(times), m, -1)
+    loss = np.full(len(times), np.nan)
+    loss[: len(states)] = [model.velocity(a[i], b[i])[2] for i in range(len(states))]
+    stopped = np.nan if len(states) == len(times) else times[max(len(states) - 1, 0)]
+    return Trajectory(times, a, b, loss, np.array(stopped))

@@ -1,0 +1,181 @@
+"""Similarity of representations between layers, checkpoints and networks, with the band of chance.
+
+from repdyn.diagnostics.compare import compare
+from repdyn.diagnostics.figures.similarity import draw_similarity
+
+found = compare(model, other, inputs, reruns=[same_network_other_seed])
+draw_similarity(found).savefig("similarity.png")
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from repdyn.base.datasets import variable
+from repdyn.diagnostics.measure import network_setting
+from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
+from repdyn.diagnostics.methods.streaming import plan, stream
+from repdyn.diagnostics.theory.similarity import SIMILARITIES, Shape, shape_of, similarities
+
+MOST_POINTS = 2000  # compared at most: what is kept of a layer is points x min(points, units)
+TEXTS = {
+    "cka": ("linear CKA, biased", "1", "Kornblith, Norouzi, Lee, Hinton 2019"),
+    "cka_debiased": ("linear CKA with unbiased HSIC", "1", "Song, Smola, Gretton, Bedo, Borgwardt 2012"),
+    "procrustes": ("Procrustes distance of centred representations of norm one", "1", "Schonemann 1966"),
+    "angular": ("angular shape distance", "rad", "Williams, Kunz, Kornblith, Linderman 2021"),
+}
+
+
+def compare(
+    one: nn.Module,
+    other: nn.Module | Mapping[str, Tensor] | None,
+    inputs: object,
+    layers: Sequence[str] | None = None,
+    *,
+    other_layers: Sequence[str] | None = None,
+    reruns: Sequence[nn.Module | Mapping[str, Tensor]] = (),
+    most_points: int = MOST_POINTS,
+    **options: object,
+) -> xr.Dataset:
+    """Similarity of every layer of one network to every layer of another, on the same points.
+
+    Args:
+        one: a network.
+        other: another network, a checkpoint of the first (its `state_dict`), or None for the layers of the first among
+            themselves.
+        inputs: as `measure` takes them.
+        layers: of the first, as `measure` takes them.
+        other_layers: of the second; None takes `layers`.
+        reruns: the first network trained from other seeds, as networks or checkpoints. How similar the same layer of two
+            of these runs is shows what chance does: a network that is less similar than its own reruns differs.
+        most_points: points compared at most, evenly spread; what is kept of a layer grows as its square.
+        options: `features`, `axes`, `batch_size`, `unpack`, `batch_statistics`, `memory` as `measure` takes them.
+
+    Returns:
+        Dataset over `layer` and `other_layer` of `cka`, `cka_debiased`, `procrustes`, `angular`; with reruns
+        `<name>_of_runs` over `layer` and `runs`, pairs of runs of the first network. A layer that cannot be compared is
+        NaN, with its reason in the attribute `left_out`.
+
+    Raises:
+        ValueError: unusable inputs or names.
+
+    Example:
+        >>> import torch
+        >>> model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
+        >>> found = compare(model, None, torch.randn(20, 4), ["input", "0"])
+        >>> found["cka"].sel(layer="0", other_layer="0").round(6).item()
+        1.0
+    """
+    reasons: dict[str, str] = {}
+    first = _shapes(one, inputs, layers, most_points, options, "one", reasons)
+    second = first
+    if other is not None:
+        own = layers if other_layers is None else other_layers
+        second = _shapes(_network(one, other), inputs, own, most_points, options, "other", reasons)
+    made = xr.Dataset(_matrices(first, second), _layer_coordinates(first, second))
+    if reruns:
+        runs = [first]
+        for number, run in enumerate(reruns):
+            name = f"rerun {number}"
+            runs.append(_shapes(_network(one, run), inputs, list(first), most_points, options, name, reasons))
+        made = made.assign(_chance(runs)).assign_coords(runs=_pairs_of_runs(len(runs)))
+    text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
+    title = f"Similarity of {type(unwrapped(one)).__name__} to {'itself' if other is None else 'another network'}"
+    return made.assign_attrs(title=title, left_out=text)
+
+
+def _network(one: nn.Module, other: nn.Module | Mapping[str, Tensor]) -> nn.Module:
+    """A network as it is, or a copy of the first with a checkpoint's numbers."""
+    if isinstance(other, nn.Module):
+        return other
+    copied = copy.deepcopy(unwrapped(one))
+    try:
+        copied.load_state_dict(other)
+    except RuntimeError as error:
+        raise ValueError(f"the checkpoint does not fit the network: {in_one_line(error)}") from error
+    return copied
+
+
+def _shapes(
+    model: nn.Module,
+    inputs: object,
+    layers: Sequence[str] | None,
+    most_points: int,
+    options: Mapping[str, object],
+    place: str,
+    reasons: dict[str, str],
+) -> dict[str, Shape | None]:
+    """Every layer of a network prepared for comparisons, None where it cannot be."""
+    setting = network_setting(model, inputs, **options)
+    planned = plan(setting, layers)
+    found: dict[str, Shape | None] = dict.fromkeys(planned.layers)
+
+    def keep(name: str, A: NDArray[np.floating]) -> None:
+        try:
+            if not np.isfinite(A).all():
+                raise ValueError("values that are NaN or infinite")
+            found[name] = shape_of(A[spread(len(A), most_points)])
+        except (ValueError, np.linalg.LinAlgError) as error:
+            reasons[f"{place}, {name}"] = in_one_line(error)
+
+    failed = stream(setting, planned, (), keep)
+    reasons.update({f"{place}, {name}": why for name, why in (planned.left_out | failed).items()})
+    return found
+
+
+def spread(points: int, most: int) -> NDArray[np.int64]:
+    """At most so many of the points, evenly spread.
+
+    Example:
+        >>> spread(9, 5).tolist()
+        [0, 2, 4, 6, 8]
+    """
+    return np.linspace(0, points - 1, min(points, most)).round().astype(np.int64)
+
+
+def _similarities(one: Shape | None, other: Shape | None) -> list[float]:
+    if one is None or other is None or len(one.F) != len(other.F):
+        return [np.nan] * len(SIMILARITIES)
+    found = similarities(one, other)
+    return [found[name] for name in SIMILARITIES]
+
+
+def _matrices(first: Mapping[str, Shape | None], second: Mapping[str, Shape | None]) -> dict[str, xr.Variable]:
+    values = np.array([[_similarities(one, other) for other in second.values()] for one in first.values()])
+    dims = ("layer", "other_layer")
+    return {name: _described(name, dims, values[..., k]) for k, name in enumerate(SIMILARITIES)}
+
+
+def _chance(runs: Sequence[Mapping[str, Shape | None]]) -> dict[str, xr.Variable]:
+    """The same layer in every pair of runs."""
+    pairs = [(a, b) for b in range(len(runs)) for a in range(b)]
+    values = np.array([[_similarities(runs[a][name], runs[b].get(name)) for a, b in pairs] for name in runs[0]])
+    return {
+        f"{name}_of_runs": _described(name, ("layer", "runs"), values[..., k], ", same layer in two runs")
+        for k, name in enumerate(SIMILARITIES)
+    }
+
+
+def _pairs_of_runs(runs: int) -> xr.Variable:
+    names = [f"{a}-{b}" for b in range(runs) for a in range(b)]
+    return variable("runs", np.array(names), "two runs of the first network")
+
+
+def _described(name: str, dims: tuple[str, ...], values: np.ndarray, more: str = "") -> xr.Variable:
+    words, units, source = TEXTS[name]
+    made = variable(dims, values, words + more, units)
+    made.attrs |= {"source": source, "missing": "the layer could not be compared, for the reason in `left_out`"}
+    return made
+
+
+def _layer_coordinates(first: Mapping[str, object], second: Mapping[str, object]) -> dict[str, xr.Variable]:
+    return {
+        "layer": variable("layer", np.array(list(first), str), "layer of the first network"),
+        "other_layer": variable("other_layer", np.array(list(second), str), "layer of the second network"),
+    }

@@ -1,0 +1,135 @@
+"""A network through its depth: angles, odd point, ranks, costs, collapse and sectors, with what the theories expect."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import band, describe, label_panels, new, style
+from repdyn.diagnostics.figures.shared import SHADE, THEORY, line, moments, name_layers, seeds_text
+
+
+def draw_depth(found: xr.Dataset) -> Figure:
+    """Angles, odd point, ranks and cost of identity layer by layer; with labels collapse and sectors.
+
+    Args:
+        found: dataset of `measure`, or of `Recorder.dataset`.
+
+    Returns:
+        Figure in the house's style, to be saved by `savefig` or `base.figures.save`.
+    """
+    with style():
+        classes = "nc1" in found and "sectors" in found
+        figure, axes = new(3 if classes else 2, 2, height=2.15)
+        flat = axes.ravel()
+        _angle_panel(flat[0], found)
+        _odd_panel(flat[1], found)
+        _rank_panel(flat[2], found)
+        _cost_panel(flat[3], found)
+        if classes:
+            _collapse_panel(flat[4], found)
+            _sector_panel(flat[5], found)
+        for panel in flat:
+            name_layers(panel, found["layer"].values)
+        for panel in flat[:-2]:
+            panel.set_xticklabels([])
+        label_panels(axes)
+        return _described_depth(figure, found)
+
+
+def _angle_panel(panel: Axes, found: xr.Dataset) -> None:
+    for label, colour, dash, one in moments(found):
+        degrees = np.degrees(one["angle"])
+        middle, low, high = (degrees.sel(quantile=q) for q in (0.5, 0.05, 0.95))
+        if "seed" in low.dims:
+            low, high = low.mean("seed"), high.mean("seed")
+        band(panel, np.arange(low.sizes["layer"]), low.values, high.values, color=colour)
+        line(panel, middle, label, colour, dash)
+    expected = np.degrees(float(found["expected_angle"].max()))
+    panel.axhline(expected, **THEORY, label=f"simplex of {found.sizes['point']} points")
+    panel.set_title("angles between points")
+    panel.set_ylabel("angle [degrees]")
+    panel.legend()
+
+
+def _odd_panel(panel: Axes, found: xr.Dataset) -> None:
+    for label, colour, dash, one in moments(found):
+        line(panel, one["norm_ratio"], label, colour, dash)
+    if np.isfinite(expected := float(found["expected_norm_ratio"].max())):
+        panel.axhline(expected, **THEORY, label="odd point, fixed point")
+    panel.set_yscale("log")
+    panel.set_title("odd point")
+    panel.set_ylabel("largest / second norm")
+    panel.legend()
+
+
+def _rank_panel(panel: Axes, found: xr.Dataset) -> None:
+    for label, colour, dash, one in moments(found):
+        line(panel, one["centred_effective_rank"], label, colour, dash)
+    if "centred_task_rank" in found:
+        low, high = (float(found[name].min()) for name in ("centred_task_rank", "task_rank"))
+        panel.axhspan(low, max(high, low + 0.5), **SHADE, label="rank of the task")
+    panel.set_yscale("log", base=2)
+    panel.set_title("effective rank, centred")
+    panel.set_ylabel("effective rank")
+    panel.legend()
+
+
+def _cost_panel(panel: Axes, found: xr.Dataset) -> None:
+    for label, colour, dash, one in moments(found):
+        line(panel, one["stable_cost_of_identity"], label, colour, dash)
+    last = moments(found)[-1][-1][["nuclear_rank", "numerical_rank"]]
+    last = last.mean("seed") if "seed" in last.dims else last
+    x = np.arange(found.sizes["layer"])
+    panel.fill_between(
+        x, last["nuclear_rank"], last["numerical_rank"], **SHADE, label="between nuclear and numerical rank"
+    )
+    panel.set_yscale("log")
+    panel.set_title("stable cost of identity")
+    panel.set_ylabel("cost, in dimensions")
+    panel.legend()
+
+
+def _collapse_panel(panel: Axes, found: xr.Dataset) -> None:
+    for label, colour, dash, one in moments(found):
+        line(panel, one["nc1"], f"NC1, {label}", colour, dash)
+        line(panel, one["equiangle"], f"NC2, {label}", colour, ":", marker="^")
+    panel.set_yscale("log")
+    panel.set_title("collapse of classes")
+    panel.set_ylabel("distance from collapse")
+    panel.legend(ncols=2)
+
+
+def _sector_panel(panel: Axes, found: xr.Dataset) -> None:
+    for label, colour, dash, one in moments(found):
+        share = one["units_truncating_all"]
+        share = share.mean("seed") if "seed" in share.dims else share
+        x = np.arange(share.sizes["layer"])
+        band(panel, x, share.min("class").values, share.max("class").values, color=colour)
+        panel.plot(x, share.mean("class").values, color=colour, linestyle=dash, marker="o", markersize=3, label=label)
+    panel.set_ylim(bottom=0)
+    panel.set_title("units that truncate a whole class")
+    panel.set_ylabel("share of units")
+    panel.legend()
+
+
+def _described_depth(figure: Figure, found: xr.Dataset) -> Figure:
+    return describe(
+        figure,
+        title="A network through its depth, as the papers measure it",
+        caption=f"{found.attrs['title']}: {found.sizes['point']} points, normalised by {found.attrs['normalised_by']}"
+        f"{seeds_text(found)}. (a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric fixed "
+        "point of wide networks with batch normalisation and ReLU. (b) Largest norm over the second; dashed: the fixed "
+        "point with one odd point. (c) Effective rank without the mean; band: rank of the targets. (d) Stable cost of "
+        f"identity at gamma = {found.attrs['gamma']:g} |K|; band: nuclear to numerical rank at the last moment."
+        + (
+            " (e) Tr(Sigma_W pinv(Sigma_B)) / K (NC1) and largest deviation of the class means from a simplex (NC2). "
+            "(f) Units that are at most zero on all points of a class: mean over classes, band: range of the classes."
+            if "nc1" in found and "sectors" in found
+            else ""
+        ),
+        alt="Panels of angles, norms, ranks and costs against the layers of a network"
+        + (", before and after training." if "time" in found.attrs else "."),
+    )

@@ -1,0 +1,54 @@
+"""Pairs of points through training, with the fitted two-point theory."""
+
+from __future__ import annotations
+
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, label_panels, new, style
+from repdyn.diagnostics.figures.shared import time_axis, time_of
+
+
+def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Figure:
+    """Distances h, y and alignment w of pairs through training, with the fitted effective theory.
+
+    Args:
+        recorded: dataset of `Recorder.dataset`.
+        fitted: dataset of `effective_theory.fit`.
+        most: pairs to show, the first ones.
+    """
+    time = time_of(recorded)
+    pairs = fitted["pair"].values[:most]
+    shown = {"h": "representations, h", "y": "outputs, y", "w": "alignment, w"}
+    with style():
+        figure, axes = new(len(pairs), 3, height=1.75, sharex=True)
+        for row, pair in zip(axes, pairs, strict=True):
+            for panel, (name, title), colour in zip(row, shown.items(), (BLUE, RED, GREEN), strict=True):
+                data, theory = (fitted[f"{name}{part}"].sel(pair=pair) for part in ("_measured", "_theory"))
+                if "seed" in data.dims:
+                    data, theory = data.isel(seed=0), theory.isel(seed=0)
+                panel.plot(fitted[time], data, "o", color=colour, markersize=3.5, label="network")
+                panel.plot(fitted["moment"], theory, color=BLACK, linestyle="--", label="effective theory")
+                panel.set_title(title if pair == pairs[0] else "")
+                _note_explained(panel, fitted["explained"].sel(pair=pair, curve=name))
+                time_axis(panel, fitted[time], time)
+            row[0].set_ylabel(f"points {pair}")
+        for panel in axes[:-1].ravel():
+            panel.set_xlabel("")
+        axes[0, 0].legend()
+        label_panels(axes[0])
+    return describe(
+        figure,
+        title="Pairs of points through training, and the effective theory",
+        caption=f"{recorded.attrs['title']}: squared distance of representations in layer {fitted.attrs['layer']}, "
+        "squared distance of outputs and alignment w = y - dy . (y2 - y1) of pairs"
+        f"{' of the first seed' if 'seed' in fitted.dims else ''}; dashed: solution of the two-point theory from the "
+        "measured start with two fitted rates per pair.",
+        alt="Dots of distances against training with a dashed curve of the fitted theory.",
+    )
+
+
+def _note_explained(panel: Axes, explained: xr.DataArray) -> None:
+    value = float(explained.isel(seed=0) if "seed" in explained.dims else explained)
+    panel.text(0.97, 0.03, f"R² = {value:.2f}", transform=panel.transAxes, ha="right", va="bottom", fontsize=7.5)

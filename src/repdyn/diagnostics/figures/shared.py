@@ -1,0 +1,68 @@
+"""What the figures of a measured network share: which moments they show, lines with bands, names of layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
+
+from repdyn.base.figures import BLACK, BLUE, ORANGE, SKY, band
+
+MOST_TICKS = 16
+THEORY = {"color": BLACK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
+SHADE = {"color": SKY, "alpha": 0.25, "linewidth": 0}
+
+
+def moments(found: xr.Dataset) -> list[tuple[str, str, str, xr.Dataset]]:
+    """Label, colour, dash and dataset of the moments to show: the only one, or the first and the last."""
+    time = found.attrs.get("time")
+    if time is None:
+        return [("measured", BLUE, "-", found)]
+    first, last = found.isel({time: 0}), found.isel({time: -1})
+    return [
+        (f"{time} {float(found[time][0]):g}", ORANGE, "--", first),
+        (f"{time} {float(found[time][-1]):g}", BLUE, "-", last),
+    ]
+
+
+def line(panel: Axes, values: xr.DataArray, label: str, colour: str, dash: str, marker: str = "o") -> None:
+    """Mean over seeds against depth, with their range."""
+    x = np.arange(values.sizes["layer"])
+    if "seed" in values.dims:
+        values = values.transpose("layer", "seed")
+        band(panel, x, values.min("seed").values, values.max("seed").values, color=colour)
+        values = values.mean("seed")
+    panel.plot(x, values.values, color=colour, linestyle=dash, marker=marker, markersize=3, label=label)
+
+
+def name_layers(panel: Axes, names: Sequence[str]) -> None:
+    every = -(-len(names) // MOST_TICKS)
+    panel.set_xticks(range(0, len(names), every), names[::every], rotation=60, ha="right", rotation_mode="anchor")
+
+
+def seeds_text(found: xr.Dataset) -> str:
+    if "seed" not in found.dims:
+        return ""
+    return f"; means over {found.sizes['seed']} seeds, bands without another meaning are their range"
+
+
+def time_of(recorded: xr.Dataset) -> str:
+    if "time" not in recorded.attrs:
+        raise ValueError("the dataset has one moment only; record several with a Recorder")
+    return recorded.attrs["time"]
+
+
+def time_axis(panel: Axes, times: xr.DataArray, name: str) -> None:
+    """Logarithmic from the first moment after the start where the moments spread widely, with room for the start."""
+    positive = times.values[times.values > 0]
+    if positive.size > 1 and positive[-1] > 30 * positive[0]:
+        panel.set_xscale("symlog", linthresh=float(positive[0]))
+        decades = int(np.log10(positive[-1] / positive[0])) + 1
+        panel.set_xticks([0, *(float(positive[0]) * 10.0 ** np.arange(decades))])
+        panel.xaxis.set_minor_locator(NullLocator())
+    margin = 0.05 * float(positive[0]) if positive.size else 0.5
+    panel.set_xlim(min(0.0, float(times.values[0])) - margin, float(times.values[-1]) * 1.02)
+    panel.set_xlabel(name)

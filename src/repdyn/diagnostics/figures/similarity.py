@@ -1,0 +1,72 @@
+"""Heat map of the similarity of layers, with what chance does between runs of one network."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import BLUE, ORANGE, describe, label_panels, new, style
+from repdyn.diagnostics.figures.shared import SHADE, name_layers
+
+BEST = {"cka": 1.0, "cka_debiased": 1.0, "procrustes": 0.0, "angular": 0.0}
+
+
+def draw_similarity(found: xr.Dataset, name: str = "cka_debiased") -> Figure:
+    """Layers of two networks against each other; with reruns a second panel, same layers against the band of chance.
+
+    Args:
+        found: dataset of `compare`.
+        name: "cka", "cka_debiased", "procrustes" or "angular".
+
+    Raises:
+        ValueError: another name.
+    """
+    if name not in BEST:
+        raise ValueError(f"no similarity {name!r}; give one of {', '.join(BEST)}")
+    with style():
+        chance = f"{name}_of_runs" in found
+        figure, axes = new(1, 2 if chance else 1, height=3.0, width=6.9 if chance else 4.0)
+        _heat_panel(figure, axes[0, 0], found[name])
+        if chance:
+            _chance_panel(axes[0, 1], found, name)
+            label_panels(axes)
+    words = found[name].attrs["long_name"]
+    return describe(
+        figure,
+        title=f"Similarity of layers: {words}",
+        caption=f"{found.attrs['title']}: {words} of every two layers on the same points."
+        + (" (b) The same layer in both networks; band: range over pairs of runs of one network." if chance else ""),
+        alt="Heat map of the similarity of the layers of two networks.",
+    )
+
+
+def _heat_panel(figure: Figure, panel: Axes, values: xr.DataArray) -> None:
+    best = BEST[str(values.name)]
+    shown = panel.imshow(
+        values.transpose("other_layer", "layer"), origin="lower", cmap="cividis" if best else "cividis_r", aspect="auto"
+    )
+    figure.colorbar(shown, ax=panel, label=values.attrs["long_name"])
+    name_layers(panel, values["layer"].values)
+    names = values["other_layer"].values
+    every = -(-len(names) // 16)
+    panel.set_yticks(range(0, len(names), every), names[::every])
+    panel.set_xlabel("layer")
+    panel.set_ylabel("other layer")
+    panel.set_title("every layer with every other")
+
+
+def _chance_panel(panel: Axes, found: xr.Dataset, name: str) -> None:
+    names = found["layer"].values
+    runs, x = found[f"{name}_of_runs"], np.arange(len(names))
+    panel.fill_between(x, runs.min("runs"), runs.max("runs"), **SHADE, label="two runs of one network")
+    panel.plot(x, runs.mean("runs"), color=ORANGE, linestyle="--", label="their mean")
+    shared = [layer for layer in names if layer in found["other_layer"].values]
+    same = [float(found[name].sel(layer=layer, other_layer=layer)) for layer in shared]
+    places = [names.tolist().index(layer) for layer in shared]
+    panel.plot(places, same, color=BLUE, marker="o", markersize=3, label="the two networks")
+    name_layers(panel, names)
+    panel.set_title("same layer, beside chance")
+    panel.set_ylabel(found[name].attrs["long_name"])
+    panel.legend()

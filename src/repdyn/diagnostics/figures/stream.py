@@ -1,0 +1,66 @@
+"""Energies along the residual stream, radial gradient fractions of normalised layers."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import CYCLE, describe, label_panels, new, style
+from repdyn.diagnostics.figures.shared import line, moments, name_layers, seeds_text, time_axis
+
+
+def draw_stream(found: xr.Dataset) -> Figure:
+    """Energies along the residual stream, and the radial gradient fraction in front of normalisation layers.
+
+    Raises:
+        ValueError: the dataset has neither.
+    """
+    parts = [name for name in ("kinetic_energy", "radial_fraction") if name in found]
+    if not parts:
+        raise ValueError("the dataset has no residual stream and no normalised layers; name `residual` when measuring")
+    with style():
+        figure, axes = new(1, len(parts), height=2.5)
+        for panel, name in zip(axes[0], parts, strict=True):
+            (_energy_panel if name == "kinetic_energy" else _radial_panel)(panel, found)
+        label_panels(axes)
+    return describe(
+        figure,
+        title="Residual stream and normalised layers",
+        caption=f"{found.attrs['title']}{seeds_text(found)}. Energies in the norm of K + gamma |K| I along the residual "
+        f"stream, gamma = {found.attrs['gamma']:g}. Radial gradient fraction: share of the gradient along a weight "
+        "that normalisation makes free; 0 in the theory, which has no eps.",
+        alt="Energies against the blocks of the residual stream; radial fractions of the normalised layers, all small.",
+    )
+
+
+def _energy_panel(panel: Axes, found: xr.Dataset) -> None:
+    names = ("kinetic_energy", "potential_energy") if float(found["effective_depth"]) else ("kinetic_energy",)
+    for label, colour, _, one in moments(found):
+        for name, dash in zip(names, ("-", ":"), strict=False):
+            words = f"{name.split('_')[0]}, {label}"
+            line(panel, one[name].rename(step_from="layer"), words, colour, dash)
+    name_layers(panel, found["step_from"].values)
+    panel.set_ylim(bottom=0 if len(names) == 1 else None)
+    panel.set_title("energy along the residual stream")
+    panel.set_ylabel("energy, in dimensions")
+    panel.legend()
+
+
+def _radial_panel(panel: Axes, found: xr.Dataset) -> None:
+    time = found.attrs.get("time")
+    for colour, layer in zip(CYCLE, found["normalised"].values[: len(CYCLE)], strict=False):
+        values = found["largest_radial_fraction"].sel(normalised=layer)
+        if "seed" in values.dims:
+            values = values.mean("seed")
+        x = found[time] if time else np.zeros(1)
+        panel.plot(x, np.atleast_1d(values), color=colour, marker="o", markersize=3, label=layer)
+    panel.set_yscale("log")
+    panel.set_title("radial share of the gradient")
+    panel.set_ylabel("largest over the rows")
+    if time:
+        time_axis(panel, found[time], time)
+    else:
+        panel.set_xticks([])
+    panel.legend()

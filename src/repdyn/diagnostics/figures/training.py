@@ -1,0 +1,68 @@
+"""A network through its training: ranks, costs, collapse and loss, one line per layer."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from repdyn.base.figures import BLUE, GREEN, band, describe, label_panels, new, style
+from repdyn.diagnostics.figures.shared import SHADE, seeds_text, time_axis, time_of
+
+
+def draw_training(recorded: xr.Dataset) -> Figure:
+    """Ranks, collapse and loss against training, one line per layer.
+
+    Args:
+        recorded: dataset of `Recorder.dataset`.
+
+    Raises:
+        ValueError: the dataset has one moment only.
+    """
+    time = time_of(recorded)
+    with style():
+        panels = {"effective_rank": "effective rank", "stable_cost_of_identity": "stable cost of identity"}
+        panels |= {"nc1": "NC1: collapse within classes"} if "nc1" in recorded else {}
+        wide = len(panels) + ("loss" in recorded)
+        figure, axes = new(2 if wide > 2 else 1, 2, height=2.1)
+        flat = axes.ravel()
+        for panel in flat[wide:]:
+            panel.set_visible(False)
+        colours = mpl.colormaps["cividis"](np.linspace(0, 0.92, recorded.sizes["layer"]))
+        for panel, (name, title) in zip(flat, panels.items(), strict=False):
+            values = recorded[name].mean("seed") if "seed" in recorded[name].dims else recorded[name]
+            for colour, layer in zip(colours, recorded["layer"].values, strict=True):
+                panel.plot(recorded[time], values.sel(layer=layer), color=colour, label=layer)
+            panel.set_yscale("log", base=2 if name == "effective_rank" else 10)
+            panel.set_title(title)
+        if "task_rank" in recorded:
+            low, high = (float(recorded[name].min()) for name in ("centred_task_rank", "task_rank"))
+            flat[0].axhspan(low, max(high, low + 0.5), **SHADE)
+            _loss_panel(flat[wide - 1], recorded, time)
+        for panel in flat[:wide]:
+            time_axis(panel, recorded[time], time)
+        figure.legend(*flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=6.5)
+        label_panels(flat[:wide])
+    return describe(
+        figure,
+        title="A network through its training, as the papers measure it",
+        caption=f"{recorded.attrs['title']}, measured at {recorded.sizes[time]} moments{seeds_text(recorded)}. One line "
+        "per layer, dark to light from input to output; band: rank of the task."
+        + (" Last panel: loss against the targets." if "loss" in recorded else ""),
+        alt="Lines of rank, cost of identity and collapse per layer against training.",
+    )
+
+
+def _loss_panel(panel: Axes, recorded: xr.Dataset, time: str) -> None:
+    names = [name for name in ("loss", "accuracy") if name in recorded]
+    for name, colour in zip(names, (BLUE, GREEN), strict=False):
+        values = recorded[name]
+        if "seed" in values.dims:
+            band(panel, recorded[time], values.min("seed"), values.max("seed"), color=colour)
+            values = values.mean("seed")
+        panel.plot(recorded[time], values, color=colour, linestyle="-" if name == "loss" else "--", label=name)
+    panel.set_yscale("log")
+    panel.set_title(" and ".join(names))
+    panel.legend()

@@ -1,0 +1,258 @@
+"""Every diagnostic: its name, units, dimensions, the measure it belongs to, and the paper and equation behind it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.datasets import variable
+
+PAPERS = {
+    "bn_decomposed": "Nachum, Bondaschi, Gastpar, Khina: Batch Normalization Decomposed",
+    "truncation_flow": "Chen: Derivation of effective gradient flow equations and dynamical truncation",
+    "bn_mean_field": "Ma, Ying: A Riemannian mean field formulation for two-layer networks with batch normalization",
+    "leaky_resnets": "Hamiltonian Mechanics of Feature Learning: Bottleneck Structure in Leaky ResNets",
+    "universality": "van Rossem, Saxe: When Representations Align",
+    "collapse": "Papyan, Han, Donoho: Prevalence of neural collapse during the terminal phase of deep learning training",
+}
+
+
+class Text(NamedTuple):
+    """What a reader sees of a diagnostic.
+
+    Attributes:
+        measure: the entry of `measures=[...]` that computes it.
+        dims: its dimensions.
+        long_name: in words.
+        units: `1` where it has none.
+        source: key of `PAPERS`.
+        where: place in the paper.
+        missing: when it is NaN by its definition.
+        count: whether it holds integers.
+    """
+
+    measure: str
+    dims: tuple[str, ...]
+    long_name: str
+    units: str
+    source: str
+    where: str
+    missing: str = ""
+    count: bool = False
+
+
+DEAD = "a point is all zero in this layer and has no direction"
+FLAT = "the layer is zero, or nowhere positive, for all points"
+MEET = "the means of two classes are the same in this layer"
+LAYER = ("layer",)
+CLASS = ("layer", "class")
+NC = "Section 2 (NC1)", "Section 2 (NC2)", "Section 2 (NC3)", "Section 2 (NC4)"
+LEAKY, BN, FLOW, ALIGN = "leaky_resnets", "bn_decomposed", "truncation_flow", "universality"
+STREAM = "Section 2.1, Theorem 4"
+
+TEXTS = {
+    "units": Text("angles", LAYER, "numbers per point", "1", BN, "eq. (1)", count=True),
+    "constant": Text(
+        "angles", LAYER, "1 where all points have the same activations", "1", BN, "eq. (2), sigma = 0", count=True
+    ),
+    "zero_points": Text("angles", LAYER, "points whose activations are all zero", "1", BN, "eq. (11)", count=True),
+    "angle": Text(
+        "angles",
+        ("layer", "quantile"),
+        "angle between two points, quantiles over all pairs",
+        "rad",
+        BN,
+        "eq. (11)",
+        DEAD,
+    ),
+    "norm": Text("angles", ("layer", "point"), "length of a point's activations", "activation", BN, "Section III"),
+    "odd_point": Text("angles", LAYER, "point of largest norm", "1", BN, "Section III", count=True),
+    "norm_ratio": Text(
+        "angles",
+        LAYER,
+        "largest norm over the second largest",
+        "1",
+        BN,
+        "Section III, Definition 12",
+        "all points but one, or all, are zero in this layer",
+    ),
+    "odd_angle": Text(
+        "angles", LAYER, "median angle between the odd point and the others", "rad", BN, "Section III", DEAD
+    ),
+    "intra_angle": Text(
+        "angles",
+        LAYER,
+        "median angle among the others",
+        "rad",
+        BN,
+        "Section III",
+        f"{DEAD}, or there are two points only",
+    ),
+    "expected_angle": Text(
+        "angles",
+        (),
+        "angle between any two points at the symmetric fixed point of wide networks with batch normalisation and ReLU",
+        "rad",
+        BN,
+        "Section III",
+    ),
+    "expected_norm_ratio": Text(
+        "angles",
+        (),
+        "largest over second largest norm at the fixed point with one odd point",
+        "1",
+        BN,
+        "Section III, Definition 12",
+        "fewer than seven points, which have no such fixed point",
+    ),
+    "numerical_rank": Text(
+        "ranks", LAYER, "singular values above 1e-6 of the largest", "1", BN, "Section I, Figure 2", count=True
+    ),
+    "effective_rank": Text(
+        "ranks",
+        LAYER,
+        "exponential of the entropy of the normalised singular values",
+        "1",
+        BN,
+        "Section I, Figure 2",
+        FLAT,
+    ),
+    "centred_effective_rank": Text(
+        "ranks", LAYER, "effective rank after the mean over points is taken out", "1", BN, "Section I, Figure 2", FLAT
+    ),
+    "stable_rank": Text("ranks", LAYER, "|A|_F^2 / |A|_op^2", "1", LEAKY, "Section 1.4", FLAT),
+    "nuclear_rank": Text("ranks", LAYER, "|A|_*^2 / |A|_F^2", "1", LEAKY, "Proposition 1", FLAT),
+    "orthogonality_gap": Text("ranks", LAYER, "|G / tr G - I / n|_F, G the Gram matrix", "1", BN, "Section II", FLAT),
+    "cost_of_identity": Text(
+        "cost_of_identity",
+        LAYER,
+        "least squared norm of weights W with W relu(A) = A",
+        "1",
+        LEAKY,
+        "Section 1.3",
+        "no weights give the layer back from its positive part, so the cost is infinite",
+    ),
+    "identity_gap": Text(
+        "cost_of_identity", LAYER, "part of the layer that no weights give back", "1", LEAKY, "Section 1.3"
+    ),
+    "stable_cost_of_identity": Text(
+        "cost_of_identity", LAYER, "|A|^2 in the norm of K + gamma I", "1", LEAKY, "Theorem 4", FLAT
+    ),
+    "kinetic_energy": Text("energies", ("step_from",), "kinetic energy, stable", "1", LEAKY, STREAM, FLAT),
+    "potential_energy": Text(
+        "energies", ("step_from",), "potential energy -(Lt/2) COI, stable", "1", LEAKY, "Section 2.1", FLAT
+    ),
+    "hamiltonian": Text("energies", ("step_from",), "kinetic plus potential energy, stable", "1", LEAKY, STREAM, FLAT),
+    "within": Text(
+        "collapse", LAYER, "mean variance within classes", "activation^2", FLOW, "Section 4, Proposition 4.2"
+    ),
+    "between": Text(
+        "collapse", LAYER, "variance of the class means", "activation^2", FLOW, "Section 4, Proposition 4.2"
+    ),
+    "within_over_between": Text(
+        "collapse", LAYER, "trace ratio, within over between classes", "1", FLOW, "Section 4, Proposition 4.2", MEET
+    ),
+    "nc1": Text("collapse", LAYER, "NC1: Tr(Sigma_W pinv(Sigma_B)) / K", "1", "collapse", NC[0], MEET),
+    "equinorm": Text(
+        "collapse", LAYER, "NC2: std over mean of the centred class means' lengths", "1", "collapse", NC[1]
+    ),
+    "equiangularity": Text(
+        "collapse", LAYER, "NC2: std of the cosines between centred class means", "1", "collapse", NC[1], MEET
+    ),
+    "maximal_angle": Text(
+        "collapse", LAYER, "NC2: mean distance of these cosines from -1 / (K - 1)", "1", "collapse", NC[1], MEET
+    ),
+    "equiangle": Text(
+        "collapse", LAYER, "largest distance of these cosines from -1 / (K - 1)", "1", FLOW, "Section 4.4", MEET
+    ),
+    "nearest_mean_accuracy": Text(
+        "collapse", LAYER, "points nearest to their own class mean", "1", FLOW, "Section 4, Proposition 4.2"
+    ),
+    "classifier_equinorm": Text(
+        "classifier", (), "NC2: std over mean of the classifier rows' lengths", "1", "collapse", NC[1]
+    ),
+    "classifier_equiangularity": Text(
+        "classifier", (), "NC2: std of the cosines between the classifier's rows", "1", "collapse", NC[1]
+    ),
+    "classifier_maximal_angle": Text(
+        "classifier", (), "NC2: mean distance of these cosines from -1 / (K - 1)", "1", "collapse", NC[1]
+    ),
+    "nc3": Text(
+        "classifier",
+        (),
+        "NC3: squared distance of classifier and centred class means, each over its Frobenius norm",
+        "1",
+        "collapse",
+        NC[2],
+    ),
+    "nc4": Text(
+        "classifier", (), "NC4: points that the network does not give to the nearest class mean", "1", "collapse", NC[3]
+    ),
+    "truncated_share": Text("sectors", CLASS, "entries at most zero, per class", "1", FLOW, "(3.9)-(3.11)"),
+    "units_truncating_all": Text("sectors", CLASS, "units at most zero on the whole class", "1", FLOW, "Section 4.3"),
+    "units_passing_all": Text("sectors", CLASS, "units above zero on the whole class", "1", FLOW, "Section 4.3"),
+    "sectors": Text(
+        "sectors", CLASS, "sign patterns that the class occupies, over its points", "1", FLOW, "(3.9)-(3.11)"
+    ),
+    "largest_sector": Text("sectors", CLASS, "points in the class's fullest sector", "1", FLOW, "(3.9)-(3.11)"),
+    "representation_distance": Text(
+        "pairs", ("layer", "pair"), "squared distance h of two points", "activation^2", ALIGN, "eq. (8)"
+    ),
+    "pair_angle": Text("pairs", ("layer", "pair"), "angle between the two points", "rad", BN, "eq. (11)", DEAD),
+    "input_distance": Text("pairs", ("pair",), "squared distance of the inputs", "input^2", ALIGN, "eq. (8)"),
+    "prediction_distance": Text("pairs", ("pair",), "squared distance y of two outputs", "output^2", ALIGN, "eq. (8)"),
+    "target_distance": Text("targets", ("pair",), "squared distance of the targets", "output^2", ALIGN, "eq. (8)"),
+    "prediction_alignment": Text(
+        "targets", ("pair",), "w = y - dy . (y2 - y1), outputs against targets", "output^2", ALIGN, "eq. (8)"
+    ),
+    "pair_loss": Text(
+        "targets", ("pair",), "mean over the two points of half the squared error", "output^2", ALIGN, "eq. (9)"
+    ),
+    "radial_fraction": Text(
+        "radial",
+        ("normalised",),
+        "median of |u . grad| / |grad| over the directions u that normalisation makes free",
+        "1",
+        "bn_mean_field",
+        "after eq. (6)",
+        "the gradient vanishes, or the map is not free",
+    ),
+    "largest_radial_fraction": Text(
+        "radial",
+        ("normalised",),
+        "largest of |u . grad| / |grad| over these directions",
+        "1",
+        "bn_mean_field",
+        "after eq. (6)",
+        "as for the median",
+    ),
+    "loss": Text("targets", (), "half the mean squared error over points and outputs", "1", ALIGN, "eq. (9)"),
+    "task_rank": Text("targets", (), "rank of the targets", "1", LEAKY, "Section 1.2", count=True),
+    "centred_task_rank": Text(
+        "targets", (), "rank of the targets without their mean", "1", LEAKY, "Section 1.2", count=True
+    ),
+    "accuracy": Text(
+        "accuracy", (), "points whose largest output is their label", "1", FLOW, "Section 4, Proposition 4.2"
+    ),
+}
+PER_LAYER = ("angles", "ranks", "cost_of_identity", "collapse", "sectors", "pairs")
+MEASURES = tuple(dict.fromkeys(text.measure for text in TEXTS.values()))
+LEFT_OUT = "it could not be computed, for the reason in the attribute `left_out` of the dataset"
+
+
+def variables_of(measure: str) -> list[str]:
+    """Names of the diagnostics that a measure computes."""
+    return [name for name, text in TEXTS.items() if text.measure == measure]
+
+
+def described(name: str, values: object) -> xr.Variable:
+    """A variable with the attributes of its entry in `TEXTS`, whole numbers where it counts and none is missing."""
+    text, values = TEXTS[name], np.asarray(values)
+    if text.count and np.isfinite(values).all():
+        values = values.astype(np.int64)
+    made = variable(text.dims, values, text.long_name, text.units)
+    missing = "; or ".join(filter(None, (text.missing, LEFT_OUT)))
+    made.attrs |= {"paper": PAPERS[text.source], "equation": text.where, "study": text.source, "missing": missing}
+    return made

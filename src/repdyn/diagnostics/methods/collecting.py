@@ -1,0 +1,359 @@
+"""From a network's layers, one after another, to the dataset of all diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+import xarray as xr
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from repdyn.base.datasets import index, variable
+from repdyn.diagnostics.methods import radial
+from repdyn.diagnostics.methods.catalog import MEASURES, PER_LAYER
+from repdyn.diagnostics.methods.findings import Findings
+from repdyn.diagnostics.methods.pairs import alignment, as_pairs, distances
+from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
+from repdyn.diagnostics.methods.streaming import INPUT, OUTPUT, Plan, Setting, plan, stream
+from repdyn.diagnostics.methods.targets import as_targets, labels_of_rows, one_hot
+from repdyn.diagnostics.theory.angles import QUANTILES
+from repdyn.diagnostics.theory.collapse import classifier_collapse
+from repdyn.diagnostics.theory.expectations import expected_angle, expected_norm_ratio
+from repdyn.diagnostics.theory.identity import Residual, energies
+
+NEEDS = {
+    "collapse": "labels",
+    "classifier": "labels",
+    "sectors": "labels",
+    "accuracy": "labels",
+    "targets": "labels or targets",
+    "energies": "residual",
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a network; the arguments of `measure` of the same names."""
+
+    layers: Sequence[str] | None = None
+    labels: np.ndarray | None = None
+    targets: np.ndarray | None = None
+    pairs: Sequence[tuple[int, int]] | None = None
+    residual: Residual | None = None
+    measures: Sequence[str] | None = None
+    embeddings: str | None = None
+    classifier: str | None = None
+    gamma: float = 1e-3
+    bias: bool = False
+    loss: Callable[[Tensor], Tensor] | None = None
+
+    def chosen(self) -> list[str]:
+        """The measures to compute.
+
+        Raises:
+            ValueError: an unknown one, or one that lacks what it needs.
+        """
+        there = {"labels": self.labels is not None, "residual": self.residual is not None}
+        there["labels or targets"] = there["labels"] or self.targets is not None
+        possible = [name for name in MEASURES if there.get(NEEDS.get(name, ""), True)]
+        if self.measures is None:
+            return possible
+        if isinstance(self.measures, str):
+            raise ValueError(f"measures is the text {self.measures!r}; give a list: [{self.measures!r}]")
+        for name in self.measures:
+            if name not in MEASURES:
+                raise ValueError(f"no measure {name!r}; give some of {', '.join(MEASURES)}")
+            if name not in possible:
+                raise ValueError(f"the measure {name!r} needs {NEEDS[name]}")
+        return [name for name in MEASURES if name in self.measures]
+
+
+class Collector:
+    """Measures a network once.
+
+    Args:
+        setting: network and inputs.
+        request: what is asked.
+
+    Raises:
+        ValueError: arguments that cannot be used.
+    """
+
+    def __init__(self, setting: Setting, request: Request) -> None:
+        self.setting, self.request, self.measures = setting, request, request.chosen()
+        hidden = [name for name in (request.embeddings, request.classifier and f"{request.classifier}:input") if name]
+        flow = request.residual.layers if request.residual else ()
+        self.planned: Plan = plan(setting, request.layers, flow, hidden)
+        mask, tokens = setting.features.mask, self.planned.tokens
+        self.points = self.planned.points * tokens if mask is None else int(np.sum(mask))
+        self.labels = (
+            None if request.labels is None else labels_of_rows(request.labels, self.planned.points, tokens, mask)
+        )
+        self.targets = None if request.targets is None else self._checked(request.targets)
+        self.pairs = as_pairs(request.pairs, self.points, self.labels)
+        self._check_stream()
+        self.kept: dict[str, NDArray[np.floating]] = {}
+        self.before: tuple[str, NDArray[np.floating]] | None = None
+
+    def _checked(self, targets: np.ndarray) -> NDArray[np.float64]:
+        """Targets, refused at once if they do not fit the output; an output that cannot be measured says so later."""
+        place = self.planned.places.get(OUTPUT)
+        known = place is not None and not place.why and self.setting.features.kind == "flatten"
+        return as_targets(targets, (self.points, place.units) if known else np.shape(targets))
+
+    def _check_stream(self) -> None:
+        """Refuses a residual stream whose layers differ in size."""
+        sizes = {name: self.planned.places[name].units for name in self._flow}
+        if len(set(sizes.values())) > 1:
+            text = ", ".join(f"{name}: {units}" for name, units in sizes.items())
+            raise ValueError(
+                f"the layers of the residual stream have different sizes ({text}); name layers of one size"
+            )
+
+    def dataset(self) -> xr.Dataset:
+        """Runs the network and measures everything that is asked."""
+        self.maps, why = self._normalised_maps()
+        self.findings = Findings(self.measures, self._sizes())
+        for name, reason in self.planned.left_out.items():
+            self.findings.leave_out("layer", reason, name)
+        if why:
+            self.findings.leave_out("radial", why)
+        self.findings.values.update(self._expectations())
+        for name, reason in stream(self.setting, self.planned, self._hidden, self.consume).items():
+            self._leave_out_layer(name, reason)
+        for measure, function in self._of_output().items():
+            with self.findings.isolated(measure):
+                function()
+        made = xr.Dataset(self.findings.variables(), self._coordinates())
+        return made.assign_attrs(self._about())
+
+    # one layer
+
+    def consume(self, name: str, A: NDArray[np.floating]) -> None:
+        """Measures one layer, shape (rows, units), and keeps what a later one needs."""
+        if self.setting.features.mask is not None and len(A) == self.setting.features.mask.size:
+            A = A[self.setting.features.mask.reshape(-1)]
+        if why := self._unusable(A):
+            self._leave_out_layer(name, why)
+            return
+        if name in self._hidden:
+            self.kept[name] = A.copy()
+        if name in self.planned.layers:
+            layer = Layer(A, self.labels, self.pairs, self.request.gamma, self.request.bias)
+            at = self.planned.layers.index(name)
+            for measure in (one for one in PER_LAYER if one in self.measures):
+                with self.findings.isolated(measure, name):
+                    self.findings.put(OF_LAYER[measure](layer), at)
+        if name in self._flow and "energies" in self.measures:
+            self._step(name, A)
+
+    def _unusable(self, A: NDArray[np.floating]) -> str:
+        if len(A) != self.points:
+            return f"it has {len(A)} rows where {self.points} are measured"
+        if bad := int(np.sum(~np.isfinite(A))):
+            return f"{bad} of {A.size} values are NaN or infinite"
+        return ""
+
+    def _leave_out_layer(self, name: str, why: str) -> None:
+        place = name if name in self.planned.layers else f"{name}, needed by other measures"
+        self.findings.leave_out("layer", why, place)
+
+    def _step(self, name: str, A: NDArray[np.floating]) -> None:
+        """Energies of the step of the residual stream that ends here."""
+        at = self._flow.index(name) - 1
+        if at >= 0:
+            with self.findings.isolated("energies", name):
+                if self.before is None or self.before[0] != self._flow[at]:
+                    raise ValueError(f"the layer before it, {self._flow[at]}, is missing or comes later")
+                step, Lt = self.request.residual.step_sizes[at], float(self.request.residual.effective_depth)
+                kinetic, potential = energies(self.before[1], A, step, Lt, self.request.gamma, self.request.bias)
+                total = {"kinetic_energy": kinetic, "potential_energy": potential, "hamiltonian": kinetic + potential}
+                self.findings.put(total, at)
+        self.before = name, A.copy()
+
+    # what is known from names alone
+
+    @cached_property
+    def _flow(self) -> list[str]:
+        flow = self.request.residual
+        return [self.planned.call(name) for name in flow.layers] if flow else []
+
+    @cached_property
+    def _coordinates_layer(self) -> str:
+        """The layer that stands for the inputs."""
+        return self.planned.call(self.request.embeddings) if self.request.embeddings else INPUT
+
+    @cached_property
+    def _classifier(self) -> str | None:
+        return self.request.classifier or self.planned.classifier
+
+    @cached_property
+    def _hidden(self) -> list[str]:
+        """Layers that are needed whole beside those that are measured."""
+        found = []
+        if {"pairs", "targets", "accuracy", "classifier"} & set(self.measures):
+            found.append(OUTPUT)
+        if "pairs" in self.measures:
+            found.append(self._coordinates_layer)
+        if "classifier" in self.measures and self._classifier:
+            found.append(f"{self._classifier}:input")
+        return found
+
+    def _expectations(self) -> dict[str, float]:
+        found = {}
+        for name, function in (("expected_angle", expected_angle), ("expected_norm_ratio", expected_norm_ratio)):
+            if name in self.findings.values:
+                with self.findings.isolated("angles", name):
+                    found[name] = function(self.points)
+        return found
+
+    # what concerns the output
+
+    def _of_output(self) -> dict[str, Callable[[], None]]:
+        functions = {
+            "pairs": self._distances,
+            "targets": self._targets,
+            "accuracy": self._accuracy,
+            "classifier": self._classified,
+            "radial": self._radial,
+        }
+        return {name: function for name, function in functions.items() if name in self.measures}
+
+    def _needed(self, name: str) -> NDArray[np.float64]:
+        """A layer that was kept whole.
+
+        Raises:
+            ValueError: it is missing, and why.
+        """
+        if name not in self.kept:
+            place = self.planned.places.get(name)
+            raise ValueError(f"no usable {name}" + (f": {place.why}" if place and place.why else ""))
+        return self.kept[name].astype(np.float64)
+
+    def _distances(self) -> None:
+        with self.findings.isolated("prediction_distance"):
+            self.findings.put({"prediction_distance": distances(self._needed(OUTPUT), self.pairs)})
+        with self.findings.isolated("input_distance"):
+            try:
+                rows = self._needed(self._coordinates_layer)
+            except ValueError as error:
+                raise ValueError(f"{error}; name a layer that stands for the inputs: embeddings=") from error
+            self.findings.put({"input_distance": distances(rows, self.pairs)})
+
+    def _targets(self) -> None:
+        output = self._needed(OUTPUT)
+        wanted = one_hot(self.labels, output.shape[1]) if self.targets is None else self.targets.reshape(output.shape)
+        ranks = [np.linalg.matrix_rank(part) for part in (wanted, wanted - wanted.mean(axis=0))]
+        found = {"loss": float(np.mean((output - wanted) ** 2) / 2), "task_rank": ranks[0]}
+        self.findings.put(found | {"centred_task_rank": ranks[1]} | alignment(output, wanted, self.pairs))
+
+    def _decisions(self) -> np.ndarray:
+        output = self._needed(OUTPUT)
+        one_hot(self.labels, output.shape[1])
+        return output.argmax(axis=1)
+
+    def _accuracy(self) -> None:
+        self.findings.put({"accuracy": float(np.mean(self._decisions() == self.labels))})
+
+    def _classified(self) -> None:
+        """NC2 of the classifier, NC3, NC4."""
+        if not self._classifier:
+            raise ValueError("no nn.Linear returns what the network returns; name one: classifier=")
+        module = self.setting.model.get_submodule(self._classifier.partition("#")[0])
+        W = getattr(module, "weight", None)
+        if not isinstance(W, Tensor) or W.ndim != 2:
+            raise ValueError(f"{self._classifier} has no matrix of weights")
+        if not np.array_equal(np.unique(self.labels), np.arange(len(W))):
+            raise ValueError(
+                f"the labels are not 0 .. {len(W) - 1}, a point of each of the classifier's classes at least"
+            )
+        H = self._needed(f"{self._classifier}:input")
+        self.findings.put(classifier_collapse(H, self.labels, W.detach().cpu().double().numpy(), self._decisions()))
+
+    # gradients
+
+    def _normalised_maps(self) -> tuple[list[radial.Normalised], str]:
+        if "radial" not in self.measures:
+            return [], ""
+        try:
+            maps = radial.normalised_maps(self.setting)
+        except Exception as error:
+            return [], f"{type(error).__name__}: {error}"
+        if not maps:
+            self.measures = [name for name in self.measures if name != "radial"]
+        wanted = self.request.measures is not None or any(isinstance(one, radial.NORMS) for one in self._modules)
+        return maps, "no linear or convolutional map goes straight into a normalisation layer" * (wanted and not maps)
+
+    @property
+    def _modules(self) -> list[nn.Module]:
+        return list(self.setting.model.modules())
+
+    def _radial(self) -> None:
+        own = self.request.loss is not None
+        batch, places = (self.setting.inputs.batches[0], None) if own else self.setting.inputs.spread(radial.POINTS)
+        loss = self.request.loss or usual_loss(*(_some(part, places) for part in (self.labels, self.targets)))
+        for name, found in radial.radial_fractions(self.setting, self.maps, batch, loss).items():
+            at = [one.name for one in self.maps].index(name)
+            self.findings.put({"radial_fraction": found.median, "largest_radial_fraction": found.largest}, at)
+            if found.why:
+                self.findings.leave_out("radial", found.why, name)
+
+    # the dataset around the numbers
+
+    def _sizes(self) -> dict[str, int]:
+        found = {"layer": len(self.planned.layers), "point": self.points, "quantile": len(QUANTILES)}
+        found |= {"pair": len(self.pairs), "normalised": len(self.maps), "step_from": max(0, len(self._flow) - 1)}
+        return found | ({} if self.labels is None else {"class": len(np.unique(self.labels))})
+
+    def _coordinates(self) -> dict[str, xr.Variable]:
+        found = {
+            "layer": variable(
+                "layer", np.array(self.planned.layers, str), "layer, in the order in which layers finish"
+            ),
+            "point": index("point", self.points, "point"),
+            "quantile": variable("quantile", np.array(QUANTILES), "quantile over pairs of points"),
+            "pair": variable("pair", np.array([f"{i}-{j}" for i, j in self.pairs]), "two points"),
+        }
+        if self.labels is not None:
+            found["class"] = variable("class", np.unique(self.labels), "class")
+            found["label"] = variable("point", self.labels, "class of the point")
+        if flow := self.request.residual:
+            words = "layer a residual step starts from"
+            found["step_from"] = variable("step_from", np.array(list(flow.layers[:-1]), str), words)
+            found["effective_depth"] = variable((), float(flow.effective_depth), "leak Lt of the residual stream")
+        if self.maps:
+            names = np.array([one.name for one in self.maps])
+            found["normalised"] = variable("normalised", names, "map in front of a normalisation layer")
+        return found
+
+    def _about(self) -> dict[str, object]:
+        running = "running statistics, as in evaluation"
+        return {
+            "title": f"Diagnostics of {type(self.setting.model).__name__} on {self.points} points",
+            "gamma": self.request.gamma,
+            "identity_with_bias": int(self.request.bias),
+            "normalised_by": "batch statistics" if self.setting.batch_statistics else running,
+            "left_out": self.findings.text(),
+        }
+
+
+def usual_loss(labels: np.ndarray | None, targets: np.ndarray | None) -> Callable[[Tensor], Tensor]:
+    """Cross-entropy of labels, else half the mean squared error of targets, else of zero."""
+
+    def loss(output: Tensor) -> Tensor:
+        flat = output.flatten(1) if output.ndim > 1 else output[:, None]
+        if targets is None and labels is not None and len(labels) == len(flat) and labels.max() < flat.shape[1]:
+            return nn.functional.cross_entropy(flat, torch.as_tensor(labels).to(flat.device).long())
+        if targets is not None and np.size(targets) == flat.numel():
+            return ((flat - torch.as_tensor(targets).to(flat).reshape(flat.shape)) ** 2).mean() / 2
+        return (flat**2).mean() / 2
+
+    return loss
+
+
+def _some(values: np.ndarray | None, places: np.ndarray | None) -> np.ndarray | None:
+    return values if values is None or places is None or len(values) <= places[-1] else values[places]

@@ -1,0 +1,102 @@
+"""A forward pass that leaves no trace: modes, buffers, random state, precision and compilation as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import torch
+from torch import Tensor, nn
+
+BATCH_NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm)
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The network inside `torch.compile`, `DataParallel` and `DistributedDataParallel`; it shares all parameters."""
+    while True:
+        if isinstance(getattr(model, "_orig_mod", None), nn.Module):
+            model = model._orig_mod
+        elif isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
+            model = model.module
+        else:
+            return model
+
+
+@contextmanager
+def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator[None]:
+    """The network in evaluation mode, without autocast and without compiled code; afterwards everything is as before.
+
+    Autocast is off because its cache of weights, filled without gradients, would cut the gradients of a training step
+    in the same autocast region.
+
+    Args:
+        model: any network.
+        batch_statistics: batch and instance normalisation by the batch, as in training.
+    """
+    modes = [(module, module.training) for module in model.modules()]
+    buffers = [(module, name, part, _copy(part)) for module in model.modules() for name, part in _buffers(module)]
+    try:
+        with ExitStack() as stack:
+            stack.enter_context(unchanged_random_state(model))
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+            for kind in ("cpu", *_accelerators(model)):
+                stack.enter_context(torch.autocast(kind, enabled=False))
+            model.eval()
+            for module, _ in modes if batch_statistics else ():
+                if isinstance(module, BATCH_NORMS):
+                    module.train()
+            yield
+    finally:
+        for module, training in modes:
+            if module.training != training:
+                _set_mode(module, training)
+        _put_back(buffers)
+
+
+@contextmanager
+def unchanged_random_state(model: nn.Module | None = None) -> Iterator[None]:
+    """Torch's random state, of the CPU and of the network's CUDA devices, is afterwards as it was."""
+    devices = {part.device for part in model.parameters()} if model else set()
+    with torch.random.fork_rng(devices=[device for device in devices if device.type == "cuda"]):
+        yield
+
+
+def _accelerators(model: nn.Module) -> list[str]:
+    """Kinds of devices other than the CPU that hold parameters and know autocast."""
+    kinds = {part.device.type for part in model.parameters()} - {"cpu", "meta"}
+    return sorted(kind for kind in kinds if torch.amp.is_autocast_available(kind))
+
+
+def _buffers(module: nn.Module) -> list[tuple[str, Tensor]]:
+    return [(name, part) for name, part in module.named_buffers(recurse=False) if part is not None]
+
+
+def _copy(part: Tensor) -> Tensor:
+    return part.detach().clone()
+
+
+def _set_mode(module: nn.Module, training: bool) -> None:
+    """The mode of one module alone; its children have their own turn."""
+    try:
+        module.training = training
+    except (AttributeError, RuntimeError):  # some scripted modules take the mode of all their children only
+        module.train(training)
+
+
+def _put_back(buffers: list[tuple[nn.Module, str, Tensor, Tensor]]) -> None:
+    """Buffers as they were: the same tensors with the same numbers, untouched if nothing changed them."""
+    for module, name, part, before in buffers:
+        if getattr(module, name) is not part:
+            setattr(module, name, part)
+        if not torch.equal(part, before):
+            with torch.no_grad():
+                part.copy_(before)
+
+
+def in_one_line(error: BaseException) -> str:
+    """The first line of an error that says something, with its kind where the text alone says little."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = next((line for line in lines if not line.startswith("Traceback")), "")
+    if isinstance(error, ValueError | RuntimeError) and text:
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

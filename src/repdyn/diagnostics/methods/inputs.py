@@ -1,0 +1,258 @@
+"""Inputs as people have them: a tensor, several, keywords, or a loader of batches, made ready for the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from repdyn.diagnostics.methods.forward import unchanged_random_state
+
+LABEL_KEYS = ("labels", "label", "targets", "target")
+FORMS = "give one tensor or array of shape (points, ...), a tuple of them, a dict of keyword inputs, or a DataLoader"
+
+
+class Batch(NamedTuple):
+    """Arguments of one forward pass."""
+
+    args: tuple
+    kwargs: dict[str, object]
+
+    def tensors(self) -> list[Tensor]:
+        """All tensors among the arguments, in order."""
+        return [part for part in chain(self.args, self.kwargs.values()) if isinstance(part, Tensor)]
+
+    def changed(self, change: Callable[[object], object]) -> Batch:
+        """The same with every argument changed."""
+        return Batch(tuple(map(change, self.args)), {name: change(part) for name, part in self.kwargs.items()})
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Batches on the network's device and in its precision.
+
+    Attributes:
+        batches: arguments of each forward pass.
+        axis: axis of the inputs that counts points.
+        answers: labels or targets that came with a loader, one entry per batch.
+        points: points of a single batch, where its tensors differ in length.
+    """
+
+    batches: list[Batch]
+    axis: int = 0
+    answers: list[Tensor] = field(default_factory=list)
+    points: int | None = None
+
+    @cached_property
+    def sliceable(self) -> bool:
+        """Whether every tensor has a row per point, so that some of the points may be run alone."""
+        return all(_length(batch, self.axis) is not None for batch in self.batches)
+
+    @cached_property
+    def sizes(self) -> list[int | None]:
+        """Points of each batch; None where the tensors differ in length and no labels say it."""
+        unknown = [self.points] if len(self.batches) == 1 else [None] * len(self.batches)
+        answers = [len(part) for part in self.answers] or unknown
+        return [_length(batch, self.axis) or size for batch, size in zip(self.batches, answers, strict=True)]
+
+    @property
+    def single(self) -> Tensor | None:
+        """The only input, if it is one tensor in one batch or more; its first batch."""
+        first = self.batches[0]
+        return first.args[0] if len(first.args) == 1 and not first.kwargs and first.tensors() else None
+
+    def some(self, points: int) -> Batch:
+        """So many points, the first ones over again where there are fewer."""
+        return self._chosen(np.arange(points) % self.sizes[0])
+
+    def spread(self, most: int) -> tuple[Batch, NDArray[np.int64] | None]:
+        """At most so many points of the first batch, evenly spread, and which; None: all of a batch that is not cut."""
+        size = self.sizes[0]
+        if not self.sliceable or size is None or size <= most:
+            return self.batches[0], None
+        places = np.linspace(0, size - 1, most).round().astype(np.int64)
+        return self._chosen(places), places
+
+    def _chosen(self, places: NDArray[np.int64]) -> Batch:
+        """These points of the first batch."""
+        index = torch.from_numpy(places)
+
+        def cut(part: object) -> object:
+            return part.index_select(self.axis, index.to(part.device)) if isinstance(part, Tensor) else part
+
+        return self.batches[0].changed(cut)
+
+
+def as_inputs(
+    model: nn.Module,
+    inputs: object,
+    *,
+    axis: int = 0,
+    batch_size: int | None = None,
+    unpack: Callable[[object], tuple] | None = None,
+    points: int | None = None,
+) -> Inputs:
+    """What the network is run on, refused if unusable.
+
+    Args:
+        model: the network.
+        inputs: a tensor, a tuple of positional inputs, a dict of keyword inputs, or a loader of any of these, alone or
+            as (inputs, labels).
+        axis: axis of the inputs that counts points.
+        batch_size: points per forward pass; None runs all at once, and a loader in its own batches.
+        unpack: turns a loader's batch into (inputs, labels or targets or None).
+        points: how many points there are, for inputs that differ in length (graphs).
+
+    Raises:
+        ValueError: another kind of inputs, a single point, equal points, values that are not finite.
+    """
+    answers: list[Tensor] = []
+    if isinstance(inputs, Inputs):
+        return replace(inputs, batches=[_placed(batch, model) for batch in inputs.batches])
+    if isinstance(inputs, Tensor | np.ndarray | Mapping | tuple) or _parts(inputs):
+        batches = [_batch(inputs)]
+    elif isinstance(inputs, Iterable) and not isinstance(inputs, list | str):
+        with _unchanged_loader(inputs):
+            batches, answers = _of_loader(inputs, unpack or usual_unpack)
+    else:
+        raise ValueError(f"inputs is a {type(inputs).__name__}; {FORMS}")
+    for batch in batches:
+        _check_shape(batch, axis)
+    found = Inputs([_placed(batch, model) for batch in batches], axis, answers, points)
+    _check_values(found)
+    return found if batch_size is None else _split(found, batch_size)
+
+
+def usual_unpack(batch: object) -> tuple[object, object]:
+    """(inputs, labels): of a pair both, of a dict what is not named labels or targets, of anything else all of it.
+
+    Raises:
+        ValueError: a tuple of other than two parts.
+    """
+    if isinstance(batch, Mapping):
+        answers = [batch[name] for name in LABEL_KEYS if name in batch]
+        return {name: part for name, part in batch.items() if name not in LABEL_KEYS}, next(iter(answers), None)
+    if isinstance(batch, tuple | list):
+        if len(batch) == 1:
+            return batch[0], None
+        if len(batch) != 2:
+            raise ValueError(
+                f"a batch of the loader has {len(batch)} parts; give unpack=, a function of the batch that returns "
+                "(inputs, labels), inputs being a tensor, a tuple or a dict"
+            )
+        return batch[0], batch[1]
+    return batch, None
+
+
+def _parts(inputs: object) -> bool:
+    """Whether a list holds positional inputs."""
+    return isinstance(inputs, list) and bool(inputs) and all(isinstance(part, Tensor | np.ndarray) for part in inputs)
+
+
+def _batch(inputs: object) -> Batch:
+    if isinstance(inputs, Mapping):
+        batch = Batch((), {str(name): _tensor(part) for name, part in inputs.items()})
+    elif isinstance(inputs, tuple | list):
+        batch = Batch(tuple(map(_tensor, inputs)), {})
+    else:
+        batch = Batch((_tensor(inputs),), {})
+    if not batch.tensors() and (isinstance(inputs, Mapping | tuple | list)):
+        raise ValueError(f"inputs is a {type(inputs).__name__} without a tensor; {FORMS}")
+    return batch
+
+
+def _tensor(part: object) -> object:
+    return torch.as_tensor(part) if isinstance(part, np.ndarray) else part
+
+
+def _of_loader(loader: Iterable, unpack: Callable[[object], tuple]) -> tuple[list[Batch], list[Tensor]]:
+    """All batches, and the answers if each has one."""
+    pairs = [unpack(batch) for batch in loader]
+    if not pairs:
+        raise ValueError("the loader of inputs has no batches")
+    answers = [torch.as_tensor(answer) for _, answer in pairs if answer is not None]
+    return [_batch(inputs) for inputs, _ in pairs], answers if len(answers) == len(pairs) else []
+
+
+@contextmanager
+def _unchanged_loader(loader: object) -> Iterator[None]:
+    """Going through a loader draws random numbers; its generators are afterwards as they were."""
+    owners = (loader, getattr(loader, "sampler", None))
+    generators = [one.generator for one in owners if isinstance(getattr(one, "generator", None), torch.Generator)]
+    states = [generator.get_state() for generator in generators]
+    try:
+        with unchanged_random_state():
+            yield
+    finally:
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
+
+
+def _length(batch: Batch, axis: int) -> int | None:
+    """Points of a batch, if all its tensors agree."""
+    lengths = {part.shape[axis] if part.ndim > axis else -1 for part in batch.tensors()}
+    return lengths.pop() if len(lengths) == 1 else None
+
+
+def _check_shape(batch: Batch, axis: int) -> None:
+    """A single input needs an axis of points and one more."""
+    if len(parts := batch.tensors()) != 1:
+        return
+    part = parts[0]
+    if part.ndim <= axis or (part.ndim < 2 and part.is_floating_point()):
+        raise ValueError(
+            f"inputs has shape {tuple(part.shape)}; give (points, ...): a row per point, even for one input"
+        )
+
+
+def _check_values(found: Inputs) -> None:
+    """Two different points at least, all finite."""
+    tensors = [part for batch in found.batches for part in batch.tensors()[:1]]
+    sizes = found.sizes
+    if None not in sizes and sum(sizes) < 2:
+        raise ValueError("inputs holds a single point; angles, ranks and batch statistics need at least two")
+    bad = sum(int((~torch.isfinite(part)).sum()) for part in tensors if part.is_floating_point())
+    if bad:
+        raise ValueError(f"inputs holds {bad} values that are NaN or infinite")
+    alone = all(len(batch.tensors()) == 1 for batch in found.batches)
+    if alone and all(bool((part == tensors[0].narrow(found.axis, 0, 1)).all()) for part in tensors):
+        raise ValueError("all points of inputs are the same, so there is nothing to tell apart; give different points")
+
+
+def _placed(batch: Batch, model: nn.Module) -> Batch:
+    """On the network's device, numbers in the network's precision."""
+    example = next((part for part in model.parameters() if part.is_floating_point()), None)
+
+    def place(part: object) -> object:
+        if example is None or not hasattr(part, "to"):
+            return part
+        floating = isinstance(part, Tensor) and part.is_floating_point()
+        return part.to(example.device, example.dtype) if floating else part.to(example.device)
+
+    return batch.changed(place)
+
+
+def _split(found: Inputs, batch_size: int) -> Inputs:
+    if len(found.batches) > 1:
+        return found
+    if batch_size < 1:
+        raise ValueError(f"batch_size is {batch_size}; give 1 or more")
+    if not found.sliceable:
+        shapes = ", ".join(str(tuple(part.shape)) for part in found.batches[0].tensors())
+        raise ValueError(f"batch_size cannot cut inputs of shapes {shapes}, which have no common axis; give a loader")
+    cuts = range(0, found.sizes[0], batch_size)
+    batch = found.batches[0]
+
+    def part_at(first: int) -> Batch:
+        size = min(batch_size, found.sizes[0] - first)
+        return batch.changed(lambda part: part.narrow(found.axis, first, size) if isinstance(part, Tensor) else part)
+
+    return Inputs([part_at(first) for first in cuts], found.axis)

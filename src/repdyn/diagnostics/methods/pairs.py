@@ -1,0 +1,70 @@
+"""Two points at a time: distances of representations, predictions and their alignment with the targets (h, y, w)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from repdyn.bn_decomposed.theory.geometry import pair_angles
+from repdyn.diagnostics.theory.spectra import Array
+
+FIRST_POINTS = 4  # pairs measured if none are named: all six among four points
+
+
+def as_pairs(pairs: Sequence[tuple[int, int]] | None, points: int, labels: np.ndarray | None) -> list[tuple[int, int]]:
+    """Pairs of points: as given, or all among the first point of each of four classes, or among the first four points.
+
+    Raises:
+        ValueError: a pair of other than two different points of the batch.
+
+    Example:
+        >>> import numpy as np
+        >>> as_pairs(None, 6, np.array([0, 0, 1, 1, 2, 2]))
+        [(0, 2), (0, 4), (2, 4)]
+    """
+    if pairs is None:
+        firsts = np.arange(points) if labels is None else np.sort(np.unique(labels, return_index=True)[1])
+        return list(combinations(firsts[:FIRST_POINTS].tolist(), 2))
+    found = [tuple(int(i) for i in pair) for pair in pairs]
+    for pair in found:
+        if len(pair) != 2 or pair[0] == pair[1] or not all(0 <= i < points for i in pair):
+            raise ValueError(f"pairs holds {pair}; give two different points among 0 .. {points - 1}")
+    if not found:
+        raise ValueError("pairs is empty; give at least one, or None for the usual ones")
+    return found
+
+
+def distances(A: NDArray[np.floating], pairs: Sequence[tuple[int, int]]) -> Array:
+    """Squared distance of each pair of rows, shape (pairs,)."""
+    one, other = np.array(pairs).T
+    return ((A[other].astype(np.float64) - A[one]) ** 2).sum(axis=1)
+
+
+def angles_of_pairs(A: NDArray[np.floating], pairs: Sequence[tuple[int, int]]) -> Array:
+    """Angle of each pair of rows, radians, shape (pairs,); NaN where one of them is zero."""
+    return np.array([_angle(A[[i, j]].astype(np.float64)) for i, j in pairs])
+
+
+def alignment(output: Array, targets: Array, pairs: Sequence[tuple[int, int]]) -> dict[str, Array]:
+    """Target distance, w and loss of each pair, shape (pairs,) each.
+
+    Args:
+        output: what the network returns, shape (points, outputs).
+        targets: what it should return, same shape.
+        pairs: the pairs of points.
+    """
+    one, other = np.array(pairs).T
+    dy, wanted = output[other] - output[one], targets[other] - targets[one]
+    error = ((output - targets) ** 2).sum(axis=1) / 2
+    return {
+        "target_distance": distances(targets, pairs),
+        "prediction_alignment": ((dy - wanted) * dy).sum(axis=1),
+        "pair_loss": (error[one] + error[other]) / 2,
+    }
+
+
+def _angle(two: Array) -> float:
+    return float(pair_angles(two.T)[0]) if two.any(axis=1).all() else float("nan")

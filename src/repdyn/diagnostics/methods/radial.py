@@ -1,0 +1,201 @@
+"""Radial gradient fraction: is normalisation scale free in this network?
+
+A weight that is normalised away afterwards may be scaled without changing the output, so the gradient of any loss is
+orthogonal to it (Ma and Ying, after eq. 6); the eps of the normalisation breaks this for small weights. In front of
+batch or instance normalisation that holds for each row of the weights, in front of layer, group or root-mean-square
+normalisation for the whole of weights and bias. Measured with the statistics of the batch: running statistics are no
+function of the weights.
+
+That a map is followed by a normalisation is not enough: what it returns may also go elsewhere, into a residual stream
+say. So each map is tried: its weights and bias are doubled, and the eps of the normalisation with their square. The
+output of a free map stays as it is to rounding. Any other is not free and has no radial fraction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, undisturbed
+from repdyn.diagnostics.methods.inputs import Batch
+from repdyn.diagnostics.methods.points import watched
+from repdyn.diagnostics.methods.streaming import Setting
+from repdyn.diagnostics.theory.spectra import Array
+
+MAPS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
+WHOLE_NORMS = (nn.LayerNorm, nn.GroupNorm, *((nn.RMSNorm,) if hasattr(nn, "RMSNorm") else ()))
+NORMS = (*BATCH_NORMS, *WHOLE_NORMS)
+ROUNDING = 1e-6  # single precision: a gradient below this share of the largest holds few digits
+TRIED_ON = 16  # points on which a map's freedom is tried
+POINTS = 128  # at most so many points in the gradient, which keeps all activations of its pass
+UNCHANGED = 1e-4  # relative change of the output that is rounding of single precision, not an effect of the weights
+Loss = Callable[[Tensor], Tensor]
+
+
+class Normalised(NamedTuple):
+    """A map whose output goes straight into a normalisation; `by_row` if each row of its weights may be free."""
+
+    name: str
+    module: nn.Module
+    norm: nn.Module
+    by_row: bool
+
+
+class Radial(NamedTuple):
+    """Median and largest |u . grad| / |grad| of one map, or NaN and why."""
+
+    median: float
+    largest: float
+    why: str = ""
+
+
+def normalised_maps(setting: Setting) -> list[Normalised]:
+    """Linear and convolutional layers whose output a normalisation layer takes, found by following the tensors."""
+    modules = dict(setting.model.named_modules())
+    if not any(isinstance(module, NORMS) for module in modules.values()):
+        return []
+    returned: dict[int, tuple[str, Tensor]] = {}
+    found: dict[str, Normalised] = {}
+
+    def emit(name: str, value: object) -> None:
+        module_name = name.removesuffix(":input").partition("#")[0]
+        module = modules.get(module_name)
+        if isinstance(module, MAPS) and not name.endswith(":input"):
+            returned[id(value)] = (module_name, value)  # keeps the tensor, so that its id stays its own
+        if isinstance(module, NORMS) and name.endswith(":input") and id(value) in returned:
+            source = returned[id(value)][0]
+            found[source] = Normalised(source, modules[source], module, isinstance(module, BATCH_NORMS))
+
+    batch, _ = setting.inputs.spread(TRIED_ON)
+    with undisturbed(setting.model, batch_statistics=True), watched(setting.model, emit), torch.no_grad():
+        setting.model(*batch.args, **batch.kwargs)
+    return list(found.values())
+
+
+def radial_fractions(setting: Setting, maps: list[Normalised], batch: Batch, loss: Loss) -> dict[str, Radial]:
+    """Median and largest |u . grad| / |grad| per normalised map; NaN and the reason for a map that is not free.
+
+    Rows whose gradient is rounding beside the largest are left out.
+
+    Args:
+        setting: the network; neither its gradients nor its running statistics change.
+        maps: of `normalised_maps`.
+        batch: the points of the gradient.
+        loss: scalar function of the network's output.
+    """
+    reasons = {one.name: _reason(setting, one) for one in maps}
+    free = [one for one in maps if not reasons[one.name]]
+    slopes: dict[str, tuple[Array, Array]] = {}
+    if free:
+        try:
+            slopes = _gradients(setting, free, batch, loss)
+        except Exception as error:  # the loss and the network are the user's code
+            reasons |= {one.name: f"its gradient: {in_one_line(error)}" for one in free}
+    found = {}
+    for one in maps:
+        if one.name in slopes and not reasons[one.name]:
+            found[one.name] = Radial(*_fraction(*slopes[one.name]))
+        else:
+            why = reasons[one.name] or "the loss does not depend on it"
+            found[one.name] = Radial(np.nan, np.nan, why)
+    return found
+
+
+def _reason(setting: Setting, one: Normalised) -> str:
+    """Why a map has no radial fraction; empty if it is free."""
+    if not isinstance(one.module._parameters.get("weight"), nn.Parameter):
+        return "its weight is computed from other parameters (weight_norm, spectral_norm or the like)"
+    try:
+        change = change_when_doubled(setting, one)
+    except Exception as error:
+        return f"doubling its weights: {in_one_line(error)}"
+    if not change <= UNCHANGED:
+        return f"not free: it also goes elsewhere, doubling its weights changes the output by {100 * change:.2g} %"
+    return ""
+
+
+def change_when_doubled(setting: Setting, one: Normalised) -> float:
+    """|change of the output| / |output| when weights and bias double and eps of the normalisation goes with them."""
+    batch, _ = setting.inputs.spread(TRIED_ON)
+
+    def output() -> Tensor:
+        with undisturbed(setting.model, batch_statistics=True), torch.no_grad():
+            return setting.output(setting.model(*batch.args, **batch.kwargs)).double()
+
+    before = output()
+    eps = one.norm.eps
+    doubled = {name: nn.Parameter(2 * part.detach()) for name, part in _parameters(one.module).items()}
+    with _replaced(setting.model, one.module, doubled):
+        one.norm.eps = 4 * (torch.finfo(one.module.weight.dtype).eps if eps is None else eps)
+        try:
+            after = output()
+        finally:
+            one.norm.eps = eps
+    return float((after - before).norm() / before.norm().clamp_min(torch.finfo(torch.float64).tiny))
+
+
+def _parameters(module: nn.Module) -> dict[str, nn.Parameter]:
+    return {name: part for name in ("weight", "bias") if (part := module._parameters.get(name)) is not None}
+
+
+@contextmanager
+def _replaced(model: nn.Module, module: nn.Module, new: dict[str, nn.Parameter]) -> Iterator[None]:
+    """Other parameters in a module, and wherever else the network shares them; afterwards the old objects again."""
+    places = [
+        (owner, name, part, new[own])
+        for own, part in _parameters(module).items()
+        for owner in model.modules()
+        for name, held in owner._parameters.items()
+        if held is part
+    ]
+    try:
+        for owner, name, _, other in places:
+            owner._parameters[name] = other
+        yield
+    finally:
+        for owner, name, part, _ in places:
+            owner._parameters[name] = part
+
+
+def _gradients(setting: Setting, free: list[Normalised], batch: Batch, loss: Loss) -> dict[str, tuple[Array, Array]]:
+    """What may be scaled of each map and the gradient of the loss along it, rows of weights or all as one row."""
+    copies = [
+        {name: nn.Parameter(part.detach().clone()) for name, part in _parameters(one.module).items()} for one in free
+    ]
+    flat = [part for parts in copies for part in parts.values()]
+    with ExitStack() as stack:
+        stack.enter_context(undisturbed(setting.model, batch_statistics=True))
+        stack.enter_context(torch.enable_grad())
+        for one, parts in zip(free, copies, strict=True):
+            stack.enter_context(_replaced(setting.model, one.module, parts))
+        value = loss(setting.output(setting.model(*batch.args, **batch.kwargs)))
+        slopes = dict(zip(map(id, flat), torch.autograd.grad(value, flat, allow_unused=True), strict=True))
+    found = {}
+    for one, parts in zip(free, copies, strict=True):
+        along = {name: slopes[id(part)] for name, part in parts.items()}
+        if along["weight"] is not None:
+            found[one.name] = _rows(parts, one.by_row), _rows(along, one.by_row)
+    return found
+
+
+def _rows(parts: dict[str, Tensor | None], by_row: bool) -> Array:
+    """What may be scaled: the rows of the weights, or weights and bias as one row."""
+    weights = parts["weight"].detach().cpu().double().flatten(1).numpy()
+    if by_row:
+        return weights
+    bias = parts.get("bias")
+    return np.concatenate([weights.ravel(), [] if bias is None else bias.detach().cpu().double().numpy()])[None]
+
+
+def _fraction(weights: Array, slopes: Array) -> tuple[float, float]:
+    sizes = np.linalg.norm(slopes, axis=1)
+    kept = sizes > ROUNDING * sizes.max()
+    if not kept.any():
+        return float("nan"), float("nan")
+    along = np.abs(np.sum(weights * slopes, axis=1))[kept] / np.linalg.norm(weights, axis=1)[kept] / sizes[kept]
+    return float(np.median(along)), float(np.max(along))

@@ -1,0 +1,120 @@
+"""Measurements of several moments as one dataset, in memory or in a netCDF file that grows by a moment at a time."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+import xarray as xr
+
+from repdyn.base.datasets import variable
+from repdyn.base.errors import DataError
+from repdyn.base.files import atomic
+from repdyn.diagnostics.methods.catalog import TEXTS
+
+FIXED = (
+    "units",
+    "input_distance",
+    "target_distance",
+    "task_rank",
+    "centred_task_rank",
+    "expected_angle",
+    "expected_norm_ratio",
+)
+"""Diagnostics that are the same at every moment."""
+
+
+def changing(moment: xr.Dataset) -> list[str]:
+    """Diagnostics that have a value of their own at every moment."""
+    return [name for name in moment.data_vars if name not in FIXED]
+
+
+def aligned(moment: xr.Dataset, first: xr.Dataset) -> xr.Dataset:
+    """A later moment with the layers and diagnostics of the first; what it lacks is NaN."""
+    lacking = [name for name in first.data_vars if name not in moment]
+    moment = moment.assign({name: xr.full_like(first[name], np.nan, dtype=float) for name in lacking})
+    if all(moment[dim].equals(first[dim]) for dim in first.dims if dim in moment.coords):
+        return moment[list(first.data_vars)].assign_attrs(moment.attrs)
+    shared = {dim: first[dim] for dim in first.dims}
+    return moment[list(first.data_vars)].reindex(shared).assign_attrs(moment.attrs)
+
+
+def nothing_of(first: xr.Dataset, why: str) -> xr.Dataset:
+    """A moment without any number, and the reason."""
+    empty = {name: xr.full_like(first[name], np.nan, dtype=float) for name in changing(first)}
+    return first.assign(empty).assign_attrs(left_out=why)
+
+
+def joined(moments: Sequence[xr.Dataset], steps: Sequence[float], time: str, units: str) -> xr.Dataset:
+    """All moments along the dimension of training."""
+    along = variable(time, np.array(steps), f"{time} of training", units)
+    made = xr.concat(
+        moments, xr.Variable(time, along.values), data_vars=changing(moments[0]), coords="minimal", compat="override",
+        combine_attrs="override", join="override",
+    )  # fmt: skip
+    text = reasons([one.attrs["left_out"] for one in moments], steps, time)
+    return made.assign_coords({time: along}).assign_attrs(time=time, left_out=text)
+
+
+def reasons(texts: Sequence[str], steps: Sequence[float], time: str) -> str:
+    """What was left out, said once where it is the same at every moment."""
+    if len(set(texts)) == 1:
+        return texts[0]
+    return "; ".join(f"{time} {step:g}: {text}" for step, text in zip(steps, texts, strict=True) if text)
+
+
+def create(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -> None:
+    """A file that holds one moment and can grow; counts are stored as numbers that may be missing later."""
+    made = joined([moment], [step], time, units)
+    for name in changing(moment):
+        made[name] = made[name].astype(float) if TEXTS[name].count else made[name]
+    with atomic(path) as temporary:
+        made.to_netcdf(temporary, engine="netcdf4", unlimited_dims=[time])
+
+
+def append(path: Path, moment: xr.Dataset, step: float, time: str) -> None:
+    """Adds a moment to a file: to a copy that then takes its place, so that a kill at any time leaves a whole file."""
+    with atomic(path) as temporary:
+        shutil.copyfile(path, temporary)
+        with netCDF4.Dataset(temporary, "a") as file:
+            at = len(file.dimensions[time])
+            file[time][at] = step
+            for name in changing(moment):
+                file[name][at, ...] = moment[name].values
+            earlier = file.getncattr("left_out")
+            if moment.attrs["left_out"] != earlier:
+                file.setncattr("left_out", f"{earlier}; {time} {step:g}: {moment.attrs['left_out']}".removeprefix("; "))
+
+
+def load(path: Path, time: str | None = None) -> xr.Dataset:
+    """A recorded file in memory, counts as whole numbers again.
+
+    Raises:
+        DataError: no readable file of a recorder, or one of another dimension of training.
+    """
+    try:
+        found = xr.load_dataset(path, engine="netcdf4")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise DataError(f"{path}: not a readable netCDF file ({error})") from error
+    if found.attrs.get("time") not in found.dims or time not in (None, found.attrs["time"]):
+        raise DataError(f"{path}: not recorded along {time or 'a dimension of training'}; name another file")
+    for name in found.data_vars:
+        if name in TEXTS and TEXTS[name].count and np.isfinite(found[name]).all():
+            found[name] = found[name].astype(np.int64)
+    return found
+
+
+def cut(path: Path, step: float, time: str) -> xr.Dataset:
+    """Drops the moments from a step on; what stays, in memory."""
+    kept = load(path, time)
+    kept = kept.isel({time: kept[time].values < step})
+    if not kept.sizes[time]:
+        path.unlink()
+        return kept
+    floats = {name: kept[name].astype(float) for name in changing(kept) if name in TEXTS and TEXTS[name].count}
+    with atomic(path) as temporary:
+        kept.assign(floats).to_netcdf(temporary, engine="netcdf4", unlimited_dims=[time])
+    return kept

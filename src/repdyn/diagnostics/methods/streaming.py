@@ -1,0 +1,421 @@
+"""Layers of a network one after another: which there are, which axis counts points, and each in turn to a consumer.
+
+A first forward pass on two points and one on three tell which axis of every layer grows with the points, however long
+the other axes are. Then all points run. In one batch each layer is handed on while the pass goes on and is not kept; in
+several batches the network runs once per group of layers that fit into `memory` together.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from repdyn.diagnostics.methods.features import Features, as_rows, shape_text
+from repdyn.diagnostics.methods.forward import in_one_line, undisturbed
+from repdyn.diagnostics.methods.inputs import Batch, Inputs
+from repdyn.diagnostics.methods.points import watched
+
+INPUT, OUTPUT = "input", "output"
+MEMORY = 2**29  # bytes of layers kept at a time when the points come in several batches
+NEVER = "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone)"
+Consume = Callable[[str, NDArray[np.floating]], None]
+Adapter = Callable[[object], Tensor] | str | int | None
+
+
+@dataclass(frozen=True)
+class Place:
+    """A named point as the first passes saw it.
+
+    Attributes:
+        axis: the axis that counts points; None where there is none, and `why` says so.
+        units: numbers per point.
+        why: reason why it cannot be measured, empty if it can.
+        tokens: rows of a point.
+    """
+
+    axis: int | None
+    units: int = 0
+    why: str = ""
+    tokens: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which layers are measured, and how.
+
+    Attributes:
+        layers: names in the order in which they finish, "input" first, "output" last.
+        places: every named point.
+        left_out: layers that cannot be measured and were not asked for, with the reason.
+        functions: whether points inside functional code are among the layers.
+        classifier: the last linear map, if the network returns what it returns; else None.
+        resolved: the name of a call for each name that was asked for.
+        points: points of all batches.
+    """
+
+    layers: list[str]
+    places: dict[str, Place]
+    left_out: dict[str, str]
+    functions: bool
+    classifier: str | None = None
+    resolved: dict[str, str] = field(default_factory=dict)
+    points: int = 0
+
+    def call(self, name: str) -> str:
+        """The call that a name means."""
+        return self.resolved.get(name, name)
+
+    @property
+    def tokens(self) -> int:
+        """Rows of a point in the first layer that has several; 1 where none has."""
+        return next((self.places[name].tokens for name in self.layers if self.places[name].tokens > 1), 1)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Network, inputs and how both are read; the same for all passes."""
+
+    model: nn.Module
+    inputs: Inputs
+    features: Features = Features()
+    adapter: Adapter = None
+    axes: Mapping[str, int] = field(default_factory=dict)
+    batch_statistics: bool = False
+    memory: int = MEMORY
+
+    def run(self, batch: Batch, emit: Callable[[str, object], None], *, functions: bool = False) -> object:
+        """One forward pass; what the network returns.
+
+        Raises:
+            ValueError: the network does not take the inputs, in one line.
+        """
+        with (
+            undisturbed(self.model, batch_statistics=self.batch_statistics),
+            watched(self.model, emit, functions=functions),
+            torch.no_grad(),
+        ):
+            try:
+                return self.model(*batch.args, **batch.kwargs)
+            except Exception as error:
+                shapes = ", ".join(f"{tuple(part.shape)}, {part.dtype}" for part in batch.tensors())
+                raise ValueError(
+                    f"{type(self.model).__name__} does not take inputs of shape {shapes}: {in_one_line(error)}"
+                ) from error
+
+    def output(self, returned: object) -> Tensor:
+        """The tensor that counts of what the network returns.
+
+        Raises:
+            ValueError: there is none, or several and none is named.
+        """
+        return adapted(returned, self.adapter)
+
+
+def adapted(returned: object, adapter: Adapter) -> Tensor:
+    """The output: by a key, an index or a function; without one a tensor itself, or the first part of a tuple."""
+    if adapter is None and isinstance(returned, Mapping):
+        tensors = [key for key, part in returned.items() if isinstance(part, Tensor)]
+        if len(tensors) != 1:
+            raise ValueError(
+                f"the network returns a {type(returned).__name__} with {', '.join(map(str, returned)) or 'nothing'}; "
+                f"name the part that counts: output={' or '.join(map(repr, tensors or ['key']))}"
+            )
+        adapter = tensors[0]
+    if isinstance(adapter, str | int):
+        try:
+            returned = returned[adapter]
+        except (KeyError, IndexError, TypeError) as error:
+            raise ValueError(f"output={adapter!r}: the network returns {shape_text(returned)} without it") from error
+    elif adapter is not None:
+        returned = adapter(returned)
+    elif isinstance(returned, tuple | list) and returned:
+        returned = returned[0]
+    if not isinstance(returned, Tensor):
+        raise ValueError(
+            f"the network returns {shape_text(returned)}; give output=, a key, an index or a function to a tensor"
+        )
+    return returned
+
+
+def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (), hidden: Iterable[str] = ()) -> Plan:
+    """Which layers there are and which of them are measured.
+
+    Args:
+        setting: network and inputs.
+        layers: names as in `points`; None takes every module without modules of its own, the input and the output.
+        also: further names to measure.
+        hidden: further names to find without measuring them.
+
+    Raises:
+        ValueError: unknown names, or named layers that cannot be measured.
+    """
+    if isinstance(layers, str):
+        raise ValueError(f"layers is the text {layers!r}; give a list of names: [{layers!r}]")
+    measured = [*(layers or ()), *also]
+    asked = [*measured, *hidden]
+    modules = {name: module for name, module in setting.model.named_modules() if name}
+    functions = any(_base(name) not in modules and name not in (INPUT, OUTPUT) for name in asked)
+    places, classifier, repeats = _places(setting, functions)
+    resolved = {name: found for name in asked if (found := _resolved(name, places))}
+    if unknown := [name for name in asked if name not in resolved and _base(name) not in modules]:
+        raise ValueError(_unknown(unknown, [INPUT, *modules, *places, OUTPUT]))
+    places |= {name: Place(None, why=NEVER) for name in modules if name not in places}
+    leaves = _leaves(places, modules)
+    wanted = _wanted(measured, resolved, places) if layers is not None else leaves
+    if layers is None:
+        wanted = [INPUT, *wanted, *_wanted(list(also), resolved, places), *([] if repeats else [OUTPUT])]
+    named = {resolved.get(name, name) for name in asked}
+    if refused := [f"{name!r}: {places[name].why}" for name in named if name in places and places[name].why]:
+        raise ValueError("layer " + "; layer ".join(sorted(refused)) + ". Name a module around it or after it")
+    usable = [name for name in places if name in set(wanted) and not places[name].why]
+    left_out = {name: places[name].why for name in places if name in set(wanted) and places[name].why}
+    return Plan(usable, places, left_out, functions, classifier, resolved, _count(setting))
+
+
+def point_names(setting: Setting) -> list[str]:
+    """Every name that can be measured, in the order in which they finish."""
+    places, _, _ = _places(setting, functions=True)
+    return [name for name, place in places.items() if not place.why and not name.endswith(":input")]
+
+
+def _count(setting: Setting) -> int:
+    """Points of all batches; where only the output tells how many, the network runs once for it."""
+    sizes = list(setting.inputs.sizes)
+    for number, size in enumerate(sizes):
+        if size is None:
+            sizes[number] = len(setting.output(setting.run(setting.inputs.batches[number], lambda *_: None)))
+    return sum(sizes)
+
+
+def _base(name: str) -> str:
+    """The module behind the name of a call, of its input or of a part of what it returns."""
+    return re.sub(r"(#\d+)?(:input)?(\[[^\]]*\])?$", "", name)
+
+
+def _leaves(places: Mapping[str, Place], modules: Mapping[str, nn.Module]) -> list[str]:
+    """Whole calls of modules inside which no module ran; what computes weights (parametrizations) is none."""
+    ran = {_base(name) for name, place in places.items() if place.why != NEVER and ".parametrizations" not in name}
+    inner = {".".join(parts[:k]) for parts in (name.split(".") for name in ran) for k in range(1, len(parts))}
+    calls = [name for name in places if re.sub(r"#\d+$", "", name) in modules and ".parametrizations" not in name]
+    return [
+        name for name in calls if _base(name) not in inner and (_base(name) in ran or not any(modules[name].children()))
+    ]
+
+
+def _resolved(name: str, places: Mapping[str, Place]) -> str | None:
+    """The call that a name means: itself, or torchvision's `relu_1` for `relu#2`."""
+    if name in places:
+        return name
+    base, _, number = name.rpartition("_")
+    other = f"{base}#{int(number) + 1}" if base and number.isdecimal() else ""
+    return other if other in places else None
+
+
+def _wanted(asked: Sequence[str], resolved: Mapping[str, str], places: Mapping[str, Place]) -> list[str]:
+    """Named calls; a module named without a number stands for all of its calls."""
+    found = []
+    for name in asked:
+        call = resolved.get(name, name)
+        found += [call, *(other for other in places if re.fullmatch(re.escape(call) + r"#\d+", other))]
+    return found
+
+
+def _unknown(unknown: Iterable[str], known: Sequence[str]) -> str:
+    plain = [name for name in dict.fromkeys(known) if not name.endswith(":input")]
+    hints = []
+    for name in unknown:
+        near = difflib.get_close_matches(name, plain, 3)
+        hints.append(f"{name!r}" + (f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""))
+    return f"the network has no layer {', '.join(hints)}; it has {', '.join(plain)}"
+
+
+def _places(setting: Setting, functions: bool) -> tuple[dict[str, Place], str | None, bool]:
+    """All named points, the classifier, and whether the output is what another point returns."""
+    passes = _small_passes(setting, functions)
+    first, last = passes[0], passes[-1]
+    sizes = (2, 3) if len(passes) == 2 else (setting.inputs.sizes[0],)
+    if sizes[-1] is None:
+        output = last.get(OUTPUT)
+        sizes = (len(output) if isinstance(output, Tensor) and output.ndim else None,)
+    places = {name: _place(name, [seen.get(name) for seen in passes], sizes, setting) for name in last if name in first}
+    output = last.get(OUTPUT)
+    same = [
+        name
+        for name, value in last.items()
+        if name not in (INPUT, OUTPUT) and not name.endswith(":input") and _equal(value, output)
+    ]
+    linear = [name for name in same if isinstance(_module(setting.model, name), nn.Linear)]
+    return places, (linear[-1] if linear else None), bool(same) or _equal(last.get(INPUT), output)
+
+
+def _module(model: nn.Module, name: str) -> nn.Module | None:
+    return dict(model.named_modules()).get(_base(name))
+
+
+def _equal(one: object, other: object) -> bool:
+    return (
+        isinstance(one, Tensor) and isinstance(other, Tensor) and one.shape == other.shape and torch.equal(one, other)
+    )
+
+
+def _small_passes(setting: Setting, functions: bool) -> list[dict[str, object]]:
+    """What all points return for two and for three points; for the first batch where points cannot be taken alone."""
+    inputs = setting.inputs
+    if inputs.sliceable:
+        try:
+            return [_values(setting, inputs.some(points), functions) for points in (2, 3)]
+        except ValueError:
+            pass  # some networks take batches of one size only
+    return [_values(setting, inputs.batches[0], functions)]
+
+
+def _values(setting: Setting, batch: Batch, functions: bool) -> dict[str, object]:
+    seen: dict[str, object] = {}
+    if len(batch.args) == 1 and not batch.kwargs:
+        seen[INPUT] = batch.args[0]
+
+    def keep(name: str, value: object) -> None:
+        seen[name] = value.detach().clone() if isinstance(value, Tensor) else value
+
+    returned = setting.run(batch, keep, functions=functions)
+    try:
+        seen[OUTPUT] = setting.output(returned).detach().clone()
+    except Exception as error:  # an adapter is the user's code
+        seen[OUTPUT] = error
+    return seen
+
+
+def _place(name: str, values: list[object], sizes: tuple[int | None, ...], setting: Setting) -> Place:
+    """The axis of points of one named point, or why it has none."""
+    value = values[-1]
+    if isinstance(value, Exception):
+        return Place(None, why=in_one_line(value))
+    if not all(isinstance(part, Tensor) for part in values):
+        return Place(None, why=f"it returns {shape_text(value)}, not a tensor")
+    if not value.is_floating_point():
+        kind = str(value.dtype).removeprefix("torch.")
+        return Place(None, why=f"it returns {kind}, which has no distances")
+    axis = setting.axes.get(name, setting.inputs.axis if name == INPUT else None)
+    if axis is None:
+        axis, why = point_axis([tuple(part.shape) for part in values], sizes)
+        if why:
+            return Place(None, why=f"it returns {why}")
+    elif not -value.ndim <= axis < value.ndim:
+        return Place(None, why=f"it returns {shape_text(value)}, which has no axis {axis}")
+    return Place(
+        axis, value.numel() // max(1, value.shape[axis]), tokens=setting.features.per_point(value.movedim(axis, 0))
+    )
+
+
+def point_axis(shapes: Sequence[tuple[int, ...]], sizes: Sequence[int | None]) -> tuple[int | None, str]:
+    """The axis whose length is the number of points in every pass, or None and why.
+
+    Example:
+        >>> point_axis([(5, 2, 4), (5, 3, 4)], (2, 3))
+        (1, '')
+        >>> point_axis([(8, 8)], (8,))[1]
+        'shape (8, 8) for 8 points, which may be any of its axes 0, 1: say which with axes={name: axis}'
+    """
+    if len({len(shape) for shape in shapes}) > 1:
+        return None, f"shapes {' and '.join(map(str, shapes))} for {' and '.join(map(str, sizes))} points"
+    axes = [k for k, lengths in enumerate(zip(*shapes, strict=True)) if lengths == tuple(sizes)]
+    if len(axes) == 1:
+        return axes[0], ""
+    words = f"shape {shapes[-1]} for {sizes[-1]} points, which"
+    if axes:
+        return None, f"{words} may be any of its axes {', '.join(map(str, axes))}: say which with axes={{name: axis}}"
+    return None, f"{words} is no row per point"
+
+
+def stream(setting: Setting, planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, str]:
+    """Runs all points and hands each layer to a consumer, in order.
+
+    Args:
+        setting: network and inputs.
+        planned: its plan.
+        also: further names to hand on.
+        consume: called with a layer's name and rows, shape (rows, units), single or double precision.
+
+    Returns:
+        Layers that failed this time, with the reason.
+    """
+    names = list(dict.fromkeys([*planned.layers, *map(planned.call, also)]))
+    names = [name for name in names if name in planned.places and not planned.places[name].why]
+    failed: dict[str, str] = {}
+    if len(setting.inputs.batches) == 1:
+        _pass(setting, planned, 0, set(names), consume, failed)
+    else:
+        for group in _groups(setting, planned, names):
+            _collect(setting, planned, group, consume, failed)
+    return failed
+
+
+def _groups(setting: Setting, planned: Plan, names: list[str]) -> list[list[str]]:
+    """Layers in order, as many at a time as fit into memory in single precision."""
+    points = sum(size or 1 for size in setting.inputs.sizes)
+    groups, free = [], 0
+    for name in names:
+        needed = 4 * points * planned.places[name].units
+        if needed > free or not groups:
+            groups.append([])
+            free = setting.memory
+        groups[-1].append(name)
+        free -= needed
+    return groups
+
+
+def _collect(setting: Setting, planned: Plan, group: list[str], consume: Consume, failed: dict[str, str]) -> None:
+    """One group of layers over all batches."""
+    parts: dict[str, list[NDArray[np.floating]]] = {name: [] for name in group}
+    for number in range(len(setting.inputs.batches)):
+        _pass(setting, planned, number, set(group), lambda name, rows: parts[name].append(rows.copy()), failed)
+    for name in group:
+        rows = parts.pop(name)
+        if len(rows) == len(setting.inputs.batches) and len({part.shape[1] for part in rows}) == 1:
+            joined = np.concatenate(rows)
+            rows.clear()
+            consume(name, joined)
+        else:
+            failed.setdefault(name, "it did not return the same number of units in every batch")
+
+
+def _pass(
+    setting: Setting, planned: Plan, number: int, wanted: set[str], consume: Consume, failed: dict[str, str]
+) -> None:
+    """One batch: the wanted layers as rows."""
+    batch, seen = setting.inputs.batches[number], set()
+    if INPUT in wanted and len(batch.args) == 1:
+        _hand_on(setting, planned, INPUT, batch.args[0], consume, failed)
+
+    def emit(name: str, value: object) -> None:
+        if name in wanted and name not in seen:
+            seen.add(name)
+            _hand_on(setting, planned, name, value, consume, failed)
+
+    returned = setting.run(batch, emit, functions=planned.functions)
+    if OUTPUT in wanted:
+        try:
+            _hand_on(setting, planned, OUTPUT, setting.output(returned), consume, failed)
+        except Exception as error:
+            failed[OUTPUT] = in_one_line(error)
+    for name in wanted - seen - {INPUT, OUTPUT}:
+        failed.setdefault(name, "it did not run this time")
+
+
+def _hand_on(
+    setting: Setting, planned: Plan, name: str, value: object, consume: Consume, failed: dict[str, str]
+) -> None:
+    """A layer's rows to the consumer, whose own errors are its own matter."""
+    try:
+        rows = setting.features.rows(name, value.movedim(planned.places[name].axis, 0))
+    except Exception as error:
+        failed[name] = in_one_line(error)
+        return
+    consume(name, as_rows(rows))

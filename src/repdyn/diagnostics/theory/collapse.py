@@ -1,0 +1,172 @@
+r"""Neural collapse of one layer, NC1 to NC4, as Papyan, Han and Donoho (2020) define it, and a ratio of traces.
+
+Points h_i of classes c(i), class means mu_c, mu the mean of the class means (the same for every class, however many
+points it has), K classes, n points.
+
+- Sigma_W = (1/n) sum_i (h_i - mu_c(i)) (h_i - mu_c(i))^T, Sigma_B = (1/K) sum_c (mu_c - mu) (mu_c - mu)^T.
+- NC1: Tr(Sigma_W Sigma_B^+) / K. Singular values of the class means below 1e-6 of the largest count as zero.
+- NC2: the centred class means have equal lengths and equal angles, cosines -1 / (K - 1).
+- NC3: the classifier's rows W are parallel to the centred class means, | W / |W| - M / |M| |_F^2.
+- NC4: the classifier decides for the nearest class mean.
+
+No matrix of units x units and no array of points x classes x units is ever made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from repdyn.diagnostics.theory.spectra import RANK_TOLERANCE, Array
+
+COLLAPSE = (
+    "within",
+    "between",
+    "within_over_between",
+    "nc1",
+    "equinorm",
+    "equiangularity",
+    "maximal_angle",
+    "equiangle",
+    "nearest_mean_accuracy",
+)
+
+
+@dataclass(frozen=True)
+class ClassMeans:
+    """Points sorted by class.
+
+    Attributes:
+        names: labels that occur, ascending, shape (K,).
+        groups: indices of the points of each class.
+        means: class means, shape (K, d).
+    """
+
+    names: np.ndarray
+    groups: list[np.ndarray]
+    means: Array
+
+    @property
+    def centred(self) -> Array:
+        """Class means without the mean of the class means, shape (K, d)."""
+        return self.means - self.means.mean(axis=0)
+
+
+def groups_of(labels: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Labels that occur, and the indices of the points of each."""
+    names, counts = np.unique(labels, return_counts=True)
+    return names, np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
+
+
+def class_means(H: Array, labels: np.ndarray) -> ClassMeans:
+    """Class means of points H, shape (n, d)."""
+    names, groups = groups_of(labels)
+    return ClassMeans(names, groups, np.array([H[group].mean(axis=0) for group in groups]))
+
+
+def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
+    """NC1 and NC2, the traces and the accuracy of the nearest class mean; NaN where class means coincide.
+
+    Args:
+        H: points in any coordinates that keep inner products, shape (n, d).
+        labels: class of each point, shape (n,).
+
+    Returns:
+        `COLLAPSE`: `within`, mean over classes of E|h - mu_c|^2; `between`, mean of |mu_c - mu|^2; their ratio; `nc1`;
+        of NC2 `equinorm`, std over mean of |mu_c - mu|, `equiangularity`, std of the cosines, `maximal_angle`, mean
+        |cosine + 1/(K - 1)|, `equiangle`, the largest of these; `nearest_mean_accuracy`.
+
+    Example:
+        >>> import numpy as np
+        >>> H = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 0.0], [2.0, 0.2]])
+        >>> found = collapse(H, np.array([0, 0, 1, 1]))
+        >>> round(found["within_over_between"], 4), round(found["nc1"], 5), found["nearest_mean_accuracy"]
+        (0.0042, 0.00035, 1.0)
+    """
+    seen = class_means(H, labels)
+    _, s, axes = np.linalg.svd(seen.centred, full_matrices=False)
+    axes = axes[s > RANK_TOLERANCE * s[0]] if s[0] else axes[:0]
+    s = s[: len(axes)]
+    squares = [_within(H[group], mean, axes) for group, mean in zip(seen.groups, seen.means, strict=True)]
+    within = float(np.mean([mean for mean, _ in squares]))
+    along = sum(part for _, part in squares) / len(H)
+    between = float(np.mean(np.linalg.norm(seen.centred, axis=1) ** 2))
+    return {
+        "within": within,
+        "between": between,
+        "within_over_between": within / between if between else float("nan"),
+        "nc1": float(np.sum(along / s**2)) if len(s) else float("nan"),
+        **simplex_defects(seen.centred),
+        "nearest_mean_accuracy": float(np.mean(nearest_mean(H, seen) == labels)),
+    }
+
+
+def _within(H: Array, mean: Array, axes: Array) -> tuple[float, Array]:
+    """Mean of |h - mean|^2 over the points of a class, and its sum along each axis."""
+    differences = H - mean
+    return float(np.mean(np.sum(differences**2, axis=1))), np.sum((differences @ axes.T) ** 2, axis=0)
+
+
+def simplex_defects(centred: Array) -> dict[str, float]:
+    """How far vectors, shape (K, d), are from equal lengths and from the angles of a simplex (NC2).
+
+    Example:
+        >>> import numpy as np
+        >>> defects = simplex_defects(np.eye(3) - 1 / 3)
+        >>> {name: round(abs(value), 9) for name, value in defects.items()}
+        {'equinorm': 0.0, 'equiangularity': 0.0, 'maximal_angle': 0.0, 'equiangle': 0.0}
+    """
+    lengths, K = np.linalg.norm(centred, axis=1), len(centred)
+    equinorm = float(np.std(lengths) / np.mean(lengths)) if lengths.any() else 0.0
+    if not lengths.all():
+        return {"equinorm": equinorm} | dict.fromkeys(("equiangularity", "maximal_angle", "equiangle"), float("nan"))
+    unit = centred / lengths[:, None]
+    cosines = (unit @ unit.T)[~np.eye(K, dtype=bool)]
+    defects = np.abs(cosines + 1 / (K - 1))
+    return {
+        "equinorm": equinorm,
+        "equiangularity": float(np.std(cosines)),
+        "maximal_angle": float(np.mean(defects)),
+        "equiangle": float(np.max(defects)),
+    }
+
+
+def nearest_mean(H: Array, seen: ClassMeans) -> np.ndarray:
+    """Label of the class mean nearest to each point, by one matrix product."""
+    return seen.names[np.argmin(np.sum(seen.means**2, axis=1) - 2 * (H @ seen.means.T), axis=1)]
+
+
+def classifier_collapse(H: Array, labels: np.ndarray, W: ArrayLike, decisions: np.ndarray) -> dict[str, float]:
+    """NC2 of a classifier's rows, NC3 and NC4.
+
+    Args:
+        H: what the classifier takes, in the coordinates of its weights, shape (n, d).
+        labels: class of each point, 0 .. K - 1, all of which occur, shape (n,).
+        W: the classifier's weights, shape (K, d).
+        decisions: the class that the network decides for, shape (n,).
+
+    Returns:
+        `classifier_equinorm`, `classifier_equiangularity`, `classifier_maximal_angle` of the rows of W; `nc3`, the
+        squared distance of W and the centred class means, both over their Frobenius norm, from 0 to 4; `nc4`, the
+        share of points that the network does not give to the nearest class mean.
+
+    Example:
+        >>> import numpy as np
+        >>> H = np.repeat(np.eye(3), 2, axis=0)
+        >>> found = classifier_collapse(H, np.repeat(np.arange(3), 2), np.eye(3) - 1 / 3, np.repeat(np.arange(3), 2))
+        >>> round(found["nc3"], 9), found["nc4"]
+        (0.0, 0.0)
+    """
+    W, seen = np.asarray(W, dtype=np.float64), class_means(H, labels)
+    rows = simplex_defects(W)
+    sizes = np.linalg.norm(W), np.linalg.norm(seen.centred)
+    nc3 = float(np.sum((W / sizes[0] - seen.centred / sizes[1]) ** 2)) if all(sizes) else float("nan")
+    return {
+        "classifier_equinorm": rows["equinorm"],
+        "classifier_equiangularity": rows["equiangularity"],
+        "classifier_maximal_angle": rows["maximal_angle"],
+        "nc3": nc3,
+        "nc4": float(np.mean(nearest_mean(H, seen) != decisions)),
+    }

@@ -1,0 +1,106 @@
+r"""Similarity of two representations of the same points: CKA, Procrustes and angular shape distance.
+
+X and Y have one row per point and any number of units; their means over points are taken out first.
+
+- Linear CKA (Kornblith, Norouzi, Lee and Hinton 2019): |X^T Y|_F^2 / (|X^T X|_F |Y^T Y|_F), from 0 to 1. With few points
+  beside the units it is near 1 for unrelated networks.
+- Debiased CKA: the same with the unbiased estimate of HSIC (Song, Smola, Gretton, Bedo and Borgwardt 2012), about 0 for
+  unrelated networks, of either sign; needs four points or more.
+- Procrustes distance: min over rotations Q of |X / |X| - Y Q / |Y||_F = sqrt(2 - 2 |X^T Y|_* / (|X| |Y|)), from 0 to
+  sqrt 2.
+- Angular shape distance (Williams, Kunz, Kornblith and Linderman 2021): arccos(|X^T Y|_* / (|X| |Y|)), radians.
+
+All four are left as they are by rotations and by a common factor of one representation.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from repdyn.diagnostics.theory.spectra import Array, spectrum
+
+SIMILARITIES = ("cka", "cka_debiased", "procrustes", "angular")
+
+
+class Shape(NamedTuple):
+    """A representation prepared for comparisons.
+
+    Attributes:
+        F: centred points over their Frobenius norm, in at most as many coordinates as points, shape (points, d).
+        squared: |F_i|^2, shape (points,).
+        own: |F^T F|_F^2.
+    """
+
+    F: Array
+    squared: Array
+    own: float
+
+
+def shape_of(A: ArrayLike) -> Shape:
+    """Centres a representation, shape (points, units), and scales it to Frobenius norm one.
+
+    Raises:
+        ValueError: all points are the same, so that there is no shape.
+    """
+    A = np.asarray(A)
+    A = A if A.dtype.kind == "f" else A.astype(np.float64)
+    seen = spectrum(A)
+    F = seen.F - seen.F.mean(axis=0)
+    size = np.linalg.norm(F)
+    if not size > len(A) * np.finfo(float).eps * seen.s[0]:
+        raise ValueError("all points are the same in this layer, which has no shape to compare")
+    F = F / size
+    C = F.T @ F
+    return Shape(F, np.einsum("ij,ij->i", F, F), float(np.sum(C**2)))
+
+
+def similarities(one: Shape, other: Shape) -> dict[str, float]:
+    """CKA, debiased CKA, Procrustes and angular shape distance of two representations of the same points.
+
+    Raises:
+        ValueError: different numbers of points.
+
+    Example:
+        >>> import numpy as np
+        >>> X = np.random.default_rng(0).normal(size=(20, 3))
+        >>> Q, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
+        >>> found = similarities(shape_of(X), shape_of(2 * X @ Q))
+        >>> round(found["cka"], 9), round(found["cka_debiased"], 9), found["procrustes"] < 1e-6
+        (1.0, 1.0, True)
+    """
+    if len(one.F) != len(other.F):
+        raise ValueError(f"representations of {len(one.F)} and {len(other.F)} points; give the same points to both")
+    cross = one.F.T @ other.F
+    product = float(np.sum(cross**2))
+    nuclear = min(1.0, float(np.linalg.svd(cross, compute_uv=False).sum()))
+    return {
+        "cka": product / float(np.sqrt(one.own * other.own)),
+        "cka_debiased": _debiased(one, other, product),
+        "procrustes": float(np.sqrt(2 - 2 * nuclear)),
+        "angular": float(np.arccos(nuclear)),
+    }
+
+
+def unbiased_hsic(one: Shape, other: Shape, product: float) -> float:
+    r"""Unbiased estimate of HSIC, times n (n - 3), from coordinates rather than Gram matrices (Song et al., eq. (5)).
+
+    tr(K L) + 1^T K 1 1^T L 1 / ((n - 1) (n - 2)) - 2 1^T K L 1 / (n - 2) with zero diagonals of K = F F^T and L.
+
+    Args:
+        one: centred points, shape (n, d).
+        other: the other ones.
+        product: |F^T G|_F^2 of both.
+    """
+    n = len(one.F)
+    K, L = one.squared, other.squared  # rows of F F^T sum to zero, so rows without their diagonal sum to -K
+    return product - float(K @ L) + float(K.sum() * L.sum()) / ((n - 1) * (n - 2)) - 2 * float(K @ L) / (n - 2)
+
+
+def _debiased(one: Shape, other: Shape, product: float) -> float:
+    if len(one.F) < 4:
+        return float("nan")
+    own = unbiased_hsic(one, one, one.own) * unbiased_hsic(other, other, other.own)
+    return unbiased_hsic(one, other, product) / float(np.sqrt(own)) if own > 0 else float("nan")

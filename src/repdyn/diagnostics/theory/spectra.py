@@ -1,0 +1,186 @@
+r"""Inner products, singular values and ranks of one layer, from one Gram matrix and one eigendecomposition.
+
+A layer A has shape (points, units). Everything that rotations of its units leave unchanged is computed in coordinates F
+of at most as many columns as there are points, with F F^T = A A^T. Small layers go through orthogonal decompositions,
+which keep all digits. Large ones go through the smaller Gram matrix, summed in double precision over blocks of units:
+singular values below sqrt(min(points, units) eps), about 1e-6 of the largest at 4,096, are rounding there and count as
+zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigvalsh_tridiagonal, lapack
+
+Array = NDArray[np.float64]
+RANK_TOLERANCE = 1e-6
+SMALL = 2**26  # points * units * min(points, units), up to which an orthogonal decomposition takes no time to speak of
+BLOCK = 2**24  # entries that are turned into double precision at a time
+
+
+def is_small(A: NDArray[np.floating]) -> bool:
+    """Whether full accuracy costs next to nothing."""
+    return A.size * min(A.shape) <= SMALL
+
+
+def gram(A: NDArray[np.floating], *, positive_part: bool = False) -> Array:
+    """A A^T or relu(A) relu(A)^T in double precision, shape (points, points), over blocks of units."""
+    G = np.zeros((len(A), len(A)))
+    for block in unit_blocks(A, positive_part=positive_part):
+        G += block @ block.T
+    return G
+
+
+def covariance(A: NDArray[np.floating], B: NDArray[np.floating] | None = None) -> Array:
+    """A^T B in double precision, shape (units, units), over blocks of points; A^T A without B."""
+    C = np.zeros((A.shape[1], A.shape[1] if B is None else B.shape[1]))
+    rows = max(1, BLOCK // max(C.shape))
+    for first in range(0, len(A), rows):
+        a = A[first : first + rows].astype(np.float64)
+        C += a.T @ (a if B is None else B[first : first + rows].astype(np.float64))
+    return C
+
+
+def unit_blocks(A: NDArray[np.floating], *, positive_part: bool = False):
+    """Blocks of units of a layer in double precision, each of shape (points, some units)."""
+    width = max(1, BLOCK // len(A))
+    for first in range(0, A.shape[1], width):
+        block = A[:, first : first + width].astype(np.float64)
+        yield np.maximum(block, 0, out=block) if positive_part else block
+
+
+def eigenvalues(C: Array, mean: Array, points: int) -> tuple[Array, Array]:
+    """Eigenvalues of C = A^T A and of C - n mean mean^T, descending, rounding cut to zero, from one reduction.
+
+    In a basis that begins with the mean, the tridiagonal form of both differs in its first entry alone.
+
+    Args:
+        C: Gram matrix of the units, shape (d, d).
+        mean: mean of the points, shape (d,).
+        points: how many points.
+    """
+    work = int(lapack.dsytrd_lwork(len(C), lower=1)[0])  # without it blocks are of one column, twice as slow
+    _, diagonal, beside, _, _ = lapack.dsytrd(_with_first_axis(C, mean), lower=1, overwrite_a=1, lwork=work)
+    whole = eigvalsh_tridiagonal(diagonal, beside)[::-1]
+    diagonal[0] -= points * float(mean @ mean)
+    centred = eigvalsh_tridiagonal(diagonal, beside)[::-1]
+    return without_rounding(whole, whole[0]), without_rounding(centred, whole[0])
+
+
+def _with_first_axis(C: Array, direction: Array) -> Array:
+    """H C H with the reflection H that takes a direction to the first axis, as a Fortran array of its own."""
+    C = np.array(C, order="F")
+    v = direction.copy()
+    v[0] += np.copysign(np.linalg.norm(v), v[0])
+    if not (size := float(v @ v)):
+        return C
+    w = 2 / size * (C @ v)
+    w -= float(v @ w) / size * v
+    C -= np.outer(v, w)
+    C -= np.outer(w, v)
+    return C
+
+
+def without_rounding(eigenvalues: Array, largest: float) -> Array:
+    """Eigenvalues of a positive matrix with what is rounding beside the largest one set to zero."""
+    return np.where(eigenvalues > len(eigenvalues) * np.finfo(float).eps * max(largest, 0.0), eigenvalues, 0.0)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """A layer in coordinates that keep its inner products.
+
+    Attributes:
+        F: coordinates, shape (points, d), d = min(points, units).
+        s: singular values, shape (d,), descending.
+        A: the layer itself in double precision, of a small layer; else None.
+        centred_values: squared singular values without the mean, of a large layer with at most as many units as
+            points, shape (d,); else None.
+    """
+
+    F: Array
+    s: Array
+    A: Array | None = field(default=None, repr=False)
+    centred_values: Array | None = field(default=None, repr=False)
+
+    @property
+    def rows(self) -> Array:
+        """The points in the coordinates at hand that lost least, shape (points, units) or (points, d)."""
+        return self.F if self.A is None else self.A
+
+    @cached_property
+    def norms(self) -> Array:
+        """Length of each point, shape (points,)."""
+        return np.linalg.norm(self.rows, axis=1)
+
+    @cached_property
+    def centred(self) -> Array:
+        """Singular values after the mean over points is taken out, shape (d,), descending."""
+        if self.centred_values is not None:
+            return np.sqrt(self.centred_values)
+        mean = self.rows.mean(axis=0)
+        if self.A is not None:
+            return np.linalg.svd(square(self.A - mean), compute_uv=False)
+        return np.sqrt(eigenvalues(np.diag(self.s**2), mean, len(self.F))[1])
+
+
+def spectrum(A: NDArray[np.floating]) -> Spectrum:
+    """Coordinates and singular values of a layer, shape (points, units), any floating type."""
+    if is_small(A):
+        A = A.astype(np.float64)
+        columns = square(A)
+        return Spectrum(columns.T, np.linalg.svd(columns, compute_uv=False), A=A)
+    if A.shape[1] > A.shape[0]:
+        values, vectors = np.linalg.eigh(gram(A))
+        s = np.sqrt(without_rounding(values[::-1], values[-1]))
+        return Spectrum(vectors[:, ::-1] * s, s)
+    F = A.astype(np.float64, copy=False)
+    values, centred = eigenvalues(covariance(A), F.mean(axis=0), len(A))
+    return Spectrum(F, np.sqrt(values), centred_values=centred)
+
+
+def square(A: Array) -> Array:
+    """R with R^T R = A A^T, at most square: the points as columns in coordinates that keep all inner products."""
+    return A.T if A.shape[1] <= A.shape[0] else np.linalg.qr(A.T, mode="r")
+
+
+def numerical_rank(s: Array, tolerance: float = RANK_TOLERANCE) -> int:
+    """Singular values above `tolerance` times the largest; 0 for a layer of zeros."""
+    return int(np.count_nonzero(s > tolerance * s[0]))
+
+
+def effective_rank(s: Array) -> float:
+    """Exponential of the entropy of s_i / sum s, from 1 to the rank; NaN for a layer of zeros.
+
+    Example:
+        >>> import numpy as np
+        >>> round(effective_rank(np.array([2.0, 1.0])), 3)
+        1.89
+    """
+    if s[0] == 0:
+        return float("nan")
+    p = s[s > 0] / s.sum()
+    return float(np.exp(-np.sum(p * np.log(p))))
+
+
+def stable_rank(s: Array) -> float:
+    """|A|_F^2 / |A|_op^2, from 1 to the rank; NaN for a layer of zeros."""
+    return float(np.sum(s**2)) / float(s[0]) ** 2 if s[0] else float("nan")
+
+
+def nuclear_rank(s: Array) -> float:
+    """|A|_*^2 / |A|_F^2, from 1 to the rank (leaky ResNets, Proposition 1); NaN for a layer of zeros."""
+    return float(np.sum(s)) ** 2 / float(np.sum(s**2)) if s[0] else float("nan")
+
+
+def orthogonality_gap(s: Array, points: int) -> float:
+    """|G / tr G - I / n|_F of the Gram matrix G of n points, from 0 to sqrt(1 - 1/n); NaN for a layer of zeros."""
+    if s[0] == 0:
+        return float("nan")
+    p = np.zeros(points)
+    p[: s.size] = (s / s[0]) ** 2
+    return float(np.linalg.norm(p / p.sum() - 1.0 / points))

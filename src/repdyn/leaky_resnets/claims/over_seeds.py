@@ -1,0 +1,76 @@
+"""What claims on trained networks share: what they need of a run, statistics per seed, regions with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.checks import Array
+from repdyn.base.datasets import require
+from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.verdicts import Test, mean_within
+
+LEAST_SEEDS = 5  # below, an interval can be short by chance
+NEAR = 0.25  # distance from W = Lt B S^T, relative, up to which a network counts as near a critical point
+MIDDLE = (0.2, 0.8)  # positions p away from the ends
+NEIGHBOURS = "up to one dimension more or less: the paper's own runs differ by 1 or 2"
+
+
+def need_chains(chains: xr.Dataset, *maps: str, depths: int = 3) -> None:
+    """Five seeds of chains with these linear maps over enough effective depths."""
+    require(chains, "chain_measures", seed=LEAST_SEEDS, maps=maps, effective_depth=depths)
+
+
+def need_near_critical(distance: xr.DataArray, name: str) -> None:
+    """Networks whose mean distance from a critical point is at most 0.25.
+
+    Raises:
+        NotEnoughDataError: they are farther, so that training has not done its work.
+    """
+    mean = float(distance.mean())
+    if not mean <= NEAR:
+        raise NotEnoughDataError(f"{name}: networks within {NEAR:g} of a critical point, mean distance {mean:.2g}")
+
+
+def change(values: xr.DataArray, dim: str = "effective_depth") -> Array:
+    """Last minus first value along a dimension, per seed."""
+    return (values.isel({dim: -1}) - values.isel({dim: 0})).values
+
+
+def growth(values: xr.DataArray, dim: str = "effective_depth") -> Array:
+    """Exponent of the values in the dimension's coordinate, least squares of logarithms, per seed."""
+    logs = np.log(values.transpose(dim, "seed").values)
+    return np.polyfit(np.log(values[dim].values), logs, 1)[0]
+
+
+def near(values: xr.DataArray, rank: int, what: str) -> Test:
+    """Mean over seeds within one of the teacher's rank."""
+    return mean_within(values.values, rank - 1, rank + 1, expected=f"{what} at {rank}", reason=NEIGHBOURS)
+
+
+def positive(values: Array, expected: str, reason: str = "a sign") -> Test:
+    """Mean over seeds above 0."""
+    return mean_within(values, 0, np.inf, expected=expected, reason=reason)
+
+
+def middle_layers(count: int) -> Array:
+    """Layers whose middle lies strictly inside (0.2, 0.8), of equidistant ones."""
+    p = (np.arange(count) + 0.5) / count
+    return np.flatnonzero((p > MIDDLE[0]) & (p < MIDDLE[1]))
+
+
+def reversed_along(dim: str) -> Callable[[xr.Dataset], xr.Dataset]:
+    """The networks of the smallest coordinate under the name of the largest, and so on."""
+
+    def reverse(measures: xr.Dataset) -> xr.Dataset:
+        labels = measures[dim].values
+        return measures.sel({dim: labels[::-1]}).assign_coords({dim: labels})
+
+    return reverse
+
+
+def in_words(values: xr.DataArray, digits: int = 3) -> str:
+    """Mean over seeds along the remaining dimension, for notes."""
+    return ", ".join(f"{value:.{digits}g}" for value in values.mean("seed").values)

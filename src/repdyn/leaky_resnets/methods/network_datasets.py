@@ -1,0 +1,80 @@
+"""Trained networks in datasets and back, the data beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.checks import Array
+from repdyn.base.datasets import index, variable
+from repdyn.leaky_resnets.methods.networks import LeakyResNet
+from repdyn.leaky_resnets.methods.teachers import Task
+
+Arrays = dict[str, np.ndarray]
+
+
+def arrays_of(net: LeakyResNet) -> Arrays:
+    """A network's arrays in float32, in which it was trained, and its steps in float64."""
+    parts = {"W": net.W, "into": net.into, "out": net.out}
+    return {name: part.astype(np.float32) for name, part in parts.items()} | {"rho": net.rho}
+
+
+def restored(arrays: Mapping[str, np.ndarray], effective_depth: float) -> LeakyResNet:
+    """The network of `arrays_of`."""
+    W, into, out = (np.asarray(arrays[name], float) for name in ("W", "into", "out"))
+    return LeakyResNet(W, np.asarray(arrays["rho"], float), float(effective_depth), into, out, long_steps=True)
+
+
+def network_variables(dims: Sequence[str], shape: Sequence[int], nets: Sequence[Arrays]) -> dict[str, xr.Variable]:
+    """Variables W, into, out, rho over `dims`, networks in C order; fewer layers or no bias are filled with zeros."""
+    layers, inputs = (max(one["W"].shape[axis] for one in nets) for axis in (0, 2))
+
+    def stacked(name: str, tail: tuple[int, ...]) -> Array:
+        made = np.zeros((len(nets), *tail), nets[0][name].dtype)
+        for place, one in zip(made, nets, strict=True):
+            place[tuple(slice(size) for size in one[name].shape)] = one[name]
+        return made.reshape(*shape, *tail)
+
+    width = nets[0]["W"].shape[1]
+    return {
+        "W": variable((*dims, "layer", "neuron", "input"), stacked("W", (layers, width, inputs)), "layer weights"),
+        "into": variable((*dims, "neuron", "feature"), stacked("into", nets[0]["into"].shape), "linear map P in"),
+        "out": variable((*dims, "feature", "neuron"), stacked("out", nets[0]["out"].shape), "linear map Q out"),
+        "rho": variable((*dims, "layer"), stacked("rho", (layers,)), "layer steps; 0 beyond the last layer"),
+    }
+
+
+def task_variables(dims: Sequence[str], tasks: Sequence[Task]) -> dict[str, xr.Variable]:
+    """Variables X, Y, X_test, Y_test over one dimension or none."""
+    words = {"X": "training inputs", "Y": "training targets", "X_test": "test inputs", "Y_test": "test targets"}
+    made = {}
+    for name, long_name in words.items():
+        values = np.stack([getattr(task, name) for task in tasks]).astype(np.float32)
+        made[name] = variable((*dims, "feature", "point"), values if dims else values[0], long_name)
+    return made
+
+
+def size_coords(variables: Mapping[str, xr.Variable]) -> dict[str, xr.Variable]:
+    """Counting coordinates of the dimensions that networks and tasks have."""
+    words = {"layer": "layer l", "neuron": "neuron", "input": "input of a layer, the bias last", "feature": "feature"}
+    words |= {"point": "data point"}
+    sizes = {dim: size for made in variables.values() for dim, size in made.sizes.items()}
+    counted = {dim: index(dim, sizes[dim], words[dim]) for dim in words if dim in sizes}
+    if "layer" in counted:
+        counted["layer"] = variable("layer", np.arange(1, sizes["layer"] + 1), words["layer"])
+    return counted
+
+
+def network_at(cell: xr.Dataset, effective_depth: float, bias: bool) -> LeakyResNet:
+    """The network of one cell of `network_variables`."""
+    layers, width = int(np.sum(cell["rho"].values > 0)), cell.sizes["neuron"]
+    parts = {name: cell[name].values for name in ("W", "into", "out", "rho")}
+    parts |= {"W": parts["W"][:layers, :, : width + bias], "rho": parts["rho"][:layers]}
+    return restored(parts, effective_depth)
+
+
+def task_at(cell: xr.Dataset) -> Task:
+    """The task of one cell of `task_variables`."""
+    return Task(*(cell[name].values.astype(float) for name in ("X", "Y", "X_test", "Y_test")))

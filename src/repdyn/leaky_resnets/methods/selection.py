@@ -1,0 +1,35 @@
+"""Which trained networks figures and claims are about, and what is said of their size and training."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+DECAYED = "decayed maps"
+"""Linear maps that weight decay keeps finite, so that training has where to settle."""
+PAPER_DEPTH = 7.0
+"""Effective depth of Figures 1b and 1c."""
+STAGE = 0.3
+"""Position p of Figure 2b's 6-dimensional stage."""
+PAPER_SIZES = "the paper: 30, 100, 1000, 6000"
+"""Dimension, width, points and steps of the paper."""
+
+
+def of_maps(measures: xr.Dataset, maps: str = DECAYED) -> xr.Dataset:
+    """The networks with one kind of linear maps."""
+    return measures.sel(maps=maps)
+
+
+def at_paper_depth(measures: xr.Dataset) -> xr.Dataset:
+    """The effective depth next to the paper's 7."""
+    return measures.sel(effective_depth=PAPER_DEPTH, method="nearest")
+
+
+def size_and_distance(measures: xr.Dataset) -> str:
+    """Size, length of training and distance from a critical point of Figure 2's networks, in words."""
+    kind = "maps" if "maps" in measures.dims else "teacher"
+    distance = measures["relative_distance"]
+    means = distance.mean([dim for dim in distance.dims if dim != kind])
+    far = ", ".join(f"{float(mean):.2g} ({name})" for name, mean in zip(means[kind].values, means, strict=True))
+    d, w, N, steps = (int(measures[name]) for name in ("dimension", "width", "points", "steps"))
+    size = f"d = {d}, w = {w}, N = {N}, {steps} steps of Adam ({PAPER_SIZES})"
+    return f"{size}; |W - Lt B S^T| / |W| with most layers: {far}."

@@ -1,0 +1,154 @@
+"""Commands that ask about runs: their arguments, and what they print."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+
+def claim(words: Sequence[str]) -> None:
+    """Prints one claim of every run that knows it."""
+    from repdyn.pipeline.run import ledger
+
+    parser = _parser("claim", "Show one claim: statement, numbers, verdict, the smallest command that decides it.")
+    parser.add_argument("id")
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    given = parser.parse_args(words)
+    print(ledger.show(given.id, given.results))
+
+
+def compare(words: Sequence[str]) -> int:
+    """Prints how two runs differ; status 1 where they do."""
+    from repdyn.pipeline.ask import compare as comparison
+
+    parser = _parser("compare", "Compare two runs: changed verdicts first, then the largest deviations.")
+    parser.add_argument("first", type=Path)
+    parser.add_argument("second", type=Path)
+    tiers = comparison.TIERS
+    parser.add_argument("--tier", choices=tiers, default=tiers[0], help="what counts as a difference (see the README)")
+    given = parser.parse_args(words)
+    found = comparison.compare(given.first, given.second, given.tier)
+    print(comparison.show(found, given.first, given.second, given.tier))
+    return int(bool(found.differences(given.tier)))
+
+
+def verify(words: Sequence[str]) -> int:
+    """Prints which results are out of date; status 1 where some are."""
+    from repdyn.pipeline.ask import verify as verification
+    from repdyn.pipeline.ask import workflow
+
+    parser = _parser("verify", "List results that are older than today's code or settings, changed or missing.")
+    parser.add_argument("run", nargs="?", default="default", help="name of the run (default: default)")
+    _snakemake_options(parser)
+    given = parser.parse_args(words)
+    folder = workflow.folder()
+    options = workflow.options(folder, given.run, given.configfile, given.config)
+    jobs = workflow.jobs(folder, options)
+    reasons = verification.examine(given.run, jobs)
+    command = ["snakemake", "--cores", "8", *options, *verification.remedy(reasons, jobs), "--", "all"]
+    print(verification.report(given.run, reasons, shlex.join(command)))
+    return int(any(reasons.values()))
+
+
+def plan(words: Sequence[str]) -> None:
+    """Prints what a run will cost."""
+    from repdyn.pipeline.ask import plan as planning
+    from repdyn.pipeline.ask import verify as verification
+    from repdyn.pipeline.ask import workflow
+
+    parser = _parser("plan", "Jobs, core-minutes and memory of a run before it starts.")
+    parser.add_argument("--remaining", action="store_true", help="only what today's results lack")
+    _snakemake_options(parser)
+    given = parser.parse_args(words)
+    folder = workflow.folder()
+    options = workflow.options(folder, "default", given.configfile, given.config)
+    jobs = workflow.jobs(folder, options)
+    if given.remaining:
+        jobs = verification.due(jobs)
+    wanted = shlex.join(["snakemake", *options, "--", "all"])
+    expected = planning.costs(jobs, folder / planning.FILE)
+    print(planning.show(expected, wanted) if jobs else f"{wanted}: nothing to be done")
+
+
+def costs(words: Sequence[str]) -> None:
+    """Keeps the costs of a finished run."""
+    from repdyn.pipeline.ask import plan as planning
+    from repdyn.pipeline.ask import workflow
+
+    parser = _parser("costs", "Keep what the jobs of a finished run took in workflow/costs.csv, for `plan`.")
+    parser.add_argument("run", help="name of the run")
+    given = parser.parse_args(words)
+    file = workflow.folder() / planning.FILE
+    print(f"{file}: {planning.keep(given.run, file)} jobs of {given.run}")
+
+
+def progress(words: Sequence[str]) -> None:
+    """Prints the last line of every running job."""
+    from repdyn.pipeline.ask import progress as running
+
+    parser = _parser("progress", "Show the last line of every running job.")
+    parser.add_argument("--logs", type=Path, default=Path("logs"))
+    print(running.show(parser.parse_args(words).logs))
+
+
+def controls(words: Sequence[str]) -> int:
+    """Prints the kind of every control of a run; status 1 where one only shifts a number or a part has none."""
+    from repdyn.pipeline.ask import controls as audit
+
+    parser = _parser("controls", "List claims whose controls only shift a number, and parts without a control.")
+    parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/smoke")
+    found = audit.examine(parser.parse_args(words).results)
+    print(audit.show(found))
+    return int(bool(found.faults))
+
+
+def false_alarms(words: Sequence[str]) -> None:
+    """Prints how often other seeds refute cheap sampled claims."""
+    from repdyn.base.files import write_text
+    from repdyn.pipeline.ask import false_alarms as counting
+
+    parser = _parser("false-alarms", "How often other seeds refute cheap sampled claims.")
+    parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/smoke")
+    parser.add_argument("--seeds", type=_at_least(int, 1), default=200)
+    cheap = "a claim is cheap if its data takes at most this long"
+    parser.add_argument("--seconds", type=_at_least(float, 0), default=1.0, help=cheap)
+    parser.add_argument("--output", type=Path, help="CSV file; shown only, if left out")
+    given = parser.parse_args(words)
+    counted = counting.measure(given.results, given.seeds, given.seconds)
+    print(counted.to_string(index=False))
+    if given.output:
+        write_text(given.output, counted.to_csv(index=False, lineterminator="\n"))
+
+
+def check_config(words: Sequence[str]) -> None:
+    """Says that configuration files are valid, or what is wrong with them."""
+    from repdyn.pipeline.config import configuration
+
+    parser = _parser("check-config", "Validate configuration files.")
+    parser.add_argument("files", nargs="*", type=Path)
+    files = parser.parse_args(words).files or [Path("config.yaml")]
+    print(f"{configuration.load(files).run.name}: the configuration is valid")
+
+
+def _parser(name: str, description: str) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(prog=f"repdyn {name}", description=description)
+
+
+def _snakemake_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--configfile", nargs="+", type=Path, help="overlays, as for Snakemake")
+    parser.add_argument("--config", nargs="+", default=[], help="settings KEY=VALUE, as for Snakemake")
+
+
+def _at_least(kind: type, least: float) -> Callable[[str], float]:
+    """A number of this kind that is not below `least`, for argparse."""
+
+    def number(text: str) -> float:
+        value = kind(text)
+        if not value >= least:
+            raise argparse.ArgumentTypeError(f"got {text}, expected {least} or more")
+        return value
+
+    number.__name__ = kind.__name__
+    return number

@@ -1,0 +1,53 @@
+"""The kinds of controls of a finished run: which only shift a recorded number, which parts of a check have none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from repdyn.base.errors import DataError
+
+WEAK = ("shifted number", "nothing")
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Kinds of change by how often they occur, and what is wrong, a line each."""
+
+    kinds: dict[str, int]
+    faults: list[str]
+
+
+def examine(results: Path) -> Audit:
+    """Reads the controls from a run's evidence.
+
+    Raises:
+        DataError: the run has no ledger or no evidence.
+    """
+    ledger, evidence = (_read(results / name) for name in ("claims.csv", "evidence.csv"))
+    controlled = evidence[evidence["control_kind"] != ""]
+    faults = [
+        f"{row.id}{f', {row.part}' if row.part else ''}: {row.control_change} ({row.control})"
+        for row in controlled.itertuples()
+        if row.control_change in WEAK
+    ]
+    faults += [
+        f"{row.id}: no control turns {row.uncontrolled_parts}" for row in ledger.itertuples() if row.uncontrolled_parts
+    ]
+    kinds = Counter(f"{row.control_kind}, {row.control_change or 'undecided'}" for row in controlled.itertuples())
+    return Audit(dict(kinds), faults)
+
+
+def show(audit: Audit) -> str:
+    """The audit as text."""
+    lines = [f"{count:5}  {kind}" for kind, count in sorted(audit.kinds.items())]
+    return "\n".join([*lines, *audit.faults, f"{len(audit.faults)} faults"])
+
+
+def _read(file: Path) -> pd.DataFrame:
+    if not file.is_file():
+        raise DataError(f"{file}: missing; name the folder of a finished run, e.g. results/smoke")
+    return pd.read_csv(file, keep_default_na=False, dtype=str)

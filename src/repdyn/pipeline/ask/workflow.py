@@ -1,0 +1,65 @@
+"""The jobs of a run as the workflow declares them today: Snakemake reads the Snakefile, which writes the job files."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from repdyn.base.errors import RepdynError
+from repdyn.pipeline.run.jobs import Job, load_all
+
+RUN_NAME = re.compile(r"^run: (?P<name>\S+)$", re.M)
+
+
+def jobs(workflow: Path, options: Sequence[str]) -> list[Job]:
+    """All jobs of a run, in an order in which they can run; nothing is run.
+
+    Args:
+        workflow: folder of the Snakefile.
+        options: further options of Snakemake, e.g. `["--configfile", "mine.yaml"]`.
+
+    Raises:
+        RepdynError: Snakemake refuses the workflow or its configuration; with its own words.
+    """
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow / "Snakefile"), "--cores", "1"]
+    told = os.environ | {"REPDYN_TELL_RUN": "1"}  # the Snakefile then prints the name of its run
+    done = subprocess.run([*command, *options, "--list-rules"], capture_output=True, text=True, check=False, env=told)
+    text = done.stdout + done.stderr
+    if done.returncode:
+        raise RepdynError("Snakemake refuses to plan this run:\n" + _complaint(text))
+    return load_all(_run_name(text))
+
+
+def options(workflow: Path, run: str, configfiles: Sequence[Path] | None, settings: Sequence[str]) -> list[str]:
+    """Snakemake's options for a run: the overlays given, or else the scale of the run's name, if it is one."""
+    scale = workflow / "workflow" / "scales" / f"{run}.yaml"
+    overlays = configfiles if configfiles is not None else [scale] if scale.is_file() else []
+    found = ["--configfile", *map(str, overlays)] if overlays else []
+    return [*found, *(["--config", *settings] if settings else [])]
+
+
+def folder() -> Path:
+    """The working directory where it is a checkout of this project, else the checkout of this package.
+
+    A Snakefile of another project would run its Python by being read.
+    """
+    ours = Path("Snakefile").is_file() and Path("src/repdyn/pipeline/ask/workflow.py").is_file()
+    return Path() if ours else Path(__file__).resolve().parents[4]
+
+
+def _run_name(text: str) -> str:
+    found = RUN_NAME.search(text)
+    if not found:
+        raise RepdynError(f"the workflow did not tell the name of its run:\n{_complaint(text)}")
+    return found["name"]
+
+
+def _complaint(text: str) -> str:
+    """Snakemake's last words, without its greeting."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("Using ")]
+    start = next((place for place, line in enumerate(lines) if re.match(r"\w*(Error|Exception)\b", line)), -8)
+    return "\n".join(lines[start:])

@@ -1,0 +1,47 @@
+"""Captions and labels for Snakemake's own report."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from repdyn.base.files import write_json, write_text
+from repdyn.pipeline.report.contents import Contents, Product
+from repdyn.pipeline.report.markup import plain
+
+LABELS = "labels.json"
+
+
+def write(contents: Contents, folder: Path) -> None:
+    """Title and caption of every figure and table as reStructuredText, and all labels in one file.
+
+    `labels.json` maps `study/kind/name` to what Snakemake's report shows in its list: title and verdicts.
+    """
+    for product in contents.products:
+        title, caption = _escaped(product.title), _escaped(product.caption)
+        write_text(folder / product.study / product.kind / f"{product.name}.rst", f"**{title}**\n\n{caption}\n")
+    labels = {f"{one.study}/{one.kind}/{one.name}": _labels(one, contents) for one in contents.products}
+    write_json(folder / LABELS, labels)
+
+
+def _labels(product: Product, contents: Contents) -> dict[str, str]:
+    number, _, words = product.title.partition(": ")
+    named = bool(words) and re.match(r"(Figure|Table) ", number)
+    return {
+        "figure" if product.kind == "figures" else "table": number if named else "new",
+        "title": words if named else product.title,
+        "claims": _counted(claim["verdict"] for claim in contents.claims_on(product)),
+    }
+
+
+def _counted(verdicts: Iterable[str]) -> str:
+    """Verdicts with their numbers, e.g. "3 holds, 1 does not hold"."""
+    return ", ".join(f"{count} {verdict}" for verdict, count in Counter(verdicts).most_common()) or "none"
+
+
+def _escaped(text: str) -> str:
+    """Text that neither reStructuredText nor the template engine before it takes for markup."""
+    marked = re.sub(r"([\\*`|_:<>\[\]])", r"\\\1", " ".join(plain(text).split()))
+    return re.sub(r"[{}]+", lambda braces: '{{ "' + braces[0] + '" }}', marked)

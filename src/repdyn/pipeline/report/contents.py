@@ -1,0 +1,244 @@
+"""Contents of a run as the report reads them: ledger, evidence, manifest, figures, tables, datasets."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import netCDF4
+import pandas as pd
+
+from repdyn.base.claims import REFUTED
+from repdyn.base.errors import DataError
+from repdyn.pipeline.report import listings
+from repdyn.pipeline.report.listings import Listing
+from repdyn.pipeline.run.graph import SOURCE, read_study
+
+SHOWN = ("figures", "tables")
+LARGEST_PICTURE = 150_000  # bytes; a vector graphic above it is shown as its bitmap, so that pages stay quick
+NUMBER = re.compile(r"(figure|fig\.|table) *(\d+)", re.IGNORECASE)
+Row = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Product:
+    """A figure or a table: what its files say, where it is shown, how it was made.
+
+    Attributes:
+        study: its study.
+        kind: "figures" or "tables".
+        name: its name.
+        title: what it shows, with the paper's number where it has one.
+        caption: what a reader needs next to it.
+        alt: a figure's message for those who cannot see it.
+        datasets: names of the datasets it shows.
+        files: its files, inside the run's results.
+        picture: a figure's picture inside the report; "" for a table.
+        source: the picture's file.
+        columns: a table's columns.
+        rows: a table's cells as text.
+        code: the function that made it.
+        code_version: its code version.
+        job: the job that ran it.
+    """
+
+    study: str
+    kind: str
+    name: str
+    title: str
+    caption: str
+    alt: str
+    datasets: tuple[str, ...]
+    files: tuple[str, ...]
+    picture: str
+    source: Path
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    code: str
+    code_version: str
+    job: str
+
+    @property
+    def page(self) -> str:
+        """Where the report shows it."""
+        return f"studies/{self.study}.html#{self.name}"
+
+    @property
+    def listing(self) -> Listing | None:
+        """Text of the function that made it."""
+        return listings.function(self.code)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A run.
+
+    Attributes:
+        ledger: the claims, in the order of the papers.
+        evidence: claim -> its rows of evidence.
+        manifest: what the manifest says.
+        products: figures and tables, in the order of the papers.
+        jobs: file inside the results -> name of the job that makes it.
+        root: folder of the results.
+    """
+
+    ledger: Sequence[Row]
+    evidence: Mapping[str, Sequence[Row]]
+    manifest: Mapping[str, object]
+    products: Sequence[Product]
+    jobs: Mapping[str, str]
+    root: Path
+
+    @property
+    def run(self) -> str:
+        """Name of the run."""
+        return str(self.manifest["configuration"]["run"]["name"])
+
+    @property
+    def studies(self) -> list[str]:
+        """Studies with claims, figures or tables."""
+        return list(dict.fromkeys([*(row["study"] for row in self.ledger), *(one.study for one in self.products)]))
+
+    def claims_of(self, study: str) -> list[Row]:
+        """A study's rows of the ledger."""
+        return [row for row in self.ledger if row["study"] == study]
+
+    def products_of(self, study: str, kind: str) -> list[Product]:
+        """A study's figures or tables."""
+        return [product for product in self.products if (product.study, product.kind) == (study, kind)]
+
+    def figures_of(self, claim: Row) -> list[Product]:
+        """Figures that show a dataset which the claim reads, those of the claim's own place first."""
+        figures = self.products_of(claim["study"], "figures")
+        shared = [figure for figure in figures if set(figure.datasets) & set(claim["datasets"].split())]
+        return sorted(shared, key=lambda figure: not same_number(figure.title, claim["where"]))
+
+    def claims_on(self, product: Product) -> list[Row]:
+        """Claims that read a dataset which a figure or table shows, those of its own number first."""
+        claims = self.claims_of(product.study)
+        shared = [claim for claim in claims if set(product.datasets) & set(claim["datasets"].split())]
+        return sorted(shared, key=lambda claim: not same_number(product.title, claim["where"]))
+
+    def files_of(self, study: str, names: Iterable[str]) -> list[str]:
+        """Files behind datasets: one each, all variants of it, or the one that the studies share."""
+        starts = tuple(
+            start for name in names for start in (f"{study}/data/{name}.nc", f"{study}/data/{name}/", f"data/{name}.nc")
+        )
+        return [file for file in self.manifest["content"] if file.startswith(starts)] if starts else []
+
+    @cached_property
+    def data(self) -> dict[str, list[dict[str, str]]]:
+        """Study -> its datasets: what each holds, what made it, its digest."""
+        found = defaultdict(list)
+        for file, digest in self.manifest["content"].items():
+            study, _, name = file.partition("/data/")
+            if name:
+                about = {"file": file, "digest": digest, "job": self.jobs.get(file, "")}
+                found[study].append(_attributes(self.root / file) | about)
+        return dict(found)
+
+    def paper(self, study: str) -> str:
+        """The paper that a study is about, as its datasets name it."""
+        return next((data["paper"] for data in self.data.get(study, ()) if data["paper"]), "")
+
+
+def is_erratum(claim: Row) -> bool:
+    """Whether the numbers refute a statement that the paper makes."""
+    return claim["verdict"] in REFUTED and claim["origin"] != "ours"
+
+
+def same_number(title: str, where: str) -> bool:
+    """Whether a title and a claim's place name the same figure or table of the paper."""
+    return bool(_numbers(title) & _numbers(where))
+
+
+def _numbers(text: str) -> set[tuple[str, str]]:
+    return {(kind[:3].lower(), number) for kind, number in NUMBER.findall(text)}
+
+
+def read(root: Path, files: Iterable[Path], outputs: Mapping[str, Sequence[str]]) -> Contents:
+    """Reads a run.
+
+    Args:
+        root: the run's results folder, with `claims.csv`, `evidence.csv` and `manifest.json`.
+        files: files of figures and tables, among others; each is described by a JSON file among them.
+        outputs: job -> files it makes, inside the run's results.
+    """
+    jobs = {file: job for job, made in outputs.items() for file in made}
+    evidence = defaultdict(list)
+    for row in _table(root / "evidence.csv"):
+        evidence[row["id"]].append(row)
+    manifest = json.loads((root / "manifest.json").read_text(encoding="utf-8"))
+    described = [path for path in map(Path, files) if path.suffix == ".json" and path.parent.name in SHOWN]
+    products = [_product(path, root, jobs) for path in described]
+    return Contents(_table(root / "claims.csv"), evidence, manifest, _sorted(products), jobs, root)
+
+
+def _table(path: Path) -> list[dict[str, str]]:
+    return pd.read_csv(path, keep_default_na=False, dtype=str).to_dict("records")
+
+
+def _sorted(products: Sequence[Product]) -> list[Product]:
+    """In the order of each paper, as far as the studies' source tells; others as they come."""
+    order: dict[tuple[str, str, str], int] = {}
+    for study in dict.fromkeys(product.study for product in products):
+        if (SOURCE / "repdyn" / study).is_dir():
+            graph = read_study(study)
+            named = [(study, kind, name) for kind in SHOWN for name in getattr(graph, kind)]
+            order |= {key: place for place, key in enumerate(named)}
+    return sorted(products, key=lambda one: order.get((one.study, one.kind, one.name), len(order)))
+
+
+def _product(path: Path, root: Path, jobs: Mapping[str, str]) -> Product:
+    about = json.loads(path.read_text(encoding="utf-8"))
+    stem, kind, study = path.with_suffix(""), path.parent.name, path.parent.parent.name
+    inside = stem.relative_to(root).as_posix()
+    suffixes = ("svg", "png") if kind == "figures" else ("csv", "tex")
+    source = _picture(stem) if kind == "figures" else Path()
+    columns, rows = _cells(stem, about["digits"]) if kind == "tables" else ((), ())
+    return Product(
+        study=study,
+        kind=kind,
+        name=stem.name,
+        title=about["title"],
+        caption=about["caption"],
+        alt=about.get("alt", ""),
+        datasets=tuple(about.get("datasets", ())),
+        files=tuple(f"{inside}.{suffix}" for suffix in suffixes),
+        picture=f"figures/{study}/{source.name}" if kind == "figures" else "",
+        source=source,
+        columns=columns,
+        rows=rows,
+        code=about.get("code", ""),
+        code_version=about.get("code_version", ""),
+        job=jobs.get(f"{inside}.{suffixes[0]}", ""),
+    )
+
+
+def _picture(stem: Path) -> Path:
+    vector = stem.with_suffix(".svg")
+    return vector if vector.stat().st_size <= LARGEST_PICTURE else stem.with_suffix(".png")
+
+
+def _cells(stem: Path, digits: int) -> tuple[list[str], list[list[str]]]:
+    frame = pd.read_csv(stem.with_suffix(".csv"), keep_default_na=False, na_values=[""])
+    return list(frame.columns), [[_cell(value, digits) for value in row] for row in frame.itertuples(index=False)]
+
+
+def _cell(value: object, digits: int) -> str:
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.{digits}g}"
+    return str(value)
+
+
+def _attributes(path: Path) -> dict[str, str]:
+    try:
+        with netCDF4.Dataset(path) as opened:
+            return {name: opened.getncattr(name) for name in ("title", "experiment", "code_version", "paper")}
+    except (OSError, AttributeError) as error:
+        raise DataError(f"{path}: not a dataset of this pipeline ({error}); delete it and run again") from error

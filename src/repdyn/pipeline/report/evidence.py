@@ -1,0 +1,216 @@
+"""Evidence of a claim as rows: what a part of a check measured, its interval drawn next to the required region."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from repdyn.base.verdicts import LARGEST_MARGIN
+from repdyn.pipeline.report.markup import numbers, short, words
+
+Row = Mapping[str, str]
+LONGEST_CELL = 120  # characters; longer words stand below the table
+WIDTH, HEIGHT, EDGE = 200.0, 24.0, 10.0  # pixels of the drawing
+LOGARITHMIC = 50.0  # ratio of the largest to the smallest positive number from which the axis is logarithmic
+EXTREME = re.compile(r"(largest deviation|largest|smallest) ([-+\d.e]+)(.*)", re.DOTALL)
+INTERVAL = re.compile(r"(.*?),? ?([\d.]+ %) interval \[([^,\]]+), ([^\]]+)\](.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a check of one form of a statement.
+
+    Attributes:
+        name: the part's name; empty where the check has one part only.
+        asked: what the statement asks for, in words.
+        measured: the number with its unit, or words.
+        qualifier: which number it is, e.g. "largest deviation" or "99.9 %: 0.9 to 1.1".
+        required: the region that the statement allows, as text; empty where it is none of numbers.
+        drawing: interval and region as SVG; empty where there is nothing to draw.
+        outcome: passes, fails or undecided.
+        margin: how clearly, as text.
+        reason: why tolerance or region has its size.
+        n: number of independent samples, "0" for none.
+        false_alarm: chance to refute a true statement; "" or "0" for none.
+        control: what the negative control does, and what came of it; None without one.
+    """
+
+    name: str
+    asked: Markup
+    measured: Markup
+    qualifier: Markup
+    required: Markup
+    drawing: Markup
+    outcome: str
+    margin: Markup
+    reason: Markup
+    n: str
+    false_alarm: str
+    control: Mapping[str, object] | None
+
+
+def parts(rows: Iterable[Row], form: str) -> list[Part]:
+    """The parts of a form, "printed" or "corrected", of one claim's rows of evidence."""
+    return [part(row) for row in rows if row["form"] == form]
+
+
+def part(row: Row) -> Part:
+    """A row of evidence in a reader's terms."""
+    measured, qualifier = _measured(row["measured"])
+    return Part(
+        name=row["part"],
+        asked=words(row["expected"]),
+        measured=measured,
+        qualifier=qualifier,
+        required=_required(row),
+        drawing=drawing(row),
+        outcome=row["outcome"],
+        margin=margin(row["margin"]),
+        reason=words(_reason(row["tolerance_reason"])),
+        n=row["n"],
+        false_alarm=row["false_alarm"],
+        control=_control(row),
+    )
+
+
+def margin(text: str) -> Markup:
+    """A margin as a reader takes it in: three digits, "exact" without any deviation, "none" without any agreement."""
+    if not text:
+        return Markup()
+    value = float(text)
+    if value >= LARGEST_MARGIN or value <= 1 / LARGEST_MARGIN:
+        return Markup("exact" if value > 1 else "none")
+    return numbers(f"{value:.0f}" if 1000 > value >= 100 else f"{value:.3g}")
+
+
+def _control(row: Row) -> Mapping[str, object] | None:
+    if not row["control"]:
+        return None
+    return {
+        "says": words(row["control"]),
+        "kind": row["control_kind"],
+        "outcome": row["control_outcome"],
+        "margin": margin(row["control_margin"]),
+    }
+
+
+def _measured(text: str) -> tuple[Markup, Markup]:
+    """The number and which number it is, from the words of a test."""
+    if found := INTERVAL.fullmatch(text):
+        estimate, level, low, high, unit = (piece.strip() for piece in found.groups())
+        shown = numbers(estimate or f"{low} to {high}") + (f" {unit}" if unit and not estimate else "")
+        return shown, numbers(f"{level} interval {low} to {high}" if estimate else f"{level} interval")
+    if found := EXTREME.fullmatch(text):
+        return numbers(found[2] + found[3]), numbers(found[1])
+    return words(text), Markup()
+
+
+def _required(row: Row) -> Markup:
+    low, high = _allowed(row)
+    if low is None or high is None:
+        return Markup()
+    if math.isinf(low):
+        return Markup() if math.isinf(high) else numbers(f"at most {short(high, 3)}")
+    return numbers(f"at least {short(low, 3)}" if math.isinf(high) else f"{short(low, 3)} to {short(high, 3)}")
+
+
+def _reason(text: str) -> str:
+    """Why the tolerance has its size; the size itself stands in its column."""
+    return re.sub(r"^(?:tolerance|limit) [-+\d.e]+: ", "", text)
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text else None
+
+
+def _allowed(row: Row) -> tuple[float | None, float | None]:
+    """The region; none where number and interval are given in different units, so that a drawing would mislead."""
+    value, low, high = (_number(row[name]) for name in ("value", "interval_low", "interval_high"))
+    if value is not None and low is not None and high is not None and not low <= value <= high:
+        return None, None
+    bottom, top = _number(row["region_low"]), _number(row["region_high"])
+    is_size = bottom == 0 and row["measured"].startswith("largest deviation")  # never negative: no bound below
+    return (-math.inf if is_size else bottom), top
+
+
+# Drawing
+
+
+def drawing(row: Row) -> Markup:
+    """A line with the required region shaded, the interval as a bar and the measured number as a dot."""
+    value, low, high = (_number(row[name]) for name in ("value", "interval_low", "interval_high"))
+    region = _allowed(row)
+    points = [number for number in (value, low, high) if number is not None]
+    bounds = [number for number in region if number is not None and math.isfinite(number)]
+    if not points or not bounds or not all(map(math.isfinite, points)):
+        return Markup()
+    place = _axis(points, bounds)
+    return Markup(
+        '<svg class="drawing {outcome}" viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{label}">'
+        '<line class="axis" x1="0" y1="12" x2="{width:.0f}" y2="12"/>{region}{interval}{value}</svg>'
+    ).format(
+        outcome=row["outcome"],
+        width=WIDTH,
+        height=HEIGHT,
+        label=_label(row),
+        region=_region(region, place),
+        interval=_interval(low, high, place),
+        value=_dot(value if value is not None else (points[0] + points[-1]) / 2, place),
+    )
+
+
+class _Axis:
+    """From a number to a place on the drawing; numbers beyond the drawn range stand at its edge."""
+
+    def __init__(self, low: float, high: float, logarithmic: bool) -> None:
+        self.logarithmic = logarithmic
+        self.low, self.high = (math.log(low), math.log(high)) if logarithmic else (low, high)
+
+    def __call__(self, number: float) -> float:
+        if math.isinf(number) or (self.logarithmic and number <= 0):
+            return WIDTH if number > 0 else 0.0
+        scaled = math.log(number) if self.logarithmic else number
+        share = (scaled - self.low) / (self.high - self.low)
+        return min(WIDTH, max(0.0, EDGE + share * (WIDTH - 2 * EDGE)))
+
+
+def _axis(points: list[float], bounds: list[float]) -> _Axis:
+    shown = [*points, *bounds]
+    positive = [number for number in shown if number > 0]
+    if min(shown) >= 0 and positive and max(positive) > LOGARITHMIC * min(positive):
+        return _Axis(min(positive) / 3, max(positive) * 3, logarithmic=True)
+    low, high = min(shown), max(shown)
+    spread = (high - low) or abs(high) or 1.0
+    return _Axis(low - 0.15 * spread, high + 0.15 * spread, logarithmic=False)
+
+
+def _region(region: tuple[float | None, float | None], place: _Axis) -> Markup:
+    left, right = (place(bound) for bound in region)
+    ticks = Markup("").join(
+        Markup('<line class="bound" x1="{0:.1f}" y1="2" x2="{0:.1f}" y2="22"/>').format(place(bound))
+        for bound in region
+        if math.isfinite(bound) and 0 < place(bound) < WIDTH
+    )
+    shade = Markup('<rect class="region" x="{:.1f}" y="4" width="{:.1f}" height="16"/>')
+    return shade.format(left, max(right - left, 1.5)) + ticks
+
+
+def _interval(low: float | None, high: float | None, place: _Axis) -> Markup:
+    if low is None or high is None:
+        return Markup()
+    left, right = place(low), place(high)
+    bar = Markup('<rect class="interval" x="{:.1f}" y="9" width="{:.1f}" height="6" rx="2"/>')
+    return bar.format(left, max(right - left, 1.5))
+
+
+def _dot(value: float, place: _Axis) -> Markup:
+    return Markup('<circle class="value" cx="{:.1f}" cy="12" r="4.5"/>').format(min(WIDTH - 5, max(5.0, place(value))))
+
+
+def _label(row: Row) -> str:
+    required = _required(row).striptags()
+    return f"measured: {row['measured']}; required: {required}; {row['outcome']}"

@@ -1,0 +1,76 @@
+"""Errata of a paper as a LaTeX document that could be sent to its authors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from repdyn.pipeline.report.contents import Row
+from repdyn.pipeline.report.markup import DOLLARS
+
+SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+SPECIAL |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
+SPECIAL |= {"<": r"\ensuremath{<}", ">": r"\ensuremath{>}", "|": r"\ensuremath{|}"}
+SPECIAL |= {"°": r"\ensuremath{^\circ}", "×": r"\ensuremath{\times}", "±": r"\ensuremath{\pm}", "−": r"\ensuremath{-}"}
+SPECIAL |= {"≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "≠": r"\ensuremath{\ne}", "→": r"\ensuremath{\to}"}
+SPECIAL |= {"\N{EN DASH}": "--", "’": "'", "‘": "`", "“": "``", "”": "''", "é": r"\'e", "ü": r"\"u", "ö": r"\"o"}
+GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
+LETTERS = dict(zip("αβγδεζηθικλμνξπρστφχψω", GREEK.split(), strict=True))
+LETTERS |= {"Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega"}
+SPECIAL |= {letter: rf"\ensuremath{{\{name}}}" for letter, name in LETTERS.items()}
+TABLE = str.maketrans(SPECIAL)
+HEAD = r"""\documentclass[11pt]{article}
+\usepackage[T1]{fontenc}
+\usepackage[margin=2.5cm]{geometry}
+\usepackage{amsmath,amssymb}
+\setlength{\parindent}{0pt}\setlength{\parskip}{6pt}
+\begin{document}
+"""
+
+
+def errata(title: str, paper: str, claims: Sequence[Row]) -> str:
+    """The document: what the paper prints, what is right, what was measured of both.
+
+    Args:
+        title: short title of the study.
+        paper: authors and title of the paper.
+        claims: the refuted statements, rows of the ledger.
+    """
+    sure = [claim for claim in claims if claim["possible_ocr_error"] != "True"]
+    unsure = [claim for claim in claims if claim["possible_ocr_error"] == "True"]
+    parts = [HEAD, rf"\section*{{Errata: {_text(title)}}}", f"{_text(paper)}\n", *_entries(sure)]
+    if unsure:
+        parts += [r"\section*{Possibly errors of the text that we had}"]
+        parts += ["Our copy was read from a scan; the slips below may be the scan's.\n", *_entries(unsure)]
+    return "\n".join([*parts, r"\end{document}", ""])
+
+
+def _entries(claims: Iterable[Row]) -> list[str]:
+    return [_entry(claim) for claim in claims]
+
+
+def _entry(claim: Row) -> str:
+    lines = [rf"\subsection*{{{_text(claim['where'])} \normalfont(\texttt{{{_text(claim['id'])}}})}}"]
+    lines += [rf"\textbf{{Printed.}} {_text(claim['statement'])}", *_formula(claim["formula"])]
+    lines += [rf"Measured: {_text(claim['printed_measured'])}; required: {_text(claim['printed_expected'])}.", ""]
+    if claim["verdict"] == "does not hold":
+        return "\n".join([*lines, rf"\textbf{{Does not hold.}} {_text(claim['correction'] or claim['note'])}", ""])
+    lines += [rf"\textbf{{Correct.}} {_text(claim['correction'])}", *_formula(claim["corrected_formula"])]
+    return "\n".join([*lines, rf"Measured: {_text(claim['measured'])}; required: {_text(claim['expected'])}.", ""])
+
+
+def _formula(latex: str) -> list[str]:
+    return [r"\[", latex, r"\]"] if latex else [""]
+
+
+def _text(words: str) -> str:
+    """Words for LaTeX: formulas between dollars stay, all else is escaped; letters it cannot set become "?"."""
+    pieces, end = [], 0
+    for formula in DOLLARS.finditer(words):
+        pieces += [_escaped(words[end : formula.start()]), formula[0]]
+        end = formula.end()
+    return "".join([*pieces, _escaped(words[end:])])
+
+
+def _escaped(words: str) -> str:
+    return re.sub(r"[^\x00-\x7f]", "?", words.translate(TABLE))

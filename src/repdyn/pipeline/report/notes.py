@@ -1,0 +1,228 @@
+"""A study's page of documentation as the report shows it: summary, derivations by claim, the whole; read offline.
+
+Of the HTML in a page only the anchors of claims (`<a id="...">`) live, the rest is shown as text. A picture is shown
+where it is a figure of the run; links to other files become text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from repdyn.pipeline.report.markup import mathml
+
+ANCHOR = re.compile(r'<a\s+id="([A-Za-z0-9._-]+)">|</a>')
+LONGEST_PASSAGE = 12  # blocks of text shown with a claim; the page has the rest
+
+Tokens = Sequence[Token]
+
+
+@dataclass(frozen=True)
+class Notes:
+    """A study's page in parts.
+
+    Attributes:
+        title: its heading of the first level, as text.
+        summary: what stands before the first heading of the second level.
+        body: the page without its title; anchors of claims have the id `claim-<id>`, headings their words.
+        headings: id and words of every heading of the second level.
+        passages: claim -> its derivation, from its anchor to the next claim's or heading.
+    """
+
+    title: str = ""
+    summary: Markup = Markup()
+    body: Markup = Markup()
+    headings: list[tuple[str, str]] = field(default_factory=list)
+    passages: dict[str, Markup] = field(default_factory=dict)
+
+
+def notes(text: str, claims: Collection[str], pictures: Mapping[str, str]) -> Notes:
+    """A study's Markdown page in the report's terms.
+
+    Args:
+        text: Markdown with tables, `$...$` and `$$...$$` formulas and `<a id="claim-id">` anchors.
+        claims: ids of the ledger; a code span that is one becomes a link to its page.
+        pictures: name of a figure -> address of its picture.
+    """
+    reader = _reader(claims, pictures)
+    tokens = reader.parse(text)
+    title, tokens = _without_title(tokens)
+    second = next((place for place, token in enumerate(tokens) if _opens_heading(token)), len(tokens))
+    body = Markup(reader.renderer.render(tokens, reader.options, {}))
+    headings = list(reader.renderer.headings)
+    return Notes(
+        title,
+        Markup(reader.renderer.render(tokens[:second], reader.options, {})),
+        body,
+        headings,
+        _passages(reader, tokens, claims),
+    )
+
+
+def _without_title(tokens: list[Token]) -> tuple[str, list[Token]]:
+    if len(tokens) > 2 and tokens[0].type == "heading_open" and tokens[0].tag == "h1":
+        return _words(tokens[1]), tokens[3:]
+    return "", tokens
+
+
+def _opens_heading(token: Token) -> bool:
+    return token.type == "heading_open" and token.tag in ("h1", "h2")
+
+
+def _words(token: Token) -> str:
+    return re.sub(r"<[^>]*>|[`*$]", "", token.content).strip()
+
+
+def _passages(reader: MarkdownIt, tokens: list[Token], claims: Collection[str]) -> dict[str, Markup]:
+    blocks = list(_blocks(tokens))
+    anchored = [_anchors(block) & set(claims) for block in blocks]
+    found: dict[str, Markup] = {}
+    for start, ids in enumerate(anchored):
+        if not ids:
+            continue
+        end = start + 1
+        while end < min(len(blocks), start + LONGEST_PASSAGE) and not anchored[end] and not _begins(blocks[end]):
+            end += 1
+        for id in sorted(ids):
+            inside = [*_rows(blocks[start], id), *(token for block in blocks[start + 1 : end] for token in block)]
+            found[id] = Markup(reader.renderer.render(inside, reader.options, {"passage": True}))
+    return found
+
+
+def _rows(block: list[Token], claim: str) -> list[Token]:
+    """Of a table its head and the rows with the claim's anchor; any other block as it is."""
+    if block[0].type != "table_open":
+        return block
+    body = next((place for place, token in enumerate(block) if token.type == "tbody_open"), len(block))
+    starts = [place for place, token in enumerate(block) if token.type == "tr_open" and place > body]
+    ends = [next(end for end in range(start, len(block)) if block[end].type == "tr_close") for start in starts]
+    rows = [block[start : end + 1] for start, end in zip(starts, ends, strict=True)]
+    kept = [token for row in rows if claim in _anchors(row) for token in row]
+    return [*block[: body + 1], *kept, *block[ends[-1] + 1 :]] if rows else block
+
+
+def _blocks(tokens: list[Token]) -> list[list[Token]]:
+    """Paragraphs, tables and other blocks of the page; of a list each item, as a list of its own."""
+    blocks: list[list[Token]] = []
+    depth, start = 0, 0
+    for place, token in enumerate(tokens):
+        depth += token.nesting
+        if depth == 0:
+            blocks += _items(tokens[start : place + 1])
+            start = place + 1
+    return blocks
+
+
+def _items(block: list[Token]) -> list[list[Token]]:
+    if block[0].type not in ("bullet_list_open", "ordered_list_open"):
+        return [block]
+    level = block[0].level + 1
+    starts = [place for place, token in enumerate(block) if token.type == "list_item_open" and token.level == level]
+    ends = [*starts[1:], len(block) - 1]
+    return [[block[0], *block[start:end], block[-1]] for start, end in zip(starts, ends, strict=True)]
+
+
+def _anchors(block: Tokens) -> set[str]:
+    children = [child for token in block for child in token.children or () if child.type == "html_inline"]
+    return {match[1] for child in children if (match := ANCHOR.fullmatch(child.content)) and match[1]}
+
+
+def _begins(block: Tokens) -> bool:
+    """A heading, an item of a list or a paragraph that begins in bold opens something new."""
+    if block[0].type in ("heading_open", "bullet_list_open", "ordered_list_open"):
+        return True
+    children = (block[1].children or []) if len(block) > 1 and block[0].type == "paragraph_open" else []
+    return any(child.type == "strong_open" for child in children[:2])
+
+
+class _Renderer(RendererHTML):
+    """Markdown to HTML for one page; each method renders the token of its name, and no way leads out of the report."""
+
+    claims: Collection[str]
+    pictures: Mapping[str, str]
+
+    def __init__(self, parser: object = None) -> None:
+        super().__init__(parser)
+        self.headings: list[tuple[str, str]] = []
+        self._seen: Counter[str] = Counter()
+
+    def html_inline(self, tokens: Tokens, place: int, _options: object, env: dict) -> str:
+        """An anchor of a claim leads to the claim's page."""
+        match = ANCHOR.fullmatch(tokens[place].content)
+        if not match:
+            return escape(tokens[place].content)
+        if match[1] is None:
+            return "</a>"
+        if match[1] not in self.claims:
+            return "<a>"
+        id = "" if env.get("passage") else f' id="claim-{match[1]}"'
+        return f'<a class="anchor"{id} href="../claims/{match[1]}.html">'
+
+    def html_block(self, tokens: Tokens, place: int, *_: object) -> str:
+        return Markup("<p>{}</p>\n").format(tokens[place].content)
+
+    def image(self, tokens: Tokens, place: int, *_: object) -> str:
+        """A figure of the run; of any other picture its words."""
+        source = PurePosixPath(str(tokens[place].attrs.get("src", ""))).stem
+        if source not in self.pictures:
+            return Markup("<em>{}</em>").format(tokens[place].content)
+        address = f"../{self.pictures[source]}"
+        return Markup('<img src="{}" alt="{}" loading="lazy">').format(address, tokens[place].content)
+
+    def code_inline(self, tokens: Tokens, place: int, *_: object) -> str:
+        text = tokens[place].content
+        code = Markup("<code>{}</code>").format(text)
+        linked = place and (tokens[place - 1].type == "link_open" or tokens[place - 1].content.startswith("<a "))
+        return code if linked or text not in self.claims else f'<a href="../claims/{text}.html">{code}</a>'
+
+    def link_open(self, tokens: Tokens, place: int, *_: object) -> str:
+        """Links to the net stay; those to files beside the page lead nowhere in the report and become text."""
+        address = str(tokens[place].attrs.get("href", ""))
+        return Markup('<a href="{}">').format(address) if address.startswith("https://") else "<a>"
+
+    def heading_open(self, tokens: Tokens, place: int, _options: object, env: dict) -> str:
+        if env.get("passage"):
+            return "<h4>"
+        words = _words(tokens[place + 1])
+        slug = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
+        self._seen[slug] += 1
+        id = f"notes-{slug}" + (f"-{self._seen[slug]}" if self._seen[slug] > 1 else "")
+        if tokens[place].tag == "h2":
+            self.headings.append((id, words))
+        return f'<{_level(tokens[place])} id="{id}">'
+
+    def heading_close(self, tokens: Tokens, place: int, _options: object, env: dict) -> str:
+        return "</h4>\n" if env.get("passage") else f"</{_level(tokens[place])}>\n"
+
+    def table_open(self, *_: object) -> str:
+        return '<div class="scroll"><table>\n'
+
+    def table_close(self, *_: object) -> str:
+        return "</table></div>\n"
+
+
+def _level(token: Token) -> str:
+    """The first level belongs to the page's title."""
+    return "h2" if token.tag == "h1" else token.tag
+
+
+def _reader(claims: Collection[str], pictures: Mapping[str, str]) -> MarkdownIt:
+    reader = MarkdownIt("commonmark", {"html": True}, renderer_cls=_Renderer).enable("table")
+    reader.use(
+        dollarmath_plugin,
+        allow_space=False,
+        allow_digits=False,
+        double_inline=True,
+        renderer=lambda latex, options: mathml(latex.strip(), display=options["display_mode"]),
+    )
+    reader.renderer.claims, reader.renderer.pictures = claims, pictures
+    return reader

@@ -1,0 +1,78 @@
+"""The whole report in one file, to be mailed: every page a template, pictures and scripts inside, opened by a router."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import posixpath
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+HEAD = re.compile(r"<head>.*?</head>", re.DOTALL)
+BODY = re.compile(r'<div class="frame.*</main>\s*</div>', re.DOTALL)
+BAR = re.compile(r'<header class="bar">.*?</header>', re.DOTALL)
+LINK = re.compile(r' (href|src|action)="([^"]*)"')
+TYPES = {".svg": "svg+xml", ".png": "png"}
+LATE = ("assets/site.js", "assets/theory.js")  # scripts that others build on come first
+
+
+def page(pages: Mapping[str, str], assets: Mapping[str, str], pictures: Mapping[str, Path]) -> str:
+    """One HTML file.
+
+    Args:
+        pages: path inside the report -> its HTML.
+        assets: path -> text of a style or script.
+        pictures: path -> file of a picture.
+    """
+    first = pages["index.html"]
+    bar = _rewritten(BAR.search(first)[0], "index.html", pages)
+    title = html.escape(re.search(r"<title>(.*?)</title>", first)[1], quote=False)
+    templates = [_template(path, text, pages) for path, text in pages.items()]
+    styles = "\n".join(text for path, text in assets.items() if path.endswith(".css"))
+    scripts = [path for path in assets if path.endswith(".js")]
+    scripts.sort(key=lambda path: LATE.index(path) if path in LATE else len(LATE))
+    encoded = {path: _data_address(file) for path, file in pictures.items()}
+    return "\n".join(
+        [
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f'<title>{title}</title>\n<link rel="icon" href="data:,">\n<style>\n{styles}\n</style>\n</head>\n<body>',
+            bar,
+            '<noscript><p class="warning">This file holds all pages of the report and needs scripts to open them; the '
+            "report folder next to it opens without.</p></noscript>",
+            '<div id="single"></div>',
+            *templates,
+            f'<script>"use strict"; window.repdyn = {{ single: true, pictures: {json.dumps(encoded)} }};</script>',
+            *(f"<script>\n{assets[path]}\n</script>" for path in scripts),
+            "</body>\n</html>\n",
+        ]
+    )
+
+
+def _template(path: str, text: str, pages: Mapping[str, str]) -> str:
+    title = re.search(r"<title>(.*?)</title>", text)[1]
+    body = _rewritten(BODY.search(text)[0], path, pages)
+    return f'<template data-page="{path}" data-title="{title}">\n{body}\n</template>'
+
+
+def _rewritten(text: str, path: str, pages: Mapping[str, str]) -> str:
+    """Links to pages lead to their templates, links to other files of the run become text."""
+    return LINK.sub(lambda link: _link(link[1], link[2], path, pages), text)
+
+
+def _link(attribute: str, address: str, path: str, pages: Mapping[str, str]) -> str:
+    if address.startswith(("https:", "data:")):
+        return f' {attribute}="{address}"'
+    file, _, fragment = address.partition("#")
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(path), file)) if file else path
+    if attribute == "src":
+        return f' data-picture="{target}"'
+    if target in pages:
+        return f' {attribute}="#/{target}{"#" + fragment if fragment else ""}"'
+    return ""
+
+
+def _data_address(file: Path) -> str:
+    return f"data:image/{TYPES[file.suffix]};base64,{base64.b64encode(file.read_bytes()).decode()}"

@@ -1,0 +1,95 @@
+"""Where settings come from: stated by the paper, or chosen here and why; which of a run differ from what is stated.
+
+`workflow/settings_sources.yaml` maps dotted keys to `{stated: value, where: place}` or `{chosen: reason}`. An entry of
+a section covers what is below it, unless a longer key says otherwise; a stated mapping covers the keys it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from repdyn.base.errors import ConfigError
+from repdyn.pipeline.config import yaml_places
+
+FILE = "workflow/settings_sources.yaml"
+ENTRIES = ({"stated", "where"}, {"chosen"})
+UNCOVERED = ("run", "data.mnist_folder", "data.mnist_mirrors")  # of the workflow, not of an experiment
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of a run with its source.
+
+    Attributes:
+        key: dotted key.
+        value: its value in this run.
+        is_stated: whether the paper states it.
+        stated: the paper's value, where stated.
+        where: the place in the paper, where stated.
+        reason: why it was chosen, where not stated.
+    """
+
+    key: str
+    value: object
+    is_stated: bool = False
+    stated: object = None
+    where: str = ""
+    reason: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the paper states another value."""
+        return self.is_stated and self.value != self.stated
+
+
+def read(path: Path) -> dict[str, dict[str, object]]:
+    """The sources of settings by dotted key.
+
+    Raises:
+        ConfigError: the file is missing or no mapping, or an entry is neither stated (with its place) nor chosen.
+    """
+    source = yaml_places.read(path, 0)
+    if source.complaints:
+        raise ConfigError("\n".join(map(str, source.complaints)))
+    for key, entry in source.values.items():
+        if not isinstance(entry, dict) or set(entry) not in ENTRIES:
+            raise ConfigError(f"{path}: {key}: wants either stated and where, or chosen; has {entry!r}")
+    return source.values
+
+
+def settings(configuration: Mapping[str, object], sources: Mapping[str, Mapping[str, object]]) -> list[Setting]:
+    """Every setting of a run that an experiment reads, in the order of the configuration."""
+    leaves = [(key, value) for key, value in _leaves(configuration) if not key.startswith(UNCOVERED)]
+    return [_setting(key, value, sources) for key, value in leaves]
+
+
+def source_of(key: str, sources: Mapping[str, Mapping[str, object]]) -> tuple[str, object]:
+    """The longest key of `sources` that covers a setting, "" for none, and the value stated for the setting, if any."""
+    parts = key.split(".")
+    for end in range(len(parts), 0, -1):
+        entry = sources.get(start := ".".join(parts[:end]), {})
+        if "chosen" in entry:
+            return start, None
+        value = entry.get("stated")
+        for name in parts[end:]:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        if value is not None:
+            return start, value
+    return "", None
+
+
+def _setting(key: str, value: object, sources: Mapping[str, Mapping[str, object]]) -> Setting:
+    start, stated = source_of(key, sources)
+    if stated is not None:
+        return Setting(key, value, True, stated, str(sources[start]["where"]))
+    return Setting(key, value, reason=str(sources.get(start, {}).get("chosen", "no reason is on record")))
+
+
+def _leaves(part: object, path: str = "") -> Iterator[tuple[str, object]]:
+    if isinstance(part, Mapping) and part:
+        for name, value in part.items():
+            yield from _leaves(value, f"{path}.{name}" if path else str(name))
+    else:
+        yield path, part

@@ -1,0 +1,195 @@
+"""What the pages of a study and of a claim show, taken from the contents of a run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from markupsafe import Markup
+
+from repdyn.base.claims import REFUTED
+from repdyn.base.verdicts import STATUSES
+from repdyn.pipeline.report import evidence
+from repdyn.pipeline.report.contents import Contents, Row, is_erratum
+from repdyn.pipeline.report.evidence import Part
+from repdyn.pipeline.report.notes import Notes
+from repdyn.pipeline.report.texts import THEORIES, TITLES
+
+SCALES = ("smoke", "full", "paper")  # runs with an overlay of their own in workflow/scales
+SEARCHED = ("id", "where", "kind", "statement", "correction", "note", "formula", "corrected_formula", "control", "code")
+DECIDED = ("holds", *REFUTED)
+
+
+def counts(claims: Iterable[Row]) -> list[tuple[str, int]]:
+    """How many claims have each verdict, all verdicts in their order."""
+    counted = Counter(claim["verdict"] for claim in claims)
+    return [(status, counted[status]) for status in STATUSES]
+
+
+def tally(claims: Sequence[Row]) -> str:
+    """The verdicts of the papers' statements in one sentence."""
+    number = dict(counts(claims))
+    rest = len(claims) - sum(number[status] for status in DECIDED)
+    parts = [f"{number['holds']} hold as printed", f"{number['holds as corrected']} hold once corrected"]
+    parts.append(f"{number['does not hold']} {'does' if number['does not hold'] == 1 else 'do'} not hold")
+    return ", ".join(parts) + (f", {rest} stay open" if rest else "")
+
+
+def study(name: str, title: str, contents: Contents, notes: Notes) -> dict[str, object]:
+    """What the page of a study shows, settings apart."""
+    claims, figures = contents.claims_of(name), contents.products_of(name, "figures")
+    theory = THEORIES.get(name)
+    still = next((figure for figure in figures if theory and figure.name == theory.still), None)
+    errata = [claim for claim in claims if is_erratum(claim)]
+    published = [claim for claim in claims if claim["kind"] == "published number"]
+    return {
+        "name": name,
+        "title": title,
+        "paper": contents.paper(name),
+        "notes": notes,
+        "claims": claims,
+        "counts": counts(claims),
+        "total": len(claims),
+        "theory": {"title": theory.title, "says": theory.says, "still": still} if theory else None,
+        "figures": figures,
+        "tables": contents.products_of(name, "tables"),
+        "published": [(claim, _decisive(claim, contents)) for claim in published],
+        "errata": errata,
+        "groups": _groups(errata),
+        "first_failure": lambda claim: _worst(contents.evidence[claim["id"]], "printed"),
+        "corrected_numbers": lambda claim: _worst(contents.evidence[claim["id"]], "corrected"),
+        "data": contents.data.get(name, []),
+    }
+
+
+def claim(row: Row, contents: Contents, notes: Notes) -> dict[str, object]:
+    """What the page of a claim shows."""
+    rows = contents.evidence[row["id"]]
+    printed, corrected = evidence.parts(rows, "printed"), evidence.parts(rows, "corrected")
+    decisive = corrected or printed
+    return {
+        "claim": row,
+        "corrected": row["correction"],
+        "printed_parts": printed,
+        "corrected_parts": corrected,
+        "short": short(row, printed, corrected),
+        "reasons": _reasons(decisive),
+        "samples": _samples(row),
+        "figures": contents.figures_of(row),
+        "passage": notes.passages.get(row["id"], ""),
+        "data": contents.files_of(row["study"], row["datasets"].split()),
+        "job": contents.jobs.get(f"{row['study']}/claims.csv", ""),
+        "command": _command(contents.run, row["study"]),
+    }
+
+
+def searched(row: Row, contents: Contents) -> str:
+    """All words by which a claim is found."""
+    words = [row[name] for name in SEARCHED] + [TITLES.get(row["study"], ""), row["study"]]
+    return " ".join(filter(None, [*words, *(figure.title for figure in contents.figures_of(row)[:3])]))
+
+
+def short(row: Row, printed: Sequence[Part], corrected: Sequence[Part]) -> str:
+    """A claim's verdict in one or two sentences."""
+    verdict = row["verdict"]
+    sentences = {
+        "holds": f"The statement passes {_all(printed)}.",
+        "holds as corrected": f"As printed it fails {_share(printed, 'fails')}; the correct form passes "
+        f"{_all(corrected)}.",
+        "does not hold": f"It fails {_share(printed, 'fails')}, and no small correction repairs it.",
+        "not decidable at this scale": _open(corrected or printed),
+        "not reproducible as stated": "The paper leaves out settings that this needs.",
+        "not testable": "No finite computation decides it.",
+    }
+    controls = [part.control["outcome"] for part in (corrected or printed) if part.control]
+    return " ".join(filter(None, [sentences[verdict], _controls(controls, row)]))
+
+
+def costs(records: Iterable[Mapping[str, object]], titles: Mapping[str, str]) -> list[tuple[str, int, float, float]]:
+    """Jobs, core-minutes and peak memory of each study; what serves all comes last."""
+    by_study: dict[str, list[Mapping[str, object]]] = {}
+    for record in records:
+        study, _, job = str(record["log"]).partition("/")
+        by_study.setdefault(study if job else "", []).append(record)
+    return [
+        (
+            titles.get(name, name) or "all studies",
+            len(own),
+            sum(record["cpu_seconds"] for record in own) / 60,
+            max(record["peak_memory_mb"] for record in own),
+        )
+        for name, own in sorted(by_study.items(), key=lambda pair: (not pair[0], pair[0]))
+    ]
+
+
+def _decisive(row: Row, contents: Contents) -> list[Part]:
+    rows = contents.evidence[row["id"]]
+    return evidence.parts(rows, "corrected") or evidence.parts(rows, "printed")
+
+
+def _groups(errata: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
+    unsure = [claim for claim in errata if claim["possible_ocr_error"] == "True"]
+    sure = [claim for claim in errata if claim["possible_ocr_error"] != "True"]
+    remark = "Our copy of the paper was read from a scan; the slips below may be the scan's."
+    return [("", "", sure), ("Possibly OCR errors", remark, unsure)]
+
+
+def _worst(rows: Iterable[Row], form: str) -> Markup:
+    """The part of a form that decides it: what was measured, what was required."""
+    order = {"fails": 0, "undecided": 1, "passes": 2}
+    parts = sorted((row for row in rows if row["form"] == form), key=lambda row: order[row["outcome"]])
+    if not parts:
+        return Markup("nothing")
+    shown = evidence.part(parts[0])
+    qualifier = shown.qualifier + " " if shown.qualifier and "interval" not in shown.qualifier else ""
+    required = Markup(", required: {}").format(shown.required) if shown.required else ""
+    return qualifier + shown.measured + required
+
+
+def _all(parts: Sequence[Part]) -> str:
+    return f"all {len(parts)} parts" if len(parts) > 2 else "both parts" if len(parts) == 2 else "its check"
+
+
+def _share(parts: Sequence[Part], outcome: str) -> str:
+    count = sum(part.outcome == outcome for part in parts)
+    return f"{count} of {len(parts)} parts of its check" if len(parts) > 1 else "its check"
+
+
+def _open(parts: Sequence[Part]) -> str:
+    count = sum(part.outcome == "undecided" for part in parts)
+    if not count:
+        return "The samples of this run do not decide it."
+    return f"{count} of {len(parts)} parts stay undecided: the interval crosses the border of what is allowed."
+
+
+def _controls(outcomes: Sequence[str], row: Row) -> str:
+    if not outcomes:
+        return ""
+    noticed = sum(outcome == "rejected" for outcome in outcomes)
+    if row["verdict"] == "does not hold":
+        told = "was" if len(outcomes) == 1 else f"{noticed} of {len(outcomes)} were"
+        return f"Its control, a world in which it would hold, {told} told apart."
+    if len(outcomes) == 1:
+        return f"Its negative control was {outcomes[0]}."
+    return f"{'All' if noticed == len(outcomes) else f'{noticed} of'} {len(outcomes)} negative controls were rejected."
+
+
+def _reasons(parts: Sequence[Part]) -> list[tuple[str, str]]:
+    """Each reason for a region with the names of its parts."""
+    names: dict[str, list[str]] = {}
+    for part in parts:
+        if part.reason:
+            names.setdefault(part.reason, []).append(part.name)
+    return [(reason, ", ".join(filter(None, own)) if len(names) > 1 else "") for reason, own in names.items()]
+
+
+def _samples(row: Row) -> str:
+    if row["n"] in ("", "0"):
+        return ""
+    chance = f", chance to refute a true statement {row['false_alarm']}" if row["false_alarm"] not in ("", "0") else ""
+    return f"n = {row['n']} independent samples{chance}; both fixed beforehand."
+
+
+def _command(run: str, study: str) -> str:
+    scale = f" --configfile workflow/scales/{run}.yaml --" if run in SCALES else ""
+    return f"snakemake --cores 1{scale} results/{run}/{study}/claims.csv"

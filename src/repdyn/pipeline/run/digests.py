@@ -1,0 +1,59 @@
+"""Code versions remembered on disk, so that reading the workflow stays cheap."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from pathlib import Path
+
+from repdyn.base.errors import RepdynError
+from repdyn.base.files import write_json
+from repdyn.base.fingerprint import code_version
+
+
+class CodeVersions:
+    """Code versions of functions, computed once per state of the source.
+
+    Args:
+        source: folder that holds the package.
+        file: where they are remembered; a folder that cannot be written is no error.
+    """
+
+    def __init__(self, source: Path, file: Path) -> None:
+        self.source, self.file = source, file
+        self.state = _state(source)
+        self._known = self._read()
+        self._new = False
+
+    def of(self, *roots: str) -> str:
+        """The code version of functions; see `fingerprint.code_version`."""
+        key = " ".join(roots)
+        if key not in self._known:
+            self._known[key] = code_version(*roots, source=self.source)
+            self._new = True
+        return self._known[key]
+
+    def save(self) -> None:
+        """Remembers what was computed since."""
+        if self._new:
+            try:
+                write_json(self.file, {"state": self.state, "versions": self._known})
+            except RepdynError:
+                return
+            self._new = False
+
+    def _read(self) -> dict[str, str]:
+        try:
+            stored = json.loads(self.file.read_text(encoding="utf-8"))
+            return dict(stored["versions"]) if stored["state"] == self.state else {}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}
+
+
+def _state(source: Path) -> str:
+    """Digest of all source files and of the Python that reads them."""
+    digest = hashlib.sha256(platform.python_version().encode())
+    for path in sorted((source / "repdyn").rglob("*.py")):
+        digest.update(f"{path.relative_to(source)}\0".encode() + path.read_bytes() + b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,23 @@
+"""Draws a figure: SVG for print, PNG for the eye, JSON with its title, caption, alternative text and origin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from repdyn.base import figures
+from repdyn.base.errors import NotEnoughDataError
+from repdyn.pipeline.run.loading import load_function
+from repdyn.pipeline.run.members import arguments_of, origin, read_inputs
+
+
+def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+    """Draws one member of a job; where the run lacks what the figure needs, the figure says so."""
+    function = load_function(member["study"], member["function"])
+    with figures.style():
+        try:
+            figure = function(**arguments_of(function, read_inputs(member, results)))
+        except NotEnoughDataError as error:
+            figure = figures.placeholder(function.__name__, str(error))
+        figures.save(figure, (results / member["outputs"][0]).with_suffix(""), origin(member))

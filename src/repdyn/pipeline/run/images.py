@@ -1,0 +1,31 @@
+"""Saves the images that all studies read, from the configured source."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from repdyn.base import datasets
+from repdyn.base.sources import load_images
+
+NUMERICAL = ("numpy", "scipy", "xarray", "netCDF4", "scikit-learn")
+
+
+def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+    """Reads, checks and saves the images."""
+    source = member["source"]
+    images = load_images(source, member["mnist_folder"], member["mnist_mirrors"])
+    images = images.assign_attrs(
+        title=f"Images of {source}, as all studies read them",
+        study="all",
+        experiment="images",
+        paper="",
+        settings=json.dumps({"source": source}),
+        seed=0,
+        code_version=member["code"],
+        versions=datasets.package_versions(*NUMERICAL),
+        device="cpu",
+    )
+    datasets.write(images, results / member["outputs"][0])

@@ -1,0 +1,86 @@
+"""Outputs of a job's members kept beside its log, so that a job that runs again skips the members that are unchanged.
+
+Snakemake removes a job's outputs before it runs. A kept output is another name of the same file (a hard link), so it
+takes no space while it is current.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from repdyn.base.files import sha256, write_json
+from repdyn.pipeline.run.jobs import input_paths
+
+DIGESTS = "digests.json"
+
+
+class Kept:
+    """The kept outputs of one job, a folder per member that is named by what the member is.
+
+    Args:
+        log: the job's log; the outputs are kept in `<log>.kept/`.
+    """
+
+    def __init__(self, log: Path) -> None:
+        self.folder = log.with_name(log.name + ".kept")
+        self._current: set[str] = set()
+
+    def restore(self, member: Mapping[str, Any], results: Path) -> bool:
+        """Puts a member's outputs back if its code, settings and inputs are those they were made with."""
+        name = self._name(member, results)
+        place = self.folder / name
+        digests = _digests(place)
+        if set(digests) != {Path(path).name for path in member["outputs"]}:
+            return False
+        if any(not (place / file).is_file() or sha256(place / file) != digest for file, digest in digests.items()):
+            return False
+        for path in member["outputs"]:
+            _link(place / Path(path).name, results / path)
+            os.utime(results / path)
+        return True
+
+    def keep(self, member: Mapping[str, Any], results: Path) -> None:
+        """Keeps a member's outputs; where they cannot be kept, the member just runs again next time."""
+        place = self.folder / self._name(member, results)
+        with suppress(OSError):
+            shutil.rmtree(place, ignore_errors=True)
+            for path in member["outputs"]:
+                _link(results / path, place / Path(path).name)
+            write_json(place / DIGESTS, {Path(path).name: sha256(results / path) for path in member["outputs"]})
+
+    def sweep(self) -> None:
+        """Forgets what no member of today's job made."""
+        for place in self.folder.glob("*"):
+            if place.name not in self._current:
+                shutil.rmtree(place, ignore_errors=True)
+
+    def _name(self, member: Mapping[str, Any], results: Path) -> str:
+        what = json.dumps([member, [sha256(results / path) for path in input_paths([member])]], sort_keys=True)
+        name = hashlib.sha256(what.encode()).hexdigest()[:24]
+        self._current.add(name)
+        return name
+
+
+def _digests(place: Path) -> dict[str, str]:
+    try:
+        return json.loads((place / DIGESTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def _link(source: Path, target: Path) -> None:
+    """Another name for a file; a copy where the file system has none."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        os.link(source, temporary)
+    except OSError:
+        shutil.copy2(source, temporary)
+    temporary.replace(target)

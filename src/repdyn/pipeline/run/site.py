@@ -1,0 +1,16 @@
+"""Builds the report of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from repdyn.pipeline.report import build
+
+
+def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+    """Writes the report from the run's ledger, manifest, figures and tables."""
+    source = build.Source(Path(member["workflow"]), member["made"])
+    files = [results / path for path in member["inputs"]]
+    build.build(results, files, (results / member["outputs"][0]).parent, source)

@@ -1,0 +1,22 @@
+"""Writes a table: CSV for machines, LaTeX for papers, JSON with its title, caption and origin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from repdyn.base import tables
+from repdyn.base.errors import NotEnoughDataError
+from repdyn.pipeline.run.loading import load_function
+from repdyn.pipeline.run.members import arguments_of, origin, read_inputs
+
+
+def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
+    """Writes one member of a job; where the run lacks what the table needs, its caption says so."""
+    function = load_function(member["study"], member["function"])
+    try:
+        table = function(**arguments_of(function, read_inputs(member, results)))
+    except NotEnoughDataError as error:
+        table = tables.placeholder(function.__name__, str(error))
+    tables.save(table, (results / member["outputs"][0]).with_suffix(""), origin(member))

@@ -1,0 +1,243 @@
+"""The workflow's own view of the studies: which job makes what, from the graph, the settings and the code.
+
+The rules under `workflow/rules` declare here which experiments share a job; everything else (inputs, settings, code
+versions, figures, tables, claims) derives from the functions' signatures. Nothing heavy is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from repdyn.base.errors import ConfigError
+from repdyn.base.settings import Settings, canonical
+from repdyn.pipeline.config.configuration import Config
+from repdyn.pipeline.run import records
+from repdyn.pipeline.run.digests import CodeVersions
+from repdyn.pipeline.run.graph import OFFERED, Function, Study, modules, read_study
+from repdyn.pipeline.run.jobs import Inputs, Job, Member, write_all
+
+ENTRY = "repdyn.pipeline.run.entry:main"
+FIGURE_FILES, TABLE_FILES = ("svg", "png", "json"), ("csv", "tex", "json")
+IMAGES = "images"
+
+
+class RunJobs:
+    """All jobs of one run, as the rules declare them.
+
+    Args:
+        config: the run's settings.
+        source: folder that holds the package.
+        memory: file in which code versions are remembered.
+    """
+
+    def __init__(self, config: Config, source: Path, memory: Path) -> None:
+        self.config, self.source, self.run = config, source, config.run.name
+        self._versions = CodeVersions(source, memory)
+        self.jobs: dict[str, Job] = {}
+        self._data: dict[str, dict[str, Inputs | str]] = {}
+
+    def simulate(
+        self,
+        name: str,
+        *experiments: str | tuple[str, Mapping[str, Any]],
+        memory_mb: int = 800,
+        arguments: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Job:
+        """A job that runs experiments or analyses and saves their datasets.
+
+        Args:
+            name: study and job, "leaky_resnets/exact".
+            experiments: functions by name; with the value of one further argument for a variant of its own:
+                `("blobs", {"run": "sgd"})` makes `data/blobs/sgd.nc`.
+            memory_mb: memory of the first try.
+            arguments: further arguments by function, which every variant gets.
+
+        Raises:
+            ConfigError: there is no such function, or a dataset it reads is made by no earlier job.
+        """
+        members = []
+        for experiment in experiments:
+            function_name, variant = (experiment, {}) if isinstance(experiment, str) else experiment
+            further = dict((arguments or {}).get(function_name, {}))
+            members.append(self._simulation(name.partition("/")[0], function_name, variant, further))
+        return self._add(Job(self.run, name, "simulate", members, memory_mb=memory_mb))
+
+    def variants(self, name: str, experiment: str, key: str, values: Iterable[Any], **options: Any) -> dict[str, Any]:
+        """Jobs of one experiment, one per value of the argument `key`, as one rule with a wildcard: its parts.
+
+        Returns:
+            `input`, `output` and `log` of the rule, with the wildcard `{key}` where the value stands.
+        """
+        study = name.partition("/")[0]
+        values = list(values)
+        jobs = [self.simulate(f"{name}-{_label(key, v)}", (experiment, {key: v}), **options) for v in values]
+        form = f"{key}{{{key}}}" if isinstance(values[0], int) else f"{{{key}}}"
+        return {
+            "input": [f"logs/{self.run}/{name}-{form}.job.json", *jobs[0].inputs],
+            "output": f"results/{self.run}/{study}/data/{experiment}/{form}.nc",
+            "log": f"logs/{self.run}/{name}-{form}.log",
+        }
+
+    def figures(self, study: str) -> dict[str, Job]:
+        """Jobs that draw a study's figures, by module: one job per module of the study's `figures`."""
+        found = self._study(study)
+        return {
+            module: self._add(
+                Job(
+                    self.run,
+                    f"{study}/figures_{module}",
+                    "draw",
+                    [self._shown(study, figure, "figures", FIGURE_FILES) for figure in figures],
+                    memory_mb=1000,
+                )
+            )
+            for module, figures in found.figures_by_module().items()
+        }
+
+    def tables(self, study: str) -> Job | None:
+        """The job that writes a study's tables, None where it has none."""
+        tables = self._study(study).tables.values()
+        members = [self._shown(study, table, "tables", TABLE_FILES) for table in tables]
+        return self._add(Job(self.run, f"{study}/tables", "tabulate", members, memory_mb=800)) if members else None
+
+    def claims(self, study: str) -> Job | None:
+        """The job that decides a study's claims, None where it has none."""
+        checks = self._study(study).claims
+        if not checks:
+            return None
+        names = dict.fromkeys(name for check in checks.values() for name in check.reads)
+        member = {
+            "study": study,
+            "claims": {id: {"function": check.path, "code": self._code(check.root)} for id, check in checks.items()},
+            "code": self._code("repdyn.pipeline.run.decide:run", ENTRY),
+            "inputs": {name: self._input(study, name) for name in names},
+            "outputs": [f"{study}/claims.csv", f"{study}/evidence.csv"],
+        }
+        return self._add(Job(self.run, f"{study}/claims", "decide", [member], memory_mb=1000))
+
+    def other(self, name: str, kind: str, *, outputs: Iterable[str], reads: Iterable[str] = (), **given: Any) -> Job:
+        """A job at an end of the workflow: images, ledger, manifest, report.
+
+        Args:
+            name: name of the job.
+            kind: a key of `entry.RUNNERS`.
+            outputs: files it writes, below the run's results.
+            reads: files it reads, below the run's results.
+            given: what its runner gets besides.
+        """
+        code = self._code(f"repdyn.pipeline.run.{kind}:run", ENTRY)
+        inputs = {path: path for path in reads}
+        member = {"code": code, "inputs": inputs, "outputs": list(outputs), **given}
+        return self._add(Job(self.run, name, kind, [member], memory_mb=600))
+
+    def outputs(self, *kinds: str) -> list[str]:
+        """Files below the results that all jobs declared so far make, or those of some kinds."""
+        jobs = (job for job in self.jobs.values() if not kinds or job.kind in kinds)
+        return [path for job in jobs for member in job.members for path in member["outputs"]]
+
+    def write(self) -> None:
+        """Writes the job files; see `jobs.write_all`."""
+        self._versions.save()
+        write_all(list(self.jobs.values()), {record["log"]: record for record in records.of_run(self.run)})
+
+    def rule_outputs(self) -> dict[str, list[str]]:
+        """Rule's job -> files below the results that it makes, for the report's links."""
+        return {job.name: [path for m in job.members for path in m["outputs"]] for job in self.jobs.values()}
+
+    def _add(self, job: Job) -> Job:
+        if job.name in self.jobs:
+            raise ConfigError(f"the workflow declares the job {job.name} twice")
+        self.jobs[job.name] = job
+        return job
+
+    def _study(self, study: str) -> Study:
+        return read_study(study, self.source)
+
+    def _code(self, *roots: str) -> str:
+        return self._versions.of(*roots)
+
+    def _simulation(self, study: str, name: str, variant: Mapping[str, Any], further: Mapping[str, Any]) -> Member:
+        functions = self._study(study).experiments
+        if name not in functions:
+            raise ConfigError(f"{study} has no experiment {name!r}; it has {', '.join(functions)}")
+        function = functions[name]
+        label = "".join(_label(key, value) for key, value in variant.items())
+        output = f"{study}/data/{name}/{label}.nc" if label else f"{study}/data/{name}.nc"
+        member = {
+            "study": study,
+            "function": function.path,
+            "code": self._code(function.root, "repdyn.pipeline.run.simulate:run", ENTRY),
+            "seed": self.config.run.seed,
+            "paper": _paper(study, self.source),
+            "settings": self._settings(study, function),
+            "arguments": {**variant, **further},
+            "inputs": {read: self._input(study, read) for read in function.reads},
+            "outputs": [output],
+        } | ({"device": self.config.run.device} if "device" in function.parameters else {})
+        known = self._data.setdefault(study, {})
+        if label:
+            known.setdefault(name, {})[label] = output
+        else:
+            known[name] = output
+        return member
+
+    def _shown(self, study: str, function: Function, kind: str, suffixes: Iterable[str]) -> Member:
+        runner = {"figures": "draw", "tables": "tabulate"}[kind]
+        return {
+            "study": study,
+            "function": function.path,
+            "code": self._code(function.root, f"repdyn.pipeline.run.{runner}:run", ENTRY),
+            "inputs": {name: self._input(study, name) for name in function.reads},
+            "outputs": [f"{study}/{kind}/{function.name}.{suffix}" for suffix in suffixes],
+        }
+
+    def _input(self, study: str, name: str) -> str | dict[str, str]:
+        known = {IMAGES: f"data/{IMAGES}.nc"} | self._data.get(study, {})
+        if name not in known:
+            raise ConfigError(f"{study}: the dataset {name!r} is made by no job declared before; add it to a rule")
+        return known[name]
+
+    def _settings(self, study: str, function: Function) -> dict[str, Any]:
+        """Sections of the study's settings by parameter: those whose model class annotates it.
+
+        Raises:
+            ConfigError: no section is of that class, or several and none has the experiment's name.
+        """
+        sections: Settings = getattr(self.config, study)
+        found = {}
+        for parameter, annotation in function.parameters.items():
+            if parameter in function.reads or parameter in OFFERED[1:]:
+                continue
+            names = [name for name in type(sections).model_fields if _class_name(sections, name) == annotation]
+            if len(names) > 1 and function.name in names:
+                names = [function.name]
+            if len(names) > 1 or (parameter == "settings" and not names):
+                options = f"sections {', '.join(names)}" if names else "no section"
+                raise ConfigError(f"{study}: {function.path} wants {parameter}: {annotation}; {options} of this class")
+            if names:
+                found[parameter] = json.loads(canonical(getattr(sections, names[0])))
+        return found
+
+
+def _class_name(sections: Settings, name: str) -> str:
+    return type(getattr(sections, name)).__name__
+
+
+def _label(key: str, value: object) -> str:
+    """Name of a variant: the value, numbers after their key."""
+    return f"{key}{value}" if isinstance(value, int) else str(value)
+
+
+@cache
+def _paper(study: str, source: Path) -> str:
+    """The paper's name, the constant PAPER of the study's settings; it is written into every dataset."""
+    for _, path in modules(study, "settings", source):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAPER":
+                return ast.literal_eval(node.value)
+    raise ConfigError(f"{study}: no settings module defines PAPER")

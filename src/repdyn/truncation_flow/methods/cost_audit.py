@@ -1,0 +1,228 @@
+"""Formulas of Sections 2, 6, 8 and 9 on weights, metrics and the standard cost, each against an independent derivation.
+
+Complex steps of the network's own cost (`theory.derivatives`) serve as the derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import ortho_group
+
+from repdyn.base.checks import Array
+from repdyn.base.formula_audit import Errors, holds, mended
+from repdyn.truncation_flow.methods.construction import ball_clusters, largest_radius, simplex_initial_data
+from repdyn.truncation_flow.methods.formula_audit import Draw, Layers, random_cluster, random_layers
+from repdyn.truncation_flow.theory import derivatives, general
+
+COLLAPSED_FILL = 0.5  # cluster radius over the largest that the explicit construction separates
+
+
+class Weighted(NamedTuple):
+    """A cluster with a state and, besides, a general weight, an output weight, a symmetric and an invertible matrix."""
+
+    draw: Draw
+    W: Array
+    W_out: Array
+    symmetric: Array
+    A: Array
+
+
+class Trained(NamedTuple):
+    """Clusters under truncation maps with a trained output: data, cluster of each point, state, output, labels."""
+
+    X: Array
+    cluster: Array
+    R: Array
+    beta: Array
+    W: Array
+    y: Array
+
+    @property
+    def w(self) -> Array:
+        """Weight 1/N_c of every point."""
+        return general.cluster_weights(self.cluster, len(self.y))
+
+    def cost(self, R: Array, beta: Array, W: Array) -> complex:
+        """Standard cost (2.22) at other parameters."""
+        return derivatives.complex_standard_cost(self.X, self.w, self.y[self.cluster], R, beta, W)
+
+
+def random_weights(Q: int, N: int, generator: np.random.Generator) -> Weighted:
+    """A Gaussian cluster and random matrices; those to be inverted have singular values between 1/2 and 2."""
+    draw = random_cluster(Q, N, generator)
+    left, right = ortho_group.rvs(Q, size=6, random_state=generator).reshape(2, 3, Q, Q)
+    W, W_out, A = (left * generator.uniform(0.5, 2.0, (3, 1, Q))) @ right
+    M = generator.normal(size=(Q, Q))
+    return Weighted(draw, W, W_out, M + M.T, A)
+
+
+def collapsed(Q: int, N: int, generator: np.random.Generator) -> Trained:
+    """Simplex clusters that their truncation maps collapse to the points -beta_l, (8.1)."""
+    R, _, yt = simplex_initial_data(Q)
+    size = -(-N // Q)
+    X = ball_clusters(np.eye(Q), size, COLLAPSED_FILL * largest_radius(Q), generator).reshape(-1, Q)
+    W, y = generator.normal(size=(2, Q, Q))
+    return Trained(X, np.repeat(np.arange(Q), size), R, -yt, W, y)
+
+
+def untruncated(layers: Layers, generator: np.random.Generator) -> Trained:
+    """Data in the positive sector of every truncation map, (9.1)-(9.2): biases R_l^T (1, .., 1) times a bound."""
+    Q = len(layers.R)
+    reach = np.linalg.norm(layers.X, axis=1).max() + 0.1
+    beta = reach * layers.R.sum(axis=1)
+    W, y = generator.normal(size=(2, Q, Q))
+    return Trained(layers.X, layers.cluster, layers.R, beta, W, y)
+
+
+def partly_truncated(layers: Layers, trained: Trained) -> Trained:
+    """The same data and output under random truncation maps."""
+    return trained._replace(beta=layers.beta)
+
+
+def _worst(*differences: Array) -> float:
+    return float(max(np.abs(difference).max() for difference in differences))
+
+
+def metric_invariance(drawn: Weighted) -> Errors:
+    """(2.25): the pullback metric under W^(L) -> A W^(L) with W^(L+1), or with W_{L+1}, times A^{-1}."""
+    total = drawn.W_out @ drawn.W
+    inverse = np.linalg.inv(drawn.A)
+    printed, corrected = total @ inverse, (drawn.W_out @ inverse) @ (drawn.A @ drawn.W)
+    return mended(*(_worst(changed.T @ changed - total.T @ total) for changed in (printed, corrected)))
+
+
+def bias_derivative(drawn: Weighted) -> Errors:
+    """(3.13): the derivative of tau in beta is -W^{-1} H^perp W, any weight; its transpose for control."""
+    draw, W, inverse = drawn.draw, drawn.W, np.linalg.inv(drawn.W)
+    H = ((draw.X + draw.beta) @ W.T > 0).astype(np.float64)
+    claimed = np.array([-inverse @ np.diag(1 - h) @ W for h in H])
+    stepped = np.empty_like(claimed)
+    for j in range(len(W)):
+        beta = draw.beta + 1j * derivatives.STEP * np.eye(len(W))[j]
+        moved = derivatives.complex_truncation_of_weights(draw.X, W, beta)
+        stepped[:, :, j] = moved.imag / derivatives.STEP
+    return holds(_worst(claimed - stepped), _worst(np.swapaxes(claimed, 1, 2) - stepped))
+
+
+def general_bias_gradient(drawn: Weighted) -> Errors:
+    """(6.4): dC/dbeta = -int W^T H^perp W^{-T} (tau - yt) for any weight; W^{-1} H^perp W for control."""
+    draw, W, inverse = drawn.draw, drawn.W, np.linalg.inv(drawn.W)
+
+    def cost(beta: Array) -> complex:
+        images = derivatives.complex_truncation_of_weights(draw.X, W, beta)
+        return 0.5 * complex(np.sum(draw.w[:, None] * (images - draw.yt) ** 2))
+
+    gradient = derivatives.gradient(cost, draw.beta)
+    residual = derivatives.complex_truncation_of_weights(draw.X, W, draw.beta) - draw.yt
+    H = (draw.X + draw.beta) @ W.T > 0
+    pulled = -np.einsum("k,ki->i", draw.w, (~H * (residual @ inverse)) @ W)
+    swapped = -np.einsum("k,ki->i", draw.w, (~H * (residual @ W.T)) @ inverse.T)
+    return holds(_worst(pulled - gradient), _worst(swapped - gradient))
+
+
+def cancellation(drawn: Weighted) -> Errors:
+    """(6.8): H^perp(x) sigma(R (x + beta)) = 0, which takes (6.5) to (6.7); H in the place of H^perp for control."""
+    draw = drawn.draw
+    rectified = np.maximum((draw.X + draw.beta) @ draw.R.T, 0.0)
+    return holds(*(_worst(part * rectified) for part in (1 - draw.H, draw.H)))
+
+
+def cross_term(drawn: Weighted, metric: Array) -> float:
+    """Size of int R^T H^perp R g R^T sigma(u), which is zero for g = 1 by (6.8): what the metric g adds to (6.7)."""
+    draw = drawn.draw
+    rectified = np.maximum((draw.X + draw.beta) @ draw.R.T, 0.0) @ draw.R @ metric.T
+    return float(np.linalg.norm(draw.w @ ((1 - draw.H) * (rectified @ draw.R.T))))
+
+
+def commutator_blocks(drawn: Weighted) -> Errors:
+    """(3.27): H M - M H = H M H^perp - H^perp M H for symmetric M; a plus sign for control."""
+    M, errors = drawn.symmetric, []
+    for h in drawn.draw.H:
+        H, off = np.diag(h), np.diag(1 - h)
+        errors.append([_worst(H @ M - M @ H - H @ M @ off - sign * off @ M @ H) for sign in (-1.0, 1.0)])
+    return holds(*np.max(errors, axis=0))
+
+
+def commutator_elements(drawn: Weighted) -> Errors:
+    """(3.35): [H, M]_ij = (nu_i - nu_j) M_ij in the sector nu; nu_i + nu_j for control."""
+    M, errors = drawn.symmetric, []
+    for nu in drawn.draw.H:
+        commutator = np.diag(nu) @ M - M @ np.diag(nu)
+        factors = (nu[:, None] - nu[None, :], nu[:, None] + nu[None, :])
+        errors.append([_worst(factor * M - commutator) for factor in factors])
+    return holds(*np.max(errors, axis=0))
+
+
+def collapsed_gradient(trained: Trained) -> Errors:
+    """(8.4)-(8.7): dB = -W^T (W B + Y), dW = -(W B + Y) B^T, no motion of R, for collapsed clusters.
+
+    Control: W B - Y in the place of W B + Y.
+    """
+    dbeta, generators, dW = _velocity(trained)
+    B, Y, W = trained.beta.T, trained.y.T, trained.W
+    errors = []
+    for sign in (1.0, -1.0):
+        E = W @ B + sign * Y
+        errors.append(_worst(dbeta.T + W.T @ E, generators, dW + E @ B.T))
+    return holds(*errors)
+
+
+def _velocity(trained: Trained) -> tuple[Array, Array, Array]:
+    """Negative gradient of the standard cost in the biases, the rotations (generators) and the output weight."""
+    R, beta, W = trained.R, trained.beta, trained.W
+    return (
+        -derivatives.gradient(lambda moved: trained.cost(R, moved, W), beta),
+        derivatives.descent_generators(lambda moved: trained.cost(moved, beta, W), R),
+        -derivatives.gradient(lambda moved: trained.cost(R, beta, moved), W),
+    )
+
+
+def hidden_layers_rest(trained: Trained, elsewhere: Trained) -> Errors:
+    """(9.6): untruncated data leave all R_l and beta_l at rest; partly truncated data for control."""
+    return holds(*(_worst(*_velocity(state)[:2]) for state in (trained, elsewhere)))
+
+
+def output_gradient(trained: Trained) -> Errors:
+    """(9.7) with the weights 1/N_c of (2.22): dW = -sum_k w_k (W x_k - y_k) x_k^T; the other sign for control."""
+    dW = _velocity(trained)[2]
+    residual = trained.X @ trained.W.T - trained.y[trained.cluster]
+    claimed = -(residual * trained.w[:, None]).T @ trained.X
+    return holds(_worst(claimed - dW), _worst(claimed + dW))
+
+
+def cost_of_untruncated(trained: Trained) -> Errors:
+    """(9.3): the standard cost (2.22) of untruncated data with weights 1/N, as printed, and with 1/N_c."""
+    defined = trained.cost(trained.R, trained.beta, trained.W).real
+    squares = np.sum((trained.X @ trained.W.T - trained.y[trained.cluster]) ** 2, axis=1)
+    return mended(abs(0.5 * float(squares.mean()) - defined), abs(0.5 * float(trained.w @ squares) - defined))
+
+
+OF_WEIGHTS: dict[str, Callable[[Weighted], Errors]] = {
+    "(2.25) invariance of the metric": metric_invariance,
+    "(3.13) derivative of tau": bias_derivative,
+    "(3.27) blocks of the commutator": commutator_blocks,
+    "(3.35) elements of the commutator": commutator_elements,
+    "(6.4) bias gradient of any weight": general_bias_gradient,
+    "(6.8) cancellation": cancellation,
+}
+OF_TRAINED: tuple[str, ...] = (
+    "(8.4)-(8.7) collapsed gradient",
+    "(9.3) cost of untruncated data",
+    "(9.6) hidden layers at rest",
+    "(9.7) output gradient",
+)
+
+
+def trained_errors(Q: int, N: int, generator: np.random.Generator) -> list[Errors]:
+    """Errors of the formulas `OF_TRAINED` on one draw."""
+    layers = random_layers(Q, N, generator)
+    free = untruncated(layers, generator)
+    return [
+        collapsed_gradient(collapsed(Q, N, generator)),
+        cost_of_untruncated(free),
+        hidden_layers_rest(free, partly_truncated(layers, free)),
+        output_gradient(free),
+    ]

@@ -1,0 +1,27 @@
+"""The order of the paper, in which the report shows the figures."""
+
+ORDER = (
+    "fig1_two_points",
+    "fig2_architectures",
+    "fig3_initial_weights",
+    "fig5_final_distances",
+    "fig10_depth",
+    "fig11_alternatives",
+    "fig12_training_loss",
+    "fig15_adam",
+    "n1_phase_plane",
+    "n2_final_distribution",
+    "n3_rich_to_lazy",
+    "n5_closed_form",
+    "n6_fit_losses",
+    "fig4_digit_pairs",
+    "fig6_xor",
+    "fig7_blobs",
+    "fig8_blob_structure",
+    "fig9_structure",
+    "n4_correlations",
+    "fig14_taylor",
+    "fig16_xor_adam",
+    "fig17_blob_structure_adam",
+    "fig18_structure_adam",
+)

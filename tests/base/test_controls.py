@@ -1,0 +1,222 @@
+"""Negative controls: what each does to the data, and which of them only shift a number."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from repdyn.base import controls
+from repdyn.base.controls import exchange, false_world, kind_of_change, replace_variables, wrong_formula
+from repdyn.base.errors import NotEnoughDataError
+from repdyn.bn_decomposed import theory
+from repdyn.bn_decomposed.theory.layers import propagate
+
+RNG = np.random.default_rng(4)
+
+
+def data(networks=("relu", "tanh", "linear")):
+    """A loss and a wrong formula's by seed and network, counts, flags, a scalar."""
+    n = len(networks)
+    return xr.Dataset(
+        {
+            "loss": (("seed", "network"), RNG.random((4, n)) + 1),
+            "printed": (("seed", "network"), RNG.random((4, n)) - 3),
+            "rank": ("network", np.arange(3, 3 + n)),
+            "kept": (("seed", "network"), np.arange(4 * n).reshape(4, n) % 3 == 0),
+            "bound": ((), 0.23),
+            "curve": ("time", np.array([1.0, np.nan, 0.5])),
+        },
+        {"network": list(networks), "seed": np.arange(4), "time": [0.0, 1.0, 2.0]},
+    )
+
+
+BEFORE = data()
+
+
+def kind(change, *before):
+    before = before or (BEFORE,)
+    after = change(*before)
+    return kind_of_change(wrong_formula("x", change), before, after if isinstance(after, tuple) else (after,))
+
+
+RECORDED = {
+    "another variable": replace_variables(loss="printed"),
+    "two labels exchanged": exchange("network", "relu", "linear"),
+    "one network for all": lambda d: d.sel(network=["tanh"] * 3).assign_coords(network=d["network"]),
+    "seeds reversed": lambda d: d.isel(seed=slice(None, None, -1)),
+    "labels reversed": lambda d: d.assign_coords(network=d["network"].values[::-1]),
+    "the first seed alone": lambda d: d.isel(seed=[0]),
+    "a mixture of two variables": lambda d: d.assign(loss=xr.where(d["network"] == "relu", d["printed"], d["loss"])),
+    "flags of another network": lambda d: d.assign(kept=d["kept"].isel(network=[1, 0, 2]).variable),
+    "ranks of another network": lambda d: d.assign(rank=d["rank"].isel(network=[1, 1, 2]).variable),
+    "a variable left out": lambda d: d.drop_vars("loss"),
+    "a number of the dataset": lambda d: d.assign(bound=d["printed"][0, 0]),
+}
+SHIFTED = {
+    "offset": lambda d: d.assign(loss=d["loss"] + 0.1),
+    "scaled": lambda d: d.assign(loss=d["loss"] * 1.05),
+    "sign": lambda d: d.assign(loss=-d["loss"]),
+    "scaled and offset": lambda d: d.assign(loss=3 - 2 * d["loss"]),
+    "offset with gaps": lambda d: d.assign(curve=d["curve"] + 1),
+    "one number": lambda d: d.assign(bound=d["bound"] * 2),
+    "a constant": lambda d: d.assign(loss=0 * d["loss"] + 7.5),
+    "nothing left": lambda d: d.assign(loss=0 * d["loss"]),
+    "counts raised": lambda d: d.assign(rank=d["rank"] + 1),
+    "counts to one number": lambda d: d.assign(rank=0 * d["rank"] + 3),
+    "flags turned round": lambda d: d.assign(kept=~d["kept"]),
+    "a second variable right, one shifted": lambda d: d.assign(loss=d["printed"], curve=2 * d["curve"]),
+}
+RECOMPUTED = {
+    "another power": lambda d: d.assign(loss=d["loss"] ** 2),
+    "two variables": lambda d: d.assign(loss=d["loss"] * (1 + d["seed"])),
+    "a new variable": lambda d: d.assign(fitted=d["loss"] * 2),
+}
+
+
+@pytest.mark.parametrize("change", RECORDED.values(), ids=RECORDED)
+def test_what_the_datasets_hold_is_recorded(change):
+    assert kind(change) == "recorded"
+
+
+@pytest.mark.parametrize("change", SHIFTED.values(), ids=SHIFTED)
+def test_scaled_and_offset_numbers_are_found_out(change):
+    assert kind(change) == "shifted number"
+
+
+@pytest.mark.parametrize("change", RECOMPUTED.values(), ids=RECOMPUTED)
+def test_other_changes_are_recomputed(change):
+    assert kind(change) == "recomputed"
+
+
+@pytest.mark.parametrize("change", [lambda d: d, lambda d: d.copy(deep=True), lambda d: d.assign_attrs(title="x")])
+def test_no_change_is_nothing(change):
+    assert kind(change) == "nothing"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda first, second: (second, first), "recorded"),
+        (lambda first, second: (first, second.assign(loss=first["loss"])), "recorded"),
+        (lambda first, second: (first, second.assign(loss=second["loss"] - 1)), "shifted number"),
+        (lambda first, second: (first, second), "nothing"),
+    ],
+)
+def test_changes_of_several_datasets(change, expected):
+    assert kind(change, BEFORE, data()) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda nets: {"a": nets["b"], "b": nets["a"]}, "recorded"),
+        (lambda nets: {"a": nets["a"]}, "recorded"),
+        (lambda nets: nets | {"b": nets["b"].assign(loss=nets["a"]["loss"])}, "recorded"),
+        (lambda nets: nets | {"b": nets["b"] * 1}, "nothing"),
+        (lambda nets: nets | {"b": nets["b"].assign(loss=nets["b"]["loss"] + 1)}, "shifted number"),
+        (lambda nets: nets | {"b": nets["b"].assign(loss=nets["b"]["loss"] ** 3)}, "recomputed"),
+        (exchange("network", "relu", "tanh"), "recorded"),
+        (replace_variables(loss="printed"), "recorded"),
+    ],
+)
+def test_changes_of_variants(change, expected):
+    assert kind(change, {"a": BEFORE.drop_vars("kept"), "b": data().drop_vars("kept")}) == expected
+
+
+# Formulas
+
+
+def helper(values):
+    return propagate(values)
+
+
+def by_name(d):
+    return d.assign(loss=d["loss"] + 0 * len(repr(propagate)))
+
+
+def by_module(d):
+    return d.assign(loss=d["loss"] + 0 * len(repr(theory)))
+
+
+def by_closure(formula):
+    def spoil(d):
+        return d.assign(loss=d["loss"] + 0 * len(repr(formula)))
+
+    return spoil
+
+
+def in_a_comprehension(d):
+    return d.assign(loss=d["loss"] + sum(0 * len(repr(propagate)) for _ in range(2)) + 1)
+
+
+def with_default(d, formula=propagate):
+    return d.assign(loss=d["loss"] + 1)
+
+
+def with_argument(formula, d):
+    return d.assign(loss=d["loss"] + 1)
+
+
+@pytest.mark.parametrize("function", [by_name, by_module, by_closure(propagate), in_a_comprehension, with_default])
+def test_a_control_that_uses_a_formula_is_known(function):
+    assert controls._calls_formula(function)
+
+
+def test_a_formula_behind_a_helper_of_the_package_is_known(monkeypatch):
+    monkeypatch.setattr(helper, "__module__", "repdyn.bn_decomposed.claims.ranks")
+    assert controls._calls_formula(lambda d: d.assign(loss=helper(d["loss"])))
+
+
+def test_a_formula_in_a_partial_is_known():
+    assert controls._calls_formula(partial(with_argument, propagate))
+
+
+@pytest.mark.parametrize("function", [exchange("a", "b", "c"), replace_variables(a="b"), lambda d: d + 1, np.sum, len])
+def test_other_functions_use_no_formula(function):
+    assert not controls._calls_formula(function)
+
+
+def test_a_formula_recomputes_even_where_the_change_is_a_shift():
+    def shifted(d):
+        return d.assign(loss=d["loss"] + len(propagate.__name__))
+
+    assert kind(shifted) == "recomputed"
+    assert kind(lambda d: d.assign(loss=d["loss"] + 9)) == "shifted number"
+
+
+# Building blocks
+
+
+def test_exchanged_labels_keep_their_places():
+    turned = exchange("network", "relu", "linear")(BEFORE)
+    assert turned["network"].values.tolist() == ["relu", "tanh", "linear"]
+    for here, there in (("relu", "linear"), ("linear", "relu"), ("tanh", "tanh")):
+        xr.testing.assert_equal(
+            turned["loss"].sel(network=here, drop=True), BEFORE["loss"].sel(network=there, drop=True)
+        )
+
+
+def test_numbers_can_be_exchanged_too():
+    turned = exchange("seed", 0, 3)(BEFORE)
+    assert (turned["loss"].sel(seed=0).values == BEFORE["loss"].sel(seed=3).values).all()
+
+
+def test_a_run_without_a_label_leaves_the_control_undecided():
+    with pytest.raises(NotEnoughDataError, match="the control: network = linear"):
+        exchange("network", "relu", "linear")(data(("relu", "tanh")))
+
+
+def test_replaced_variables_leave_the_others():
+    turned = replace_variables(loss="printed", printed="loss")(BEFORE)
+    np.testing.assert_array_equal(turned["loss"], BEFORE["printed"])
+    np.testing.assert_array_equal(turned["printed"], BEFORE["loss"])
+    xr.testing.assert_identical(turned["curve"], BEFORE["curve"])
+
+
+@pytest.mark.parametrize("make", [wrong_formula, false_world])
+def test_a_control_says_what_it_is(make):
+    control = make("the other sign", len)
+    assert (control.kind, control.says, control.data) == (make.__name__.replace("_", " "), "the other sign", len)
+    with pytest.raises(ValueError, match="says what is wrong"):
+        make("", len)

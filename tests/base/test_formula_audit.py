@@ -1,0 +1,97 @@
+"""Formula audits: errors measured, stored with names, decided; a wrong formula turns the verdict."""
+
+import numpy as np
+import pytest
+
+from repdyn.base.claims import claim, decide_claim
+from repdyn.base.controls import kind_of_change
+from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.formula_audit import (
+    Errors,
+    audit_variables,
+    decide_formula,
+    holds,
+    mended,
+    relative_error,
+    with_wrong_formula,
+)
+
+EQUATIONS = ("1.1 slope", "1.2 sign", "1.3 lost")
+SETS = [holds(1e-12, 0.4), mended(0.3, 1e-12), Errors(0.2, 0.1, 0.5)]
+
+
+def audit(seeds=3):
+    """Three equations: right as printed, right as corrected, never right; errors vary with the seed."""
+    errors = np.array([[np.array(one) * (1 + 0.1 * seed) for one in SETS] for seed in range(seeds)])
+    coords = {
+        "seed": index("seed", seeds, "draw"),
+        "equation": variable("equation", np.array(EQUATIONS), "equation of the paper"),
+    }
+    return dataset(audit_variables(errors, ("seed", "equation"), unit="nat"), coords, title="An audit")
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "error"),
+    [([1.0, 2.0], [1.0, 4.0], 0.5), (3.0, 2.0, 0.5), (0.0, [[1.0, -4.0]], 1.0), ([1, -1], [-1, 1], 2.0)],
+)
+def test_an_error_is_relative_to_the_largest_size(value, wanted, error):
+    assert relative_error(value, wanted) == error
+
+
+def test_other_shapes_and_a_vanishing_scale_are_refused():
+    with pytest.raises(ValueError, match=r"value: got shape \(2,\); expected shape \(2, 1\)"):
+        relative_error([1.0, 2.0], [[1.0], [2.0]])
+    with pytest.raises(ValueError, match="wanted: got zeros only"):
+        relative_error([1e-9], [0.0])
+
+
+def test_forms_of_errors():
+    assert holds(1.0, 2.0) == Errors(printed=1.0, corrected=1.0, control=2.0)
+    assert mended(1.0, 2.0) == Errors(printed=1.0, corrected=2.0, control=1.0)
+
+
+def test_an_audit_stores_each_form_under_its_name():
+    stored = audit()
+    assert {name: stored[name].sel(equation="1.3 lost", seed=0).item() for name in stored} == {
+        "printed": 0.2,
+        "corrected": 0.1,
+        "control": 0.5,
+    }
+    assert stored["printed"].attrs == {"long_name": "relative error of the formula as printed", "units": "nat"}
+    with pytest.raises(
+        ValueError, match=r"errors: got shape \(2, 4\); expected dimensions equation and one of 3 forms"
+    ):
+        audit_variables(np.ones((2, 4)), ("equation",))
+
+
+@pytest.mark.parametrize(
+    ("equation", "status"), list(zip(EQUATIONS, ["holds", "holds as corrected", "does not hold"], strict=True))
+)
+def test_an_audit_decides(equation, status):
+    verdict = decide_formula(audit(), equation, 1e-9, "finite differences")
+    assert verdict.status == status
+    assert verdict.printed.value == pytest.approx(1.2 * SETS[EQUATIONS.index(equation)].printed)
+    assert verdict.decisive.reason == "tolerance 1e-09: finite differences"
+
+
+@pytest.mark.parametrize("equation", EQUATIONS[:2])
+def test_the_wrong_formula_is_rejected_and_stands_in_the_audit(equation):
+    control = with_wrong_formula("another sign", equation)
+    declare = claim("x-1", where="eq. (1)", kind="identity", states="S.", data="audit", control=control)
+    decided = decide_claim(declare(lambda audit: decide_formula(audit, equation, 1e-9, "rounding")), {"audit": audit()})
+    assert decided.ledger["control_outcome"] == "rejected"
+    assert decided.evidence[-1]["control_change"] == "recorded"
+
+
+def test_only_the_named_equations_are_spoilt():
+    spoilt = with_wrong_formula("another sign", "1.1 slope", "1.3 lost").data(audit())
+    for equation, changed in zip(EQUATIONS, (True, False, True), strict=True):
+        one, control = spoilt.sel(equation=equation), audit()["control"].sel(equation=equation)
+        assert bool((one["printed"] == control).all()) is (changed or equation == "1.2 sign")
+        assert bool((one["corrected"] == control).all()) is changed
+    assert kind_of_change(with_wrong_formula("x", *EQUATIONS), (audit(),), (spoilt,)) == "recorded"
+
+
+def test_an_equation_that_is_not_audited_is_refused():
+    with pytest.raises(ValueError, match=r"equation: got 9\.9; expected an equation of the audit"):
+        with_wrong_formula("another sign", "1.1 slope", "9.9").data(audit())

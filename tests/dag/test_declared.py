@@ -1,0 +1,105 @@
+"""What the workflow declares: every function in a job, every job's members with the code of what they call."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT
+from tests.dag.declared import SMOKE, copy_sources, declared
+
+from repdyn.base.fingerprint import code_version
+from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run.graph import read_study
+
+ENTRY = "repdyn.pipeline.run.entry:main"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return copy_sources(tmp_path_factory.mktemp("declared") / "checkout")
+
+
+@pytest.fixture(scope="module")
+def jobs(folder):
+    return declared(folder, SMOKE)
+
+
+def members(jobs, kind):
+    contents = (json.loads(text) for text in jobs.texts.values())
+    return [member for content in contents if content["kind"] == kind for member in content["members"]]
+
+
+def test_every_experiment_figure_table_and_claim_is_in_a_job(jobs):
+    missing = []
+    for kind, part in (("simulate", "experiments"), ("draw", "figures"), ("tabulate", "tables")):
+        run = {(member["study"], member["function"]) for member in members(jobs, kind)}
+        functions = [f for study in STUDIES for f in getattr(read_study(study), part).values()]
+        missing += [function.root for function in functions if (function.study, function.path) not in run]
+    decided = {id for member in members(jobs, "decide") for id in member["claims"]}
+    missing += [id for study in STUDIES for id in read_study(study).claims if id not in decided]
+    assert missing == []
+
+
+def test_each_member_has_the_code_version_of_its_function_and_runner(jobs):
+    wrong = []
+    for kind in ("simulate", "draw", "tabulate"):
+        runner = f"repdyn.pipeline.run.{kind}:run"
+        for member in members(jobs, kind)[::7]:
+            root = f"repdyn.{member['study']}.{member['function']}"
+            if member["code"] != code_version(root, runner, ENTRY):
+                wrong.append(root)
+    assert wrong == []
+
+
+def test_seed_settings_and_inputs_are_those_of_the_function(jobs):
+    wrong = []
+    for member in members(jobs, "simulate"):
+        function = next(f for f in read_study(member["study"]).experiments.values() if f.path == member["function"])
+        if member["seed"] != 1 or set(member["inputs"]) != set(function.reads):
+            wrong.append(function.root)
+        if ("settings" in function.parameters) != ("settings" in member["settings"]):
+            wrong.append(f"{function.root}: settings")
+        if ("device" in function.parameters) != ("device" in member):
+            wrong.append(f"{function.root}: device")
+    assert wrong == []
+
+
+def test_the_seed_of_the_run_reaches_every_simulation(folder, jobs):
+    other = declared(folder, SMOKE, config={"run": {"seed": 2}})
+    seeds = {member["seed"] for member in members(other, "simulate")}
+    assert seeds == {2}
+
+
+def test_every_file_is_made_once_and_every_input_is_made(jobs):
+    made = [path for paths in jobs.outputs.values() for path in paths]
+    assert len(made) == len(set(made))
+    assert {path for paths in jobs.inputs.values() for path in paths} <= set(made)
+
+
+def test_under_ninety_jobs(jobs):
+    assert len(jobs.texts) < 90
+
+
+def test_a_job_file_is_small(folder, jobs):
+    assert max(len(text) for text in jobs.texts.values()) < 200_000
+    assert all(Path(folder, f"logs/smoke/{name}.job.json").is_file() for name in jobs.texts)
+
+
+def test_thousands_of_variants_are_declared(folder):
+    many = declared(folder, SMOKE, config={"leaky_resnets": {"trained": {"blocks": 1000}}})
+    assert sum(name.startswith("leaky_resnets/trained-") for name in many.texts) == 1000
+
+
+def test_names_of_the_workflow_hide_none_of_snakemakes():
+    """The Snakefile is executed among the names of snakemake.workflow."""
+    import snakemake.api  # first, since the two import each other
+    import snakemake.workflow
+
+    text = (ROOT / "workflow/rules/common.smk").read_text().split("wildcard_constraints:")[0]
+    tree = ast.parse(text)
+    names = {
+        alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    assert not names & set(vars(snakemake.workflow)) - {"Path"}

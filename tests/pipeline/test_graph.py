@@ -1,0 +1,118 @@
+"""The graph: what functions read and make, from signatures and `@claim(data=)` alone."""
+
+from pathlib import Path
+
+import pytest
+
+from repdyn.base.claims import claims_of
+from repdyn.base.errors import RepdynError
+from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.run.loading import load_rooms
+
+FILES = {
+    "settings.py": 'PAPER = "A paper"\n',
+    "experiments/loss.py": '''"""Loss."""
+def loss(settings: Loss, stream: Stream) -> xr.Dataset:
+    """The loss over epochs."""
+def slopes(settings: Loss, loss: xr.Dataset, runs: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """Its slopes."""
+def _hidden(loss: xr.Dataset) -> xr.Dataset: ...
+def number(loss: xr.Dataset) -> float: ...
+''',
+    "figures.py": '''
+def late(slopes: xr.Dataset) -> Figure:
+    """Slopes."""
+def early(loss: xr.Dataset, *, width: float = 1) -> Figure:
+    """Loss."""
+ORDER = ("early",)
+''',
+    "claims/main.py": '''
+SHARED = {"where": "Theorem 1", "data": ("loss", "slopes")}
+DATA = "loss"
+@claim("x-falls", data="loss")
+def falls(loss: xr.Dataset) -> Verdict:
+    """Falls."""
+@claim("x-both", **SHARED)
+def both(loss: xr.Dataset, slopes: xr.Dataset) -> Verdict: ...
+@claim("x-named", data=DATA)
+def named(data: xr.Dataset) -> Verdict: ...
+@claim("x-none", where="Remark")
+def none() -> Verdict: ...
+''',
+}
+
+
+@pytest.fixture
+def toy(tmp_path):
+    for name, text in FILES.items():
+        path = tmp_path / "repdyn" / "toy" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path
+
+
+def test_functions_are_known_by_what_they_return_and_read(toy):
+    study = read_study("toy", toy)
+    assert {name: function.reads for name, function in study.experiments.items()} == {
+        "loss": (),
+        "slopes": ("loss", "runs"),
+    }
+    assert study.experiments["loss"].path == "experiments.loss:loss"
+    assert study.experiments["slopes"].summary == "Its slopes."
+    assert list(study.figures) == ["early", "late"]  # the paper's order, then the rest
+    assert study.tables == {}
+
+
+def test_claims_are_known_by_their_data(toy):
+    study = read_study("toy", toy)
+    assert {id: check.reads for id, check in study.claims.items()} == {
+        "x-falls": ("loss",),
+        "x-both": ("loss", "slopes"),
+        "x-named": ("loss",),
+        "x-none": (),
+    }
+    assert study.claims_of("slopes") == ["x-both"]
+    assert study.figures_of("slopes", "runs") == ["late"]
+    assert list(study.figures_by_module()) == ["figures"]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("experiments/again.py", "def loss() -> xr.Dataset: ...\n", "loss is defined in experiments.again and"),
+        ("figures.py", 'ORDER = ("gone",)\n', "ORDER of figures names gone, which no module defines"),
+    ],
+)
+def test_contradictions_are_told(toy, file, text, message):
+    path = Path(toy, "repdyn/toy", file)
+    path.write_text(text)
+    with pytest.raises(RepdynError, match=message):
+        read_study("toy", toy)
+
+
+def test_an_unknown_study_is_told(toy):
+    with pytest.raises(RepdynError, match="no study 'other'"):
+        read_study("other", toy)
+
+
+def test_claims_read_from_source_are_those_declared():
+    differing = []
+    for study in STUDIES:
+        if not read_study(study).claims:
+            continue
+        declared = {claim.id: claim.data for claim in claims_of(*load_rooms(study, "claims"))}
+        read = {id: check.reads for id, check in read_study(study).claims.items()}
+        differing += [(study, id) for id in declared | read if declared.get(id) != read.get(id)]
+    assert differing == []
+
+
+def test_every_dataset_is_read_by_somebody_and_every_name_that_is_read_exists():
+    wrong = []
+    for name in STUDIES:
+        study = read_study(name)
+        readers = [f for kind in (study.experiments, study.figures, study.tables, study.claims) for f in kind.values()]
+        read = {dataset for reader in readers for dataset in reader.reads}
+        wrong += [f"{name}: nobody reads {dataset}" for dataset in set(study.experiments) - read]
+        wrong += [f"{name}: nothing makes {dataset}" for dataset in read - set(study.experiments) - {"images"}]
+    assert wrong == []

@@ -1,0 +1,245 @@
+"""Job files: what a job is, written where it changes; members skipped where nothing changed; records; the entry."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from tests.pipeline import jobs_for_tests as made
+from tests.pipeline.jobs_for_tests import STUDY
+
+from repdyn.base.errors import ConfigError, DataError
+from repdyn.base.files import sha256
+from repdyn.pipeline.run import entry, jobs, records
+from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.kept import Kept
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# Job files
+
+
+def test_a_job_file_is_read_as_it_was_written(here):
+    file = made.write(here, made.member(), made.gap())
+    job = jobs.read(file)
+    assert (job.run, job.name, job.kind, job.study, job.threads) == ("mine", f"{STUDY}/made", "simulate", STUDY, 1)
+    assert job.inputs == ["results/mine/data/images.nc"]
+    assert job.outputs == [f"results/mine/{STUDY}/data/{name}.nc" for name in ("recentring_depth", "orthogonality_gap")]
+    assert job.text() == file.read_text()
+
+
+def test_the_runs_name_is_not_in_a_job_file():
+    one, other = (Job(run, "s/a", "simulate", [made.gap()]) for run in ("one", "other"))
+    assert one.text() == other.text()
+    assert one.file != other.file
+
+
+@pytest.mark.parametrize("text", ["{bad", "[]", '{"job": "s/a"}', "3"])
+def test_damaged_job_files_are_named(here, text):
+    file = made.write(here)
+    file.write_text(text)
+    with pytest.raises(DataError, match=r"made.job.json: not a job file"):
+        jobs.read(file)
+
+
+def test_missing_job_files_are_told_with_what_writes_them(here):
+    with pytest.raises(DataError, match=r"a.job.json: no such job file; the workflow writes it"):
+        jobs.read(Path("logs/mine/s/a.job.json"))
+
+
+def test_results_stand_beside_the_logs_in_any_folder(here):
+    assert jobs.results_of(Path("logs/mine/s/a.job.json")) == Path("results/mine")
+    assert jobs.results_of(here / "logs/mine/a.job.json") == here / "results/mine"
+    with pytest.raises(DataError, match="not below logs"):
+        jobs.run_of(Path("/elsewhere/a.job.json"))
+
+
+def ages(names):
+    return {name: Path(f"logs/mine/{name}.job.json").stat().st_mtime for name in names}
+
+
+def write(*names, finished=(), **changes):
+    declared = [Job("mine", name, "simulate", [made.gap(**changes)], memory_mb=7) for name in names]
+    began = "2020-01-01T00:00:00.000+00:00"
+    jobs.write_all(
+        declared,
+        {job.name: {"job": json.loads(job.text()), "began": began} for job in declared if job.name in finished},
+    )
+    return declared
+
+
+def test_job_files_are_written_only_where_they_change(here):
+    names = ("s/a", "s/b")
+    write(*names)
+    old = ages(names)
+    for name in names:
+        os.utime(f"logs/mine/{name}.job.json", (1, 1))
+    write(*names)
+    assert set(ages(names).values()) == {1}
+    write(*names, code="another")
+    assert all(ages(names)[name] >= old[name] for name in names)
+
+
+def test_a_job_file_is_older_than_the_job_that_ran_it(here):
+    write("s/a", code="new")
+    write("s/a", finished=("s/a",))  # undone: its record holds the same content again
+    assert ages(["s/a"])["s/a"] < time.time() - 1e8
+    write("s/a", code="new")
+    assert ages(["s/a"])["s/a"] > time.time() - 1e8
+
+
+def test_the_index_tells_all_jobs_of_today(here):
+    write("s/a", "s/b", "s/c")
+    write("s/c", "s/a")
+    assert [job.name for job in jobs.load_all("mine")] == ["s/c", "s/a"]
+    assert [job.memory_mb for job in jobs.load_all("mine")] == [7, 7]
+    with pytest.raises(DataError, match=r"logs/other/jobs.json: missing"):
+        jobs.load_all("other")
+
+
+def test_a_folder_that_cannot_be_written_is_named(here):
+    Path("logs").write_text("a file")
+    with pytest.raises(ConfigError, match=r"job files cannot be written: logs/mine/s/a.job.json"):
+        write("s/a")
+
+
+# The entry
+
+
+def test_a_job_runs_by_its_file_and_leaves_a_record(here):
+    results = made.results(here)
+    file = made.write(here, made.member(), made.gap())
+    assert entry.main(file) == 0
+    record = made.record(here)
+    assert record["job"] == json.loads(file.read_text())
+    images = "results/mine/data/images.nc"
+    assert record["inputs"] == {images: sha256(images)}
+    assert set(record["outputs"]) == {str(Path("results/mine", m["outputs"][0])) for m in (made.member(), made.gap())}
+    assert all(sha256(path) == digest for path, digest in record["outputs"].items())
+    assert record["cpu_seconds"] > 0
+    assert record["began"] <= record["finished"]
+    assert not list(here.rglob("*.running"))
+    assert (results / made.member()["outputs"][0]).is_file()
+
+
+def test_a_failed_job_leaves_one_line_and_no_record(here, capsys):
+    assert entry.main(made.write(here, made.member())) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("error: ")
+    assert "results/mine/data/images.nc" in said[0]
+    assert not list(here.rglob("*.cost.json"))
+    assert not list(here.rglob("*.running"))
+
+
+def test_threads_are_those_of_the_job(here, monkeypatch):
+    seen = []
+    monkeypatch.setattr(entry, "pin_threads", seen.append)
+    file = made.write(here, made.gap())
+    entry.main(file)
+    entry.main(file, 3)
+    assert seen == [1, 3]
+
+
+# Members that are unchanged
+
+
+@pytest.fixture
+def ran(here, monkeypatch):
+    """Runs a job of some members; names of those that were really run."""
+    made.results(here)
+    seen = []
+    from repdyn.pipeline.run import simulate
+
+    run = simulate.run
+
+    def watched(member, results, checkpoints):
+        seen.append(Path(member["outputs"][0]).stem)
+        return run(member, results, checkpoints)
+
+    def ran(*members):
+        seen.clear()
+        file = made.write(here, *members)
+        for member in members:  # as Snakemake does
+            (here / "results/mine" / member["outputs"][0]).unlink(missing_ok=True)
+        entry.run_members(jobs.read(file), file, watched)
+        assert all((here / "results/mine" / member["outputs"][0]).is_file() for member in members)
+        return list(seen)
+
+    return ran
+
+
+def test_unchanged_members_are_not_run_again(ran):
+    assert ran(made.member(), made.gap()) == ["recentring_depth", "orthogonality_gap"]
+    assert ran(made.member(), made.gap()) == []
+    assert ran(made.member(code="new"), made.gap()) == ["recentring_depth"]
+    assert ran(made.member(code="new"), made.gap(seed=9)) == ["orthogonality_gap"]
+    assert ran(made.gap(seed=9)) == []
+    assert ran(made.member(code="new"), made.gap(seed=9)) == ["recentring_depth"]  # forgotten by the run before
+
+
+def test_the_inputs_count_by_content(ran, here):
+    from repdyn.base import datasets
+
+    ran(made.member())
+    datasets.write(made.images(5), here / "results/mine/data/images.nc")
+    assert ran(made.member()) == ["recentring_depth"]
+
+
+def test_a_kept_output_that_was_changed_is_made_again(ran, here):
+    ran(made.gap())
+    output = here / "results/mine" / made.gap()["outputs"][0]
+    with output.open("ab") as file:  # in place: the kept name is the same file
+        file.write(b"x")
+    assert ran(made.gap()) == ["orthogonality_gap"]
+
+
+def test_what_is_put_back_is_the_same_file(ran, here):
+    output = here / "results/mine" / made.gap()["outputs"][0]
+    ran(made.gap())
+    before, old = output.read_bytes(), output.stat().st_mtime_ns
+    ran(made.gap())
+    assert output.read_bytes() == before
+    assert output.stat().st_mtime_ns >= old
+    assert output.stat().st_nlink == 2
+
+
+def test_where_nothing_can_be_kept_the_job_runs_all_the_same(here, monkeypatch):
+    def refused(*_):
+        raise OSError("no links, no copies")
+
+    monkeypatch.setattr("repdyn.pipeline.run.kept._link", refused)
+    made.results(here)
+    assert entry.main(made.write(here, made.gap())) == 0
+    assert Kept(Path(f"logs/mine/{STUDY}/made.log")).restore(made.gap(), Path("results/mine")) is False
+
+
+# Records
+
+
+def test_records_come_from_the_logs_or_else_from_the_manifest(here):
+    assert records.of_run("mine") == []
+    manifest = here / "results/mine/manifest.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(json.dumps({"costs": [{"log": "s/a"}]}))
+    assert records.of_run("mine") == [{"log": "s/a"}]
+    made.results(here)
+    entry.main(made.write(here, made.gap()))
+    assert [record["log"] for record in records.of_run("mine")] == [f"{STUDY}/made"]
+
+
+def test_a_damaged_record_is_none(here):
+    entry.main(made.write(here, made.gap()))
+    Path(f"logs/mine/{STUDY}/made.log.cost.json").write_text("{half")
+    assert records.read(Path("logs/mine")) == []
+
+
+def test_the_last_job_that_made_a_file_counts():
+    old, new = ({"outputs": {"a": "1"}, "finished": when, "n": n} for when, n in (("2020", 1), ("2021", 2)))
+    assert records.by_output([new, old, {"finished": "2022"}])["a"]["n"] == 2

@@ -1,0 +1,136 @@
+"""What people chose for the report and keep in git: findings, sources of settings, interactive figures."""
+
+import pytest
+from tests.conftest import ROOT
+from tests.pipeline.test_report import CLAIM, OURS
+
+from repdyn.base.claims import claims_of
+from repdyn.base.errors import ConfigError
+from repdyn.base.settings import plain
+from repdyn.pipeline.config import configuration
+from repdyn.pipeline.report import findings, latex, sources
+from repdyn.pipeline.report.build import THEORY
+from repdyn.pipeline.report.texts import THEORIES, TITLES
+from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.run.ledger import read_expected
+from repdyn.pipeline.run.loading import load_rooms
+
+CONFIGURATION = plain(configuration.load([ROOT / "config.yaml"]))
+FINDINGS = findings.read(ROOT / findings.FILE)
+SOURCES = sources.read(ROOT / sources.FILE)
+
+# Findings
+
+
+def test_there_is_a_finding_per_paper():
+    studies = [entry["figure"].split("/")[0] for entry in FINDINGS.values()]
+    assert sorted(studies) == sorted(THEORIES)
+
+
+def test_findings_name_claims_and_figures_with_their_accepted_verdict():
+    accepted = read_expected(ROOT / "workflow/expected_verdicts.yaml")
+    for id, entry in FINDINGS.items():
+        study, _, figure = entry["figure"].partition("/")
+        graph = read_study(study)
+        assert id in graph.claims
+        assert figure in graph.figures
+        assert accepted[id]["verdict"] == entry["verdict"], (
+            f"{id}: the accepted verdict has changed; write the card anew"
+        )
+
+
+def test_no_finding_is_possibly_an_ocr_error():
+    for id, entry in FINDINGS.items():
+        claims = claims_of(*load_rooms(entry["figure"].split("/")[0], "claims"))
+        assert not next(claim for claim in claims if claim.id == id).possible_ocr_error, id
+
+
+@pytest.mark.parametrize(
+    "text", ["x: {figure: a/b}", "x: 1", "x: {figure: a, show: left, verdict: holds, headline: a, sentence: b}"]
+)
+def test_a_malformed_finding_is_told(tmp_path, text):
+    (tmp_path / "findings.yaml").write_text(text)
+    with pytest.raises(ConfigError, match="x: "):
+        findings.read(tmp_path / "findings.yaml")
+
+
+# Settings
+
+
+def test_every_setting_has_a_source():
+    found = sources.settings(CONFIGURATION, SOURCES)
+    assert len(found) > 500
+    assert [one.key for one in found if one.reason == "no reason is on record"] == []
+
+
+def test_every_source_is_of_a_setting():
+    keys = {".".join(part) for one in sources.settings(CONFIGURATION, SOURCES) for part in starts(one.key)}
+    assert [key for key in SOURCES if key not in keys] == []
+    for key, entry in SOURCES.items():
+        stated = entry.get("stated")
+        inner = [f"{key}.{name}" for name in stated] if isinstance(stated, dict) else []
+        assert [one for one in inner if one not in keys] == []
+
+
+def starts(key):
+    parts = key.split(".")
+    return [parts[:end] for end in range(1, len(parts) + 1)]
+
+
+def test_the_longest_key_counts_and_stated_mappings_cover_their_keys():
+    known = {
+        "a": {"chosen": "why"},
+        "a.b": {"stated": {"c": 1, "d": {"e": 2}}, "where": "Table 1"},
+        "a.b.f": {"chosen": "so"},
+    }
+    assert sources.source_of("a.x", known) == ("a", None)
+    assert sources.source_of("a.b.c", known) == ("a.b", 1)
+    assert sources.source_of("a.b.d.e", known) == ("a.b", 2)
+    assert sources.source_of("a.b.x", known) == ("a", None)
+    assert sources.source_of("a.b.f", known) == ("a.b.f", None)
+    assert sources.source_of("z", known) == ("", None)
+
+
+def test_only_what_the_paper_states_can_differ_from_it():
+    known = {"a": {"chosen": "why"}, "a.b": {"stated": 1, "where": "Table 1"}}
+    found = {one.key: one for one in sources.settings({"a": {"b": 2, "c": 3}, "run": {"name": "x"}}, known)}
+    assert list(found) == ["a.b", "a.c"]
+    assert (found["a.b"].differs, found["a.c"].differs) == (True, False)
+    assert not next(iter(sources.settings({"a": {"b": 1}}, known))).differs
+
+
+@pytest.mark.parametrize("text", ["x: {stated: 1}", "x: {chosen: a, where: b}", "x: 3"])
+def test_a_malformed_source_is_told(tmp_path, text):
+    (tmp_path / "sources.yaml").write_text(text)
+    with pytest.raises(ConfigError, match="x: wants either"):
+        sources.read(tmp_path / "sources.yaml")
+
+
+# Interactive figures
+
+
+def test_every_interactive_figure_has_a_script_and_a_still_picture():
+    assert {path.stem for path in THEORY.glob("*.js")} == {*THEORIES, "theory"}
+    for study, theory in THEORIES.items():
+        assert study in TITLES
+        assert theory.still in read_study(study).figures, study
+
+
+# LaTeX
+
+
+def test_errata_as_latex():
+    claims = [CLAIM | {"possible_ocr_error": "False", "statement": "γ is 50 % of $\\frac{a}{b}$ & x_1."}, CLAIM]
+    text = latex.errata("Title", "A. Author, X.", claims)
+    assert text.isascii()
+    assert r"\ensuremath{\gamma} is 50 \% of $\frac{a}{b}$ \& x\_1." in text
+    assert text.count(r"\[") == text.count(r"\]") == 4
+    assert text.count("{") == text.count("}")
+    assert text.index("Possibly errors of the text") > text.index("50")
+    assert text.rstrip().endswith(r"\end{document}")
+
+
+def test_a_statement_that_does_not_hold_has_no_correct_form():
+    text = latex.errata("Title", "Paper", [OURS | {"note": "Because."}])
+    assert r"\textbf{Does not hold.} Because." in text
+    assert "Correct." not in text

@@ -1,0 +1,126 @@
+"""Notes of the report: a study's Markdown page in parts; its markup stays text, its derivations reach their claims."""
+
+import re
+
+import pytest
+from tests.conftest import ROOT
+
+from repdyn.base.claims import REFUTED
+from repdyn.pipeline.report.notes import notes
+from repdyn.pipeline.report.texts import THEORIES
+from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.run.ledger import read_expected
+
+CLAIMS = {study: set(read_study(study).claims) for study in (*THEORIES, "across_papers")}
+IDS = {id for ids in CLAIMS.values() for id in ids}
+TEXT = """# Title
+
+Words `x-one` and `other`, $a_1$ and $5 or $6. ![Angles fall.](images/fig1.png)
+
+## Method
+See <a id="x-one">`x-one`</a>, [beside](other.md), [net](https://example.org), ![picture](http://evil/p.png).
+
+$$
+a = b
+- c
+$$
+
+**Second.** Another <a id="x-two">`x-two`</a>.
+
+- an item
+- an item with <a id="x-three">`x-three`</a>
+
+| a | b |
+|---|---|
+| <b>1</b> | `x-one` |
+| 2 | <a id="x-four">four</a> |
+
+```
+# no heading
+```
+
+### Last
+<script>alert(1)</script>
+
+### Last
+Again <img src=x onerror=alert(1)> and <a id="y" onclick="z">.
+"""
+
+
+@pytest.fixture(scope="module")
+def page():
+    return notes(TEXT, {"x-one", "x-two", "x-three", "x-four"}, {"fig1": "figures/x/fig1.svg"})
+
+
+def test_title_and_summary_stand_apart(page):
+    assert page.title == "Title"
+    assert page.summary.startswith("<p>Words")
+    assert "Method" not in page.summary
+    assert page.headings == [("notes-method", "Method")]
+
+
+def test_an_anchor_leads_to_the_claims_page(page):
+    assert '<a class="anchor" id="claim-x-one" href="../claims/x-one.html"><code>x-one</code></a>' in page.body
+    assert page.body.count('<a href="../claims/x-one.html"><code>x-one</code></a>') == 2
+    assert "<code>other</code>" in page.body
+
+
+def test_a_passage_ends_where_the_next_begins(page):
+    assert set(page.passages) == {"x-one", "x-two", "x-three", "x-four"}
+    assert "<math" in page.passages["x-one"]
+    assert "Second" not in page.passages["x-one"]
+    assert "id=" not in page.passages["x-two"]
+    assert page.passages["x-three"].count("<li>") == 1
+    assert "an item with" in page.passages["x-three"]
+    assert "four" in page.passages["x-four"]
+    assert "&lt;b&gt;" not in page.passages["x-four"]
+
+
+def test_display_formulas_and_money(page):
+    assert 'display="block"' in page.body
+    assert "$5 or $6" in page.body
+
+
+def test_figures_of_the_run_are_shown_and_no_other_picture(page):
+    assert re.findall(r"<img src=\"([^\"]*)\" alt=\"([^\"]*)\"", page.body) == [
+        ("../figures/x/fig1.svg", "Angles fall.")
+    ]
+    assert "evil" not in page.body
+
+
+def test_only_links_to_the_net_stay_links(page):
+    assert '<a href="https://example.org">net</a>' in page.body
+    assert "<a>beside</a>" in page.body
+    assert "other.md" not in page.body
+
+
+def test_markup_of_the_page_is_text(page):
+    tags = set(re.findall(r"</?([a-z0-9]+)", page.body))
+    assert {"script", "b"} & tags == set()
+    assert "&lt;script&gt;" in page.body
+    assert "&lt;img src=x" in page.body
+
+
+def test_headings_have_ids_of_their_own(page):
+    assert '<h3 id="notes-last">' in page.body
+    assert '<h3 id="notes-last-2">' in page.body
+    assert "no-heading" not in page.body
+
+
+def test_a_page_without_headings_is_whole():
+    made = notes("Only words.\n", (), {})
+    assert (made.title, made.summary, made.body) == ("", "<p>Only words.</p>\n", "<p>Only words.</p>\n")
+    assert notes("", (), {}).body == ""
+
+
+@pytest.mark.parametrize("study", CLAIMS)
+def test_every_correction_has_its_derivation_in_the_documentation(study):
+    """`<a id="claim-id">` at the head of the derivation: the page of the claim shows it, docs/claims.md leads there."""
+    accepted = read_expected(ROOT / "workflow" / "expected_verdicts.yaml")
+    refuted = {id for id in CLAIMS[study] if accepted.get(id, {}).get("verdict") in REFUTED}
+    text = (ROOT / "docs" / f"{study}.md").read_text(encoding="utf-8")
+    anchors = re.findall(r'<a\s+id="([^"]+)">', text)
+    assert refuted - set(anchors) == set()
+    assert set(anchors) - IDS == set(), "an anchor is no claim's id"
+    assert len(anchors) == len(set(anchors))
+    assert refuted - set(notes(text, IDS, {}).passages) == set()

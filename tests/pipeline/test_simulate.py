@@ -1,0 +1,270 @@
+"""Jobs of all kinds: datasets with their provenance, arguments by name, and what is said where something is missing."""
+
+import csv
+import json
+import socket
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.pipeline import jobs_for_tests as made
+from tests.pipeline.jobs_for_tests import IMAGES, SETTINGS, STUDY
+
+from repdyn.base import datasets
+from repdyn.base.claims import claim
+from repdyn.base.controls import false_world
+from repdyn.base.errors import DataError, NotEnoughDataError, RepdynError
+from repdyn.base.streams import Stream
+from repdyn.base.verdicts import Verdict, deviation
+from repdyn.bn_decomposed.settings.study import PAPER, RecentringDepth
+from repdyn.pipeline.run import decide, draw, loading, members, simulate, tabulate
+from repdyn.pipeline.run import images as images_job
+from repdyn.pipeline.run.loading import load_function, load_module, load_rooms, load_runner
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return made.results(tmp_path_factory.mktemp("run"))
+
+
+def run(member, results):
+    """Runs a member without checkpoints; its dataset."""
+    simulate.run(member, results, None)
+    return datasets.read(results / member["outputs"][0])
+
+
+@pytest.fixture(scope="module")
+def dataset(results):
+    return run(made.member(), results)
+
+
+# Experiments
+
+
+def test_a_dataset_says_where_it_comes_from(dataset):
+    attrs = {name: dataset.attrs[name] for name in ("study", "experiment", "paper", "code_version", "device", "seed")}
+    assert attrs == {
+        "study": STUDY,
+        "experiment": "experiments.random_networks:recentring_depth",
+        "paper": PAPER,
+        "code_version": "0123456789abcdef",
+        "device": "cpu",
+        "seed": 5,
+    }
+    assert json.loads(dataset.attrs["settings"]) == {"seed": 5, "settings": {"settings": SETTINGS}, "arguments": {}}
+    assert set(json.loads(dataset.attrs["versions"])) == {"numpy", "scipy", "xarray", "netCDF4"}
+    assert datasets.problems(dataset) == []
+
+
+def test_a_dataset_tells_no_time_path_or_machine(dataset, results):
+    attrs = " ".join(map(str, dataset.attrs.values()))
+    for secret in (str(results), str(Path.cwd()), str(Path.home()), socket.gethostname()):
+        assert secret not in attrs.split()
+    assert not {"history", "date", "created", "host", "commit"} & set(dataset.attrs)
+
+
+def test_bytes_are_equal_in_another_folder(dataset, results, tmp_path):
+    other = made.results(tmp_path / "a folder")
+    run(made.member(), other)
+    file = made.member()["outputs"][0]
+    assert (other / file).read_bytes() == (results / file).read_bytes()
+
+
+def test_the_seed_counts_and_the_numbers_are_the_functions(dataset, results):
+    again = load_function(STUDY, "experiments:recentring_depth")(
+        RecentringDepth(**SETTINGS), datasets.read(results / IMAGES), Stream(5, (STUDY, "recentring_depth"))
+    )
+    np.testing.assert_array_equal(dataset["difference"], again["difference"])
+    other = run(made.member(seed=6, outputs=[f"{STUDY}/data/other.nc"]), results)
+    assert not np.array_equal(dataset["difference"], other["difference"])
+
+
+def test_an_experiment_that_breaks_the_conventions_is_not_saved(tmp_path, monkeypatch):
+    def unnamed(stream):
+        return xr.Dataset({"a": ("i", [1.0])}, attrs={"title": "t"})
+
+    monkeypatch.setattr(simulate, "load_function", lambda study, function: unnamed)
+    with pytest.raises(DataError, match="dimension 'i' has no coordinate"):
+        run(made.member(inputs={}), tmp_path)
+    assert list(tmp_path.rglob("*.nc")) == []
+
+
+# Arguments
+
+
+def test_a_missing_input_is_named(results):
+    with pytest.raises(RepdynError, match=r"recentring_depth wants images, but the job gives only .*settings, stream"):
+        run(made.member(inputs={}), results)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"images.nc: no such dataset"):
+        run(made.member(), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"widht": 3}, "job file: settings.widht: Extra inputs"),
+        ({"depth": 0}, "job file: settings.depth: Input should be greater"),
+        ({"depth": "3"}, "job file: settings.depth: Input should be"),
+    ],
+)
+def test_wrong_settings_are_told_in_one_line(results, change, message):
+    with pytest.raises(RepdynError, match=message) as caught:
+        run(made.member(settings={"settings": SETTINGS | change}), results)
+    assert "\n" not in str(caught.value)
+
+
+def test_arguments_come_by_name_with_the_types_of_their_annotations(results, monkeypatch):
+    seen = {}
+
+    def experiment(images, stream, device, variant, row: RecentringDepth, extra=7):
+        seen.update(locals())
+        return datasets.read(results / IMAGES)
+
+    monkeypatch.setattr(simulate, "load_function", lambda study, function: experiment)
+    arguments = {"variant": "he", "row": SETTINGS, "unused": 1}
+    data = run(made.member(arguments=arguments, device="cpu", outputs=[f"{STUDY}/data/x.nc"]), results)
+    assert (seen["variant"], seen["device"], seen["extra"]) == ("he", "cpu", 7)
+    assert seen["row"] == RecentringDepth(**SETTINGS)
+    assert (seen["stream"].seed, seen["stream"].key) == (5, (STUDY, "experiment"))
+    assert seen["images"].sizes["point"] == 6
+    assert "torch" in json.loads(data.attrs["versions"])  # the function takes a device
+
+
+def test_variants_come_as_a_dict(tmp_path):
+    paths = {name: f"x/data/training/{name}.nc" for name in ("bn", "he")}
+    for size, path in enumerate(paths.values(), 4):
+        datasets.write(made.images(size), tmp_path / path)
+    inputs = members.read_inputs({"inputs": {"training": paths}}, tmp_path)
+    assert {name: data.sizes["point"] for name, data in inputs["training"].items()} == {"bn": 4, "he": 5}
+
+
+# Functions by name
+
+
+def test_an_unknown_function_is_told_with_those_there_are():
+    with pytest.raises(RepdynError, match=r"experiments of \w+ has no function 'ablatoin'; it has .*ablation"):
+        load_function(STUDY, "experiments:ablatoin")
+
+
+def test_what_a_module_imports_or_hides_is_none_of_its_functions():
+    for name in ("product", "dataset", "RESCALES", "_iterate", ""):
+        with pytest.raises(RepdynError, match=f"has no function '{name}'"):
+            load_function(STUDY, f"experiments:{name}")
+
+
+@pytest.mark.parametrize(("study", "module"), [("nostudy", "experiments"), (STUDY, "nomodule"), (STUDY, "")])
+def test_an_unknown_study_or_module_is_named(study, module):
+    message = "no study 'nostudy'" if study == "nostudy" else f"no module '{module}' in study"
+    with pytest.raises(RepdynError, match=message):
+        load_module(study, module)
+
+
+def test_an_unknown_kind_of_job_is_named():
+    with pytest.raises(RepdynError, match="no kind of job 'paint'; the kinds are simulate, draw"):
+        load_runner("paint")
+
+
+def test_a_package_that_is_not_installed_is_no_missing_module(monkeypatch):
+    def missing(name):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr(loading.importlib, "import_module", missing)
+    with pytest.raises(ModuleNotFoundError):
+        load_module(STUDY, "experiments")
+
+
+def test_modules_of_a_package_or_the_module():
+    assert [module.__name__ for module in load_rooms("truncation_flow", "settings")] == [
+        "repdyn.truncation_flow.settings"
+    ]
+    assert "repdyn.bn_decomposed.theory.layers" in [module.__name__ for module in load_rooms(STUDY, "theory")]
+
+
+# Figures, tables, claims, images
+
+
+def shown(kind, name, inputs, suffixes):
+    outputs = [f"{STUDY}/{kind}/{name}.{suffix}" for suffix in suffixes]
+    return {"study": STUDY, "function": f"{kind}:{name}", "code": "c0de", "inputs": inputs, "outputs": outputs}
+
+
+def test_a_figure_is_drawn_with_its_origin(results):
+    run(made.gap(), results)
+    inputs = {"orthogonality_gap": f"{STUDY}/data/orthogonality_gap.nc"}
+    draw.run(shown("figures", "orthogonality_gap", inputs, ("svg", "png", "json")), results, None)
+    folder = results / STUDY / "figures"
+    assert sorted(path.name for path in folder.iterdir()) == [f"orthogonality_gap.{s}" for s in ("json", "png", "svg")]
+    about = json.loads((folder / "orthogonality_gap.json").read_text())
+    assert (about["code_version"], about["datasets"]) == ("c0de", ["orthogonality_gap"])
+    with pytest.raises(RepdynError, match="fig1_ablation wants ablation, but the job gives only orthogonality_gap"):
+        draw.run(shown("figures", "fig1_ablation", inputs, ("svg", "png", "json")), results, None)
+
+
+@pytest.mark.parametrize(("runner", "kind", "suffix"), [(draw, "figures", "svg"), (tabulate, "tables", "csv")])
+def test_what_lacks_data_says_so(tmp_path, monkeypatch, runner, kind, suffix):
+    def needy():
+        raise NotEnoughDataError("loss: 5 along seed, has 1")
+
+    monkeypatch.setattr(runner, "load_function", lambda study, function: needy)
+    member = shown(kind, "needy", {}, (suffix, "json"))
+    runner.run(member, tmp_path, None)
+    assert "5 along seed, has 1" in json.loads((tmp_path / STUDY / kind / "needy.json").read_text())["caption"]
+
+
+def test_a_table_is_written_with_its_origin(results):
+    settings = {"settings": SETTINGS | {"record": [0, 3]}}
+    member = made.member(function="experiments:ablation", settings=settings, outputs=[f"{STUDY}/data/ablation.nc"])
+    run(member, results)
+    inputs = {"ablation": f"{STUDY}/data/ablation.nc"}
+    tabulate.run(shown("tables", "ablation", inputs, ("csv", "tex", "json")), results, None)
+    folder = results / STUDY / "tables"
+    assert sorted(path.name for path in folder.iterdir()) == [f"ablation.{suffix}" for suffix in ("csv", "json", "tex")]
+    about = json.loads((folder / "ablation.json").read_text())
+    assert (about["code"], about["datasets"]) == ("repdyn.bn_decomposed.tables:ablation", ["ablation"])
+
+
+def test_each_claim_has_a_row_with_its_own_code_version_and_its_evidence(results, monkeypatch):
+    def points(id):
+        declared = claim(
+            id,
+            where="Theorem 1",
+            kind="identity",
+            states='Points, "six", of them.',
+            data="images",
+            control=false_world("half of them", lambda images: images.isel(point=slice(3))),
+        )
+        return declared(
+            lambda images: Verdict.from_tests(deviation(images.sizes["point"] - 6, 1, expected="6", reason=""))
+        )
+
+    monkeypatch.setattr(decide, "load_function", lambda study, function: points(function))
+    claims = {id: {"function": id, "code": f"code of {id}"} for id in ("x-late", "x-early")}
+    outputs = ["x/claims.csv", "x/evidence.csv"]
+    decide.run({"study": "x", "claims": claims, "inputs": {"images": IMAGES}, "outputs": outputs}, results, None)
+    with (results / outputs[0]).open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns = ("study", "id", "verdict", "code_version", "control_outcome")
+    assert [tuple(row[column] for column in columns) for row in rows] == [
+        ("x", "x-late", "holds", "code of x-late", "rejected"),
+        ("x", "x-early", "holds", "code of x-early", "rejected"),
+    ]
+    assert rows[0]["statement"] == 'Points, "six", of them.'
+    with (results / outputs[1]).open(newline="") as file:
+        evidence = list(csv.DictReader(file))
+    assert [(row["id"], row["outcome"], row["control"]) for row in evidence] == [
+        ("x-late", "passes", "half of them"),
+        ("x-early", "passes", "half of them"),
+    ]
+    assert all(b"\r" not in (results / output).read_bytes() for output in outputs)
+
+
+def test_images_keep_the_conventions(tmp_path):
+    member = {"source": "digits", "mnist_folder": None, "mnist_mirrors": [], "code": "c0de", "outputs": [IMAGES]}
+    images_job.run(member, tmp_path, None)
+    data = datasets.read(tmp_path / IMAGES)
+    assert data.sizes["point"] == 1797
+    assert datasets.problems(data) == []
