@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
+from repdyn.leaky_resnets.methods.stored import kept, network_at, network_variables, restored, task_at
 from tests.conftest import ROOT
 from tests.leaky_resnets.test_networks import random_net
 
@@ -16,7 +17,6 @@ from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.experiments import analysis, chains, criticality, discretised, network_audit, paper_settings
 from repdyn.leaky_resnets.figures import distance, schemes, trained
 from repdyn.leaky_resnets.methods.measures import measure
-from repdyn.leaky_resnets.methods.stored import kept, network_at, network_variables, restored, task_at
 from repdyn.leaky_resnets.methods.teachers import Task
 from repdyn.leaky_resnets.settings.training import (
     Criticality,

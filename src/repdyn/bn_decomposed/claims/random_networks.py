@@ -17,6 +17,17 @@ from repdyn.bn_decomposed.theory.odd_cluster import rms_fixed_point, simplex_ang
 WHOLE_DEGREES = "the paper gives whole degrees: half of one on either side"
 
 
+def taken_for(dim: str, source: str, label: str) -> Callable[[xr.Dataset], xr.Dataset]:
+    """What belongs to `source` along a dimension taken for what belongs to `label`, which is lost."""
+
+    def taken(data: xr.Dataset) -> xr.Dataset:
+        labels = data[dim].values
+        order = [source if name == label else name for name in labels.tolist()]
+        return data.sel({dim: order}).assign_coords({dim: labels})
+
+    return taken
+
+
 @claim(
     "bnd-sec2-rc",
     where="Section II",
@@ -50,7 +61,7 @@ def recentring_acts_once(recentring_depth: xr.Dataset) -> Verdict:
     data="orthogonality_gap",
     control=dict.fromkeys(
         ("gap left at the largest width", "slope of log gap in log width"),
-        wrong_formula("the sigma of eq. (2) for the root mean square", exchange("rescale", "rms", "std")),
+        wrong_formula("the sigma of eq. (2) for the root mean square", taken_for("rescale", "std", "rms")),
     ),
 )
 def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
@@ -205,7 +216,7 @@ def full_angle(n: int) -> float:
     formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",
     corrected_formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} z_i^2}",
     data="layer_angles",
-    control=wrong_formula("the sigma of eq. (2) for the root mean square", exchange("normalization", "rms", "std")),
+    control=wrong_formula("the sigma of eq. (2) for the root mean square", taken_for("normalization", "std", "rms")),
 )
 def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, for every batch size; printed: sigma of eq. (2), corrected: RMS."""
@@ -229,7 +240,7 @@ def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
         r"= \frac{\sqrt{1 - \rho^2} + (\pi - \arccos\rho) \rho}{\pi}"
     ),
     data="layer_angles",
-    control=false_world("networks without recentring", exchange("normalization", "full", "rms")),
+    control=false_world("networks without recentring", taken_for("normalization", "rms", "full")),
 )
 def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, for every batch size; printed: 75, corrected: the fixed point at n."""

@@ -25,6 +25,7 @@ from repdyn.truncation_flow.theory import general
 SNAPSHOTS = 5
 TOO_WIDE = 1.6  # radius over the largest that can be separated; two clusters overlap only at 4
 FAR_BEHIND = -2.0  # start of the apex at which no point is truncated: one largest radius more than the clusters'
+COST_FLOOR = 1e-18  # of the cost at the start, below which beta + yt is round-off
 COARSE_STEP = 0.05  # for the worlds in which the statements are false
 
 
@@ -98,6 +99,7 @@ def _worlds(
 
 
 def _summary(series: dict[str, Array], times: Array, late: Array) -> dict[str, float]:
+    late = late & (series["cost"] > COST_FLOOR * series["cost"][0])
     enough = np.sum(late) >= 3
     return {
         "cost_rate": -float(np.polyfit(times[late], np.log(series["cost"][late]), 1)[0]) if enough else np.nan,
