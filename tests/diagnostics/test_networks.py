@@ -133,7 +133,7 @@ def test_a_layer_that_diverged_is_missing_with_those_after_it():
     with torch.no_grad():
         model[2].weight[0, 0] = torch.nan
     found = measure(model, points(), labels=LABELS)
-    assert "layer (2): 12 of 36 values are NaN or infinite" in found.attrs["left_out"]
+    assert "layer (2, output): 12 of 36 values are NaN or infinite" in found.attrs["left_out"]
     assert np.isfinite(found["effective_rank"].sel(layer=["input", "0", "1"])).all()
     assert found["effective_rank"].sel(layer="2").isnull()
     assert found["numerical_rank"].dtype == float  # a count that is missing once

@@ -110,6 +110,6 @@ def test_nothing_ends_a_training(tmp_path):
     found = recorder.dataset()
     assert found["effective_rank"].sel(layer="4").isnull().values.tolist() == [False, True, True, True]
     assert found["effective_rank"].sel(layer="0").isnull().values.tolist() == [False, False, False, True]
-    assert "step 1: layer (4): 8 of 16 values are NaN" in found.attrs["left_out"]
+    assert "step 1: layer (4, output): 8 of 16 values are NaN" in found.attrs["left_out"]
     assert "step 3: all: Sequential does not take inputs of shape" in found.attrs["left_out"]
     assert found["numerical_rank"].dtype == float

@@ -71,7 +71,7 @@ Held = tuple[nn.Module, str, Tensor, Tensor]
 
 
 def _put_copies(model: nn.Module) -> list[Held]:
-    """Copies in place of all buffers, so that the buffers themselves, which a pending gradient may need, stay as they are.
+    """Copies in place of all buffers, so that these, which a pending gradient may need, are never written.
 
     Scripted modules cannot exchange theirs; they are put back by their numbers.
     """
