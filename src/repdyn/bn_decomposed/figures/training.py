@@ -41,7 +41,7 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
     for panel, title, label in zip(
         axes[0],
         ("accuracy after training", "rank before training", "accuracy against rank"),
-        ("training accuracy", "effective rank, last hidden layer", "training accuracy"),
+        ("training accuracy", "effective rank", "training accuracy"),
         strict=True,
     ):
         panel.set_title(title)
