@@ -45,9 +45,9 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
         caption=f"Recentering and ReLU without rescaling, batches of images, width {int(odd_point['width'])}. (a) "
         f"Random projection of one batch of {n} after layer {int(odd_point['layer'][-1])}, the point of largest norm "
         "in vermilion. (b) Angles of all pairs before and after that layer, those with this point in vermilion; "
-        "diagonal: unchanged. (c) Second largest over largest norm and (d) median angle between the other points against "
-        f"depth. Solid lines and bands: median and range of {odd_point.sizes['seed']} draws of batch and weights; dashed "
-        "lines: the same batches at infinite width, median; dotted: in (c) the fixed point of infinite width, in (d) "
+        "diagonal: unchanged. (c) Second largest over largest norm and (d) median angle between the other points "
+        f"against depth. Solid lines and bands: median and range of {odd_point.sizes['seed']} draws of batch and "
+        "weights; dashed lines: the same batches at infinite width, median; dotted: in (c) the fixed point of infinite width, in (d) "
         f"540/n degrees, where an odd point can rest. Of the batches of {_listed(odd_point['batch'].values)} points "
         f"those of {_listed(batches)} are shown; Gaussian batches behave alike.",
         alt="One point far from a knot of others. All its angles are 90 degrees, those of the others are small. In "
@@ -178,7 +178,7 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
     n, width, depth = activity.sizes["point"], activity.sizes["neuron"], int(activity["depth"])
     return describe(
         figure,
-        title="Figure 6: activity of a neuron without and with recentring",
+        title="Figure 6: activity of a neuron without and with recentering",
         caption=f"Batches of {n} images after {depth} layers of width {width} with ReLU and rescaling, by the root "
         "mean square where the mean is not subtracted. (a) Responses of the neuron that is active for the most inputs; "
         "(b) of the median neuron with recentering. (c) Share of the inputs for which a neuron is active, filled: over "
