@@ -47,9 +47,10 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
         "in vermilion. (b) Angles of all pairs before and after that layer, those with this point in vermilion; "
         "diagonal: unchanged. (c) Second largest over largest norm and (d) median angle between the other points "
         f"against depth. Solid lines and bands: median and range of {odd_point.sizes['seed']} draws of batch and "
-        "weights; dashed lines: the same batches at infinite width, median; dotted: in (c) the fixed point of infinite width, in (d) "
-        f"540/n degrees, where an odd point can rest. Of the batches of {_listed(odd_point['batch'].values)} points "
-        f"those of {_listed(batches)} are shown; Gaussian batches behave alike.",
+        "weights; dashed lines: the same batches at infinite width, median; dotted: in (c) the fixed point of "
+        "infinite width, in (d) 540/n degrees, where an odd point can rest. Of the batches of "
+        f"{_listed(odd_point['batch'].values)} points those of {_listed(batches)} are shown; Gaussian batches behave "
+        "alike.",
         alt="One point far from a knot of others. All its angles are 90 degrees, those of the others are small. In "
         "batches of twenty points and more the ratio of norms falls to 1/(n-1) over about a hundred layers, the angle "
         "in the cluster to about 540/n degrees, not to zero; five points form no cluster.",
