@@ -13,7 +13,7 @@ SPECIAL |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
 SPECIAL |= {"<": r"\ensuremath{<}", ">": r"\ensuremath{>}", "|": r"\ensuremath{|}"}
 SPECIAL |= {"°": r"\ensuremath{^\circ}", "×": r"\ensuremath{\times}", "±": r"\ensuremath{\pm}", "−": r"\ensuremath{-}"}
 SPECIAL |= {"≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "≠": r"\ensuremath{\ne}", "→": r"\ensuremath{\to}"}
-SPECIAL |= {"\N{EN DASH}": "--", "’": "'", "‘": "`", "“": "``", "”": "''", "é": r"\'e", "ü": r'\"u', "ö": r'\"o'}
+SPECIAL |= {"\N{EN DASH}": "--", "’": "'", "‘": "`", "“": "``", "”": "''", "é": r"\'e", "ü": r"\"u", "ö": r"\"o"}
 GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau phi chi psi omega"
 LETTERS = dict(zip("αβγδεζηθικλμνξπρστφχψω", GREEK.split(), strict=True))
 LETTERS |= {"Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega"}

@@ -17,6 +17,7 @@ from repdyn.base.errors import RepdynError
 SOURCE = Path(__file__).resolve().parents[3]
 KINDS = {"experiments": "xr.Dataset", "figures": "Figure", "tables": "Table"}
 OFFERED = ("settings", "stream", "device", "checkpoint")
+HIDDEN = ("_", "draw_")  # helpers, and functions that draw any dataset, for users' own networks
 ORDER = "ORDER"  # name of a tuple in a study's figures or tables: the order of the paper
 
 
@@ -108,7 +109,7 @@ def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
         for node in _statements(path):
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == ORDER:
                 order = list(ast.literal_eval(node.value))
-            elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and _returns(node, KINDS[kind]):
+            elif _makes(node, KINDS[kind]):
                 if node.name in functions:
                     raise RepdynError(f"{study}: {node.name} is defined in {functions[node.name].module} and {module}")
                 functions[node.name] = _function(study, module, node)
@@ -168,5 +169,7 @@ def _function(
     return Function(study, module, node.name, summary, reads, annotations, claim)
 
 
-def _returns(node: ast.FunctionDef, kind: str) -> bool:
+def _makes(node: ast.stmt, kind: str) -> bool:
+    if not isinstance(node, ast.FunctionDef) or node.name.startswith(HIDDEN):
+        return False
     return node.returns is not None and ast.unparse(node.returns) == kind
