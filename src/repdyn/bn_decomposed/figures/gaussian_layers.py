@@ -45,11 +45,12 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
         caption=f"Recentering and ReLU without rescaling, batches of images, width {int(odd_point['width'])}. (a) "
         f"Random projection of one batch of {n} after layer {int(odd_point['layer'][-1])}, the point of largest norm "
         "in vermilion. (b) Angles of all pairs before and after that layer, those with this point in vermilion; "
-        "diagonal: unchanged. (c) Second largest over largest norm and (d) median angle between the other points against depth. "
-        f"Solid lines and bands: median and range of {odd_point.sizes['seed']} draws of batch and weights; dashed "
-        "lines: the same batches at infinite width, median; dotted: in (c) the fixed point of infinite width, in (d) "
-        f"540/n degrees, where an odd point can rest. Of the batches of {_listed(odd_point['batch'].values)} points "
-        f"those of {_listed(batches)} are shown; Gaussian batches behave alike.",
+        "diagonal: unchanged. (c) Second largest over largest norm and (d) median angle between the other points "
+        f"against depth. Solid lines and bands: median and range of {odd_point.sizes['seed']} draws of batch and "
+        "weights; dashed lines: the same batches at infinite width, median; dotted: in (c) the fixed point of "
+        "infinite width, in (d) 540/n degrees, where an odd point can rest. Of the batches of "
+        f"{_listed(odd_point['batch'].values)} points those of {_listed(batches)} are shown; Gaussian batches behave "
+        "alike.",
         alt="One point far from a knot of others. All its angles are 90 degrees, those of the others are small. In "
         "batches of twenty points and more the ratio of norms falls to 1/(n-1) over about a hundred layers, the angle "
         "in the cluster to about 540/n degrees, not to zero; five points form no cluster.",
@@ -79,7 +80,8 @@ def _projection(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
     panel.set_title(f"projection, n = {n}")
     panel.set_xlabel("random direction 1")
     panel.set_ylabel("random direction 2")
-    panel.text(x[odd][0], y[odd][0] - 0.12, "odd point", color=RED, ha="center", va="top", fontsize=7.5)
+    place = {"xy": (x[odd][0], y[odd][0]), "xytext": (0, 6 if up < 0 else -6), "textcoords": "offset points"}
+    panel.annotate("odd point", **place, color=RED, ha="center", va="bottom" if up < 0 else "top", fontsize=7.5)
     _enlarged(panel, x[~odd], y[~odd], (0.6 if across < 0 else 0.06, 0.06 if up > 0 else 0.58))
 
 
@@ -143,7 +145,7 @@ def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArra
 def fig6_activity(activity: xr.Dataset) -> Figure:
     """Figure 6: to how many inputs one neuron responds, and over all neurons, without and with recentering."""
     figure, axes = new(1, 3, height=2.5)
-    words = {"without": "without recentring", "with": "with recentring"}
+    words = {"without": "without recentering", "with": "with recentering"}
     bins = np.linspace(0, 1, 26)
     for panel, (name, text), colour in zip(axes[0], words.items(), (RED, BLUE), strict=False):
         response = activity["response"].sel(recentring=name).values
@@ -177,7 +179,7 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
     n, width, depth = activity.sizes["point"], activity.sizes["neuron"], int(activity["depth"])
     return describe(
         figure,
-        title="Figure 6: activity of a neuron without and with recentring",
+        title="Figure 6: activity of a neuron without and with recentering",
         caption=f"Batches of {n} images after {depth} layers of width {width} with ReLU and rescaling, by the root "
         "mean square where the mean is not subtracted. (a) Responses of the neuron that is active for the most inputs; "
         "(b) of the median neuron with recentering. (c) Share of the inputs for which a neuron is active, filled: over "

@@ -48,9 +48,9 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
         caption=f"Angles of all pairs of a batch of {n} images after {depth} layers of width {width} at "
         f"initialization, pooled over {seeds} draws of batch and weights. RC: recentering; RS: rescaling, by the "
         "standard deviation of eq. (2) or by the root mean square. Vermilion: pairs that hold the point of largest "
-        "norm. Numbers: medians over the draws of effective rank and of second largest over largest norm. Four regimes: "
-        "orthogonal points (RS by RMS, linear), the simplex (RC + RS), collapse (RS by std without RC), and one odd "
-        "point orthogonal to a cluster (RC with ReLU alone).",
+        "norm. Numbers: medians over the draws of effective rank and of second largest over largest norm. Four "
+        "regimes: orthogonal points (RS by RMS, linear), the simplex (RC + RS), collapse (RS by std without RC), and "
+        "one odd point orthogonal to a cluster (RC with ReLU alone).",
         alt="Ten histograms of pair angles. Only recentering with ReLU and no rescaling splits the angles into a small "
         "cluster and pairs at 90 degrees that all hold one point.",
     )
