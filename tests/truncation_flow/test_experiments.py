@@ -53,9 +53,10 @@ def test_datasets_keep_the_conventions():
 
 def test_claims_have_ids_data_and_controls():
     found = claims.claims_of(*load_rooms("truncation_flow", "claims"))
-    assert len(found) == 60
+    assert len(found) == 78
     assert all(one.id.startswith("tf-") and one.check.__doc__ for one in found)
-    assert {one.id for one in found if not one.controls} == {"tf-411", "tf-general-open"}
+    assert {one.id for one in found if not one.controls} == {"tf-411"}
+    assert {one.id for one in found if one.origin == "ours"} == {"tf-own-clusters", "tf-thm84-indef"}
 
 
 @pytest.mark.pipeline
