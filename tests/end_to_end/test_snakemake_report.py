@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.conftest import SMOKE, snakemake
 
-pytestmark = pytest.mark.pipeline
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from repdyn.bn_decomposed.theory.geometry import pair_angles
 from repdyn.diagnostics.theory.spectra import Array
@@ -68,23 +67,29 @@ def _from_cosines(F: Array, norms: Array, odd: int) -> Angles:
     others = np.delete(np.arange(len(F)), odd)
     every = np.empty(len(F) * (len(F) - 1) // 2)
     rest, to_odd = every[: -len(others)], every[-len(others) :]
-    _fill_cosines(rest, F, norms, others)
-    to_odd[:] = F[others] @ F[odd] / (norms[others] * norms[odd])
+    _fill_cosines(rest, F, norms, odd)
+    to_odd[:] = (F @ F[odd])[others] / (norms[others] * norms[odd])
     middles = [float(_angle_quantiles(part, (0.5,))[0]) for part in (to_odd, rest)]
     return Angles(_angle_quantiles(every, QUANTILES), *middles)
 
 
-def _fill_cosines(found: Array, F: Array, norms: Array, chosen: NDArray[np.int64]) -> None:
-    """Cosines of all pairs of the chosen points, one block of rows of the Gram matrix at a time."""
+def _fill_cosines(found: Array, F: Array, norms: Array, odd: int) -> None:
+    """Cosines of all pairs without the odd point, one block of rows of the Gram matrix at a time."""
     filled = 0
-    for first in range(0, len(chosen), ROWS):
-        rows, later = chosen[first : first + ROWS], chosen[first:]
-        products = F[rows] @ F[chosen[first] :].T
-        products = products[:, later - chosen[first]] / norms[later] / norms[rows][:, None]
-        for row, values in enumerate(products):
-            count = len(later) - row - 1
-            found[filled : filled + count] = values[row + 1 :]
-            filled += count
+    for first in range(0, len(F), ROWS):
+        products = F[first : first + ROWS] @ F[first:].T
+        products /= norms[first:]
+        products /= norms[first : first + ROWS, None]
+        for row, values in enumerate(products, first):
+            if row != odd:
+                for part in _without(values[row + 1 - first :], odd - row - 1):
+                    found[filled : filled + len(part)] = part
+                    filled += len(part)
+
+
+def _without(values: Array, place: int) -> tuple[Array, ...]:
+    """Values before and after a place, all of them where it lies before the first."""
+    return (values,) if place < 0 else (values[:place], values[place + 1 :])
 
 
 def _angle_quantiles(cosines: Array, quantiles: tuple[float, ...]) -> Array:

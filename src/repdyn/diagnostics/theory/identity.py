@@ -135,9 +135,10 @@ def _from_units(A: NDArray[np.floating], size: float, gamma: float, bias: bool) 
     half = solve_triangular(factor, X, lower=True)
     gap = float(np.sqrt(max(0.0, size - np.sum(half**2)) / size))
     gap = 0.0 if gap**2 < len(C) * np.finfo(float).eps else gap
-    plain = float(np.sum(solve_triangular(factor, half, lower=True, trans=1) ** 2))
-    stable = _woodbury(C, X, size, gamma * largest_eigenvalue(C))
-    return IdentityCost(plain if gap <= FEASIBLE else np.inf, gap <= FEASIBLE, gap), stable
+    feasible = gap <= FEASIBLE
+    plain = float(np.sum(solve_triangular(factor, half, lower=True, trans=1) ** 2)) if feasible else np.inf
+    del half
+    return IdentityCost(plain, feasible, gap), _woodbury(C, X, size, gamma * largest_eigenvalue(C))
 
 
 def _woodbury(C: Array, X: Array, size: float, gamma: float) -> float:

@@ -14,13 +14,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigvalsh_tridiagonal, lapack
 
 Array = NDArray[np.float64]
 RANK_TOLERANCE = 1e-6
-SMALL = (
-    2**26
-)  # points * units * min(points, units), up to which an orthogonal decomposition takes a fraction of a second
-BLOCK = 2**22  # entries that are turned into double precision at a time
+SMALL = 2**26  # points * units * min(points, units), up to which an orthogonal decomposition takes no time to speak of
+BLOCK = 2**24  # entries that are turned into double precision at a time
 
 
 def is_small(A: NDArray[np.floating]) -> bool:
@@ -54,10 +53,36 @@ def unit_blocks(A: NDArray[np.floating], *, positive_part: bool = False):
         yield np.maximum(block, 0, out=block) if positive_part else block
 
 
-def eigenvalues(C: Array) -> Array:
-    """Eigenvalues of a Gram matrix, descending, rounding cut to zero."""
-    found = np.linalg.eigvalsh(C)[::-1]
-    return without_rounding(found, found[0])
+def eigenvalues(C: Array, mean: Array, points: int) -> tuple[Array, Array]:
+    """Eigenvalues of C = A^T A and of C - n mean mean^T, descending, rounding cut to zero, from one reduction.
+
+    In a basis that begins with the mean, the tridiagonal form of both differs in its first entry alone.
+
+    Args:
+        C: Gram matrix of the units, shape (d, d).
+        mean: mean of the points, shape (d,).
+        points: how many points.
+    """
+    work = int(lapack.dsytrd_lwork(len(C), lower=1)[0])  # without it blocks are of one column, twice as slow
+    _, diagonal, beside, _, _ = lapack.dsytrd(_with_first_axis(C, mean), lower=1, overwrite_a=1, lwork=work)
+    whole = eigvalsh_tridiagonal(diagonal, beside)[::-1]
+    diagonal[0] -= points * float(mean @ mean)
+    centred = eigvalsh_tridiagonal(diagonal, beside)[::-1]
+    return without_rounding(whole, whole[0]), without_rounding(centred, whole[0])
+
+
+def _with_first_axis(C: Array, direction: Array) -> Array:
+    """H C H with the reflection H that takes a direction to the first axis, as a Fortran array of its own."""
+    C = np.array(C, order="F")
+    v = direction.copy()
+    v[0] += np.copysign(np.linalg.norm(v), v[0])
+    if not (size := float(v @ v)):
+        return C
+    w = 2 / size * (C @ v)
+    w -= float(v @ w) / size * v
+    C -= np.outer(v, w)
+    C -= np.outer(w, v)
+    return C
 
 
 def without_rounding(eigenvalues: Array, largest: float) -> Array:
@@ -73,13 +98,14 @@ class Spectrum:
         F: coordinates, shape (points, d), d = min(points, units).
         s: singular values, shape (d,), descending.
         A: the layer itself in double precision, of a small layer; else None.
-        C: A^T A, shape (units, units), of a large layer with at most as many units as points; else None.
+        centred_values: squared singular values without the mean, of a large layer with at most as many units as
+            points, shape (d,); else None.
     """
 
     F: Array
     s: Array
     A: Array | None = field(default=None, repr=False)
-    C: Array | None = field(default=None, repr=False)
+    centred_values: Array | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> Array:
@@ -94,12 +120,12 @@ class Spectrum:
     @cached_property
     def centred(self) -> Array:
         """Singular values after the mean over points is taken out, shape (d,), descending."""
+        if self.centred_values is not None:
+            return np.sqrt(self.centred_values)
         mean = self.rows.mean(axis=0)
         if self.A is not None:
             return np.linalg.svd(square(self.A - mean), compute_uv=False)
-        C = np.diag(self.s**2) if self.C is None else self.C
-        found = np.linalg.eigvalsh(C - len(self.F) * np.outer(mean, mean))[::-1]
-        return np.sqrt(without_rounding(found, self.s[0] ** 2))
+        return np.sqrt(eigenvalues(np.diag(self.s**2), mean, len(self.F))[1])
 
 
 def spectrum(A: NDArray[np.floating]) -> Spectrum:
@@ -112,8 +138,9 @@ def spectrum(A: NDArray[np.floating]) -> Spectrum:
         values, vectors = np.linalg.eigh(gram(A))
         s = np.sqrt(without_rounding(values[::-1], values[-1]))
         return Spectrum(vectors[:, ::-1] * s, s)
-    C = covariance(A)
-    return Spectrum(A.astype(np.float64, copy=False), np.sqrt(eigenvalues(C)), C=C)
+    F = A.astype(np.float64, copy=False)
+    values, centred = eigenvalues(covariance(A), F.mean(axis=0), len(A))
+    return Spectrum(F, np.sqrt(values), centred_values=centred)
 
 
 def square(A: Array) -> Array:
