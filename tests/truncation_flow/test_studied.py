@@ -128,7 +128,10 @@ def lines(panel):
 def draw(name, data):
     function = load_function("truncation_flow", f"figures:{name}")
     with figures.style():
-        return function(**{dataset: data[dataset] for dataset in inspect.signature(function).parameters})
+        figure = function(**{dataset: data[dataset] for dataset in inspect.signature(function).parameters})
+    assert len(figure.repdyn["caption"]) > 100
+    assert figure.repdyn["alt"]
+    return figure
 
 
 def test_figures_draw_the_variables_they_name(study):
