@@ -2,7 +2,8 @@
 
 BNM_AUDITS = JOBS.simulate(
     "bn_mean_field/audits",
-    "gradient_audit",
+    "formula_audit",
+    "batch_norm_eps",
     "metric_audit",
     "equivalence",
     memory_mb=1500,
@@ -145,4 +146,17 @@ use rule job as bn_mean_field_finite_batch with:
         BNM_FINITE_BATCH.outputs,
     log:
         BNM_FINITE_BATCH.log,
+    cache: CACHED
+
+
+BNM_LEARNING_RATES = JOBS.simulate("bn_mean_field/learning_rates", "learning_rates", "target_scan")
+
+
+use rule job as bn_mean_field_learning_rates with:
+    input:
+        inputs(BNM_LEARNING_RATES),
+    output:
+        BNM_LEARNING_RATES.outputs,
+    log:
+        BNM_LEARNING_RATES.log,
     cache: CACHED
