@@ -49,9 +49,9 @@ def conservation(collapsed_clusters: xr.Dataset) -> Figure:
         title="Integral of motion and spectral gap (Section 8)",
         caption=f"Collapsed clusters, Q = {int(data['dimension'])}, {data.sizes['seed']} random starts per sign of "
         "the integral of motion. (a) Its largest drift over the starts (integrator of relative tolerance 1e-12), and "
-        f"the mean drift of Euler steps (lengths {lengths}, from above) after one unit of time. (b) One line per start, "
-        "until the cost is round-off; the theorem says none rises above zero. (c) $Y = 0$, $B = 1$, $W = 0.01$: the printed bound falls "
-        "below the norm it should bound.",
+        f"the mean drift of Euler steps (lengths {lengths}, from above) after one unit of time. (b) One line per "
+        "start, until the cost is round-off; the theorem says none rises above zero. (c) $Y = 0$, $B = 1$, "
+        "$W = 0.01$: the printed bound falls below the norm it should bound.",
         alt="The integral of motion is kept to 1e-12 while Euler steps drift in proportion to their length; the cost "
         "stays below its exponential bound; the printed bound on the weight is violated, the corrected one holds.",
     )

@@ -85,8 +85,8 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
         rf"$\tilde y = (1/2, 0)$: the printed flow takes the cost from {float(rise[0]):.3f} to {float(rise[-1]):.3f}. "
         rf"(b) $\tilde y = 0$: the printed flow rests at cost 1/2. (c) Mean and 10-90 % range over "
         f"{flows.sizes['cluster']} clusters of {int(flows['points'])} points. (d) Distribution of dC/ds over "
-        f"{random_clusters.sizes['draw']} random clusters near $\\beta = -\\tilde y$; to the right of zero the cost rises: {share:.0%} of them under the "
-        "printed flow, none under the corrected.",
+        f"{random_clusters.sizes['draw']} random clusters near $\\beta = -\\tilde y$; to the right of zero "
+        f"the cost rises: {share:.0%} of them under the printed flow, none under the corrected.",
         alt="The printed flow raises the cost in the first panel, rests at a cost of one half in the second, ends "
         "higher on average in the third; in the fourth a large share of random states have a positive derivative of "
         "the cost.",
