@@ -27,10 +27,10 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
     for row, target in zip(axes, ("equal signs", "opposite signs"), strict=True):
         for panel, start in zip(row, ("low discrepancy", "i.i.d."), strict=False):
             _widths_panel(panel, propagation_distances, start, target, "distance", colours)
-            panel.set_title(f"{start}, {target}")
+            panel.set_title(f"{start} starts")
         _widths_panel(row[2], propagation_distances, "low discrepancy", target, "loss_gap", colours)
-        row[2].set_title(f"loss, {target}")
-        row[0].set_ylabel("W2 to the reference")
+        row[2].set_title("low discrepancy")
+        row[0].set_ylabel(f"{target}: W2 to the reference")
         row[2].set_ylabel("loss gap")
     for panel in axes[1]:
         panel.set_xlabel("neurons m")
