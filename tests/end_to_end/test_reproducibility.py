@@ -10,7 +10,7 @@ from tests.conftest import SMOKE, copy_checkout, snakemake
 from repdyn.__main__ import main
 from repdyn.pipeline.ask.compare import compare
 
-pytestmark = pytest.mark.pipeline
+pytestmark = pytest.mark.slow
 PART = (
     "bn_mean_field/data/exit_times.nc",
     "bn_mean_field/data/gradient_audit.nc",

@@ -18,12 +18,13 @@ from repdyn.pipeline.run.workflow import RunJobs
 
 checkout.put_first(WORKFLOW / "src")
 
+# Used as a module of another workflow, its configuration files are not ours: what it hands on stands in `config`.
+MODULE = Path(workflow.main_snakefile).parent != WORKFLOW
+OVERLAYS, SETTINGS = ([], config) if MODULE else (workflow.config_settings.configfiles, workflow.config_settings.config)
+
 try:
     checkout.separate_cache()
-    CONFIG = configuration.load(
-        [WORKFLOW / "config.yaml", *workflow.config_settings.configfiles],
-        dict(workflow.config_settings.config),
-    )
+    CONFIG = configuration.load([WORKFLOW / "config.yaml", *OVERLAYS], dict(SETTINGS))
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 

@@ -1,10 +1,10 @@
 """Similarity of representations between layers, checkpoints and networks, with the band of chance.
 
-    from repdyn.diagnostics.compare import compare
-    from repdyn.diagnostics.figures.similarity import draw_similarity
+from repdyn.diagnostics.compare import compare
+from repdyn.diagnostics.figures.similarity import draw_similarity
 
-    found = compare(model, other, inputs, reruns=[same_network_other_seed])
-    draw_similarity(found).savefig("similarity.png")
+found = compare(model, other, inputs, reruns=[same_network_other_seed])
+draw_similarity(found).savefig("similarity.png")
 """
 
 from __future__ import annotations
