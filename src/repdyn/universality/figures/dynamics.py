@@ -90,7 +90,8 @@ def _legend(figure: Figure, panel: Axes) -> None:
 def _r2(fits: xr.Dataset) -> str:
     """Explained variances of the shown trial, in the title of a panel."""
     values = [f"{value:.2f}" if value > -1 else "< $-$1" for value in fits["r2"].values]
-    return "$R^2$ " + ", ".join(f"${name}$ {value}" for name, value in zip(COLOURS, values, strict=True))
+    h, y, w = (f"${name}$ {value}" for name, value in zip(COLOURS, values, strict=True))
+    return f"$R^2$ {h},\n{y}, {w}"
 
 
 def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset) -> Figure:
