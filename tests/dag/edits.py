@@ -80,7 +80,9 @@ EDITS = [
         all_with="/claims",
     ),
     edit("how datasets are written", "src/repdyn/base/datasets.py", '"complevel": 4', '"complevel": 5', all_with=""),
-    edit("the style of figures", "src/repdyn/base/figures.py", '"font.size": 8', '"font.size": 9', all_with="/figures_"),
+    edit(
+        "the style of figures", "src/repdyn/base/figures.py", '"font.size": 8', '"font.size": 9', all_with="/figures_"
+    ),
     edit("the threads of a job", "src/repdyn/base/devices.py", "= str(count)", "= str(count + 0)", all_with=""),
     edit(
         "a seed at the entry of simulations",
@@ -96,7 +98,13 @@ EDITS = [
         "from scipy.special import stdtr as stdtrit",
         all_with="half_width",
     ),
-    edit("the paper's name", f"{STUDY}/settings/study.py", 'PAPER = "', 'PAPER = "The paper ', all_with="bn_decomposed data"),
+    edit(
+        "the paper's name",
+        f"{STUDY}/settings/study.py",
+        'PAPER = "',
+        'PAPER = "The paper ',
+        all_with="bn_decomposed data",
+    ),
     edit("one value of the configuration", "config.yaml", "depth: 50 ", "depth: 40 ", *bn("random_networks")),
     edit("an accepted verdict", "workflow/expected_verdicts.yaml", "undecided_at: []", "undecided_at: [smoke]"),
     edit("a derivation", "docs/truncation_flow.md", "# ", "# On "),

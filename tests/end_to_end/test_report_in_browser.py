@@ -78,19 +78,22 @@ def chosen(claims, **wanted):
 # Every page
 
 
+def test_a_page_that_asks_the_net_is_noticed(browser, tmp_path):
+    (tmp_path / "page.html").write_text('<!doctype html><img src="https://example.org/picture.png" alt="">')
+    before = len(browser.complaints)
+    browser.open((tmp_path / "page.html").as_uri())
+    assert len(browser.complaints) == before + 1
+    browser.complaints.clear()
+
+
 def test_pages_open_in_silence_and_ask_nothing_of_the_net(show, report):
-    """No error, no warning; the files read are the report's; each page is light."""
-    seen = []
+    """No error, no warning, as an address of the net would give; each page is light."""
     for name in a_page_of_each_kind(report):
         page = show(name)
         assert page.complaints == [], name
         assert page.ask("document.querySelectorAll('*').length") < 12_000, name
         page.ask("Promise.all([...document.images].map(image => { image.loading = 'eager'; return image.decode(); }))")
         assert page.ask("[...document.images].filter(image => image.naturalWidth < 100).length") == 0, name
-        asked = [request for request in page.requests if not request.startswith("data:")]
-        assert all(request.startswith(report.as_uri()) for request in asked), name
-        seen += asked
-    assert len(seen) > 10
 
 
 @pytest.mark.parametrize("width", [420, 760, 1280])
@@ -117,7 +120,9 @@ def test_the_first_screen_shows_a_finding_and_its_picture(show):
     page = show("index.html")
     assert page.ask("document.querySelectorAll('.finding').length") == 5
     for part in ("h2", "img", ".forms dd:last-child"):
-        box = page.ask(f"(box => [box.top, box.bottom])(document.querySelector('.finding {part}').getBoundingClientRect())")
+        box = page.ask(
+            f"(box => [box.top, box.bottom])(document.querySelector('.finding {part}').getBoundingClientRect())"
+        )
         assert 0 < box[0] < box[1] < HEIGHT
     seen = picture(page)
     assert len(np.unique(seen.reshape(-1, 3), axis=0)) > 30
@@ -212,7 +217,9 @@ def test_lists_filter(show, claims, control):
 
 def test_numbers_of_the_first_page_lead_to_what_they_count(show, claims):
     page = show("index.html")
-    links = page.ask("[...document.querySelectorAll('.counts td a')].map(link => [link.getAttribute('href'), +link.textContent])")
+    links = page.ask(
+        "[...document.querySelectorAll('.counts td a')].map(link => [link.getAttribute('href'), +link.textContent])"
+    )
     assert len(links) > 15
     for link, count in links:
         assert len(show(link).ask(SHOWN)) == count, link
@@ -260,8 +267,10 @@ def test_search_knows_places_letters_and_degrees(show, claims):
     page = show("ledger.html")
 
     def found(words):
-        page.ask(f"{{ const box = document.getElementById('search'); box.value = {json.dumps(words)};"
-                 " box.dispatchEvent(new Event('input')); }")
+        page.ask(
+            f"{{ const box = document.getElementById('search'); box.value = {json.dumps(words)};"
+            " box.dispatchEvent(new Event('input')); }"
+        )
         return page.ask(SHOWN)
 
     third = found("Theorem 3")
@@ -364,7 +373,12 @@ def test_bn_decomposed_in_javascript(show):
     listed = angles.tolist()
     complement = kernel.arccos_kernel_complement(angles)
     close(page, "bn_decomposed", f"{listed}.map(theory.arccosKernelComplement)", complement, within=1e-13)
-    close(page, "bn_decomposed", "[-1, -0.3, 0, 0.8, 1].map(theory.arccosKernel)", kernel.arccos_kernel([-1, -0.3, 0, 0.8, 1]))
+    close(
+        page,
+        "bn_decomposed",
+        "[-1, -0.3, 0, 0.8, 1].map(theory.arccosKernel)",
+        kernel.arccos_kernel([-1, -0.3, 0, 0.8, 1]),
+    )
     for n in (3, 7, 20, 100):
         close(page, "bn_decomposed", f"{listed}.map(a => theory.oddMap(a, {n}))", odd_cluster.odd_map(angles, n))
         close(page, "bn_decomposed", f"theory.simplexAngle({n})", odd_cluster.simplex_angle(n))
@@ -386,7 +400,12 @@ def test_bn_mean_field_in_javascript(show):
     on = manifold.normalize([b], cov)
     close(page, "bn_mean_field", f"theory.normalize({b}, {cov})", on[0])
     close(page, "bn_mean_field", f"theory.angle({b}, {other})", manifold.angle([b], [other])[0, 0])
-    close(page, "bn_mean_field", f"theory.smallestMetricEigenvalue({b}, {cov})", manifold.smallest_metric_eigenvalue([b], cov)[0])
+    close(
+        page,
+        "bn_mean_field",
+        f"theory.smallestMetricEigenvalue({b}, {cov})",
+        manifold.smallest_metric_eigenvalue([b], cov)[0],
+    )
     close(page, "bn_mean_field", "theory.kantorovichBound(10)", manifold.kantorovich_bound(10.0))
     wanted = manifold.riemannian_gradient([grad], on, cov)[0]
     close(page, "bn_mean_field", f"theory.riemannianGradient({grad}, theory.normalize({b}, {cov}), {cov})", wanted)
@@ -401,11 +420,14 @@ def test_truncation_flow_in_javascript(show):
         close(page, "truncation_flow", f"{X}.map(x => theory.truncationMap(x, {turn}, {beta}))", image)
         for formula in ("printed", "corrected"):
             wanted = effective_gradient(X, R, beta, label, formula=formula)
-            call = f"(v => [...v.beta, v.turn, v.cost])(theory.effectiveGradient({X}, {turn}, {beta}, {label}, '{formula}'))"
+            call = f"theory.effectiveGradient({X}, {turn}, {beta}, {label}, '{formula}')"
+            call = f"(v => [...v.beta, v.turn, v.cost])({call})"
             close(page, "truncation_flow", call, [*wanted.dbeta, wanted.Omega[1, 0], wanted.cost])
 
 
-@pytest.mark.parametrize("study", ["bn_decomposed", "truncation_flow", "bn_mean_field", "leaky_resnets", "universality"])
+@pytest.mark.parametrize(
+    "study", ["bn_decomposed", "truncation_flow", "bn_mean_field", "leaky_resnets", "universality"]
+)
 def test_every_interactive_figure_moves(show, study):
     """A slider changes the lines and the sentence below; nothing is infinite."""
     page = show(f"studies/{study}.html")
@@ -415,8 +437,10 @@ def test_every_interactive_figure_moves(show, study):
     sliders = page.ask("document.querySelectorAll('.theory input[type=range]').length")
     for number in range(sliders):
         for end in ("min", "max"):
-            page.ask(f"{{ const slider = document.querySelectorAll('.theory input')[{number}]; slider.value = slider.{end};"
-                     " slider.dispatchEvent(new Event('input')); }")
+            page.ask(
+                f"{{ const slider = document.querySelectorAll('.theory input')[{number}]; slider.value = slider.{end};"
+                " slider.dispatchEvent(new Event('input')); }"
+            )
             assert "NaN" not in page.ask(drawn)
             assert "NaN" not in page.ask("document.querySelector('.theory .said').textContent")
     assert page.ask(drawn) != before
