@@ -114,7 +114,7 @@ def test_adapting_refuses_what_has_no_answer():
         ({"largest": 0.1}, "cap 0.1 on 6 steps of sum 1; take more layers"),
         ({"rho": rho[:3]}, r"A has shape \(7, 4, 9\) and rho \(3,\)"),
         ({"A": A * np.arange(7)[::-1, None, None]}, "A is 0 at layer 6"),
-        ({"A": np.where(A > 1, np.nan, A)}, "A holds .* not finite"),
+        ({"A": np.where(A > 1, np.nan, A)}, "A: got .* NaN or infinite"),
     ):
         with pytest.raises(ValueError, match=message):
             layers.adapt_layer_steps(**({"A": A, "rho": rho} | change))
