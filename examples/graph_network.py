@@ -40,4 +40,6 @@ for _ in range(60):
 after = measure(model, graph, layers, **options)
 after.to_netcdf("graph_network.nc")
 for name, found in (("before", before), ("after", after)):
-    print(name, f"accuracy {float(found['accuracy']):.2f}", dict(zip(layers, found["nc1"].values.round(2), strict=True)))
+    print(
+        name, f"accuracy {float(found['accuracy']):.2f}", dict(zip(layers, found["nc1"].values.round(2), strict=True))
+    )
