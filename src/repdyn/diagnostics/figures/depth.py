@@ -124,7 +124,8 @@ def _described_depth(figure: Figure, found: xr.Dataset) -> Figure:
         "fixed point of wide networks with batch normalisation and ReLU. (b) Largest norm over the second; "
         "dashed: the fixed point with one odd point. (c) Effective rank without the mean; band: rank of the "
         "targets. "
-        f"(d) Stable cost of identity at gamma = {found.attrs['gamma']:g} |K|; band: nuclear to numerical rank at the last moment."
+        f"(d) Stable cost of identity at "
+        f"gamma = {found.attrs['gamma']:g} |K|; band: nuclear to numerical rank at the last moment."
         + (
             " (e) Tr(Sigma_W pinv(Sigma_B)) / K (NC1) and largest deviation of the class means from a simplex (NC2). "
             "(f) Units that are at most zero on all points of a class: mean over classes, band: range of the classes."
