@@ -54,7 +54,7 @@ def usual_fit(data: np.ndarray, t: np.ndarray, every: int, scales: int) -> tuple
 def fits(nets: dict[str, tuple[Net, float]], every: int) -> pd.DataFrame:
     rows = []
     for name, (net, rate) in nets.items():
-        settings = TwoPointRun(seeds=1, epochs=6000, every=every, dtype="float64", engine="auto")
+        settings = TwoPointRun(seeds=1, epochs=6000, every=every, stop=0.0, dtype="float64", engine="auto")
         run = train_two_points(
             settings, Task(net, *two_points(1.0, np.sqrt(DY2)), rate, every), Stream(1, ("benchmark",))
         )

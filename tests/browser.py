@@ -1,10 +1,8 @@
 """A headless Chromium for tests, driven by Selenium with the Chromium and driver that the system has.
 
-Both are found by path, so that Selenium looks for nothing in the net. What a page logs, throws and asks the network
-for is kept.
+Both are found by path, so that Selenium looks for nothing in the net. What pages log and throw is kept.
 """
 
-import json
 import os
 import shutil
 from pathlib import Path
@@ -23,10 +21,10 @@ OPTIONS = (
     "--disable-sync",
     "--disable-ipc-flooding-protection",  # else the 201st link within ten seconds leads nowhere
     "--hide-scrollbars",
+    "--host-resolver-rules=MAP * ~NOTFOUND",  # what a page asks of the net fails, and stands among its complaints
     "--force-device-scale-factor=1",
 )
 PATIENCE = 60  # seconds for one answer; a loaded machine starts a browser slowly
-DRIVER_SPEAKS = ("cdc_", "console-api 0:0")  # what the driver's own scripts log
 
 
 def missing() -> str:
@@ -54,13 +52,12 @@ class Browser:
         options.binary_location = _program()
         for argument in (*OPTIONS, f"--user-data-dir={folder}"):
             options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         os.environ["SE_OFFLINE"] = "true"
         self._driver = Chrome(options, ChromeService(shutil.which("chromedriver")))
         self._driver.set_page_load_timeout(PATIENCE)
         self._driver.set_script_timeout(PATIENCE)
         self._complaints: list[str] = []
-        self._requests: list[str] = []
         self.resize(width, height)
 
     def call(self, method: str, **arguments: object) -> dict:
@@ -73,15 +70,6 @@ class Browser:
         entries = self._driver.get_log("browser")
         self._complaints += [one["message"] for one in entries if one["level"] in ("SEVERE", "WARNING")]
         return self._complaints
-
-    @property
-    def requests(self) -> list[str]:
-        """Addresses that the pages opened so far have asked for."""
-        for entry in self._driver.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                self._requests.append(message["params"]["request"]["url"])
-        return self._requests
 
     def resize(self, width: int, height: int) -> None:
         """The size of the window's content."""

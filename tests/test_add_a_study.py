@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import ROOT, SMOKE, snakemake
-from tests.dag.test_edits import END, jobs, replace
+from tests.end_to_end.test_smoke import due
 
-pytestmark = pytest.mark.pipeline
-OWN = {"relu_depth_data", "relu_depth_figures", "relu_depth_claims"}
+pytestmark = pytest.mark.slow
+END = {"ledger", "manifest", "report"}
+OWN = {"relu_depth_data", "relu_depth_figures_figures", "relu_depth_claims"}
 THEORY = "src/repdyn/relu_depth/theory.py"
 
 
@@ -29,7 +30,13 @@ def added(smoke_run, tmp_path_factory) -> Path:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables = os.environ | {"PATH": path, "PYTHONPATH": str(folder / "src")}
     done = subprocess.run(
-        ["bash", "-euc", commands], cwd=folder, env=variables, capture_output=True, text=True, timeout=300, check=False
+        ["bash", "-euc", commands],
+        cwd=folder,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=6 * 3600,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -42,7 +49,6 @@ def test_its_figure_its_verdicts_its_controls(added):
     rows = {row["id"]: row for row in csv.DictReader((root / "claims.csv").open())}
     assert {id: row["verdict"] for id, row in rows.items()} == {"rd-kernel": "holds", "rd-rate": "holds"}
     assert all(float(row["control_margin"]) < 1 < float(row["margin"]) for row in rows.values())
-    assert set(about["claims"]) == set(rows)
 
 
 def test_the_generated_pages_know_it(added):
@@ -51,7 +57,7 @@ def test_the_generated_pages_know_it(added):
 
 
 def test_the_ledger_and_the_report_list_it_and_nothing_else_runs_again(added):
-    assert jobs(added) == END
+    assert due(added) == END
     done = snakemake(added, "--cores", "2", "--configfile", SMOKE, "--", "all")
     assert done.returncode == 0, done.stdout + done.stderr
     ledger = {row["id"]: row["change"] for row in csv.DictReader((added / "results/smoke/claims.csv").open())}
@@ -60,8 +66,9 @@ def test_the_ledger_and_the_report_list_it_and_nothing_else_runs_again(added):
 
 
 def test_an_edit_of_its_theory_runs_just_it_again(added):
-    before = replace(added, THEORY, "1 + rho)", "1.01 + rho)")
+    before = (added / THEORY).read_text()
+    (added / THEORY).write_text(before.replace("1 + rho)", "1.01 + rho)", 1))
     try:
-        assert jobs(added) == OWN | END
+        assert due(added) == OWN | END
     finally:
         (added / THEORY).write_text(before)

@@ -7,18 +7,22 @@ import xarray as xr
 from repdyn.base import datasets
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field import settings as knobs
-from repdyn.bn_mean_field.experiments import (
-    batches,
-    equivalence,
-    first_step,
-    gradients,
-    metric,
-    minimisation,
-    problems,
-    propagation,
-    theorem4,
-    training,
-)
+from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
+from repdyn.bn_mean_field.experiments.batch_norm_eps import batch_norm_eps
+from repdyn.bn_mean_field.experiments.equicontinuity import equicontinuity
+from repdyn.bn_mean_field.experiments.equivalence import equivalence
+from repdyn.bn_mean_field.experiments.exit_times import exit_times
+from repdyn.bn_mean_field.experiments.finite_batch import finite_batch
+from repdyn.bn_mean_field.experiments.first_step import first_step
+from repdyn.bn_mean_field.experiments.formula_audit import formula_audit
+from repdyn.bn_mean_field.experiments.learning_rates import learning_rates, steps_of
+from repdyn.bn_mean_field.experiments.magnitudes import magnitudes
+from repdyn.bn_mean_field.experiments.metric_audit import metric_audit
+from repdyn.bn_mean_field.experiments.minimisation import minimisation
+from repdyn.bn_mean_field.experiments.propagation import propagation, propagation_distances
+from repdyn.bn_mean_field.experiments.speed_ratio import _iteration_of_loss, speed_ratio
+from repdyn.bn_mean_field.experiments.target_scan import target_scan
+from repdyn.bn_mean_field.methods import starts_and_targets as problems
 from repdyn.bn_mean_field.theory.velocity import Population
 
 STREAM = Stream(1, ("test",))
@@ -34,50 +38,55 @@ PROPAGATION = knobs.Propagation(
     times=[0.0, 0.5],
     tolerance=1e-6,
 )
+MAGNITUDES = knobs.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.002, iterations=10, stride=5, seeds=3)
+FIRST_STEP = knobs.FirstStep(
+    directions=8,
+    radii=[0.01, 0.1, 1.0, 10.0],
+    steps=[0.1],
+    iterations=4,
+    seeds=3,
+    stability_radii=[1.0, 10.0],
+    stability_steps=[0.1],
+    stability_iterations=30,
+)
+SCAN = knobs.TargetScan(angles=[0.0, 45.0, 90.0], directions=12, step=0.01, look=30, seeds=3)
+RATES = knobs.LearningRates(
+    directions=8,
+    smallest_step=0.01,
+    largest_step=10.0,
+    steps_per_decade=2,
+    iterations=60,
+    learned=0.01,
+    spread=10.0,
+    seeds=3,
+)
+EXITS = knobs.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
 RUNS = {
-    "gradient_audit": lambda: gradients.gradient_audit(
-        knobs.GradientAudit(
-            draws=2, samples=60, dimension=3, width=4, radii=[0.5, 1.0], eps=1e-5, eps_radii=[0.01, 0.1, 1.0]
-        ),
-        STREAM,
+    "formula_audit": lambda: formula_audit(
+        knobs.FormulaAudit(draws=2, samples=60, dimension=3, width=4, radii=[0.5, 1.0]), STREAM
     ),
-    "metric_audit": lambda: metric.metric_audit(
-        knobs.MetricAudit(dimensions=[2, 3], conditions=[10.0], draws=3), STREAM
+    "batch_norm_eps": lambda: batch_norm_eps(
+        knobs.BatchNormEps(draws=2, samples=60, dimension=3, width=4, eps=1e-5, radii=[0.01, 0.1, 1.0]), STREAM
     ),
-    "equivalence": lambda: equivalence.equivalence(
+    "metric_audit": lambda: metric_audit(knobs.MetricAudit(dimensions=[2, 3], conditions=[10.0], draws=3), STREAM),
+    "equivalence": lambda: equivalence(
         knobs.Equivalence(width=4, dimensions=[2, 3], radii=[0.5, 1.0], time=0.5, frames=3, tolerance=1e-10), STREAM
     ),
-    "propagation": lambda: propagation.propagation(PROPAGATION, STREAM),
-    "equicontinuity": lambda: theorem4.equicontinuity(
+    "propagation": lambda: propagation(PROPAGATION, STREAM),
+    "equicontinuity": lambda: equicontinuity(
         knobs.Equicontinuity(width=10, time=2.0, frames=41, pair_stride=10, transport_stride=20)
     ),
-    "exit_times": lambda: theorem4.exit_times(
-        knobs.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
-    ),
-    "minimisation": lambda: minimisation.minimisation(
+    "exit_times": lambda: exit_times(EXITS),
+    "minimisation": lambda: minimisation(
         knobs.Minimisation(width=12, erf_width=8, time=1.0, counter_time=1.0, frames=11)
     ),
-    "anisotropy": lambda: training.anisotropy(ANISOTROPY),
-    "speed_ratio": lambda: training.speed_ratio(ANISOTROPY, STREAM),
-    "magnitudes": lambda: training.magnitudes(
-        knobs.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.002, iterations=10, stride=5, seeds=2), STREAM
-    ),
-    "first_step": lambda: first_step.first_step(
-        knobs.FirstStep(
-            directions=8,
-            radii=[0.01, 0.1, 1.0, 10.0],
-            steps=[0.1],
-            iterations=4,
-            seeds=2,
-            stability_radii=[1.0, 10.0],
-            stability_steps=[0.1],
-            stability_iterations=30,
-        ),
-        STREAM,
-    ),
-    "finite_batch": lambda: batches.finite_batch(
-        knobs.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=2), STREAM
-    ),
+    "anisotropy": lambda: anisotropy(ANISOTROPY),
+    "speed_ratio": lambda: speed_ratio(ANISOTROPY, STREAM),
+    "target_scan": lambda: target_scan(SCAN, STREAM),
+    "learning_rates": lambda: learning_rates(RATES, STREAM),
+    "magnitudes": lambda: magnitudes(MAGNITUDES, STREAM),
+    "first_step": lambda: first_step(FIRST_STEP, STREAM),
+    "finite_batch": lambda: finite_batch(knobs.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=2), STREAM),
 }
 
 
@@ -90,8 +99,8 @@ def test_datasets_keep_the_conventions_and_repeat(name):
 
 
 def test_distances_name_the_right_reference():
-    flows = propagation.propagation(PROPAGATION, STREAM)
-    found = propagation.propagation_distances(PROPAGATION, flows)
+    flows = propagation(PROPAGATION, STREAM)
+    found = propagation_distances(PROPAGATION, flows)
     references = found["width"] == 64
     assert np.all(found["distance"].values[references.values] == 0)
     assert np.all(found["distance"].values[~references.values] > 0)
@@ -100,7 +109,7 @@ def test_distances_name_the_right_reference():
 
 def test_adding_a_draw_changes_no_old_number():
     more = PROPAGATION.model_copy(update={"seeds": 3})
-    old, new = (propagation.propagation(s, STREAM) for s in (PROPAGATION, more))
+    old, new = (propagation(s, STREAM) for s in (PROPAGATION, more))
     for seed in range(2):
         losses = []
         for made in (old, new):
@@ -137,13 +146,69 @@ def test_paired_start_is_the_zero_function():
 def test_iteration_of_equal_loss():
     iterations = np.arange(0, 50, 5)
     slow, fast = np.exp(-0.1 * iterations), np.exp(-0.2 * iterations)
-    np.testing.assert_allclose(training._iteration_of_loss(slow, fast, iterations), iterations / 2, atol=1e-9)
+    np.testing.assert_allclose(_iteration_of_loss(slow, fast, iterations), iterations / 2, atol=1e-9)
 
 
-def test_exit_times_that_are_not_reached_are_told():
-    short = knobs.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 50.0], slope=3.0, time=0.5, frames=101)
-    with pytest.raises(ValueError, match="raise time"):
-        theorem4.exit_times(short)
+def test_a_radius_that_is_not_reached_has_no_exit_time():
+    times = exit_times(EXITS.model_copy(update={"radii": (0.75, 50.0)}))["exit_time"].values
+    np.testing.assert_array_equal(np.isnan(times), [False, True])
+
+
+TRIALS = {  # experiment, its settings, its dimension of trials, places of the first two independent trials
+    "target_scan": (target_scan, SCAN, "seed", (0, 1)),
+    "magnitudes": (magnitudes, MAGNITUDES, "start", (1, 2)),
+    "first_step": (first_step, FIRST_STEP, "start", (1, 2)),
+    "speed_ratio": (speed_ratio, ANISOTROPY, "start", (1, 2)),
+    "learning_rates": (learning_rates, RATES, "start", (1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_trials_differ_and_do_not_depend_on_their_number(name):
+    experiment, settings, dim, places = TRIALS[name]
+    many = experiment(settings, STREAM)
+    few = experiment(settings.model_copy(update={"seeds": 2}), STREAM)
+    drawn = [variable for variable in many.data_vars if dim in many[variable].dims]
+    first, second = (many[drawn].isel({dim: place}, drop=True) for place in places)
+    assert not first.equals(second)
+    for place in places:
+        xr.testing.assert_identical(many[drawn].isel({dim: place}), few[drawn].isel({dim: place}))
+
+
+def test_learning_is_recomputed_by_a_loop_of_its_own():
+    """Descent on y = x1 by the closed forms of the kernel, all pairs of neurons."""
+    rates = learning_rates(RATES, STREAM)
+    a, b = problems.signed_start(8, STREAM.generator(1))
+    step, m = float(rates["step"][3]), len(a)
+    w, c, cov = np.array([[1.0, 0.0], [-1.0, 0.0]]), np.array([1.0, -1.0]), np.diag([5.0, 1.0])
+    losses = []
+    for _ in range(61):
+        unit = b / np.sqrt(np.einsum("mi,ij,mj->m", b, cov, b))[:, None]
+        v, charge = np.concatenate([unit, w]), np.concatenate([a / m, -c])
+        norms = np.sqrt(np.einsum("mi,ij,mj->m", v, cov, v))
+        angle = np.arccos(np.clip(v @ cov @ v.T / np.outer(norms, norms), -1, 1))
+        kernel = np.outer(norms, norms) * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / (2 * np.pi)
+        losses.append(charge @ kernel @ charge / 2 / 2.5)
+        pull = ((np.pi - angle[:m]) * charge) @ v / (2 * np.pi) @ cov
+        lengths = np.sqrt(np.einsum("mi,ij,mj->m", b, cov, b))[:, None]
+        radial = np.sum(b * pull, axis=1, keepdims=True) / lengths**2
+        a, b = a - step * kernel[:m] @ charge, b - step * a[:, None] / lengths * (pull - radial * (b @ cov))
+    cell = rates.sel(network="BN", start=2).isel(step=3)
+    assert float(cell["final"]) == pytest.approx(losses[-1], rel=1e-9)
+    learned = [k for k, loss in enumerate(losses) if loss <= 0.01]
+    assert float(cell["needed"]) == (learned[0] if losses[-1] <= 0.01 else np.inf)
+
+
+def test_steps_hit_both_ends():
+    steps = steps_of(RATES)
+    np.testing.assert_allclose(steps[[0, -1]], [0.01, 10.0])
+    np.testing.assert_allclose(np.diff(np.log10(steps)), 0.5)
+
+
+def test_speeds_obey_the_law_of_the_metric():
+    scan = target_scan(SCAN, STREAM)
+    law = scan["torque"] * np.sqrt(5.0) / (scan["length"] * scan["variance"])
+    np.testing.assert_allclose(law, scan["speed"], atol=1e-12 * float(scan["speed"].max()))
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,15 @@ import pytest
 import yaml
 from tests.conftest import ROOT, SMOKE, snakemake
 
-pytestmark = [pytest.mark.pipeline, pytest.mark.xdist_group("pipeline")]
+from repdyn.pipeline.config.configuration import STUDIES
+
+pytestmark = pytest.mark.slow
 
 NODE = Path(__file__).with_name("one_node_slurm")
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "flock")
 RUN = "results/smoke"
 TRAINED = f"{RUN}/bn_decomposed/data/training/he.nc"
-GROUPED = tuple(f"{RUN}/bn_mean_field/data/{name}.nc" for name in ("gradient_audit", "metric_audit"))
+GROUPED = tuple(f"{RUN}/bn_mean_field/data/{name}.nc" for name in ("formula_audit", "metric_audit"))
 SPOILT = f"{RUN}/bn_mean_field/data/speed_ratio.nc"
 FAILING = f"{RUN}/bn_mean_field/tables/stability.csv"
 PARTITIONS = {"partitions": {"main": {"max_gpu": 0}, "gpu": {"max_gpu": 1}}}
@@ -101,15 +103,15 @@ def test_results_are_those_of_the_local_run(by_slurm, checkout, smoke_run):
 
 def test_requests_are_those_of_the_rule(by_slurm):
     job = job_of(by_slurm[1], "bn_decomposed_training")
-    assert (job["NumCPUs"], job["MinMemoryNode"], job["TimeLimit"]) == ("1", "1500M", "04:00:00")
+    assert (job["NumCPUs"], job["MinMemoryNode"], job["TimeLimit"]) == ("1", "1500M", "08:00:00")
     assert (job["TresPerJob"], job["Partition"], job["JobState"]) == ("gres:gpu:1", "gpu", "COMPLETED")
 
 
-def test_short_jobs_share_a_cluster_job_and_local_rules_stay(by_slurm):
+def test_every_other_job_is_one_of_the_cluster_and_local_rules_stay(by_slurm):
     said, jobs = by_slurm
-    assert len(jobs) == 3, "the training, the two short experiments together, the tables"
-    job = job_of(jobs, "bn_mean_field_short")
-    assert (job["NumCPUs"], job["MinMemoryNode"], job["Partition"]) == ("2", "2100M", "main")
+    assert len(jobs) == 3, "the training, the audits, the tables"
+    job = job_of(jobs, "bn_mean_field_audits")
+    assert (job["NumCPUs"], job["MinMemoryNode"], job["Partition"]) == ("1", "1500M", "main")
     assert "TresPerJob" not in job
     assert "localrule images" in said
 
@@ -132,7 +134,7 @@ def test_any_batch_system_through_commands(by_slurm, checkout, smoke_run, python
     assert f"error: {SPOILT}: not a readable netCDF file" in said
     logs = {path.name.rsplit("-", 1)[0] for path in (checkout / "logs/cluster").iterdir()}
     assert logs == {
-        "bn_mean_field_short_bn_mean_field_gradient_audit_bn_mean_field_metric_audit",
+        "bn_mean_field_audits",
         "bn_mean_field_shown_bn_mean_field_tables",
     }
 
@@ -162,8 +164,7 @@ def test_a_gpu_that_no_job_would_use_stops_the_run():
 
 def test_every_group_is_gathered_by_both_profiles():
     """Short jobs that do not depend on each other share a cluster job only if the profile says so."""
-    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
-    groups = set(re.findall(r'^    group:\n        "(\w+)"', rules, re.MULTILINE))
+    groups = {f"{study}_shown" for study in STUDIES}
     for name in ("slurm", "cluster-generic"):
         profile = yaml.safe_load((ROOT / f"profiles/{name}/config.yaml").read_text())
         assert groups == set(profile["group-components"])

@@ -9,7 +9,7 @@ from tests.conftest import SMOKE, copy_checkout, snakemake
 
 from repdyn.pipeline.run import checkout as pipeline_checkout
 
-pytestmark = pytest.mark.pipeline
+pytestmark = pytest.mark.slow
 RATES = "{bn: [0.1], default: [0.1], he: [0.1]}"
 TRAINING = f"{{depths: [1], epochs: 5, rank_points: 64, rates: {RATES}, seeds: 2, width: 16}}"
 DATA = "results/{run}/bn_decomposed/data"
@@ -78,7 +78,7 @@ def test_a_miss_after_a_setting_is_changed(checkout, cached):
 
 
 def test_a_miss_after_an_edit_of_imported_code(checkout, cached):
-    path = checkout / "src/repdyn/bn_decomposed/networks.py"
+    path = checkout / "src/repdyn/bn_decomposed/methods/networks.py"
     before = path.read_text()
     assert "MEASURED_EVERY = 5" in before
     path.write_text(before.replace("MEASURED_EVERY = 5", "MEASURED_EVERY = 1"))

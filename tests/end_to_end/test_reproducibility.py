@@ -10,10 +10,10 @@ from tests.conftest import SMOKE, copy_checkout, snakemake
 from repdyn.__main__ import main
 from repdyn.pipeline.ask.compare import compare
 
-pytestmark = pytest.mark.pipeline
+pytestmark = pytest.mark.slow
 PART = (
     "bn_mean_field/data/exit_times.nc",
-    "bn_mean_field/data/gradient_audit.nc",
+    "bn_mean_field/data/formula_audit.nc",
     "bn_mean_field/data/finite_batch.nc",
     "bn_decomposed/data/cluster_rows.nc",
     "bn_decomposed/data/orthogonality_gap.nc",

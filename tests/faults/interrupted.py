@@ -1,15 +1,15 @@
-"""`python interrupted.py N '[[command], ...]'`: runs repdyn's commands, kills itself after the N-th checkpoint.
+"""`python interrupted.py N job.json ...`: runs jobs by their files, kills itself after the N-th checkpoint.
 
 N = 0 kills nothing. Checkpoints are written at every opportunity instead of every twenty seconds or every minute.
 """
 
-import json
 import os
 import signal
 import sys
 from itertools import count
+from pathlib import Path
 
-from repdyn.__main__ import main
+from repdyn.pipeline.run import entry
 
 
 def write_always() -> None:
@@ -33,8 +33,8 @@ def kill_at(number: int) -> None:
 
 
 if __name__ == "__main__":
-    commands = json.loads(sys.argv[2])
-    if commands[0][1] == "universality":
+    files = [Path(word) for word in sys.argv[2:]]
+    if "universality" in files[0].parts:
         write_always()
     kill_at(int(sys.argv[1]))
-    sys.exit(max(main(command) for command in commands))
+    sys.exit(max(entry.main(file) for file in files))

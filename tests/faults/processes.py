@@ -15,7 +15,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen:
     return subprocess.Popen(command, cwd=folder, env=hidden, stdout=pipe, stderr=both, text=True)
 
 
-def job(folder: Path, words: str, seconds: float = 120) -> int:
+def job(folder: Path, words: str, seconds: float = 6 * 3600) -> int:
     """Process id of the job in `folder` whose command line holds `words`, as soon as there is one."""
     return until(lambda: next(iter(jobs(folder, words)), None), f"no process with {words!r}", seconds)
 
@@ -33,7 +33,7 @@ def _is(entry: Path, folder: Path, words: str) -> bool:
         return False
 
 
-def until(found, complaint: str, seconds: float = 120):
+def until(found, complaint: str, seconds: float = 6 * 3600):
     """What `found` returns once it is something."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

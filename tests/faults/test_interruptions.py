@@ -1,14 +1,17 @@
 """Jobs and Snakemake killed in the middle of training, stale locks, two runs at once: nothing is lost but time."""
 
 import json
+import shutil
 
 import pytest
-from tests.conftest import SMOKE, copy_checkout, snakemake
+from tests.conftest import HANGING, SMOKE, copy_checkout, snakemake
 from tests.faults.processes import job, jobs, kill, start, until
+from tests.pipeline import jobs_for_tests as made
 
-from repdyn.__main__ import main
+from repdyn.base.errors import RepdynError
+from repdyn.pipeline.run import simulate as training
 
-pytestmark = pytest.mark.pipeline
+pytestmark = pytest.mark.slow
 RATES = {"bn": [0.1], "default": [0.1], "he": [0.1]}
 TRAINING = json.dumps({"depths": [16], "epochs": 10, "rank_points": 64, "rates": RATES, "seeds": 8, "width": 32})
 NAME = "bn_decomposed/data/training/bn.nc"
@@ -41,8 +44,8 @@ def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(chec
     output, log = checkout / "results/killed" / NAME, checkout / "logs/killed/bn_decomposed/training-bn.log"
     running = start(checkout, *arguments("killed"))
     until(lambda: finished_trials(checkout, "killed"), "no finished trial")
-    kill(job(checkout, "results/killed/" + NAME))
-    told, _ = running.communicate(timeout=120)
+    kill(job(checkout, "logs/killed/bn_decomposed/training-bn"))
+    told, _ = running.communicate(timeout=HANGING)
     assert running.returncode != 0, told
     assert not output.exists()
     kept = finished_trials(checkout, "killed")
@@ -50,8 +53,8 @@ def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(chec
     running = start(checkout, *arguments("killed"))
     until(lambda: (finished_trials(checkout, "killed") or 0) > kept or None, "no further trial")
     kill(running.pid)  # a crash of the machine takes both
-    kill(job(checkout, "results/killed/" + NAME))
-    running.communicate(timeout=120)
+    kill(job(checkout, "logs/killed/bn_decomposed/training-bn"))
+    running.communicate(timeout=HANGING)
     assert f"resuming: {kept} finished trials" in log.read_text()
     assert not output.exists()
 
@@ -69,45 +72,58 @@ def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(chec
 def test_two_runs_at_once(checkout):
     """Under one name the second is refused and the first completes; under two names both do."""
     first = start(checkout, *arguments("twice"))
-    job(checkout, "results/twice/" + NAME)
+    job(checkout, "logs/twice/bn_decomposed/training-bn")
     refused = snakemake(checkout, *arguments("twice"))
     assert refused.returncode != 0
     assert "lock" in (refused.stdout + refused.stderr).lower()
-    assert len(jobs(checkout, "results/twice/" + NAME)) <= 1
+    assert len(jobs(checkout, "logs/twice/bn_decomposed/training-bn")) <= 1
     beside = snakemake(checkout, *[word.replace(NAME, "data/images.nc") for word in arguments("beside")])
     assert beside.returncode == 0, beside.stdout + beside.stderr
-    told, _ = first.communicate(timeout=240)
+    told, _ = first.communicate(timeout=HANGING)
     assert first.returncode == 0, told
     assert (checkout / "results/twice" / NAME).read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
 
 
-def simulate(checkout, tmp_path, output):
-    """A few seconds of training by the command line alone, checkpoints in the folder `kept`."""
-    config = json.dumps({"device": "cpu", "mode": "bn", "seed": 1, "settings": SETTINGS})
-    images = checkout / "results/whole/data/images.nc"
-    words = ["simulate", "bn_decomposed", "experiments:training", "--job", config, "--inputs", str(images)]
-    return main([*words, "--checkpoints", str(tmp_path / "kept"), "--output", str(tmp_path / output)])
+def simulate(checkout, tmp_path, output, **changes):
+    """A few seconds of training by its job file alone; the checkpoints' folder is `kept`."""
+    member = made.member(
+        function="experiments:training",
+        settings={"settings": SETTINGS},
+        arguments={"mode": "bn"},
+        device="cpu",
+        outputs=[output],
+    )
+    results = tmp_path / "results/mine"
+    (results / "data").mkdir(parents=True, exist_ok=True)
+    shutil.copy(checkout / "results/whole/data/images.nc", results / "data/images.nc")
+    return training.run(member | changes, results, tmp_path / "kept")
 
 
 @pytest.mark.parametrize("damage", ["half of it", "another file", "nothing in it"])
-def test_a_corrupted_checkpoint_is_told_and_training_starts_again(checkout, tmp_path, capsys, monkeypatch, damage):
-    monkeypatch.setattr("repdyn.base.checkpoints.Checkpoint.remove", lambda self: None)
-    assert simulate(checkout, tmp_path, "whole.nc") == 0
+def test_a_corrupted_checkpoint_is_told_and_training_starts_again(checkout, tmp_path, capsys, damage):
+    simulate(checkout, tmp_path, "a.nc")
     kept, *others = sorted((tmp_path / "kept").glob("*/*.npz"))
     whole = kept.read_bytes()
     kept.write_bytes({"half of it": whole[: len(whole) // 2], "another file": b"no archive"}.get(damage, b""))
     capsys.readouterr()
-    assert simulate(checkout, tmp_path, "again.nc") == 0
+    whole_result = (tmp_path / "results/mine/a.nc").read_bytes()
+    simulate(checkout, tmp_path, "a.nc")
     told = capsys.readouterr().err
     assert f"warning: checkpoint {kept} cannot be read" in told
     assert f"resuming: {len(others)} finished trials" in told
-    assert (tmp_path / "again.nc").read_bytes() == (tmp_path / "whole.nc").read_bytes()
+    assert (tmp_path / "results/mine/a.nc").read_bytes() == whole_result
 
 
 def test_a_file_in_the_place_of_the_checkpoints(checkout, tmp_path, capsys):
     (tmp_path / "kept").write_text("in the way")
-    assert simulate(checkout, tmp_path, "a.nc") == 1
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith("error: ")
-    assert "kept" in error
-    assert not (tmp_path / "a.nc").exists()
+    with pytest.raises(RepdynError, match="kept"):
+        simulate(checkout, tmp_path, "a.nc")
+    assert not (tmp_path / "results/mine/a.nc").exists()
+
+
+@pytest.mark.parametrize("change", [{"seed": 6}, {"code": "another"}, {"arguments": {"mode": "he"}}])
+def test_a_changed_job_finds_no_old_trials(checkout, tmp_path, capsys, change):
+    simulate(checkout, tmp_path, "a.nc")
+    capsys.readouterr()
+    simulate(checkout, tmp_path, "a.nc", **change)
+    assert "resuming" not in capsys.readouterr().err

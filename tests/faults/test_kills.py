@@ -1,6 +1,8 @@
 """Every training job killed (SIGKILL) right after a checkpoint: resumed, its result is the uninterrupted one's."""
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,13 +10,14 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.conftest import ROOT, SMOKE
+from tests.conftest import HANGING
+from tests.dag.declared import SMOKE, copy_sources, declared
 from tests.faults.test_places import full_disk
 
-from repdyn.__main__ import main
-from repdyn.pipeline.ask import dryrun
+from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run.graph import read_study
 
-pytestmark = pytest.mark.pipeline
+pytestmark = pytest.mark.slow
 NARROW = {"dimension": 4, "points": 20, "width": 8, "hidden": 6}
 SHORT = {"seeds": 2, "epochs": 2400, "every": 400}
 XOR = ("low_as_printed", "low", "intermediate", "high", "two_layers", "relu_low")
@@ -60,82 +63,79 @@ KILLS = {
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """A folder with the images made."""
-    return tmp_path_factory.mktemp("killed")
+    """A checkout whose job files are those of small settings, with the images made."""
+    folder = copy_sources(tmp_path_factory.mktemp("killed") / "checkout")
+    (folder / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    jobs = declared(folder, SMOKE, "small.yaml")
+    done = run(folder, 0, "logs/killed/images.job.json")
+    assert done.returncode == 0, done.stderr
+    return folder, jobs
 
 
-@pytest.fixture(scope="module")
-def planned(place):
-    """The workflow's own commands at small settings, by job."""
-    overlay = place / "small.yaml"
-    overlay.write_text(yaml.safe_dump(SMALL))
-    jobs = {job.name: job for job in dryrun.planned(ROOT, ["--configfile", str(ROOT / SMOKE), str(overlay)])}
-    (images,) = jobs["images"].outputs
-    job = json.dumps({"source": "digits", "mnist_folder": None, "mnist_mirrors": []})
-    assert main(["images", "--job", job, "--output", str(place / images)]) == 0
-    return jobs
+def job_file(name):
+    return f"logs/killed/{name}.job.json"
 
 
-def without(words, *names):
-    """A command without some of its options of one value."""
-    left = list(words)
-    for name in names:
-        del left[left.index(name) : left.index(name) + 2]
-    return left
-
-
-def run(place, number, *commands, **more):
+def run(folder, number, *files, **more):
     script = Path(__file__).with_name("interrupted.py")
-    words = [sys.executable, str(script), str(number), json.dumps(commands)]
-    return subprocess.run(words, cwd=place, capture_output=True, text=True, timeout=300, **more)
+    words = [sys.executable, str(script), str(number), *files]
+    own = {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        words, cwd=folder, env=os.environ | own, capture_output=True, text=True, timeout=HANGING, **more
+    )
 
 
-def test_every_job_with_checkpoints_is_killed_here(planned):
-    kept = {name for name, job in planned.items() if "--checkpoints" in job.arguments}
+def test_every_job_with_checkpoints_is_killed_here(place):
+    _, jobs = place
+    functions = {f.root: f.parameters for study in STUDIES for f in read_study(study).experiments.values()}
+    kept = set()
+    for name, text in jobs.texts.items():
+        members = [member for member in json.loads(text)["members"] if "paper" in member]
+        if any("checkpoint" in functions[f"repdyn.{m['study']}.{m['function']}"] for m in members):
+            kept.add(name)
     elsewhere = {name for name in kept if name.startswith("bn_decomposed/training-")}  # test_interruptions
     assert kept - elsewhere == set(KILLS)
 
 
 @pytest.mark.parametrize("name", KILLS)
-def test_a_killed_job_goes_on_and_equals_the_uninterrupted_one(place, planned, name):
-    job = planned[name]
-    command = without(job.arguments, "--cost")
-    whole = [word.replace("results/", "whole/") if word in job.outputs else word for word in command]
-    killed = run(place, KILLS[name], command)
+def test_a_killed_job_resumes_and_equals_the_uninterrupted_one(place, name):
+    folder, jobs = place
+    outputs = [folder / path for path in jobs.outputs[name]]
+    killed = run(folder, KILLS[name], job_file(name))
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert list((place / f"{job.log}.checkpoints").glob("*/*.npz"))
-    again = run(place, 0, command, without(whole, "--checkpoints"))
+    checkpoints = folder / f"logs/killed/{name}.log.checkpoints"
+    assert list(checkpoints.glob("*/*.npz"))
+    again = run(folder, 0, job_file(name))
     assert again.returncode == 0, again.stderr
     assert "resuming: " in again.stderr
-    for output in job.outputs:
-        assert (place / output).read_bytes() == (place / output.replace("results/", "whole/")).read_bytes()
-    assert not (place / f"{job.log}.checkpoints").exists()
+    assert not checkpoints.exists()
+    resumed = [output.read_bytes() for output in outputs]
+    shutil.rmtree(folder / f"logs/killed/{name}.log.kept")
+    whole = run(folder, 0, job_file(name))
+    assert whole.returncode == 0, whole.stderr
+    assert "resuming: " not in whole.stderr
+    assert [output.read_bytes() for output in outputs] == resumed
 
 
-def on_a_full_disk(place, job, logs, size):
-    """The command of a job that can write no file above a size, once it has failed with one line."""
-    command = [word.replace("logs/", logs) for word in without(job.arguments, "--cost")]
-    done = run(place, 0, command, preexec_fn=full_disk(size))
+def on_a_full_disk(folder, size):
+    """A job that can write no file above a size, once it has failed with one line."""
+    done = run(folder, 0, job_file("leaky_resnets/trained-block0"), preexec_fn=full_disk(size))
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "cannot be written" in done.stderr.splitlines()[-1]
-    return command
+    return folder / "logs/killed/leaky_resnets/trained-block0.log.checkpoints"
 
 
-def test_a_disk_that_fills_at_the_result(place, planned):
-    """The job keeps what it had; with room the same command goes on from there."""
-    job = planned["leaky_resnets/trained-block0"]
-    command = on_a_full_disk(place, job, "full/", 20_000)
-    (kept,) = (place / f"{job.log.replace('logs/', 'full/')}.checkpoints").iterdir()
+def test_a_disk_that_fills_at_the_result(place):
+    """The job keeps what it had; with room the same command resumes."""
+    folder, jobs = place
+    for path in jobs.outputs["leaky_resnets/trained-block0"]:
+        (folder / path).unlink(missing_ok=True)
+    shutil.rmtree(folder / "logs/killed/leaky_resnets/trained-block0.log.kept", ignore_errors=True)
+    (kept,) = on_a_full_disk(folder, 20_000).iterdir()
     trials = [file.stat().st_size for file in kept.iterdir()]
     assert all(0 < size <= 20_000 for size in trials)
-    again = run(place, 0, command)
+    again = run(folder, 0, job_file("leaky_resnets/trained-block0"))
     assert again.returncode == 0, again.stderr
-    assert f"resuming: {len(trials)} finished trials in {kept.relative_to(place)}" in again.stderr
+    assert f"resuming: {len(trials)} finished trials" in again.stderr
     assert not kept.exists()
-
-
-def test_a_disk_that_fills_at_a_checkpoint(place, planned):
-    """Nothing half-written stays."""
-    on_a_full_disk(place, planned["leaky_resnets/trained-block0"], "small/", 2000)
-    assert [file for file in (place / "small").rglob("*") if file.is_file()] == []

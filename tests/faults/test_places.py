@@ -1,15 +1,21 @@
 """Full disks, files in the place of folders, damaged data: one line that says what to do, nothing half-written."""
 
+import json
+import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 
 import pytest
 from tests.conftest import SMOKE, copy_checkout, snakemake
+from tests.pipeline import jobs_for_tests as made
 
-pytestmark = pytest.mark.pipeline
-IMAGES = '{"source": "digits", "mnist_folder": null, "mnist_mirrors": []}'
+from repdyn.pipeline.run.jobs import Job
+
+pytestmark = pytest.mark.slow
+IMAGES = {"source": "digits", "split": "test", "mnist_folder": None, "mnist_mirrors": [], "code": "c", "inputs": {}}
 DATA = "bn_decomposed/data/orthogonality_gap.nc"
 SMALL = ["--config", "bn_decomposed={orthogonality_gap: {widths: [8], depth: 20, seeds: 2}}"]
 
@@ -38,30 +44,37 @@ def full_disk(bytes_left: int):
     return limit
 
 
-def repdyn(*words, cwd, **run):
-    return subprocess.run([sys.executable, "-m", "repdyn", *words], cwd=cwd, capture_output=True, text=True, **run)
+def job(file, cwd, **run):
+    """Runs a job by its file; no bytecode is written, which a full disk would leave truncated in the checkout."""
+    command, quiet = [sys.executable, "-m", "repdyn", "run", str(file)], os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(command, cwd=cwd, env=quiet, capture_output=True, text=True, **run)
 
 
 @pytest.mark.parametrize("bytes_left", [0, 5_000, 60_000])
 def test_a_full_disk_is_told_in_one_line_and_nothing_half_written_stays(tmp_path, bytes_left):
-    done = repdyn("images", "--job", IMAGES, "--output", "images.nc", cwd=tmp_path, preexec_fn=full_disk(bytes_left))
+    file = made.write(tmp_path, IMAGES | {"outputs": ["data/images.nc"]}, kind="images", name="images")
+    done = job(file, tmp_path, preexec_fn=full_disk(bytes_left))
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
-    assert "images.nc: cannot be written" in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert "cannot be written" in done.stderr
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
 
 
-def test_a_disk_that_fills_during_a_figure(checkout, tmp_path):
-    words = ["draw", "bn_decomposed", "orthogonality_gap", "--inputs", str(checkout / "results/smoke" / DATA)]
-    written = [tmp_path / f"orthogonality_gap.{suffix}" for suffix in ("svg", "png", "json")]
-    words += ["--output", *map(str, written)]
-    done = repdyn(*words, cwd=tmp_path, preexec_fn=full_disk(3_000))
+def test_a_disk_that_fills_during_a_figure(checkout):
+    file = "logs/smoke/bn_decomposed/figures_random_networks.job.json"
+    drawn = checkout / "results/smoke/bn_decomposed/figures"
+    member = json.loads((checkout / file).read_text())["members"]
+    (one,) = [part for part in member if part["function"].endswith(":orthogonality_gap")]
+    alone = made.write(checkout, one, kind="draw", name="bn_decomposed/alone")
+    shutil.copytree(checkout / "results/smoke/bn_decomposed/data", checkout / "results/mine/bn_decomposed/data")
+    drawn = checkout / "results/mine/bn_decomposed/figures"
+    done = job(alone, checkout, preexec_fn=full_disk(3_000))
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "cannot be written" in done.stderr
-    assert [path.name for path in tmp_path.iterdir() if path.stat().st_size >= 3_000] == []
-    assert repdyn(*words, cwd=tmp_path).returncode == 0
-    assert all(path.stat().st_size for path in written)
+    assert [path.name for path in drawn.iterdir() if path.stat().st_size >= 3_000] == []
+    assert job(alone, checkout).returncode == 0
+    assert all((drawn / f"orthogonality_gap.{suffix}").stat().st_size for suffix in ("svg", "png", "json"))
 
 
 def test_a_full_disk_under_snakemake_and_the_same_command_after_it(checkout):
@@ -89,14 +102,22 @@ def test_a_file_in_the_place_of_the_logs(checkout, tmp_path):
 @pytest.mark.parametrize("damage", [0, 100, -100])
 def test_truncated_data_is_told_with_the_way_out(checkout, damage):
     """The job that reads it fails in one line; deleted as that line says, the same command completes."""
-    data, figure = (checkout / "results/smoke" / name for name in (DATA, "bn_decomposed/figures/orthogonality_gap.svg"))
+    data = checkout / "results/smoke" / DATA
     whole = data.read_bytes()
     data.write_bytes(whole[:damage])
-    words = ["draw", "bn_decomposed", "orthogonality_gap", "--inputs", str(data), "--output", str(figure)]
-    done = repdyn(*words, cwd=checkout)
+    (one,) = [
+        part
+        for part in json.loads((checkout / "logs/smoke/bn_decomposed/figures_random_networks.job.json").read_text())[
+            "members"
+        ]
+        if part["function"].endswith(":orthogonality_gap")
+    ]
+    file = checkout / "logs/smoke/bn_decomposed/alone.job.json"
+    file.write_text(Job("smoke", "bn_decomposed/alone", "draw", [one]).text())
+    done = job(file, checkout)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert f"{data}: not a readable netCDF file" in done.stderr
+    assert f"{DATA}: not a readable netCDF file" in done.stderr
     assert "delete it and run the same command again" in done.stderr
     data.unlink()
     if damage == 100:
@@ -105,13 +126,15 @@ def test_truncated_data_is_told_with_the_way_out(checkout, damage):
     data.write_bytes(whole)
 
 
-def test_data_of_another_program_is_refused(checkout, tmp_path):
+def test_data_of_another_program_is_refused(tmp_path):
     import xarray as xr
 
-    path = tmp_path / "data" / "orthogonality_gap.nc"
-    path.parent.mkdir()
+    path = tmp_path / "results/mine" / DATA
+    path.parent.mkdir(parents=True)
     xr.Dataset({"a": ("i", [1.0])}).to_netcdf(path)
-    done = repdyn("judge", "bn_decomposed", "--inputs", str(path), "--output", str(tmp_path / "c.csv"), cwd=tmp_path)
+    figure = made.gap(function="figures:orthogonality_gap", outputs=["bn_decomposed/figures/orthogonality_gap.svg"])
+    member = figure | {"inputs": {"orthogonality_gap": DATA}}
+    done = job(made.write(tmp_path, member, kind="draw"), tmp_path)
     assert done.returncode == 1
     assert "not a dataset of this pipeline" in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+    assert not list(tmp_path.rglob("*.svg"))

@@ -9,14 +9,14 @@ from pydantic import ValidationError
 
 from repdyn.base.datasets import problems
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.experiments import geodesics, identities, identity_costs
+from repdyn.leaky_resnets.experiments import descents, formula_audit, geodesics, identity_costs
 from repdyn.leaky_resnets.settings import theory as knobs
 
 TINY = {
-    "identities": (identities.identities, knobs.Identities(draws=2)),
-    "step_schemes": (identities.step_schemes, knobs.StepSchemes(largest=9, irregularities=(0.0, 0.9))),
+    "formula_audit": (formula_audit.formula_audit, knobs.FormulaAudit(draws=2)),
+    "step_schemes": (formula_audit.step_schemes, knobs.StepSchemes(largest=9, irregularities=(0.0, 0.9))),
     "identity_costs": (identity_costs.identity_costs, knobs.IdentityCosts(draws=4, searches=2)),
-    "descents": (identity_costs.descents, knobs.Descents(starts=4, steps=50, rate=0.02, ridge=1e-7)),
+    "descents": (descents.descents, knobs.Descents(starts=4, steps=50, rate=0.02, ridge=1e-7)),
     "geodesics": (
         geodesics.geodesics,
         knobs.GeodesicLaboratory(
@@ -121,7 +121,7 @@ def test_adam_is_torchs():
         x.grad = torch.tensor(minima.ridge_cost_gradient(x.detach().numpy(), False, settings.ridge))
         optimiser.step()
         schedule.step()
-    np.testing.assert_allclose(identity_costs.adam_descent(first, False, settings), x.detach(), atol=1e-9)
+    np.testing.assert_allclose(descents.adam_descent(first, False, settings), x.detach(), atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_adam_is_torchs():
             {"draws": 3, "positions": 41, "tolerances": (1e-6, 1e-9), "grid": 11},
             "increasing order",
         ),
-        (knobs.Identities, {"draws": 1}, "greater than or equal to 2"),
+        (knobs.FormulaAudit, {"draws": 1}, "greater than or equal to 2"),
     ],
 )
 def test_knobs_refuse_what_makes_no_experiment(model, values, message):

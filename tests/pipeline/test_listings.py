@@ -6,8 +6,8 @@ from repdyn.pipeline.report import listings
 
 
 def test_a_function_is_listed_from_its_first_decorator():
-    found = listings.function("repdyn.truncation_flow.claims.audited:weight_flow_is_the_gradient")
-    assert found.file == "src/repdyn/truncation_flow/claims/audited.py"
+    found = listings.function("repdyn.truncation_flow.claims.section3_weight_flow:weight_flow_is_the_gradient")
+    assert found.file == "src/repdyn/truncation_flow/claims/section3_weight_flow.py"
     lines = (ROOT / found.file).read_text().splitlines()
     assert found.text.splitlines()[0] == lines[found.line - 1] == "@claim("
     assert "def weight_flow_is_the_gradient(" in found.text

@@ -248,7 +248,21 @@ def test_every_element_is_closed(report):
     for path in report.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         text = re.sub(r"<script>.*?</script>", "<script></script>", text, flags=re.DOTALL)
-        for tag in ("table", "tr", "td", "th", "figure", "section", "details", "dl", "div", "ul", "li", "script", "nav"):
+        for tag in (
+            "table",
+            "tr",
+            "td",
+            "th",
+            "figure",
+            "section",
+            "details",
+            "dl",
+            "div",
+            "ul",
+            "li",
+            "script",
+            "nav",
+        ):
             opened, closed = (len(re.findall(pattern, text)) for pattern in (rf"<{tag}[\s>]", rf"</{tag}>"))
             assert opened == closed, (path.name, tag)
 

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.conftest import ROOT
+from tests.pipeline.test_report import CLAIM, OURS
 
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import ConfigError
@@ -13,7 +14,6 @@ from repdyn.pipeline.report.texts import THEORIES, TITLES
 from repdyn.pipeline.run.graph import read_study
 from repdyn.pipeline.run.ledger import read_expected
 from repdyn.pipeline.run.loading import load_rooms
-from tests.pipeline.test_report import CLAIM, OURS
 
 CONFIGURATION = plain(configuration.load([ROOT / "config.yaml"]))
 FINDINGS = findings.read(ROOT / findings.FILE)
@@ -34,7 +34,9 @@ def test_findings_name_claims_and_figures_with_their_accepted_verdict():
         graph = read_study(study)
         assert id in graph.claims
         assert figure in graph.figures
-        assert accepted[id]["verdict"] == entry["verdict"], f"{id}: the accepted verdict has changed; write the card anew"
+        assert accepted[id]["verdict"] == entry["verdict"], (
+            f"{id}: the accepted verdict has changed; write the card anew"
+        )
 
 
 def test_no_finding_is_possibly_an_ocr_error():
@@ -43,7 +45,9 @@ def test_no_finding_is_possibly_an_ocr_error():
         assert not next(claim for claim in claims if claim.id == id).possible_ocr_error, id
 
 
-@pytest.mark.parametrize("text", ["x: {figure: a/b}", "x: 1", "x: {figure: a, show: left, verdict: holds, headline: a, sentence: b}"])
+@pytest.mark.parametrize(
+    "text", ["x: {figure: a/b}", "x: 1", "x: {figure: a, show: left, verdict: holds, headline: a, sentence: b}"]
+)
 def test_a_malformed_finding_is_told(tmp_path, text):
     (tmp_path / "findings.yaml").write_text(text)
     with pytest.raises(ConfigError, match="x: "):
@@ -74,7 +78,11 @@ def starts(key):
 
 
 def test_the_longest_key_counts_and_stated_mappings_cover_their_keys():
-    known = {"a": {"chosen": "why"}, "a.b": {"stated": {"c": 1, "d": {"e": 2}}, "where": "Table 1"}, "a.b.f": {"chosen": "so"}}
+    known = {
+        "a": {"chosen": "why"},
+        "a.b": {"stated": {"c": 1, "d": {"e": 2}}, "where": "Table 1"},
+        "a.b.f": {"chosen": "so"},
+    }
     assert sources.source_of("a.x", known) == ("a", None)
     assert sources.source_of("a.b.c", known) == ("a.b", 1)
     assert sources.source_of("a.b.d.e", known) == ("a.b", 2)

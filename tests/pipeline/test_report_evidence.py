@@ -11,9 +11,7 @@ from repdyn.pipeline.report.evidence import EDGE, WIDTH, drawing, margin, part, 
 
 def places(row, kind):
     """Left ends or centers of the drawn elements of a class."""
-    return [
-        float(place) for place in re.findall(rf'class="{kind}"[^>]* (?:x|cx|x1)="([-\d.]+)"', drawing(PART | row))
-    ]
+    return [float(place) for place in re.findall(rf'class="{kind}"[^>]* (?:x|cx|x1)="([-\d.]+)"', drawing(PART | row))]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +51,8 @@ def test_the_size_of_a_tolerance_is_not_said_twice():
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("1e+300", "exact"), ("1e-300", "none"), ("2.16749", "2.17"), ("225180", "2.25 × 105"), ("", "")]
+    ("text", "words"),
+    [("1e+300", "exact"), ("1e-300", "none"), ("2.16749", "2.17"), ("225180", "2.25 × 105"), ("", "")],
 )
 def test_margins(text, words):
     assert margin(text).striptags() == words
@@ -97,7 +96,13 @@ def test_a_region_without_a_bound_reaches_the_edge():
 
 def test_nothing_is_drawn_of_numbers_in_different_units():
     """A logarithm as value, its interval of the quantity itself: a drawing would mislead."""
-    row = {"value": "-5.3", "interval_low": "1e-17", "interval_high": "2e12", "region_low": "-inf", "region_high": "-1.4"}
+    row = {
+        "value": "-5.3",
+        "interval_low": "1e-17",
+        "interval_high": "2e12",
+        "region_low": "-inf",
+        "region_high": "-1.4",
+    }
     assert drawing(PART | row) == ""
     assert part(PART | row).required == ""
 

@@ -4,14 +4,13 @@ import pytest
 from repdyn.truncation_flow.methods.construction import (
     balanced_shift,
     ball_clusters,
-    cluster_separated_initial_data,
     largest_radius,
-    separation_margin,
     simplex_initial_data,
     simplex_margins,
     simplex_rotations,
 )
 from repdyn.truncation_flow.methods.flow import integrate_flow
+from repdyn.truncation_flow.methods.separation import separation_margin
 from repdyn.truncation_flow.theory import general, truncation
 
 DIMENSIONS = range(2, 9)
@@ -72,29 +71,6 @@ def test_composition_reduces_under_all_conditions_and_not_under_definition_3_1()
     assert separation_margin(pair, rotations, offsets, labels).images < 0
 
 
-def test_own_clusters_by_procrustes():
-    means = np.array([[3.0, 0.2, -0.5], [-0.5, 2.5, 0.4], [0.3, -0.6, 3.5]])
-    X = list(ball_clusters(means, 20, 0.05, np.random.default_rng(1)))
-    start = cluster_separated_initial_data(X)
-    assert start.margin.smallest > 0
-    np.testing.assert_allclose(start.R @ np.swapaxes(start.R, 1, 2), np.tile(np.eye(3), (3, 1, 1)), atol=1e-12)
-    data = integrate_flow(X, start.R, start.beta, start.yt, [8.0], "events")
-    assert float(data["cost"].sum()) < 1e-5
-
-
-def test_no_separation_is_said_clearly():
-    wide = list(ball_clusters(np.eye(3), 40, 0.5, np.random.default_rng(2)))
-    with pytest.raises(ValueError, match=r"no cluster separated truncations found: margins others -.*require=False"):
-        cluster_separated_initial_data(wide)
-    assert cluster_separated_initial_data(wide, require=False).margin.smallest < 0
-
-
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="at least 2 clusters"):
         simplex_initial_data(1)
-    with pytest.raises(ValueError, match="as many clusters as dimensions"):
-        separation_margin([np.ones((2, 3))], np.eye(3)[None], np.zeros((1, 3)), np.eye(3))
-    with pytest.raises(ValueError, match="linearly dependent"):
-        separation_margin([np.ones((2, 2))] * 2, [np.eye(2)] * 2, np.zeros((2, 2)), np.ones((2, 2)))
-    with pytest.raises(ValueError, match="expected 3 in every cluster"):
-        cluster_separated_initial_data([np.ones((2, 3)), np.ones((2, 2)), np.ones((2, 3))])

@@ -40,7 +40,6 @@ def test_bounds_hold_at_random_states_of_the_balls(Q, share):
         size = np.linalg.norm(u, axis=1) * partial
         assert np.max(np.mean(u > 0, axis=0)) <= c.eta_0
         assert size.mean() <= c.eta_1
-        assert 0.5 * np.mean(size**2) <= c.eta_1_second
         low, R = random_state(g, Q, 0.09 * r, c.eta_2)
         assert np.all(X @ R.T + low <= 0)
 
@@ -66,9 +65,15 @@ def test_constants_belong_together():
     c = proposition_4_2_constants(X, np.eye(2), beta, np.zeros(2), 0.09)
     time = np.log(1 / 0.09)
     assert c.eta_1_prime == pytest.approx(BALL * 0.5 * c.eta_1)
-    assert c.eta_2 == pytest.approx((c.eta_1_prime + c.eta_1_second) / (1 - c.eta_0) * time, abs=1e-9)
     assert c.sharp_arrival_bound == pytest.approx(time / (1 - c.eta_0))
-    assert c.arrival_bound == pytest.approx(time / (1 - c.eta_0 - c.eta_1_prime - c.eta_1_second))
+    assert c.arrival_bound == pytest.approx(time / (1 - c.eta_0 - c.eta_1_prime))
+    assert c.eta_2 == pytest.approx(c.eta_1_prime * c.arrival_bound)
+
+
+def test_hypotheses_ask_nothing_of_second_moments():
+    X = -1 + np.random.default_rng(0).uniform(-0.1, 0.1, (1000, 2))
+    X[:2] = [(-5.0, -0.3), (-0.3, -5.0)]  # few and far: small first, large second moment
+    assert proposition_4_2_constants(X, np.eye(2), np.full(2, 0.5 / np.sqrt(2)), np.zeros(2), 0.09).hypotheses_hold
 
 
 def test_wide_data_are_not_certified_and_the_printed_eta_2_disagree():
@@ -84,7 +89,7 @@ def test_constants_do_not_see_a_common_shift():
     shift = np.array([0.7, -0.2])
     there = proposition_4_2_constants(X + shift, np.eye(2), beta - shift, shift, 0.09)
     here = proposition_4_2_constants(X, np.eye(2), beta, np.zeros(2), 0.09)
-    for name in ("eta_0", "eta_1", "eta_1_prime", "eta_1_second", "eta_2", "highest", "arrival_bound"):
+    for name in ("eta_0", "eta_1", "eta_1_prime", "eta_2", "highest", "arrival_bound"):
         assert getattr(there, name) == pytest.approx(getattr(here, name), rel=1e-9)
 
 

@@ -90,3 +90,9 @@ def test_ties_take_no_time_and_nothing_truncated_is_at_rest():
 def test_bad_input_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         bias_flow(*arguments)
+
+
+@pytest.mark.parametrize(("x", "y"), [([0.0, 1.0, 4.0], 4.0), ([0.0, 5.0], 4.0), ([1.0, 1.0], 4.0)])
+def test_the_printed_recursion_refuses_points_beyond_the_label_and_ties(x, y):
+    with pytest.raises(ValueError, match="distinct points below y = 4"):
+        truncation_times_upward(x, y)

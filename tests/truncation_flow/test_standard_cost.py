@@ -133,5 +133,10 @@ def test_bad_input_is_refused():
     X, Y = np.ones((2, 5)), np.ones((2, 5))
     with pytest.raises(ValueError, match="condition number"):
         standard_cost.output_layer_flow(X, Y, np.eye(2), [1.0])
+    free = np.random.default_rng(1).normal(size=(2, 5))
+    with pytest.raises(ValueError, match="s: got -1"):
+        standard_cost.output_layer_flow(free, Y, np.eye(2), [0.0, -1.0])
+    with pytest.raises(ValueError, match="weights: got -1"):
+        standard_cost.output_layer_flow(free, Y, np.eye(2), [0.0], weights=[1, 1, 1, 1, -1])
     with pytest.raises(ValueError, match="one label per point"):
         standard_cost.output_layer_flow(X, np.eye(2), np.eye(2), [1.0])

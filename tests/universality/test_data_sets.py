@@ -20,6 +20,7 @@ from repdyn.universality.settings.data_sets import (
     BlobRuns,
     Blobs,
     BlobStructure,
+    ImageNetwork,
     ImageRuns,
     ImageTraining,
     RepresentationalStructure,
@@ -38,6 +39,15 @@ def network(**changes):
     return TrainedNetwork(**(given | {"optimizer": "sgd"} | changes))
 
 
+def on_images(**changes):
+    return ImageNetwork(
+        **network(**{name: changes[name] for name in ("rate", "optimizer") if name in changes}).model_dump(
+            exclude={"epochs"}
+        ),
+        steps=changes["steps"],
+    )
+
+
 def xor_settings(**changes):
     runs = {name: network(epochs=40, hidden=2, gain=1.2) for name in XorRuns.model_fields}
     runs["high"] = network(epochs=40, hidden=2, gain=0.6)
@@ -50,8 +60,8 @@ def blob_settings(**changes):
 
 
 def image_settings(**changes):
-    given = {"trials": 2, "batch": 32, "tracked": 30, "pairs": 2, "passes": (0, 2, 12), "parameters_at": (0, 12)}
-    runs = ImageRuns(sgd=network(epochs=12, rate=0.2), adam=network(epochs=3, optimizer="adam", rate=0.01))
+    given = {"trials": 2, "batch": 32, "tracked": 30, "pairs": 2, "stored_steps": (0, 14, 84), "parameters_at": (0, 84)}
+    runs = ImageRuns(sgd=on_images(steps=84, rate=0.2), adam=on_images(steps=21, optimizer="adam", rate=0.01))
     return ImageTraining(**(given | {"parameters_of": 2, "runs": runs} | changes))
 
 
@@ -190,7 +200,7 @@ def test_analyses_of_digits_read_what_was_stored(trained, images):
     assert ratios["look"].values.tolist() == [0, 12]
     assert np.all(np.diff(ratios["distance"].values, axis=-1) > 0)
     assert float(ratios["progress"][-1]) == pytest.approx(12 * 0.2 * 7)  # 200 images in batches of 32
-    pairs = digit_pairs(TrajectoryFits(passes=12), trained)
+    pairs = digit_pairs(TrajectoryFits(steps=84), trained)
     assert pairs["r2"].shape == (2, 3, 2, 2, 3)
     assert np.all(pairs["r2"] <= 1)
 
@@ -198,9 +208,9 @@ def test_analyses_of_digits_read_what_was_stored(trained, images):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: image_settings(passes=(0, 2)), "end with the last epoch"),
-        (lambda: image_settings(passes=(1, 12), parameters_at=(1, 12)), "begin with 0"),
-        (lambda: image_settings(parameters_at=(0, 5)), "not one of passes"),
+        (lambda: image_settings(stored_steps=(0, 14), parameters_at=(0, 14)), "end with the last step"),
+        (lambda: image_settings(stored_steps=(7, 84), parameters_at=(7, 84)), "begin with 0"),
+        (lambda: image_settings(parameters_at=(0, 5)), "not one of stored_steps"),
         (lambda: image_settings(parameters_of=3), "trials is 2"),
         (lambda: TaylorRatios(pairs=50, bins=20), "below five pairs"),
         (lambda: RepresentationalStructure(length_scales=(1.0, 0.5), resamples=200), "increasing order"),

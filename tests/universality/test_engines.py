@@ -20,7 +20,7 @@ ROUND_OFF = 1e-12  # relative, a few hundred epochs of 20 units: 1e-14 seen
 
 
 def trained(net, engine="auto", trials=3, epochs=300, rate=0.02, *, dtype="float64", data=(X, Y), kept=None, **task):
-    run = TwoPointRun(seeds=trials, epochs=epochs, every=7, dtype=dtype, engine=engine)
+    run = TwoPointRun(seeds=trials, epochs=epochs, every=7, stop=0.0, dtype=dtype, engine=engine)
     return train_two_points(run, Task(net, *data, rate, 7, **task), STREAM, checkpoint=kept, name="one")
 
 
@@ -142,12 +142,16 @@ def test_a_trial_does_not_depend_on_its_neighbours():
 def test_trials_stop_at_their_own_loss(engine):
     net = Net("tanh", 1.0, 20, 2)
     found = trained(net, engine, trials=4, epochs=1500, rate=0.05, stop=1e-3)
-    for loss in found["loss"].values:
-        ended = np.flatnonzero(np.isfinite(loss))[-1]
-        assert (loss[:ended] >= 1e-3).all()
-        assert ended == len(loss) - 1 or loss[ended] < 1e-3
-    assert np.isnan(found["loss"]).any()
-    assert np.array_equal(np.isnan(found["loss"]), np.isnan(found["y"]))
+    whole = trained(net, engine, trials=4, epochs=1500, rate=0.05)
+    for trial, ended in enumerate(found["trained_epochs"].values // 7):
+        one = found.isel(seed=trial)
+        assert (one["loss"][:ended] >= 1e-3).all()
+        assert ended == one.sizes["epoch"] - 1 or one["loss"][ended] < 1e-3
+        for name in MEASURED:  # until then as without a stop, afterwards the last record
+            until = slice(0, ended + 1)
+            assert np.allclose(one[name][until], whole[name][trial][until], rtol=1e-9)
+            assert (one[name][ended:] == one[name][ended]).all()
+    assert (found["trained_epochs"] < 1400).any()
 
 
 @pytest.mark.parametrize("options", [{}, {"engine": "batched"}, {"dropout": 0.1}])

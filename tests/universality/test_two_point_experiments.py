@@ -37,7 +37,7 @@ ROW = {
 }
 CHANGES = {"shallow": {"gain": 0.9}, "tanh": {"nonlinearity": "tanh"}, "linear": {"learning_rate": 1e-6}}
 NETWORKS = Networks(**{name: NetworkSettings(**ROW | CHANGES.get(name, {})) for name in Networks.model_fields})
-RUN = {"seeds": 3, "epochs": 1500, "every": 10, "dtype": "float64", "engine": "auto"}
+RUN = {"seeds": 3, "epochs": 1500, "every": 10, "stop": 1e-12, "dtype": "float64", "engine": "auto"}
 LIMIT = Fits(converged=0.01)
 
 
@@ -115,7 +115,7 @@ def test_printed_data_are_fitted_even_on_a_plateau():
 
 def test_final_distances_have_networks_of_their_own(architectures):
     grid = FinalDistances(
-        rows=("default", "tanh"), dx=(0.5, 1.0), dy=(0.4, 0.8), stop=1e-4, converged=1e-3, slower=1.0, **RUN
+        rows=("default", "tanh"), dx=(0.5, 1.0), dy=(0.4, 0.8), converged=1e-3, slower=1.0, **RUN | {"stop": 1e-4}
     )
     found = run(two_points.final_distances, grid)
     assert np.unique(found["h0"].values / found["dx"].values[:, None, None] ** 2).size > 12  # no start twice

@@ -2,7 +2,8 @@
 
 BNM_AUDITS = JOBS.simulate(
     "bn_mean_field/audits",
-    "gradient_audit",
+    "formula_audit",
+    "batch_norm_eps",
     "metric_audit",
     "equivalence",
     memory_mb=1500,
@@ -77,62 +78,29 @@ use rule job as bn_mean_field_minimisation with:
     cache: CACHED
 
 
-BNM_ANISOTROPY = JOBS.simulate("bn_mean_field/anisotropy", "anisotropy")
+BNM_DESCENT = JOBS.simulate(  # one job: they share a compiled loop
+    "bn_mean_field/descent",
+    "anisotropy",
+    "speed_ratio",
+    "target_scan",
+    "learning_rates",
+    "magnitudes",
+    "first_step",
+    memory_mb=1500,
+)
 
 
-use rule job as bn_mean_field_anisotropy with:
+use rule job as bn_mean_field_descent with:
     input:
-        inputs(BNM_ANISOTROPY),
+        inputs(BNM_DESCENT),
     output:
-        BNM_ANISOTROPY.outputs,
+        BNM_DESCENT.outputs,
     log:
-        BNM_ANISOTROPY.log,
-    cache: CACHED
-
-
-BNM_SPEED_RATIO = JOBS.simulate("bn_mean_field/speed_ratio", "speed_ratio", memory_mb=1000)
-
-
-use rule job as bn_mean_field_speed_ratio with:
-    input:
-        inputs(BNM_SPEED_RATIO),
-    output:
-        BNM_SPEED_RATIO.outputs,
-    log:
-        BNM_SPEED_RATIO.log,
+        BNM_DESCENT.log,
     cache: CACHED
     resources:
-        mem_mb=BNM_SPEED_RATIO.memory_mb,
-        runtime=30,
-
-
-BNM_MAGNITUDES = JOBS.simulate("bn_mean_field/magnitudes", "magnitudes")
-
-
-use rule job as bn_mean_field_magnitudes with:
-    input:
-        inputs(BNM_MAGNITUDES),
-    output:
-        BNM_MAGNITUDES.outputs,
-    log:
-        BNM_MAGNITUDES.log,
-    cache: CACHED
-
-
-BNM_FIRST_STEP = JOBS.simulate("bn_mean_field/first_step", "first_step", memory_mb=1500)
-
-
-use rule job as bn_mean_field_first_step with:
-    input:
-        inputs(BNM_FIRST_STEP),
-    output:
-        BNM_FIRST_STEP.outputs,
-    log:
-        BNM_FIRST_STEP.log,
-    cache: CACHED
-    resources:
-        mem_mb=BNM_FIRST_STEP.memory_mb,
-        runtime=30,
+        mem_mb=BNM_DESCENT.memory_mb,
+        runtime=60,
 
 
 BNM_FINITE_BATCH = JOBS.simulate("bn_mean_field/finite_batch", "finite_batch")
@@ -145,4 +113,17 @@ use rule job as bn_mean_field_finite_batch with:
         BNM_FINITE_BATCH.outputs,
     log:
         BNM_FINITE_BATCH.log,
+    cache: CACHED
+
+
+BNM_LEARNING_RATES = JOBS.simulate("bn_mean_field/learning_rates", "learning_rates", "target_scan")
+
+
+use rule job as bn_mean_field_learning_rates with:
+    input:
+        inputs(BNM_LEARNING_RATES),
+    output:
+        BNM_LEARNING_RATES.outputs,
+    log:
+        BNM_LEARNING_RATES.log,
     cache: CACHED

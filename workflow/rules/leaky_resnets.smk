@@ -2,7 +2,7 @@
 
 LRN_EXACT = JOBS.simulate(
     "leaky_resnets/exact",
-    "identities",
+    "formula_audit",
     "step_schemes",
     "identity_costs",
     "descents",
@@ -71,6 +71,9 @@ LRN_NEAR = JOBS.simulate(
     "convergence",
     "staged",
     "paper_settings",
+    "restarts",
+    "overregularized",
+    "output_growth",
     "network_audit",
     memory_mb=1500,
 )
@@ -94,6 +97,8 @@ LRN_MEASURES = JOBS.simulate(
     "convergence_measures",
     "staged_measures",
     "paper_measures",
+    "restart_measures",
+    "excess_measures",
     memory_mb=1500,
 )
 

@@ -23,7 +23,7 @@ of 0.001. Rates and steps were chosen on the loss alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import combinations
 
@@ -33,18 +33,18 @@ import xarray as xr
 from torch import Tensor
 
 from repdyn.across_papers.methods import networks
-from repdyn.across_papers.methods.names import ENDS, FOUR
+from repdyn.across_papers.methods.names import ENDS, FOUR, HALF
 from repdyn.across_papers.methods.networks import Kind
+from repdyn.across_papers.methods.recording import CURVES, PairRecorder
 from repdyn.across_papers.settings import Digits, OddBatch, Training, TwoPoints
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.diagnostics import effective_theory
 from repdyn.diagnostics.measure import Recorder
+from repdyn.diagnostics.methods import effective_theory
 
 POINTS, TARGETS = ((-1.0,), (0.0,)), ((0.6,), (1.3071,))  # dx^2 = 1, dy^2 = 0.5: the public setting of universality
-CURVES = ("representation_distance", "prediction_distance", "prediction_alignment", "pair_loss")
 PAIR_FACTS = ("input_distance", "target_distance")
 PROFILE = (
     "effective_rank",
@@ -65,11 +65,12 @@ def two_points(settings: TwoPoints, stream: Stream, checkpoint: Checkpoint) -> x
 
 def _two_points_of(kind: Kind, settings: TwoPoints, stream: Stream) -> xr.Dataset:
     X, Y = torch.tensor(POINTS, dtype=torch.float64), torch.tensor(TARGETS, dtype=torch.float64)
-    moments = np.linspace(0, settings.steps, settings.moments)
-    network = _network(kind, settings, X.shape[1], Y.shape[1], stream)
-    layers = [network.middle, "output"]
-    recorded, losses = _followed(network, X, Y, settings, kind, moments, layers, targets=Y, pairs=[(0, 1)])
-    return recorded[[*CURVES, *PAIR_FACTS]].sel(layer=network.middle).assign(final_loss=("seed", losses))
+    moments = {round(moment) for moment in np.linspace(0, settings.steps, settings.moments)}
+    network, pairs = _network(kind, settings, X.shape[1], Y.shape[1], stream), PairRecorder(X, Y, [(0, 1)])
+    for step, losses in _descent(network, X, Y, settings, kind):  # noqa: B007 (the last ones are kept)
+        if step in moments:
+            pairs(network, step)
+    return pairs.dataset().assign(final_loss=("seed", losses))
 
 
 def digits(settings: Digits, images: xr.Dataset, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
@@ -104,21 +105,29 @@ def _digits_of(
     settings: Digits,
     stream: Stream,
 ) -> xr.Dataset:
-    network = _network(kind, settings, X.shape[1], Y.shape[1], stream)
+    network, X = _in_span(_network(kind, settings, X.shape[1], Y.shape[1], stream), X)
     names = ["input", *(f"layers.{number}" for number in range(settings.depth)), "output"]
     ends = [Recorder(network.single(seed), X, names, labels=classes) for seed in range(settings.seeds)]
-    _record(ends, network, 0)
-    moments = [0, *np.geomspace(1, settings.steps, settings.moments - 1)]
-    watched, options = [network.middle, "output"], {"labels": classes, "pairs": pairs}
-    recorded, losses = _followed(network, X, Y, settings, kind, moments, watched, settings.decay, **options)
-    _record(ends, network, settings.steps)
+    looks = dict(zip((0, settings.steps // 2, settings.steps), (ENDS[0], HALF, ENDS[1]), strict=True))
+    moments = {0, *(round(moment) for moment in np.geomspace(1, settings.steps, settings.moments - 1))}
+    recorder = PairRecorder(X, Y, pairs)
+    for step, losses in _descent(network, X, Y, settings, kind, settings.decay):  # noqa: B007 (the last ones are kept)
+        if step in moments:
+            recorder(network, step)
+        if step in looks:
+            _record(ends, network, step)
     profile = _over_seeds(ends)
-    profile = profile[[*PROFILE, "accuracy"]].assign_coords(end=("step", list(ENDS))).swap_dims(step="end")
-    curves = recorded[[*CURVES, *PAIR_FACTS]].sel(layer=network.middle).drop_vars("layer")
-    ranks = recorded[["task_rank", "centred_task_rank"]].isel(seed=0, drop=True)
-    return xr.merge([profile.drop_vars("step"), curves, ranks], compat="override", join="exact").assign(
+    ranks = profile[["task_rank", "centred_task_rank"]].isel(seed=0, drop=True)
+    profile = profile[[*PROFILE, "accuracy"]].assign_coords(end=("step", list(looks.values()))).swap_dims(step="end")
+    return xr.merge([profile.drop_vars("step"), recorder.dataset(), ranks], compat="override", join="exact").assign(
         final_loss=("seed", losses)
     )
+
+
+def _in_span(network: networks.Network, X: Tensor) -> tuple[networks.Network, Tensor]:
+    """The networks on the points' coordinates in their own span: as many inputs as points, the same training."""
+    basis = torch.linalg.svd(X, full_matrices=False).Vh.T
+    return network.within(basis), X @ basis
 
 
 def odd_batch(settings: OddBatch, images: xr.Dataset, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
@@ -136,7 +145,7 @@ def odd_batch(settings: OddBatch, images: xr.Dataset, stream: Stream, checkpoint
 
 def _odd_batch_of(kind: Kind, X: Tensor, classes: np.ndarray, settings: OddBatch, stream: Stream) -> xr.Dataset:
     Y = torch.eye(10, dtype=torch.float64)[torch.from_numpy(classes)]
-    network = _network(kind, settings, X.shape[1], 10, stream)
+    network, X = _in_span(_network(kind, settings, X.shape[1], 10, stream), X)
     shown = sorted({0, *range(4, settings.depth, 5), settings.depth - 1})
     names = [f"layers.{number}" for number in shown]
     ends = [Recorder(network.single(seed), X, names, labels=classes) for seed in range(settings.seeds)]
@@ -215,26 +224,6 @@ def _descent(
     return networks.descend(network, X, Y, rate=rate, decay=decay, steps=settings.steps)
 
 
-def _followed(
-    network: networks.Network,
-    X: Tensor,
-    Y: Tensor,
-    settings: Training,
-    kind: Kind,
-    moments: Iterable[float],
-    layers: list[str],
-    decay: float = 0.0,
-    **options: object,
-) -> tuple[xr.Dataset, np.ndarray]:
-    """Trains and measures a few layers at the moments, rounded to steps; the records and the final losses."""
-    moments = {round(moment) for moment in moments}
-    recorders = [Recorder(network.single(seed), X, layers, **options) for seed in range(settings.seeds)]
-    for step, losses in _descent(network, X, Y, settings, kind, decay):  # noqa: B007 (the last ones are kept)
-        if step in moments:
-            _record(recorders, network, step)
-    return _over_seeds(recorders), losses
-
-
 def _record(recorders: list[Recorder], network: networks.Network, step: int) -> None:
     for seed, recorder in enumerate(recorders):
         networks.follow(recorder.model, network, seed)
@@ -264,7 +253,7 @@ def _joined(parts: Mapping[str, xr.Dataset], dim: str, *, title: str) -> xr.Data
     words = {
         "network": "kind of network",
         "task": "what the images are told apart into",
-        "end": "before or after training",
+        "end": "before training, half way, or after it",
         "layer": "layer",
         "seed": "draw of the weights, shared by all networks",
         "step": "steps of full-batch descent",

@@ -19,21 +19,33 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Seeds = Annotated[int, Field(ge=2, le=10_000)]
 
 
-class GradientAudit(Settings):
-    """Equations (2) to (8), (21), (22) against automatic differentiation on random non-Gaussian data."""
+class FormulaAudit(Settings):
+    """Equations (2) to (8), (14), (21), (22), Theorem 2 against automatic differentiation on random data."""
 
     draws: Seeds = Field(description="Independent data sets and networks.")
     samples: Annotated[int, Field(ge=50, le=100_000)] = Field(description="Inputs per data set.")
     dimension: Annotated[int, Field(ge=2, le=100)] = Field(description="Input dimension.")
     width: Neurons = Field(description="Neurons.")
     radii: Many[Length] = Field(min_length=2, description="Lengths of the inner weights for eq. (7), increasing.")
-    eps: Annotated[float, Field(gt=0, le=1)] = Field(description="eps of BatchNorm1d in the scan over small weights.")
-    eps_radii: Many[Length] = Field(min_length=2, description="Lengths of the weights in that scan, increasing.")
 
-    def problems(self) -> Iterator[Problem]:
-        """The lists increase."""
-        yield from increasing("radii", self.radii)
-        yield from increasing("eps_radii", self.eps_radii)
+    def problems(self) -> Iterable[Problem]:
+        """The lengths increase."""
+        return increasing("radii", self.radii)
+
+
+class BatchNormEps(Settings):
+    """The eps of library batch norms over the length of the weights."""
+
+    draws: Seeds = Field(description="Independent data sets and networks.")
+    samples: Annotated[int, Field(ge=50, le=100_000)] = Field(description="Inputs per data set.")
+    dimension: Annotated[int, Field(ge=2, le=100)] = Field(description="Input dimension.")
+    width: Neurons = Field(description="Neurons.")
+    eps: Annotated[float, Field(gt=0, le=1)] = Field(description="eps added to the variance.")
+    radii: Many[Length] = Field(min_length=2, description="Lengths of the inner weights, increasing.")
+
+    def problems(self) -> Iterable[Problem]:
+        """The lengths increase."""
+        return increasing("radii", self.radii)
 
 
 class MetricAudit(Settings):
@@ -166,6 +178,45 @@ class Anisotropy(Settings):
             yield Problem(("look", "early", "stride"), "look must be a multiple of stride and at most early")
 
 
+class TargetScan(Settings):
+    """Speeds of the BN model over the direction of a linear target, from x1 (0 degrees) to x2 (90)."""
+
+    angles: Many[Annotated[float, Field(ge=0, le=90)]] = Field(
+        min_length=2, description="Directions of the target in degrees, increasing, from 0 to 90."
+    )
+    directions: Annotated[int, Field(ge=12, le=100_000)] = Field(description="Half the number of neurons.")
+    step: Step = Field(description="Mean-field step.")
+    look: Iteration = Field(description="Iteration at which the speeds are read.")
+    seeds: Seeds = Field(description="Starts with i.i.d. signs of a.")
+
+    def problems(self) -> Iterator[Problem]:
+        """The scan runs from one axis to the other."""
+        yield from increasing("angles", self.angles)
+        if (self.angles[0], self.angles[-1]) != (0.0, 90.0):
+            yield Problem(("angles",), f"from {self.angles[0]:g} to {self.angles[-1]:g}: begin at 0.0, end at 90.0")
+
+
+class LearningRates(Settings):
+    """Section 4.1 and 4.2: iterations to learn y = x1, and the range of steps that learn, with and without BN."""
+
+    directions: Annotated[int, Field(ge=4, le=100_000)] = Field(description="Half the number of neurons.")
+    smallest_step: Annotated[float, Field(gt=0, le=1)] = Field(description="Smallest mean-field step.")
+    largest_step: Annotated[float, Field(gt=0, le=1e6)] = Field(description="Largest mean-field step.")
+    steps_per_decade: Annotated[int, Field(ge=2, le=100)] = Field(description="Steps per factor of ten.")
+    iterations: Annotated[int, Field(ge=10, le=1_000_000)] = Field(description="Iterations allowed.")
+    learned: Annotated[float, Field(gt=0, lt=1)] = Field(description="Learned: loss over the loss of f = 0 at most.")
+    spread: Annotated[float, Field(gt=1, le=1e3)] = Field(
+        description="Lengths of neurons are spread from 1/spread to spread in the starts of many lengths."
+    )
+    seeds: Seeds = Field(description="Starts with i.i.d. signs of a.")
+
+    def problems(self) -> Iterator[Problem]:
+        """The steps are a range."""
+        if self.largest_step <= self.smallest_step:
+            text = f"{self.largest_step:g} is not above smallest_step = {self.smallest_step:g}: raise it"
+            yield Problem(("largest_step", "smallest_step"), text)
+
+
 class Magnitudes(Settings):
     """Figure 2: small and tenfold larger neurons in one BN model."""
 
@@ -219,7 +270,8 @@ class FiniteBatch(Settings):
 class BnMeanField(Settings):
     """Batch normalisation as a metric, from particles to the mean-field limit."""
 
-    gradient_audit: GradientAudit
+    formula_audit: FormulaAudit
+    batch_norm_eps: BatchNormEps
     metric_audit: MetricAudit
     equivalence: Equivalence
     propagation: Propagation
@@ -227,6 +279,8 @@ class BnMeanField(Settings):
     exit_times: ExitTimes
     minimisation: Minimisation
     anisotropy: Anisotropy
+    target_scan: TargetScan
+    learning_rates: LearningRates
     magnitudes: Magnitudes
     first_step: FirstStep
     finite_batch: FiniteBatch

@@ -122,8 +122,6 @@ def _signed(found: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dat
         study="diagnostics",
         experiment=maker,
         paper=PAPER,
-        serves_figures="",
-        serves_claims="",
         settings=json.dumps(options, sort_keys=True),
         seed=0,
         code_version="unversioned",

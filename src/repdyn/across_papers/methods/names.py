@@ -1,7 +1,8 @@
-"""Names that experiments, claims and figures of the room share; imports nothing, so that drawing needs no torch."""
+"""Names of networks and moments that experiments, claims and figures share; imports nothing heavy."""
 
 FOUR = ("plain", "batch norm", "residual", "leaky")
 ENDS = ("before training", "after training")
+HALF = "after half of the steps"
 
 
 def middle_layer(layers: list[str]) -> str:

@@ -47,6 +47,7 @@ class Layer(nn.Module):
     def __init__(self, kind: Kind, weight: Tensor, leak: float, depth: int) -> None:
         super().__init__()
         self.kind, self.linear, self.leak, self.depth = kind, Linear(weight), leak, depth
+        self.kept = 1 - leak / depth if kind == "leaky" else 1.0
         if kind == "batch norm":
             self.scale = nn.Parameter(weight.new_ones(weight.shape[:-1]))
             self.shift = nn.Parameter(weight.new_zeros(weight.shape[:-1]))
@@ -54,8 +55,7 @@ class Layer(nn.Module):
     def forward(self, a: Tensor) -> Tensor:
         """The representation a_l from a_{l-1}."""
         if self.kind in STREAMS:
-            kept = 1 - self.leak / self.depth if self.kind == "leaky" else 1.0
-            return kept * a + self.linear(torch.relu(a)) / self.depth
+            return self.kept * a + self.linear(torch.relu(a)) / self.depth
         z = self.linear(a)
         if self.kind in ("batch norm", "recentred"):
             z = z - z.mean(dim=-2, keepdim=True)
@@ -83,6 +83,25 @@ class Network(nn.Module):
         for layer in self.layers:
             a = layer(a)
         return self.output(a)
+
+    def at_half_depth(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Representations at half depth, shape (seeds, points, width), and outputs, (seeds, points, outputs)."""
+        a = self.into(x)
+        for number, layer in enumerate(self.layers):
+            a = layer(a)
+            if number == len(self.layers) // 2 - 1:
+                middle = a
+        return middle, self.output(a)
+
+    def within(self, basis: Tensor) -> Network:
+        """The networks on inputs given by their coordinates in an orthonormal basis, shape (inputs, coordinates).
+
+        For points in the span of the basis outputs and their training are the same: gradients of the first map lie in
+        the span, and what the weights have outside it meets no point.
+        """
+        weights = [self.into.weight] if self.kind in STREAMS else [self.layers[0].linear.weight]
+        weights = [weights[0] @ basis] + [layer.linear.weight for layer in self.layers] + [self.output.weight]
+        return Network(self.kind, [weight.detach().clone() for weight in weights], self.leak)
 
     @property
     def middle(self) -> str:

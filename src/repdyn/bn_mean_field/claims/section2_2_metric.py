@@ -2,43 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import wrong_formula
+from repdyn.base.controls import Control, replace_variables, wrong_formula
+from repdyn.base.formula_audit import decide_formula, with_wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, rounding
 
-
-def metric_unscaled(equivalence: xr.Dataset) -> xr.Dataset:
-    """Puts the metric G in the place of r^2 G."""
-    kinds = ["manifold", "manifold", "vanilla"]
-    names = equivalence["against"].values
-    return equivalence.sel(against=kinds).assign_coords(against=names)
-
-
 FLOW_REASON = "solver tolerance 1e-12 per step; the ReLU velocity is C^1 only, which costs its order"
+ARCS_REASON = "Gauss quadrature, 40 nodes"
+
+
+def _exchange_flows(**sources: str) -> Callable[[xr.Dataset], xr.Dataset]:
+    """Puts the gaps of other flows in the place of those named: `_exchange_flows(manifold="vanilla")`."""
+
+    def exchanged(equivalence: xr.Dataset) -> xr.Dataset:
+        names = equivalence["against"].values.tolist()
+        return equivalence.sel(against=[sources.get(name, name) for name in names]).assign_coords(against=names)
+
+    return exchanged
 
 
 def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expected: str) -> Test:
     gaps = equivalence.sel(against=against, radius=radii)
-    worst = np.maximum(gaps["gap_a"], gaps["gap_b"])
-    return deviation(worst, 1e-8, expected=expected, reason=FLOW_REASON)
+    return deviation(np.maximum(gaps["gap_a"], gaps["gap_b"]), 1e-8, expected=expected, reason=FLOW_REASON)
 
 
 @claim(
     "bnm-norm-general",
     where="Section 2.1, 'without loss of generality'",
     kind="identity",
-    states="The length of b_k may be taken as 1: the normalised dynamics does not depend on it.",
-    correction="True of the function, not of the dynamics: for ||b_k|| = r the normalised flow is the flow on M with "
-    "r^2 G in the place of G, so a neuron's length sets its learning rate (as section 4.2 uses).",
+    states=r"The length of $b_k$ may be taken as 1: the normalized dynamics does not depend on it.",
+    correction=r"True of the function. For $\|b_k\| = r$ the normalized flow is the flow on $\mathcal M$ with $r^2 "
+    r"G$ in "
+    "the place of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
     corrected_formula=(
         r"\dot{\bar b}_k = -\left( r^2 G_{\bar b_k} \right)^{\dagger} P_{\bar b_k} \partial_{\bar b_k} L_0, "
         r"\quad r = \|b_k \|"
     ),
     data="equivalence",
-    control=wrong_formula("the metric without the factor r^2", metric_unscaled),
+    control=wrong_formula("the metric without the factor r^2", _exchange_flows(manifold_scaled="manifold")),
 )
 def lengths_matter(equivalence: xr.Dataset) -> Verdict:
     """BN flows of other lengths against the flow on M with G (printed) and r^2 G (corrected)."""
@@ -55,72 +61,83 @@ def _metric_tolerance(metric_audit: xr.Dataset, operations: int = 50) -> tuple[f
     return rounding(condition, operations), reason
 
 
-def _metric(metric_audit: xr.Dataset, name: str, expected: str, shift: float = 0.0) -> Test:
+def _metric(metric_audit: xr.Dataset, name: str, expected: str) -> Test:
     tolerance, reason = _metric_tolerance(metric_audit)
-    return deviation(metric_audit[name] - shift, tolerance, expected=expected, reason=reason)
-
-
-def oblique(metric_audit: xr.Dataset) -> xr.Dataset:
-    """Puts the oblique form (I - b b^T Sigma) Sigma in the place of the metric."""
-    return metric_audit.assign(asymmetry=metric_audit["asymmetry_oblique"])
+    return deviation(metric_audit[name], tolerance, expected=expected, reason=reason)
 
 
 @claim(
     "bnm-prop1-sym",
     where="Proposition 1",
     kind="identity",
-    states="h(alpha, beta) = alpha^T G beta is symmetric on the tangent space.",
+    states=r"$h(\alpha, \beta) = \alpha^T G \beta$ is symmetric on the tangent space.",
     data="metric_audit",
-    control=wrong_formula("the oblique form (I - b b^T Sigma) Sigma in the place of G", oblique),
+    control=wrong_formula(
+        "the oblique form (I - b b^T Sigma) Sigma in the place of G", replace_variables(asymmetry="asymmetry_oblique")
+    ),
 )
 def metric_is_symmetric(metric_audit: xr.Dataset) -> Verdict:
     """G formed literally on random covariances."""
     return Verdict.from_tests(_metric(metric_audit, "asymmetry", "h(alpha, beta) = h(beta, alpha)"))
 
 
-def whole_space(metric_audit: xr.Dataset) -> xr.Dataset:
-    """Puts the eigenvalues on the whole space in the place of those on the tangent space."""
-    return metric_audit.assign(smallest=np.maximum(metric_audit["smallest_in_space"], 0))
-
-
 @claim(
     "bnm-prop1-pd",
     where="Proposition 1",
     kind="bound",
-    states="h is positive definite on the tangent space.",
+    states=r"$h$ is positive definite on the tangent space.",
     data="metric_audit",
-    control=wrong_formula("the whole space, where G Sigma b = 0", whole_space),
+    control=wrong_formula("the whole space, where G Sigma b = 0", replace_variables(smallest="smallest_in_space")),
 )
 def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
-    """Smallest eigenvalue against its closed form cos^2(b, Sigma b) and Kantorovich's bound 4k/(k+1)^2."""
+    """Smallest eigenvalue on the tangent space over Kantorovich's bound 4k/(k+1)^2 > 0."""
+    tolerance, _ = _metric_tolerance(metric_audit)
+    ratio = metric_audit["smallest"] / metric_audit["kantorovich"]
+    expected, reason = "at least Kantorovich's bound, so positive", "a bound for all b; the slack is rounding"
+    return Verdict.from_tests(at_least(ratio, 1 - tolerance, expected=expected, reason=reason))
+
+
+def _cosine_not_squared(metric_audit: xr.Dataset) -> xr.Dataset:
+    return metric_audit.assign(alignment=np.sqrt(metric_audit["alignment"]))
+
+
+@claim(
+    "bnm-prop1-spectrum",
+    where="Proposition 1 (ours)",
+    kind="identity",
+    origin="ours",
+    states=r"On the tangent space $\|b\|^2 G_b$ has the eigenvalue $\cos^2 \angle(b, \Sigma b)$ once; all others are "
+    r"1.",
+    data="metric_audit",
+    control={
+        "smallest": wrong_formula("the cosine, not its square", _cosine_not_squared),
+        "others": wrong_formula("G without the factor ||b||^2", replace_variables(others="others_unscaled")),
+    },
+)
+def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
+    """Eigenvalues of the literal G against the closed form."""
     tolerance, reason = _metric_tolerance(metric_audit)
-    closed = deviation(
-        metric_audit["smallest"] / metric_audit["alignment"] - 1,
-        tolerance,
-        expected="cos^2 of the angle",
-        reason=reason,
-    )
-    bound = at_least(
-        metric_audit["smallest"] / metric_audit["kantorovich"],
-        1 - tolerance,
-        expected="at least Kantorovich's bound, so positive",
-        reason="a bound for all b; the slack is rounding",
-    )
-    others = _metric(metric_audit, "others", "all other eigenvalues of ||b||^2 G equal 1")
-    return Verdict.from_tests(all_of(closed_form=closed, bound=bound, others=others))
+    ratio = metric_audit["smallest"] / metric_audit["alignment"] - 1
+    smallest = deviation(ratio, tolerance, expected="cos^2 of the angle", reason=reason)
+    return Verdict.from_tests(all_of(smallest=smallest, others=_metric(metric_audit, "others", "equal to 1")))
 
 
-def gradient_sign_as_printed(metric_audit: xr.Dataset) -> xr.Dataset:
-    """Puts the printed sign of Theorem 2 in the place of the corrected one."""
-    return metric_audit.assign(pairing=metric_audit["pairing_printed"])
+def _of_audit(says: str, equation: str) -> Control:
+    spoil = with_wrong_formula(says, equation).data
+    return wrong_formula(says, lambda formulas, metric: (spoil(formulas), metric))
+
+
+def _of_metric(says: str, **sources: str) -> Control:
+    spoil = replace_variables(**sources)
+    return wrong_formula(says, lambda formulas, metric: (formulas, spoil(metric)))
 
 
 @claim(
     "bnm-thm2",
     where="Theorem 2",
     kind="identity",
-    states="The manifold gradient of L_0 is minus (1/m) (E l' sigma, ||b||^2 A E l' a sigma' x).",
-    correction="Plus in both lines: the statement gives minus the gradient. Its 1/m is right; the proof drops it.",
+    states="The manifold gradient of $L_0$ is the right-hand side of Theorem 2.",
+    correction=r"Plus in both lines: the statement gives minus the gradient. Its $1/m$ is right.",
     formula=(
         r"\partial_{a_k} L_0 = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), "
         r"\quad \partial_{\bar b_k} L_0 "
@@ -131,56 +148,92 @@ def gradient_sign_as_printed(metric_audit: xr.Dataset) -> xr.Dataset:
         r"\quad \partial_{\bar b_k} L_0 "
         r"= \frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
     ),
-    data="metric_audit",
-    control=wrong_formula("the printed sign in the corrected form", gradient_sign_as_printed),
+    data=("formula_audit", "metric_audit"),
+    control={
+        "a line": _of_audit("the printed sign in the corrected form", "Theorem 2, a"),
+        "b line": _of_audit("the printed sign in the corrected form", "Theorem 2, b"),
+        "pairing": _of_metric("the printed sign in the corrected form", pairing="pairing_printed"),
+        "closed form": _of_metric("the factor ||b||^2 left out", formula_gap="formula_gap_unscaled"),
+    },
 )
-def manifold_gradient(metric_audit: xr.Dataset) -> Verdict:
-    """<t, G grad_m> against the derivative along tangents t, and the closed form against G^+ P grad."""
-    formula = _metric(metric_audit, "formula_gap", "||b||^2 A grad = G^+ P grad")
-    forms = [
-        all_of(pairing=_metric(metric_audit, name, "<t, G grad_m> = derivative along t"), closed_form=formula)
-        for name in ("pairing_printed", "pairing")
+def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Verdict:
+    """Against G^+ P dL from autograd; <t, G grad_m> against the derivative along t; closed form against G^+ P grad."""
+    reason = "round-off of sums over the samples and of G's inverse, relative to the largest entry"
+    lines = {
+        name: decide_formula(formula_audit, f"Theorem 2, {name[0]}", 1e-10, reason) for name in ("a_line", "b_line")
+    }
+    closed = _metric(metric_audit, "formula_gap", "||b||^2 A grad = G^+ P grad")
+    pairings = [
+        _metric(metric_audit, name, "<t, G grad_m> = derivative along t") for name in ("pairing_printed", "pairing")
     ]
-    return Verdict.from_tests(*forms)
+    printed = all_of(**{part: one.printed for part, one in lines.items()}, pairing=pairings[0], closed_form=closed)
+    corrected = all_of(**{part: one.corrected for part, one in lines.items()}, pairing=pairings[1], closed_form=closed)
+    return Verdict.from_tests(printed, corrected)
 
 
-def vanilla_flow_in_the_plane(equivalence: xr.Dataset) -> xr.Dataset:
-    """Puts the Euclidean vanilla flow in the place of the one on M."""
-    names = equivalence["against"].values
-    return equivalence.sel(against=["vanilla"] * len(names)).assign_coords(against=names)
+@claim(
+    "bnm-thm2-proof",
+    where="Theorem 2, proof",
+    kind="identity",
+    states=r"The Euclidean gradient is $\partial_{\bar b_k} L_0 = \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x$, "
+    r"without a factor.",
+    correction=r"It has the factor $1/m$, as the statement of the theorem does; so has the display that ends the "
+    r"proof.",
+    corrected_formula=r"\partial_{\bar b_k} L_0 = \frac{1}{m} \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x",
+    data="formula_audit",
+    control=with_wrong_formula("the printed form, without 1/m", "Theorem 2, proof"),
+)
+def euclidean_gradient(formula_audit: xr.Dataset) -> Verdict:
+    """Against autograd of the vanilla model's loss at the normalized weights."""
+    return decide_formula(formula_audit, "Theorem 2, proof", 1e-10, "round-off of sums over the samples")
 
 
 @claim(
     "bnm-equiv",
     where="Theorems 2, 3",
     kind="identity",
-    states="For ||b_k|| = 1 the normalised BN flow is the gradient flow of the vanilla model on M.",
+    states=r"For $\|b_k\| = 1$ the normalized BN flow is the gradient flow of the vanilla model on $\mathcal M$.",
     data="equivalence",
-    control=wrong_formula("the Euclidean flow of the vanilla model from the same start", vanilla_flow_in_the_plane),
+    control=wrong_formula("the Euclidean flow of the vanilla model", _exchange_flows(manifold="vanilla")),
 )
 def flows_are_equal(equivalence: xr.Dataset) -> Verdict:
-    """BN flow in Euclidean b, normalised, against -G^+ P grad with G inverted at every step."""
+    """BN flow in Euclidean b, normalized, against -G^+ P grad with G inverted at every step."""
     return Verdict.from_tests(_flow_gap(equivalence, "manifold", [1.0], "equal trajectories"))
-
-
-def chord_metric(metric_audit: xr.Dataset) -> xr.Dataset:
-    """Puts the Euclidean metric of Omega in the place of the round one."""
-    return metric_audit.assign(round_gap=metric_audit["chord_gap"])
 
 
 @claim(
     "bnm-isometry",
     where="Section 2.2 (ours)",
     kind="identity",
-    states="(Omega, G) is isometric to the round unit sphere by b -> b/||b||, so distances on M are "
-    "sqrt(da^2 + angle^2).",
+    origin="ours",
+    states=r"$(\Omega, G)$ is isometric to the round unit sphere by $b \mapsto b/\|b\|$, so distances on $\mathcal "
+    r"M$ are "
+    r"$\sqrt{(a-a')^2 + \angle(b,b')^2}$.",
     data="metric_audit",
-    control=wrong_formula("the Euclidean metric of the ellipsoid", chord_metric),
+    control={
+        "metric": wrong_formula("the Euclidean metric of the ellipsoid", replace_variables(round_gap="chord_gap")),
+        "arcs": wrong_formula("Euclidean lengths of the arcs", replace_variables(tick_length="tick_euclidean")),
+    },
 )
 def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:
     """G on tangent bases against (I - u u^T)/||b||^2, and arcs of an ellipse measured with G against angles."""
     lengths = metric_audit["tick_length"]
-    arcs = deviation(
-        lengths * lengths.size / (2 * np.pi) - 1, 1e-9, expected="length = angle", reason="Gauss quadrature, 40 nodes"
-    )
+    ratio = lengths * lengths.size / (2 * np.pi) - 1
+    arcs = deviation(ratio, 1e-9, expected="length = angle", reason=ARCS_REASON)
     return Verdict.from_tests(all_of(metric=_metric(metric_audit, "round_gap", "equal on tangent vectors"), arcs=arcs))
+
+
+@claim(
+    "bnm-thm5-regular",
+    where="Theorem 5, proof",
+    kind="bound",
+    states=r"A regular point for the standard metric is one for $G$: $\nabla g^T \nabla_m g > 0$ for tangent $\nabla "
+    r"g \ne 0$.",
+    data="metric_audit",
+    control=wrong_formula("all vectors in the place of the tangents", replace_variables(ascent="ascent_in_space")),
+)
+def regular_points_agree(metric_audit: xr.Dataset) -> Verdict:
+    """Smallest <t, A t>/|t|^2 over tangents: on the tangent space A is at least the identity."""
+    tolerance, _ = _metric_tolerance(metric_audit)
+    expected, reason = "at least 1, so positive", "I - b b^T Sigma is a projection onto the tangents; slack: rounding"
+    return Verdict.from_tests(at_least(metric_audit["ascent"], 1 - tolerance, expected=expected, reason=reason))

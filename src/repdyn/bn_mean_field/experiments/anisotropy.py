@@ -15,6 +15,7 @@ from repdyn.bn_mean_field.methods.starts_and_targets import (
     MODELS,
     axis_angle,
     linear,
+    near_axes,
     paired_start,
 )
 from repdyn.bn_mean_field.settings import Anisotropy
@@ -47,6 +48,8 @@ def anisotropy(settings: Anisotropy) -> xr.Dataset:
             "axis_angle": variable((*dims, "neuron"), axis_angle(weights), "angle between b and the x1 axis", "degree"),
             "length": variable((*dims, "neuron"), np.linalg.norm(weights, axis=-1), "length of b"),
             "speed": variable(("model", "target", "neuron"), speed, "tangential speed |(I - u u^T) b'| at `look`"),
+            "largest_speed": variable(("model", "target"), speed.max(axis=-1), "largest of these speeds"),
+            "near": variable((*dims, "axis"), near_axes(axis_angle(weights)), "share of neurons within 15 degrees"),
             "loss": variable(dims, gathered("loss"), "population loss"),
         },
         {
@@ -54,6 +57,7 @@ def anisotropy(settings: Anisotropy) -> xr.Dataset:
             "target": variable("target", np.array(["y = x1", "y = x2"]), "target"),
             "iteration": variable("iteration", np.array(settings.record), "iteration"),
             "neuron": index("neuron", len(a), "neuron"),
+            "axis": variable("axis", np.array([1, 2]), "axis of x"),
             "look": variable((), settings.look, "iteration of the speeds"),
             "step": variable((), settings.step, "mean-field step"),
         },

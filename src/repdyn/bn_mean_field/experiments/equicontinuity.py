@@ -21,7 +21,7 @@ from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Population
 
 DIFFERENCE = 1e-5  # of the loss along the velocity: error 1e-10 + rounding 1e-11
-WEAK_TESTS = ("t", "sin(angle) + a")
+WEAK_TESTS = ("t", "sin(angle) + a", "sin(pi t / T) (sin(angle) + a)")
 
 
 def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
@@ -41,11 +41,14 @@ def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
         "bound_printed": variable(
             pairs, bounds.equicontinuity_bound_as_printed(flow.loss[frames], short), "(t'-t) L(t')"
         ),
+        "bound_without_time": variable(
+            pairs, bounds.equicontinuity_bound(flow.loss[frames], short) / _lags(short), "L(t)-L(t'), t'-t left out"
+        ),
         "loss": variable("frame", flow.loss, "population loss"),
         **_dissipation(model, flow),
         **_weak_form(flow, model),
     }
-    for name in ("coupled", "chord", "bound", "bound_printed"):
+    for name in ("coupled", "chord", "bound", "bound_printed", "bound_without_time"):
         made[name].attrs["missing"] = "not a pair with t < t'"
     made["w2"].attrs["missing"] = "not a pair with t < t', or not among the pairs with exact transport"
     return dataset(
@@ -59,6 +62,11 @@ def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
         },
         title="Equicontinuity, dissipation and weak form along one flow",
     )
+
+
+def _lags(times: Array) -> Array:
+    lags = times[None, :] - times[:, None]
+    return np.where(lags > 0, lags, np.nan)
 
 
 def _distances(flow: Trajectory, frames: Array, stride: int) -> tuple[Array, Array, Array]:
@@ -88,11 +96,12 @@ def _dissipation(model: Population, flow: Trajectory) -> dict[str, xr.Variable]:
         "rate": variable("frame", rate, "dL/dt, central difference"),
         "rate_metric": variable("frame", metric, "-(1/m) sum (|a'|^2 + |bbar'|_G^2)"),
         "rate_euclidean": variable("frame", euclidean, "-(1/m) sum (|a'|^2 + |bbar'|^2), Euclidean norm"),
+        "rate_printed": variable("frame", -euclidean, "(1/m) sum (|a'|^2 + |bbar'|^2), as printed"),
     }
 
 
 def _weak_form(flow: Trajectory, model: Population) -> dict[str, xr.Variable]:
-    """Left side of the weak form and the boundary term that the paper drops, for two test functions."""
+    """Left side of the weak form and the boundary term that the paper drops; the third function is 0 at both ends."""
     angle = np.arctan2(flow.b[..., 1], flow.b[..., 0])
     growth = np.empty(len(flow.times))
     for k, (a, b) in enumerate(zip(flow.a, flow.b, strict=True)):
@@ -101,8 +110,12 @@ def _weak_form(flow: Trajectory, model: Population) -> dict[str, xr.Variable]:
         growth[k] = np.mean(np.cos(angle[k]) * turning + da)
     mean = np.mean(np.sin(angle) + flow.a, axis=-1)
     span = flow.times[-1] - flow.times[0]
-    left = [span, simpson(growth, x=flow.times)]
+    phase = np.pi * (flow.times - flow.times[0]) / span
+    ended = np.pi / span * np.cos(phase) * mean + np.sin(phase) * growth
+    left = [span, simpson(growth, x=flow.times), simpson(ended, x=flow.times)]
+    boundary = [span, mean[-1] - mean[0], 0.0]
     return {
         "weak_left": variable("test", np.array(left), "left side of the weak form over the whole time"),
-        "weak_boundary": variable("test", np.array([span, mean[-1] - mean[0]]), "boundary term of the test function"),
+        "weak_boundary": variable("test", np.array(boundary), "boundary term of the test function"),
+        "weak_printed": variable("test", np.zeros(len(left)), "right side of the weak form as printed"),
     }

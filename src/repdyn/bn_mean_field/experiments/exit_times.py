@@ -13,6 +13,8 @@ from repdyn.bn_mean_field.settings import ExitTimes
 from repdyn.bn_mean_field.theory import bounds
 from repdyn.bn_mean_field.theory.velocity import Population
 
+STAGES = (10, 100, 1000, 10_000)
+
 
 def exit_times(settings: ExitTimes) -> xr.Dataset:
     """First times at which some |a_k| passes r, against (18), (19) and Gronwall, on bounded data.
@@ -28,14 +30,24 @@ def exit_times(settings: ExitTimes) -> xr.Dataset:
     reach = np.abs(flow.a).max(axis=-1)
     speed = [np.abs(model.velocity(a, b)[0]).max() for a, b in zip(flow.a, flow.b, strict=True)]
     r, r0 = np.array(settings.radii), settings.start_radius
-    return dataset(
+    passages = dataset(
         {
             "exit_time": variable("radius", _first_passage(times, reach, r), "first time with max |a_k| = r"),
             "bound": variable("radius", bounds.exit_time(r, r0, A, B), "(r - r0)/(A + B r), eq. (18)"),
             "gronwall": variable("radius", bounds.exit_time_by_gronwall(r, r0, A, B), "log((A + B r)/(A + B r0))/B"),
+            "literal_bound": variable("radius", bounds.exit_time(r, r0, 0.0, B), "(18) with l'(0) = 0, y left out"),
+            "literal_gronwall": variable(
+                "radius", bounds.exit_time_by_gronwall(r, r0, 0.0, B), "Gronwall's with l'(0) = 0, y left out"
+            ),
+            "literal_speed_bound": variable("time", B * reach, "B max |a_k|, y left out of l'(0)"),
+            "stages_of_squares": variable(
+                "stage",
+                np.array([_converging(n, r0, A, B) for n in STAGES]),
+                "the sums with ((i + 1) r0)^2 for (i + 1) r0",
+            ),
             "stages": variable(
                 "stage",
-                np.array([bounds.exit_time_by_stages(n, r0, A, B) for n in (10, 100, 1000, 10_000)]),
+                np.array([bounds.exit_time_by_stages(n, r0, A, B) for n in STAGES]),
                 "partial sums of eq. (19)",
             ),
             "reach": variable("time", reach, "max |a_k|"),
@@ -44,7 +56,7 @@ def exit_times(settings: ExitTimes) -> xr.Dataset:
         },
         {
             "radius": variable("radius", r, "radius r"),
-            "stage": variable("stage", np.array([10, 100, 1000, 10_000]), "terms of the sum (19)"),
+            "stage": variable("stage", np.array(STAGES), "terms of the sum (19)"),
             "time": variable("time", times, "mean-field time"),
             "particle_count": variable((), settings.width, "neurons"),
             "growth": variable((), B, "constant B of (18)"),
@@ -52,6 +64,13 @@ def exit_times(settings: ExitTimes) -> xr.Dataset:
         },
         title="Exit times of the output weights on bounded data",
     )
+    passages["exit_time"].attrs["missing"] = "not reached in the time of the search"
+    return passages
+
+
+def _converging(stages: int, r0: float, A: float, B: float) -> float:
+    radii = r0 * np.arange(2, stages + 2)
+    return float(np.sum(r0 / (A + B * radii**2)))
 
 
 def _constants(slope: float) -> tuple[float, float]:
@@ -63,13 +82,7 @@ def _constants(slope: float) -> tuple[float, float]:
 
 
 def _first_passage(times: Array, reach: Array, radii: Array) -> Array:
-    """Linear interpolation of the first crossing.
-
-    Raises:
-        ValueError: a radius is not reached in the given time.
-    """
-    if reach.max() < radii[-1]:
-        raise ValueError(f"max |a| reaches {reach.max():.3g} by time {times[-1]:g}, not {radii[-1]:g}: raise time")
-    k = np.array([int(np.argmax(reach >= r)) for r in radii])
+    """Linear interpolation of the first crossing; NaN where a radius is not reached in the given time."""
+    k = np.array([max(1, int(np.argmax(reach >= r))) for r in radii])
     share = (radii - reach[k - 1]) / (reach[k] - reach[k - 1])
-    return times[k - 1] + share * (times[k] - times[k - 1])
+    return np.where(radii <= reach.max(), times[k - 1] + share * (times[k] - times[k - 1]), np.nan)

@@ -19,6 +19,7 @@ from repdyn.bn_mean_field.methods.starts_and_targets import (
     signed_start,
 )
 from repdyn.bn_mean_field.settings import FirstStep
+from repdyn.bn_mean_field.theory.bounds import critical_radius, first_step_norm
 from repdyn.bn_mean_field.theory.velocity import Population
 
 LARGE_TURN = 10.0  # degrees
@@ -31,7 +32,7 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
     starts = [paired_start(settings.directions)]
     starts += [signed_start(settings.directions, stream.generator(seed)) for seed in range(settings.seeds)]
     norms, turns = _walk(settings, starts)
-    lowest = np.diff(norms[:, :, :, 0], axis=0).min()
+    lowest = [np.nanmin(np.diff(norms[:, :, :, model], axis=0)) for model in range(len(MODELS))]
     dims = ("start", "radius", "model", "step")
     gradient = np.stack([_unit_gradient(a, b) for a, b in starts])
     made = dataset(
@@ -50,7 +51,17 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
                 np.where(np.isnan(turns[..., 0]), np.nan, np.mean(turns > LARGE_TURN, axis=-1)),
                 "fraction of neurons turning over 10 degrees",
             ),
-            "smallest_growth": variable((), lowest, "smallest change of a norm in one iteration, BN"),
+            "smallest_growth": variable("model", np.array(lowest), "smallest change of a norm in one iteration"),
+            "norm_law": variable(
+                ("start", "radius", "step", "neuron"),
+                first_step_norm(*_grid(settings, gradient)),
+                "length after one step by sqrt(r^2 + (h g / r)^2)",
+            ),
+            "critical": variable(
+                ("start", "step", "neuron"),
+                critical_radius(gradient[:, None], np.array(settings.steps)[:, None]),
+                "length r* = sqrt(h g) below which the law falls",
+            ),
             **_stability(settings, starts[0]),
         },
         {
@@ -72,6 +83,12 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
     for name in ("turn_quantile", "large_turns"):
         made[name].attrs["missing"] = "the run diverged"
     return made
+
+
+def _grid(settings: FirstStep, gradient: Array) -> tuple[Array, Array, Array]:
+    """Radius, gradient and step along (start, radius, step, neuron), broadcast against each other."""
+    radius = np.array(settings.radii)[None, :, None, None]
+    return radius, gradient[:, None, None], np.array(settings.steps)[None, None, :, None]
 
 
 def _walk(settings: FirstStep, starts: list[tuple[Array, Array]]) -> tuple[Array, Array]:

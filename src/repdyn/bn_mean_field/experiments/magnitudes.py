@@ -12,6 +12,7 @@ from repdyn.bn_mean_field.methods.starts_and_targets import (
     ANISOTROPIC,
     axis_angle,
     linear,
+    near_axes,
     paired_start,
     signed_start,
 )
@@ -31,6 +32,7 @@ def magnitudes(settings: Magnitudes, stream: Stream) -> xr.Dataset:
     shape = (len(record), len(starts), 2, 2 * settings.directions)
     angle = np.arctan2(run.b[..., 1], run.b[..., 0])
     turned = np.abs(angle - angle[:1])
+    turned = np.degrees(np.minimum(turned, 2 * np.pi - turned)).reshape(shape)
     dims = ("iteration", "start", "radius", "neuron")
     return dataset(
         {
@@ -39,10 +41,14 @@ def magnitudes(settings: Magnitudes, stream: Stream) -> xr.Dataset:
             "axis_angle": variable(dims, axis_angle(run.b).reshape(shape), "angle between b and the x1 axis", "degree"),
             "turned": variable(
                 dims,
-                np.degrees(np.minimum(turned, 2 * np.pi - turned)).reshape(shape),
+                turned,
                 "angle between b and its start",
                 "degree",
             ),
+            "near": variable(
+                dims[:-1], near_axes(axis_angle(run.b).reshape(shape))[..., 0], "share within 15 degrees of the x1 axis"
+            ),
+            "mean_turn": variable(dims[:-1], turned.mean(axis=-1), "mean angle between b and its start", "degree"),
             "loss": variable(("iteration", "start"), run.loss, "population loss"),
         },
         {

@@ -39,12 +39,14 @@ def minimisation(settings: Minimisation) -> xr.Dataset:
         flow = gradient_flow(start.a, start.b, model, time[k], rtol=1e-9, atol=1e-12)
         loss[k] = flow.loss
         speed[k] = [_speed(model, a, b) for a, b in zip(flow.a, flow.b, strict=True)]
+    zero_loss = np.array([_zero_loss(start) for start in starts])
     return dataset(
         {
             "loss": variable(("start", "frame"), loss, "population loss"),
+            "relative_loss": variable(("start", "frame"), loss / zero_loss[:, None], "loss over that of f = 0"),
             "speed": variable(("start", "frame"), speed, "largest speed of a particle, sqrt(a'^2 + |b'|^2)"),
             "time": variable(("start", "frame"), time, "mean-field time"),
-            "zero_loss": variable("start", np.array([_zero_loss(s) for s in starts]), "loss of the model f = 0"),
+            "zero_loss": variable("start", zero_loss, "loss of the model f = 0"),
         },
         {
             "start": variable("start", np.array([s.name for s in starts]), "start and target"),

@@ -40,11 +40,11 @@ class Run(NamedTuple):
 
 
 def runs_of(settings: Propagation) -> list[Run]:
-    """Every system: references, low-discrepancy starts for both targets, i.i.d. starts for the first target."""
+    """Every system: references, low-discrepancy and i.i.d. starts, for both targets."""
     runs = [Run(t, "low discrepancy", m, 0) for t in TARGETS for m in (*settings.widths, settings.reference)]
-    runs.append(Run("equal signs", "i.i.d. reference", settings.random_reference, 0))
+    runs += [Run(t, "i.i.d. reference", settings.random_reference, 0) for t in TARGETS]
     draws = [(m, seed) for m in settings.random_widths for seed in range(settings.seeds)]
-    return runs + [Run("equal signs", "i.i.d.", m, seed) for m, seed in draws]
+    return runs + [Run(t, "i.i.d.", m, seed) for t in TARGETS for m, seed in draws]
 
 
 def propagation(settings: Propagation, stream: Stream) -> xr.Dataset:

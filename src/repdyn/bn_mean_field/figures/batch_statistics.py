@@ -6,6 +6,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import (
+    BLACK,
     BLUE,
     RED,
     describe,
@@ -16,7 +17,7 @@ from repdyn.base.figures import (
 from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
 
 
-def batches_and_eps(finite_batch: xr.Dataset, gradient_audit: xr.Dataset) -> Figure:
+def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Figure:
     """What the population model leaves out: finite batches and eps."""
     figure, axes = new(1, 2, height=2.5)
     sizes = finite_batch["batch"].values
@@ -28,8 +29,13 @@ def batches_and_eps(finite_batch: xr.Dataset, gradient_audit: xr.Dataset) -> Fig
     axes[0, 0].set(xscale="log", yscale="log", xlabel="batch size B", ylabel="error of b' over |b'|")
     numbered(axes[0, 0].xaxis, sizes)
     axes[0, 0].legend()
-    radial = gradient_audit["eps_radial"].sel(with_eps=1)
-    axes[0, 1].plot(radial["eps_radius"], radial.transpose("eps_radius", "draw"), "o-", color=BLUE, linewidth=0.6)
+    radius, draws = batch_norm_eps["radius"].values, batch_norm_eps["radial"].sel(with_eps=1)
+    axes[0, 1].plot(radius, draws.transpose("radius", "draw"), "o", color=BLUE, markersize=3)
+    last = float(draws.isel(radius=-1).median())
+    inverse_square = last * (radius / radius[-1]) ** -2.0
+    axes[0, 1].plot(radius[inverse_square < 1], inverse_square[inverse_square < 1], color=BLACK, linewidth=0.6)
+    axes[0, 0].set_title("finite batches")
+    axes[0, 1].set_title("eps of libraries")
     axes[0, 1].set(xscale="log", yscale="log", xlabel="length of the weights", ylabel="radial fraction of the gradient")
     label_panels(axes)
     return describe(
@@ -38,8 +44,8 @@ def batches_and_eps(finite_batch: xr.Dataset, gradient_audit: xr.Dataset) -> Fig
         caption="(a) Bias and noise of the BN velocity over batches of size B against the population's; "
         f"{finite_batch.sizes['group']} groups of {int(finite_batch['repeats'])} batches, 95 % intervals of the mean, "
         "lines of slope -1 and -1/2. (b) Median radial fraction of autograd's gradient with eps = "
-        f"{float(gradient_audit['eps']):g}, {gradient_audit.sizes['draw']} networks: scale invariance is lost for "
-        "small weights.",
+        f"{float(batch_norm_eps['eps']):g}, {batch_norm_eps.sizes['draw']} networks, and a line of slope -2: scale "
+        "invariance is lost for small weights.",
         alt="Bias falls as 1/B and noise as the inverse root; the radial fraction grows as the inverse square of the "
         "length.",
     )

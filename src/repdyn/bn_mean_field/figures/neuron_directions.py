@@ -39,7 +39,7 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
         then = cell.sel(iteration=look)
         order = np.argsort(then["angle"].values)
         row[0].plot(np.degrees(then["angle"].values[order]), cell["speed"].values[order], ".", color=BLUE, markersize=3)
-        largest[model] = float(cell["speed"].max())
+        largest[model] = float(cell["largest_speed"])
         row[0].set_xticks([-180, -90, 0, 90, 180])
         row[0].set_ylim(0, 1.1 * largest[model])
         row[0].set_ylabel(f"{model}\nspeed")
@@ -50,7 +50,7 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
     for panel, iteration in zip(axes[0, 1:], frames, strict=True):
         panel.set_title(f"{iteration}")
     ratio = largest["BN"] / largest["vanilla"]
-    axes[1, 0].set_title(f"scale 1/{ratio:.1f} of above", fontsize=7, fontweight="normal")
+    axes[1, 0].set_title(f"scale 1/{ratio:.1f} of above", fontsize=7.5, fontweight="normal")
     neurons, step = anisotropy.sizes["neuron"] // 2, float(anisotropy["step"])
     return describe(
         figure,
@@ -107,7 +107,7 @@ def fig2_magnitudes(magnitudes: xr.Dataset) -> Figure:
     for panel in axes[1]:
         panel.remove()
     below = figure.add_subplot(grid[1, :])
-    near = (magnitudes["axis_angle"] < 15).mean("neuron")
+    near = magnitudes["near"]
     for colour, dash, radius in zip((BLUE, PURPLE), ("-", "--"), magnitudes["radius"].values, strict=True):
         drawn = near.sel(radius=radius).isel(start=slice(1, None))
         below.plot(near["iteration"], drawn.mean("start"), dash, color=colour, label=f"length {radius:g}")

@@ -21,24 +21,20 @@ from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
 
 
 def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
-    """W2 to the mean-field limit over the width, and loss gaps."""
-    figure, axes = new(2, 2, height=2.3, sharex=True)
-    kinds = (
-        ("low discrepancy", "equal signs", "low discrepancy, equal signs"),
-        ("i.i.d.", "equal signs", "i.i.d. starts, equal signs"),
-        ("low discrepancy", "opposite signs", "low discrepancy, opposite signs"),
-    )
+    """W2 to the mean-field limit over the width, and loss gaps, for two targets."""
+    figure, axes = new(2, 3, height=2.3)
     colours = tuple(zip(CYCLE, "os^v", propagation_distances["time"].values, strict=False))
-    for panel, (start, target, words) in zip(axes.ravel(), kinds, strict=False):
-        _widths_panel(panel, propagation_distances, start, target, "distance", colours)
-        panel.set_title(words)
-        panel.set_ylabel("W2 to the reference")
-    _widths_panel(axes[1, 1], propagation_distances, "low discrepancy", "equal signs", "loss_gap", colours)
-    axes[1, 1].set_title("low discrepancy, equal signs")
-    axes[1, 1].set_ylabel("loss gap")
-    axes[0, 0].legend(fontsize=6.5)
+    for row, target in zip(axes, ("equal signs", "opposite signs"), strict=True):
+        for panel, start in zip(row, ("low discrepancy", "i.i.d."), strict=False):
+            _widths_panel(panel, propagation_distances, start, target, "distance", colours)
+            panel.set_title(f"{start} starts")
+        _widths_panel(row[2], propagation_distances, "low discrepancy", target, "loss_gap", colours)
+        row[2].set_title("low discrepancy")
+        row[0].set_ylabel(f"{target}: W2 to the reference")
+        row[2].set_ylabel("loss gap")
     for panel in axes[1]:
         panel.set_xlabel("neurons m")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     label_panels(axes)
     seeds = int(propagation_distances["seed"].max()) + 1
     return describe(
@@ -46,10 +42,11 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
         title="Theorem 4: particle systems converge to the mean-field flow",
         caption="Exact 2-Wasserstein distance on M (network simplex, geodesic cost) between m particles and a "
         f"reference of {int(propagation_distances['reference'])} (low discrepancy; "
-        f"{int(propagation_distances['random_reference'])} for i.i.d. starts) at four mean-field times. Start: a and "
-        f"direction uniform. (b): mean over {seeds} draws with 95 % interval of the mean. Thin line: slope -1/2. "
-        "Teachers of opposite signs (c) make the flow pass near unstable directions, which amplifies differences of "
-        "the start; the distances fall still, but not monotonely. The theorem gives no rate.",
+        f"{int(propagation_distances['random_reference'])} for i.i.d. starts) at "
+        f"{propagation_distances.sizes['time']} mean-field times. Start: a and direction uniform. (b), (e): mean over "
+        f"{seeds} draws with 95 % interval of the mean. (c), (f): gap of the loss, low discrepancy. Thin line: slope "
+        "-1/2. Teachers of opposite signs (below) make the flow pass near unstable directions, which amplifies "
+        "differences of the start; the distances fall still, but not always monotonely. The theorem gives no rate.",
         alt="Distances fall with the width with slope about minus one half at all times for low-discrepancy starts, "
         "more slowly for random starts.",
     )
@@ -63,7 +60,7 @@ def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
         _bound_panel(panel, equicontinuity.isel(time=k))
         panel.set_title(f"from t = {float(equicontinuity['time'][k]):.3g}")
     axes[0, 0].set_ylabel("squared distance")
-    axes[0, 0].legend(fontsize=6.5, loc="lower right")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     frame = equicontinuity["frame"].values
     for name, colour, dash, words in (
         ("rate_metric", BLUE, "-", "norm of G"),
@@ -71,7 +68,7 @@ def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
     ):
         axes[0, 2].plot(frame, equicontinuity[name] / equicontinuity["rate"], dash, color=colour, label=words)
     axes[0, 2].set(xlabel="mean-field time", ylabel="mean squared speed over -dL/dt", title="dissipation")
-    axes[0, 2].legend(fontsize=6.5)
+    axes[0, 2].legend()
     label_panels(axes)
     return describe(
         figure,
@@ -86,7 +83,7 @@ def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
 
 def global_minimum(minimisation: xr.Dataset) -> Figure:
     """Theorem 5: losses from separating starts and from counter-examples."""
-    figure, axes = new(1, 2, sharey=True, height=2.8)
+    figure, axes = new(1, 2, sharey=True, height=3.7)
     for panel, flag, words in ((axes[0, 0], 1, "separating starts"), (axes[0, 1], 0, "no separation")):
         _loss_panel(panel, minimisation.isel(start=np.flatnonzero(minimisation["separates"] == flag)))
         panel.set_title(words)
@@ -136,8 +133,6 @@ def _loss_panel(panel: Axes, starts: xr.Dataset) -> None:
     """Loss over that of f = 0 for several starts, in doubly logarithmic axes."""
     for colour, dash, k in zip(CYCLE, ("-", "--", "-.", ":") * 2, range(starts.sizes["start"]), strict=False):
         one = starts.isel(start=k)
-        panel.plot(
-            one["time"][1:], (one["loss"] / one["zero_loss"])[1:], dash, color=colour, label=str(one["start"].item())
-        )
+        panel.plot(one["time"][1:], one["relative_loss"][1:], dash, color=colour, label=str(one["start"].item()))
     panel.set(xscale="log", yscale="log", xlabel="mean-field time")
-    panel.legend(fontsize=6.3, loc="lower left")
+    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1)

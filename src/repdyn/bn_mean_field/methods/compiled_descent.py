@@ -194,3 +194,24 @@ def descend(
             b[k, 0] += step * db[k, 0]
             b[k, 1] += step * db[k, 1]
     return math.nan
+
+
+@njit
+def descend_losses(
+    a: Array, b: Array, problem: Problem, order: Array, step: float, limit: float, losses: Array
+) -> None:  # pragma: no cover (compiled)
+    """Loss before each step of one system's descent, as many as `losses` holds; infinite from a divergence on."""
+    da, db = np.empty(a.size), np.empty((a.size, 2))
+    bound = math.inf
+    for iteration in range(losses.size):
+        loss = velocity(a, b, problem, order, da, db)
+        if iteration == 0:
+            bound = limit * max(loss, 1.0)
+        if not loss <= bound:
+            losses[iteration:] = math.inf
+            return
+        losses[iteration] = loss
+        for k in range(a.size):
+            a[k] += step * da[k]
+            b[k, 0] += step * db[k, 0]
+            b[k, 1] += step * db[k, 1]

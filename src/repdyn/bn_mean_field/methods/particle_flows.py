@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from repdyn.base.checks import Array, finite
+from repdyn.base.checks import Array, finite, positive
 from repdyn.bn_mean_field.methods import compiled_descent as compiled
 from repdyn.bn_mean_field.theory import checks
 from repdyn.bn_mean_field.theory.velocity import Population
@@ -104,6 +104,26 @@ def gradient_descent(
     if (h <= 0).any() or record[0] < 0:
         raise ValueError(f"step is {h.min():.3g}, first record {record[0]}; expected step > 0, record >= 0")
     return (_compiled_descent if compiled.is_planar(model) else _array_descent)(a, b, model, h, record)
+
+
+def descent_losses(a: ArrayLike, b: ArrayLike, model: Population, step: float, iterations: int) -> Array:
+    """Loss at every iteration of gradient descent of one system in two dimensions with ReLU.
+
+    Args:
+        a: output weights, shape (m,).
+        b: inner weights, shape (m, 2).
+        model: the problem.
+        step: mean-field step h > 0.
+        iterations: steps done.
+
+    Returns:
+        Losses, shape (iterations + 1,); infinite from the iteration on at which a run diverged.
+    """
+    a, b = checks.particles(a, b, 2)
+    losses = np.empty(iterations + 1)
+    start = a.copy(), b.copy(), compiled.problem_of(model), compiled.first_order(model, b)
+    compiled.descend_losses(*start, float(positive(step, "step")), DIVERGED, losses)
+    return losses
 
 
 def _compiled_descent(a: Array, b: Array, model: Population, h: Array, record: Array) -> Trajectory:

@@ -14,6 +14,7 @@ from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Teacher
 
 ANISOTROPIC = np.diag([5.0, 1.0])  # the paper's Sigma, section 4
+NEAR = 15.0  # degrees: neurons that lie near an axis
 MODELS = {"BN": "batch", "vanilla": "none"}
 
 
@@ -59,6 +60,11 @@ def low_discrepancy_start(count: int) -> tuple[Array, Array]:
 def random_start(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """The same law, independently drawn."""
     return rng.uniform(-1, 1, size=count), directions(rng.uniform(0, 2 * np.pi, size=count))
+
+
+def near_axes(angle: Array) -> Array:
+    """Shares of neurons within 15 degrees of the x1 and of the x2 axis, shape (..., 2), from `axis_angle` (..., m)."""
+    return np.stack([np.mean(angle < NEAR, axis=-1), np.mean(angle > 90 - NEAR, axis=-1)], axis=-1)
 
 
 def axis_angle(b: Array) -> Array:

@@ -7,7 +7,7 @@ are mean-field steps h (the learning rate of the parameters is h m).
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array, finite
+from repdyn.base.checks import Array, finite, not_negative, positive, refuse
 
 
 def growth_constants(activation_bound: float, loss_slope_at_zero: float, loss_curvature: float) -> tuple[float, float]:
@@ -23,9 +23,15 @@ def growth_constants(activation_bound: float, loss_slope_at_zero: float, loss_cu
     Returns:
         A and B.
     """
-    if min(activation_bound, loss_slope_at_zero, loss_curvature) < 0:
-        raise ValueError("the three constants of Assumption 2 must be >= 0")
-    return activation_bound * loss_slope_at_zero, loss_curvature * activation_bound**2
+    M, slope, curvature = (
+        float(not_negative(value, name))
+        for value, name in (
+            (activation_bound, "activation_bound"),
+            (loss_slope_at_zero, "loss_slope_at_zero"),
+            (loss_curvature, "loss_curvature"),
+        )
+    )
+    return M * slope, curvature * M**2
 
 
 def exit_time(r: ArrayLike, r0: float, A: float, B: float) -> Array:
@@ -40,13 +46,15 @@ def exit_time(r: ArrayLike, r0: float, A: float, B: float) -> Array:
     Returns:
         Bounds in mean-field time, shape of r.
     """
-    r = _radii(r, r0)
+    r, A, B = _arguments(r, r0, A, B)
     return (r - r0) / (A + B * r)
 
 
 def exit_time_by_stages(stages: int, r0: float, A: float, B: float) -> float:
     """Partial sum of eq. (19): sum_{i=1}^{stages} r0 / (A + B (i + 1) r0) bounds t at r = (stages + 1) r0."""
-    radii = r0 * np.arange(2, stages + 2)
+    if stages != int(stages) or stages < 1:
+        raise refuse("stages", repr(stages), "a whole number of 1 or more")
+    radii, A, B = _arguments(r0 * np.arange(2, int(stages) + 2), r0, A, B)
     return float(np.sum(r0 / (A + B * radii)))
 
 
@@ -57,13 +65,13 @@ def exit_time_by_gronwall(r: ArrayLike, r0: float, A: float, B: float) -> Array:
         r: radii > r0.
         r0: radius of the initial support.
         A: constant of `growth_constants`.
-        B: constant of `growth_constants`, > 0.
+        B: constant of `growth_constants`; at B = 0 the bound is its limit (r - r0)/A.
 
     Returns:
         Bounds in mean-field time, shape of r.
     """
-    r = _radii(r, r0)
-    return np.log((A + B * r) / (A + B * r0)) / B
+    r, A, B = _arguments(r, r0, A, B)
+    return np.log1p(B * (r - r0) / (A + B * r0)) / B if B > 0 else (r - r0) / A
 
 
 def equicontinuity_bound(losses: ArrayLike, times: ArrayLike) -> Array:
@@ -99,10 +107,8 @@ def first_step_norm(radius: ArrayLike, gradient_norm: ArrayLike, step: ArrayLike
     Returns:
         Norms, broadcast shape.
     """
-    r = finite(radius, "radius")
-    if (r <= 0).any():
-        raise ValueError(f"radius is {r.min():.3g}; expected r > 0 (at b = 0 the model is undefined)")
-    return np.hypot(r, np.asarray(step) * np.asarray(gradient_norm) / r)
+    r = positive(radius, "radius", "at b = 0 the model is undefined")
+    return np.hypot(r, not_negative(step, "step") * not_negative(gradient_norm, "gradient_norm") / r)
 
 
 def critical_radius(gradient_norm: ArrayLike, step: ArrayLike) -> Array:
@@ -112,12 +118,13 @@ def critical_radius(gradient_norm: ArrayLike, step: ArrayLike) -> Array:
         >>> critical_radius([0.25, 1.0], 0.01).round(3).tolist()
         [0.05, 0.1]
     """
-    return np.sqrt(np.asarray(step) * np.asarray(gradient_norm))
+    return np.sqrt(not_negative(step, "step") * not_negative(gradient_norm, "gradient_norm"))
 
 
 def turn(radius: ArrayLike, gradient_norm: ArrayLike, step: ArrayLike) -> Array:
     """Angle of one step, arctan(h g / r^2), radians; arguments as in `first_step_norm`."""
-    return np.arctan(np.asarray(step) * np.asarray(gradient_norm) / np.asarray(radius) ** 2)
+    size = not_negative(step, "step") * not_negative(gradient_norm, "gradient_norm")
+    return np.arctan(size / positive(radius, "radius", "at b = 0 the model is undefined") ** 2)
 
 
 def effective_angular_rate(step: ArrayLike, radius: ArrayLike) -> Array:
@@ -130,17 +137,17 @@ def effective_angular_rate(step: ArrayLike, radius: ArrayLike) -> Array:
     Returns:
         Rates, broadcast shape.
     """
-    r = finite(radius, "radius")
-    if (r <= 0).any():
-        raise ValueError(f"radius is {r.min():.3g}; expected r > 0")
-    return np.asarray(step) / r**2
+    r = positive(radius, "radius", "at b = 0 the model is undefined")
+    return not_negative(step, "step") / r**2
 
 
-def _radii(r: ArrayLike, r0: float) -> Array:
-    r = finite(r, "r")
-    if (r <= r0).any() or r0 <= 0:
-        raise ValueError(f"r is {r.min():.3g}, r0 {r0:.3g}; expected r > r0 > 0")
-    return r
+def _arguments(r: ArrayLike, r0: float, A: float, B: float) -> tuple[Array, float, float]:
+    r, A, B = finite(r, "r"), float(not_negative(A, "A")), float(not_negative(B, "B"))
+    if r.size == 0 or (r <= r0).any() or r0 <= 0:
+        raise ValueError(f"r is {r.min(initial=np.inf):.3g}, r0 {r0:.3g}; expected r > r0 > 0")
+    if A == B == 0:
+        raise ValueError("A and B are both 0; then no particle moves and every exit time is infinite")
+    return r, A, B
 
 
 def _loss_curve(losses: ArrayLike, times: ArrayLike) -> tuple[Array, Array]:

@@ -242,4 +242,6 @@ def _activate(z: Array, activation: str) -> tuple[Array, Array]:
 def _risk(f: Array, y: Array, loss: str) -> tuple[Array, Array]:
     if one_of(loss, LOSSES, "loss") == "squared":
         return np.mean((f - y) ** 2) / 2, f - y
+    if not np.isin(y, (-1.0, 1.0)).all():
+        raise ValueError(f"y has labels {np.unique(y)[:5].tolist()}; the logistic loss expects -1 and 1: map 0 to -1")
     return np.mean(np.logaddexp(0.0, -y * f)), -y * expit(-y * f)

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import wrong_formula
+from repdyn.base.controls import replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
 from repdyn.base.verdicts import Verdict, all_of, at_most, deviation
 from repdyn.leaky_resnets.claims.tolerances import (
@@ -22,6 +22,7 @@ from repdyn.leaky_resnets.claims.tolerances import (
     SOLVED_REASON,
 )
 
+MIDDLE = "middle_activation"
 RADIUS = 0.25  # r of the added neuron's triangle
 
 
@@ -30,12 +31,12 @@ RADIUS = 0.25  # r of the added neuron's triangle
     where="Section 1.2, integration range",
     kind="identity",
     states="Weights W_{q/c} / c with leak Lt / c on [0, c] give the activations A_{q/c}, and 1/c of the squared norm.",
-    data="identities",
+    data="formula_audit",
     control=with_wrong_formula("weights that are not divided by c", "1.2 range of p"),
 )
-def range_is_stretched(identities: xr.Dataset) -> Verdict:
+def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
     """Both paths integrated, both norms by quadrature (alpha_{q/2} in the display is alpha_{q/c})."""
-    return decide_formula(identities, "1.2 range of p", INTEGRATED, INTEGRATED_REASON)
+    return decide_formula(formula_audit, "1.2 range of p", INTEGRATED, INTEGRATED_REASON)
 
 
 @claim(
@@ -43,12 +44,12 @@ def range_is_stretched(identities: xr.Dataset) -> Verdict:
     where="Section 1.2, output scaling",
     kind="identity",
     states="Raising the leak by c scales the path by e^{-cp}, if there is no bias.",
-    data="identities",
+    data="formula_audit",
     control=with_wrong_formula("the path that is not scaled", "1.2 scale of outputs"),
 )
-def outputs_are_scaled(identities: xr.Dataset) -> Verdict:
+def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
     """Both paths integrated; with bias too, once b_p is scaled by e^{-cp}."""
-    verdict = decide_formula(identities, "1.2 scale of outputs", INTEGRATED, INTEGRATED_REASON)
+    verdict = decide_formula(formula_audit, "1.2 scale of outputs", INTEGRATED, INTEGRATED_REASON)
     return Verdict(verdict.status, verdict.printed, verdict.corrected, "Holds with bias if b_p is scaled by e^{-cp}.")
 
 
@@ -57,12 +58,12 @@ def outputs_are_scaled(identities: xr.Dataset) -> Verdict:
     where="Abstract; Section 1.1",
     kind="identity",
     states="Leaky ResNets reach from ResNets at Lt = 0 to fully-connected networks, equidistant steps at Lt = L.",
-    data="identities",
+    data="formula_audit",
     control=with_wrong_formula("Lt = L / 2 in the place of L", "1.1 no leak"),
 )
-def between_resnet_and_connected(identities: xr.Dataset) -> Verdict:
+def between_resnet_and_connected(formula_audit: xr.Dataset) -> Verdict:
     """Against both recursions written out."""
-    return decide_formula(identities, "1.1 no leak", ROUNDING, ROUNDING_REASON)
+    return decide_formula(formula_audit, "1.1 no leak", ROUNDING, ROUNDING_REASON)
 
 
 @claim(
@@ -70,12 +71,12 @@ def between_resnet_and_connected(identities: xr.Dataset) -> Verdict:
     where="Section 1.3",
     kind="identity",
     states="The weights of a minimiser are W = (Lt A + dA) S^+.",
-    data="identities",
+    data="formula_audit",
     control=with_wrong_formula("A in the place of Lt A", "1.3 least weights"),
 )
-def weights_of_a_path(identities: xr.Dataset) -> Verdict:
+def weights_of_a_path(formula_audit: xr.Dataset) -> Verdict:
     """Against Lagrange multipliers (w >= N), the only solution (w < N), and longer solutions."""
-    return decide_formula(identities, "1.3 least weights", SOLVED, SOLVED_REASON)
+    return decide_formula(formula_audit, "1.3 least weights", SOLVED, SOLVED_REASON)
 
 
 @claim(
@@ -93,25 +94,84 @@ def weights_of_a_path(identities: xr.Dataset) -> Verdict:
         r"\frac{1}{2 \tilde L} \|\tilde L A_p + \partial_p A_p\|_{K_p}^2 = \frac{\tilde L}{2} \|A_p\|_{K_p}^2"
         r" + \langle \partial_p A_p, A_p \rangle_{K_p} + \frac{1}{2 \tilde L} \|\partial_p A_p\|_{K_p}^2"
     ),
-    data="identities",
+    data="formula_audit",
     control=with_wrong_formula("without the middle term", "1.3 three terms"),
 )
-def lagrangian_splits(identities: xr.Dataset) -> Verdict:
+def lagrangian_splits(formula_audit: xr.Dataset) -> Verdict:
     """Against the whole, by a linear solve."""
-    return decide_formula(identities, "1.3 three terms", SOLVED, SOLVED_REASON)
+    return decide_formula(formula_audit, "1.3 three terms", SOLVED, SOLVED_REASON)
 
 
 @claim(
     "lrn-linear-remark",
     where="Section 1.3, footnote 1",
     kind="identity",
-    states="In linear networks the cross term integrates to log |A_1|_+ - log |A_0|_+ (paths of constant rank).",
-    data="identities",
-    control=with_wrong_formula("a path whose rank falls on the way, which the footnote does not exclude", "footnote 1"),
+    states="In linear networks the integral of the cross term depends on the ends of the path only.",
+    formula=(
+        r"\int_0^1 \operatorname{Tr}\left[ \partial_p A_p \sigma(A_p)^+ \sigma(A_p)^{+T} A_p^T \right] dp ="
+        r" \log |A_1|_+ - \log |A_0|_+"
+    ),
+    data="formula_audit",
+    control=with_wrong_formula("Frobenius norms in the place of pseudo-determinants", "footnote 1"),
 )
-def cross_term_integrates(identities: xr.Dataset) -> Verdict:
-    """Composite Gauss quadrature along random paths of rank 3 against the ends; absolute error."""
-    return decide_formula(identities, "footnote 1", SOLVED, SOLVED_REASON)
+def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
+    """Gauss quadrature along paths of linear networks from starts of rank 3 against the ends; absolute error."""
+    verdict = decide_formula(formula_audit, "footnote 1", SOLVED, SOLVED_REASON)
+    note = "Weights of finite norm carry A_p = Phi_p A_0 with Phi_p invertible, so the rank is constant by itself."
+    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
+
+
+@claim(
+    "lrn-zero-representation",
+    where="Section 1.3",
+    kind="identity",
+    states="Once a network reaches the zero representation it can only learn constant representations afterwards.",
+    formula=r"A_p = 0 \Rightarrow A_q = a_q \mathbf{1}^T \text{ for } q > p",
+    data="formula_audit",
+    control=with_wrong_formula("a start that is not zero", "1.3 zero representation"),
+)
+def zero_stays_constant(formula_audit: xr.Dataset) -> Verdict:
+    """Spread over points after 12 random layers, absolute, numbers of order 1."""
+    return decide_formula(formula_audit, "1.3 zero representation", ROUNDING, ROUNDING_REASON)
+
+
+@claim(
+    "lrn-infinite-terms",
+    where="Section 1.3, Remark",
+    kind="limit",
+    states="Where $\\operatorname{Im} A_p^T \\not\\subset \\operatorname{Im} \\sigma(A_p)^T$ the three terms of the"
+    " Lagrangian are infinite and cancel each other to yield a finite sum.",
+    formula=(
+        r"\gamma \|A_p\|_{K_p + \gamma I}^2 \to \|A_p (I - \sigma(A_p)^+ \sigma(A_p))\|^2, \quad"
+        r" \|\tilde L A_p + \partial_p A_p\|_{K_p + \gamma I}^2 \to \|W_p \sigma(A_p) \sigma(A_p)^+\|^2"
+    ),
+    data="formula_audit",
+    control=with_wrong_formula("the sum without the cross term", "1.3 infinite terms"),
+)
+def infinite_terms_cancel(formula_audit: xr.Dataset) -> Verdict:
+    """Stable norms at gamma = 1e-8 |S|^2 against their limits, w + 1 < N."""
+    return decide_formula(
+        formula_audit, "1.3 infinite terms", 1e-5, "gamma = 1e-8 |S|^2 and condition numbers below 10: 1e-6"
+    )
+
+
+@claim(
+    "lrn-a3-connected",
+    where="Appendix A.3, fully connected networks",
+    kind="identity",
+    states="Neurons of a fully connected network rescaled to least norm have incoming weights as large as outgoing"
+    " ones,"
+    " so the norm of the weights increases through the layers by the biases.",
+    formula=r"\|W_\ell\|_F^2 + \|b_\ell\|^2 = \|W_{\ell+1}\|_F^2, \quad \|W_\ell\|_F^2 = \|W_1\|_F^2 +"
+    r" \sum_{k=1}^{\ell-1} \|b_k\|^2",
+    data="formula_audit",
+    control=with_wrong_formula("without the sum of biases", "A.3 fully connected"),
+)
+def connected_networks_are_balanced(formula_audit: xr.Dataset) -> Verdict:
+    """Random networks of four layers, each neuron rescaled until nothing moves; outputs stay as they are."""
+    verdict = decide_formula(formula_audit, "A.3 fully connected", SOLVED, "rescaling has converged to round-off")
+    note = "The line printed after it lacks its left side; this is the one that follows."
+    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
 
 
 @claim(
@@ -119,12 +179,12 @@ def cross_term_integrates(identities: xr.Dataset) -> Verdict:
     where="Section 1.5",
     kind="identity",
     states="dA/dp = dH/dB and -dB/dp = dH/dA for H = (Lt/2) |B S^T|^2 - Lt Tr[B A^T].",
-    data="identities",
+    data="formula_audit",
     control=with_wrong_formula("dB/dp with the other sign", "1.5 Hamilton's equations"),
 )
-def hamilton_equations(identities: xr.Dataset) -> Verdict:
+def hamilton_equations(formula_audit: xr.Dataset) -> Verdict:
     """Against central differences of H (the row of the bias dropped from S B^T B)."""
-    return decide_formula(identities, "1.5 Hamilton's equations", DIFFERENCED, DIFFERENCED_REASON)
+    return decide_formula(formula_audit, "1.5 Hamilton's equations", DIFFERENCED, DIFFERENCED_REASON)
 
 
 @claim(
@@ -132,12 +192,12 @@ def hamilton_equations(identities: xr.Dataset) -> Verdict:
     where="Section 2.1",
     kind="identity",
     states="Where Im A^T lies in Im S^T, H = |dA|^2_K / (2 Lt) - (Lt/2) |A|^2_K.",
-    data="identities",
+    data="formula_audit",
     control=with_wrong_formula("the sum of the energies", "2.1 split of H"),
 )
-def hamiltonian_splits(identities: xr.Dataset) -> Verdict:
+def hamiltonian_splits(formula_audit: xr.Dataset) -> Verdict:
     """Random A and B with w >= N, where the assumption holds."""
-    return decide_formula(identities, "2.1 split of H", SOLVED, SOLVED_REASON)
+    return decide_formula(formula_audit, "2.1 split of H", SOLVED, SOLVED_REASON)
 
 
 @claim(
@@ -145,12 +205,12 @@ def hamiltonian_splits(identities: xr.Dataset) -> Verdict:
     where="proof of Theorem 7, first display",
     kind="identity",
     states="-2 H / Lt = |A|^2_g - |dA / Lt + gamma B|^2_g + gamma |B|^2 in the norm of K + gamma I.",
-    data="identities",
+    data="formula_audit",
     control=with_wrong_formula("gamma |B|^2 subtracted", "Theorem 7 identity"),
 )
-def theorem4_identity(identities: xr.Dataset) -> Verdict:
+def theorem4_identity(formula_audit: xr.Dataset) -> Verdict:
     """Any A and B, gamma = 1e-3 and 1."""
-    return decide_formula(identities, "Theorem 7 identity", SOLVED, SOLVED_REASON)
+    return decide_formula(formula_audit, "Theorem 7 identity", SOLVED, SOLVED_REASON)
 
 
 @claim(
@@ -159,12 +219,14 @@ def theorem4_identity(identities: xr.Dataset) -> Verdict:
     kind="identity",
     states="For w > N(N + 1) a path of constant COI leads to a representation with a zero row, critical if the first"
     " is.",
-    data="identities",
+    data="formula_audit",
     control=with_wrong_formula("rows scaled by (1 - t) + t a without the root", "Prop. 3 merged neurons"),
 )
-def neurons_merge(identities: xr.Dataset) -> Verdict:
+def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
     """N = 2, w = 9: cost along the path, number of rows, and gradients that scale with their rows."""
-    verdict = decide_formula(identities, "Prop. 3 merged neurons", 1e-8, "a vertex of a linear program, solved to 1e-9")
+    verdict = decide_formula(
+        formula_audit, "Prop. 3 merged neurons", 1e-8, "a vertex of a linear program, solved to 1e-9"
+    )
     note = (
         "That the end is a saddle also needs it to be critical, which the proof leaves out: the COI depends on"
         " (A^T A, K) only, so each row's gradient scales with the row. With bias the converse of Proposition 2 is"
@@ -189,12 +251,12 @@ def neurons_merge(identities: xr.Dataset) -> Verdict:
         r"\tilde L^2 \epsilon^2 t^2 \left( \|\sigma(A_i)\|^2 - \|A_i\|^2 - \frac{2}{\tilde L} A_i^T \partial_p"
         r" A_i \right), \quad W_p - \tilde L \epsilon^2 t^2 A_i \sigma(A_i)^T"
     ),
-    data="identities",
+    data="formula_audit",
     control=with_wrong_formula("-(1/Lt) with the right block", "Prop. 8 norm"),
 )
-def added_neuron_changes_norm(identities: xr.Dataset) -> Verdict:
+def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
     """Norms of the enlarged weights at finite eps, extrapolated."""
-    return decide_formula(identities, "Prop. 8 norm", EXTRAPOLATED, EXTRAPOLATED_REASON)
+    return decide_formula(formula_audit, "Prop. 8 norm", EXTRAPOLATED, EXTRAPOLATED_REASON)
 
 
 @claim(
@@ -205,13 +267,13 @@ def added_neuron_changes_norm(identities: xr.Dataset) -> Verdict:
     correction="|S|_op^2 = |K|_op.",
     formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}^2",
     corrected_formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}",
-    data="identities",
+    data="formula_audit",
     control=with_wrong_formula("the root of |K|_op", "2.1 gamma_p"),
     possible_ocr_error=True,
 )
-def scale_of_gamma(identities: xr.Dataset) -> Verdict:
+def scale_of_gamma(formula_audit: xr.Dataset) -> Verdict:
     """Largest eigenvalue of the smaller Gram matrix against the operator norm of K."""
-    return decide_formula(identities, "2.1 gamma_p", SOLVED, SOLVED_REASON)
+    return decide_formula(formula_audit, "2.1 gamma_p", SOLVED, SOLVED_REASON)
 
 
 @claim(
@@ -224,24 +286,25 @@ def scale_of_gamma(identities: xr.Dataset) -> Verdict:
     corrected_formula=(
         r"a_p \to t(p) K_{p,i}, \quad a_0 \to 0, \quad a_1 = O\left( e^{-\tilde L (1 - p_0 - r)} \right) \to 0"
     ),
-    data="identities",
-    control=wrong_formula(
-        "an a_1 that stays at 0.1",
-        lambda identities: identities.assign(end_activation=identities["end_activation"] * 0 + 0.1),
-    ),
+    data="formula_audit",
+    control={
+        "end": wrong_formula("the limit 1 as printed, that of a at p_0", replace_variables(end_activation=MIDDLE)),
+        "integral": wrong_formula("a at p_0 in the place of a_1", replace_variables(end_activation=MIDDLE)),
+        "middle": wrong_formula("a_1 in the place of a at p_0", replace_variables(middle_activation="end_activation")),
+    },
 )
-def added_neuron_vanishes_at_the_end(identities: xr.Dataset) -> Verdict:
+def added_neuron_vanishes_at_the_end(formula_audit: xr.Dataset) -> Verdict:
     """a_1 by its integral, which the integrated path confirms, up to Lt = 80."""
-    end = identities["end_activation"]
-    last, agree = float(end[-1]), (end / identities["end_integrated"] - 1)
-    steep = RADIUS * identities["effective_depth"]
+    end = formula_audit["end_activation"]
+    last, agree = float(end[-1]), (end / formula_audit["end_integrated"] - 1)
+    steep = RADIUS * formula_audit["effective_depth"]
     near = 1 - (1 - np.exp(-steep)) / steep  # a at p_0 in closed form, 1 in the limit
     printed = deviation(last - 1, 1e-3, expected="a_1 = 1 at Lt = 80", reason="a tenth of 1/Lt")
     corrected = all_of(
         end=at_most(last, 1e-3, expected="a_1 = 0 at Lt = 80", reason="a tenth of 1/Lt"),
         integral=deviation(agree, 1e-6, expected="the integrated path", reason="tolerance 1e-12 over values of 1e-10"),
         middle=deviation(
-            identities["middle_activation"] - near, SOLVED, expected="t K_i in the limit", reason="quadrature"
+            formula_audit["middle_activation"] - near, SOLVED, expected="t K_i in the limit", reason="quadrature"
         ),
     )
     return Verdict.from_tests(printed, corrected)
@@ -263,10 +326,19 @@ def added_neuron_vanishes_at_the_end(identities: xr.Dataset) -> Verdict:
         r" \left( \frac{1}{4} - \left| \frac{\ell - 1/2}{L} - \frac{1}{2} \right| \right)"
     ),
     data="step_schemes",
-    control=wrong_formula(
-        "the printed steps in the place of the symmetric ones",
-        lambda steps: steps.assign(corrected_asymmetry=steps["asymmetry"]),
-    ),
+    control={
+        "odd": wrong_formula(
+            "a / (4 L) in the place of a / (4 L^2)",
+            lambda steps: steps.assign(excess=steps["excess"] * steps["layer_count"]),
+        ),
+        "symmetry": wrong_formula(
+            "the printed steps in the place of the symmetric ones",
+            replace_variables(corrected_asymmetry="asymmetry"),
+        ),
+        "code": wrong_formula(
+            "the symmetric steps in the place of the printed ones", replace_variables(float_error="symmetric_error")
+        ),
+    },
 )
 def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
     """Exact fractions."""
@@ -284,15 +356,18 @@ def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
     return Verdict.from_tests(printed, corrected, f"As printed, first and last step differ by up to {worst:.2g} / L.")
 
 
+HIGHER_PEAK = wrong_formula(
+    "steps that peak at 1 + a/2", lambda steps: steps.assign(cap=steps["cap"] + steps["irregularity"] / 4)
+)
+
+
 @claim(
     "lrn-rho-cap",
     where="Section 3, irregular steps",
     kind="bound",
     states="rho_l Lt < 1 for all layers once L > (1 + a/4) Lt, and at even L only then.",
     data="step_schemes",
-    control=wrong_formula(
-        "steps that peak at 1 + a/2", lambda steps: steps.assign(cap=steps["cap"] + steps["irregularity"] / 4)
-    ),
+    control={"enough": HIGHER_PEAK, "needed": HIGHER_PEAK},
 )
 def steps_stay_below_the_leak(step_schemes: xr.Dataset) -> Verdict:
     """L max rho_l against 1 + a/4, exact fractions."""

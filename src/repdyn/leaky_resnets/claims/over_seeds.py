@@ -1,24 +1,37 @@
-"""What claims on trained networks share: statistics per seed, and regions with reasons."""
+"""What claims on trained networks share: what they need of a run, statistics per seed, regions with reasons."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
 
 from repdyn.base.checks import Array
-from repdyn.base.verdicts import Test, Verdict, mean_within
+from repdyn.base.datasets import require
+from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.verdicts import Test, mean_within
 
-LEAST_SEEDS = 5
-FALSE_ALARM = 1e-3
+LEAST_SEEDS = 5  # below, an interval can be short by chance
+NEAR = 0.25  # distance from W = Lt B S^T, relative, up to which a network counts as near a critical point
 MIDDLE = (0.2, 0.8)  # positions p away from the ends
 NEIGHBOURS = "up to one dimension more or less: the paper's own runs differ by 1 or 2"
 
 
-def judge_sampled(seeds: int, printed: Test, corrected: Test | None = None, note: str = "") -> Verdict:
-    """`judge`, but undecided under five seeds, where an interval can be short by chance."""
-    if seeds < LEAST_SEEDS:
-        return Verdict("not decidable at this scale", printed, corrected, f"{note} Fewer than {LEAST_SEEDS} seeds.")
-    return Verdict.from_tests(printed, corrected, note)
+def need_chains(chains: xr.Dataset, *maps: str, depths: int = 3) -> None:
+    """Five seeds of chains with these linear maps over enough effective depths."""
+    require(chains, "chain_measures", seed=LEAST_SEEDS, maps=maps, effective_depth=depths)
+
+
+def need_near_critical(distance: xr.DataArray, name: str) -> None:
+    """Networks whose mean distance from a critical point is at most 0.25.
+
+    Raises:
+        NotEnoughDataError: they are farther, so that training has not done its work.
+    """
+    mean = float(distance.mean())
+    if not mean <= NEAR:
+        raise NotEnoughDataError(f"{name}: networks within {NEAR:g} of a critical point, mean distance {mean:.2g}")
 
 
 def change(values: xr.DataArray, dim: str = "effective_depth") -> Array:
@@ -48,6 +61,16 @@ def middle_layers(count: int) -> Array:
     return np.flatnonzero((p > MIDDLE[0]) & (p < MIDDLE[1]))
 
 
-def spoken(values: xr.DataArray, digits: int = 3) -> str:
+def reversed_along(dim: str) -> Callable[[xr.Dataset], xr.Dataset]:
+    """The networks of the smallest coordinate under the name of the largest, and so on."""
+
+    def reverse(measures: xr.Dataset) -> xr.Dataset:
+        labels = measures[dim].values
+        return measures.sel({dim: labels[::-1]}).assign_coords({dim: labels})
+
+    return reverse
+
+
+def in_words(values: xr.DataArray, digits: int = 3) -> str:
     """Mean over seeds along the remaining dimension, for notes."""
     return ", ".join(f"{value:.{digits}g}" for value in values.mean("seed").values)

@@ -43,13 +43,15 @@ def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoi
 
 
 def _stages(settings: Trained, maps: Maps, recipe: Recipe) -> list[Stage]:
-    """A stage per effective depth: the first from fresh networks, the others from the one before."""
+    """A stage per effective depth: the first from fresh networks, the others from the one before or fresh too."""
     names = {Lt: f"depth{Lt:g}" for Lt in settings.effective_depths}
 
-    def begin(batch: Batch, _: Mapping[str, Networks]) -> Networks:
-        rho, first = layer_steps("equidistant", settings.layers), settings.effective_depths[0]
-        fitted = recipe.first_fit(recipe.fresh(maps, batch.seeds, rho, first), batch.tasks, maps)
-        return recipe.settle(fitted, batch.tasks, maps, settings.steps)
+    def begin(Lt: float) -> Stage:
+        def train(batch: Batch, _: Mapping[str, Networks]) -> Networks:
+            fresh = recipe.fresh(maps, batch.seeds, layer_steps("equidistant", settings.layers), Lt)
+            return recipe.settle(recipe.first_fit(fresh, batch.tasks, maps), batch.tasks, maps, settings.steps)
+
+        return Stage(names[Lt], Lt, train)
 
     def deepen(last: float, Lt: float) -> Stage:
         def train(batch: Batch, before: Mapping[str, Networks]) -> Networks:
@@ -58,8 +60,10 @@ def _stages(settings: Trained, maps: Maps, recipe: Recipe) -> list[Stage]:
 
         return Stage(names[Lt], Lt, train)
 
-    first = Stage(names[settings.effective_depths[0]], settings.effective_depths[0], begin)
-    return [first, *(deepen(*depths) for depths in pairwise(settings.effective_depths))]
+    depths = settings.effective_depths
+    if settings.from_scratch:
+        return [begin(Lt) for Lt in depths]
+    return [begin(depths[0]), *(deepen(*pair) for pair in pairwise(depths))]
 
 
 def _coords(settings: Trained, seeds: Sequence[int]) -> dict[str, xr.Variable]:

@@ -26,11 +26,11 @@ from repdyn.leaky_resnets.methods.network_datasets import (
     size_coords,
     task_variables,
 )
-from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, lam
+from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, descent_rates, lam
 from repdyn.leaky_resnets.methods.teachers import Task, bottleneck_task
 from repdyn.leaky_resnets.methods.training import Trainer, cosine
 from repdyn.leaky_resnets.settings.training import Discretised
-from repdyn.leaky_resnets.theory.layers import adapt_layer_steps, layer_steps, relative_speeds
+from repdyn.leaky_resnets.theory.layers import adapt_layer_steps, criticality, layer_steps, relative_speeds
 
 SCHEMES = ("equidistant", "irregular", "adaptive")
 STAGED = {  # teacher and whether the penalty is the strong one
@@ -45,6 +45,7 @@ SCORES = {
     "train_error": "training error over the variance of the targets",
     "unevenness": "largest over least |A_l - A_{l-1}| / |A_l|",
     "longest_step": "largest rho_l Lt",
+    "distance": "|W - Lt B S^T| / |W| over all layers",
 }
 
 
@@ -56,13 +57,11 @@ def discretised(settings: Discretised, stream: Stream, device: str, checkpoint: 
     progress = Progress(f"discretised {block}", len(cells) * settings.seeds)
     recipe, networks = Recipe(settings, stream, device, checkpoint, progress), {}
     for maps, scheme, L in cells:
-        stage = _stage(recipe, MAPS[maps], scheme, L, settings.penalty)
+        stage = _stage(recipe, MAPS[maps], scheme, L, settings.scheme_penalty)
         trained = recipe.walk(f"{maps}-{scheme}-layers{L}", tasks, L, [stage])
         networks |= {(maps, scheme, L, seed): arrays for (_, seed), arrays in trained.items()}
     shape = (len(settings.maps), len(SCHEMES), len(settings.layers), settings.seeds)
-    scores = [
-        _scores(networks[(*cell, seed)], tasks[seed], settings.effective_depth) for cell in cells for seed in tasks
-    ]
+    scores = [_scores(settings, networks[(*cell, seed)], tasks[seed]) for cell in cells for seed in tasks]
     variables = {
         name: variable(("maps", "scheme", "layers", "seed"), np.reshape([one[name] for one in scores], shape), words)
         for name, words in SCORES.items()
@@ -85,7 +84,7 @@ def discretised(settings: Discretised, stream: Stream, device: str, checkpoint: 
 def staged(settings: Discretised, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Adaptive networks of the largest number of layers for two teachers and two penalties, all seeds."""
     torch.set_num_threads(1)
-    seeds, L = range(settings.blocks * settings.seeds), settings.layers[-1]
+    seeds, L = range(settings.staged_seeds), settings.layers[-1]
     shape = (len(STAGED), len(seeds))
     recipe = Recipe(settings, stream, device, checkpoint, Progress("staged", int(np.prod(shape))))
     networks, tasks, strengths = [], [], []
@@ -96,7 +95,7 @@ def staged(settings: Discretised, stream: Stream, device: str, checkpoint: Check
         trained = recipe.walk(name, own, L, [stage])
         networks += [trained[stage.name, seed] for seed in seeds]
         tasks += own.values()
-        strengths.append(lam(penalty, settings.dimension, settings.effective_depth))
+        strengths.append(_strength(settings, penalty))
     variables = network_variables(("teacher", "seed"), shape, networks) | _task_grid(tasks, shape)
     coords = {
         "teacher": variable("teacher", np.array(list(STAGED)), "parts of the teacher, penalty"),
@@ -137,6 +136,7 @@ def _stage(recipe: Recipe, maps: Maps, scheme: str, L: int, penalty: float) -> S
         run = recipe.trainer(fresh, batch.tasks, maps, penalty)
         run.adam(rates[:moving], settings.every, lambda: _adapt(run, settings))
         run.adam(rates[moving:])
+        run.descend(descent_rates(settings))
         return run.trained()
 
     return Stage("end", settings.effective_depth, train)
@@ -148,16 +148,22 @@ def _adapt(run: Trainer, settings: Discretised) -> None:
     run.set_steps(np.stack(steps, axis=1))
 
 
-def _scores(arrays: Arrays, task: Task, effective_depth: float) -> dict[str, float]:
-    net = restored(arrays, effective_depth)
+def _scores(settings: Discretised, arrays: Arrays, task: Task) -> dict[str, float]:
+    net, strength = restored(arrays, settings.effective_depth), _strength(settings, settings.scheme_penalty)
     A = net.forward(task.X)
+    B = net.momenta(A, task.Y, strength)
     moved: Array = relative_speeds(A, net.rho) * net.rho
     return {
         "test_error": np.mean((task.Y_test - net.output(task.X_test)) ** 2) / np.var(task.Y_test),
         "train_error": np.mean((task.Y - net.out @ A[-1]) ** 2) / np.var(task.Y),
         "unevenness": moved.max() / moved.min(),
-        "longest_step": net.rho.max() * effective_depth,
+        "longest_step": net.rho.max() * settings.effective_depth,
+        "distance": criticality(net.W, A, B, net.rho, net.effective_depth).relative,
     }
+
+
+def _strength(settings: Discretised, penalty: float) -> float:
+    return lam(penalty, settings.dimension, settings.effective_depth)
 
 
 def _dataset(
@@ -169,7 +175,7 @@ def _dataset(
 ) -> xr.Dataset:
     own = {
         "effective_depth": variable((), settings.effective_depth, "effective depth Lt"),
-        "lam": variable((), lam(settings.penalty, settings.dimension, settings.effective_depth), "lam of the penalty"),
+        "lam": variable((), _strength(settings, settings.scheme_penalty), "lam of the penalty"),
         "width": variable((), settings.width, "neurons w"),
         "dimension": variable((), settings.dimension, "inputs and outputs d"),
         "points": variable((), settings.points, "training points N"),

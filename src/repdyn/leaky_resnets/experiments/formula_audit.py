@@ -13,7 +13,7 @@ from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.formula_audit import audit_variables
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.formula_audit import FORMULAS
-from repdyn.leaky_resnets.settings.theory import Identities, StepSchemes
+from repdyn.leaky_resnets.settings.theory import FormulaAudit, StepSchemes
 from repdyn.leaky_resnets.theory.added_neuron import added_activation, triangle
 from repdyn.leaky_resnets.theory.layers import irregular_steps_as_printed, layer_steps
 
@@ -21,7 +21,7 @@ CENTRE, RADIUS = 0.5, 0.25  # p_0 and r of the added neuron
 END_DEPTHS = (5.0, 10.0, 20.0, 40.0, 80.0)
 
 
-def identities(settings: Identities, stream: Stream) -> xr.Dataset:
+def formula_audit(settings: FormulaAudit, stream: Stream) -> xr.Dataset:
     """Relative errors of all formulas over random draws, without and with bias, and a_1 of the added neuron."""
     errors = np.array(
         [
@@ -82,7 +82,10 @@ def step_schemes(settings: StepSchemes) -> xr.Dataset:
     """Sums, largest steps and asymmetry of the irregular scheme, printed and corrected, L = 2 .. largest."""
     layers = np.arange(2, settings.largest + 1)
     shape = (len(layers), len(settings.irregularities))
-    values = {name: np.zeros(shape) for name in ("excess", "float_error", "cap", "asymmetry", "corrected_asymmetry")}
+    values = {
+        name: np.zeros(shape)
+        for name in ("excess", "float_error", "symmetric_error", "cap", "asymmetry", "corrected_asymmetry")
+    }
     for at, L in np.ndenumerate(layers):
         for column, a in enumerate(settings.irregularities):
             for name, value in _scheme(int(L), Fraction(str(a))).items():
@@ -92,6 +95,7 @@ def step_schemes(settings: StepSchemes) -> xr.Dataset:
         {
             "excess": "sum of the printed steps minus 1, exact",
             "float_error": "printed steps in float64 minus exact steps, largest",
+            "symmetric_error": "corrected steps minus exact printed ones, largest",
             "cap": "largest printed step times L minus (1 + a/4), exact",
             "asymmetry": "first minus last printed step, times L, exact",
             "corrected_asymmetry": "first minus last corrected step, times L",
@@ -114,6 +118,7 @@ def _scheme(L: int, a: Fraction) -> dict[str, float]:
     return {
         "excess": float(sum(exact) - 1),
         "float_error": float(np.max(np.abs(printed - np.array(exact, float)))),
+        "symmetric_error": float(np.max(np.abs(steps - np.array(exact, float)))),
         "cap": float(max(exact) * L - (1 + a / 4)),
         "asymmetry": float((exact[0] - exact[-1]) * L),
         "corrected_asymmetry": float((steps[0] - steps[-1]) * L),

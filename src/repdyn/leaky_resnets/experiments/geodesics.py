@@ -149,8 +149,10 @@ def _laboratory(along: dict[str, xr.Variable], p: Array, depths: Array, rank: in
     bounds = [theorem4_bounds(length[:, at], depth, gamma_c[:, at]) for at, depth in enumerate(depths)]
     scale = Lt[..., None] * np.sqrt(gamma * momentum_sq)
     gaps = [theorem4_speed_gap(speed[:, at], cost[:, at], H[:, at], depth) for at, depth in enumerate(depths)]
+    V_sq = along["weight_sq"].values / Lt[..., None] ** 2
+    other_sign = -H - 2 * V_sq
+    doubled, without = ((speed - n * Lt[..., None] * np.sqrt(np.maximum(cost - H, 0))) / scale for n in (2, 0))
     extra, kinetic = (part - part.mean(axis=-1, keepdims=True) for part in (cost - H, speed**2))
-    proportion = np.sum(extra * kinetic, axis=-1) / np.sqrt(np.sum(extra**2, axis=-1) * np.sum(kinetic**2, axis=-1))
     values = {
         "middle": (H.mean(axis=-1) - cost.min(axis=-1), "-2 H / Lt - least stable cost of identity"),
         "lower": (np.stack([part.lower for part in bounds], axis=1), "corrected lower bound of Theorem 4, gamma_p"),
@@ -160,10 +162,20 @@ def _laboratory(along: dict[str, xr.Variable], p: Array, depths: Array, rank: in
             "|dA| - Lt root, over Lt sqrt(gamma_p) |B_p|; Theorem 4: from -1 to 2",
         ),
         "drift": (np.ptp(H, axis=-1) / np.abs(H).max(axis=-1), "range of -2 H / Lt over its largest size"),
+        "wrong_drift": (np.ptp(other_sign, axis=-1) / np.abs(other_sign).max(axis=-1), "the same with -Tr[B A^T]"),
+        "product": (H + V_sq, "2 Tr[B A^T], -2 H / Lt without its quadratic term"),
+        "speed_gap_doubled": (doubled, "speed_gap with twice the root"),
+        "speed_gap_without": (without, "speed_gap without the root"),
+        "mirrored_proportion": (_correlation(extra, kinetic[..., ::-1]), "proportion to the kinetic energy at 1 - p"),
         "share_near_rank": ((cost < rank + 0.5).mean(axis=-1), "share of p with a stable cost below k + 1/2"),
-        "proportion": (proportion, "correlation over p of kinetic energy and extra cost of identity"),
+        "proportion": (_correlation(extra, kinetic), "correlation over p of kinetic energy and extra cost of identity"),
     }
     return {name: variable(dims[: part.ndim], part, words) for name, (part, words) in values.items()}
+
+
+def _correlation(x: Array, y: Array) -> Array:
+    """Correlation along the last axis of arrays of mean 0 there."""
+    return np.sum(x * y, axis=-1) / np.sqrt(np.sum(x**2, axis=-1) * np.sum(y**2, axis=-1))
 
 
 class Start(NamedTuple):
@@ -224,6 +236,11 @@ BOUNDS = {
     "sign_changes": "sign changes of entries of A along the path",
     "norm_gain": "|W_1|^2 - |W_0|^2 over Lt int |b|^2, 0 without bias",
     "norm_range": "range of |W|^2 over its mean",
+    "norm_gain_all": "|W_1|^2 - |W_0|^2 over Lt int |W|^2, all columns in the place of the bias",
+    "lagrangian_middle": "mean of |A|^2 + |dA|^2 / Lt^2 - min |A|^2 in K + gamma I, energies added",
+    "lower_without": "lower bound without sqrt(gamma c)",
+    "slowest_doubled": "least |dA| - 2 Lt root, over Lt sqrt(gamma c)",
+    "fastest_without": "largest |dA|, over Lt sqrt(gamma c)",
 }
 
 
@@ -233,6 +250,7 @@ def _bounds(path: Trajectory, start: Start, bias: bool) -> list[float]:
     H, c, length = along.scaled_hamiltonian[0], along.momentum_sq.max(), simpson(along.speed, x=path.p)
     corrected, printed = theorem4_bounds(length, Lt, gamma * c), theorem4_bounds_as_printed(length, Lt, gamma, c)
     gap = theorem4_speed_gap(along.speed, along.cost, H, Lt) / (Lt * np.sqrt(gamma * c))
+    doubled = (2 * gap * Lt * np.sqrt(gamma * c) - along.speed) / (Lt * np.sqrt(gamma * c))
     products = np.sum(path.A * path.B, axis=(1, 2))
     wrong = along.weight_sq / (2 * Lt) + Lt * products
     gained = Lt * simpson(along.bias_sq, x=path.p)
@@ -251,6 +269,11 @@ def _bounds(path: Trajectory, start: Start, bias: bool) -> list[float]:
         along.sign_changes.sum(),
         (along.weight_sq[-1] - along.weight_sq[0]) / gained if bias else 0.0,
         np.ptp(along.weight_sq) / along.weight_sq.mean(),
+        (along.weight_sq[-1] - along.weight_sq[0]) / (Lt * simpson(along.weight_sq, x=path.p)),
+        np.mean(along.cost + (along.speed / Lt) ** 2) - along.cost.min(),
+        theorem4_bounds(length, Lt, 0.0).lower,
+        doubled.min(),
+        along.speed.max() / (Lt * np.sqrt(gamma * c)),
     ]
 
 
@@ -273,8 +296,10 @@ def scalar_geodesics(settings: RandomGeodesics) -> xr.Dataset:
     corrected = theorem4_bounds(found.length, SCALAR_DEPTH, least**2 * found.c)
     printed = theorem4_bounds_as_printed(found.length, SCALAR_DEPTH, least**2, found.c).lower
     values = (found.scaled_hamiltonian - found.least_cost, corrected.upper, corrected.lower, printed)
-    names = ("middle", "upper", "lower", "lower_printed")
+    values += (-found.scaled_hamiltonian - found.least_cost,)
+    names = ("middle", "upper", "lower", "lower_printed", "other_sign_middle")
     texts = ("-2 H / Lt - min COI_gamma", "upper bound", "corrected lower bound", "printed lower bound")
+    texts += ("2 H / Lt - min COI_gamma, the other sign of H",)
     example = _scalar_example()
     return dataset(
         {name: variable(("u", "c"), value, text) for name, value, text in zip(names, values, texts, strict=True)}
@@ -335,6 +360,8 @@ CRITICAL_NAMES = {
     "spread": "range of H(A_{l-1}, B_l) over |H|",
     "momenta": "momenta of the backward pass minus those of the steps, relative",
     "norm_gain": "|W_L|^2 - |W_1|^2 over Lt times the sum of rho |b|^2, 0 without bias",
+    "momenta_shifted": "momenta of the backward pass minus those of the next steps, relative",
+    "norm_gain_all": "|W_L|^2 - |W_1|^2 over Lt times the mean of |W|^2",
 }
 
 
@@ -349,7 +376,9 @@ def _critical(bias: bool, generator: np.random.Generator, L: int) -> list[float]
     gained = balance.predicted_as_printed[-1] - balance.norm_sq[0]
     gain = (balance.norm_sq[-1] - balance.norm_sq[0]) / gained if bias else 0.0
     off = float(np.linalg.norm(back - path.B) / np.linalg.norm(path.B))
-    return [_spread(path.A[:-1], path.B[1:], Lt, bias), off, gain]
+    shifted = float(np.linalg.norm(back[:-1] - path.B[1:]) / np.linalg.norm(path.B))
+    gain_all = (balance.norm_sq[-1] - balance.norm_sq[0]) / (Lt * balance.norm_sq.mean())
+    return [_spread(path.A[:-1], path.B[1:], Lt, bias), off, gain, shifted, gain_all]
 
 
 def _spread(A: Array, B: Array, effective_depth: float, bias: bool) -> float:

@@ -11,8 +11,9 @@ from scipy.optimize import minimize
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.settings.theory import Descents, IdentityCosts
+from repdyn.leaky_resnets.settings.theory import IdentityCosts
 from repdyn.leaky_resnets.theory import minima
+from repdyn.leaky_resnets.theory.added_neuron import enlarged_weights
 from repdyn.leaky_resnets.theory.identity_cost import (
     activation,
     cost_of_identity,
@@ -22,10 +23,14 @@ from repdyn.leaky_resnets.theory.identity_cost import (
     pseudo_inverse_norm_sq,
     stable_ranks,
 )
+from repdyn.leaky_resnets.theory.lagrangian import least_norm_weights
 
 SHAPES = ((3, 3), (3, 6), (4, 12), (9, 4), (12, 40))  # (w, N); the fourth is wide, so that every cost is finite
 SEARCHED = (6, 3)
 NEGATIVE = -0.3  # the one negative entry of the example on Proposition 2
+KICKS = (1e-2, 1e-4, 1e-6, 1e-8)
+KICKED_RANK = 3
+NEGATIVE_NORMS = (0.3, 3.0)
 CONSTANTS = (0.1, 0.3, 1.0, 3.0)  # A = c 1^T
 RANKS = (1, 2, 3, 5)
 BIASES = (False, True)
@@ -42,6 +47,8 @@ def identity_costs(settings: IdentityCosts, stream: Stream) -> xr.Dataset:
         _random_variables(random)
         | _rank_variables(ranks)
         | _constants()
+        | _perturbed(settings.draws, stream)
+        | _slow_layers(settings.draws, stream)
         | {"least_ratio": variable(("search", "start"), least, "least ratio of cost and bound that the search finds")},
         {
             "bias": variable("bias", np.array([0, 1]), "whether activations carry a row of ones"),
@@ -51,6 +58,10 @@ def identity_costs(settings: IdentityCosts, stream: Stream) -> xr.Dataset:
             "row_space": variable("row_space", np.array(["without 1", "with 1"]), "whether 1 lies in the row space"),
             "search": variable("search", np.array(list(SEARCHES)), "bias and bound of the search"),
             "start": index("start", settings.searches, "random start"),
+            "kick": variable("kick", np.array(KICKS), "size of a perturbation over |A|"),
+            "negative_norm": variable(
+                "negative_norm", np.array(NEGATIVE_NORMS), "norm of the negative part of a point"
+            ),
             "constant": variable("constant", np.array(CONSTANTS), "c of A = c 1^T"),
         },
         title="Cost of identity, its bounds and its feasibility",
@@ -64,10 +75,9 @@ def _random(bias: bool, shape: tuple[int, int], draws: int, stream: Stream) -> A
         A = generator.standard_normal(shape)
         found, ranks = cost_of_identity(A, bias), stable_ranks(A)
         plain = pseudo_inverse_norm_sq(A, activation(A, bias))
-        scaled = pseudo_inverse_norm_sq(0.9 * A, activation(0.9 * A, bias)) - plain
+        down, up = (pseudo_inverse_norm_sq(c * A, activation(c * A, bias)) / max(plain, 1e-12) - 1 for c in (0.9, 1.1))
         bounds = nuclear_bound_as_printed(A), nuclear_bound(A, bias)
-        scaling, change = scaled / max(plain, 1e-12), _one_negative(A, bias)
-        rows.append([plain, found.feasible, found.gap, *bounds, *ranks, scaling, *change])
+        rows.append([plain, found.feasible, found.gap, *bounds, *ranks, down, *_one_negative(A, bias), up])
     return np.array(rows, float).T
 
 
@@ -92,6 +102,7 @@ def _random_variables(values: Array) -> dict[str, xr.Variable]:
         "scaling": "plain cost of 0.9 A over that of A, minus 1",
         "neuron_change": "eps^2 coefficient of an added neuron K e_1, one negative entry in A_1",
         "neuron_change_short": "|S_1|^2 - |A_1|^2, one negative entry in A_1",
+        "scaling_up": "plain cost of 1.1 A over that of A, minus 1",
     }
     return {
         name: variable(("bias", "shape", "draw"), values[:, :, n], text) for n, (name, text) in enumerate(names.items())
@@ -121,12 +132,51 @@ def _rank_variables(values: Array) -> dict[str, xr.Variable]:
     }
 
 
+def _perturbed(draws: int, stream: Stream) -> dict[str, xr.Variable]:
+    """Stable rank and plain cost of non-negative representations of rank 3 before and after small perturbations."""
+    generator = stream.generator("perturbed")
+    rank, cost, modulus = (np.empty((draws, len(KICKS))) for _ in range(3))
+    for draw in range(draws):
+        A = generator.uniform(size=(9, KICKED_RANK)) @ generator.uniform(size=(KICKED_RANK, 4))
+        kick = generator.standard_normal(A.shape)
+        kick /= np.linalg.norm(kick)
+        before, plain = stable_ranks(A).nuclear, pseudo_inverse_norm_sq(A, activation(A, False))
+        for at, size in enumerate(KICKS):
+            near = A + size * np.linalg.norm(A) * kick
+            rank[draw, at] = np.sqrt(stable_ranks(near).nuclear) - np.sqrt(before)
+            cost[draw, at] = np.sqrt(pseudo_inverse_norm_sq(near, activation(near, False))) - np.sqrt(plain)
+            modulus[draw, at] = size * (np.sqrt(min(A.shape)) + np.sqrt(before)) / (1 - size)
+    words = "after a perturbation, less before"
+    return {
+        "rank_change": variable(("draw", "kick"), rank, f"root of |A|_*^2 / |A|_F^2 {words}"),
+        "cost_change": variable(("draw", "kick"), cost, f"root of the plain cost of identity {words}"),
+        "rank_modulus": variable(("draw", "kick"), modulus, "bound on the change of the root of the stable rank"),
+    }
+
+
+def _slow_layers(draws: int, stream: Stream) -> dict[str, xr.Variable]:
+    """Change of |W|^2 at order eps^2 by Proposition 5's neuron where A stands still, from weights at finite eps."""
+    shape, t, eps, Lt = (len(BIASES), len(NEGATIVE_NORMS), draws), 0.7, 1e-3, 50.0
+    change = np.empty(shape)
+    for b, n, draw in np.ndindex(shape):
+        A = np.abs(stream.generator("slow", draw).standard_normal((9, 4)))
+        A[0, 0] = -NEGATIVE_NORMS[n]
+        S = activation(A, BIASES[b])
+        W = least_norm_weights(A, np.zeros_like(A), Lt, BIASES[b])
+        enlarged = enlarged_weights(W, A[:, 0], S[:, 0], t, eps, Lt)
+        change[b, n, draw] = (np.sum(enlarged**2) - np.sum(W**2)) / (eps * t * Lt) ** 2
+    words = "change of |W|^2 over (eps t Lt)^2 by a neuron added at a point with a negative entry"
+    return {"slow_norm_change": variable(("bias", "negative_norm", "draw"), change, words)}
+
+
 def _constants() -> dict[str, xr.Variable]:
-    rows = [(cost_of_identity(A, True).value, nuclear_bound(A, True)) for A in (c * np.ones((1, 5)) for c in CONSTANTS)]
-    costs, bounds = np.array(rows).T
+    constant = [c * np.ones((1, 5)) for c in CONSTANTS]
+    rows = [(cost_of_identity(A, True).value, nuclear_bound(A, True), nuclear_bound_as_printed(A)) for A in constant]
+    costs, bounds, printed = np.array(rows).T
     return {
         "constant_cost": variable("constant", costs, "cost of identity of A = c 1^T, w = 1, with bias"),
         "constant_bound": variable("constant", bounds, "corrected bound of A = c 1^T"),
+        "constant_bound_printed": variable("constant", printed, "bound of A = c 1^T as printed"),
     }
 
 
@@ -155,57 +205,3 @@ def _least_ratios(name: str, starts: int, stream: Stream) -> Array:
         first = stream.generator("search", start).standard_normal(SEARCHED[0] * SEARCHED[1])
         found[start] = np.exp(minimize(SEARCHES[name], first, method="BFGS", options={"maxiter": 60}).fun)
     return found
-
-
-def descents(settings: Descents, stream: Stream) -> xr.Dataset:
-    """Adam on |A|^2_{K + ridge I} from Gaussian starts with spare neurons: where it ends."""
-    ends = [_descend(case, settings, stream) for case in CASES]
-    names = {
-        "end_cost": "cost at the end",
-        "end_rank": "singular values above 1e-3 of the largest at the end",
-        "negative_mass": "|A_-|^2 / |A|^2 at the end",
-        "slope": "|gradient| |A| at the end",
-    }
-    values = np.array(ends)
-    return dataset(
-        {name: variable(("case", "start"), values[:, n], text) for n, (name, text) in enumerate(names.items())},
-        {
-            "case": variable("case", np.array([_case_name(*case) for case in CASES]), "neurons, points, spare, bias"),
-            "start": index("start", settings.starts, "random start"),
-        },
-        title="Descent of the cost of identity from random starts",
-    )
-
-
-def _case_name(w: int, N: int, spare: int, bias: int) -> str:
-    return f"w = {w} + {spare}, N = {N}, {'bias' if bias else 'no bias'}"
-
-
-def negative_mass(A: Array) -> Array:
-    """|A_-|^2 / |A|^2 of a stack of representations, shape (..., w, N)."""
-    return np.sum(np.minimum(A, 0) ** 2, axis=(-1, -2)) / np.sum(A**2, axis=(-1, -2))
-
-
-def _descend(case: tuple[int, int, int, int], settings: Descents, stream: Stream) -> list[Array]:
-    w, N, spare, bias = case
-    generator = stream.generator(w, N, spare)
-    first = generator.standard_normal((settings.starts, w + spare, N))
-    first[:, w:] *= SPARE
-    last = adam_descent(first, bool(bias), settings)
-    slope = np.linalg.norm(minima.ridge_cost_gradient(last, bool(bias), settings.ridge), axis=(1, 2))
-    ranks = np.array([stable_ranks(A, rtol=1e-3).rank for A in last])
-    costs = minima.ridge_cost(last, bool(bias), settings.ridge)
-    return [costs, ranks, negative_mass(last), slope * np.linalg.norm(last, axis=(1, 2))]
-
-
-def adam_descent(A: Array, bias: bool, settings: Descents) -> Array:
-    """Where Adam with cosine decay to 0 takes a stack of representations, each on its own."""
-    A, first, second = A.copy(), np.zeros_like(A), np.zeros_like(A)
-    for step in range(settings.steps):
-        gradient = minima.ridge_cost_gradient(A, bias, settings.ridge)
-        first += 0.1 * (gradient - first)
-        second += 0.001 * (gradient**2 - second)
-        rate = 0.5 * settings.rate * (1 + np.cos(np.pi * step / settings.steps))
-        sizes = np.sqrt(second / (1 - 0.999 ** (step + 1))) + 1e-8
-        A -= rate * first / (1 - 0.9 ** (step + 1)) / sizes
-    return A

@@ -11,7 +11,7 @@ import xarray as xr
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.leaky_resnets.methods.maps import MAPS
-from repdyn.leaky_resnets.methods.measures import MEASURES, SPECTRA, measure
+from repdyn.leaky_resnets.methods.measures import MEASURES, PLACES, SPECTRA, measure
 from repdyn.leaky_resnets.methods.network_datasets import network_at, task_at
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.selection import STAGE
@@ -56,9 +56,23 @@ def convergence_measures(settings: Measures, convergence: xr.Dataset) -> xr.Data
 
 def paper_measures(settings: Measures, paper_settings: xr.Dataset) -> xr.Dataset:
     """Measures along training with the paper's own settings."""
-    variables = _measured(paper_settings, ("maps", "steps"), settings)
-    kept = ("lam", "effective_depth", "rank")
+    variables = _measured(paper_settings, ("maps", "seed", "stop"), settings)
+    kept = ("lam", "effective_depth", "rank", "steps", "descent_rate", "width", "dimension", "points")
     return _dataset(variables, paper_settings, kept, settings, "Measures along training with the paper's own settings")
+
+
+def restart_measures(settings: Measures, restarts: xr.Dataset) -> xr.Dataset:
+    """Measures of networks of the same teachers from several starts."""
+    variables = _measured(restarts, ("teacher", "start"), settings)
+    kept = ("lam", "effective_depth", "rank")
+    return _dataset(variables, restarts, kept, settings, "Measures of networks from several starts")
+
+
+def excess_measures(settings: Measures, overregularized: xr.Dataset) -> xr.Dataset:
+    """Measures of networks under penalties that are too large."""
+    variables = _measured(overregularized, ("teacher", "excess"), settings)
+    kept = ("lam", "effective_depth", "rank")
+    return _dataset(variables, overregularized, kept, settings, "Measures under penalties that are too large")
 
 
 def scheme_measures(settings: Measures, discretised: Mapping[str, xr.Dataset]) -> xr.Dataset:
@@ -66,8 +80,8 @@ def scheme_measures(settings: Measures, discretised: Mapping[str, xr.Dataset]) -
     joined = xr.concat(list(discretised.values()), "seed", data_vars="minimal", coords="minimal")
     dims = ("maps", "scheme", "seed")
     variables = _measured(joined, dims, settings)
-    variables |= _planes(joined, dims) | _fifths(variables["p"]) | _error_ratios(joined)
-    for name in ("test_error", "train_error", "unevenness", "longest_step"):
+    variables |= _planes(joined, dims) | _fifths(variables["p"]) | _error_ratios(joined) | _stage(variables, dims)
+    for name in ("test_error", "train_error", "unevenness", "longest_step", "distance"):
         variables[f"{name}_by_layers"] = joined[name].variable
     kept = ("lam", "effective_depth", "layers", "inner", "part", *SIZES)
     return _dataset(variables, joined, kept, settings, "Schemes of layer steps: errors, measures, paths")
@@ -97,11 +111,15 @@ def _error_ratios(stored: xr.Dataset) -> dict[str, xr.Variable]:
 def staged_measures(settings: Measures, staged: xr.Dataset) -> xr.Dataset:
     """Measures of adaptive networks for two teachers and two penalties (Figure 2b)."""
     variables = _measured(staged, ("teacher", "seed"), settings)
-    values = at_stage(variables["p"].values, variables["weight_dimension"].values)
-    words = f"large singular values of the layer whose middle is next to p = {STAGE:g}"
-    variables["stage_dimension"] = variable(("teacher", "seed"), values, words)
+    variables |= _stage(variables, ("teacher", "seed"))
     kept = ("lam", "effective_depth", "inner", "part", *SIZES)
     return _dataset(variables, staged, kept, settings, "Adaptive networks for two teachers and two penalties")
+
+
+def _stage(variables: Mapping[str, xr.Variable], dims: Sequence[str]) -> dict[str, xr.Variable]:
+    values = at_stage(variables["p"].values, variables["weight_dimension"].values)
+    words = f"large singular values of the layer whose middle is next to p = {STAGE:g}"
+    return {"stage_dimension": variable(dims, values, words)}
 
 
 def at_stage(p: Array, values: Array) -> Array:
@@ -194,5 +212,6 @@ def _dataset(
     coords = {name: stored[name].variable for name in (*sizes, *kept) if name in stored.coords}
     coords |= {dim: index(dim, sizes[dim], words) for dim, words in COUNTED.items() if dim in sizes}
     coords["gamma"] = variable("gamma", np.array(settings.gammas), "gamma_p over the operator norm of K_p")
+    coords["place"] = variable("place", np.array(PLACES), "where layers are merged")
     coords["spectrum_of"] = variable("spectrum_of", np.array(SPECTRA), "whose singular values; centred: no constant")
     return dataset(variables, coords, title=title)

@@ -5,6 +5,10 @@ Not stated and chosen here: Adam's rate falls along a cosine; the teacher's part
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+
 import numpy as np
 import torch
 import xarray as xr
@@ -21,54 +25,65 @@ from repdyn.leaky_resnets.methods.network_datasets import (
     size_coords,
     task_variables,
 )
-from repdyn.leaky_resnets.methods.recipe import Recipe, lam, narrow_task
+from repdyn.leaky_resnets.methods.recipe import Recipe, lam, narrow_tasks
 from repdyn.leaky_resnets.methods.teachers import Task
-from repdyn.leaky_resnets.methods.training import cosine
+from repdyn.leaky_resnets.methods.training import Trainer, cosine
 from repdyn.leaky_resnets.settings.training import PaperSettings
 from repdyn.leaky_resnets.theory.layers import layer_steps
 
 
 def paper_settings(settings: PaperSettings, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
-    """One network per kind of maps, kept several times during Adam and once after gradient descent."""
+    """Networks per kind of maps and seed, kept several times during Adam and after gradient descent at each rate."""
     torch.set_num_threads(1)
-    task = narrow_task(settings, stream, 0)
-    total = len(settings.maps) * (settings.records[-1] + settings.descent_steps)
+    tasks = narrow_tasks(settings, stream, range(settings.seeds))
+    stops, rates = np.array(settings.records), np.array(settings.descent_rates)
+    total = len(settings.maps) * settings.seeds * (len(stops) + len(rates))
     recipe = Recipe(settings, stream, device, checkpoint, Progress("paper settings", total))
-    nets = [one for maps in settings.maps for one in _run(settings, maps, task, recipe)]
-    stops = np.array([*settings.records, settings.records[-1] + settings.descent_steps])
-    variables = network_variables(("maps", "steps"), (len(settings.maps), len(stops)), nets)
-    variables |= task_variables((), [task])
-    return dataset(
-        variables,
-        size_coords(variables)
-        | {
-            "maps": variable("maps", np.array(settings.maps), "linear maps in and out"),
-            "steps": variable("steps", stops, "steps of training; the last ones are gradient descent"),
-            "effective_depth": variable((), settings.effective_depth, "effective depth Lt"),
-            "lam": variable((), lam(settings.penalty, settings.dimension, settings.effective_depth), "lam"),
-            "rank": variable((), settings.rank, "inner dimension k* of the teacher"),
-        },
-        title="Networks trained with the paper's own settings",
-    )
+    runs = [_run(settings, maps, seed, task, recipe) for maps in settings.maps for seed, task in tasks.items()]
+    shape = (len(settings.maps), settings.seeds, len(stops) + len(rates))
+    variables = network_variables(("maps", "seed", "stop"), shape, [arrays for run in runs for arrays in run])
+    variables |= task_variables(("seed",), list(tasks.values()))
+    steps = np.concatenate([stops, np.full(len(rates), stops[-1] + settings.descent_steps)])
+    strength = lam(settings.penalty, settings.dimension, settings.effective_depth)
+    coords = {
+        "maps": variable("maps", np.array(settings.maps), "linear maps in and out"),
+        "seed": variable("seed", np.arange(settings.seeds), "teacher, data and initial weights"),
+        "stop": variable("stop", np.arange(len(steps)), "where a network is kept: along Adam, then after descents"),
+        "steps": variable("stop", steps, "steps of training until there"),
+        "descent_rate": variable("stop", np.concatenate([0 * stops, rates]), "rate of gradient descent; 0: Adam only"),
+        "effective_depth": variable((), settings.effective_depth, "effective depth Lt"),
+        "lam": variable((), strength, "lam"),
+        "rank": variable((), settings.rank, "inner dimension k* of the teacher"),
+        "width": variable((), settings.width, "neurons w"),
+        "dimension": variable((), settings.dimension, "inputs and outputs d"),
+        "points": variable((), settings.points, "training points N"),
+    }
+    return dataset(variables, size_coords(variables) | coords, title="Networks trained with the paper's own settings")
 
 
-def _run(settings: PaperSettings, maps: str, task: Task, recipe: Recipe) -> list[Arrays]:
-    """Networks at the records and after descent; the trainer's state is in the checkpoint after each record."""
-    Lt, kind, begun = settings.effective_depth, MAPS[maps], recipe.done
-    fresh = recipe.fresh(kind, [0], layer_steps("equidistant", settings.layers), Lt)
+def _run(settings: PaperSettings, maps: str, seed: int, task: Task, recipe: Recipe) -> list[Arrays]:
+    """Networks at the records and after the descents; the trainer's state is in the checkpoint after each."""
+    Lt, kind = settings.effective_depth, MAPS[maps]
+    fresh = recipe.fresh(kind, [seed], layer_steps("equidistant", settings.layers), Lt)
     run = recipe.trainer(fresh, [task], kind, settings.penalty)
     rates, arrays = cosine(settings.rate * (1 + Lt), settings.records[-1]), []
-    for first, last in zip((0, *settings.records), settings.records, strict=False):
-        name = f"{maps}-{last}"
-        if state := recipe.checkpoint.get(name):
-            run.restore(state)
-        else:
-            run.adam(rates[first:last])
-            recipe.checkpoint.put(name, run.state())
-        arrays.append(arrays_of(run.trained()[0]))
-        recipe.progress.step(begun + last)
-    descent = settings.descent_rate / settings.dimension  # the cost here is summed over outputs
-    run.descend(np.full(settings.descent_steps, descent))
-    recipe.done = begun + settings.records[-1] + settings.descent_steps
+    for first, last in pairwise((0, *settings.records)):
+        arrays.append(_stop(recipe, f"{maps}-seed{seed}-{last}", run, partial(run.adam, rates[first:last])))
+    end = run.state()
+    for rate in settings.descent_rates:
+        run.restore(end)
+        steps = np.full(settings.descent_steps, rate / settings.dimension)  # the cost here is summed over outputs
+        arrays.append(_stop(recipe, f"{maps}-seed{seed}-descent{rate:g}", run, partial(run.descend, steps)))
+    return arrays
+
+
+def _stop(recipe: Recipe, name: str, run: Trainer, train: Callable[[], None]) -> Arrays:
+    """The network after one more part of training, from the checkpoint where it holds it."""
+    if state := recipe.checkpoint.get(name):
+        run.restore(state)
+    else:
+        train()
+        recipe.checkpoint.put(name, run.state())
+    recipe.done += 1
     recipe.progress.step(recipe.done)
-    return [*arrays, arrays_of(run.trained()[0])]
+    return arrays_of(run.trained()[0])

@@ -8,7 +8,6 @@ finite cost of identity. Paper: Hamiltonian Mechanics of Feature Learning.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 
 import numpy as np
 
@@ -17,9 +16,9 @@ from repdyn.base.formula_audit import Errors, holds, relative_error
 from repdyn.leaky_resnets.theory import added_neuron as neuron
 from repdyn.leaky_resnets.theory import lagrangian as energies
 from repdyn.leaky_resnets.theory import minima
-from repdyn.leaky_resnets.theory.flows import leaky_path
+from repdyn.leaky_resnets.theory.flows import leaky_path, linear_path
 from repdyn.leaky_resnets.theory.hamiltonian import force, hamiltonian, scaled_hamiltonian_from_cost, velocity
-from repdyn.leaky_resnets.theory.identity_cost import activation, cost_of_identity, operator_norm_sq
+from repdyn.leaky_resnets.theory.identity_cost import activation, cost_of_identity, operator_norm_sq, stable_norm_sq_svd
 from repdyn.leaky_resnets.theory.layers import propagate
 
 Generator = np.random.Generator
@@ -27,6 +26,7 @@ WIDE, TALL = (9, 4), (4, 9)  # (w, N)
 WELL_CONDITIONED = 10.0
 DEPTH = 2.3  # Lt where a formula holds for any; not 1, so that a lost factor shows
 STEP = 1e-5  # of central differences; H is a polynomial of degree 4 between kinks
+SWEEPS = 120  # of rescaling, each of which shrinks the imbalance by a factor of about 1/2
 NODES = 40  # of Gauss-Legendre quadrature of analytic integrands on [0, 1]
 
 
@@ -127,25 +127,77 @@ def three_terms(bias: bool, rng: Generator) -> Errors:
 
 
 def linear_remark(_: bool, rng: Generator) -> Errors:
-    """Footnote 1: the cross term of a linear network integrates to log |A_1|_+ - log |A_0|_+ at constant rank."""
-    left, right = _path((6, 3), rng), _path((3, 7), rng)
-    nodes, weight = np.polynomial.legendre.leggauss(24)
-    cells = np.linspace(0, 1, 13)
+    """Footnote 1: the cross term of a linear network integrates to log |A_1|_+ - log |A_0|_+.
 
-    def drift(path: Callable[[float], Array]) -> tuple[float, float]:
-        total = 0.0
-        for low, high in pairwise(cells):
-            for node, part in zip(nodes, weight, strict=True):
-                p = low + (high - low) * (node + 1) / 2
-                total += part * (high - low) / 2 * energies.linear_cross_term(path(p), _rate(path, p))
-        ends = energies.log_pseudo_determinant(path(1.0)) - energies.log_pseudo_determinant(path(0.0))
-        return total, ends
+    The path is a linear network's, dA = (W_p - Lt) A, from a start of rank 3; its rank cannot change. Wrong on purpose:
+    Frobenius norms in the place of pseudo-determinants.
+    """
+    W, A0 = _path((6, 6), rng), rng.standard_normal((6, 3)) @ rng.standard_normal((3, 7))
+    nodes, weight = np.polynomial.legendre.leggauss(NODES)
+    p = np.concatenate([[0.0], (nodes + 1) / 2, [1.0]])
+    path = linear_path(W, A0, DEPTH, p)
+    rates = [(W(at) - DEPTH * np.eye(6)) @ A for at, A in zip(p, path, strict=True)]
+    terms = [energies.linear_cross_term(A, dA, 1e-8) for A, dA in zip(path[1:-1], rates[1:-1], strict=True)]
+    total = float(weight @ terms) / 2
+    ends = energies.log_pseudo_determinant(path[-1], 1e-8) - energies.log_pseudo_determinant(A0, 1e-8)
+    norms = np.log(np.linalg.norm(path[-1]) / np.linalg.norm(A0))
+    return holds(abs(total - ends), abs(total - norms))
 
-    def rank_falls(p: float) -> Array:
-        return left(p) @ np.diag([1.0, 1.0, max(p - 0.5, 0.0)]) @ right(p)
 
-    constant, falling = drift(lambda p: left(p) @ right(p)), drift(rank_falls)
-    return holds(abs(constant[0] - constant[1]), abs(falling[0] - falling[1]))
+def zero_representation(bias: bool, rng: Generator) -> Errors:
+    """Section 1.3: from A = 0 all points share one path. Wrong on purpose: they do so from a start that is not 0."""
+    (w, N), L = TALL, 12
+    W, rho = rng.standard_normal((L, w, w + bias)), np.full(L, 1 / L)
+
+    def spread(A0: Array) -> float:
+        end = propagate(W, A0, rho, DEPTH)[-1]
+        return float(np.abs(end - end.mean(axis=1, keepdims=True)).max())
+
+    return holds(spread(np.zeros((w, N))), spread(rng.standard_normal((w, N))))
+
+
+def infinite_terms(bias: bool, rng: Generator) -> Errors:
+    """Remark in 1.3: as gamma -> 0 cost and kinetic energy grow as |A_out|^2 / gamma, the whole Lagrangian does not.
+
+    A_out is the part of A outside the image of S, where dA = -Lt A. Wrong on purpose: the sum without the cross term.
+    """
+    A = wide(rng, TALL)
+    W = rng.standard_normal((len(A), len(A) + bias))
+    S = activation(A, bias)
+    dA, gamma = W @ S - DEPTH * A, 1e-8 * operator_norm_sq(S)
+    inverse = np.linalg.pinv(S)
+    outside = float(np.sum((A - A @ inverse @ S) ** 2))
+    cost, kinetic, whole = (float(stable_norm_sq_svd(M, S, gamma)) for M in (A, dA, DEPTH * A + dA))
+    grown = relative_error([gamma * cost, gamma * kinetic / DEPTH**2], [outside, outside])
+    finite = float(np.sum((W @ S @ inverse) ** 2))
+    wrong = relative_error(DEPTH**2 * cost + kinetic, finite)
+    return holds(max(grown, relative_error(whole, finite)), wrong)
+
+
+def connected_balance(_: bool, rng: Generator) -> Errors:
+    """Appendix A.3: neurons rescaled to least norm keep the function and have |W_l|^2 + |b_l|^2 = |W_{l+1}|^2.
+
+    So |W_l|^2 = |W_1|^2 + sum_{k < l} |b_k|^2 without bias columns. Wrong on purpose: without the sum of biases.
+    """
+    W, b, X = rng.standard_normal((4, 5, 5)), rng.standard_normal((4, 5)), rng.standard_normal((5, 7))
+    before = _connected(W, b, X)
+    for _sweep in range(SWEEPS):
+        for layer in range(3):
+            into, out = np.sum(W[layer] ** 2, axis=1) + b[layer] ** 2, np.sum(W[layer + 1] ** 2, axis=0)
+            scale = (out / into) ** 0.25
+            W[layer] *= scale[:, None]
+            b[layer] *= scale
+            W[layer + 1] /= scale
+    norms, biases = np.sum(W**2, axis=(1, 2)), np.concatenate([[0.0], np.cumsum(np.sum(b[:-1] ** 2, axis=1))])
+    error = max(relative_error(norms, norms[0] + biases), relative_error(_connected(W, b, X), before))
+    return holds(error, relative_error(norms, np.full(4, norms[0])))
+
+
+def _connected(W: Array, b: Array, X: Array) -> Array:
+    """Output of a fully connected ReLU network, the last layer linear."""
+    for weight, offset in zip(W[:-1], b[:-1], strict=True):
+        X = np.maximum(weight @ X + offset[:, None], 0)
+    return W[-1] @ X + b[-1][:, None]
 
 
 def hamilton_equations(bias: bool, rng: Generator) -> Errors:
@@ -249,6 +301,8 @@ FORMULAS: dict[str, Callable[[bool, Generator], Errors]] = {
     "1.3 least weights": least_weights,
     "1.3 three terms": three_terms,
     "footnote 1": linear_remark,
+    "1.3 zero representation": zero_representation,
+    "1.3 infinite terms": infinite_terms,
     "1.5 Hamilton's equations": hamilton_equations,
     "2.1 split of H": hamiltonian_split,
     "Theorem 7 identity": theorem4_identity,
@@ -256,4 +310,5 @@ FORMULAS: dict[str, Callable[[bool, Generator], Errors]] = {
     "Prop. 3 merged neurons": merged_neurons,
     "Prop. 8 norm": enlarged_norm,
     "2.1 gamma_p": layer_regulariser,
+    "A.3 fully connected": connected_balance,
 }

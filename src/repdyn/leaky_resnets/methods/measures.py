@@ -7,6 +7,7 @@ Layer l = 1 .. L stands for the pair (A_{l-1}, B_l), at which the discrete Hamil
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from repdyn.base.checks import Array
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.teachers import Task
 from repdyn.leaky_resnets.theory.hamiltonian import hamiltonian, stable_energies, theorem4_bounds
-from repdyn.leaky_resnets.theory.identity_cost import activation, layer_gamma
+from repdyn.leaky_resnets.theory.identity_cost import activation, layer_gamma, row_space
 from repdyn.leaky_resnets.theory.layers import (
     balancedness,
     bottleneck_spectra,
@@ -27,6 +28,7 @@ Measured = dict[str, Array]
 LAYER, NODE, GAMMA, VALUE, SPECTRUM = "layer", "node", "gamma", "value", "spectrum_of"
 LARGE = 0.25  # of the largest singular value: above it a singular value counts as a dimension
 AMONG = 6  # first places of a spectrum among which its largest step is looked for
+PLACE, PLACES = "place", ("start", "middle", "end")
 SPECTRA = ("A", "A centred", "W", "W centred")
 MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "hamiltonian": ((LAYER,), "-2 H / Lt at (A_{l-1}, B_l)"),
@@ -34,6 +36,7 @@ MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "cost": ((GAMMA, LAYER), "stable cost of identity of A_{l-1}"),
     "kinetic": ((GAMMA, LAYER), "stable kinetic energy times 2 / Lt"),
     "off_critical": ((LAYER,), "|W - Lt B S^T| / |W|"),
+    "image_gap": ((LAYER,), "share of |A_{l-1}| outside the image of S_{l-1}"),
     "weight_sq": ((LAYER,), "|W_l|_F^2"),
     "balance": ((LAYER,), "|W_1|^2 + 2 Lt int |b|^2"),
     "balance_printed": ((LAYER,), "|W_1|^2 + Lt int |b|^2"),
@@ -53,6 +56,10 @@ MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "centred_weight_spectrum": ((LAYER, VALUE), "the same without the direction of the mean activation"),
     "separation_place": ((SPECTRUM,), "singular values before the largest step, middle of the network"),
     "separation_step": ((SPECTRUM,), "logarithm of that step, of its two singular values' ratio"),
+    "first_separation_place": ((SPECTRUM,), "singular values before the largest step, first layer"),
+    "first_separation_step": ((SPECTRUM,), "logarithm of that step"),
+    "merged_change": ((PLACE,), "change of the outputs by merging layers into one of rho Lt > 1, relative"),
+    "merged_step": ((), "rho Lt of the merged layer"),
     "relative_distance": ((), "|W - Lt B S^T| / |W| over all layers"),
     "kinks": ((), "share of entries of A within 1e-4 of their layer's root mean square"),
     "gradient": ((), "norm of the objective's gradient by W"),
@@ -71,6 +78,7 @@ MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "largest_momentum": ((), "largest |B_l|_F over layers"),
     "median_alignment": ((), "median over layers of |B_l S_{l-1}^T|_F"),
     "least_negative": ((), "least share of negative entries in |A_l|^2 over layers"),
+    "identity_error_without": ((), "the same without the term of the bias"),
     "identity_error": ((), "largest error of <A_l,B_l> - <A_{l-1},B_{l-1}> = rho_l b_l.(B_l 1) over |A_l| |B_l|"),
 }
 
@@ -94,29 +102,63 @@ def measure(net: LeakyResNet, task: Task, lam: float, gammas: Sequence[float], v
         | spectra
         | _separations(spectra)
         | _summaries(energies | paths)
+        | _merged(net, task.X)
         | _scalars(net, A, B, task, lam)
         | _bounds(energies, net, A, B, gammas)
     )
 
 
 def largest_step(spectrum: Array, among: int = AMONG) -> tuple[int, float]:
-    """After how many of the first singular values the largest step comes, and the logarithm of that step.
+    """After how many of the first singular values the largest step comes, and its logarithm; of 0 there is no step.
 
     Args:
         spectrum: singular values, falling, two or more, shape (values,).
         among: places that are compared.
     """
     among = min(among, len(spectrum) - 1)
+    if spectrum[0] == 0:
+        return 1, 0.0
     steps = np.log(spectrum[:among] / np.maximum(spectrum[1 : among + 1], 1e-12 * spectrum[0]))
     return int(steps.argmax()) + 1, float(steps.max())
 
 
 def _separations(spectra: Measured) -> Measured:
-    """Largest steps of the spectra of A and W in the middle, as they are and without the constant direction."""
+    """Largest steps of the spectra of A and W, as they are and without the constant direction: middle, first layer."""
     names = ("spectrum", "centred_spectrum", "weight_spectrum", "centred_weight_spectrum")
-    steps = [largest_step(spectra[name][len(spectra[name]) // 2]) for name in names]
-    place, size = np.array(steps).T
-    return {"separation_place": place, "separation_step": size}
+    place, size = np.array([largest_step(spectra[name][len(spectra[name]) // 2]) for name in names]).T
+    first_place, first_size = np.array([largest_step(spectra[name][0]) for name in names]).T
+    return {
+        "separation_place": place,
+        "separation_step": size,
+        "first_separation_place": first_place,
+        "first_separation_step": first_size,
+    }
+
+
+def merged_layers(net: LeakyResNet, first: int, count: int) -> LeakyResNet:
+    """The network with `count` layers from `first` on in one, of their summed step and their mean weights."""
+    rho, parts = net.rho[first : first + count], slice(first, first + count)
+    mean = np.tensordot(rho / rho.sum(), net.W[parts], axes=1)
+    W = np.concatenate([net.W[:first], mean[None], net.W[first + count :]])
+    steps = np.concatenate([net.rho[:first], [rho.sum()], net.rho[first + count :]])
+    return replace(net, W=W, rho=steps, long_steps=True)
+
+
+def _merged(net: LeakyResNet, X: Array) -> Measured:
+    """How much outputs change when as many layers as pass rho Lt = 1 are merged, at the start, middle and end."""
+    L, before = len(net.W), net.output(X)
+    count = min(int(L / net.effective_depth) + 1, L)
+    changes = [
+        np.linalg.norm(merged_layers(net, first, count).output(X) - before) / np.linalg.norm(before)
+        for first in (0, (L - count) // 2, L - count)
+    ]
+    return {"merged_change": np.array(changes), "merged_step": np.asarray(count * net.effective_depth / L)}
+
+
+def _image_gap(A: Array, bias: bool) -> float:
+    """|A - A S^+ S| / |A|, the share that no weights reach."""
+    _, Vt = row_space(activation(A, bias), 1e-10)
+    return float(np.linalg.norm(A - A @ Vt.T @ Vt) / np.linalg.norm(A))
 
 
 def _summaries(along: Measured) -> Measured:
@@ -160,6 +202,7 @@ def _paths(net: LeakyResNet, A: Array, B: Array) -> Measured:
     S = [activation(part, net.bias) for part in A[:-1]]
     return {
         "off_critical": criticality(net.W, A, B, net.rho, net.effective_depth).by_layer,
+        "image_gap": np.array([_image_gap(part, net.bias) for part in A[:-1]]),
         "weight_sq": balance.norm_sq,
         "balance": balance.predicted,
         "balance_printed": balance.predicted_as_printed,
@@ -202,6 +245,7 @@ def _scalars(net: LeakyResNet, A: Array, B: Array, task: Task, lam: float) -> Me
         "objective": fit + penalty,
         "train_error": fit / np.var(task.Y),
         "test_error": np.mean((task.Y_test - net.output(task.X_test)) ** 2) / np.var(task.Y_test),
+        "identity_error_without": np.max(np.abs(np.diff(np.sum(A * B, axis=(1, 2)))) / sizes[1:]),
         "identity_error": np.max(np.abs(momentum_identity(net.W, A, B, net.rho)) / sizes[1:]),
     }
     return {name: np.asarray(value) for name, value in found.items()}

@@ -20,10 +20,10 @@ from repdyn.leaky_resnets.methods.network_datasets import Arrays, arrays_of, res
 from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
 from repdyn.leaky_resnets.methods.teachers import Task, bottleneck_task
 from repdyn.leaky_resnets.methods.training import Trainer, cosine
-from repdyn.leaky_resnets.settings.training import Bottleneck, Shape
+from repdyn.leaky_resnets.settings.training import Bottleneck, Discretised, Shape
 from repdyn.leaky_resnets.settings.training import Recipe as RecipeSettings
 
-SMALL = 500_000  # entries of all representations of a network below which several share the caches
+SHARED = 1_000_000  # entries of the representations of all networks of a batch, which share the caches
 FIRST = 1.5  # rate of the first fit over that of a run
 Networks = list[LeakyResNet]
 
@@ -101,14 +101,14 @@ class Recipe:
         return trained
 
     def batches(self, tasks: Mapping[int, Task], layers: int) -> list[Batch]:
-        """Seeds in batches: all on a GPU or where a network is small, else each alone, which caches prefer.
+        """Seeds in batches: all on a GPU, else as many as the caches hold, at least one.
 
         The numbers are the same either way.
         """
-        small = self.settings.width * self.settings.points * layers < SMALL
-        if self.device == "cuda" or small:
-            return [Batch(list(tasks), list(tasks.values()))]
-        return [Batch([seed], [task]) for seed, task in tasks.items()]
+        entries, seeds = self.settings.width * self.settings.points * layers, list(tasks)
+        count = len(seeds) if self.device == "cuda" else max(1, SHARED // entries)
+        parts = (seeds[first : first + count] for first in range(0, len(seeds), count))
+        return [Batch(part, [tasks[seed] for seed in part]) for part in parts]
 
     def fresh(self, maps: Maps, seeds: Iterable[int], rho: Array, effective_depth: float) -> Networks:
         """Networks before training; their numbers depend on the seed alone."""
@@ -128,21 +128,39 @@ class Recipe:
     def first_fit(self, networks: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps) -> Networks:
         """Fits fresh networks at the small first penalty; at the full one 0 is a minimum that would hold them."""
         settings = self._settings()
+        if not settings.first_steps:
+            return list(networks)
         run = self.trainer(networks, tasks, maps, settings.first_penalty)
         run.adam(np.full(settings.first_steps, FIRST * settings.rate * (1 + networks[0].effective_depth)))
         return run.trained()
 
-    def settle(self, networks: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps, steps: int) -> Networks:
-        """Brings networks near a critical point at the full penalty: Adam along half a cosine."""
+    def settle(
+        self, networks: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps, steps: int, excess: float = 1.0
+    ) -> Networks:
+        """Brings networks near a critical point at the full penalty: Adam along half a cosine, then descent.
+
+        Args:
+            networks: where training starts.
+            tasks: one per network.
+            maps: kind of linear maps.
+            steps: of Adam.
+            excess: factor on the penalty.
+        """
         settings = self._settings()
-        run = self.trainer(networks, tasks, maps, settings.penalty)
+        run = self.trainer(networks, tasks, maps, settings.penalty * excess)
         run.adam(cosine(settings.rate * (1 + networks[0].effective_depth), steps))
+        run.descend(descent_rates(settings))
         return run.trained()
 
     def _settings(self) -> RecipeSettings:
         if not isinstance(self.settings, RecipeSettings):
             raise TypeError(f"{type(self.settings).__name__} has no first fit; give settings with first_penalty")
         return self.settings
+
+
+def descent_rates(settings: RecipeSettings | Discretised) -> Array:
+    """Rates of the gradient descent after Adam; the cost is summed over outputs here."""
+    return np.full(settings.descent_steps, settings.descent_rate / settings.dimension)
 
 
 def narrow_task(settings: Bottleneck, stream: Stream, seed: int) -> Task:

@@ -4,8 +4,8 @@ from repdyn.base.settings import Settings
 from repdyn.leaky_resnets.settings.theory import (
     CriticalPaths,
     Descents,
+    FormulaAudit,
     GeodesicLaboratory,
-    Identities,
     IdentityCosts,
     RandomGeodesics,
     StepSchemes,
@@ -15,7 +15,9 @@ from repdyn.leaky_resnets.settings.training import (
     Discretised,
     Measures,
     NetworkAudit,
+    OutputGrowth,
     PaperSettings,
+    Restarts,
     Trained,
 )
 
@@ -25,7 +27,7 @@ PAPER = "Hamiltonian Mechanics of Feature Learning: Bottleneck Structure in Leak
 class LeakyResnets(Settings):
     """Geodesics of representations in leaky ResNets: exact ones, and those that training finds."""
 
-    identities: Identities
+    formula_audit: FormulaAudit
     identity_costs: IdentityCosts
     descents: Descents
     geodesics: GeodesicLaboratory
@@ -37,4 +39,6 @@ class LeakyResnets(Settings):
     paper_settings: PaperSettings
     criticality: Criticality
     discretised: Discretised
+    restarts: Restarts
+    output_growth: OutputGrowth
     measures: Measures

@@ -1,4 +1,4 @@
-"""Knobs of exact statements: identities, the cost of identity, exact geodesics, discrete critical paths."""
+"""Knobs of exact statements: audited formulas, the cost of identity, exact geodesics, discrete critical paths."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -12,7 +12,7 @@ Depth = Annotated[float, Field(gt=0, le=60)]
 Seeds = Annotated[int, Field(ge=2, le=1000)]
 
 
-class Identities(Settings):
+class FormulaAudit(Settings):
     """Every formula as printed and as corrected against an independent derivation."""
 
     draws: Draws = Field(description="Random draws per formula, with and without bias.")

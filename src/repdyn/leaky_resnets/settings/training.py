@@ -5,15 +5,28 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, increasing
+from repdyn.base.settings import Many, Problem, Settings, addition, increasing
 
 Size = Annotated[int, Field(ge=2, le=1000)]
 Layers = Annotated[int, Field(ge=2, le=400)]
 Steps = Annotated[int, Field(ge=1, le=200_000)]
+NoSteps = Annotated[int, Field(ge=0, le=200_000)]
 Rate = Annotated[float, Field(gt=0, le=1)]
 Penalty = Annotated[float, Field(gt=0, le=10)]
 Depth = Annotated[float, Field(gt=0, le=60)]
 Maps = Literal["decayed maps", "free maps", "fixed maps", "decayed maps, no bias"]
+
+
+def distinct(key: str, values: tuple[object, ...]) -> Iterator[Problem]:
+    """The problem that `values`, the list at `key`, name one thing twice."""
+    if twice := [value for value in dict.fromkeys(values) if values.count(value) > 1]:
+        yield Problem((key,), f"{twice[0]} comes twice: list each value once")
+
+
+def few_enough(key: str, depth: float, layers: int) -> Iterator[Problem]:
+    """The problem that equidistant steps times the effective depth at `key` do not stay below 1."""
+    if depth >= layers:
+        yield Problem((key, "layers"), f"{depth:g} needs more than {layers} layers: steps times Lt must stay below 1")
 
 
 class Shape(Settings):
@@ -55,7 +68,11 @@ class Recipe(Bottleneck):
     first_penalty: Penalty = Field(
         description="The penalty while a fresh network is fitted; a strong one would take it to 0."
     )
-    first_steps: Steps = Field(description="Adam steps of that fit, at 1.5 times the first rate.")
+    first_steps: NoSteps = Field(description="Adam steps of that fit, at 1.5 times the first rate; 0 leaves it out.")
+    descent_steps: NoSteps = addition(
+        0, ge=0, le=200_000, description="Steps of gradient descent after each run of Adam; 1000 in the paper."
+    )
+    descent_rate: Rate = addition(0.3, gt=0, le=1, description="Their rate, for the cost averaged over outputs.")
 
 
 class Trained(Recipe):
@@ -65,16 +82,18 @@ class Trained(Recipe):
     effective_depths: Many[Depth] = Field(min_length=3, description="Effective depths Lt of a chain, increasing.")
     layers: Layers = Field(description="Layers L; 20 in the paper.")
     steps: Steps = Field(description="Adam steps per effective depth; 5000 in the paper.")
+    from_scratch: bool = addition(
+        False, description="Every effective depth from fresh networks, as in the paper, not from the one before."
+    )
     blocks: Annotated[int, Field(ge=1, le=1000)] = Field(description="Jobs, each with a block of seeds of its own.")
     seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds per block; more blocks re-train none.")
 
     def problems(self) -> Iterator[Problem]:
         """Depths increase and stay below the number of layers."""
         yield from super().problems()
+        yield from distinct("maps", self.maps)
         yield from increasing("effective_depths", self.effective_depths)
-        if self.effective_depths[-1] >= self.layers:
-            text = f"{self.effective_depths[-1]} needs more than {self.layers} layers: steps times Lt must stay below 1"
-            yield Problem(("effective_depths", "layers"), text)
+        yield from few_enough("effective_depths", self.effective_depths[-1], self.layers)
 
 
 class Measures(Settings):
@@ -104,8 +123,7 @@ class Criticality(Recipe):
         """Steps increase; the coarsest network keeps its sign."""
         yield from super().problems()
         yield from increasing("steps", self.steps)
-        if self.effective_depth >= self.layers:
-            yield Problem(("layers", "effective_depth"), f"{self.layers} layers: give more than {self.effective_depth}")
+        yield from few_enough("effective_depth", self.effective_depth, self.layers)
 
 
 class PaperSettings(Bottleneck):
@@ -116,14 +134,18 @@ class PaperSettings(Bottleneck):
     layers: Layers = Field(description="Layers L; 20 in the paper.")
     records: Many[Steps] = Field(min_length=2, description="Adam steps after which the network is kept; the last ends.")
     descent_steps: Steps = Field(description="Steps of gradient descent after that; 1000 in the paper.")
-    descent_rate: Rate = Field(description="Their rate, for the cost averaged over outputs.")
+    descent_rates: Many[Rate] = Field(
+        min_length=1, description="Their rates, for the cost averaged over outputs, increasing; each from Adam's end."
+    )
+    seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds.")
 
     def problems(self) -> Iterator[Problem]:
         """Records increase; the network keeps its sign."""
         yield from super().problems()
+        yield from distinct("maps", self.maps)
+        yield from increasing("descent_rates", self.descent_rates)
         yield from increasing("records", self.records)
-        if self.effective_depth >= self.layers:
-            yield Problem(("layers", "effective_depth"), f"{self.layers} layers: give more than {self.effective_depth}")
+        yield from few_enough("effective_depth", self.effective_depth, self.layers)
 
 
 class Discretised(Shape):
@@ -135,27 +157,72 @@ class Discretised(Shape):
     )
     effective_depth: Depth = Field(description="Effective depth Lt; 3 in the paper.")
     layers: Many[Layers] = Field(min_length=2, description="Numbers of layers L, increasing; spectra are of the last.")
-    penalty: Penalty = Field(description="lam Lt with the cost averaged over outputs; 0.001 in the paper.")
-    strong_penalty: Penalty = Field(description="The same for the spectra and paths of a more regular network.")
+    scheme_penalty: Penalty = Field(
+        description="lam Lt with the cost averaged over outputs, where schemes are compared; 0.001 in the paper."
+    )
+    penalty: Penalty = Field(description="The same for the spectra of Figure 2b; 0.001 in the paper.")
+    strong_penalty: Penalty = Field(description="The same for the spectra of more regular networks.")
     steps: Steps = Field(description="Adam steps; 5000 in the paper.")
     rate: Rate = Field(description="First Adam rate; it falls to 0 along a cosine.")
+    descent_steps: NoSteps = addition(
+        0, ge=0, le=200_000, description="Steps of gradient descent after Adam; 1000 in the paper."
+    )
+    descent_rate: Rate = addition(0.3, gt=0, le=1, description="Their rate, for the cost averaged over outputs.")
     irregularity: Annotated[float, Field(ge=0, lt=1)] = Field(description="a of the irregular steps.")
     every: Steps = Field(description="Adam steps between two updates of adaptive layer steps.")
     damping: Annotated[float, Field(ge=0, lt=1)] = Field(description="Weight of the present layer steps in an update.")
     frozen: Annotated[float, Field(ge=0, lt=1)] = Field(description="Last share of training without updates.")
     blocks: Annotated[int, Field(ge=1, le=1000)] = Field(description="Jobs, each with a block of seeds of its own.")
     seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds per block; more blocks re-train none.")
+    staged_seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds of the spectra of Figure 2b.")
 
     def problems(self) -> Iterator[Problem]:
         """Layers increase and suffice for the irregular steps, rho Lt < 1."""
         yield from super().problems()
+        yield from distinct("maps", self.maps)
         yield from increasing("layers", self.layers)
         least = (1 + self.irregularity / 4) * self.effective_depth
         if self.layers[0] <= least:
             yield Problem(("layers", "effective_depth"), f"{self.layers[0]} layers: give more than {least:g}")
 
 
+class Restarts(Recipe):
+    """Section 2.1 and Appendix B: networks of one teacher from several starts; penalties that are too large."""
+
+    effective_depth: Depth = Field(description="Effective depth Lt.")
+    layers: Layers = Field(description="Layers L.")
+    steps: Steps = Field(description="Adam steps from the first fit.")
+    teachers: Annotated[int, Field(ge=1, le=1000)] = Field(description="Teachers, with data of their own.")
+    starts: Annotated[int, Field(ge=2, le=1000)] = Field(description="Initial weights per teacher.")
+    excess: Many[Annotated[float, Field(gt=1, le=1000)]] = Field(
+        min_length=1, description="Factors on the penalty, increasing: the first start is trained with each as well."
+    )
+
+    def problems(self) -> Iterator[Problem]:
+        """Factors increase; the network keeps its sign."""
+        yield from super().problems()
+        yield from increasing("excess", self.excess)
+        yield from few_enough("effective_depth", self.effective_depth, self.layers)
+
+
+class OutputGrowth(Settings):
+    """Section 1.2: outputs of plain ResNets trained on cross-entropy, which have no finite minimum."""
+
+    dimension: Size = Field(description="Inputs.")
+    classes: Annotated[int, Field(ge=2, le=100)] = Field(description="Classes, one per region of inputs.")
+    points: Annotated[int, Field(ge=10, le=100_000)] = Field(description="Training points.")
+    width: Size = Field(description="Neurons per layer.")
+    layers: Layers = Field(description="Layers L.")
+    rate: Annotated[float, Field(gt=0, le=10)] = Field(description="Rate of full-batch gradient descent.")
+    records: Many[Steps] = Field(min_length=4, description="Steps after which outputs are measured, increasing.")
+    seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds.")
+
+    def problems(self) -> Iterator[Problem]:
+        """Records increase."""
+        yield from increasing("records", self.records)
+
+
 class NetworkAudit(Settings):
-    """Identities of the discrete network with any weights, against finite differences."""
+    """FormulaAudit of the discrete network with any weights, against finite differences."""
 
     draws: Annotated[int, Field(ge=2, le=10_000)] = Field(description="Random networks, with and without bias.")

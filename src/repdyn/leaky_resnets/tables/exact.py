@@ -8,9 +8,9 @@ import xarray as xr
 from repdyn.base.tables import Table
 
 
-def formulas(identities: xr.Dataset) -> Table:
+def formulas(formula_audit: xr.Dataset) -> Table:
     """Largest relative error of every formula, printed and corrected, without and with bias."""
-    largest = identities[["printed", "corrected"]].max("draw")
+    largest = formula_audit[["printed", "corrected"]].max("draw")
     rows = [
         {
             "place": str(equation),
@@ -19,12 +19,13 @@ def formulas(identities: xr.Dataset) -> Table:
             "corrected, no bias": float(largest["corrected"].sel(equation=equation, bias=0)),
             "corrected, bias": float(largest["corrected"].sel(equation=equation, bias=1)),
         }
-        for equation in identities["equation"].values
+        for equation in formula_audit["equation"].values
     ]
     return Table(
         pd.DataFrame(rows),
         title="Formulas as printed and as corrected",
-        caption=f"Largest relative error over {identities.sizes['draw']} random draws against derivations that share no"
+        caption=f"Largest relative error over {formula_audit.sizes['draw']} random draws against derivations that"
+        f" share no"
         " formula. Footnote 1: absolute, of a linear network.",
         digits=2,
     )

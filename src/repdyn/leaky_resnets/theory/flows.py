@@ -136,6 +136,28 @@ def leaky_path(
     return _integrate(right_side, A0.ravel(), q[0], q, rtol)[0].reshape(-1, *A0.shape)
 
 
+def linear_path(weights: Callable[[float], Array], A0: ArrayLike, effective_depth: float, q: ArrayLike) -> Array:
+    r"""Path of a linear network, dA/dq = (W_q - Lt) A (footnote 1): A_q = Phi_q A_0 with Phi_q invertible.
+
+    Args:
+        weights: W_q, shape (w, w).
+        A0: representation at q[0], shape (w, N).
+        effective_depth: leak Lt >= 0.
+        q: positions, increasing, shape (P,).
+
+    Returns:
+        Representations, shape (P, w, N), of the rank of A0.
+    """
+    A0, q = finite(A0, "A0"), finite(q, "q")
+    identity = np.eye(len(A0))
+
+    def right_side(at: float, y: Array) -> Array:
+        return ((weights(at) - effective_depth * identity) @ y.reshape(len(A0), -1)).ravel()
+
+    transport = _integrate(right_side, identity.ravel(), q[0], q, 1e-12)[0].reshape(-1, *identity.shape)
+    return transport @ A0
+
+
 def symplectic_euler(A0: ArrayLike, B0: ArrayLike, effective_depth: float, bias: bool, L: int) -> Trajectory:
     r"""A critical equidistant network of L layers from (A_0, B_0): the symplectic Euler scheme of the Hamiltonian flow.
 

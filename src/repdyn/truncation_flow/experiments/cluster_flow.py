@@ -25,6 +25,7 @@ STAIRCASES = {  # data, b(0), y
     "at a point": ((0.0, 1.0, 2.0, 3.0), 0.0, 2.0),
     "frozen": ((0.0, 1.0, 2.0, 3.0), -0.5, 4.0),
 }
+LEAST_DISTANCE = 1e-3  # from the label, below which slopes of logarithms are the integrator's error
 FORMULAS = ("printed", "corrected")
 EXAMPLES = {  # point, pulled-back label; beta = 0, R = 1
     "rise": ((1.0, -1.0), (0.5, 0.0)),
@@ -36,7 +37,7 @@ def staircase(settings: Staircase) -> xr.Dataset:
     """Exact bias flow in all positions of the label, and the same by the event-driven integrator with Q = 1."""
     times = np.linspace(0.0, settings.horizon, settings.samples)
     shape = (len(STAIRCASES), settings.samples)
-    b, rate, reference, unstopped = np.empty((4, *shape))
+    b, rate, reference = np.empty((3, *shape))
     meetings, expected, wrong = np.full((3, len(STAIRCASES), 4), np.inf)
     counts, slopes = np.full((2, len(STAIRCASES), 5), np.nan)
     for case, (x, b0, y) in enumerate(STAIRCASES.values()):
@@ -50,7 +51,6 @@ def staircase(settings: Staircase) -> xr.Dataset:
         counts[case, : len(schedule.counts)] = schedule.counts
         wrong[case, : len(schedule.times)] = _times_at_next_rate(schedule)
         slopes[case] = _stage_slopes(times, np.abs(y - reference[case]), schedule.times)
-        unstopped[case] = y - (y - b0) * np.exp(-times)
     never = {"missing": "infinite where the point is never met, not a number where there is no such meeting"}
     variables = {
         "b": variable(("case", "time"), b, "bias b(s) at fixed R, exact", "input"),
@@ -61,10 +61,12 @@ def staircase(settings: Staircase) -> xr.Dataset:
         "meeting_at_next_rate": variable(
             ("case", "station"), wrong, "the same with the rate (n + 1)/N in the place of n/N"
         ),
-        "b_at_rate_1": variable(("case", "time"), unstopped, "bias if (4.50) held from the start", "input"),
         "count": variable(("case", "stage"), counts, "points truncated in each stage"),
         "printed_time": variable(
             "point", truncation_times_upward(STAIRCASES["beyond"][0], 4.0), "times of (4.49) for the case beyond"
+        ),
+        "printed_time_at_next_rate": variable(
+            "point", np.concatenate(([0.0], wrong[0, :3])), "the same with the rate (n + 1)/N"
         ),
         "label": variable("case", np.array([y for _, _, y in STAIRCASES.values()]), "label y", "input"),
         "x": variable(("case", "point"), np.array([x for x, _, _ in STAIRCASES.values()]), "data", "input"),
@@ -99,7 +101,7 @@ def _stage_slopes(times: Array, distance: Array, meetings: Array) -> Array:
     edges = np.concatenate(([0.0], meetings[np.isfinite(meetings)], [times[-1]]))
     slopes = np.full(5, np.nan)
     for stage in range(len(edges) - 1):
-        inside = np.flatnonzero((times >= edges[stage]) & (times <= edges[stage + 1]) & (distance > 0))
+        inside = np.flatnonzero((times >= edges[stage]) & (times <= edges[stage + 1]) & (distance > LEAST_DISTANCE))
         if len(inside) > 1:
             first, last = inside[0], inside[-1]
             slopes[stage] = np.log(distance[first] / distance[last]) / (times[last] - times[first])

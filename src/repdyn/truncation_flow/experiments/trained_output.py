@@ -32,13 +32,13 @@ def reduced_network(settings: ReducedNetwork, stream: Stream) -> xr.Dataset:
         B, W = collapsed.collapsed_trajectory(beta0.T, W0, y.T, times)
         network[case], spread[case] = full
         reduced[case] = standard_cost.collapsed_cost(B, W, y.T)
-        frozen[case] = standard_cost.collapsed_cost(_biases_at_fixed_weight(beta0.T, W0, y.T, times), W0, y.T)
+        frozen[case] = standard_cost.collapsed_cost(beta0.T, _weight_at_fixed_biases(beta0.T, W0, y.T, times), y.T)
         margin[case] = [_collapse_margin(X, R, b.T) for b in B]
         lost[case] = times[np.argmax(margin[case] < 0)] if np.any(margin[case] < 0) else np.inf
     variables = {
         "cost_network": variable(("labels", "time"), network, "standard cost of the network"),
         "cost_reduced": variable(("labels", "time"), reduced, "cost of the reduced flow (8.6)-(8.7)"),
-        "cost_frozen": variable(("labels", "time"), frozen, "cost of the reduced flow with W at rest, without (8.7)"),
+        "cost_frozen": variable(("labels", "time"), frozen, "cost of the reduced flow with B at rest, without (8.6)"),
         "spread": variable(
             ("labels", "time"), spread, "variance of the network's clusters after truncation", "input^2"
         ),
@@ -60,10 +60,10 @@ def reduced_network(settings: ReducedNetwork, stream: Stream) -> xr.Dataset:
     )
 
 
-def _biases_at_fixed_weight(B: Array, W: Array, Y: Array, times: Array) -> Array:
-    """Solution of (8.6) alone, dB = -W^T (W B + Y) at fixed W, shape (T, Q, Q)."""
-    limit = -np.linalg.solve(W, Y)
-    return np.array([limit + expm(-s * W.T @ W) @ (B - limit) for s in times])
+def _weight_at_fixed_biases(B: Array, W: Array, Y: Array, times: Array) -> Array:
+    """Solution of (8.7) alone, dW = -(W B + Y) B^T at fixed B, shape (T, Q, Q)."""
+    limit = -np.linalg.solve(B.T, Y.T).T
+    return np.array([limit + (W - limit) @ expm(-s * B @ B.T) for s in times])
 
 
 def _network_run(X: Array, R: Array, beta: Array, W: Array, y: Array, times: Array, step: float) -> tuple[Array, Array]:

@@ -68,7 +68,9 @@ def _measures(blobs: dict[str, xr.Dataset]) -> dict[str, xr.Variable]:
         "loss": variable(each, loss, "loss at the end"),
         "learnt": variable(each, learnt, "1 where the network has learnt"),
     }
-    for name, logs in (("collapse", np.log(collapse).mean(axis=2)), ("between", np.log(apart))):
+    with np.errstate(divide="ignore"):
+        logs_of = {"collapse": np.log(collapse).mean(axis=2), "between": np.log(apart)}
+    for name, logs in logs_of.items():
         kept = np.where(learnt, logs, 0.0).sum(axis=1), learnt.sum(axis=1)
         mean = np.exp(np.divide(*kept, out=np.full(len(kept[0]), np.nan), where=kept[1] > 0))
         word = f"geometric mean over networks that have learnt: {words[name]}"

@@ -31,7 +31,8 @@ class PairFit:
 def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset]) -> xr.Dataset:
     """Two effective rates fitted to each stored pair, by equation (49) and with every curve over its variance."""
     data = image_training["sgd"]
-    data = data.isel(epoch=slice(0, min(settings.passes + 1, data.sizes["epoch"])))
+    passes = -(-settings.steps // int(data["steps"]))
+    data = data.isel(epoch=slice(0, min(passes + 1, data.sizes["epoch"])))
     shape = (data.sizes["trial"], data.sizes["kind"], data.sizes["pair"])
     fits = [
         [_fit(data.isel(trial=t, kind=k, pair=p), weighting) for weighting in WEIGHTINGS]

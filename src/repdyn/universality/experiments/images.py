@@ -19,7 +19,7 @@ from repdyn.base.streams import Stream
 from repdyn.universality.methods import minibatch_loop, minibatch_training
 from repdyn.universality.methods.minibatch_training import Networks
 from repdyn.universality.methods.structure import standardised
-from repdyn.universality.settings.data_sets import ImageTraining, TrainedNetwork
+from repdyn.universality.settings.data_sets import ImageNetwork, ImageTraining
 
 CLASSES = 10
 KINDS = {"dissimilar": (0, 1), "similar": (3, 8), "same": (0, 0)}
@@ -34,6 +34,7 @@ class Watched:
     labels: Tensor
     tracked: int
     pairs: NDArray
+    epochs: int
     passes: tuple[int, ...]
     parameters_at: tuple[int, ...]
     parameters_of: int
@@ -44,7 +45,7 @@ def image_training(
     settings: ImageTraining, images: xr.Dataset, stream: Stream, device: str, checkpoint: Checkpoint, run: str
 ) -> xr.Dataset:
     """Trajectories of pairs, representations of the first images and parameters of perceptrons trained on digits."""
-    network: TrainedNetwork = getattr(settings.runs, run)
+    network: ImageNetwork = getattr(settings.runs, run)
     points, labels = standardised(images)
     X = torch.tensor(points, dtype=torch.float32, device=device)
     Y = torch.tensor(np.eye(CLASSES)[labels], dtype=torch.float32, device=device)
@@ -52,19 +53,25 @@ def image_training(
     trainer = minibatch_training.Trainer(
         networks, X, Y, rate=network.rate, batch=settings.batch, optimizer=network.optimizer
     )
+
+    def passes(steps: tuple[int, ...]) -> tuple[int, ...]:
+        """Whole passes over the images that hold so many steps, each once."""
+        return tuple(sorted({-(-count // per_pass) for count in steps}))
+
+    per_pass = -(-len(points) // settings.batch)
+    (epochs,) = passes((network.steps,))
     watched = Watched(
         X,
         torch.from_numpy(labels).to(device),
         settings.tracked,
         _drawn_pairs(labels, settings, stream),
-        settings.passes if run == "sgd" else (0, network.epochs),
-        settings.parameters_at if run == "sgd" else (),
+        epochs,
+        passes(settings.stored_steps) if run == "sgd" else (0, epochs),
+        passes(settings.parameters_at) if run == "sgd" else (),
         settings.parameters_of,
         minibatch_loop.halfway(network),
     )
-    found = minibatch_loop.run(
-        run, trainer, network.epochs, stream, lambda epoch: _watch(networks, watched, epoch), checkpoint
-    )
+    found = minibatch_loop.run(run, trainer, epochs, stream, lambda epoch: _watch(networks, watched, epoch), checkpoint)
     return _dataset(settings, network, run, found, watched, points, images.attrs["source"])
 
 
@@ -108,7 +115,7 @@ def _trajectories(networks: Networks, watched: Watched) -> minibatch_loop.Record
 
 def _dataset(
     settings: ImageTraining,
-    network: TrainedNetwork,
+    network: ImageNetwork,
     run: str,
     found: minibatch_loop.Records,
     watched: Watched,
@@ -122,7 +129,7 @@ def _dataset(
         | _look_variables(found)
         | _parameter_variables(found, watched, sizes),
         {
-            "epoch": variable("epoch", np.arange(network.epochs + 1), "passes over the data", "epoch"),
+            "epoch": variable("epoch", np.arange(watched.epochs + 1), "passes over the data", "epoch"),
             "trial": index("trial", settings.trials, "draw of weights and order of the images"),
             "kind": variable("kind", np.array(list(KINDS)), "kind of pair: digits 0 and 1, 3 and 8, 0 and 0"),
             "pair": index("pair", settings.pairs, "drawn pair"),

@@ -118,7 +118,7 @@ def final_distances(
     progress = Progress("final distances", len(rows) * len(settings.dx) * len(settings.dy))
     for place in np.ndindex(shape[:3]):
         (name, row), dx, dy = list(rows.items())[place[0]], settings.dx[place[1]], settings.dy[place[2]]
-        task = _task(settings, row, distances=(dx, dy), rate=row.learning_rate / settings.slower, stop=settings.stop)
+        task = _task(settings, row, distances=(dx, dy), rate=row.learning_rate / settings.slower)
         own, cell = _paired(stream.child(place[1], place[2])), f"{name} {dx} {dy}"
         run = train_two_points(settings, task, own, device=device, checkpoint=checkpoint, name=cell)
         for variable_name, values in _ends(run).items():
@@ -151,7 +151,8 @@ def _task(
     **more: object,
 ) -> Task:
     """The training of a row of Table 1 on two points at the given distances."""
-    return Task(net_of(row, units), *two_points(*distances), rate or row.learning_rate, settings.every, **more)
+    about = {"every": settings.every, "stop": settings.stop} | more
+    return Task(net_of(row, units), *two_points(*distances), rate or row.learning_rate, **about)
 
 
 def _paired(stream: Stream) -> Stream:
@@ -182,16 +183,16 @@ def _described(rows: Iterable[NetworkSettings]) -> dict[str, xr.Variable]:
 
 
 def _ends(run: xr.Dataset) -> dict[str, np.ndarray]:
-    """First and last record of each trial; a diverged trial ends with an infinite loss."""
+    """First and last record of each trial; one that diverged at once ends with an infinite loss."""
     loss, h = run["loss"].values, run["h"].values[:, :, 0]
-    last = np.isfinite(loss).sum(axis=1) - 1
-    every = np.arange(len(loss))
+    counts = np.isfinite(loss).sum(axis=1)
+    every, last = np.arange(len(loss)), np.maximum(counts - 1, 0)
     return {
         "h0": h[:, 0],
         "y0": run["y"].values[:, 0],
         "h_end": h[every, last],
-        "loss_end": np.where(last < 0, 1e300, loss[every, last]),
-        "epochs": run["epoch"].values[last],
+        "loss_end": np.where(counts == 0, 1e300, loss[every, last]),
+        "epochs": run["trained_epochs"].values,
     }
 
 

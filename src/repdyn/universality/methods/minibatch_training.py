@@ -2,8 +2,8 @@
 
 T networks of one shape, each with its own weights and its own order of the points, are trained side by side by batched
 products (`torch.baddbmm`); a network's numbers do not depend on how many stand beside it, as long as there are two or
-more. All parameters lie in one flat vector, layer after layer, so that Adam is a handful of passes over it. On a GPU a
-step is one CUDA graph. The result equals autograd with `torch.optim` up to round-off.
+more. All parameters lie in one flat vector, layer after layer, so that Adam is one pass over it: torch's fused one on a
+CPU. On a GPU a step, Adam's included, is one CUDA graph. The result equals autograd with `torch.optim` to round-off.
 
 Paper: van Rossem & Saxe (2024), Appendix B: Xavier normal weights with a gain, zero biases, squared error (1).
 """
@@ -26,7 +26,6 @@ from repdyn.universality.methods.networks import LEAK
 
 Nonlinearity = Literal["leaky relu", "relu", "tanh", "none"]
 NONLINEARITIES: tuple[Nonlinearity, ...] = ("leaky relu", "relu", "tanh", "none")
-CACHED = 2**16  # parameters per piece of Adam's step: five arrays of 256 kB in float32
 BETAS, EPSILON = (0.9, 0.999), 1e-8  # of Adam, torch's defaults
 
 
@@ -193,13 +192,12 @@ class Trainer:
             self._buffers[self.batch].chosen.copy_(torch.arange(len(X)))
             self._buffers[self.batch].fill(X, Y)
         self._steps = 0
-        self._size: float | Tensor = 0.0
-        self._root: float | Tensor = 0.0
+        self._size: Tensor | None = None
+        self._root: Tensor | None = None
         self._graphs: dict[int, Callable[[], None]] = {}
         self._moments = torch.zeros((2, len(theta)) if optimizer == "adam" else 0, dtype=theta.dtype, device=X.device)
         self._gradient = torch.zeros_like(theta) if optimizer == "adam" else theta
-        self._piece = CACHED if X.device.type == "cpu" else len(theta)  # a GPU waits for launches, not for its cache
-        self._scratch = torch.zeros(min(len(theta), self._piece), dtype=theta.dtype, device=X.device)
+        self._adam_on_cpu = self._fused_adam() if optimizer == "adam" and X.device.type != "cuda" else None
         self._slopes = _views(self._gradient, sizes, networks.trials)
 
     @staticmethod
@@ -239,13 +237,13 @@ class Trainer:
     def _take(self, count: int) -> None:
         """One step on the chosen points, on a GPU as a CUDA graph, to which Adam hands the factors that change."""
         self._steps += 1
-        size, root = -self.rate / (1 - BETAS[0] ** self._steps), (1 - BETAS[1] ** self._steps) ** 0.5
         if self.device.type != "cuda":
-            self._size, self._root = size, root
             self._step(count)
             return
-        if not isinstance(self._size, Tensor):
+        size, root = -self.rate / (1 - BETAS[0] ** self._steps), (1 - BETAS[1] ** self._steps) ** 0.5
+        if self._size is None:
             self._size, self._root = (self._moments.new_tensor(value) for value in (size, root))
+            self._scratch = torch.zeros_like(self.networks.theta)
         if count not in self._graphs:
             self._graphs[count] = replayable(partial(self._step, count), (self.networks.theta, self._moments))
         self._size.fill_(size)
@@ -264,19 +262,25 @@ class Trainer:
             buffers.backward(self.networks, *self._slopes, 2 * self.loss_factor / buffers.residuals, keep=0.0)
             self._adam()
 
+    def _fused_adam(self) -> torch.optim.Adam:
+        """The optimizer of torch, one pass over all parameters; its moments are ours."""
+        theta = self.networks.theta
+        theta.grad = self._gradient
+        fused = torch.optim.Adam([theta], lr=self.rate, betas=BETAS, eps=EPSILON, fused=True)
+        first, second = self._moments
+        fused.state[theta] = {"step": torch.zeros(()), "exp_avg": first, "exp_avg_sq": second}
+        return fused
+
     def _adam(self) -> None:
-        """Adam's step (Kingma & Ba 2015) in torch's order of operations, piece by piece while a piece is in cache."""
-        pieces = (part.split(self._piece) for part in (self.networks.theta, self._gradient, *self._moments))
-        for theta, g, first, second in zip(*pieces, strict=True):
-            scratch = self._scratch[: len(theta)]
-            first.lerp_(g, 1 - BETAS[0])
-            second.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
-            torch.sqrt(second, out=scratch)
-            scratch.div_(self._root).add_(EPSILON)
-            if isinstance(self._size, Tensor):  # a number would be frozen into the graph
-                theta.addcmul_(torch.div(first, scratch, out=scratch), self._size)
-            else:
-                theta.addcdiv_(first, scratch, value=self._size)
+        """Adam's step (Kingma & Ba 2015); on a GPU by hand, so that the factors that change stay out of the graph."""
+        if self.device.type != "cuda":
+            self._adam_on_cpu.step()
+            return
+        theta, g, (first, second) = self.networks.theta, self._gradient, self._moments
+        first.lerp_(g, 1 - BETAS[0])
+        second.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
+        scale = torch.sqrt(second, out=self._scratch).div_(self._root).add_(EPSILON)
+        theta.addcmul_(torch.div(first, scale, out=scale), self._size)
 
     def state(self) -> dict[str, NDArray]:
         """What a resumed training needs."""
@@ -291,6 +295,8 @@ class Trainer:
         self.networks.theta.copy_(torch.from_numpy(state["theta"]))
         self._moments.copy_(torch.from_numpy(state["moments"]))
         self._steps = int(state["steps"])
+        if self._adam_on_cpu:
+            self._adam_on_cpu.state[self.networks.theta]["step"].fill_(self._steps)
 
 
 class _Buffers:

@@ -73,7 +73,8 @@ def train_two_points(
         name: what this ensemble is called in the checkpoint; another ensemble, another name.
 
     Returns:
-        Dataset with h (seed, epoch, layer), y, w, loss, offset2 (seed, epoch); NaN after a trial's end.
+        Dataset with h (seed, epoch, layer), y, w, loss, offset2 (seed, epoch), trained_epochs (seed). Where a trial has
+        stopped, its last record stands for the rest; where it diverged, later ones are NaN.
 
     Raises:
         ValueError: an engine that cannot train this network.
@@ -157,7 +158,8 @@ def _advance(
 
 
 def _dataset(task: Task, frames: Frames, engine: str, dtype: str) -> xr.Dataset:
-    dims, missing = ("seed", "epoch"), {"missing": "after a trial has reached its stop, or diverged"}
+    dims, missing = ("seed", "epoch"), {"missing": "after a trial has diverged"}
+    frames, last = _held(task, frames)
     y, w, offset2 = _output_variables(frames.outputs, task.Y)
     recorded = dataset(
         {
@@ -166,6 +168,8 @@ def _dataset(task: Task, frames: Frames, engine: str, dtype: str) -> xr.Dataset:
             "w": variable(dims, w, "alignment w"),
             "loss": variable(dims, frames.loss, "training loss, eq. (1)"),
             "offset2": variable(dims, offset2, "squared distance of the mean output from the mean target"),
+            "trained_epochs": variable("seed", last * task.every, "epochs until the last record of the trial", "epoch"),
+            "stop": variable((), task.stop, "loss below which a trial ends; its last record stands for the rest"),
             "dx2": variable((), float(((task.X[1] - task.X[0]) ** 2).sum()), "squared input distance"),
             "dy2": variable((), float(((task.Y[1] - task.Y[0]) ** 2).sum()), "squared target distance"),
             "engine": variable((), engine, "engine that trained"),
@@ -181,6 +185,16 @@ def _dataset(task: Task, frames: Frames, engine: str, dtype: str) -> xr.Dataset:
     for name in ("h", "y", "w", "loss", "offset2"):
         recorded[name].attrs |= missing
     return recorded
+
+
+def _held(task: Task, frames: Frames) -> tuple[Frames, Array]:
+    """Frames in which a stopped trial keeps its last record, and the place of each trial's last record."""
+    loss = frames.loss
+    last = np.maximum(np.isfinite(loss).sum(axis=1) - 1, 0)
+    rows = np.arange(len(loss))
+    held = loss[rows, last] < task.stop
+    places = np.where(held[:, None], np.minimum(np.arange(loss.shape[1]), last[:, None]), np.arange(loss.shape[1]))
+    return Frames(*(array[rows[:, None], places] for array in frames)), last
 
 
 def _output_variables(outputs: Array, target: Array) -> tuple[Array, Array, Array]:

@@ -9,20 +9,33 @@ from repdyn.base.settings import Many, Problem, Settings, increasing
 
 Trials = Annotated[int, Field(ge=2, le=1000)]
 Batch = Annotated[int, Field(ge=1, le=100_000)]
+Steps = Annotated[int, Field(ge=1, le=100_000_000)]
+Moments = Many[Annotated[int, Field(ge=0, le=100_000_000)]]
 
 
-class TrainedNetwork(Settings):
-    """One row of Table 2: a perceptron and how it is trained."""
+class TrainedPerceptron(Settings):
+    """A perceptron and how it is trained, but for how long."""
 
     nonlinearity: Literal["leaky relu", "relu", "tanh", "none"] = Field(
         description="After every hidden layer; the paper and the authors' notebooks differ on it."
     )
     gain: float = Field(gt=0, le=10, description="Factor on the standard deviation of Xavier's normal weights.")
     rate: float = Field(gt=0, le=10, description="Learning rate.")
-    epochs: int = Field(ge=1, le=1_000_000, description="Passes over the data.")
     units: int = Field(ge=1, le=4096, description="Neurons per hidden layer.")
     hidden: int = Field(ge=1, le=100, description="Hidden layers; the representation is read at half of them.")
     optimizer: Literal["sgd", "adam"] = Field(description="Gradient descent, or Adam at its usual constants.")
+
+
+class TrainedNetwork(TrainedPerceptron):
+    """One row of Table 2."""
+
+    epochs: int = Field(ge=1, le=1_000_000, description="Passes over the data.")
+
+
+class ImageNetwork(TrainedPerceptron):
+    """One row of Table 2, its length in steps, so that it means the same on any number of images."""
+
+    steps: Steps = Field(description="Minibatch steps, rounded up to whole passes over the images.")
 
 
 class XorRuns(Settings):
@@ -87,8 +100,8 @@ class BlobStructure(Settings):
 class ImageRuns(Settings):
     """The networks of Figures 4, 9, 14 and 18."""
 
-    sgd: TrainedNetwork = Field(description="Gradient descent; rate times steps as in Table 2.")
-    adam: TrainedNetwork = Field(description="Adam; the paper states no rate.")
+    sgd: ImageNetwork = Field(description="Gradient descent; rate times steps as in Table 2.")
+    adam: ImageNetwork = Field(description="Adam; the paper states no rate.")
 
 
 class ImageTraining(Settings):
@@ -100,13 +113,13 @@ class ImageTraining(Settings):
         description="First images of the file whose representations are stored; the paper takes 100."
     )
     pairs: Annotated[int, Field(ge=1, le=100)] = Field(description="Tracked pairs of each kind and network.")
-    passes: Many[Annotated[int, Field(ge=0, le=1_000_000)]] = Field(
+    stored_steps: Moments = Field(
         min_length=2,
-        description="Epochs at which representations are stored, from 0, for the gradient descent; increasing.",
+        description="Steps of the gradient descent after which representations are stored, from 0; increasing.",
     )
-    parameters_at: Many[Annotated[int, Field(ge=0, le=1_000_000)]] = Field(
+    parameters_at: Moments = Field(
         min_length=2,
-        description="Epochs at which the parameters of the gradient descent are stored, some of `passes`; increasing.",
+        description="Steps after which its parameters are stored, some of `stored_steps`; increasing.",
     )
     parameters_of: Annotated[int, Field(ge=2, le=100)] = Field(
         description="Networks whose parameters are stored, at most `trials`; half a megabyte each and epoch."
@@ -116,12 +129,14 @@ class ImageTraining(Settings):
     def problems(self) -> Iterator[Problem]:
         """Looks increase from the start to the end of the gradient descent; parameters are stored at some of them."""
         yield from increasing("parameters_at", self.parameters_at)
-        if extra := sorted(set(self.parameters_at) - set(self.passes)):
-            yield Problem(("parameters_at", "passes"), f"{extra[0]} is not one of passes: choose from them")
-        yield from increasing("passes", self.passes)
-        if self.passes[0] != 0 or self.passes[-1] != self.runs.sgd.epochs:
-            text = f"it goes from {self.passes[0]} to {self.passes[-1]}, runs.sgd.epochs is {self.runs.sgd.epochs}"
-            yield Problem(("passes", "runs"), f"{text}: let it begin with 0 and end with the last epoch")
+        if extra := sorted(set(self.parameters_at) - set(self.stored_steps)):
+            text = f"{extra[0]} is not one of stored_steps: choose from them"
+            yield Problem(("parameters_at", "stored_steps"), text)
+        yield from increasing("stored_steps", self.stored_steps)
+        first, last = self.stored_steps[0], self.stored_steps[-1]
+        if first != 0 or last != self.runs.sgd.steps:
+            text = f"it goes from {first} to {last}, runs.sgd.steps is {self.runs.sgd.steps}"
+            yield Problem(("stored_steps", "runs"), f"{text}: let it begin with 0 and end with the last step")
         if self.parameters_of > self.trials:
             text = f"{self.parameters_of} networks, but trials is {self.trials}"
             yield Problem(("parameters_of", "trials"), f"{text}: lower it")
@@ -145,8 +160,8 @@ class RepresentationalStructure(Settings):
 class TrajectoryFits(Settings):
     """The theory fitted to pairs of digits (Figure 4)."""
 
-    passes: Annotated[int, Field(ge=10, le=1_000_000)] = Field(
-        description="Epochs of the trajectory that the fit sees; rate times steps as in Table 2."
+    steps: Annotated[int, Field(ge=10, le=100_000_000)] = Field(
+        description="Steps of the trajectory that the fit sees; rate times steps as in Table 2."
     )
 
 

@@ -100,6 +100,9 @@ class TwoPointRun(Settings):
     seeds: Annotated[int, Field(ge=1, le=10_000)] = Field(description="Independent networks per row of Table 1.")
     epochs: Epochs = Field(description="Full-batch steps.")
     every: Epochs = Field(description="Epochs between two records.")
+    stop: Annotated[float, Field(ge=0, le=1)] = Field(
+        description="A trial ends at the first record below this loss, which then stands for all later ones; 0: never."
+    )
     dtype: Literal["float64", "float32"] = Field(description="Number format of the training.")
     engine: Literal["auto", "compiled", "batched", "autograd"] = Field(
         description="Training engine; auto chooses by network and device, the dataset says which."
@@ -146,7 +149,6 @@ class FinalDistances(TwoPointRun):
     rows: Many[NetworkName] = Field(min_length=1, description="Rows of Table 1 that are trained.")
     dx: Many[Distance] = Field(min_length=2, description="Input distances, increasing.")
     dy: Many[Annotated[float, Field(ge=0, le=10)]] = Field(min_length=2, description="Target distances, increasing.")
-    stop: Annotated[float, Field(gt=0, le=1)] = Field(description="A trial ends at the first record below this loss.")
     converged: Annotated[float, Field(gt=0, le=1)] = Field(description="Trials that end above this loss are dropped.")
     slower: Annotated[float, Field(ge=1, le=100)] = Field(description="Divides the learning rates of Table 1.")
 

@@ -7,6 +7,8 @@ window.repdyn = window.repdyn || {};
     λ: "lambda", μ: "mu", ν: "nu", ξ: "xi", π: "pi", ρ: "rho", σ: "sigma", τ: "tau", φ: "phi", ϕ: "phi", χ: "chi", ψ: "psi", ω: "omega",
   };
   const PLACES = "theorem|lemma|proposition|corollary|definition|figure|table|section|appendix|equation|remark|example";
+  const NUMBER = "\\(?[\\d.]+[a-z]?\\)?";  // 3, 3.2, (4a)
+  const LISTED = new RegExp(`\\b(${PLACES}) (${NUMBER}(?:(?:,? and |, | to )${NUMBER})+)`, "g");  // theorems 2, 3 and 4
   const SHORT = { thm: "theorem", lem: "lemma", prop: "proposition", cor: "corollary", def: "definition", fig: "figure",
     tab: "table", sec: "section", app: "appendix", eq: "equation", eqs: "equation" };
 
@@ -17,10 +19,11 @@ window.repdyn = window.repdyn || {};
     .replace(/°|\^\s*\{?\s*circ\s*\}?|\bdegrees?\b|\bdeg\b/g, " degrees ")
     .replace(/\b([a-z]+)\.? ?(?=\(?\d)/g, (whole, word) => (SHORT[word] ? SHORT[word] + " " : whole))
     .replace(new RegExp(`\\b(${PLACES})s\\b`, "g"), "$1")
+    .replace(LISTED, (all, place, rest) => rest.split(/,? and |, | to /).map(number => `${place} ${number}`).join(" "))
     .replace(/[−–—]/g, "-").replace(/[{}$"“”]/g, " ").replace(/\s+/g, " ").trim();
 
   // "theorem 3" is one term, and finds neither Theorem 31 nor Theorem 3.2; a number stands for itself.
-  repdyn.terms = query => [...repdyn.normal(query).matchAll(new RegExp(`(?:${PLACES}) \\(?[\\d.]+[a-z]?\\)?|\\d+(?:\\.\\d+)? degrees|\\S+`, "g"))]
+  repdyn.terms = query => [...repdyn.normal(query).matchAll(new RegExp(`(?:${PLACES}) ${NUMBER}|\\d+(?:\\.\\d+)? degrees|\\S+`, "g"))]
     .map(match => match[0].replace(/[.,;]+$/, "")).filter(Boolean).map(pattern);
 
   function pattern(term) {

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from repdyn.bn_mean_field.methods.particle_flows import gradient_descent, gradient_flow
+from repdyn.bn_mean_field.methods.particle_flows import (
+    _array_descent,
+    _compiled_descent,
+    _flat_velocity,
+    descent_losses,
+    gradient_descent,
+    gradient_flow,
+)
 from repdyn.bn_mean_field.theory.manifold import gradient_by_metric, normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 
@@ -123,3 +130,34 @@ def test_erf_flow_in_three_dimensions_descends():
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call(Population(LINEAR, COV))
+
+
+@pytest.mark.parametrize("normalization", ["batch", "none"])
+def test_compiled_descent_is_that_of_the_arrays(normalization):
+    a, b = start(20)
+    a, b = np.stack([a, a]), np.stack([b, 3 * b])
+    model, record, steps = Population(LINEAR, COV, normalization), np.array([0, 3, 40]), np.array([0.01, 0.4])
+    fast, plain = (run(a, b, model, steps, record) for run in (_compiled_descent, _array_descent))
+    for name in ("a", "b", "loss"):
+        one, other = getattr(fast, name), getattr(plain, name)
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)  # 40 steps amplify rounding
+    np.testing.assert_array_equal(fast.diverged, plain.diverged)
+
+
+def test_compiled_velocity_of_all_kinds():
+    for normalization in ("batch", "none", "manifold"):
+        model = Population(LINEAR, COV, normalization)
+        a, b = start(15)
+        state = np.concatenate([a, b.ravel()])
+        da, db, _ = model.velocity(a, b)
+        change = _flat_velocity(model, len(a), b)(0.0, state)
+        np.testing.assert_allclose(change, np.concatenate([da, db.ravel()]), rtol=1e-12, atol=1e-14)
+
+
+def test_losses_of_descent_are_those_of_the_trajectory():
+    a, b = start()
+    model = Population(LINEAR, COV)
+    losses = descent_losses(a, b, model, 0.05, 30)
+    np.testing.assert_allclose(losses, gradient_descent(a, b, model, 0.05, record=range(31)).loss, rtol=1e-12)
+    wild = descent_losses(a, 30 * b, Population(LINEAR, COV, "none"), 0.5, 30)
+    np.testing.assert_array_equal(np.isinf(wild[[0, -1]]), [False, True])

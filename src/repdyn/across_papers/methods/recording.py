@@ -1,0 +1,59 @@
+"""Pairs of points in all seeds' networks at once, during training: distances, alignment and loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor
+
+from repdyn.across_papers.methods.networks import Network
+from repdyn.base.datasets import variable
+from repdyn.diagnostics.methods.catalog import TEXTS
+
+CURVES = ("representation_distance", "prediction_distance", "prediction_alignment", "pair_loss")
+
+
+class PairRecorder:
+    """h, y, w and the loss of pairs of points, as `diagnostics.measure` defines them, for every seed.
+
+    Args:
+        X: inputs, shape (points, inputs).
+        Y: targets, shape (points, outputs).
+        pairs: pairs of points.
+    """
+
+    def __init__(self, X: Tensor, Y: Tensor, pairs: Sequence[tuple[int, int]]) -> None:
+        self.X, self.Y, self.pairs = X, Y, list(pairs)
+        self.one, self.other = torch.tensor(self.pairs).T
+        self.steps: list[int] = []
+        self.values: list[np.ndarray] = []
+
+    @torch.no_grad()
+    def __call__(self, network: Network, step: int) -> None:
+        """Records the networks as they are, at a step."""
+        middle, output = network.at_half_depth(self.X)
+        h = (middle[:, self.other] - middle[:, self.one]).pow(2).sum(dim=-1)
+        dy = output[:, self.other] - output[:, self.one]
+        wanted = self.Y[self.other] - self.Y[self.one]
+        error = (output - self.Y).pow(2).sum(dim=-1) / 2
+        alignment = ((dy - wanted) * dy).sum(dim=-1)
+        loss = (error[:, self.one] + error[:, self.other]) / 2
+        self.steps.append(step)
+        self.values.append(torch.stack([h, dy.pow(2).sum(dim=-1), alignment, loss]).numpy())
+
+    def dataset(self) -> xr.Dataset:
+        """All that was recorded: the curves over (seed, step, pair), and the pairs' distances in data and targets."""
+        curves = np.moveaxis(np.stack(self.values), 0, 2)  # curve, seed, step, pair
+        variables = {
+            name: variable(("seed", "step", "pair"), curves[k], TEXTS[name].long_name, TEXTS[name].units)
+            for k, name in enumerate(CURVES)
+        }
+        for name, values, what in (("input_distance", self.X, "inputs"), ("target_distance", self.Y, "targets")):
+            distance = (values[self.other] - values[self.one]).pow(2).sum(dim=-1).numpy()
+            variables[name] = variable("pair", distance, f"squared distance of the {what}", f"{what[:-1]}^2")
+        names = np.array([f"{i}-{j}" for i, j in self.pairs])
+        coords = {"seed": np.arange(curves.shape[1]), "step": np.array(self.steps), "pair": names}
+        return xr.Dataset(variables, coords)

@@ -1,0 +1,16 @@
+"""The order in which the figures follow the paper."""
+
+ORDER = (
+    "round_manifold",
+    "mean_field_limit",
+    "equicontinuity_bounds",
+    "global_minimum",
+    "fig1_anisotropy",
+    "matched_loss",
+    "speeds_over_targets",
+    "directions_over_time",
+    "learning_over_steps",
+    "fig2_magnitudes",
+    "fig3_first_step",
+    "batches_and_eps",
+)

@@ -1,0 +1,297 @@
+"""The paper's velocities and gradients, printed and corrected, against automatic differentiation of its loss.
+
+One function per formula. The data are neither Gaussian nor isotropic; their empirical law is mu, for which section 2 of
+Ma and Ying holds exactly. The reference is torch's autograd through its own `BatchNorm1d`. Errors are relative to the
+largest entry of the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from repdyn.base.checks import Array
+from repdyn.base.formula_audit import Errors, holds, mended, relative_error
+from repdyn.bn_mean_field.theory import flows, manifold
+from repdyn.bn_mean_field.theory.flows import Velocity
+
+NO_EPS = 1e-300  # torch refuses eps = 0; this vanishes next to any variance
+SCALE = 10.0  # c of section 4.2
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Centred inputs, targets, a network with inner weights of unit length, and the lengths tried in eq. (7)."""
+
+    x: Array
+    y: Array
+    a: Array
+    b: Array
+    radii: tuple[float, ...]
+
+    @property
+    def rate(self) -> float:
+        """1/m of the paper's parameter time."""
+        return 1 / len(self.a)
+
+    @cached_property
+    def cov(self) -> Array:
+        """Covariance of the data."""
+        return self.x.T @ self.x / len(self.x)
+
+    @cached_property
+    def bbar(self) -> Array:
+        """Normalized weights."""
+        return manifold.normalize(self.b, self.cov)
+
+    @cached_property
+    def bn(self) -> Velocity:
+        """Autograd's velocity of the BN model."""
+        return autograd_flow(self.x, self.y, self.a, self.b, batch_norm=True)
+
+    @cached_property
+    def vanilla(self) -> Velocity:
+        """Autograd's velocity of the vanilla model at the same weights."""
+        return autograd_flow(self.x, self.y, self.a, self.b, batch_norm=False)
+
+    @cached_property
+    def normalized(self) -> Velocity:
+        """Autograd's velocity of the vanilla model at the normalized weights."""
+        return autograd_flow(self.x, self.y, self.a, self.bbar, batch_norm=False)
+
+    def moments(self, v: Array) -> Velocity:
+        """E l' sigma and E l' sigma' x at the weights v, written out."""
+        hidden = np.maximum(self.x @ v.T, 0)
+        residual = (hidden @ self.a / len(self.a) - self.y)[:, None] / len(self.x)
+        return np.sum(residual * hidden, axis=0), ((hidden > 0) * residual).T @ self.x
+
+
+def random_draw(
+    samples: int, dimension: int, width: int, radii: tuple[float, ...], generator: np.random.Generator
+) -> Draw:
+    """Log-normal inputs, mixed and centred; a noisy target; unit weights in random directions."""
+    mixing = np.eye(dimension) + generator.standard_normal((dimension, dimension)) / 2
+    x = np.exp(generator.standard_normal((samples, dimension)) / 2) @ mixing
+    x = x - x.mean(axis=0)
+    y = np.sin(x[:, 0]) + x[:, 1] + 0.1 * generator.standard_normal(len(x))
+    b = generator.standard_normal((width, dimension))
+    return Draw(x, y, generator.standard_normal(width), b / np.linalg.norm(b, axis=1, keepdims=True), radii)
+
+
+def autograd_flow(x: Array, y: Array, a: Array, b: Array, *, batch_norm: bool, eps: float = NO_EPS) -> Velocity:
+    """-dL/da and -dL/db of the ReLU network of eq. (1), half the mean squared error, by torch."""
+    a, b = (torch.tensor(value, requires_grad=True) for value in (a, b))
+    hidden = torch.relu(preactivation(torch.tensor(x) @ b.T, batch_norm, eps))
+    (((hidden @ a / len(a) - torch.tensor(y)) ** 2).mean() / 2).backward()
+    return -a.grad.numpy(), -b.grad.numpy()
+
+
+def preactivation(z: torch.Tensor, batch_norm: bool, eps: float = NO_EPS) -> torch.Tensor:
+    """What enters the activation: z, or z through torch's batch normalization in training mode."""
+    if not batch_norm:
+        return z
+    return torch.nn.BatchNorm1d(z.shape[1], eps=eps, affine=False, dtype=torch.float64).train()(z)
+
+
+def normalizer(draw: Draw) -> Errors:
+    """Eq. (3): BN(b^T x) = bbar^T x for centred data; the control has data of mean 1."""
+    errors = []
+    for x in (draw.x, draw.x + 1):
+        errors.append(relative_error(x @ draw.bbar.T, preactivation(torch.tensor(x @ draw.b.T), True).numpy()))
+    return holds(*errors)
+
+
+def equal_functions(draw: Draw) -> Errors:
+    """Section 2.2 and after eq. (12): f = f_0 at the normalized weights; the control leaves them as they are."""
+    hidden = torch.relu(preactivation(torch.tensor(draw.x @ draw.b.T), True)).numpy()
+    f = hidden @ draw.a
+    return holds(*(relative_error(np.maximum(draw.x @ v.T, 0) @ draw.a, f) for v in (draw.bbar, draw.b)))
+
+
+def bn_outer(draw: Draw) -> Errors:
+    """Eq. (6), line of a_k: the printed right-hand side lacks the minus."""
+    return _bn(draw, 0)
+
+
+def bn_inner(draw: Draw) -> Errors:
+    """Eq. (6), line of b_k: likewise."""
+    return _bn(draw, 1)
+
+
+def _bn(draw: Draw, line: int) -> Errors:
+    arguments = *draw.moments(draw.bbar), draw.a, draw.b, draw.cov, draw.rate
+    forms = (flows.bn_flow_as_printed(*arguments), flows.bn_flow(*arguments))
+    return mended(*(relative_error(form[line], draw.bn[line]) for form in forms))
+
+
+def kept_length(draw: Draw) -> Errors:
+    """After eq. (6): b_k is orthogonal to its velocity; the control is the vanilla model's velocity."""
+    return holds(*(float(radial_fraction(draw.b, flow[1]).max()) for flow in (draw.bn, draw.vanilla)))
+
+
+def radial_fraction(b: Array, db: Array) -> Array:
+    """|b^T b'| / (|b| |b'|) of every neuron, shape (m,)."""
+    return np.abs(np.sum(b * db, axis=1)) / (np.linalg.norm(b, axis=1) * np.linalg.norm(db, axis=1))
+
+
+def normalized_outer(draw: Draw) -> Errors:
+    """Eq. (7), line of a_k: lacks the minus."""
+    arguments = *draw.moments(draw.bbar), draw.a, draw.bbar, draw.cov, draw.rate
+    forms = (flows.normalized_flow_as_printed(*arguments), flows.normalized_flow(*arguments))
+    return mended(*(relative_error(form[0], draw.bn[0]) for form in forms))
+
+
+def normalized_inner(draw: Draw) -> Errors:
+    """Eq. (7), line of bbar_k, for weights of several lengths: the printed factor needs length 1."""
+    return mended(*np.max([_pushed_errors(draw, radius) for radius in draw.radii], axis=0))
+
+
+def normalized_inner_of_unit_length(draw: Draw) -> Errors:
+    """Eq. (7), line of bbar_k, for ||b_k|| = 1, where it holds; the control drops the factor ||bbar||^2."""
+    pushed = _pushed(draw, 1.0)
+    moments = draw.moments(draw.bbar)
+    printed = flows.normalized_flow_as_printed(*moments, draw.a, draw.bbar, draw.cov, draw.rate)[1]
+    bare = printed / np.sum(draw.bbar**2, axis=1, keepdims=True)
+    return holds(relative_error(printed, pushed), relative_error(bare, pushed))
+
+
+def _pushed_errors(draw: Draw, radius: float) -> tuple[float, float]:
+    arguments = *draw.moments(draw.bbar), draw.a, draw.bbar, draw.cov, draw.rate
+    printed, corrected = flows.normalized_flow_as_printed(*arguments)[1], flows.normalized_flow(*arguments, radius)[1]
+    pushed = _pushed(draw, radius)
+    return relative_error(printed, pushed), relative_error(corrected, pushed)
+
+
+def _pushed(draw: Draw, radius: float) -> Array:
+    """Velocity of bbar by the chain rule from autograd's velocity of b of the given length."""
+    b = radius * draw.b
+    db = autograd_flow(draw.x, draw.y, draw.a, b, batch_norm=True)[1]
+    along = np.sum((draw.bbar @ draw.cov) * db, axis=1, keepdims=True)
+    return (db - draw.bbar * along) / manifold.sigma_norm(b, draw.cov)[:, None]
+
+
+def vanilla_outer(draw: Draw) -> Errors:
+    """Eq. (8), line of a_k: lacks the minus."""
+    moments = draw.moments(draw.b)
+    forms = (flow(*moments, draw.a, draw.rate) for flow in (flows.vanilla_flow_as_printed, flows.vanilla_flow))
+    return mended(*(relative_error(form[0], draw.vanilla[0]) for form in forms))
+
+
+def vanilla_inner(draw: Draw) -> Errors:
+    """Eq. (8), line of b_k; the control has the projection of the BN model."""
+    moments = draw.moments(draw.b)
+    printed = flows.vanilla_flow_as_printed(*moments, draw.a, draw.rate)[1]
+    projected = flows.bn_flow(*moments, draw.a, draw.b, draw.cov, draw.rate)[1]
+    return holds(*(relative_error(form, draw.vanilla[1]) for form in (printed, projected)))
+
+
+def velocity_field_on_manifold(draw: Draw) -> Errors:
+    """Eq. (14) against m times autograd, pushed to bbar; the control keeps the 1/m of eq. (7)."""
+    arguments = *draw.moments(draw.bbar), draw.a, draw.bbar, draw.cov
+    wanted = (draw.bn[0] / draw.rate, _pushed(draw, 1.0) / draw.rate)
+    return holds(*(_largest(flows.normalized_flow(*arguments, scale), wanted) for scale in (1.0, draw.rate)))
+
+
+def velocity_field_of_bn(draw: Draw) -> Errors:
+    """Eqs. (10) and (21) against m times autograd; the control keeps the 1/m of eq. (6)."""
+    arguments = *draw.moments(draw.bbar), draw.a, draw.b, draw.cov
+    wanted = tuple(part / draw.rate for part in draw.bn)
+    return holds(*(_largest(flows.bn_flow(*arguments, scale), wanted) for scale in (1.0, draw.rate)))
+
+
+def velocity_field_of_vanilla(draw: Draw) -> Errors:
+    """Eq. (22) against m times autograd; the control keeps the 1/m of eq. (8)."""
+    arguments = *draw.moments(draw.b), draw.a
+    wanted = tuple(part / draw.rate for part in draw.vanilla)
+    return holds(*(_largest(flows.vanilla_flow(*arguments, scale), wanted) for scale in (1.0, draw.rate)))
+
+
+def _largest(velocity: Velocity, wanted: Velocity) -> float:
+    return max(relative_error(part, other) for part, other in zip(velocity, wanted, strict=True))
+
+
+def longer_neuron_of_bn(draw: Draw) -> Errors:
+    """Section 4.2, b2 = c b1: b2' = b1'/c with BN; the control is the vanilla model's b2' = b1'."""
+    _, db = _proportional(draw, batch_norm=True)
+    return holds(relative_error(SCALE * db[0], db[1]), relative_error(db[0], db[1]))
+
+
+def longer_neuron_of_vanilla(draw: Draw) -> Errors:
+    """Section 4.2: b2' = b1' without BN; the control is BN's b2' = b1'/c."""
+    _, db = _proportional(draw, batch_norm=False)
+    return holds(relative_error(db[0], db[1]), relative_error(SCALE * db[0], db[1]))
+
+
+def direction_of_longer_neuron_of_bn(draw: Draw) -> Errors:
+    """The direction of b2 = c b1 turns 1/c^2 as fast with BN; the control is the vanilla model's 1/c."""
+    return _direction(draw, True, SCALE**2, SCALE)
+
+
+def direction_of_longer_neuron_of_vanilla(draw: Draw) -> Errors:
+    """It turns 1/c as fast without BN; the control has directions that do not see the length."""
+    return _direction(draw, False, SCALE, 1.0)
+
+
+def _direction(draw: Draw, batch_norm: bool, law: float, control: float) -> Errors:
+    b, db = _proportional(draw, batch_norm=batch_norm)
+    speed = flows.tangential_speed(b, db) / np.linalg.norm(b, axis=1)
+    return holds(*(relative_error(factor * speed[:1], speed[1:]) for factor in (law, control)))
+
+
+def _proportional(draw: Draw, *, batch_norm: bool) -> tuple[Array, Array]:
+    """Two neurons with the same a, the first c times the second, in one model, and their velocities."""
+    a, b = np.concatenate([draw.a[:1], draw.a]), np.concatenate([SCALE * draw.b[:1], draw.b])
+    return b[:2], autograd_flow(draw.x, draw.y, a, b, batch_norm=batch_norm)[1][:2]
+
+
+def gradient_outer(draw: Draw) -> Errors:
+    """Theorem 2, derivative in a_k: the statement gives minus the gradient."""
+    return _gradient(draw, 0)
+
+
+def gradient_inner(draw: Draw) -> Errors:
+    """Theorem 2, manifold gradient in bbar_k against G^+ P dL with the paper's G formed and inverted: likewise."""
+    return _gradient(draw, 1)
+
+
+def _gradient(draw: Draw, line: int) -> Errors:
+    da, db = (-part for part in draw.normalized)
+    wanted = (da, manifold.gradient_by_metric(db, draw.bbar, draw.cov))[line]
+    arguments = *draw.moments(draw.bbar), draw.a, draw.bbar, draw.cov, draw.rate
+    forms = (flows.manifold_gradient_as_printed(*arguments), flows.manifold_gradient(*arguments))
+    return mended(*(relative_error(form[line], wanted) for form in forms))
+
+
+def euclidean_gradient(draw: Draw) -> Errors:
+    """Proof of Theorem 2: the Euclidean gradient in bbar_k is printed without its 1/m."""
+    moment = draw.moments(draw.bbar)[1]
+    printed = draw.a[:, None] * moment
+    return mended(*(relative_error(form, -draw.normalized[1]) for form in (printed, draw.rate * printed)))
+
+
+FORMULAS: dict[str, Callable[[Draw], Errors]] = {
+    "3": normalizer,
+    "12": equal_functions,
+    "6, a": bn_outer,
+    "6, b": bn_inner,
+    "6, length": kept_length,
+    "7, a": normalized_outer,
+    "7, b": normalized_inner,
+    "7, b, unit length": normalized_inner_of_unit_length,
+    "8, a": vanilla_outer,
+    "8, b": vanilla_inner,
+    "14": velocity_field_on_manifold,
+    "21": velocity_field_of_bn,
+    "22": velocity_field_of_vanilla,
+    "4.2, BN": longer_neuron_of_bn,
+    "4.2, vanilla": longer_neuron_of_vanilla,
+    "4.2, direction, BN": direction_of_longer_neuron_of_bn,
+    "4.2, direction, vanilla": direction_of_longer_neuron_of_vanilla,
+    "Theorem 2, a": gradient_outer,
+    "Theorem 2, b": gradient_inner,
+    "Theorem 2, proof": euclidean_gradient,
+}

@@ -1,0 +1,168 @@
+"""Claims of Sections 1 and 2: truncation maps, layers, output, metric."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.controls import replace_variables, wrong_formula
+from repdyn.base.formula_audit import decide_formula, with_wrong_formula
+from repdyn.base.verdicts import Verdict, all_of
+from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, zero
+
+
+@claim(
+    "tf-tau-def",
+    where="eqs. (1.6), (2.9), (6.2)",
+    kind="identity",
+    states="The truncation map of $W_* R$, with $W_*$ diagonal and positive, is that of $R$.",
+    formula=r"\tau_{W_* R, \beta}(x) = R^T \sigma(R (x + \beta)) - \beta",
+    data="gradient_audit",
+    control=with_wrong_formula("R W_* in the place of W_* R", "(6.2) tau without W_*"),
+)
+def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
+    """The definition with the inverse weight against the one with the transposed rotation."""
+    return decide_formula(gradient_audit, "(6.2) tau without W_*", *EXACT)
+
+
+@claim(
+    "tf-tau-affine",
+    where="eqs. (3.12), (7.6)",
+    kind="identity",
+    states="The truncation map is affine in every sector, with the transposed weight.",
+    correction="True for orthogonal weights, as (7.6) has it; for a general weight the transpose must be the inverse,"
+    " as in (3.13).",
+    formula=r"\tau(x) = W^T H(x) W x - W^T H^\perp(x) W \beta",
+    corrected_formula=r"\tau(x) = W^{-1} H(x) W x - W^{-1} H^\perp(x) W \beta",
+    data="gradient_audit",
+    control=with_wrong_formula("the transpose in the place of the inverse", "(3.12) affine form"),
+)
+def tau_is_affine(gradient_audit: xr.Dataset) -> Verdict:
+    """Against the definition, weights with unequal scales."""
+    return decide_formula(gradient_audit, "(3.12) affine form", *EXACT)
+
+
+@claim(
+    "tf-tau-beta",
+    where="eq. (3.13)",
+    kind="identity",
+    states="The derivative of the truncation map in the bias projects on the truncated directions.",
+    formula=r"\partial_\beta \tau(x) = -W^{-1} H^\perp(x) W",
+    data="gradient_audit",
+    control=with_wrong_formula("the transposed derivative", "(3.13) derivative of tau"),
+)
+def derivative_of_tau(gradient_audit: xr.Dataset) -> Verdict:
+    """Against complex steps of the definition, weights that are not orthogonal."""
+    return decide_formula(gradient_audit, "(3.13) derivative of tau", *EXACT)
+
+
+@claim(
+    "tf-tau-fix",
+    where="eqs. (2.14), (2.15)",
+    kind="identity",
+    states="The truncation map fixes exactly the points of the positive sector, and takes exactly those of the negative"
+    r" sector to $-\beta$.",
+    correction="It fixes the points of the closed positive sector: those on its border, the apex among them, lie in the"
+    " complement of the positive sector and stay.",
+    formula=(
+        r"\tau(x) = x \Leftrightarrow x \in \mathcal{S}^+, "
+        r"\quad \tau(x) = -\beta \Leftrightarrow x \in \mathcal{S}^-"
+    ),
+    corrected_formula=r"\tau(x) = x \Leftrightarrow (R(x + \beta))_r \ge 0 \text{ for all } r",
+    data="counterexamples",
+    control={
+        "fixed points": wrong_formula(
+            "the map without its last term, -beta", replace_variables(fixed_mismatch="fixed_mismatch_wrong")
+        ),
+        "apex": wrong_formula(
+            "the map without its last term, -beta", replace_variables(apex_mismatch="apex_mismatch_wrong")
+        ),
+    },
+)
+def fixed_points(counterexamples: xr.Dataset) -> Verdict:
+    """Random points of all sectors and of their borders."""
+    apex = zero(counterexamples["apex_mismatch"], "taken to the apex: all coordinates <= 0", COUNTED)
+    printed, corrected = (
+        all_of(fixed_points=zero(counterexamples[name], f"fixed: all coordinates {sign} 0", COUNTED), apex=apex)
+        for name, sign in (("fixed_mismatch_printed", ">"), ("fixed_mismatch", ">="))
+    )
+    return Verdict.from_tests(printed, corrected)
+
+
+@claim(
+    "tf-layer-pullback",
+    where="eqs. (2.17), (2.23)",
+    kind="identity",
+    states="A hidden layer is the cumulative weight times the composed truncation maps.",
+    correction="The cumulative bias is missing.",
+    formula=r"x^{(\ell)} = W^{(\ell)} \underline{\tau}^{(\ell)}(x^{(0)})",
+    corrected_formula=r"x^{(\ell)} = W^{(\ell)} \underline{\tau}^{(\ell)}(x^{(0)}) + b^{(\ell)}",
+    data="gradient_audit",
+    control=with_wrong_formula("without the cumulative bias", "(2.17) hidden layer"),
+)
+def layer_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
+    """Against the network's own hidden layer."""
+    return decide_formula(gradient_audit, "(2.17) hidden layer", *EXACT)
+
+
+@claim(
+    "tf-output",
+    where="eqs. (2.18), (2.22)",
+    kind="identity",
+    states="The output is the cumulative weight times the composed truncation maps.",
+    correction="Only with the output bias $b_{L+1} = -W_{L+1} b^{(L)}$, which is never stated.",
+    formula=r"x^{(L+1)} = W^{(L+1)} \underline{\tau}^{(L)}(x^{(0)})",
+    corrected_formula=r"x^{(L+1)} = W^{(L+1)} \underline{\tau}^{(L)}(x^{(0)}) + W_{L+1} b^{(L)} + b_{L+1}",
+    data="gradient_audit",
+    control=with_wrong_formula("output bias zero, as (8.2) sets it", "(2.18) output"),
+)
+def output_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
+    """Against the network's own output."""
+    return decide_formula(gradient_audit, "(2.18) output", *EXACT)
+
+
+@claim(
+    "tf-output-beta",
+    where="eqs. (1.4), (2.7)",
+    kind="identity",
+    states="The last pulled-back bias is the one before, divided by the output weight.",
+    correction="The sum in (2.6), taken to L + 1 layers, gives another vector.",
+    formula=r"\beta^{(L+1)} = (W_{L+1})^{-1} \beta^{(L)}",
+    corrected_formula=r"\beta^{(L+1)} = \sum_{j=1}^{L+1} (W^{(j)})^{-1} b_j",
+    data="gradient_audit",
+    control=with_wrong_formula("the printed vector", "(2.7) last bias"),
+)
+def last_bias(gradient_audit: xr.Dataset) -> Verdict:
+    """Against the sum of pulled-back biases."""
+    return decide_formula(gradient_audit, "(2.7) last bias", *EXACT)
+
+
+@claim(
+    "tf-225",
+    where="eq. (2.25)",
+    kind="identity",
+    states="The pullback metric does not change if the hidden cumulative weight is multiplied by an invertible matrix"
+    " and the cumulative output weight by its inverse.",
+    correction="The layer's own output weight must be multiplied by the inverse, not the cumulative one.",
+    formula=r"W^{(L)} \to A W^{(L)}, \quad W^{(L+1)} \to W^{(L+1)} A^{-1}",
+    corrected_formula=r"W^{(L)} \to A W^{(L)}, \quad W_{L+1} \to W_{L+1} A^{-1}",
+    data="gradient_audit",
+    control=with_wrong_formula("the cumulative output weight times the inverse", "(2.25) invariance of the metric"),
+)
+def metric_is_invariant(gradient_audit: xr.Dataset) -> Verdict:
+    """The metric tensor before and after, random weights."""
+    return decide_formula(gradient_audit, "(2.25) invariance of the metric", *EXACT)
+
+
+@claim(
+    "tf-cost-decomp",
+    where="eq. (3.7)",
+    kind="identity",
+    states="The cost is half the variance within clusters plus half the squared distance of their means from the"
+    " labels.",
+    data="gradient_audit",
+    control=with_wrong_formula("the variance alone", "(3.7) split of the cost"),
+)
+def cost_splits(gradient_audit: xr.Dataset) -> Verdict:
+    """Against the plain mean of squares."""
+    return decide_formula(gradient_audit, "(3.7) split of the cost", *EXACT)

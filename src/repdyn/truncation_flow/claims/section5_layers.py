@@ -1,0 +1,270 @@
+"""Claims on several clusters and layers: separation, collapse, Theorem 5.1 and Section 7."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.controls import false_world, replace_variables, wrong_formula
+from repdyn.base.formula_audit import decide_formula, with_wrong_formula
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation
+from repdyn.truncation_flow.claims.requirements import finite
+from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, Tolerance, zero
+
+TOO_WIDE = "clusters too wide to be separated"
+
+
+@claim(
+    "tf-def31-comp",
+    where="Definition 3.1, (3.4)-(3.5)",
+    kind="identity",
+    states="With cluster separated truncations the composition acts on a cluster as its own truncation map alone.",
+    correction="It needs besides that later maps leave the images alone, and both conditions at all times.",
+    formula=(
+        r"\tau^{(\ell)}(X_{\ell'}) = X_{\ell'} \; (\ell' \ne \ell) \Rightarrow \underline{\tau}^{(Q)}(X_\ell) "
+        r"= \tau^{(\ell)}(X_\ell)"
+    ),
+    corrected_formula=(
+        r"\tau^{(\ell)}(X_{\ell'}) = X_{\ell'} \; (\ell' \ne \ell), "
+        r"\quad \tau^{(\ell')}(\tau^{(\ell)}(X_\ell)) = \tau^{(\ell)}(X_\ell) \; (\ell' > \ell) "
+        r"\Rightarrow \underline{\tau}^{(Q)}(X_\ell) = \tau^{(\ell)}(X_\ell)"
+    ),
+    data=("counterexamples", "neural_collapse"),
+    control=false_world(
+        TOO_WIDE,
+        lambda examples, collapse: (
+            examples,
+            replace_variables(composed_error_largest="composed_error_largest_too_wide")(collapse),
+        ),
+    ),
+)
+def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset) -> Verdict:
+    """A counterexample in the plane; the explicit construction, which meets the further condition, at all times."""
+    return Verdict.from_tests(
+        zero(counterexamples["composition_moved"], "the second map leaves the image of the first alone"),
+        zero(
+            neural_collapse["composed_error_largest"],
+            "composition equals the own map",
+            Tolerance(1e-10, "Q maps, round-off 1e-13 each"),
+        ),
+        f"Definition 3.1 holds in the counterexample to {float(counterexamples['composition_others']):.1g}.",
+    )
+
+
+def _without_search(own_clusters: xr.Dataset) -> xr.Dataset:
+    return replace_variables(triangle_margin="triangle_margin_procrustes")(own_clusters)
+
+
+def _weights_of_any_angle(own_clusters: xr.Dataset) -> xr.Dataset:
+    return replace_variables(triangle_margin="triangle_margin_general")(own_clusters)
+
+
+@claim(
+    "tf-own-clusters",
+    where="Sections 1 and 3.1, not stated",
+    kind="bound",
+    origin="ours",
+    states="Aligned weights separate three narrow clusters in space exactly where no angle of the triangle of their"
+    " means reaches 90 degrees.",
+    formula=r"\langle m_i - m_\ell, m_j - m_\ell \rangle > 0 \text{ for all } \ell, \; i, j \ne \ell",
+    data="own_clusters",
+    control={
+        "acute": wrong_formula("rotations by Procrustes without a search", _without_search),
+        "right or obtuse": false_world("weights that need not be aligned", _weights_of_any_angle),
+    },
+)
+def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
+    """Largest margins that a search over rotations and labels finds for clusters of one point."""
+    acute = own_clusters["triangle_angle"] < 90 - 1e-9
+    margins = own_clusters["triangle_margin"]
+    digits = own_clusters["digit_margin"].min("condition")
+    widest = float(digits["shrink"].where(digits > 0).max())
+    counted = zip(own_clusters["dimension"].values, own_clusters["acute_share"].values, strict=True)
+    shares = ", ".join(f"{share:.0%} for Q = {Q}" for Q, share in counted)
+    note = (
+        "The paper asks for clusters 'sufficiently separated' and constructs none; being narrow does not suffice."
+        f" Random Gaussian means without a right or obtuse angle: {shares}. Digits of three classes: margin"
+        f" {float(digits[-1]):.2f}; drawn to their means by {widest:.2g} they separate."
+    )
+    return Verdict.from_tests(
+        all_of(
+            acute=at_least(
+                margins[acute.values], 1e-6, expected="positive margin", reason="sign only; the search stops at 1e-6"
+            ),
+            right_or_obtuse=at_most(
+                1 + margins[~acute.values], 1 + 1e-6, expected="no positive margin", reason="sign only, as above"
+            ),
+        ),
+        None,
+        note,
+    )
+
+
+@claim(
+    "tf-collapse",
+    where="Abstract, Section 1, Section 4",
+    kind="limit",
+    states="Under the right circumstances every cluster contracts to a point in finite time and the cost goes to zero"
+    " exponentially.",
+    data="neural_collapse",
+    control={
+        "margin": false_world(TOO_WIDE, replace_variables(margin_least="margin_least_too_wide")),
+        "within": false_world("untruncated clusters", replace_variables(within_late="within_late_untruncated")),
+        "rate": false_world("untruncated clusters", replace_variables(cost_rate="cost_rate_untruncated")),
+    },
+)
+def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
+    """Explicit data for every Q: separation kept at all times, no variance within, cost of rate 2 after arrival."""
+    finite(neural_collapse, "neural_collapse", "within_late", "cost_rate")
+    note = (
+        "Cluster separation alone does not suffice: an untruncated cluster is separated too, and rests (Proposition"
+        " 4.1). The circumstances here: every direction has truncated points at the start, and the own cluster is fully"
+        " truncated where its apex reaches the label."
+    )
+    return Verdict.from_tests(
+        all_of(
+            margin=at_least(neural_collapse["margin_least"], 1e-6, expected="separation kept", reason="sign only"),
+            within=at_most(
+                neural_collapse["within_late"],
+                1e-24,
+                expected="no variance within clusters",
+                reason="squares of round-off",
+            ),
+            rate=deviation(
+                neural_collapse["cost_rate"] - 2, 1e-3, expected="rate 2", reason="midpoint rule: error h^2/6"
+            ),
+        ),
+        None,
+        note,
+    )
+
+
+@claim(
+    "tf-thm51-beta",
+    where="Theorem 5.1, (5.4); (7.15)",
+    kind="identity",
+    states="The bias flow of a layer sums over later layers, and over the clusters with the same index.",
+    correction="It has a plus sign, no sum over layers, and the sum runs over all clusters, each with its own label.",
+    formula=(
+        r"\partial_s \beta^{(\ell)} = -\sum_{\ell'=\ell}^{Q} \int dx\, \mu_{\ell'}(x) (P_{\ell',Q}^-)^T "
+        r"\left( \tau^{(Q,1)}(x) - \tilde y \right)"
+    ),
+    corrected_formula=(
+        r"\partial_s \beta^{(\ell)} = \sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) (P_{\ell,Q}^-)^T "
+        r"\left( \tau^{(Q,1)}(x) - \tilde y_{\ell'} \right)"
+    ),
+    data="gradient_audit",
+    control=with_wrong_formula("the printed sum and sign", "(5.4) bias flow of layers"),
+)
+def general_bias_flow(gradient_audit: xr.Dataset) -> Verdict:
+    """Against complex steps of the cost of all layers."""
+    return decide_formula(gradient_audit, "(5.4) bias flow of layers", *EXACT)
+
+
+@claim(
+    "tf-thm51-omega",
+    where="Theorem 5.1, (5.6)-(5.7), (7.16)",
+    kind="identity",
+    states="The weight flow of a layer is minus the sum over all clusters of the commutators of (5.6) with (5.7).",
+    formula=r"\tilde\Omega_\ell = -\sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) [H^{(\ell)}, M_{\ell,\ell'}(x)]",
+    data="gradient_audit",
+    control=with_wrong_formula("the other sign", "(5.6) weight flow of layers"),
+)
+def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
+    """Against complex steps of the cost of all layers along the orthogonal group."""
+    return decide_formula(gradient_audit, "(5.6) weight flow of layers", *EXACT)
+
+
+@claim(
+    "tf-thm51-domain",
+    where="after Theorem 5.1, (5.8)-(5.9)",
+    kind="bound",
+    states="A layer's bias feels a point only where all later layers see it in their positive sectors.",
+    correction="Only where no later layer sees it in its negative sector: $H \\ne 0$ means not in the negative sector,"
+    " it does not mean in the positive one.",
+    formula=r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \in \mathcal{S}_m^+ \text{ for } m > \ell'",
+    corrected_formula=(
+        r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \notin \mathcal{S}_m^- \text{ for } m > \ell'"
+    ),
+    data="counterexamples",
+    control=wrong_formula("the printed domain", replace_variables(domain_mended_violations="domain_violations")),
+)
+def renormalised_domain(counterexamples: xr.Dataset) -> Verdict:
+    """Two random layers in space, points where the product does not vanish."""
+    tests = [
+        zero(counterexamples[name], "no point outside the domain", COUNTED)
+        for name in ("domain_violations", "domain_mended_violations")
+    ]
+    outside, acting = int(counterexamples["domain_violations"]), int(counterexamples["domain_acting"])
+    return Verdict.from_tests(*tests, f"{outside} of {acting} points lie outside (5.9).")
+
+
+@claim(
+    "tf-512",
+    where="eq. (5.12)",
+    kind="identity",
+    states="With separated truncations the pattern of an own point takes the points of other clusters to themselves.",
+    correction="The pattern of a point of another cluster is the identity.",
+    formula=r"R_\ell^T H^{(\ell)}(x) R_\ell x' = x'",
+    corrected_formula=r"H^{(\ell)}(x') = \mathbf{1}",
+    data="counterexamples",
+    control=false_world(TOO_WIDE, replace_variables(pattern_other="pattern_other_wide")),
+)
+def separated_projection(counterexamples: xr.Dataset) -> Verdict:
+    """The explicit construction in space."""
+    return Verdict.from_tests(
+        zero(counterexamples["projection_own"], "equal points"), zero(counterexamples["pattern_other"], "all passed on")
+    )
+
+
+@claim(
+    "tf-513",
+    where="eq. (5.13)",
+    kind="identity",
+    states="With separated truncations the data drop out of the bias flow of Theorem 5.1, as in Theorem 3.2.",
+    formula=r"(P_{\ell',Q}^-(x))^T P_{\ell',Q}^+(x) \tau^{(\ell'-1,1)}(x) = 0",
+    data="counterexamples",
+    control=false_world("random truncation maps", replace_variables(cross_product="cross_product_random")),
+)
+def data_drop_out(counterexamples: xr.Dataset) -> Verdict:
+    """The explicit construction in space, all points and layers."""
+    return Verdict.from_tests(zero(counterexamples["cross_product"], "product zero"))
+
+
+@claim(
+    "tf-lemma71",
+    where="Lemma 7.1, (7.2)",
+    kind="identity",
+    states="The composed truncation maps are affine in every intersection of sectors.",
+    formula=(
+        r"\tau^{(\ell_1,\ell_2)}(x) = P_{\ell_1,\ell_2}^+(x) x "
+        r"- \sum_{\ell=\ell_1}^{\ell_2} P_{\ell,\ell_2}^-(x) \beta^{(\ell)}"
+    ),
+    data="gradient_audit",
+    control=with_wrong_formula("plus in the place of minus", "(7.2) Lemma 7.1"),
+)
+def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
+    """Against composing the maps, from every layer on."""
+    return decide_formula(gradient_audit, "(7.2) Lemma 7.1", *EXACT)
+
+
+@claim(
+    "tf-lemma72",
+    where="Lemma 7.2, (7.11)",
+    kind="identity",
+    states="The gradient in the bias of a layer is the error pulled back, with a plus sign.",
+    correction="With a minus sign, as in (7.14), the last line of its own proof.",
+    formula=(
+        r"\partial_{\beta^{(\ell)}} \frac{1}{2} |\tau^{(Q,1)}(x) - \tilde y|^2 = (P_{\ell,Q}^-)^T "
+        r"\left( \tau^{(Q,1)}(x) - \tilde y \right)"
+    ),
+    corrected_formula=(
+        r"\partial_{\beta^{(\ell)}} \frac{1}{2} |\tau^{(Q,1)}(x) - \tilde y|^2 = -(P_{\ell,Q}^-)^T "
+        r"\left( \tau^{(Q,1)}(x) - \tilde y \right)"
+    ),
+    data="gradient_audit",
+    control=with_wrong_formula("without the minus sign", "(7.11) Lemma 7.2"),
+)
+def lemma_7_2(gradient_audit: xr.Dataset) -> Verdict:
+    """Against complex steps."""
+    return decide_formula(gradient_audit, "(7.11) Lemma 7.2", *EXACT)

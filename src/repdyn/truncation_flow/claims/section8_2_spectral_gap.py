@@ -1,0 +1,235 @@
+"""Claims of Section 8.2: the conservation law, the spectral gap and what they bound."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.controls import false_world, replace_variables, wrong_formula
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation
+from repdyn.truncation_flow.claims.tolerances import Tolerance
+
+DEFINITE = ["positive", "negative"]
+
+
+@claim(
+    "tf-prop83",
+    where="Proposition 8.3, (8.21)",
+    kind="identity",
+    states="The difference of the Gram matrices is conserved.",
+    formula=r"\mathcal{I}(s) = B(s) B(s)^T - W(s)^T W(s) = \mathcal{I}(0)",
+    data="collapsed_clusters",
+    control=wrong_formula("the Gram matrices of (8.8)", replace_variables(drift="drift_swapped")),
+)
+def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
+    """Three signs of the integral of motion, integrator of relative tolerance 1e-12."""
+    drift = collapsed_clusters["euler_drift"].mean("seed")
+    order = np.polyfit(np.log(drift["euler_step"]), np.log(drift), 1)[0]
+    return Verdict.from_tests(
+        deviation(
+            collapsed_clusters["drift"], 1e-10, expected="constant", reason="relative tolerance 1e-12 times its steps"
+        ),
+        None,
+        f"Euler steps drift in proportion to their length (fitted order {order:.2f}).",
+    )
+
+
+@claim(
+    "tf-831",
+    where="eqs. (8.30)-(8.32)",
+    kind="bound",
+    states="Definiteness at the start keeps the smallest eigenvalue of one Gram matrix above the gap at all times.",
+    formula=r"\inf \mathrm{spec}(B(s) B(s)^T) \ge \lambda_0 \text{ or } \inf \mathrm{spec}(W(s)^T W(s)) \ge \lambda_0",
+    data="collapsed_clusters",
+    control=wrong_formula(
+        "the largest eigenvalue of I(0) in the place of the smallest",
+        replace_variables(gram_floor="gram_floor_largest"),
+    ),
+)
+def gap_is_kept(collapsed_clusters: xr.Dataset) -> Verdict:
+    """Random definite starts of both signs."""
+    floor = collapsed_clusters["gram_floor"].sel(sign=DEFINITE)
+    return Verdict.from_tests(at_least(floor, 1.0, expected="eigenvalue over gap >= 1", reason="a bound"))
+
+
+@claim(
+    "tf-thm84-rate",
+    where="Theorem 8.4, (8.27)",
+    kind="bound",
+    states="If the integral of motion is definite, the cost decays at twice its gap.",
+    formula=r"\widetilde{\mathcal{C}}(s) \le e^{-2 \lambda_0 s} \widetilde{\mathcal{C}}(0)",
+    data="collapsed_clusters",
+    control=wrong_formula("twice the rate", replace_variables(rate_excess="rate_excess_faster")),
+)
+def cost_decays(collapsed_clusters: xr.Dataset) -> Verdict:
+    """Log ratio over random starts of both signs; the rate is attained as the output weight tends to zero."""
+    slow, last = collapsed_clusters["slow_cost"], float(collapsed_clusters["time"][-1])
+    attained = float(-np.log(slow[-1] / slow[0]) / (2 * collapsed_clusters["slow_gap"] * last))
+    excess = collapsed_clusters["rate_excess"].sel(sign=DEFINITE).fillna(0.0)  # the cost is round-off there
+    return Verdict.from_tests(
+        at_most(excess, 1e-9, expected="log of cost over bound <= 0", reason="integrator"),
+        None,
+        f"Attained: rate over twice the gap {attained:.4f} for $W = 0.01$, $B = 1$, $Y = 0$. In (8.33) $B B^T$ must be"
+        " $B^T B$.",
+    )
+
+
+@claim(
+    "tf-828",
+    where="Theorem 8.4, (8.28)",
+    kind="limit",
+    states="The output of the collapsed clusters converges to the labels.",
+    formula=r"W(s) B(s) \to -Y",
+    data="collapsed_clusters",
+    control=wrong_formula("labels with the other sign", replace_variables(output_error="output_error_other")),
+)
+def output_converges(collapsed_clusters: xr.Dataset) -> Verdict:
+    """Error at the last time over that at the start, definite starts, against the bound (8.27)."""
+    error, gap = (collapsed_clusters[name].sel(sign=DEFINITE) for name in ("output_error", "gap"))
+    bound = np.maximum(np.exp(-gap * float(collapsed_clusters["time"][-1])), 1e-9)
+    return Verdict.from_tests(
+        at_most(error / bound, 1.0, expected="error over bound <= 1", reason="a bound; 1e-9 is the integrator's error")
+    )
+
+
+@claim(
+    "tf-thm84-indef",
+    where="Theorem 8.4, hypotheses",
+    kind="bound",
+    origin="ours",
+    states="Where the integral of motion is not definite, convergence of the cost to zero is not guaranteed.",
+    data="collapsed_clusters",
+    control=false_world("random starts without definiteness", replace_variables(saddle_ratio="indefinite_ratio")),
+)
+def without_definiteness(collapsed_clusters: xr.Dataset) -> Verdict:
+    """The saddle: both factors zero, labels the unit vectors."""
+    random = collapsed_clusters["indefinite_ratio"]
+    return Verdict.from_tests(
+        at_least(
+            collapsed_clusters["saddle_ratio"],
+            0.5,
+            expected="cost at the end over cost at the start",
+            reason="it stays 1 at the saddle; half would be on its way to zero",
+        ),
+        None,
+        f"Definiteness is sufficient, not necessary: from {random.size} random starts without it the cost falls to at"
+        f" most {float(random.max()):.2g} of its start.",
+    )
+
+
+@claim(
+    "tf-835",
+    where="eqs. (8.34)-(8.36)",
+    kind="bound",
+    states="The output weight stays bounded, by the labels over the biases and a term that decays at twice the gap.",
+    correction="The term decays at the gap itself: the root of (8.34) was not taken. Boundedness is not touched.",
+    formula=r"\|W\| \le \|Y B^{-1}\| + \frac{c}{\sqrt{\lambda_0}} e^{-2 \lambda_0 s}",
+    corrected_formula=r"\|W\| \le \|Y B^{-1}\| + \sqrt{\frac{c}{\lambda_0}} e^{-\lambda_0 s}",
+    data="collapsed_clusters",
+    control={
+        "slow start": wrong_formula(
+            "the printed exponent", replace_variables(weight_bound_corrected="weight_bound_printed")
+        ),
+        "random starts": wrong_formula(
+            "without the labels over the biases", replace_variables(weight_size="weight_size_without_Y")
+        ),
+    },
+)
+def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
+    """Norm over bound: an orbit that attains the gap (W = 0.01, B = 1, Y = 0), and random definite starts."""
+    slow = {
+        name: at_most(
+            collapsed_clusters["weight_norm"] / collapsed_clusters[name],
+            1.0,
+            expected="norm over bound <= 1",
+            reason="a bound",
+        )
+        for name in ("weight_bound_printed", "weight_bound_corrected")
+    }
+    random = at_most(
+        collapsed_clusters["weight_size"].sel(sign=DEFINITE),
+        1.0 + 1e-9,
+        expected="norm over bound <= 1",
+        reason="a bound; integrator",
+    )
+    return Verdict.from_tests(
+        slow["weight_bound_printed"], all_of(slow_start=slow["weight_bound_corrected"], random_starts=random)
+    )
+
+
+@claim(
+    "tf-837",
+    where="eq. (8.37)",
+    kind="bound",
+    states="The conservation law bounds the larger factor by the smaller.",
+    formula=r"\|B(s)\|^2 \le \|\mathcal{I}(0)\| + c_W^2",
+    data="collapsed_clusters",
+    control=wrong_formula("without the integral of motion", replace_variables(bias_size="bias_size_without_I")),
+)
+def bias_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
+    """Random definite starts of both signs, with the largest norm along the orbit for the constant."""
+    size = collapsed_clusters["bias_size"].sel(sign=DEFINITE)
+    return Verdict.from_tests(
+        at_most(size, 1.0 + 1e-9, expected="square over bound <= 1", reason="a bound; integrator")
+    )
+
+
+@claim(
+    "tf-838",
+    where="eqs. (8.38)-(8.39)",
+    kind="bound",
+    states="The speeds of both factors decay at the gap, with the constant of (8.34).",
+    correction="With the root of that constant: the norm of the error is the root of (8.34).",
+    formula=r"\|\partial_s W\| \le c\, c_B e^{-\lambda_0 s}, \quad \|\partial_s B\| \le c\, c_W e^{-\lambda_0 s}",
+    corrected_formula=(
+        r"\|\partial_s W\| \le \sqrt{c}\, c_B e^{-\lambda_0 s}, \quad "
+        r"\|\partial_s B\| \le \sqrt{c}\, c_W e^{-\lambda_0 s}"
+    ),
+    data="collapsed_clusters",
+    control={
+        "slow start": wrong_formula(
+            "the constant without its root", replace_variables(speed_bound_corrected="speed_bound_printed")
+        ),
+        "output": wrong_formula("twice the rate", replace_variables(speed_of_W="speed_of_W_twice")),
+        "biases": wrong_formula("twice the rate", replace_variables(speed_of_B="speed_of_B_twice")),
+    },
+)
+def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
+    """Speed over bound: an orbit that attains the gap, and random definite starts of both signs."""
+    slow = {
+        name: at_most(
+            collapsed_clusters["weight_speed"] / collapsed_clusters[name],
+            1.0,
+            expected="speed over bound <= 1",
+            reason="a bound",
+        )
+        for name in ("speed_bound_printed", "speed_bound_corrected")
+    }
+    random = {
+        part: at_most(
+            collapsed_clusters[name].sel(sign=DEFINITE), 1.0, expected="speed over bound <= 1", reason="a bound"
+        )
+        for part, name in (("output", "speed_of_W"), ("biases", "speed_of_B"))
+    }
+    return Verdict.from_tests(
+        slow["speed_bound_printed"],
+        all_of(slow_start=slow["speed_bound_corrected"], **random),
+        "The printed constant is too small where the cost at the start is small, as for W = 0.01, B = 1, Y = 0.",
+    )
+
+
+@claim(
+    "tf-thm84-limits",
+    where="Theorem 8.4, (8.29)",
+    kind="limit",
+    states="Both factors converge.",
+    formula=r"B_\infty = \lim_{s \to \infty} B(s), \quad W_\infty = \lim_{s \to \infty} W(s)",
+    data="collapsed_clusters",
+    control=false_world("the first unit of time, before convergence", replace_variables(late_motion="early_motion")),
+)
+def limits_exist(collapsed_clusters: xr.Dataset) -> Verdict:
+    """Change over one unit of time, 14 units after the last time, definite starts."""
+    motion = collapsed_clusters["late_motion"].sel(sign=DEFINITE)
+    late = Tolerance(1e-8, "rates above 0.9 for 20 units leave exp(-18)")
+    return Verdict.from_tests(deviation(motion, late.size, expected="no motion left", reason=late.reason))

@@ -1,0 +1,139 @@
+"""Claims of Section 9: untruncated data and a trained output layer."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.controls import replace_variables, wrong_formula
+from repdyn.base.formula_audit import decide_formula, with_wrong_formula
+from repdyn.base.verdicts import Verdict, all_of, deviation, equal
+from repdyn.truncation_flow.claims.tolerances import EXACT
+
+
+@claim(
+    "tf-93",
+    where="eq. (9.3)",
+    kind="identity",
+    states="For untruncated data the standard cost (2.22) is the mean of squares over all points.",
+    correction="(2.22) weighs every point by the size of its class; the two differ by a factor Q for classes of equal"
+    " size, and have other minimisers else.",
+    formula=(
+        r"\widetilde{\mathcal{C}} = \frac{1}{2N} \sum_{\ell=1}^{Q} \sum_{i=1}^{N_\ell} "
+        r"|W_{Q+1} x_{\ell,i} - y_\ell|^2"
+    ),
+    corrected_formula=(
+        r"\widetilde{\mathcal{C}} = \frac{1}{2} \sum_{\ell=1}^{Q} \frac{1}{N_\ell} \sum_{i=1}^{N_\ell} "
+        r"|W_{Q+1} x_{\ell,i} - y_\ell|^2"
+    ),
+    data="gradient_audit",
+    control=with_wrong_formula("one weight for all points", "(9.3) cost of untruncated data"),
+)
+def cost_of_untruncated(gradient_audit: xr.Dataset) -> Verdict:
+    """Against the network's standard cost."""
+    return decide_formula(gradient_audit, "(9.3) cost of untruncated data", *EXACT)
+
+
+@claim(
+    "tf-96",
+    where="eq. (9.6)",
+    kind="identity",
+    states="Untruncated data leave all hidden cumulative weights and biases at rest.",
+    formula=r"\partial_s W^{(\ell)} = 0, \quad \partial_s \beta^{(\ell)} = 0",
+    data="gradient_audit",
+    control=with_wrong_formula("data that are partly truncated", "(9.6) hidden layers at rest"),
+)
+def hidden_layers_rest(gradient_audit: xr.Dataset) -> Verdict:
+    """Complex steps of the network's standard cost in all hidden parameters."""
+    return decide_formula(gradient_audit, "(9.6) hidden layers at rest", *EXACT)
+
+
+@claim(
+    "tf-97",
+    where="eq. (9.7)",
+    kind="identity",
+    states="The output weight follows the gradient of the least-squares cost.",
+    formula=r"\partial_s W = -\sum_k w_k (W x_k - y_k) x_k^T",
+    data="gradient_audit",
+    control=with_wrong_formula("the other sign", "(9.7) output gradient"),
+)
+def output_gradient(gradient_audit: xr.Dataset) -> Verdict:
+    """Against complex steps of the standard cost, with the weights of (2.22)."""
+    return decide_formula(gradient_audit, "(9.7) output gradient", *EXACT)
+
+
+@claim(
+    "tf-thm91",
+    where="Theorem 9.1, (9.10); (9.8), (9.12)",
+    kind="identity",
+    states="The output weight has an explicit solution in the matrix of labels.",
+    correction="The matrix must hold one label per point; with one per class the product is not defined.",
+    formula=r"W(s) = W(0) e^{-\frac{s}{N} X X^T} + Y \mathcal{P} \left( 1 - e^{-\frac{s}{N} X X^T} \right)",
+    corrected_formula=(
+        r"W(s) "
+        r"= W(0) e^{-\frac{s}{N} X X^T} + Y_{\mathrm{ext}} \mathcal{P} \left( 1 - e^{-\frac{s}{N} X X^T} \right)"
+    ),
+    data="output_layer",
+    control=wrong_formula("without 1/N in the exponent", replace_variables(formula_error="formula_error_unweighted")),
+)
+def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
+    """Shapes of the product; closed form with one label per point against an integrator."""
+    shapes = equal(
+        int(output_layer["columns_of_Y"]), int(output_layer["rows_of_P"]), expected="columns of Y = rows of P"
+    )
+    closed = deviation(
+        output_layer["formula_error"], 1e-7, expected="equal to the integrator", reason="its relative 1e-12, stiff part"
+    )
+    return Verdict.from_tests(shapes, closed)
+
+
+@claim(
+    "tf-thm91-proj",
+    where="eq. (9.11)",
+    kind="identity",
+    states=r"$\mathcal{P}$ is the projector onto the range of $X^T$.",
+    correction=r"It is a right inverse of $X$, with N rows and Q columns; the projector is $\mathcal{P} X$.",
+    formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } \mathcal{P}^2 = \mathcal{P}",
+    corrected_formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } (\mathcal{P} X)^2 = \mathcal{P} X",
+    data="output_layer",
+    control={
+        "projector": wrong_formula(
+            "without the inverse of the Gram matrix", replace_variables(projector_defect="gram_defect")
+        ),
+        "range": wrong_formula(
+            "without the inverse of the Gram matrix", replace_variables(range_error="gram_range_error")
+        ),
+    },
+)
+def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
+    """A projector is square; the product with the data is one, and leaves the range alone."""
+    square = equal(int(output_layer["columns_of_P"]), int(output_layer["rows_of_P"]), expected="P square")
+    why = "N x N products of order 1"
+    corrected = all_of(
+        projector=deviation(output_layer["projector_defect"], 1e-10, expected="(P X)^2 = P X", reason=why),
+        range=deviation(output_layer["range_error"], 1e-10, expected="P X X^T = X^T", reason=why),
+    )
+    return Verdict.from_tests(square, corrected)
+
+
+@claim(
+    "tf-thm91-limit",
+    where="eq. (9.12)",
+    kind="limit",
+    states="The limit is the minimiser of the cost.",
+    formula=r"\lim_{s \to \infty} W(s) = Y_{\mathrm{ext}} \mathcal{P}",
+    data="output_layer",
+    control=wrong_formula(
+        "the minimiser for the other weights of the classes", replace_variables(limit_error="crossed_error")
+    ),
+)
+def limit_is_least_squares(output_layer: xr.Dataset) -> Verdict:
+    """Against least squares, for the weights 1/N of (9.3) and those of (2.22), which differ."""
+    return Verdict.from_tests(
+        deviation(
+            output_layer["limit_error"], 1e-9, expected="least squares", reason="conditioning of X X^T below 1e5"
+        ),
+        None,
+        f"The minimisers for the weights of (9.3) and of (2.22) differ by"
+        f" {float(output_layer['crossed_error'].max()):.2f} here.",
+    )
