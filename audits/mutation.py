@@ -1,11 +1,14 @@
-"""Mutation audit: does a wrong sign, factor, constant or exponent in a theory room make some test or claim fail?
+"""Mutation audit: does a changed sign, constant, comparison, axis, seed, index or name make some test or claim fail?
 
-    python -m audits.mutation truncation_flow --mutants 100 --results results/smoke --output audits/truncation_flow.csv
+    python -m audits.mutation truncation_flow/theory --mutants 100 --results results/smoke --output theory.csv
+    python -m audits.mutation base pipeline/run universality/figures --mutants 20
 
-Each mutant runs in a process of its own that sees the changed module in place of the real one. First the tests that
-reach the changed definition, until one fails; then, for survivors, the datasets of a finished run that reach it are
-made again with the run's own settings, and every claim that reads them or reaches the definition is decided: a verdict
-that differs, an error, or no end within the time limit counts as caught. Needs fork (Linux, macOS).
+Arithmetic alone is changed in `theory`, in other modules also what `audits.operators` lists. Each mutant runs in a
+process of its own that sees the changed module in place of the real one. First the tests that reach the changed
+definition, the narrowest first, until one fails; then, for survivors, where a finished run is named, its datasets that
+reach the definition are made again with the run's own settings, and every claim that reads them or reaches the
+definition is decided: a verdict that differs, an error, or no end within the CPU limit counts as caught. Needs fork
+(Linux, macOS).
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ import importlib.abc
 import importlib.util
 import multiprocessing
 import os
+import resource
 import sys
-import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -34,6 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RUN = ("-x", "-q", "-o", "addopts=", "--import-mode=importlib", "-p", "no:xdist", "-p", "no:cacheprovider")
 KEEP = "not dag and not pipeline"
 UNCHANGED = "unchanged"
+CAUGHT = ("test", "claim", "time")
 
 
 class Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -47,7 +52,8 @@ class Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_loader(fullname, self) if fullname == self.module else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Runs the changed source as the module."""
+        """Runs the changed source as the module, which may ask for its own file."""
+        module.__file__ = str(_file(self.module))
         exec(compile(self.source, f"<mutant of {self.module}>", "exec"), module.__dict__)
 
 
@@ -62,35 +68,47 @@ def roots_of(test: Path) -> list[str]:
     return found
 
 
-def tests_by_definition(study: str) -> dict[tuple[str, str], list[Path]]:
-    """Test files of a study by the definitions they reach; the file with the fewest definitions first."""
-    reach = {}
-    for test in sorted((ROOT / "tests" / study).glob("test_*.py")):
-        roots = [root for root in roots_of(test) if not root.split(".")[2].startswith("settings")]
-        reach[test] = set(reached(*roots)) if roots else set()
+def tests_by_definition(package: str) -> dict[tuple[str, str], list[Path]]:
+    """Test files of a package by the definitions they reach; the file with the fewest definitions first."""
+    reach = {test: _reached_by(test) for test in sorted((ROOT / "tests" / package).glob("test_*.py"))}
     ordered = sorted(reach, key=lambda test: len(reach[test]))
     every = set().union(*reach.values())
     return {one: [test for test in ordered if one in reach[test]] for one in every}
 
 
-def fate(module: str, mutant: Mutant, tests: Sequence[Path], results: Path, limit: float) -> tuple[str, float]:
-    """What became of a mutant ("test", "claim", "time", or "survived") and the seconds it took."""
-    began = time.monotonic()
+def _reached_by(test: Path) -> set[tuple[str, str]]:
+    found: set[tuple[str, str]] = set()
+    for root in roots_of(test):
+        with suppress(ValueError):  # an imported name, which is no definition of that module
+            found |= set(reached(root))
+    return found
+
+
+def fate(module: str, mutant: Mutant, tests: Sequence[Path], results: Path | None, limit: int) -> tuple[str, float]:
+    """What became of a mutant ("test", "claim", "time", or "survived") and the CPU seconds it took."""
     context = multiprocessing.get_context("fork")
+    began = _spent()
     for by, run, arguments in (("test", _fails_tests, (tests,)), ("claim", _fails_claims, (results,))):
-        child = context.Process(target=_in_child, args=(run, module, mutant, arguments))
+        if by == "claim" and results is None:
+            continue
+        child = context.Process(target=_in_child, args=(run, module, mutant, arguments, limit))
         child.start()
-        child.join(limit)
+        child.join(20 * limit)
         if child.is_alive():
             child.kill()
             child.join()
-            return "time", time.monotonic() - began
         if child.exitcode != 0:
-            return by, time.monotonic() - began
-    return "survived", time.monotonic() - began
+            return by if child.exitcode == 1 else "time", _spent() - began
+    return "survived", _spent() - began
 
 
-def _in_child(run, module: str, mutant: Mutant, arguments: tuple) -> None:
+def _spent() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _in_child(run, module: str, mutant: Mutant, arguments: tuple, limit: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
@@ -108,50 +126,49 @@ def _fails_tests(module: str, mutant: Mutant, tests: Sequence[Path]) -> bool:
 def _fails_claims(module: str, mutant: Mutant, results: Path) -> bool:
     from repdyn.base import claims
     from repdyn.pipeline.ask.remake import Remaker
-    from repdyn.pipeline.run import runners
+    from repdyn.pipeline.run.graph import read_study
     from repdyn.pipeline.run.loading import load_rooms
+    from repdyn.pipeline.run.members import read_inputs
 
     study, changed = module.split(".")[1], (module, mutant.function)
-    known = claims.claims_of(*load_rooms(study, "claims"))
     accepted = pd.read_csv(results / study / "claims.csv", keep_default_na=False).set_index("id")["verdict"]
-    remaker = Remaker(results, study)
-    kept = runners.read_inputs(
-        [
-            *(results / study / "data").glob("*.nc"),
-            *(results / study / "data").glob("*/*.nc"),
-            *(results / "data").glob("*.nc"),
-        ]
-    )
-    single = [path.stem for path in (results / study / "data").glob("*.nc")]
-    every = mutant.function == UNCHANGED
-    touched = [name for name in single if every or _touches(remaker, name, study, changed)]
-    given = kept | remaker.made(touched)
-    for one in known:
-        concerned = (
-            every or set(one.data) & set(touched) or changed in reached(f"{one.check.__module__}:{one.check.__name__}")
-        )
-        if concerned and claims.decide(one, given)["verdict"] != accepted[one.id]:
+    remaker, every = Remaker(results, study), mutant.function == UNCHANGED
+    names = [name for name in read_study(study).experiments if remaker.members(name)]
+    touched = [name for name in names if every or _touches(remaker, name, changed)]
+    kept = read_inputs({"inputs": {name: remaker._paths(name) for name in names}}, results)
+    arguments = kept | remaker.made(touched)
+    for claim in claims.claims_of(*load_rooms(study, "claims")):
+        reaches = changed in reached(f"{claim.check.__module__}:{claim.check.__name__}")
+        concerned = every or reaches or set(claim.data) & set(touched)
+        if concerned and claims.decide_claim(claim, arguments).ledger["verdict"] != accepted[claim.id]:
             return True
     return False
 
 
-def _touches(remaker, name: str, study: str, changed: tuple[str, str]) -> bool:
-    function = f"repdyn.{study}.{remaker.attrs(name)['experiment']}"
-    return changed in reached(function) or any(_touches(remaker, one, study, changed) for one in remaker.inputs(name))
+def _touches(remaker, name: str, changed: tuple[str, str]) -> bool:
+    members = remaker.members(name)
+    return any(
+        changed in reached(f"repdyn.{member['study']}.{member['function']}")
+        or any(_touches(remaker, read, changed) for read in member["inputs"])
+        for member in members
+    )
 
 
-def check_baseline(study: str, results: Path) -> None:
+def check_baseline(module: str, tests: Sequence[Path], results: Path | None) -> None:
     """Makes sure that unchanged code survives.
 
     Raises:
         SystemExit: a test or claim fails without any mutant, so nothing could be learnt from one.
     """
-    module = f"repdyn.{study}.settings"
-    source = (ROOT / "src" / Path(*module.split("."))).with_suffix(".py").read_text(encoding="utf-8")
-    tests = sorted((ROOT / "tests" / study).glob("test_*.py"))
+    source = _file(module).read_text(encoding="utf-8")
     by, _ = fate(module, Mutant(UNCHANGED, 0, "", source), tests, results, limit=1800)
     if by != "survived":
-        raise SystemExit(f"{study}: unchanged code fails by {by}; mend that first (results: {results})")
+        raise SystemExit(f"{module}: unchanged code fails by {by}; correct that first (tests: {tests})")
+
+
+def _file(module: str) -> Path:
+    base = (ROOT / "src").joinpath(*module.split("."))
+    return base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"
 
 
 def _is_module(name: str) -> bool:
@@ -159,41 +176,55 @@ def _is_module(name: str) -> bool:
     return path.with_suffix(".py").is_file() or path.is_dir()
 
 
-def audit(study: str, count: int, seed: int, results: Path, limit: float) -> pd.DataFrame:
-    """The fates of mutants drawn evenly from all of a study's theory rooms; all of them if `count` is 0."""
-    files = sorted((ROOT / "src/repdyn" / study).glob("theory*/*.py")) + sorted(
-        (ROOT / "src/repdyn" / study).glob("theory.py")
-    )
-    every = [
-        (f"repdyn.{study}." + ".".join(path.relative_to(ROOT / "src/repdyn" / study).with_suffix("").parts), one)
-        for path in files
-        for one in mutants(path)
+def mutants_of(part: str) -> list[tuple[str, Mutant]]:
+    """All mutants of a part of the package, "universality/figures" or "base", each with its module."""
+    base = ROOT / "src/repdyn" / part
+    files = [base.with_suffix(".py")] if base.with_suffix(".py").is_file() else sorted(base.rglob("*.py"))
+    is_theory = "theory" in Path(part).parts
+    modules = {file: ".".join(file.relative_to(ROOT / "src").with_suffix("").parts) for file in files}
+    return [
+        (modules[file], mutant)
+        for file in files
+        if file.name != "__init__.py"
+        for mutant in mutants(file, formulas_only=is_theory)
     ]
+
+
+def audit(part: str, count: int, seed: int, results: Path | None, limit: int, most: int) -> pd.DataFrame:
+    """The fates of mutants drawn evenly from all of a part of the package; all of them if `count` is 0."""
+    every = mutants_of(part)
     drawn = range(len(every))
     if count and count < len(every):
-        drawn = sorted(Stream(seed, ("mutation", study)).generator().choice(len(every), count, replace=False))
-    tests = tests_by_definition(study)
-    rows = []
+        drawn = sorted(Stream(seed, ("mutation", part)).generator().choice(len(every), count, replace=False))
+    tests, sound, rows = tests_by_definition(part.split("/")[0]), set(), []
     for position in drawn:
-        module, one = every[position]
-        by, seconds = fate(module, one, tests.get((module, one.function), []), results, limit)
+        module, mutant = every[position]
+        reaching = tuple(tests.get((module, mutant.function), [])[:most])
+        if reaching not in sound:
+            check_baseline(module, reaching, None)
+            sound.add(reaching)
+        by, seconds = fate(module, mutant, reaching, results, limit)
         rows.append(
             {
+                "part": part,
                 "module": module,
-                "function": one.function,
-                "line": one.line,
-                "change": one.change,
-                "fate": by,
+                "function": mutant.function,
+                "line": mutant.line,
+                "change": mutant.change,
+                "fate": by if reaching or by != "survived" else "untested",
                 "seconds": round(seconds, 1),
             }
         )
-        print(f"{len(rows)}/{len(drawn)} {by:8s} {seconds:5.1f} s  {module}:{one.line} {one.change}", flush=True)
+        print(
+            f"{len(rows)}/{len(drawn)} {rows[-1]['fate']:8s} {seconds:5.1f} s  {module}:{mutant.line} {mutant.change}",
+            flush=True,
+        )
     return pd.DataFrame(rows)
 
 
 def summary(found: pd.DataFrame) -> str:
     """Share caught with its 95 % interval (Clopper-Pearson; all mutants drawn at random), and the minutes it took."""
-    n, caught = len(found), int((found["fate"] != "survived").sum())
+    n, caught = len(found), int(found["fate"].isin(CAUGHT).sum())
     low = stats.beta.ppf(0.025, caught, n - caught + 1) if caught else 0.0
     high = stats.beta.ppf(0.975, caught + 1, n - caught) if caught < n else 1.0
     return (
@@ -202,19 +233,21 @@ def summary(found: pd.DataFrame) -> str:
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
-    """Runs the audit and prints the survivors."""
+    """Runs the audit, prints the survivors and a line per part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study")
-    parser.add_argument("--mutants", type=int, default=100, help="how many to draw; 0 for all")
+    parser.add_argument("parts", nargs="+", help="parts of the package: base, pipeline/run, universality/figures")
+    parser.add_argument("--mutants", type=int, default=100, help="how many to draw of each part; 0 for all")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--results", type=Path, default=ROOT / "results/smoke", help="a finished run at smoke scale")
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds per mutant and stage")
+    parser.add_argument("--results", type=Path, help="a finished run at smoke scale, to decide its claims again")
+    parser.add_argument("--limit", type=int, default=120, help="CPU seconds per mutant and stage")
+    parser.add_argument("--most", type=int, default=3, help="test files per mutant, the narrowest")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args(arguments)
-    check_baseline(given.study, given.results)
-    found = audit(given.study, given.mutants, given.seed, given.results, given.limit)
-    print(found[found["fate"] == "survived"].to_string(index=False))
-    print(summary(found))
+    audits = [audit(part, given.mutants, given.seed, given.results, given.limit, given.most) for part in given.parts]
+    found = pd.concat(audits, ignore_index=True)
+    print(found[~found["fate"].isin(CAUGHT)].to_string(index=False))
+    for part, rows in found.groupby("part", sort=False):
+        print(f"{part}: {summary(rows)}")
     if given.output:
         found.to_csv(given.output, index=False)
 

@@ -21,6 +21,7 @@ OPTIONS = (
     "--disable-sync",
     "--disable-ipc-flooding-protection",  # else the 201st link within ten seconds leads nowhere
     "--hide-scrollbars",
+    "--host-resolver-rules=MAP * ~NOTFOUND",  # what a page asks of the net fails, and stands among its complaints
     "--force-device-scale-factor=1",
 )
 PATIENCE = 60  # seconds for one answer; a loaded machine starts a browser slowly
@@ -69,11 +70,6 @@ class Browser:
         entries = self._driver.get_log("browser")
         self._complaints += [one["message"] for one in entries if one["level"] in ("SEVERE", "WARNING")]
         return self._complaints
-
-    @property
-    def requests(self) -> list[str]:
-        """Addresses that the page has asked for besides its own."""
-        return self.ask("performance.getEntriesByType('resource').map(entry => entry.name)")
 
     def resize(self, width: int, height: int) -> None:
         """The size of the window's content."""

@@ -17,7 +17,7 @@ STUDIES = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.glob("*
 NAMES_NO_CLAIM = ("settings", "theory", "methods", "experiments", "figures", "tables")
 PLACE = r"Abstract|Introduction|Section|Appendix|Discussion|Conclusion|Definition|Theorem|Lemma|Corollary|Proposition"
 PLACE += r"|Assumption|Remark|Example|Figure|Table|Algorithm|Caption|eqs?\. \(|^\(\w+\)"
-LONGEST = {"states": 320, "correction": 320, "where": 70}
+LONGEST = {"states": 320, "correction": 400, "where": 70}
 LONGEST_CONTROL = 120  # a cell of a table
 
 
@@ -88,14 +88,6 @@ def test_a_control_says_in_a_few_words_what_is_wrong(claims):
         if not 3 < len(control.says) <= LONGEST_CONTROL or control.says.endswith(".")
     ]
     assert problems == []
-
-
-def test_controls_of_different_parts_differ(claims):
-    problems = []
-    for _, claim in claims:
-        spoils = [control.data for control in claim.controls.values()]
-        problems += [claim.id] if len({id(spoil) for spoil in spoils}) < len(spoils) else []
-    assert problems == [], "one change of the data stands as the control of two parts"
 
 
 def test_a_check_takes_the_datasets_by_their_names(claims):

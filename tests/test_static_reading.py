@@ -25,7 +25,7 @@ LOADING = {
     "repdyn.__main__": {"main"},
     "repdyn.base.claims": {"claims_of"},
     "repdyn.base.controls": {"_names_used"},
-    "repdyn.diagnostics": {"made_by"},
+    "repdyn.diagnostics": {"made_by", "_imported"},
     "repdyn.pipeline.reference.pages": {"outputs_page", "claims_anything"},
     "repdyn.pipeline.run.loading": {"load_runner", "load_module", "_rooms", "_functions"},
 }
@@ -88,10 +88,17 @@ def changed(node: ast.AST) -> list[ast.expr]:
     return []
 
 
+def submodules(module: ast.Module) -> set[str]:
+    """Names under which a module imports other modules of the package: their functions may be called anything."""
+    nodes = [node for node in module.body if isinstance(node, ast.ImportFrom) and node.module]
+    paths = {a.asname or a.name: (*node.module.split(".")[1:], a.name) for node in nodes for a in node.names}
+    return {name for name, parts in paths.items() if PACKAGE.joinpath(*parts).with_suffix(".py").is_file()}
+
+
 def changes_of_the_module(module: ast.Module) -> list[str]:
     """Functions that change what is defined or imported at the top; top statements that change what is imported."""
     imported = {n for node in module.body if isinstance(node, ast.Import | ast.ImportFrom) for n in top_names(node)}
-    modules = {n for node in module.body if isinstance(node, ast.Import) for n in top_names(node)}
+    modules = {n for node in module.body if isinstance(node, ast.Import) for n in top_names(node)} | submodules(module)
     defined = {n for node in module.body for n in top_names(node)}
     problems = []
     for node in module.body:
@@ -134,17 +141,6 @@ def unused_imports(module: ast.Module) -> list[str]:
     return [name for name in names if name not in used and name not in texts]
 
 
-def computing_models(module: ast.Module) -> list[str]:
-    """Methods of settings' classes that give values: these are in no job's inputs."""
-    classes = [part for part in ast.walk(module) if isinstance(part, ast.ClassDef)]
-    return [
-        f"{one.name}.{part.name}"
-        for one in classes
-        for part in one.body
-        if isinstance(part, FUNCTIONS) and part.name != "problems" and not part.name.startswith("_")
-    ]
-
-
 EXAMPLES = [
     (bound_twice, "A = 1\nB = A\nA = 2", "A = 1\nB, C = A, 2\ndef f(): A = 3"),
     (bound_twice, "from a import f\ndef f(): pass", "from a import f\ndef g(): f = 2"),
@@ -168,11 +164,6 @@ EXAMPLES = [
     (read_annotations, "import typing\nx = typing.get_type_hints(f)", "x: int = 2"),
     (unused_imports, "import a.b", "import a.b\na.b.c()"),
     (unused_imports, "from repdyn.x import register", "from repdyn.x import register\n@register\ndef f(): pass"),
-    (
-        computing_models,
-        "class A:\n    def memory(self): return 1",
-        "class A:\n    def problems(self): return ()\n    x: int",
-    ),
 ]
 
 
@@ -197,16 +188,6 @@ def test_the_package_does_not(check, modules):
 def test_annotations_are_read_by_the_runner_alone(modules):
     """It takes the class of an experiment's settings, whose values are the job's input."""
     assert [name for name, module in modules.items() if read_annotations(module)] == ["pipeline/run/simulate.py"]
-
-
-def test_models_of_settings_compute_nothing(modules):
-    found = {name: computing_models(module) for name, module in modules.items() if is_settings(name)}
-    assert {name: methods for name, methods in found.items() if methods} == {}
-    assert len(found) > 5
-
-
-def is_settings(name: str) -> bool:
-    return any(part.startswith("settings") for part in name.split("/")[1:])
 
 
 def test_what_is_found_at_run_time_is_known():

@@ -3,9 +3,11 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
+import xml.dom.minidom
 from pathlib import Path
 
 import matplotlib as mpl
@@ -49,6 +51,7 @@ def make():
         band(panel, x, x**2 - 0.1, x**2 + 0.1, color=RED)
         panel.scatter(x, x, rasterized=True)
         panel.set_title("a panel")
+        panel.set_ylabel("turned")
         panel.legend()
     axes[0, 1].set_yscale("log")
     label_panels(axes)
@@ -70,7 +73,30 @@ def test_three_files_and_no_other(saved):
 
 def test_json_holds_title_caption_and_text(saved):
     about = json.loads(Path(f"{saved}.json").read_text(encoding="utf-8"))
-    assert about == WORDS
+    assert about == WORDS | {"problems": []}
+
+
+def test_every_text_of_the_picture_can_be_selected_and_lies_where_it_is_drawn(saved):
+    """Each text is drawn by shapes and stands once more, transparent, in the same place, size and direction."""
+    svg = Path(f"{saved}.svg").read_text(encoding="utf-8")
+    shapes = re.findall(r"<!-- (.*?) -->\n *<g [^>]*transform=\"(.*?) scale\(([\d.]+)", svg)
+    texts = re.findall(r'<text transform="(.*?)" fill-opacity="0" [^>]*font-size="([\d.]+)">(.*?)</text>', svg)
+    assert [(place, float(size), words) for place, size, words in texts] == [
+        (place, pytest.approx(100 * float(scale)), words) for words, place, scale in shapes
+    ]
+    assert {"(a) a panel", "square", "0.2"} <= {words for _, _, words in texts}
+    assert "rotate(-90)" in {place.split()[-1] for place, _, words in texts if words == "turned"}
+    xml.dom.minidom.parseString(svg)
+
+
+def test_what_a_reader_could_not_read_is_told_beside_the_picture(tmp_path):
+    figure, axes = new()
+    axes[0, 0].set_title("small \N{CJK UNIFIED IDEOGRAPH-4E00} < & -- letters", fontsize=6)
+    save(describe(figure, **WORDS), tmp_path / "figure")
+    small, glyph = json.loads((tmp_path / "figure.json").read_text())["problems"]
+    assert "has letters of 6 pt, under 7.5 pt" in small
+    assert "4E00" in glyph.upper()
+    xml.dom.minidom.parse(str(tmp_path / "figure.svg"))
 
 
 def test_picture_tells_no_time(saved):

@@ -63,6 +63,12 @@ TOY = {
         class Run:
             width: int = 3
 
+            def problems(self):
+                return self.width > 0
+
+            def cells(self):
+                return self.width * 2
+
         LIMIT = 5
     """,
     "study/theory": """
@@ -309,6 +315,7 @@ MATTERS = {
     "second of two imports under one name": ("base/slow", "2.0", "2.5"),
     "name imported in one function": ("base/one", "1 - x", "1 + x"),
     "same name imported in another function": ("base/two", "2 - x", "2 + x"),
+    "method of a model of settings": ("study/settings", "width * 2", "width * 4"),
     "constant among the settings": ("study/settings", "LIMIT = 5", "LIMIT = 6"),
     "effect in the package of a module": ("effectful/__init__", "import os", "import os\nos.umask(0)"),
     "effect in a module imported for it": ("effectful/caller", "import tools", "import tools\ntools.FACTOR = 3"),
@@ -367,6 +374,7 @@ DOES_NOT_MATTER = {
     "function beside one that is reached": ("study/theory", "PI - x", "PI + 2 * x"),
     "function of a shared module": ("base/tools", "x + 1", "x + 2"),
     "settings": ("study/settings", "width: int = 3", "width: int = 4"),
+    "rule of the settings": ("study/settings", "width > 0", "width > 1"),
     "module that is not reached": ("study/unreached", "ALONE = 1", "ALONE = 2"),
     "annotation of a parameter": (NAMES, "x: float,", "x: int,"),
     "annotation of what is returned": (NAMES, "-> float", "-> dict"),

@@ -8,16 +8,13 @@ import pytest
 import xarray as xr
 
 from repdyn.base import figures as house
-from repdyn.base.claims import claims_of
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments import random_networks as experiments
 from repdyn.bn_decomposed.figures.random_networks import REGIMES, fig1_ablation, fig5_layer_angles, orthogonality_gap
 from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap
-from repdyn.pipeline.run.loading import load_rooms
 
 FIGURES = ("fig1_ablation", "orthogonality_gap", "fig5_layer_angles")
 WIDTHS, BATCHES = (8, 12, 16, 24, 32), (4, 5, 6, 7, 9)
-CLAIMS = {one.id for one in claims_of(*load_rooms("bn_decomposed", "claims"))}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +25,7 @@ def data():
         "ablation": experiments.ablation(
             Ablation(batch=6, width=16, depth=4, seeds=3, record=(0, 4)), images, stream.child("ablation")
         ),
-        "orthogonality_gap": experiments.orthogonality_gap_with_depth(
+        "orthogonality_gap": experiments.orthogonality_gap(
             OrthogonalityGap(batch=4, input_dim=6, widths=WIDTHS, depth=6, seeds=3), stream.child("gap")
         ),
         "layer_angles": experiments.layer_angles(
@@ -64,19 +61,13 @@ def lines(panel, minimum=2):
 @pytest.mark.parametrize("name", FIGURES)
 def test_title_caption_and_text_say_what_is_shown(drawn, name):
     about = drawn[name].repdyn
-    assert set(about) == {"title", "caption", "alt", "claims"}
+    assert set(about) == {"title", "caption", "alt"}
     assert not about["title"].endswith(".")
     for text in (about["caption"], about["alt"]):
         assert len(text) > 60
         assert text.endswith(".")
         assert "  " not in text
     assert re.search(r"\d+ draws", about["caption"]), "the caption says n"
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_shows_claims_that_exist(drawn, name):
-    assert drawn[name].repdyn["claims"]
-    assert set(drawn[name].repdyn["claims"]) <= CLAIMS
 
 
 def test_captions_take_their_numbers_from_the_data(drawn, data):

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
 from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.controls import exchange
 from repdyn.base.sources import load_images
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments.training import point_neurons, training
@@ -78,6 +80,22 @@ def test_training_repeats_itself_and_a_new_depth_or_seed_changes_no_old_number(i
     np.testing.assert_array_equal(more["accuracy"].isel(seed=slice(0, 2)), first["accuracy"])
     fewer = run(images, depths=(3,), rates=Rates(bn=(0.1,), default=(0.1,), he=(0.03,)))
     np.testing.assert_array_equal(fewer["accuracy"], first["accuracy"].sel(depth=[3]))
+
+
+def test_a_trial_is_what_a_network_of_its_own_gives(images):
+    """Trials differ from each other and equal those of a single run; ranks are those before training."""
+    made = run(images)
+    stream, flat = Stream(1, ("test",)).child(3, 1), images["image"].values.reshape(300, -1)
+    X = torch.from_numpy((flat - flat.mean()) / flat.std()).float()
+    y = torch.from_numpy(images["label"].values.astype(np.int64))
+    network = networks.mlp(X.shape[1], 32, 3, int(y.max()) + 1, "he", stream.generator("weights"))
+    ranks = networks.rank_profile(network, X[:64])
+    [accuracy] = networks.train(network, X, y, rate=0.03, batch=128, epochs=5, rng=stream.generator("order"))
+    cell = made.sel(depth=3, seed=1)
+    assert {name: float(cell[name]) for name in ranks} == ranks
+    assert float(cell["accuracy"][-1]) == accuracy
+    assert networks.rank_profile(network, X[:64]) != ranks
+    assert len(np.unique(made["effective_rank"])) == made["effective_rank"].size
 
 
 def test_networks_learn(images):
@@ -170,6 +188,24 @@ def test_gradient_of_the_two_layer_network_is_that_of_autograd(images):
     final = [p.detach().numpy() for p in parameters]
     right = _predict(*final, U) == labels
     assert (train, test) == (right[:20].mean(), right[20:].mean())
+
+
+def test_gain_of_point_neurons_is_decided_by_the_data():
+    """A loss is no refutation without the paper's settings; a gain confirms; few draws decide nothing."""
+    from repdyn.bn_decomposed.claims.training import point_neurons_help
+
+    scatter = 0.01 * np.random.default_rng(2).standard_normal((2, 1, 8))
+    dims = ("scheme", "rate", "seed")
+    made = xr.Dataset(
+        {"test_accuracy": (dims, np.array([0.6, 0.8])[:, None, None] + scatter), "steps": (dims, np.ones((2, 1, 8)))},
+        {"scheme": ["margin 0.5", "he"], "rate": [1.0], "best_rate": ("scheme", [1.0, 1.0])},
+    )
+    assert point_neurons_help(made).status == "not reproducible as stated"
+    assert point_neurons_help(exchange("scheme", "he", "margin 0.5")(made)).status == "holds"
+    few = made.isel(seed=slice(2)).assign(
+        test_accuracy=made["test_accuracy"].isel(seed=slice(2)) + np.array([-0.2, 0.2])
+    )
+    assert point_neurons_help(few).status == "not decidable at this scale"
 
 
 def test_point_neuron_dataset_names_the_best_rate(images):

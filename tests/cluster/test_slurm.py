@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from repdyn.pipeline.config.configuration import STUDIES
 from tests.conftest import ROOT, SMOKE, snakemake
+
+from repdyn.pipeline.config.configuration import STUDIES
 
 pytestmark = pytest.mark.slow
 

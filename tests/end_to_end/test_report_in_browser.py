@@ -78,19 +78,22 @@ def chosen(claims, **wanted):
 # Every page
 
 
+def test_a_page_that_asks_the_net_is_noticed(browser, tmp_path):
+    (tmp_path / "page.html").write_text('<!doctype html><img src="https://example.org/picture.png" alt="">')
+    before = len(browser.complaints)
+    browser.open((tmp_path / "page.html").as_uri())
+    assert len(browser.complaints) == before + 1
+    browser.complaints.clear()
+
+
 def test_pages_open_in_silence_and_ask_nothing_of_the_net(show, report):
-    """No error, no warning; the files read are the report's; each page is light."""
-    seen = []
+    """No error, no warning, as an address of the net would give; each page is light."""
     for name in a_page_of_each_kind(report):
         page = show(name)
         assert page.complaints == [], name
         assert page.ask("document.querySelectorAll('*').length") < 12_000, name
         page.ask("Promise.all([...document.images].map(image => { image.loading = 'eager'; return image.decode(); }))")
         assert page.ask("[...document.images].filter(image => image.naturalWidth < 100).length") == 0, name
-        asked = [request for request in page.requests if not request.startswith("data:")]
-        assert all(request.startswith(report.as_uri()) for request in asked), name
-        seen += asked
-    assert len(seen) > 10
 
 
 @pytest.mark.parametrize("width", [420, 760, 1280])
@@ -417,7 +420,8 @@ def test_truncation_flow_in_javascript(show):
         close(page, "truncation_flow", f"{X}.map(x => theory.truncationMap(x, {turn}, {beta}))", image)
         for formula in ("printed", "corrected"):
             wanted = effective_gradient(X, R, beta, label, formula=formula)
-            call = f"(v => [...v.beta, v.turn, v.cost])(theory.effectiveGradient({X}, {turn}, {beta}, {label}, '{formula}'))"
+            call = f"theory.effectiveGradient({X}, {turn}, {beta}, {label}, '{formula}')"
+            call = f"(v => [...v.beta, v.turn, v.cost])({call})"
             close(page, "truncation_flow", call, [*wanted.dbeta, wanted.Omega[1, 0], wanted.cost])
 
 

@@ -33,6 +33,14 @@ def test_captions_are_those_of_the_figures(made, smoke_run):
     assert "System Message" not in made  # docutils' word for a caption it could not read
 
 
+def test_entries_are_listed_by_title_with_the_verdicts_of_their_claims(made, smoke_run):
+    labels = json.loads((smoke_run / "results/smoke/report/captions/labels.json").read_text())
+    assert len(labels) > 40
+    for told in labels.values():
+        assert json.dumps(told["title"])[1:-1] in made
+        assert told["claims"] in made
+
+
 def test_it_needs_our_report_for_captions_only(smoke_run, tmp_path):
     """A study's target alone has a report, too."""
     done = snakemake(

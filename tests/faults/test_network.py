@@ -57,7 +57,13 @@ def test_a_run_without_a_network(tmp_path, offline):
 
 def test_what_needs_a_network_says_so_and_the_attempt_is_noted(tmp_path, offline):
     """Control: the block refuses, and would have been noted."""
-    member = {"source": "mnist", "mnist_folder": None, "mnist_mirrors": ["https://example.org/mnist"], "code": "c"}
+    member = {
+        "source": "mnist",
+        "split": "test",
+        "mnist_folder": None,
+        "mnist_mirrors": ["https://example.org/mnist"],
+        "code": "c",
+    }
     file = made.write(tmp_path, member | {"inputs": {}, "outputs": ["data/images.nc"]}, kind="images", name="images")
     words = [sys.executable, "-m", "repdyn", "run", str(file)]
     paths = os.pathsep.join([offline["PYTHONPATH"], *filter(None, [os.environ.get("PYTHONPATH")])])

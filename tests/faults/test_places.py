@@ -15,7 +15,7 @@ from tests.pipeline import jobs_for_tests as made
 from repdyn.pipeline.run.jobs import Job
 
 pytestmark = pytest.mark.slow
-IMAGES = {"source": "digits", "mnist_folder": None, "mnist_mirrors": [], "code": "c", "inputs": {}}
+IMAGES = {"source": "digits", "split": "test", "mnist_folder": None, "mnist_mirrors": [], "code": "c", "inputs": {}}
 DATA = "bn_decomposed/data/orthogonality_gap.nc"
 SMALL = ["--config", "bn_decomposed={orthogonality_gap: {widths: [8], depth: 20, seeds: 2}}"]
 

@@ -9,14 +9,14 @@ from pydantic import ValidationError
 
 from repdyn.base.datasets import problems
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.experiments import formula_audit, geodesics, identity_costs
+from repdyn.leaky_resnets.experiments import descents, formula_audit, geodesics, identity_costs
 from repdyn.leaky_resnets.settings import theory as knobs
 
 TINY = {
-    "formula_audit": (formula_audit.identities, knobs.FormulaAudit(draws=2)),
+    "formula_audit": (formula_audit.formula_audit, knobs.FormulaAudit(draws=2)),
     "step_schemes": (formula_audit.step_schemes, knobs.StepSchemes(largest=9, irregularities=(0.0, 0.9))),
     "identity_costs": (identity_costs.identity_costs, knobs.IdentityCosts(draws=4, searches=2)),
-    "descents": (identity_costs.descents, knobs.Descents(starts=4, steps=50, rate=0.02, ridge=1e-7)),
+    "descents": (descents.descents, knobs.Descents(starts=4, steps=50, rate=0.02, ridge=1e-7)),
     "geodesics": (
         geodesics.geodesics,
         knobs.GeodesicLaboratory(
@@ -121,7 +121,7 @@ def test_adam_is_torchs():
         x.grad = torch.tensor(minima.ridge_cost_gradient(x.detach().numpy(), False, settings.ridge))
         optimiser.step()
         schedule.step()
-    np.testing.assert_allclose(identity_costs.adam_descent(first, False, settings), x.detach(), atol=1e-9)
+    np.testing.assert_allclose(descents.adam_descent(first, False, settings), x.detach(), atol=1e-9)
 
 
 @pytest.mark.parametrize(

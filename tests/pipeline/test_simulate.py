@@ -263,7 +263,14 @@ def test_each_claim_has_a_row_with_its_own_code_version_and_its_evidence(results
 
 
 def test_images_keep_the_conventions(tmp_path):
-    member = {"source": "digits", "mnist_folder": None, "mnist_mirrors": [], "code": "c0de", "outputs": [IMAGES]}
+    member = {
+        "source": "digits",
+        "split": "test",
+        "mnist_folder": None,
+        "mnist_mirrors": [],
+        "code": "c0de",
+        "outputs": [IMAGES],
+    }
     images_job.run(member, tmp_path, None)
     data = datasets.read(tmp_path / IMAGES)
     assert data.sizes["point"] == 1797

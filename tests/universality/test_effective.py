@@ -136,7 +136,7 @@ def test_loss_and_mean_along_the_matrix_flow():
         ({"eta_y": -1.0}, "eta_y"),
         ({"dx2": 0.0}, "different inputs"),
         ({"t": -1.0}, "forward"),
-        ({"h0": np.nan}, "diverged"),
+        ({"h0": np.nan}, "NaN or infinite"),
     ],
 )
 def test_bad_input_is_refused(change, words):

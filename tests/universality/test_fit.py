@@ -79,7 +79,7 @@ def test_bad_trajectories_are_refused():
     h, y, w = trajectory()
     with pytest.raises(ValueError, match="equal length"):
         fit.fit_effective_rates(h[:-1], y, w, DX2, DY2)
-    with pytest.raises(ValueError, match="non-finite"):
+    with pytest.raises(ValueError, match="NaN or infinite"):
         fit.fit_effective_rates(h, np.where(y > 0.2, np.nan, y), w, DX2, DY2)
     with pytest.raises(ValueError, match="cannot be measured"):
         fit.fit_effective_rates(h, y, w + 1, DX2, DY2)

@@ -5,10 +5,11 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from repdyn.universality.claims import blobs, digits, taylor, xor
+from repdyn.universality.claims import digits, taylor, xor
 from repdyn.universality.claims.default_network import predicted
-from repdyn.universality.claims.intervals import exchanged, log_mean_within, quantiles_within
-from repdyn.universality.methods import readings
+from repdyn.universality.claims.intervals import log_mean_within, quantiles_within
+from repdyn.universality.methods.selection import LEARNT, has_learnt, learnt
+from repdyn.universality.theory.published import CORRELATIONS
 
 WORDS = {"expected": "as asked", "reason": "for the test"}
 
@@ -33,10 +34,10 @@ def test_prediction_interval_covers_one_more_draw_at_the_stated_rate():
 
 def test_quantiles_of_the_bootstrap():
     draws = np.linspace(0.1, 0.3, 10001)
-    made = quantiles_within(draws, 0.0, 1.0, 0.2, **WORDS)
+    made = quantiles_within(draws, 0.0, 1.0, 0.2, n=45, **WORDS)
     assert made.interval == pytest.approx((0.1001, 0.2999))
     assert made.outcome == "passes"
-    assert quantiles_within(draws, 0.2, 1.0, 0.2, **WORDS).outcome == "undecided"
+    assert quantiles_within(draws, 0.2, 1.0, 0.2, n=45, **WORDS).outcome == "undecided"
 
 
 def structure_of(runs):
@@ -52,6 +53,9 @@ def structure_of(runs):
             "loss": (("run", "trial"), np.array([np.full(trials, runs[name][2]) for name in names])),
             **{name: (("run", "trial"), np.ones((len(names), trials))) for name in ("growth_apart", "scale")},
             "growth_equal": (("run", "trial", "pair"), np.ones((len(names), trials, 2))),
+            "learnt": (("run", "trial"), [has_learnt(np.full(trials, runs[name][2]), 0.25) for name in names]),
+            "match_other_task": (("run", "trial"), -0.3 * np.array([wiggle[:, 0] for _ in names])),
+            "scale_not_rooted": (("run", "trial"), 5.0 * np.array([wiggle[:, 0] for _ in names])),
         },
         coords={
             "run": names,
@@ -94,12 +98,12 @@ def test_claims_on_xor_turn_with_one_run(name):
     assert one(structure_of(RUNS | {run: unlearnt})).status == "not decidable at this scale"
 
 
-def test_starting_distances_and_twenty_layers_in_the_place_of_two_do_not_match():
-    spoilt = xor.before_training(structure_of(RUNS))
-    assert xor.matches(structure_of(RUNS), "low").outcome == "passes"
-    assert xor.matches(spoilt, "low").outcome == "fails"
-    assert xor.matches(spoilt, "intermediate").outcome != "passes"
-    assert xor.misses(spoilt, "two_layers").outcome == "fails"
+def test_every_control_on_xor_turns_its_part():
+    made = structure_of(RUNS)
+    for claim in (xor.equal_targets_merge, xor.one_pair_merges, xor.distances_match_the_theory):
+        for part, control in claim.controls.items():
+            assert claim(made).printed.parts[part].outcome == "passes"
+            assert claim(control.data(made)).printed.parts[part].outcome == "fails", (claim.id, part)
 
 
 def test_at_large_weights_distances_must_keep_their_size():
@@ -121,7 +125,7 @@ def test_the_printed_settings_are_judged_at_their_own_length_only():
     assert one(shorter).status == "not decidable at this scale"
 
 
-def ratios_of(start, early, late, first=None, epochs=0.7, source="digits"):
+def ratios_of(start, early, late, first=None, epochs=0.7, source="mnist"):
     """Made ratios: change over the bins in decades at the start, the paper's 30 epochs, the end; (encoder, decoder).
 
     `first` is the change at the look in between, `epochs` the paper's epochs until then; the start's by default.
@@ -139,7 +143,7 @@ def ratios_of(start, early, late, first=None, epochs=0.7, source="digits"):
     ("trends", "trained", "start"),
     [
         (((0, 0), (-0.3, -0.3), (-0.3, -0.3)), "holds", "holds"),
-        (((0, 0), (0.1, 0), (-0.1, -0.4)), "holds as corrected", "holds"),
+        (((0, 0), (0.1, -0.4), (-0.1, -0.4)), "holds as corrected", "holds"),
         (((-0.4, 0), (0.1, 0), (0, 0.1)), "does not hold", "does not hold"),
     ],
 )
@@ -178,12 +182,12 @@ def test_collapse_counts_learnt_networks_only():
                 ("run", "trial", "context_of"),
                 np.full((1, 3, 2), 0.01) * np.array([1, 1.1, 90])[None, :, None],
             ),
-            "loss": (("run", "trial"), [[1e-4, 1e-4, 0.08]]),
+            "learnt": (("run", "trial"), has_learnt([[1e-4, 0.019, 0.021]], 0.5)),
         },
         coords={"run": ["low"], "plateau": 0.5},
     )
-    assert readings.learnt(made, "low").sizes["trial"] == 2
-    assert blobs.typical(made, "low", "collapse") == pytest.approx(0.01 * np.sqrt(1.1))
+    assert learnt(made, "low").sizes["trial"] == 2
+    assert LEARNT == 0.04
 
 
 def digits_of(total, between, source, gap=0.0):
@@ -191,17 +195,25 @@ def digits_of(total, between, source, gap=0.0):
     wiggle = 0.002 * np.random.default_rng(3).standard_normal((2, 2, 6))
     each = np.array([[total, between], [total + gap, between + gap]])[..., None] + wiggle
     start = np.stack([np.array([0.5, 0.25])[:, None] + wiggle[0], each[0]])
+    spread = 0.02 * np.random.default_rng(4).standard_normal(4000)  # of redrawn pairs of classes
+    of_mean, before = each.mean(axis=-1), start[0].mean(axis=-1)
     return xr.Dataset(
         {
             "correlation": (("run", "prediction", "part", "trial"), np.stack([each, each], axis=1)),
-            "correlation_of_mean": (("prediction", "run", "part"), np.stack([each.mean(axis=-1)] * 2)),
+            "correlation_of_mean": (("prediction", "run", "part"), np.stack([of_mean] * 2)),
+            "correlation_of_mean_untrained": (("prediction", "part"), np.stack([before] * 2)),
             "correlation_by_look": (("look", "prediction", "part", "trial"), np.stack([start, start], axis=1)),
+            "resampled": (
+                ("run", "prediction", "part", "resample"),
+                np.stack([of_mean[..., None] + spread] * 2, axis=1),
+            ),
+            "resampled_untrained": (("prediction", "part", "resample"), np.stack([before[:, None] + spread] * 2)),
             "accuracy": (("run", "trial"), np.ones((2, 6))),
         },
         coords={
             "run": ["sgd", "adam"],
             "prediction": ["weighed (50)", "pair alone"],
-            "part": list(digits.PUBLISHED),
+            "part": list(CORRELATIONS),
             "source": source,
         },
     )
@@ -211,8 +223,8 @@ def digits_of(total, between, source, gap=0.0):
     ("total", "between", "source", "status"),
     [
         (0.70, 0.52, "mnist", "holds"),
-        (0.70, 0.59, "mnist", "does not hold"),
-        (0.63, 0.51, "mnist", "does not hold"),
+        (0.70, 0.66, "mnist", "does not hold"),
+        (0.55, 0.51, "mnist", "does not hold"),
         (0.70, 0.52, "digits", "not decidable at this scale"),
         (0.50, 0.20, "digits", "not decidable at this scale"),
     ],
@@ -224,26 +236,34 @@ def test_published_correlations_are_judged_on_mnist_alone(total, between, source
     assert f"single networks {between:.3f}"[:-1] in verdict.printed.measured
 
 
+def test_a_wide_interval_decides_nothing():
+    made = digits_of(0.70, 0.52, "mnist")
+    wide = made.assign(resampled=made["resampled"] + 4 * (made["resampled"] - made["correlation_of_mean"]))
+    assert digits.near_published(wide, "all entries", 0.703).outcome == "undecided"
+    assert digits.near_published(made, "all entries", 0.703).outcome == "passes"
+
+
 def test_untrained_networks_are_rejected_in_both_parts():
     made = digits_of(0.70, 0.52, "mnist")
     spoilt = digits.untrained(made)
-    for part, published in digits.PUBLISHED.items():
+    for part, published in CORRELATIONS.items():
         assert digits.near_published(made, part, published).outcome == "passes"
         assert digits.near_published(spoilt, part, published).outcome == "fails"
     assert np.array_equal(spoilt["correlation"].sel(run="adam"), made["correlation"].sel(run="adam"))
     assert float(made["correlation"].sel(run="sgd").min()) > 0.5
 
 
-@pytest.mark.parametrize(("gap", "status"), [(0.0, "holds"), (-0.05, "holds"), (-0.15, "does not hold")])
-def test_adam_may_lose_a_tenth(gap, status):
-    made = digits_of(0.70, 0.52, "digits", gap)
+@pytest.mark.parametrize(
+    ("gap", "source", "status"),
+    [
+        (0.0, "mnist", "holds"),
+        (-0.05, "mnist", "holds"),
+        (-0.15, "mnist", "does not hold"),
+        (0.0, "digits", "not decidable at this scale"),
+    ],
+)
+def test_adam_may_lose_a_tenth(gap, source, status):
+    made = digits_of(0.70, 0.52, source, gap)
     assert digits.adam_correlates_alike(made).status == status
     lost = digits.correlation_lost(digits.untrained(made, "adam"))
     assert {test.outcome for test in lost.values()} == {"fails"}
-
-
-def test_exchanged_labels_keep_their_place():
-    made = xr.Dataset({"value": ("kind", [1, 2, 3])}, coords={"kind": ["a", "b", "c"]})
-    spoilt = exchanged("kind", "a", "c")(made)
-    assert spoilt["kind"].values.tolist() == ["a", "b", "c"]
-    assert spoilt["value"].values.tolist() == [3, 2, 1]

@@ -1,5 +1,6 @@
 """Ground shared by all rules: validated configuration, jobs, paths. No rules here."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -17,12 +18,13 @@ from repdyn.pipeline.run.workflow import RunJobs
 
 checkout.put_first(WORKFLOW / "src")
 
+# Used as a module of another workflow, its configuration files are not ours: what it hands on stands in `config`.
+MODULE = Path(workflow.main_snakefile).parent != WORKFLOW
+OVERLAYS, SETTINGS = ([], config) if MODULE else (workflow.config_settings.configfiles, workflow.config_settings.config)
+
 try:
     checkout.separate_cache()
-    CONFIG = configuration.load(
-        [WORKFLOW / "config.yaml", *workflow.config_settings.configfiles],
-        dict(workflow.config_settings.config),
-    )
+    CONFIG = configuration.load([WORKFLOW / "config.yaml", *OVERLAYS], dict(SETTINGS))
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
@@ -66,8 +68,8 @@ def files_of(folder, pattern):
 
 
 def inputs(job):
-    """What a rule reads to run a job: its job file first, then its data."""
-    return [job.file, *job.inputs]
+    """What a job reads: its job file and its data."""
+    return {"job": job.file, "data": job.inputs}
 
 
 def memory(mb):
@@ -80,6 +82,15 @@ def shown(job):
     return [marked(path) if Path(path).suffix in (".svg", ".csv") else path for path in job.outputs]
 
 
+def captioned():
+    """Labels of figures and tables by study/kind/name, as the last report of this run left them."""
+    file = Path(results("report/captions/labels.json"))
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+CAPTIONED = captioned()
+
+
 def marked(path):
     """A figure or table for Snakemake's own report."""
     name, kind, study = (
@@ -89,4 +100,5 @@ def marked(path):
     )
     caption = Path(results(f"report/captions/{study}/{kind}/{name}.rst")).absolute()
     text = {"caption": str(caption)} if caption.exists() else {}
-    return report(path, category=study, subcategory=kind, labels={"name": name}, **text)
+    labels = CAPTIONED.get(f"{study}/{kind}/{name}", {"name": name})
+    return report(path, category=study, subcategory=kind, labels=labels, **text)

@@ -6,6 +6,7 @@ IMAGES = JOBS.other(
     "images",
     outputs=["data/images.nc"],
     source=CONFIG.data.source,
+    split=CONFIG.data.split if MNIST else "test",
     mnist_folder=CONFIG.data.mnist_folder if MNIST else None,
     mnist_mirrors=list(CONFIG.data.mnist_mirrors) if MNIST else [],
 )
@@ -13,7 +14,7 @@ IMAGES = JOBS.other(
 
 use rule job as images with:
     input:
-        inputs(IMAGES),
+        **inputs(IMAGES),
     output:
         IMAGES.outputs,
     log:

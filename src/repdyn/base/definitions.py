@@ -48,12 +48,14 @@ class Source:
         bindings: imported names, which can be imported from here again.
         imports: modules of the package that it imports anywhere, or names in them.
         stars: modules that it imports by a star.
+        models: classes of settings that have methods.
     """
 
     definitions: dict[str, Definition] = field(default_factory=dict)
     bindings: dict[str, Definition] = field(default_factory=dict)
     imports: list[str] = field(default_factory=list)
     stars: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
 
 
 def read_source(text: str, module: str, *, is_package: bool = False) -> Source:
@@ -83,8 +85,8 @@ def read_source(text: str, module: str, *, is_package: bool = False) -> Source:
     is_settings = any(part.startswith("settings") for part in module.split("."))
     for name, parts in statements.items():
         if is_settings and all(isinstance(part, ast.ClassDef) for part in parts):
-            source.definitions[name] = Definition("", [], [], False)
-            continue
+            parts = [method for part in parts for method in _methods(part)]
+            source.models += [name] if parts else []
         writer = _written(parts, _Writer(set(statements), targets, here))
         if writer.dynamic:  # what reads names at run time may read those of local variables
             writer = _written(parts, _Writer(set(statements), targets, here, renames=False))
@@ -97,6 +99,12 @@ def read_source(text: str, module: str, *, is_package: bool = False) -> Source:
         source.bindings[name] = Definition(_digest(["import", *targets[name]]), [], own, False)
     source.imports = sorted(module for module in imported if module.split(".")[0] == here[0])
     return source
+
+
+def _methods(model: ast.ClassDef) -> list[ast.stmt]:
+    """What a class of settings computes; its fields and the rules that they keep are values of jobs' inputs."""
+    functions = (part for part in model.body if isinstance(part, FUNCTIONS))
+    return [part for part in functions if part.name != "problems" and not part.name.startswith("_")]
 
 
 def _names_defined(node: ast.stmt) -> list[str]:

@@ -1,11 +1,13 @@
 """Figures: one style for all studies, deterministic files, captions that are written by code.
 
 Colours are the eight of Okabe and Ito, told apart by colour-blind readers; line style or marker repeats what colour
-says. A figure's caption and its text for those who cannot see it travel with it, in a JSON file of the same name.
+says. A figure's caption, its text for those who cannot see it and what `figure_checks` finds in it travel with it, in a
+JSON file of the same name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -19,6 +21,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
+from repdyn.base import figure_checks
 from repdyn.base.files import atomic, write_json
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
@@ -32,6 +35,12 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
     "#CC79A7",
 )
 CYCLE = (BLUE, RED, GREEN, ORANGE, PURPLE, SKY, BLACK)
+SHAPED_TEXT = re.compile(
+    r"(?P<indent>^ *)<!-- (?P<words>.*?) -->\n *<g [^>]*?transform=\"translate\((?P<place>[^)]*)\)"
+    r"(?: rotate\((?P<turn>[^)]*)\))? scale\((?P<scale>[\d.]+) ",
+    re.MULTILINE,
+)
+HIDDEN_TEXT = 'fill-opacity="0" font-family="DejaVu Sans, sans-serif"'
 WIDTH = 6.9  # inches: the text width of a journal page, so that 8 pt in the file is 8 pt in print
 STYLE = {
     "font.size": 8,
@@ -48,7 +57,7 @@ STYLE = {
     "xtick.labelsize": 7.5,
     "ytick.labelsize": 7.5,
     "savefig.dpi": 160,
-    "svg.fonttype": "path",
+    "svg.fonttype": "path",  # `selectable` adds the text
 }
 
 
@@ -116,24 +125,35 @@ def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None =
     Args:
         figure: the figure, described by `describe`.
         stem: path of the files without the suffix.
-        origin: what the JSON file tells besides title, caption and alt text: who made the figure from what.
+        origin: what the JSON file tells besides title, caption, alt text and what `figure_checks` finds: who made the
+            figure from what.
     """
     stem = Path(stem)
     about: Mapping[str, object] = figure.repdyn
-    with style(), mpl.rc_context({"svg.hashsalt": stem.name}):
-        for suffix, metadata in (
-            (".svg", {"Date": None, "Title": about["title"]}),
-            (".png", {"Title": about["title"]}),
-        ):
-            with atomic(stem.with_name(stem.name + suffix)) as temporary:
-                figure.savefig(temporary, format=suffix[1:], metadata=metadata)
-    write_json(stem.with_name(stem.name + ".json"), {**about, **(origin or {})})
+    figure.set_dpi(STYLE["savefig.dpi"])
+    with style(), mpl.rc_context({"svg.hashsalt": stem.name}), figure_checks.missing_glyphs() as missing:
+        with atomic(stem.with_name(stem.name + ".svg")) as temporary:
+            figure.savefig(temporary, format="svg", metadata={"Date": None, "Title": about["title"]})
+            temporary.write_text(selectable(temporary.read_text(encoding="utf-8")), encoding="utf-8")
+        with atomic(stem.with_name(stem.name + ".png")) as temporary:
+            figure.savefig(temporary, format="png", metadata={"Title": about["title"]})
+        problems = figure_checks.problems(figure, is_drawn=True)
+    write_json(stem.with_name(stem.name + ".json"), {**about, "problems": [*problems, *missing], **(origin or {})})
 
 
-def placeholder(name: str, needs: str) -> Figure:
-    """A figure that says what the run lacks to draw it."""
-    figure, axes = new(height=1.2)
-    axes[0, 0].axis("off")
-    axes[0, 0].text(0.5, 0.5, f"Needs more than this run has: {needs}", ha="center", va="center", wrap=True)
-    text = f"Not drawn: needs more than this run has ({needs})."
-    return describe(figure, title=name.replace("_", " "), caption=text, alt=text)
+def selectable(svg: str) -> str:
+    """An SVG file of matplotlib's with each text once more as text: drawn as shapes, found and copied as letters.
+
+    Shapes look the same wherever the file is opened and lack no letter; the text above them is transparent.
+    """
+
+    def with_text(shape: re.Match[str]) -> str:
+        words = shape["words"].strip()
+        turned = f" rotate({shape['turn']})" if shape["turn"] else ""
+        size = 100 * float(shape["scale"])  # matplotlib's shapes of letters are those of 100 pt
+        text = (
+            f'<text transform="translate({shape["place"]}){turned}" {HIDDEN_TEXT} font-size="{size:g}">{words}</text>'
+        )
+        return f"{shape['indent']}{text}\n{shape[0]}"
+
+    return SHAPED_TEXT.sub(with_text, svg)

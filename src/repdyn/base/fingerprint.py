@@ -11,8 +11,8 @@ files are only read; `definitions` says what counts of each.
   module and of those that import it, in `__init__` files for all modules of the package.
 - Where static reading ends (a module handed on as a value, `importlib`, `eval`, a star import), the whole module
   counts. What such code loads at run time must be named as a further root.
-- Classes in modules named `settings...` do not count: they are models whose validated values are inputs of jobs, and
-  a test refuses methods of theirs that compute; constants and functions there do count.
+- Of classes in modules named `settings...` only public methods count, for all that imports the module: the rest of
+  such a model shows in its validated values, which are inputs of jobs. Constants and functions there count as usual.
 
 What this reading would miss is refused by tests/test_static_reading.py: names bound twice, patches of other modules,
 registries filled by decorators, fillings of module-level tables at run time.
@@ -159,7 +159,7 @@ class _Package:
         return [(home, rest[0]), *(place for bound in further for place in self.resolve(bound))]
 
     def _effects(self, module: str) -> list[Place]:
-        """Statements at the top of a module, and of all modules that are imported with it."""
+        """Statements at the top of a module and of all that are imported with it, and methods of their settings."""
         todo, seen = [module], set()
         while todo:
             name = todo.pop()
@@ -167,7 +167,8 @@ class _Package:
                 seen.add(name)
                 todo += self.module(name).imports
             todo += [name.rpartition(".")[0]] if "." in name else []
-        return [(name, EFFECTS) for name in seen if EFFECTS in self.module(name).definitions]
+        effects = [(name, EFFECTS) for name in seen if EFFECTS in self.module(name).definitions]
+        return effects + [(name, model) for name in seen for model in self.module(name).models]
 
 
 def _module_files(source: Path) -> Iterator[tuple[str, Path]]:
@@ -210,7 +211,7 @@ def _unpacked(kept: dict) -> Source:
     definitions, bindings = (
         {name: Definition(*parts) for name, parts in kept[kind].items()} for kind in ("definitions", "bindings")
     )
-    return Source(definitions, bindings, kept["imports"], kept["stars"])
+    return Source(definitions, bindings, kept["imports"], kept["stars"], kept["models"])
 
 
 @cache

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 MEASURES_HELP = (
     "angles, ranks, cost_of_identity, energies, collapse, classifier, sectors, pairs, targets, radial, accuracy"
@@ -39,9 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_arguments(arguments: argparse.Namespace) -> None:
     """Measures what the command line says."""
-    from repdyn.diagnostics.methods import own_network
-
-    own_network.run(
+    measure_and_save(
         arguments.maker,
         arguments.data,
         arguments.out,
@@ -57,3 +60,85 @@ def run_arguments(arguments: argparse.Namespace) -> None:
         batch_size=arguments.batch_size,
         batch_statistics=arguments.batch_statistics,
     )
+
+
+def measure_and_save(
+    maker: str,
+    data: Path,
+    out: Path,
+    *,
+    residual: Sequence[str] | None = None,
+    effective_depth: float = 0.0,
+    features: tuple[str, int | None] = ("flatten", None),
+    figures: Path | None = None,
+    **options: object,
+) -> None:
+    """Measures the network that a user's function returns and saves the dataset.
+
+    Args:
+        maker: `module:function`; the module is looked for in the current folder first, the function takes nothing.
+        data: npz file with `inputs`, or arrays `input_NAME` for keyword inputs, and as wanted `labels`, `targets`,
+            `pairs`.
+        out: netCDF file to write.
+        residual: names of the layers of the residual stream.
+        effective_depth: its leak.
+        features: kind and axis of the channels.
+        figures: folder for the figures, None for none.
+        options: further arguments of `measure`.
+
+    Raises:
+        RepdynError: anything unusable, in one line.
+    """
+    from repdyn.base import datasets
+    from repdyn.base.errors import RepdynError
+    from repdyn.diagnostics.measure import measure
+    from repdyn.diagnostics.methods.features import Features
+    from repdyn.diagnostics.methods.own_network import ANSWERS, made_by, read_arrays
+    from repdyn.diagnostics.theory.identity import Residual
+
+    arrays = read_arrays(data)
+    model = made_by(maker)
+    try:
+        stream = Residual(tuple(residual), effective_depth) if residual else None
+        answers = {name: arrays[name] for name in ANSWERS if name in arrays}
+        found = measure(model, arrays["inputs"], residual=stream, features=Features(*features), **answers, **options)
+    except ValueError as error:
+        raise RepdynError(str(error)) from error
+    said = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
+    datasets.write(_signed(found, maker, said), out)
+    print(f"{out}: {found.sizes['layer']} layers, {found.sizes['point']} points, {len(found.data_vars)} diagnostics")
+    if found.attrs["left_out"]:
+        print(f"left out: {found.attrs['left_out']}")
+    if figures:
+        _draw(found, figures)
+
+
+def _signed(found: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dataset:
+    """The dataset with the attributes that the pipeline's files carry."""
+    from repdyn.base.datasets import package_versions
+    from repdyn.diagnostics.settings import PAPER
+
+    return found.assign_attrs(
+        study="diagnostics",
+        experiment=maker,
+        paper=PAPER,
+        settings=json.dumps(options, sort_keys=True),
+        seed=0,
+        code_version="unversioned",
+        versions=package_versions("numpy", "scipy", "torch", "xarray"),
+        device="cpu",
+    )
+
+
+def _draw(found: xr.Dataset, folder: Path) -> None:
+    """The figures that the measures allow."""
+    from repdyn.base import figures as house
+    from repdyn.diagnostics.figures.depth import draw_depth
+    from repdyn.diagnostics.figures.stream import draw_stream
+
+    with house.style():
+        if {"angle", "centred_effective_rank", "stable_cost_of_identity"} <= set(found):
+            house.save(draw_depth(found), folder / "through_depth")
+        if "kinetic_energy" in found or "radial_fraction" in found:
+            house.save(draw_stream(found), folder / "residual_stream")
+    print(f"{folder}: figures")

@@ -1,10 +1,12 @@
 """Similarity of representations between layers, checkpoints and networks, with the band of chance.
 
-from repdyn.diagnostics.compare import compare
-from repdyn.diagnostics.figures.similarity import draw_similarity
+    from repdyn.diagnostics.compare import compare
+    from repdyn.diagnostics.figures.similarity import draw_similarity
 
-found = compare(model, other, inputs, reruns=[same_network_other_seed])
-draw_similarity(found).savefig("similarity.png")
+    found = compare(model, other, inputs, reruns=[same_network_other_seed])
+    draw_similarity(found).savefig("similarity.png")
+
+Points are run as `measure` runs them, and nothing about the networks changes.
 """
 
 from __future__ import annotations
@@ -52,8 +54,8 @@ def compare(
         inputs: as `measure` takes them.
         layers: of the first, as `measure` takes them.
         other_layers: of the second; None takes `layers`.
-        reruns: the first network trained from other seeds, as networks or checkpoints. How similar the same layer of two
-            of these runs is shows what chance does: a network that is less similar than its own reruns differs.
+        reruns: the first network trained from other seeds, as networks or checkpoints. How similar the same layer of
+            two of these runs is shows what chance does: a network that is less similar than its own reruns differs.
         most_points: points compared at most, evenly spread; what is kept of a layer grows as its square.
         options: `features`, `axes`, `batch_size`, `unpack`, `batch_statistics`, `memory` as `measure` takes them.
 

@@ -48,8 +48,6 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
         {name: one.variable for name, one in joined.data_vars.items()},
         {name: one.variable for name, one in joined.coords.items()} | {"seed": seeds},
         title="The papers' diagnostics of a small convolutional network through its training",
-        figures="through_depth, through_training, residual_stream, pairs_and_theory",
-        claims=(),
     )
     return made.assign_attrs({name: joined.attrs[name] for name in ("gamma", "normalised_by", "time")})
 
@@ -61,8 +59,6 @@ def two_points(settings: TwoPoints, convolutional_network: xr.Dataset) -> xr.Dat
         {name: one.variable for name, one in found.data_vars.items()},
         {name: one.variable for name, one in found.coords.items()},
         title=found.attrs["title"],
-        figures="pairs_and_theory",
-        claims=(),
     )
     return made.assign_attrs({name: found.attrs[name] for name in ("layer", "time")})
 

@@ -70,7 +70,7 @@ def measure(
             inputs, or a loader of any of these, alone or as (inputs, labels). A loader must not shuffle if `labels` or
             `pairs` are given beside it.
         layers: names as `names` lists them, "input", "output"; None takes every module without modules of its own. A
-            module that runs several times is `name`, `name#2`, ...; functions are named as torchvision does, `block.add`.
+            module that runs several times is `name`, `name#2`, ...; functions have torchvision's names, `block.add`.
         labels: class of each point, integers, shape (points,); adds collapse, classifier, sectors and accuracy.
         targets: what the network should return, shape of its output; adds alignment and loss of pairs. Labels alone
             stand for one-hot targets.

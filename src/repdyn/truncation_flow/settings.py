@@ -41,9 +41,11 @@ class RandomClusters(Settings):
     draws: Draws = Field(description="Random clusters per case.")
 
     def problems(self) -> Iterator[Problem]:
-        """Cases pair a dimension with a number of points."""
+        """Cases pair a dimension with a number of points, each pair once."""
         if len(self.points) != len(self.dimensions):
             yield Problem(("points", "dimensions"), "the lists differ in length: give one number of points per case")
+        elif len(set(zip(self.dimensions, self.points, strict=True))) < len(self.points):
+            yield Problem(("points", "dimensions"), "a case is listed twice: give every pair once")
 
 
 class Counterexamples(Settings):
@@ -145,7 +147,7 @@ class GeneralFlow(Settings):
 
 
 class OwnClusters(Settings):
-    """The construction by Procrustes on clusters that are not a simplex."""
+    """The largest margins of separation of clusters that are not a simplex."""
 
     points: Points = Field(description="Points per synthetic cluster.")
     widths: Many[Annotated[float, Field(gt=0, le=1)]] = Field(

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from repdyn.across_papers.methods.networks import Network
 from repdyn.base.datasets import variable
-from repdyn.diagnostics.texts import described
+from repdyn.diagnostics.methods.catalog import TEXTS
 
 CURVES = ("representation_distance", "prediction_distance", "prediction_alignment", "pair_loss")
 
@@ -47,7 +47,10 @@ class PairRecorder:
     def dataset(self) -> xr.Dataset:
         """All that was recorded: the curves over (seed, step, pair), and the pairs' distances in data and targets."""
         curves = np.moveaxis(np.stack(self.values), 0, 2)  # curve, seed, step, pair
-        variables = {name: described(name, ("seed", "step", "pair"), curves[k]) for k, name in enumerate(CURVES)}
+        variables = {
+            name: variable(("seed", "step", "pair"), curves[k], TEXTS[name].long_name, TEXTS[name].units)
+            for k, name in enumerate(CURVES)
+        }
         for name, values, what in (("input_distance", self.X, "inputs"), ("target_distance", self.Y, "targets")):
             distance = (values[self.other] - values[self.one]).pow(2).sum(dim=-1).numpy()
             variables[name] = variable("pair", distance, f"squared distance of the {what}", f"{what[:-1]}^2")

@@ -308,7 +308,7 @@ def printed_hypothesis(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> 
 
 
 def scale_without_recentring(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Puts rescaling without recentring in the place of batch normalization."""
+    """Puts rescaling without recentering in the place of batch normalization."""
     ranks = relu_rank["rank_normalized"].isel(way=[2, 1, 2])
     return rows_to_full_rank, relu_rank.assign(rank_normalized=ranks.assign_coords(way=relu_rank["way"]))
 
@@ -329,7 +329,7 @@ def scale_without_recentring(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
     },
 )
 def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> Verdict:
-    """Largest rank of recentred circles off the origin; mean of y on recentred batches; ranks after the real layer."""
+    """Largest rank of recentered circles off the origin; mean of y on recentered batches; ranks after the layer."""
     shifted = relu_rank.isel(case=relu_rank["case_recentred"].values == 1)
 
     def full(condition: str) -> Test:

@@ -21,7 +21,8 @@ from repdyn.base.verdicts import (
     mean_within,
 )
 from repdyn.bn_decomposed.claims.worst_of import worst_mean_over_bound, worst_survival
-from repdyn.bn_decomposed.theory.rank import circle_cells
+from repdyn.bn_decomposed.theory.largest_rank import success_probability
+from repdyn.bn_decomposed.theory.rank import circle_batch, circle_cells
 
 LEAST_CLASS = 200
 WAITS = (0.5, 1.0)  # over 1/gamma: the bound is then near 0.6 and 0.4, far from the trivial 1
@@ -73,9 +74,8 @@ def rank_of_a_product(relu_rank: xr.Dataset) -> Verdict:
 
 def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     """Puts six points on the circle, stalled at rank 5, in the place of batches without collinear columns."""
-    return stalled_rows.assign(
-        probability=xr.full_like(stalled_rows["probability"], float(stalled_rows["hexagon_probability"]))
-    )
+    stuck = success_probability(circle_batch(6), circle_batch(25).T)
+    return stalled_rows.assign(probability=xr.full_like(stalled_rows["probability"], stuck))
 
 
 @claim(

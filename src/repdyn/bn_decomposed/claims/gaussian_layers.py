@@ -1,4 +1,4 @@
-"""Claims on one Gaussian layer of recentring and ReLU: eqs. (98) and (111), Theorem 13."""
+"""Claims on one Gaussian layer of recentering and ReLU: eqs. (98) and (111), Theorem 13."""
 
 from __future__ import annotations
 

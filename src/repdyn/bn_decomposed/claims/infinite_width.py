@@ -55,7 +55,7 @@ def from_equal_angles(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> tupl
 
 
 def at_rest_without_recentring(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Takes the angle at which points rest with rescaling alone for the one with recentring."""
+    """Takes the angle at which points rest with rescaling alone for the one with recentering."""
     return relu_moments, fixed_point.assign(simplex_angle=fixed_point["rms_angle"])
 
 
@@ -69,7 +69,7 @@ def at_rest_without_recentring(relu_moments: xr.Dataset, fixed_point: xr.Dataset
     formula=r"G^{(t+1)} = K\left(H G^{(t)} H\right), \quad H = I - \frac{1}{n} \mathbf{1} \mathbf{1}^T",
     data=("relu_moments", "fixed_point"),
     control={
-        "closed form minus sampled": wrong_formula("the closed form without recentring, K(G)", not_recentred),
+        "closed form minus sampled": wrong_formula("the closed form without recentering, K(G)", not_recentred),
         "equal angles up to six points": false_world("rescaling without recentring", at_rest_without_recentring),
     }
     | dict.fromkeys(
@@ -98,7 +98,7 @@ def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset) ->
                 -0.05,
                 0.05,
                 expected="0 in units of the lengths",
-                reason="a twentieth of the range; without recentring cosines of images are off by tenths",
+                reason="a twentieth of the range; without recentering cosines of images are off by tenths",
             ),
             **{
                 name: deviation(angle, 0.01, expected="0", reason=ITERATED, unit=" degree")

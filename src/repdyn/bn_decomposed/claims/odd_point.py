@@ -58,8 +58,8 @@ def cluster_and_odd(last: xr.Dataset) -> Test:
     "bnd-fig3",
     where="Section III, Figure 3",
     kind="qualitative",
-    states="With recentring and ReLU, after enough layers, the batch is a single cluster and one odd point far away in "
-    "an orthogonal direction, for all batches.",
+    states="With recentering and ReLU, after enough layers, the batch is a single cluster and one odd point far away "
+    "in an orthogonal direction, for all batches.",
     correction="For batches of twenty points and more. Up to six points there is no odd point at all; from seven on "
     "it is there, but comes and goes, and the others are 60 (seven points) to 40 degrees (twelve) apart.",
     data="odd_point",
@@ -175,7 +175,7 @@ def nearly_always_active(activity: xr.Dataset, recentring: str) -> xr.DataArray:
 
 
 OTHER_NETWORKS = false_world(
-    "networks with and without recentring exchanged", exchange("recentring", "without", "with")
+    "networks with and without recentering exchanged", exchange("recentring", "without", "with")
 )
 
 
@@ -183,7 +183,7 @@ OTHER_NETWORKS = false_world(
     "bnd-fig6-a",
     where="Figure 6(a), Section I",
     kind="qualitative",
-    states="Without recentring some neurons respond significantly to a large number of inputs.",
+    states="Without recentering some neurons respond significantly to a large number of inputs.",
     data="activity",
     control=dict.fromkeys(
         ("active on 90 percent over prediction", "above a tenth of their maximum for most inputs"), OTHER_NETWORKS
@@ -209,8 +209,8 @@ def busy_without_recentring(activity: xr.Dataset) -> Verdict:
                 reason="some: more than a tenth of them",
             ),
         ),
-        note="Rescaling without recentring is by the root mean square. The paper gives no batch, width or depth and no "
-        "size of a significant response.",
+        note="Rescaling without recentering is by the root mean square. The paper gives no batch, width or depth and "
+        "no size of a significant response.",
     )
 
 
@@ -218,7 +218,7 @@ def busy_without_recentring(activity: xr.Dataset) -> Verdict:
     "bnd-fig6-b",
     where="Figure 6(b), Introduction, Discussion",
     kind="qualitative",
-    states="With recentring the response of almost all neurons is negligible for most of the inputs.",
+    states="With recentering the response of almost all neurons is negligible for most of the inputs.",
     data="activity",
     control=dict.fromkeys(("below a tenth of their maximum for most inputs", "active on 90 percent"), OTHER_NETWORKS),
 )
@@ -232,7 +232,7 @@ def quiet_with_recentring(activity: xr.Dataset) -> Verdict:
                 0.9,
                 np.inf,
                 expected="almost all neurons",
-                reason="almost all (Introduction): nine in ten; more than half are without recentring, too",
+                reason="almost all (Introduction): nine in ten; more than half are without recentering, too",
             ),
             active_on_90_percent=mean_within(
                 nearly_always_active(activity, "with"),
@@ -243,7 +243,7 @@ def quiet_with_recentring(activity: xr.Dataset) -> Verdict:
             ),
         ),
         note="The paper does not say what is negligible; here, a tenth of the neuron's largest response. Exactly zero "
-        f"it is for half of the inputs, by symmetry. Without recentring {quiet:.0%} of the neurons are as quiet.",
+        f"it is for half of the inputs, by symmetry. Without recentering {quiet:.0%} of the neurons are as quiet.",
     )
 
 

@@ -32,12 +32,12 @@ def taken_for(dim: str, source: str, label: str) -> Callable[[xr.Dataset], xr.Da
     "bnd-sec2-rc",
     where="Section II",
     kind="identity",
-    states="In a linear network recentring changes the representation in the first layer only.",
+    states="In a linear network recentering changes the representation in the first layer only.",
     data="recentring_depth",
-    control=false_world("the same networks with ReLU, where recentring acts in every layer", exchange("relu", 0, 1)),
+    control=false_world("the same networks with ReLU, where recentering acts in every layer", exchange("relu", 0, 1)),
 )
 def recentring_acts_once(recentring_depth: xr.Dataset) -> Verdict:
-    """Recentring everywhere against recentring first, same weights, all layers."""
+    """Recentring everywhere against recentering first, same weights, all layers."""
     depth, width = recentring_depth.sizes["layer"], int(recentring_depth["width"])
     return Verdict.from_tests(
         deviation(
@@ -155,7 +155,7 @@ def recentring_and_relu_make_an_odd_point(ablation: xr.Dataset) -> Verdict:
     where="beside Figure 1",
     kind="qualitative",
     origin="ours",
-    states="No other combination of recentring, rescaling and ReLU leaves a point far away from the others.",
+    states="No other combination of recentering, rescaling and ReLU leaves a point far away from the others.",
     data="ablation",
     control=EXCHANGED,
 )
@@ -197,12 +197,12 @@ def _against_fixed_point(layer_angles: xr.Dataset, kind: str, predicted: Callabl
 
 
 def rms_angle(n: int) -> float:
-    """Fixed point of ReLU with rescaling by RMS and no recentring, degree."""
+    """Fixed point of ReLU with rescaling by RMS and no recentering, degree."""
     return float(np.degrees(np.arccos(rms_fixed_point(n))))
 
 
 def full_angle(n: int) -> float:
-    """Fixed point of ReLU with recentring and rescaling, degree."""
+    """Fixed point of ReLU with recentering and rescaling, degree."""
     return float(np.degrees(simplex_angle(n)))
 
 
@@ -210,7 +210,8 @@ def full_angle(n: int) -> float:
     "bnd-fig5-60",
     where="Introduction, Figure 5(a)",
     kind="published number",
-    states="With batch normalization without recentring the typical angle after 30 layers is approximately 60 degrees.",
+    states="With batch normalization without recentering the typical angle after 30 layers is approximately "
+    "60 degrees.",
     correction="True for rescaling by the root mean square: the fixed point is 58.8 to 60.0 degrees for n from 200 "
     "down to 9. With the sigma of eq. (2), measured from the mean that is not subtracted, the batch collapses.",
     formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",
@@ -223,7 +224,7 @@ def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         _published(layer_angles, "std", 60),
         _against_fixed_point(layer_angles, "rms", rms_angle),
-        "The paper states neither batch size nor how sigma is measured without recentring. "
+        "The paper states neither batch size nor how sigma is measured without recentering. "
         + _means(layer_angles, "rms"),
     )
 

@@ -137,10 +137,7 @@ def without_the_gap(
     tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset
 ) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
     """Takes a bound in n alone, that of equal gaps."""
-    limits, gaps = (
-        data.assign(depth_bound=xr.zeros_like(data["depth_bound"]) + data["depth_bound_of_equal_gaps"])
-        for data in (tree_limits, narrow_gap)
-    )
+    limits, gaps = (data.assign(depth_bound=data["depth_bound_of_equal_gaps"]) for data in (tree_limits, narrow_gap))
     return limits, gaps, cluster_rows
 
 

@@ -86,8 +86,8 @@ def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     cosine = float(np.abs(layer["cluster_mean_cosine"]).max())
     return Verdict.from_tests(
         orthogonal(layer),
-        note="The recentred points are antipodal for any batch. The image of the cluster's mean is not the mean of the "
-        f"new cluster; with that mean the expected cosine is up to {cosine:.1e} here.",
+        note="The recentered points are antipodal for any batch. The image of the cluster's mean is not the mean of "
+        f"the new cluster; with that mean the expected cosine is up to {cosine:.1e} here.",
     )
 
 
@@ -139,7 +139,7 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
                 layer["pair_factor"] / layer["expected_pair_factor"], "block", "the expectation (116)"
             ),
         ),
-        note="The radius 1/n^2 of the cluster is not needed. Positively collinear recentred points contract by alpha "
+        note="The radius 1/n^2 of the cluster is not needed. Positively collinear recentered points contract by alpha "
         "alone. The second expectation sign is missing in (114)-(115).",
     )
 

@@ -154,20 +154,13 @@ def stalled_rows(settings: StalledRows, stream: Stream) -> xr.Dataset:
             found["probability"][c, i] = success_probability(X, W)
             found["frequency"][c, i] = full_rank.success_frequency(X, W, rng, settings.draws)
             found["gamma"][c, i] = gamma(X)
-    hexagon = circle_batch(6)
-    W = stream.generator("hexagon").standard_normal((200, 2))
     words = {
         "probability": "probability that the next row raises the rank, from the cells",
         "frequency": f"frequency in {settings.draws} next rows",
         "gamma": "smallest volume of a cell",
     }
     return dataset(
-        {name: variable(("case", "configuration"), found[name], text) for name, text in words.items()}
-        | {
-            "hexagon_probability": variable(
-                (), success_probability(hexagon, W), "the same for six points on a circle, stalled at rank 5"
-            )
-        },
+        {name: variable(("case", "configuration"), found[name], text) for name, text in words.items()},
         {
             "case": variable("case", np.array([f"k={k}, t={t}" for k, t in cases]), "input dimension and columns"),
             "configuration": variable("configuration", np.arange(settings.configurations), "stalled configuration"),

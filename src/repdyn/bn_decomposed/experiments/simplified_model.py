@@ -258,7 +258,9 @@ def narrow_gap(settings: NarrowGap) -> xr.Dataset:
             "depth_bound": variable(
                 "decade", np.array([stable_depth_bound(x) for x in batches]), "bound on it by the smallest inner gap"
             ),
-            "depth_bound_of_equal_gaps": variable((), stable_depth_bound(range(5)), "the bound for equal gaps"),
+            "depth_bound_of_equal_gaps": variable(
+                "decade", np.full(len(batches), stable_depth_bound(range(5))), "the bound for equal gaps"
+            ),
         },
         {"decade": variable("decade", np.array(settings.decades), "-log10 of the gap of points 3 and 4")},
         title="Depth of stability of (0, 0.3, 0.5, 0.5 + gap, 1)",

@@ -38,7 +38,7 @@ def thm3_full_rank(rows_to_full_rank: xr.Dataset) -> Figure:
         caption=f"(a) Mean number of rows over {draws} draws of the weights for each batch against the bound n/gamma, "
         f"gamma exact; standard errors are smaller than the marks. Batches: n from {int(rows_to_full_rank['n'].min())} "
         f"to {int(rows_to_full_rank['n'].max())}, equally spaced points on the circle, Gaussian points in k "
-        "dimensions, and Gaussian points off the origin after recentring (Corollary 4). The mean is between "
+        "dimensions, and Gaussian points off the origin after recentering (Corollary 4). The mean is between "
         f"{float(ratio.min()):.1e} and {float(ratio.max()):.2f} of the bound. (b), (c) Probability that d rows do not "
         f"give full rank, on circles: simulated ({draws} draws, shown down to one draw), the exact tail of n "
         "independent geometric variables by which the proof bounds it, and (7a), (7b), which begin at alpha = 1, "
@@ -58,7 +58,7 @@ def _means(panel: Axes, rows: xr.Dataset) -> None:
         )
     ends = np.array([3.0, 1.4 * float(mean.max())])
     panel.plot(ends, ends, color=BLACK, linewidth=0.8)
-    panel.annotate("mean = bound", (ends[1], ends[1]), xytext=(3, -3), textcoords="offset points", fontsize=7)
+    panel.annotate("mean = bound", (ends[1], ends[1]), xytext=(3, -3), textcoords="offset points", fontsize=7.5)
     panel.set(xscale="log", yscale="log", xlabel=r"bound $n/\gamma$ (rows)", ylabel="measured mean of y (rows)")
     ticks = [3, 10, 30, 100, 300]
     panel.set_yticks(ticks, labels=[str(y) for y in ticks])
@@ -81,7 +81,7 @@ def _tail(panel: Axes, circle: xr.Dataset, bounds: xr.DataArray) -> None:
         panel.plot(curve["alpha"] * n / gamma, curve.sel(form=form), color=colour, linestyle=dash, label=words)
     panel.axvline(2 * n / gamma, color=BLACK, linewidth=0.7, linestyle=(0, (1, 3)))
     panel.set(xscale="log", yscale="log", xlabel="rows d", xlim=(n - 1, 3 * n / gamma), ylim=(0.4 / y.size, 2))
-    panel.text(1.9 * n / gamma, 0.5 / y.size, r"$\alpha = 2$", fontsize=7, ha="right", va="bottom")
+    panel.text(1.9 * n / gamma, 0.5 / y.size, r"$\alpha = 2$", fontsize=7.5, ha="right", va="bottom")
     ticks = [d for d in (3, 10, 30, 100, 300, 1000, 3000) if n - 1 <= d <= 3 * n / gamma]
     panel.set_xticks(ticks, labels=[str(d) for d in ticks])
     panel.set_xticks([], minor=True)

@@ -11,6 +11,7 @@ from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, band, d
 
 SHADES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"), (PURPLE, ":", "D"))
 THIN = (0, (1, 2))
+FEWEST_WITH_ODD_POINT = 7
 
 
 def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
@@ -19,7 +20,9 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
     n = int(odd_point["batch"][-1])
     _projection(axes[0, 0], odd_point, n)
     _angles_of_last_layer(axes[0, 1], odd_point, n)
-    _with_depth(axes[1, 0], odd_point, "second_to_first", odd_point["resting_ratio"])
+    batches = _shown_batches(odd_point["batch"].values)
+    shown = odd_point.sel(batch=batches)
+    _with_depth(axes[1, 0], shown, "second_to_first", shown["resting_ratio"])
     axes[1, 0].set_title("norms")
     axes[1, 0].set_ylabel("2nd largest over largest norm")
     axes[1, 0].text(
@@ -27,9 +30,9 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
         0.42,
         "solid: width {}\ndashed: infinite width".format(int(odd_point["width"])),
         transform=axes[1, 0].transAxes,
-        fontsize=7,
+        fontsize=7.5,
     )
-    _with_depth(axes[1, 1], odd_point, "intra_angle", odd_point["leading_width"])
+    _with_depth(axes[1, 1], shown, "intra_angle", shown["leading_width"].where(shown["resting_ratio"].notnull()))
     axes[1, 1].set_title("width of the cluster")
     axes[1, 1].set_ylabel("angle in the cluster (degree)")
     axes[1, 1].set_yticks([5, 10, 20, 40, 80], ["5", "10", "20", "40", "80"])
@@ -39,17 +42,29 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 3: a cluster and an odd point",
-        caption=f"Recentring and ReLU without rescaling, batches of images, width {int(odd_point['width'])}. (a) "
+        caption=f"Recentering and ReLU without rescaling, batches of images, width {int(odd_point['width'])}. (a) "
         f"Random projection of one batch of {n} after layer {int(odd_point['layer'][-1])}, the point of largest norm "
-        "in red. (b) Angles of all pairs before and after that layer, those with this point in red; diagonal: "
-        "unchanged. (c) Second largest over largest norm and (d) median angle between the other points against depth. "
-        f"Solid lines and bands: median and range of {odd_point.sizes['seed']} draws of batch and weights; dashed "
-        "lines: the same batches at infinite width, median; dotted: in (c) the fixed point of infinite width, in (d) "
-        "540/n degrees. Gaussian batches behave alike.",
-        alt="One red point far from a knot of blue points. All its angles are 90 degrees, those of the others below "
-        "20. The ratio of norms falls to 1/(n-1) over about a hundred layers, the angle in the cluster to about 540/n "
-        "degrees, not to zero.",
+        "in vermilion. (b) Angles of all pairs before and after that layer, those with this point in vermilion; "
+        "diagonal: unchanged. (c) Second largest over largest norm and (d) median angle between the other points "
+        f"against depth. Solid lines and bands: median and range of {odd_point.sizes['seed']} draws of batch and "
+        "weights; dashed lines: the same batches at infinite width, median; dotted: in (c) the fixed point of "
+        "infinite width, in (d) 540/n degrees, where an odd point can rest. Of the batches of "
+        f"{_listed(odd_point['batch'].values)} points those of {_listed(batches)} are shown; Gaussian batches behave "
+        "alike.",
+        alt="One point far from a knot of others. All its angles are 90 degrees, those of the others are small. In "
+        "batches of twenty points and more the ratio of norms falls to 1/(n-1) over about a hundred layers, the angle "
+        "in the cluster to about 540/n degrees, not to zero; five points form no cluster.",
     )
+
+
+def _shown_batches(batches: np.ndarray) -> np.ndarray:
+    """The three largest batches and, before them, the largest in which no odd point can rest, if there is one."""
+    small = batches[batches < FEWEST_WITH_ODD_POINT][-1:]
+    return np.concatenate([small, batches[batches >= FEWEST_WITH_ODD_POINT][-3:]])
+
+
+def _listed(values: np.ndarray) -> str:
+    return ", ".join(str(value) for value in values.tolist())
 
 
 def _projection(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
@@ -65,7 +80,8 @@ def _projection(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
     panel.set_title(f"projection, n = {n}")
     panel.set_xlabel("random direction 1")
     panel.set_ylabel("random direction 2")
-    panel.text(x[odd][0], y[odd][0] - 0.12, "odd point", color=RED, ha="center", va="top", fontsize=7.5)
+    place = {"xy": (x[odd][0], y[odd][0]), "xytext": (0, 6 if up < 0 else -6), "textcoords": "offset points"}
+    panel.annotate("odd point", **place, color=RED, ha="center", va="bottom" if up < 0 else "top", fontsize=7.5)
     _enlarged(panel, x[~odd], y[~odd], (0.6 if across < 0 else 0.06, 0.06 if up > 0 else 0.58))
 
 
@@ -81,7 +97,7 @@ def _enlarged(panel: Axes, x: np.ndarray, y: np.ndarray, corner: tuple[float, fl
         spine.set(visible=True, linewidth=0.6)
     inset.set_title(
         f"{x.size} others, x {side * panel.get_xlim()[1] / half:.0f}",
-        fontsize=7,
+        fontsize=7.5,
         fontweight="normal",
         color=BLUE,
         pad=2,
@@ -119,16 +135,17 @@ def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArra
         panel.plot(draws["layer"], draws.median("seed"), color=colour, label=f"n = {n}")
         band(panel, draws["layer"], draws.min("seed"), draws.max("seed"), color=colour)
         panel.plot(limit["limit_layer"], limit.median("seed"), color=colour, linestyle="--", linewidth=1)
-        panel.axhline(float(rest.sel(batch=n)), color=colour, linewidth=0.9, linestyle=THIN)
+        if np.isfinite(level := float(rest.sel(batch=n))):
+            panel.axhline(level, color=colour, linewidth=0.9, linestyle=THIN)
     panel.set_xscale("log")
     panel.set_yscale("log")
     panel.set_xlabel("layer")
 
 
 def fig6_activity(activity: xr.Dataset) -> Figure:
-    """Figure 6: to how many inputs one neuron responds, and over all neurons, without and with recentring."""
+    """Figure 6: to how many inputs one neuron responds, and over all neurons, without and with recentering."""
     figure, axes = new(1, 3, height=2.5)
-    words = {"without": "without recentring", "with": "with recentring"}
+    words = {"without": "without recentering", "with": "with recentering"}
     bins = np.linspace(0, 1, 26)
     for panel, (name, text), colour in zip(axes[0], words.items(), (RED, BLUE), strict=False):
         response = activity["response"].sel(recentring=name).values
@@ -143,7 +160,7 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
             transform=panel.transAxes,
             ha="right",
             va="top",
-            fontsize=7,
+            fontsize=7.5,
         )
     edges = np.append(activity["bin"].values, 1)
     panel = axes[0, 2]
@@ -162,14 +179,15 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
     n, width, depth = activity.sizes["point"], activity.sizes["neuron"], int(activity["depth"])
     return describe(
         figure,
-        title="Figure 6: activity of a neuron without and with recentring",
+        title="Figure 6: activity of a neuron without and with recentering",
         caption=f"Batches of {n} images after {depth} layers of width {width} with ReLU and rescaling, by the root "
         "mean square where the mean is not subtracted. (a) Responses of the neuron that is active for the most inputs; "
-        "(b) of the median neuron with recentring. (c) Share of the inputs for which a neuron is active, filled: over "
+        "(b) of the median neuron with recentering. (c) Share of the inputs for which a neuron is active, filled: over "
         f"all neurons of {activity.sizes['seed']} draws of batch and weights; lines: predictions at the fixed points "
         "of infinite width.",
-        alt="Without recentring the share of inputs that a neuron responds to spreads over the whole range, with peaks "
-        "at both ends; with recentring every neuron is active for about half of the inputs, and weakly for most.",
+        alt="Without recentering the share of inputs that a neuron responds to spreads over the whole range, with "
+        "peaks at both ends; with recentering every neuron is active for about half of the inputs, and weakly for "
+        "most.",
     )
 
 
@@ -189,7 +207,7 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
     panel.axvspan(0.8 * float(contraction["spread"][0]), 1, color=BLACK, alpha=0.08, linewidth=0)
     panel.set_xlim(0.8 * float(contraction["spread"][0]), 1.2 * float(contraction["spread"][-1]))
     panel.text(
-        0.98, 0.95, "above 1: widens\nbelow 1: contracts", transform=panel.transAxes, fontsize=7, ha="right", va="top"
+        0.98, 0.95, "above 1: widens\nbelow 1: contracts", transform=panel.transAxes, fontsize=7.5, ha="right", va="top"
     )
     panel.set_title("one layer from Definition 12")
     panel.set_xlabel(r"size of the cluster $\times\ n^2$")

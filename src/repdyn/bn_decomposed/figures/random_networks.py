@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, band, describe, half_width, label_panels, new
 
-REGIMES = (  # recentring, rescaling, and the words above the column
+REGIMES = (  # recentering, rescaling, and the words above the column
     (0, "none", "nothing"),
     (0, "std", "RS by std, eq. (2)"),
     (0, "rms", "RS by RMS"),
@@ -21,7 +21,7 @@ REGIMES = (  # recentring, rescaling, and the words above the column
 
 
 def fig1_ablation(ablation: xr.Dataset) -> Figure:
-    """Figure 1 as data: what recentring, rescaling and ReLU each do to the angles of a batch."""
+    """Figure 1 as data: what recentering, rescaling and ReLU each do to the angles of a batch."""
     figure, axes = new(2, len(REGIMES), height=1.9, sharex=True)
     last = ablation.isel(layer=-1)
     for row, relu in enumerate((0, 1)):
@@ -46,12 +46,12 @@ def fig1_ablation(ablation: xr.Dataset) -> Figure:
         figure,
         title="Figure 1 as data: each component of batch normalization on and off",
         caption=f"Angles of all pairs of a batch of {n} images after {depth} layers of width {width} at "
-        f"initialization, pooled over {seeds} draws of batch and weights. RC: recentring; RS: rescaling, by the "
-        "standard deviation of eq. (2) or by the root mean square. Red: pairs that hold the point of largest norm. "
-        "Numbers: medians over the draws of effective rank and of second largest over largest norm. Four regimes: "
-        "orthogonal points (RS by RMS, linear), the simplex (RC + RS), collapse (RS by std without RC), and one odd "
-        "point orthogonal to a cluster (RC with ReLU alone).",
-        alt="Ten histograms of pair angles. Only recentring with ReLU and no rescaling splits the angles into a small "
+        f"initialization, pooled over {seeds} draws of batch and weights. RC: recentering; RS: rescaling, by the "
+        "standard deviation of eq. (2) or by the root mean square. Vermilion: pairs that hold the point of largest "
+        "norm. Numbers: medians over the draws of effective rank and of second largest over largest norm. Four "
+        "regimes: orthogonal points (RS by RMS, linear), the simplex (RC + RS), collapse (RS by std without RC), and "
+        "one odd point orthogonal to a cluster (RC with ReLU alone).",
+        alt="Ten histograms of pair angles. Only recentering with ReLU and no rescaling splits the angles into a small "
         "cluster and pairs at 90 degrees that all hold one point.",
     )
 
@@ -65,7 +65,7 @@ def _angle_histogram(panel: Axes, cell: xr.Dataset) -> None:
     panel.spines["left"].set_visible(False)
     rank, ratio = (float(cell[name].median()) for name in ("effective_rank", "second_to_first"))
     text = f"eff. rank {rank:.1f}\n2nd/1st norm {ratio:.2f}"
-    panel.text(0.97, 0.95, text, transform=panel.transAxes, ha="right", va="top", fontsize=7)
+    panel.text(0.97, 0.95, text, transform=panel.transAxes, ha="right", va="top", fontsize=7.5)
 
 
 def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
@@ -92,7 +92,7 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
         transform=axes[0, 1].transAxes,
         ha="right",
         va="top",
-        fontsize=7,
+        fontsize=7.5,
     )
     axes[0, 0].legend()
     label_panels(axes)
@@ -100,7 +100,7 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
         figure,
         title="Rescaling alone: orthonormal or collapsed, by what the scale is measured from",
         caption=f"Distance of the normalized Gram matrix of {n} Gaussian points from I/n through linear layers with "
-        "rescaling and no recentring. (a) Dividing each neuron by its root mean square makes the batch orthonormal up "
+        "rescaling and no recentering. (a) Dividing each neuron by its root mean square makes the batch orthonormal up "
         "to a gap that falls with the square root of the width. (b) Dividing by the standard deviation of eq. (2), "
         f"which is measured from the mean, does the opposite. Lines: medians, bands: range of {gap.sizes['seed']} "
         "draws of batch and weights.",
@@ -110,12 +110,12 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
 
 
 def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figure:
-    """Figure 5: angles before and after the last layer without and with recentring, and what sets them."""
+    """Figure 5: angles before and after the last layer without and with recentering, and what sets them."""
     figure, axes = new(2, 2, height=2.7)
     batches = layer_angles["batch"].values
     panels = (
-        ("rms", "no recentring, RS by RMS"),
-        ("std", "no recentring, RS by std, eq. (2)"),
+        ("rms", "no recentering, RS by RMS"),
+        ("std", "no recentering, RS by std, eq. (2)"),
         ("full", "batch normalization (RC + RS)"),
     )
     for panel, (kind, words) in zip(axes.ravel(), panels, strict=False):
@@ -154,7 +154,7 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
         "sigma of eq. (2) the batch collapses. (d) Mean angle against batch size n: points with 95 % intervals of the "
         f"mean over {layer_angles.sizes['seed']} draws of batch and weights, curves: exact fixed points. 75 degrees is "
         "the value at n = 9; it falls to arccos(1/pi) = 71.4 degrees.",
-        alt="Three scatter plots of pair angles and one curve: with recentring the angle falls from 84 degrees for "
+        alt="Three scatter plots of pair angles and one curve: with recentering the angle falls from 84 degrees for "
         "three points to 71 degrees for many, passing 75 at nine.",
     )
 

@@ -1,4 +1,4 @@
-"""Figures of the simplified model of recentring and ReLU: one tree, and the limits of many."""
+"""Figures of the simplified model of recentering and ReLU: one tree, and the limits of many."""
 
 from __future__ import annotations
 

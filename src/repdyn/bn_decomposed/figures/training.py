@@ -41,7 +41,7 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
     for panel, title, label in zip(
         axes[0],
         ("accuracy after training", "rank before training", "accuracy against rank"),
-        ("training accuracy", "effective rank, last hidden layer", "training accuracy"),
+        ("training accuracy", "effective rank", "training accuracy"),
         strict=True,
     ):
         panel.set_title(title)
@@ -82,11 +82,11 @@ def disc_point_neurons(point_neurons: xr.Dataset) -> Figure:
     place = np.arange(point_neurons.sizes["scheme"])
     at_best_rate = point_neurons.sel(rate=point_neurons["best_rate"])
     panels = (
-        ("activity", "positive entries at the start (share)", ORANGE),
-        ("steps", "steps to fit all training points", BLUE),
-        ("test_accuracy", "test accuracy at the end", PURPLE),
+        ("activity", "sparsity", "positive entries at the start (share)", ORANGE),
+        ("steps", "fitting", "steps to fit all training points", BLUE),
+        ("test_accuracy", "generalization", "test accuracy at the end", PURPLE),
     )
-    for panel, (name, label, colour) in zip(axes[0], panels, strict=True):
+    for panel, (name, title, label, colour) in zip(axes[0], panels, strict=True):
         draws = at_best_rate[name].transpose("scheme", "seed").values
         panel.plot(
             draws,
@@ -99,6 +99,7 @@ def disc_point_neurons(point_neurons: xr.Dataset) -> Figure:
         )
         panel.plot(np.median(draws, axis=1), place, "|", color=BLACK, markersize=14)
         panel.set_xlabel(label)
+        panel.set_title(title)
     axes[0, 0].set_xscale("log")
     axes[0, 0].set_yticks(place, [str(name).replace("he", "He") for name in point_neurons["scheme"].values])
     axes[0, 0].invert_yaxis()

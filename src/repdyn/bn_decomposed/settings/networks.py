@@ -10,12 +10,12 @@ from repdyn.bn_decomposed.settings.common import Batch, Depth, Rate, Seeds, Widt
 
 
 class Ablation(Settings):
-    """All eight combinations of recentring, rescaling and ReLU on one batch of images (Figure 1)."""
+    """All eight combinations of recentering, rescaling and ReLU on one batch of images (Figure 1)."""
 
     batch: Batch = Field(description="Data points in the batch, drawn from the image source.")
     width: Width = Field(description="Neurons per layer; time and memory grow in proportion.")
     depth: Depth = Field(
-        description="Layers; time grows in proportion. The odd point of recentring with ReLU needs about 100."
+        description="Layers; time grows in proportion. The odd point of recentering with ReLU needs about 100."
     )
     seeds: Seeds = Field(description="Independent draws of the weights; two or more, so that a spread is seen.")
     record: Many[Annotated[int, Field(ge=0, le=2000)]] = Field(
@@ -32,7 +32,7 @@ class Ablation(Settings):
 
 
 class RecentringDepth(Settings):
-    """Recentring in every layer against recentring in the first alone, with the same weights (Section II)."""
+    """Recentring in every layer against recentering in the first alone, with the same weights (Section II)."""
 
     batch: Batch = Field(description="Data points in the batch, drawn from the image source.")
     width: Width = Field(description="Neurons per layer.")
@@ -66,7 +66,7 @@ class OrthogonalityGap(Settings):
 
 
 class LayerAngles(Settings):
-    """Angles between data points with and without recentring (Figure 5)."""
+    """Angles between data points with and without recentering (Figure 5)."""
 
     batches: Many[Batch] = Field(
         min_length=1,
@@ -82,7 +82,7 @@ class LayerAngles(Settings):
 
 
 class FixedPoint(Settings):
-    """Fixed points of the expected Gram matrix with recentring and ReLU, at infinite width."""
+    """Fixed points of the expected Gram matrix with recentering and ReLU, at infinite width."""
 
     batches: Many[Annotated[int, Field(ge=3, le=1000)]] = Field(
         min_length=1,
@@ -168,7 +168,7 @@ class ReluMoments(Settings):
 
 
 class GaussianLayer(Settings):
-    """One Gaussian layer of recentring and ReLU on one odd point and a cluster (Theorems 13 and 14)."""
+    """One Gaussian layer of recentering and ReLU on one odd point and a cluster (Theorems 13 and 14)."""
 
     batches: Many[Batch] = Field(min_length=1, description="Data points per batch, increasing.")
     widths: Many[Annotated[int, Field(ge=1, le=8192)]] = Field(
@@ -260,7 +260,7 @@ class LargestNorm(Settings):
 
 
 class Activity(Settings):
-    """How many inputs a neuron responds to, without and with recentring (Figure 6)."""
+    """How many inputs a neuron responds to, without and with recentering (Figure 6)."""
 
     batch: Batch = Field(description="Data points in the batch, drawn from the image source.")
     width: Width = Field(description="Neurons per layer.")

@@ -36,7 +36,7 @@ PAPER = "Nachum, Bondaschi, Gastpar, Khina: Batch Normalization Decomposed"
 
 
 class BnDecomposed(Settings):
-    """What recentring, rescaling and ReLU each do to the geometry of a batch."""
+    """What recentering, rescaling and ReLU each do to the geometry of a batch."""
 
     ablation: Ablation
     recentring_depth: RecentringDepth

@@ -43,6 +43,11 @@ class StalledRows(Settings):
     configurations: Annotated[int, Field(ge=2, le=100_000)] = Field(description="Stalled configurations per t.")
     draws: Annotated[int, Field(ge=100, le=10**7)] = Field(description="Next rows sampled per configuration.")
 
+    def problems(self) -> Iterator[Problem]:
+        """The numbers of columns increase."""
+        yield from increasing("planar", self.planar)
+        yield from increasing("spatial", self.spatial)
+
 
 class RowsToFullRank(Settings):
     """Rows until ReLU(W X) has full rank (Theorem 3, Corollary 4)."""
@@ -51,7 +56,7 @@ class RowsToFullRank(Settings):
     planar: Points = Field(min_length=1, description="Points per Gaussian batch in two dimensions, increasing.")
     spatial: Points = Field(min_length=1, description="Points per Gaussian batch in three dimensions, increasing.")
     recentred: Points = Field(
-        min_length=1, description="Points per recentred Gaussian batch in two dimensions, increasing."
+        min_length=1, description="Points per recentered Gaussian batch in two dimensions, increasing."
     )
     batches: Annotated[int, Field(ge=1, le=1000)] = Field(description="Gaussian batches per number of points.")
     draws: Annotated[int, Field(ge=20, le=10**6)] = Field(description="Draws of the weights per batch.")
@@ -90,7 +95,7 @@ class FullRankTail(Settings):
 
 
 class ReluRank(Settings):
-    """Rank of one layer with ReLU (Section I), with collinear columns (Theorem 3) and recentring (Corollary 4)."""
+    """Rank of one layer with ReLU (Section I), with collinear columns (Theorem 3) and recentering (Corollary 4)."""
 
     largest_circle: Annotated[int, Field(ge=6, le=40)] = Field(
         description="Points on the circle: all numbers from 3; from 6 on the even ones never reach full rank."

@@ -39,17 +39,24 @@ def line(panel: Axes, values: xr.DataArray, label: str, colour: str, dash: str, 
 
 
 def name_layers(panel: Axes, names: Sequence[str]) -> None:
+    """Names of layers along an axis, every second or third one where there are many."""
     every = -(-len(names) // MOST_TICKS)
     panel.set_xticks(range(0, len(names), every), names[::every], rotation=60, ha="right", rotation_mode="anchor")
 
 
 def seeds_text(found: xr.Dataset) -> str:
+    """How many seeds a caption speaks of; nothing where there is no such dimension."""
     if "seed" not in found.dims:
         return ""
     return f"; means over {found.sizes['seed']} seeds, bands without another meaning are their range"
 
 
 def time_of(recorded: xr.Dataset) -> str:
+    """Name of the dimension of training.
+
+    Raises:
+        ValueError: the dataset has one moment only.
+    """
     if "time" not in recorded.attrs:
         raise ValueError("the dataset has one moment only; record several with a Recorder")
     return recorded.attrs["time"]

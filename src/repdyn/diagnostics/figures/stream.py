@@ -28,9 +28,9 @@ def draw_stream(found: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Residual stream and normalised layers",
-        caption=f"{found.attrs['title']}{seeds_text(found)}. Energies in the norm of K + gamma |K| I along the residual "
-        f"stream, gamma = {found.attrs['gamma']:g}. Radial gradient fraction: share of the gradient along a weight "
-        "that normalisation makes free; 0 in the theory, which has no eps.",
+        caption=f"{found.attrs['title']}{seeds_text(found)}. Energies in the norm of K + gamma |K| I along the "
+        f"residual stream, gamma = {found.attrs['gamma']:g}. Radial gradient fraction: share of the gradient along a "
+        "weight that normalisation makes free; 0 in the theory, which has no eps.",
         alt="Energies against the blocks of the residual stream; radial fractions of the normalised layers, all small.",
     )
 

@@ -48,8 +48,8 @@ def draw_training(recorded: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="A network through its training, as the papers measure it",
-        caption=f"{recorded.attrs['title']}, measured at {recorded.sizes[time]} moments{seeds_text(recorded)}. One line "
-        "per layer, dark to light from input to output; band: rank of the task."
+        caption=f"{recorded.attrs['title']}, measured at {recorded.sizes[time]} moments{seeds_text(recorded)}. One "
+        "line per layer, dark to light from input to output; band: rank of the task."
         + (" Last panel: loss against the targets." if "loss" in recorded else ""),
         alt="Lines of rank, cost of identity and collapse per layer against training.",
     )

@@ -15,7 +15,7 @@ PAPERS = {
     "bn_mean_field": "Ma, Ying: A Riemannian mean field formulation for two-layer networks with batch normalization",
     "leaky_resnets": "Hamiltonian Mechanics of Feature Learning: Bottleneck Structure in Leaky ResNets",
     "universality": "van Rossem, Saxe: When Representations Align",
-    "collapse": "Papyan, Han, Donoho: Prevalence of neural collapse during the terminal phase of deep learning training",
+    "collapse": "Papyan, Han, Donoho: Prevalence of neural collapse during the terminal phase of training",
 }
 
 

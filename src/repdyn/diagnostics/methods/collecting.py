@@ -159,8 +159,7 @@ class Collector:
         return ""
 
     def _leave_out_layer(self, name: str, why: str) -> None:
-        place = name if name in self.planned.layers else f"{name}, needed by other measures"
-        self.findings.leave_out("layer", why, place)
+        self.findings.leave_out("layer", why, name)
 
     def _step(self, name: str, A: NDArray[np.floating]) -> None:
         """Energies of the step of the residual stream that ends here."""

@@ -34,7 +34,7 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
         batch_statistics: batch and instance normalisation by the batch, as in training.
     """
     modes = [(module, module.training) for module in model.modules()]
-    buffers = [(module, name, part, _copy(part)) for module in model.modules() for name, part in _buffers(module)]
+    buffers = _put_copies(model)
     try:
         with ExitStack() as stack:
             stack.enter_context(unchanged_random_state(model))
@@ -67,12 +67,23 @@ def _accelerators(model: nn.Module) -> list[str]:
     return sorted(kind for kind in kinds if torch.amp.is_autocast_available(kind))
 
 
-def _buffers(module: nn.Module) -> list[tuple[str, Tensor]]:
-    return [(name, part) for name, part in module.named_buffers(recurse=False) if part is not None]
+Held = tuple[nn.Module, str, Tensor, Tensor]
 
 
-def _copy(part: Tensor) -> Tensor:
-    return part.detach().clone()
+def _put_copies(model: nn.Module) -> list[Held]:
+    """Copies in place of all buffers, so that these, which a pending gradient may need, are never written.
+
+    Scripted modules cannot exchange theirs; they are put back by their numbers.
+    """
+    held = [
+        (module, name, part, part.detach().clone())
+        for module in model.modules()
+        for name, part in module.named_buffers(recurse=False)
+    ]
+    for module, name, _, copied in held:
+        if not isinstance(module, torch.jit.ScriptModule):
+            module._buffers[name] = copied
+    return held
 
 
 def _set_mode(module: nn.Module, training: bool) -> None:
@@ -83,12 +94,11 @@ def _set_mode(module: nn.Module, training: bool) -> None:
         module.train(training)
 
 
-def _put_back(buffers: list[tuple[nn.Module, str, Tensor, Tensor]]) -> None:
-    """Buffers as they were: the same tensors with the same numbers, untouched if nothing changed them."""
+def _put_back(buffers: list[Held]) -> None:
     for module, name, part, before in buffers:
-        if getattr(module, name) is not part:
-            setattr(module, name, part)
-        if not torch.equal(part, before):
+        if not isinstance(module, torch.jit.ScriptModule):
+            module._buffers[name] = part
+        elif not torch.equal(part, before):
             with torch.no_grad():
                 part.copy_(before)
 

@@ -1,77 +1,22 @@
-"""A user's network by name and a file of inputs, measured and saved: what the command `measure` does."""
+"""A user's network by the name of the function that builds it, and a file of inputs."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
 import inspect
-import json
 import sys
 import traceback
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-import xarray as xr
 
-from repdyn.base import datasets
-from repdyn.base import figures as house
 from repdyn.base.errors import DataError, RepdynError
-from repdyn.diagnostics.figures.depth import draw_depth
-from repdyn.diagnostics.figures.stream import draw_stream
-from repdyn.diagnostics.measure import measure
-from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.forward import in_one_line
-from repdyn.diagnostics.settings import PAPER
-from repdyn.diagnostics.theory.identity import Residual
 
 ANSWERS = ("labels", "targets", "pairs")
-
-
-def run(
-    maker: str,
-    data: Path,
-    out: Path,
-    *,
-    residual: Sequence[str] | None = None,
-    effective_depth: float = 0.0,
-    features: tuple[str, int | None] = ("flatten", None),
-    figures: Path | None = None,
-    **options: object,
-) -> None:
-    """Measures the network that a user's function returns and saves the dataset.
-
-    Args:
-        maker: `module:function`; the module is looked for in the current folder first, the function takes nothing.
-        data: npz file with `inputs`, or arrays `input_NAME` for keyword inputs, and as wanted `labels`, `targets`,
-            `pairs`.
-        out: netCDF file to write.
-        residual: names of the layers of the residual stream.
-        effective_depth: its leak.
-        features: kind and axis of the channels.
-        figures: folder for the figures, None for none.
-        options: further arguments of `measure`.
-
-    Raises:
-        RepdynError: anything unusable, in one line.
-    """
-    arrays = read_arrays(data)
-    model = made_by(maker)
-    try:
-        stream = Residual(tuple(residual), effective_depth) if residual else None
-        answers = {name: arrays[name] for name in ANSWERS if name in arrays}
-        found = measure(model, arrays["inputs"], residual=stream, features=Features(*features), **answers, **options)
-    except ValueError as error:
-        raise RepdynError(str(error)) from error
-    said = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
-    datasets.write(_signed(found, maker, said), out)
-    print(f"{out}: {found.sizes['layer']} layers, {found.sizes['point']} points, {len(found.data_vars)} diagnostics")
-    if found.attrs["left_out"]:
-        print(f"left out: {found.attrs['left_out']}")
-    if figures:
-        _draw(found, figures)
 
 
 def read_arrays(path: Path) -> dict[str, object]:
@@ -153,29 +98,3 @@ def _as_theirs(error: Exception) -> str:
     words = in_one_line(error)
     words = words if words.startswith(type(error).__name__) else f"{type(error).__name__}: {words}"
     return f"{words} ({Path(own[-1].filename).name}, line {own[-1].lineno})"
-
-
-def _signed(found: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dataset:
-    """The dataset with the attributes that the pipeline's files carry."""
-    return found.assign_attrs(
-        study="diagnostics",
-        experiment=maker,
-        paper=PAPER,
-        serves_figures="",
-        serves_claims="",
-        settings=json.dumps(options, sort_keys=True),
-        seed=0,
-        code_version="unversioned",
-        versions=datasets.package_versions("numpy", "scipy", "torch", "xarray"),
-        device="cpu",
-    )
-
-
-def _draw(found: xr.Dataset, folder: Path) -> None:
-    """The figures that the measures allow."""
-    with house.style():
-        if {"angle", "centred_effective_rank", "stable_cost_of_identity"} <= set(found):
-            house.save(draw_depth(found), folder / "through_depth")
-        if "kinetic_energy" in found or "radial_fraction" in found:
-            house.save(draw_stream(found), folder / "residual_stream")
-    print(f"{folder}: figures")

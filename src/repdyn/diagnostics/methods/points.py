@@ -69,7 +69,7 @@ def function_label(name: str) -> str:
         ['relu', 'add', 'mul', 'getitem', '']
     """
     if not name.startswith("__"):
-        return name
+        return name.rstrip("_") if name.rstrip("_") in OPERATORS else name  # x += y arrives as add_
     plain = name.strip("_")
     for operator in OPERATORS:
         if plain in (operator, f"i{operator}", f"r{operator}", f"{operator}_"):

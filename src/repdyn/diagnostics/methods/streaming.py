@@ -84,7 +84,7 @@ class Setting:
 
     model: nn.Module
     inputs: Inputs
-    features: Features = Features()
+    features: Features = field(default_factory=Features)
     adapter: Adapter = None
     axes: Mapping[str, int] = field(default_factory=dict)
     batch_statistics: bool = False
@@ -260,9 +260,11 @@ def _module(model: nn.Module, name: str) -> nn.Module | None:
 
 
 def _equal(one: object, other: object) -> bool:
-    return (
-        isinstance(one, Tensor) and isinstance(other, Tensor) and one.shape == other.shape and torch.equal(one, other)
-    )
+    """Whether two values are the same tensor, number by number, NaN included."""
+    if not isinstance(one, Tensor) or not isinstance(other, Tensor) or one.shape != other.shape:
+        return False
+    floating = one.is_floating_point() and other.dtype == one.dtype
+    return torch.allclose(one, other, rtol=0, atol=0, equal_nan=True) if floating else torch.equal(one, other)
 
 
 def _small_passes(setting: Setting, functions: bool) -> list[dict[str, object]]:

@@ -1,8 +1,8 @@
 r"""Cost of identity and energies of a layer from Gram matrices (Hamiltonian Mechanics of Feature Learning).
 
-S = relu(A), with a column of ones if there is a bias; K = S S^T, both with one row per point. The plain cost is |S^+ A|^2,
-infinite where no weights give A back from S, the stable one tr A^T (K + gamma I)^{-1} A. Small layers go through the
-formulas of `leaky_resnets.theory.identity_cost`.
+S = relu(A), with a column of ones if there is a bias; K = S S^T, both with one row per point. The plain cost is
+|S^+ A|^2, infinite where no weights give A back from S, the stable one tr A^T (K + gamma I)^{-1} A. Small layers go
+through the formulas of `leaky_resnets.theory.identity_cost`.
 """
 
 from __future__ import annotations

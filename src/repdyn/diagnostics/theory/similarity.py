@@ -2,8 +2,8 @@ r"""Similarity of two representations of the same points: CKA, Procrustes and an
 
 X and Y have one row per point and any number of units; their means over points are taken out first.
 
-- Linear CKA (Kornblith, Norouzi, Lee and Hinton 2019): |X^T Y|_F^2 / (|X^T X|_F |Y^T Y|_F), from 0 to 1. With few points
-  beside the units it is near 1 for unrelated networks.
+- Linear CKA (Kornblith, Norouzi, Lee and Hinton 2019): |X^T Y|_F^2 / (|X^T X|_F |Y^T Y|_F), from 0 to 1. With few
+  points beside the units it is near 1 for unrelated networks.
 - Debiased CKA: the same with the unbiased estimate of HSIC (Song, Smola, Gretton, Bedo and Borgwardt 2012), about 0 for
   unrelated networks, of either sign; needs four points or more.
 - Procrustes distance: min over rotations Q of |X / |X| - Y Q / |Y||_F = sqrt(2 - 2 |X^T Y|_* / (|X| |Y|)), from 0 to

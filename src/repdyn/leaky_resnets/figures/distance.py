@@ -151,9 +151,9 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
         figure,
         title="The paper's own settings, shown as what they give",
         caption=f"One network, {net['maps'].values!s}, Lt = {float(net['effective_depth']):g}, L = "
-        f"{net.sizes['layer']}, penalty as in the paper, Adam at a rate that falls to 0 until step {int(steps[-1])}, then "
-        f"gradient descent (hollow, a point per rate). Blue in (b), (c): first k* = {rank} singular values. (d) gamma_p = "
-        f"{float(net['gamma'][0]):g} |K_p|_op; the cost of identity is cut at the top.",
+        f"{net.sizes['layer']}, penalty as in the paper, Adam at a rate that falls to 0 until step {int(steps[-1])}, "
+        f"then gradient descent (hollow, a point per rate). Blue in (b), (c): first k* = {rank} singular values. (d) "
+        f"gamma_p = {float(net['gamma'][0]):g} |K_p|_op; the cost of identity is cut at the top.",
         alt="The distance from a critical point falls by decades and stays above a tenth; a few singular values of the"
         " representation separate in the middle; the cost of identity is least there; both Hamiltonians vary over"
         " layers.",

@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from repdyn.base.datasets import require
 from repdyn.base.figures import (
     BLACK,
     BLUE,
@@ -86,6 +87,7 @@ def _estimates(panel: Axes, chains: xr.Dataset) -> None:
 
 def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
     """Singular values of representations and weights along p (Figure 1b)."""
+    require(chain_measures, "chain_measures", maps=(DECAYED,))
     net = _shown(chain_measures)
     figure, axes = new(2, 2, height=2.2, sharex=True)
     middle = (net["p"].values[1:] + net["p"].values[:-1]) / 2
@@ -132,6 +134,7 @@ def _shown(chain_measures: xr.Dataset) -> xr.Dataset:
 
 def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
     """Energies along p and the kinetic energy against the extra cost of identity (Figure 1c)."""
+    require(chain_measures, "chain_measures", maps=(DECAYED,))
     chains = at_paper_depth(of_maps(chain_measures)).isel(gamma=0)
     p = (np.arange(chains.sizes["layer"]) + 0.5) / chains.sizes["layer"]
     figure, axes = new(1, 3, height=2.5)
@@ -179,6 +182,7 @@ def _kinetic_against_extra(panel: Axes, chains: xr.Dataset) -> None:
 
 def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
     """Path lengths, |B| and |B S^T| against the effective depth (Figure 3)."""
+    require(chain_measures, "chain_measures", maps=(DECAYED,))
     figure, axes = new(1, 4, height=2.5)
     depth = chain_measures["effective_depth"].values
     shown = (

@@ -109,13 +109,15 @@ def measure(net: LeakyResNet, task: Task, lam: float, gammas: Sequence[float], v
 
 
 def largest_step(spectrum: Array, among: int = AMONG) -> tuple[int, float]:
-    """After how many of the first singular values the largest step comes, and the logarithm of that step.
+    """After how many of the first singular values the largest step comes, and its logarithm; of 0 there is no step.
 
     Args:
         spectrum: singular values, falling, two or more, shape (values,).
         among: places that are compared.
     """
     among = min(among, len(spectrum) - 1)
+    if spectrum[0] == 0:
+        return 1, 0.0
     steps = np.log(spectrum[:among] / np.maximum(spectrum[1 : among + 1], 1e-12 * spectrum[0]))
     return int(steps.argmax()) + 1, float(steps.max())
 

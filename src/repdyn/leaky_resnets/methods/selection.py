@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import xarray as xr
+
+Selected = TypeVar("Selected", xr.Dataset, xr.DataArray)
 
 DECAYED = "decayed maps"
 """Linear maps that weight decay keeps finite, so that training has where to settle."""
@@ -14,7 +18,7 @@ PAPER_SIZES = "the paper: 30, 100, 1000, 6000"
 """Dimension, width, points and steps of the paper."""
 
 
-def of_maps(measures: xr.Dataset, maps: str = DECAYED) -> xr.Dataset:
+def of_maps(measures: Selected, maps: str = DECAYED) -> Selected:
     """The networks with one kind of linear maps."""
     return measures.sel(maps=maps)
 

@@ -33,8 +33,8 @@ from repdyn.pipeline.run import ledger
 TIERS = ("identical", "rounding", "verdicts")
 RESIDUE = 1e-9
 SHOWN = 12
-APART = ("manifest.json", "report/index.html")
-"""Files with clocks, hosts and costs in them; no two runs share them."""
+APART = ("manifest.json", "report/")
+"""What has clocks, hosts and costs in it, which no two runs share: a file, and the folder that shows the rest."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def side(path: Path) -> Side:
     if path.is_dir():
         files = [file for file in sorted(path.rglob("[!.]*")) if file.is_file()]  # .part: half written, then killed
         names = [file.relative_to(path).as_posix() for file in files]
-        digests = {name: sha256(file) for name, file in zip(names, files, strict=True) if name not in APART}
+        digests = {name: sha256(file) for name, file in zip(names, files, strict=True) if not name.startswith(APART)}
         if not digests:
             raise DataError(f"{path}: no results in this folder; give results/<run>")
         return Side(str(path), digests, _verdicts(path), path)

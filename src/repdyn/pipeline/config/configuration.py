@@ -15,7 +15,7 @@ from ruamel.yaml.error import YAMLError
 
 from repdyn.across_papers.settings import AcrossPapers
 from repdyn.base.errors import ConfigError
-from repdyn.base.settings import Many, Problem, Settings, json_text, plain
+from repdyn.base.settings import Many, Problem, Settings, addition, json_text, plain
 from repdyn.bn_decomposed.settings.study import BnDecomposed
 from repdyn.bn_mean_field.settings import BnMeanField
 from repdyn.diagnostics.settings import Diagnostics
@@ -52,7 +52,10 @@ class Data(Settings):
     mnist_folder: str | None = Field(
         min_length=1,
         description="Folder with the IDX files of MNIST, plain or `.gz`; relative to the working directory. "
-        "`null` downloads the test split once.",
+        "`null` downloads what is wanted once.",
+    )
+    split: Literal["test", "train", "both"] = addition(
+        "test", description="Which images of MNIST: 10,000 for tests, 60,000 for training, or all."
     )
     mnist_mirrors: Many[Annotated[str, Field(pattern=r"^https://[^\s]+$")]] = Field(
         description="Addresses to download MNIST from, tried in turn; every file is checked by SHA-256."

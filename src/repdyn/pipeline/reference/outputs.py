@@ -100,8 +100,10 @@ name, so none overwrites another. Each file is complete or absent, and equal set
 | `<study>/evidence.csv` | one row per part of a check: measured value, interval, allowed region, control |
 | `claims.csv`, `evidence.csv` | the ledger of all studies, compared with the accepted verdicts; all evidence |
 | `manifest.json` | digests, configuration, versions, machine, costs |
-| `report/index.html` | the report: one file, opens offline; its links to data want the folders beside it |
-| `report/captions/` | the captions once more, for `snakemake --report` |
+| `report/index.html` | the report: findings, and pages per study and claim; opens offline |
+| `report/single.html` | the same in one file, to be mailed |
+| `report/errata/<study>.tex` | errata of a paper as LaTeX |
+| `report/captions/` | the captions once more, and labels, for `snakemake --report` |
 
 `snakemake --report report.html all` makes Snakemake's own report of a finished run (with the same `--configfile` as the
 run): figures, tables and ledger by study, with captions, the rules behind them and their run times.

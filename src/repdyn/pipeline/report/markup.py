@@ -51,7 +51,8 @@ def words(text: str) -> Markup:
 
 def numbers(text: str) -> Markup:
     """Escaped words with numbers as they are printed: 1e-09 as a power of ten, minus signs of their own width."""
-    return Markup(POWER.sub(_power, MINUS.sub("\N{MINUS SIGN}", str(escape(text)))))
+    shown = str(escape(text)).replace("+-", "\N{PLUS-MINUS SIGN}")
+    return Markup(POWER.sub(_power, MINUS.sub("\N{MINUS SIGN}", shown)))
 
 
 def plain(text: str) -> str:

@@ -21,6 +21,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from repdyn.pipeline.report.markup import mathml
 
 ANCHOR = re.compile(r'<a\s+id="([A-Za-z0-9._-]+)">|</a>')
+EMPTY = Markup()
 LONGEST_PASSAGE = 12  # blocks of text shown with a claim; the page has the rest
 
 Tokens = Sequence[Token]
@@ -39,8 +40,8 @@ class Notes:
     """
 
     title: str = ""
-    summary: Markup = Markup()
-    body: Markup = Markup()
+    summary: Markup = EMPTY
+    body: Markup = EMPTY
     headings: list[tuple[str, str]] = field(default_factory=list)
     passages: dict[str, Markup] = field(default_factory=dict)
 

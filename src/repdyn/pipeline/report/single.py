@@ -1,4 +1,4 @@
-"""The whole report in one file, to be mailed: every page a template, pictures and scripts inside, opened by a router."""
+"""The whole report in one file, to be mailed: every page a template, opened by a script; pictures are inside."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ NUMERICAL = ("numpy", "scipy", "xarray", "netCDF4", "scikit-learn")
 def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
     """Reads, checks and saves the images."""
     source = member["source"]
-    images = load_images(source, member["mnist_folder"], member["mnist_mirrors"])
+    images = load_images(source, member["mnist_folder"], member["mnist_mirrors"], split=member["split"])
     images = images.assign_attrs(
         title=f"Images of {source}, as all studies read them",
         study="all",

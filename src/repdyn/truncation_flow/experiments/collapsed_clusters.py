@@ -22,8 +22,8 @@ SERIES = {
     "cost": "standard cost of collapsed clusters",
     "drift": "operator norm of I(s) - I(0)",
     "drift_swapped": "operator norm of the change of B^T B - W W^T",
-    "rate_excess": "log C/C(0) + 2 lambda_0 s, 0 below round-off",
-    "rate_excess_faster": "log C/C(0) + 4 lambda_0 s, 0 below round-off",
+    "rate_excess": "log C/C(0) + 2 lambda_0 s",
+    "rate_excess_faster": "log C/C(0) + 4 lambda_0 s",
 }
 NUMBERS = {
     "gap": "lambda_0, smallest eigenvalue of I or -I",
@@ -55,7 +55,7 @@ def collapsed_clusters(settings: CollapsedClusters, stream: Stream) -> xr.Datase
         for name, text in NUMBERS.items()
     }
     for name in ("rate_excess", "rate_excess_faster", *NUMBERS):
-        variables[name].attrs["missing"] = "I is indefinite"
+        variables[name].attrs["missing"] = "I is indefinite, or the cost is round-off"
     ratio = variables["cost"].values[2][:, -1] / variables["cost"].values[2][:, 0]
     variables |= {
         "euler_drift": variable(("euler_step", "seed"), euler, f"operator norm of I({SHORT:g}) - I(0), Euler steps"),
@@ -101,9 +101,9 @@ def _orbit(B0: Array, W0: Array, Y: Array, times: Array, sign: str) -> Orbit:
 
 
 def _rate_excess(cost: Array, times: Array, rate: float) -> Array:
-    """Log C(s)/C(0) + rate s where C is above round-off, else 0."""
+    """Log C(s)/C(0) + rate s where C is above round-off, else NaN."""
     relative = cost / cost[0]
-    return np.where(relative > 1e-16, np.log(np.maximum(relative, 1e-300)) + rate * times, 0.0)
+    return np.where(relative > 1e-16, np.log(np.maximum(relative, 1e-300)) + rate * times, np.nan)
 
 
 def _motion(B: Array, W: Array, Y: Array, after: float) -> float:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, describe, new
+from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, describe, label_panels, new
 
 REACH = 6.0
 
@@ -37,12 +37,13 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Truncation in the plane",
-        caption=f"Two clusters of {data.sizes['point']} points (red: cluster 1, blue: cluster 2) under the truncation "
-        "map of cluster 1. Pale red: data; full red: their images tau(x); shaded: the cone of points that stay; black: "
-        "path of its apex -beta; green star: pulled-back label. The columns are s = 0, a quarter, a half and all of "
+        caption=f"Two clusters of {data.sizes['point']} points (vermilion: cluster 1, blue: cluster 2) under the "
+        "truncation map of cluster 1. Pale: data; full vermilion: images of cluster 1; shaded: the cone of points that "
+        r"stay; black: path of its apex $-\beta$; green star: pulled-back label. The columns are s = 0, a quarter, a "
+        "half and all of "
         f"the time s_1 = {moments[3]:.2f} of full truncation, and s = {moments[4]:.0f}.",
-        alt="Five panels: a cone moves over the red cluster, whose points are pushed onto its boundary and in the end "
-        "into its apex at the label; the blue cluster lies inside the cone and does not move.",
+        alt="Five panels: a cone moves over one cluster, whose points are pushed onto its boundary and in the end "
+        "into its apex at the label; the other cluster lies inside the cone and does not move.",
     )
 
 
@@ -74,9 +75,9 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
         figure,
         title="Truncation in three dimensions",
         caption=f"Three clusters of {data.sizes['point']} points around e1, e2, e3, projected on the plane through the "
-        "means; images of cluster 1 in full red, its data pale, the path of the apex black, the label a green star. "
-        "Below: cluster 1 enlarged. Times as in the plane.",
-        alt="Three clusters at the corners of a triangle; the images of the red one contract to its label, inside"
+        "means; images of cluster 1 in full vermilion, its data pale, the path of the apex black, the label a green "
+        "star. Below: cluster 1 enlarged. Times as in the plane.",
+        alt="Three clusters at the corners of a triangle; the images of one contract to its label, inside"
         " the triangle.",
     )
 
@@ -98,9 +99,9 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
     figure, axes = new(1, 3, height=2.5)
     time = neural_collapse["time"].values
     shown = (
-        ("cost", "(a) Euclidean cost"),
-        ("ratio", "(b) variance within / between"),
-        ("margin", "(c) margin of separation"),
+        ("cost", "Euclidean cost"),
+        ("ratio", "variance within / between"),
+        ("margin", "margin of separation"),
     )
     for panel, (name, title) in zip(axes[0], shown, strict=True):
         for colour, Q in zip(CYCLE, neural_collapse["dimension"].values, strict=False):
@@ -108,18 +109,20 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
             panel.semilogy(
                 time, np.where(values > 1e-26, values, np.nan), color=colour, label=f"Q = {Q}", linewidth=1.1
             )
-        panel.set(xlabel="flow time s", title=title)
+        panel.set(xlabel="flow time $s$", title=title)
     start = float(neural_collapse["cost"].isel(time=0).max())
     axes[0, 0].plot(time[time > 3], 30 * start * np.exp(-2 * time[time > 3]), color=BLACK, linestyle=":", linewidth=1)
-    axes[0, 0].annotate("exp(-2s)", (5.6, 30 * start * np.exp(-11)), fontsize=7)
+    axes[0, 0].annotate("$e^{-2s}$", (5.6, 30 * start * np.exp(-11)), fontsize=7.5)
     axes[0, 1].set_ylim(1e-8, None)
-    axes[0, 1].legend(ncols=1, fontsize=6.5, loc="lower left")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    label_panels(axes)
     return describe(
         figure,
         title="Neural collapse by truncation",
         caption=f"Simplex clusters of {int(neural_collapse['points'])} points, radius "
         f"{float(neural_collapse['fill']):g} of the largest separable one. (a) Cost of all clusters; after full "
-        "truncation it decays as exp(-2 s) (dotted). (b) Variance within clusters over variance of their means: "
+        "truncation it decays as $e^{-2s}$ (dotted). (b) Variance within clusters over variance of their means: "
         "exactly zero once all points are truncated. (c) Smallest distance to a loss of separation, which must stay "
         "above zero.",
         alt="For Q from 2 to 8 the cost falls with slope minus two on a logarithmic scale, the within-cluster variance "
@@ -128,29 +131,45 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
 
 
 def own_clusters(own_clusters: xr.Dataset) -> Figure:
-    """Margins of the construction by Procrustes on clusters that are not a simplex."""
-    figure, axes = new(1, 2, height=2.4)
-    pairs = (
-        ("margin", "width", "(a) three synthetic clusters", "cluster radius"),
-        ("digit_margin", "shrink", "(b) digits in R^Q", "distance to class mean, scaled by"),
-    )
-    words = {"others": "other clusters untouched", "own": "own cluster truncated", "images": "images untouched later"}
-    for panel, (name, axis, title, label) in zip(axes[0], pairs, strict=True):
+    """Largest margins of separation: triangles of means, clusters of growing width, digits."""
+    figure, axes = new(1, 3, height=3.0)
+    order = np.argsort(own_clusters["triangle_angle"].values, kind="stable")
+    angles = own_clusters["triangle_angle"].values[order]
+    for name, colour, marker, words in (
+        ("triangle_margin", BLUE, "o", "search"),
+        ("triangle_margin_procrustes", ORANGE, "s", "Procrustes alone"),
+        ("triangle_bound", BLACK, "_", "bound"),
+    ):
+        axes[0, 0].plot(
+            angles, own_clusters[name].values[order], color=colour, marker=marker, linestyle="", markersize=3.5,
+            label=words,
+        )  # fmt: skip
+    axes[0, 0].axvline(90, color=BLACK, linewidth=0.8, linestyle=":")
+    axes[0, 0].set(xlabel="widest angle, degrees", ylabel="smallest margin", title="triangles of means")
+    words = {"others": "other clusters untouched", "own": "own cluster truncated", "images": "images untouched"}
+    for panel, name, axis, title, label in (
+        (axes[0, 1], "margin", "width", "three synthetic clusters", "cluster radius"),
+        (axes[0, 2], "digit_margin", "shrink", "digits in space", "distance to mean, scaled by"),
+    ):
         for condition, marker in zip(own_clusters["condition"].values, "os^", strict=True):
             panel.plot(
                 own_clusters[axis], own_clusters[name].sel(condition=condition), marker=marker, markersize=3,
                 label=words[str(condition)],
             )  # fmt: skip
+        panel.set(xlabel=label, title=title)
+    for panel in axes[0]:
         panel.axhline(0, color=BLACK, linewidth=0.8)
-        panel.set(xlabel=label, ylabel="margin", title=title)
-    axes[0, 0].legend()
+        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24))
+    label_panels(axes)
+    digits = int(own_clusters["digit_points"])
     return describe(
         figure,
         title="Whose clusters can be separated",
-        caption="Smallest distance to failure of the three conditions of separation, rotations by orthogonal "
-        "Procrustes; below zero no cluster separated truncations are found. (a) Means in general position. (b) "
-        f"{int(own_clusters['digit_points'])} digits of three classes in the discriminant plane and one further "
-        f"direction ({float(own_clusters['digit_explained']):.0%} of the variance), moved towards their class means.",
-        alt="All three margins fall as clusters widen; digits as they are lie far below zero and separate only when "
-        "drawn close to their means.",
+        caption="Smallest distance to failure of the conditions of separation by aligned weights; below zero none is "
+        "found. (a) Clusters of one point: isosceles and random triangles of means against their widest angle; from 90 "
+        "degrees on (dotted) the bound says that none exists. (b), (c) The three conditions after the search, for "
+        f"growing clusters and for {digits} digits in the discriminant plane and one further direction "
+        f"({float(own_clusters['digit_explained']):.0%} of the variance), moved towards their class means.",
+        alt="Margins found by a search are positive up to 90 degrees and negative beyond; those by Procrustes alone "
+        "fail earlier. Margins fall as clusters widen; digits as they are lie far below zero.",
     )

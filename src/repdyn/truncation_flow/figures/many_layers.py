@@ -6,48 +6,52 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, band, describe, label_panels, new
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describe, label_panels, new
 
 ROUNDING_FLOOR = 1e-17
+TITLES = {"benign": "labels near the images", "adverse": "labels exchanged"}
 
 
 def conservation(collapsed_clusters: xr.Dataset) -> Figure:
     """Integral of motion, the decay of the cost against the spectral gap, and the bound (8.35)."""
     data, time = collapsed_clusters, collapsed_clusters["time"].values
-    figure, axes = new(1, 3, height=2.4)
+    figure, axes = new(1, 3, height=3.1)
     colours = {"positive": BLUE, "negative": ORANGE, "indefinite": GREEN}
     for sign, colour in colours.items():
         drift = data["drift"].sel(sign=sign).max("seed").values
-        axes[0, 0].semilogy(time[1:], np.maximum(drift[1:], ROUNDING_FLOOR), color=colour, label=f"I(0) {sign}")
-    for n, (h, style) in enumerate(zip(data["euler_step"].values[::-1], ("-", "--", ":"), strict=False)):
+        axes[0, 0].semilogy(
+            time[1:], np.maximum(drift[1:], ROUNDING_FLOOR), color=colour, label=rf"$\mathcal{{I}}(0)$ {sign}"
+        )
+    for n, h in enumerate(data["euler_step"].values[::-1]):
         level = float(data["euler_drift"].sel(euler_step=h).mean())
-        axes[0, 0].axhline(level, color=RED, linestyle=style, linewidth=1)
-        axes[0, 0].annotate(f"Euler {h:g}", (0.1 + 2.1 * n, level * 1.4), fontsize=6.5, color=RED)
-    axes[0, 0].set(ylim=(1e-15, 1), title="drift of I", xlabel="flow time s", ylabel="||I(s) - I(0)||")
-    axes[0, 0].legend(loc="center right", fontsize=6.5)
+        axes[0, 0].axhline(level, color=PURPLE, linestyle="--", linewidth=1, label="Euler steps" if n == 0 else None)
+    axes[0, 0].set(ylim=(1e-15, 1), title="drift", ylabel=r"$\|\mathcal{I}(s) - \mathcal{I}(0)\|$")
     for sign in ("positive", "negative"):
-        part = data.sel(sign=sign)
-        relative = part["cost"] / part["cost"].isel(time=0)
-        excess = np.log(relative.clip(1e-300)) + 2 * part["gap"] * part["time"]
-        axes[0, 1].plot(time, excess.where(relative > 1e-16).T, color=colours[sign], linewidth=0.8)
+        for orbit in data["rate_excess"].sel(sign=sign).values:
+            axes[0, 1].plot(time, orbit, color=colours[sign], linewidth=0.8)
+        axes[0, 1].plot([], [], color=colours[sign], label=rf"$\mathcal{{I}}(0)$ {sign}")
     axes[0, 1].axhline(0, color=BLACK, linewidth=0.8)
-    axes[0, 1].set(title="cost against bound", xlabel="flow time s", ylabel="log C/C(0) + 2 lambda_0 s")
+    axes[0, 1].set(title="cost against bound", ylabel=r"$\log C(s)/C(0) + 2 \lambda_0 s$")
     for name, colour, style, words in (
-        ("weight_norm", BLACK, "-", "||W + Y B^-1||"),
+        ("weight_norm", BLACK, "-", r"$\|W + Y B^{-1}\|$"),
         ("weight_bound_corrected", BLUE, "-.", "bound, corrected"),
         ("weight_bound_printed", RED, "--", "bound (8.35), printed"),
     ):
         axes[0, 2].semilogy(time, data[name], color=colour, linestyle=style, label=words)
-    axes[0, 2].set(title="output weight", xlabel="flow time s")
-    axes[0, 2].legend(fontsize=6.5)
+    axes[0, 2].set(title="output weight")
+    for panel in axes[0]:
+        panel.set_xlabel("flow time $s$")
+        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22))
     label_panels(axes)
+    lengths = ", ".join(f"{h:g}" for h in data["euler_step"].values[::-1])
     return describe(
         figure,
         title="Integral of motion and spectral gap (Section 8)",
         caption=f"Collapsed clusters, Q = {int(data['dimension'])}, {data.sizes['seed']} random starts per sign of "
-        "I(0). (a) Largest drift of I over the starts (integrator of relative tolerance 1e-12), and mean drift of "
-        "Euler steps after one unit of time. (b) One line per start; the theorem says none rises above zero. (c) Y = "
-        "0, B = 1, W = 0.01: the printed bound falls below the norm it should bound.",
+        "the integral of motion. (a) Its largest drift over the starts (integrator of relative tolerance 1e-12), and "
+        f"the mean drift of Euler steps (lengths {lengths}, from above) after one unit of time. (b) One line per "
+        "start, until the cost is round-off; the theorem says none rises above zero. (c) $Y = 0$, $B = 1$, "
+        "$W = 0.01$: the printed bound falls below the norm it should bound.",
         alt="The integral of motion is kept to 1e-12 while Euler steps drift in proportion to their length; the cost "
         "stays below its exponential bound; the printed bound on the weight is violated, the corrected one holds.",
     )
@@ -62,8 +66,8 @@ def reduced_network(reduced_network: xr.Dataset) -> Figure:
         panel.semilogy(part["time"], part["cost_reduced"], color=RED, linestyle="--", label="reduced flow (8.6)-(8.7)")
         if np.isfinite(part["lost"]):
             panel.axvline(float(part["lost"]), color=BLACK, linestyle=":", linewidth=1)
-            panel.annotate("sectors lost", (float(part["lost"]) + 0.1, 1e-4), fontsize=7)
-        panel.set(xlabel="flow time s", title=f"{labels} labels", ylim=(1e-14, 30))
+            panel.annotate("sectors lost", (float(part["lost"]) + 0.1, 1e-4), fontsize=7.5)
+        panel.set(xlabel="flow time $s$", title=TITLES[str(labels)], ylim=(1e-14, 30))
     axes[0, 0].set_ylabel("standard cost")
     axes[0, 0].legend()
     label_panels(axes)
@@ -71,9 +75,9 @@ def reduced_network(reduced_network: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Collapsed initial data: reduced flow and network",
-        caption=f"Three clusters of {int(reduced_network['points'])} points, all collapsed at s = 0. (a) Labels near W "
-        "yt: the costs coincide. (b) Labels exchanged between clusters: the sectors are lost at the dotted line, the "
-        f"network ends at {float(last['cost_network']):.2f} while the reduced flow claims "
+        caption=f"Three clusters of {int(reduced_network['points'])} points, all collapsed at s = 0. (a) Labels near "
+        r"$W \tilde y$: the costs coincide. (b) Labels exchanged between clusters: the sectors are lost at the dotted "
+        f"line, the network ends at {float(last['cost_network']):.2f} while the reduced flow claims "
         f"{float(last['cost_reduced']):.0e}.",
         alt="Left, two curves on top of each other; right, they part as soon as the sectors are lost, and the "
         "network's cost stays near one.",
@@ -89,13 +93,10 @@ def general_flow(general_flow: xr.Dataset) -> Figure:
         for algorithm, (colour, style, words) in looks.items():
             part = general_flow.sel(start=start, algorithm=algorithm)
             for row, (name, floor) in enumerate((("cost", 1e-7), ("within", 1e-5))):
-                values = np.maximum(part[name].values, floor)
-                axes[row, column].plot(
-                    part["time"], np.median(values, axis=0), color=colour, linestyle=style, label=words
-                )
-                band(axes[row, column], part["time"], values.min(axis=0), values.max(axis=0), color=colour)
-                axes[row, column].set_yscale("log")
-        axes[1, column].set_xlabel("flow time s")
+                values, panel = np.maximum(part[name].values, floor), axes[row, column]
+                panel.semilogy(part["time"], values.T, color=colour, linestyle=style, linewidth=0.6, alpha=0.45)
+                panel.semilogy(part["time"], np.median(values, axis=0), color=colour, linestyle=style, label=words)
+        axes[1, column].set_xlabel("flow time $s$")
     axes[0, 0].set_ylabel("cost")
     axes[1, 0].set_ylabel("variance within / all")
     handles, labels = axes[0, 0].get_legend_handles_labels()
@@ -103,8 +104,8 @@ def general_flow(general_flow: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="The general flow without separation",
-        caption=f"Three layers, three clusters of {int(general_flow['points'])} points; median and range over "
-        f"{general_flow.sizes['seed']} draws, floors at 1e-7 and 1e-5. Flow: Euclidean cost, step "
+        caption=f"Three layers, three clusters of {int(general_flow['points'])} points; thin: "
+        f"{general_flow.sizes['seed']} draws, thick: their median, floors at 1e-7 and 1e-5. Flow: Euclidean cost, step "
         f"{float(general_flow['step']):g}; descent: all weights and biases, standard cost, rate "
         f"{float(general_flow['rate']):g}, from the same function, time = rate times steps. Full collapse at rate 2 is "
         "special to separated truncations; an untruncated start is an equilibrium of the flow (Proposition 4.1).",
@@ -121,11 +122,11 @@ def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figur
     ]
     names = np.concatenate([part["equation"].values for part in parts])
     errors = np.concatenate([np.column_stack((part["printed"], part["corrected"])) for part in parts])
-    figure, axes = new(1, 1, height=5.0, width=4.8)
+    figure, axes = new(1, 1, height=6.6, width=5.2)
     panel = axes[0, 0]
     picture = panel.imshow(np.log10(np.maximum(errors, 1e-16)), aspect="auto", cmap="cividis", vmin=-16, vmax=1.5)
     panel.set_xticks([0, 1], ["as printed", "corrected"])
-    panel.set_yticks(range(len(names)), [str(name) for name in names], fontsize=7)
+    panel.set_yticks(range(len(names)), [str(name) for name in names], fontsize=7.5)
     panel.tick_params(length=0)
     for row, column in np.ndindex(errors.shape):
         dark = errors[row, column] < 1e-6
@@ -135,11 +136,11 @@ def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figur
             f"{errors[row, column]:.0e}",
             ha="center",
             va="center",
-            fontsize=6.5,
+            fontsize=7.5,
             color="w" if dark else "k",
         )
     bar = figure.colorbar(picture, ax=panel, shrink=0.6)
-    bar.set_label("log10 of the largest error")
+    bar.set_label(r"$\log_{10}$ of the largest error")
     draws, dims = gradient_audit.sizes["draw"], gradient_audit["dimension"].values
     return describe(
         figure,

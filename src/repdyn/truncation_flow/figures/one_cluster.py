@@ -26,10 +26,11 @@ def staircase(staircase: xr.Dataset) -> Figure:
         for moment in part["meeting"].values[np.isfinite(part["meeting"].values)]:
             for panel in axes[:, column]:
                 panel.axvline(moment, color=ORANGE, linewidth=0.7, linestyle=":")
-        axes[1, column].set_xlabel("flow time s")
+        axes[1, column].set_xlabel("flow time $s$")
     axes[0, 0].set_ylabel("rate n/N")
     axes[1, 0].set_ylabel("bias, data")
-    axes[1, 0].legend(loc="lower right")
+    handles, labels = axes[1, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     label_panels(axes)
     return describe(
         figure,
@@ -71,20 +72,21 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
     )
     axes[1, 0].set_title(f"{flows.sizes['cluster']} planar clusters")
     for panel in axes.ravel()[:3]:
-        panel.set(xlabel="flow time s", ylabel="cost", ylim=(0, None))
-    axes[0, 0].legend()
+        panel.set(xlabel="flow time $s$", ylabel="cost", ylim=(0, None))
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     label_panels(axes)
     rise = flows["example_cost"].sel(formula="printed", example="rise")
     share = float((random_clusters["printed_rate"].sel(case=case) > 0).mean())
     return describe(
         figure,
         title="Theorem 3.2 as printed raises the cost",
-        caption="Blue, full: corrected weight flow; red, dashed: as printed in (3.22)-(3.23). (a) x = (1, -1), yt = "
-        f"(1/2, 0): the printed flow takes the cost from {float(rise[0]):.3f} to {float(rise[-1]):.3f}. (b) yt = 0: "
-        f"the printed flow rests at cost 1/2. (c) Mean and 10-90 % range over {flows.sizes['cluster']} clusters of "
-        f"{int(flows['points'])} points. (d) Distribution of dC/ds over {random_clusters.sizes['draw']} random "
-        f"clusters near beta = -yt; to the right of zero the cost rises: {share:.0%} of them under the printed flow, "
-        "none under the corrected.",
+        caption="Blue, full: corrected weight flow; vermilion, dashed: as printed in (3.22)-(3.23). (a) $x = (1, -1)$, "
+        rf"$\tilde y = (1/2, 0)$: the printed flow takes the cost from {float(rise[0]):.3f} to {float(rise[-1]):.3f}. "
+        rf"(b) $\tilde y = 0$: the printed flow rests at cost 1/2. (c) Mean and 10-90 % range over "
+        f"{flows.sizes['cluster']} clusters of {int(flows['points'])} points. (d) Distribution of dC/ds over "
+        f"{random_clusters.sizes['draw']} random clusters near $\\beta = -\\tilde y$; to the right of zero "
+        f"the cost rises: {share:.0%} of them under the printed flow, none under the corrected.",
         alt="The printed flow raises the cost in the first panel, rests at a cost of one half in the second, ends "
         "higher on average in the third; in the fourth a large share of random states have a positive derivative of "
         "the cost.",
@@ -95,10 +97,10 @@ def proposition(proposition: xr.Dataset) -> Figure:
     """Proposition 4.2: residual, rotation, generator and truncated share, with the bounds."""
     figure, axes = new(1, 4, height=2.2)
     shown = (
-        ("residual", "|beta + yt|", True),
-        ("rotation", "|R - R(0)|", True),
-        ("generator_norm", "|Omega|", False),
-        ("truncated_share", "truncated", False),
+        ("residual", r"$|\beta + \tilde y|$", True),
+        ("rotation", r"$\|R - R(0)\|$", True),
+        ("generator_norm", r"$\|\Omega\|$", False),
+        ("truncated_share", "truncated share", False),
     )
     for panel, (name, title, log) in zip(axes[0], shown, strict=True):
         for Q, colour, style in zip(proposition["dimension"].values, (BLUE, RED), ("-", "--"), strict=True):
@@ -117,14 +119,15 @@ def proposition(proposition: xr.Dataset) -> Figure:
             if name == "rotation":
                 panel.axhline(float(part["eta_2"]), color=colour, linewidth=0.9, linestyle="-.")
         panel.set_yscale("log" if log else "linear")
-        panel.set(xlabel="flow time s", title=title)
+        panel.set(xlabel="flow time $s$", title=title)
     axes[0, 2].set_xlim(0, 0.6)
-    axes[0, 0].legend(loc="lower left")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     label_panels(axes)
     return describe(
         figure,
         title="Proposition 4.2 on data that meet its hypotheses",
-        caption=f"{int(proposition['points'])} points, hypotheses certified by rigorous bounds with gamma ="
+        caption=f"{int(proposition['points'])} points, hypotheses certified by rigorous bounds with $\\gamma$ ="
         f" {float(proposition['gamma']):g}. Dotted: time s_1 of full truncation ("
         + ", ".join(f"{float(s):.2f}" for s in proposition["arrival"])
         + "); dash-dotted: bound on s_1 in (a) and (d), eta_2 in (b). After s_1 Omega is exactly zero and R frozen.",
@@ -183,13 +186,15 @@ def sliding(integrators: xr.Dataset) -> Figure:
         label="RK45",
     )
     panel.axvline(float(integrators["sliding_reached"]), color=RED, linewidth=0.8, linestyle=":")
-    panel.set(xlabel="flow time s", title="u_1 sticks to 0", ylabel="u_1")
-    panel.legend(fontsize=6.5)
+    panel.set(xlabel="flow time $s$", title="$u_1$ sticks to 0", ylabel="$u_1$")
+    panel.legend(loc="upper right")
     axes[0, 1].semilogy(time, integrators["sliding_cost"], color=BLUE)
-    axes[0, 1].set(xlabel="flow time s", title="cost while sliding")
-    axes[0, 2].loglog(integrators["step"], integrators["sliding_error"], color=GREEN, marker="o", label="error of u_1")
-    axes[0, 2].loglog(integrators["step"], integrators["step"], color=BLACK, linestyle=":", label="h")
-    axes[0, 2].set(xlabel="step h", title="occupation scheme")
+    axes[0, 1].set(xlabel="flow time $s$", title="cost while sliding")
+    axes[0, 2].loglog(
+        integrators["step"], integrators["sliding_error"], color=GREEN, marker="o", label="error of $u_1$"
+    )
+    axes[0, 2].loglog(integrators["step"], integrators["step"], color=BLACK, linestyle=":", label="$h$")
+    axes[0, 2].set(xlabel="step $h$", title="occupation scheme")
     axes[0, 2].set_xticks(integrators["step"].values, [f"{h:g}" for h in integrators["step"].values], rotation=45)
     axes[0, 2].minorticks_off()
     axes[0, 2].legend()

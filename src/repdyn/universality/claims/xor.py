@@ -193,7 +193,7 @@ def _at_start(data: xr.Dataset, *runs: str) -> str:
     data="xor_structure",
     control={
         "small weights": OTHER_TASK,
-        "intermediate weights": OTHER_TASK,
+        "intermediate weights": in_the_place_of("intermediate", "two_layers", "the two-layer network in their place"),
         "large weights": NOT_ROOTED,
         "two layers": in_the_place_of("two_layers", "low", "the 20-layer network in the place of the two-layer one"),
     },

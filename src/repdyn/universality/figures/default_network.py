@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new
-from repdyn.universality.figures.dynamics import COLOURS, NAMES, WORDS
+from repdyn.universality.figures.dynamics import COLOURS, NAMES, WORDS, require_converged
 from repdyn.universality.theory.published import FIT_LOSSES
 
 
@@ -35,7 +35,7 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         panel.set_title(
             f"{WORDS.get(name, name)}: r {float(row['correlation']):.2f}\n"
             f"(dy alone {float(row['correlation_dy']):.2f}), {int(row['trials'])} trials",
-            fontsize=7,
+            fontsize=7.5,
         )
     for panel in axes.flat[len(names) :]:
         panel.axis("off")
@@ -76,7 +76,7 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
     for panel in axes[0]:
         panel.set_xlabel("hidden layer")
         panel.axvline(int(default_network_fits["halfway"]), color="0.7", linewidth=0.8, linestyle=":")
-    axes[0, 0].legend(fontsize=6.5)
+    axes[0, 0].legend(fontsize=7.5)
     return describe(
         figure,
         title="Figure 10: the theory at every hidden layer",
@@ -96,6 +96,7 @@ def _over_layers(panel: Axes, values: xr.DataArray, colour: str, style: str, lab
 
 def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dataset) -> Figure:
     """Figure 11: the theory and the altered dynamics, each at its own best rates."""
+    require_converged(default_network_fits)
     names = default_network_fits["alternative"].values.tolist()
     figure, axes = new(2, 3, height=1.9, sharex=True, sharey=True)
     seed = int(default_network_fits["shown"])
@@ -142,8 +143,8 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
     return describe(
         figure,
         title="Fit losses of the theory and of the altered dynamics over trials",
-        caption="One dot per trial of the default network, each the global minimum over both rates; red: the single "
-        "number that the paper gives.",
+        caption="One dot per trial of the default network, each the global minimum over both rates; vermilion: the "
+        "single number that the paper gives.",
         alt="The fit loss of the theory varies by a factor of ten and more between trials, with the published number "
         "among them; the published number for the factor two lies far above all of ours, that for the square below.",
     )
@@ -151,6 +152,7 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
 
 def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
     """The closed form against a network, and what the theory conserves."""
+    require_converged(default_network_fits)
     figure, axes = new(1, 2, height=2.4)
     fits, epoch = default_network_fits, default_network_fits["epoch"]
     for name, colour in COLOURS.items():

@@ -45,7 +45,8 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
                 theory = one["theory"].sel(curve=curve, weighting=weighting)
                 panel.plot(epoch, theory, color=colour, linestyle=style, linewidth=1.1, label=f"{label}, {words_}")
         r2 = one["r2"].isel(trial=0, pair=0).sel(weighting="equation (49)")
-        axes[0, column].set_title(f"{words}\nR2 {', '.join(_short(x) for x in r2.values)}")
+        named = ", ".join(f"${curve}$ {_short(x)}" for curve, x in zip(CURVES, r2.values, strict=True))
+        axes[0, column].set_title(f"{words}\n$R^2$ {named}")
         axes[1, column].axhline(0, color=BLACK, linewidth=0.6)
         axes[1, column].set_xlabel("passes over the data")
     axes[0, 0].set_ylabel("h")
@@ -63,7 +64,7 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
         caption=f"First drawn pair of each kind in one network with four hidden layers of {int(digit_pairs['units'])} "
         f"units trained on {int(digit_pairs['point_count'])} images ({digit_pairs['source'].item()}); dashed, the "
         "theory with two rates fitted by equation (49), which h dominates; dotted, with every curve over its variance; "
-        "R2 of h, y, w for (49). At equal targets w = y. Squared representational distance h above, squared output "
+        "$R^2$ of h, y, w for (49). At equal targets w = y. Squared representational distance h above, squared output "
         f"distance y and alignment w below. Median explained variance of h, y, w over {digit_pairs.sizes['trial']} "
         f"networks and {digit_pairs.sizes['pair']} pairs: {shown}.",
         alt="For a zero and a one the theory follows the rise of h and roughly y and w; for a three and an eight y and "
@@ -171,7 +172,7 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
     for place, prediction in enumerate(data["prediction"].values.tolist()[::-1]):
         cell = data.sel(run="sgd", prediction=prediction, part=part)
         if not np.isfinite(cell["correlation"].values).all():
-            panel.text(float(CORRELATIONS[part]), place, "constant", ha="center", va="center", fontsize=7)
+            panel.text(float(CORRELATIONS[part]), place, "constant", ha="center", va="center", fontsize=7.5)
             continue
         colour, marker = LOOKS[prediction]
         low, high = np.quantile(cell["resampled"].values, [0.025, 0.975])
@@ -180,7 +181,7 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
         single = cell["correlation"].values
         panel.plot(single, np.full(single.size, place + 0.28), ".", color=colour, markersize=3)
     panel.axvline(CORRELATIONS[part], color=BLACK, linestyle=":", linewidth=1)
-    panel.annotate(f"paper {CORRELATIONS[part]}", (CORRELATIONS[part], data.sizes["prediction"] - 0.45), fontsize=6.5)
+    panel.annotate(f"paper {CORRELATIONS[part]}", (CORRELATIONS[part], data.sizes["prediction"] - 0.45), fontsize=7.5)
     panel.set_yticks(range(data.sizes["prediction"]), data["prediction"].values[::-1])
     panel.set(title=part, xlabel="correlation", ylim=(-0.5, data.sizes["prediction"] - 0.2))
 
@@ -192,7 +193,7 @@ def _scales(panel: Axes, data: xr.Dataset) -> None:
         alone = float(data["correlation_of_mean"].sel(run="sgd", part=part, prediction="pair alone"))
         panel.axhline(alone, color=colour, linestyle=style, linewidth=0.6)
     panel.set(title="length scale of the weighing", xlabel="scale over mean prediction", ylabel="correlation")
-    panel.legend(loc="lower left")
+    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3))
 
 
 def _progress(panel: Axes, data: xr.Dataset) -> None:
@@ -204,7 +205,7 @@ def _progress(panel: Axes, data: xr.Dataset) -> None:
             panel.plot(data["look"], middle, color=colour, linestyle=style, marker=".", label=f"{prediction}, {part}")
             band(panel, data["look"].values, middle - half, middle + half, color=colour)
     panel.set(title="during training", xlabel="passes over the data", ylabel="correlation")
-    panel.legend(fontsize=6, loc="lower right")
+    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3), ncols=1)
 
 
 def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:

@@ -7,6 +7,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from repdyn.base.datasets import require
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, new
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
@@ -15,8 +17,19 @@ NAMES = {"h": "$h = \\|dh\\|^2$", "y": "$y = \\|dy\\|^2$", "w": "$w$"}
 WORDS = {"very_high": "very high", "relu": "ReLU", "elu": "ELU", "low": "small", "default": "default"}
 
 
+def require_converged(fits: xr.Dataset) -> None:
+    """What figures of a shown trial need.
+
+    Raises:
+        NotEnoughDataError: no trial has converged.
+    """
+    if int(fits["shown"]) < 0:
+        raise NotEnoughDataError(f"a converged trial of the default network of {int(fits['units'])} units")
+
+
 def fig1_two_points(default_network_fits: xr.Dataset) -> Figure:
     """Figure 1: the variables of the theory at three moments of a trained network, drawn to scale."""
+    require_converged(default_network_fits)
     figure, axes = new(1, 3, height=2.3, sharex=True, sharey=True)
     network = default_network_fits["shown_curves"].sel(source="network")
     y = network.sel(curve="y").values
@@ -76,7 +89,9 @@ def _legend(figure: Figure, panel: Axes) -> None:
 
 def _r2(fits: xr.Dataset) -> str:
     """Explained variances of the shown trial, in the title of a panel."""
-    return "$R^2$ " + ", ".join(f"{value:.2f}" if value > -1 else "< $-$1" for value in fits["r2"].values)
+    values = [f"{value:.2f}" if value > -1 else "< $-$1" for value in fits["r2"].values]
+    h, y, w = (f"${name}$ {value}" for name, value in zip(COLOURS, values, strict=True))
+    return f"$R^2$ {h},\n{y}, {w}"
 
 
 def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset) -> Figure:
@@ -99,7 +114,7 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
         caption="Squared representational distance h, squared output distance y and alignment w of one converged trial "
         f"per network ({_widths(architectures, rows)} units; {architecture_fits.sizes['seed']} trials each, "
         f"{_dropped(architecture_fits, rows)} did not converge), and the theory with two fitted rates (dashed). Above "
-        "each panel: R2 of h, y, w of the shown trial.",
+        "each panel: $R^2$ of h, y, w of the shown trial.",
         alt="In every network h and y rise from a plateau in one step. The theory follows it closely for leaky ReLU, "
         "ReLU, narrow and shallow networks, and too slowly for linear, tanh, ELU, swish and convolution; under dropout "
         "y stays below it. w dips and returns, where the theory dips too early and too wide.",
@@ -135,7 +150,7 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
     for column, name in enumerate(rows):
         fits, runs = architecture_fits.sel(network=name), architectures.sel(network=name)
         top, bottom = axes[:, column]
-        top.set_title(f"gain {float(runs['gain']):g}", fontsize=6.5)
+        top.set_title(f"gain {float(runs['gain']):g}", fontsize=7.5)
         bottom.set_xlabel("epoch")
         if (seed := int(fits["shown"])) < 0:
             continue
@@ -143,7 +158,7 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
         _curves(top, run, fits["theory"])
         bottom.plot(run["epoch"], run["loss"], color=BLUE)
         bottom.plot(run["epoch"], fits["theory_loss"], "--", color=BLACK, linewidth=0.9)
-        top.set_title(f"gain {float(runs['gain']):g}\n{_r2(fits.isel(seed=seed))}", fontsize=6.5)
+        top.set_title(f"gain {float(runs['gain']):g}\n{_r2(fits.isel(seed=seed))}", fontsize=7.5)
     axes[0, 0].set_ylabel("h, y, w")
     axes[1, 0].set_ylabel("training loss")
     _legend(figure, axes[0, 0])
@@ -151,7 +166,7 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
         figure,
         title="Figure 3: plateau and decay at growing initial weights",
         caption=f"One converged trial per gain of the default network ({_widths(architectures, rows)} units), with the "
-        "learning rates of Table 1. Top: h, y, w and the theory (dashed), R2 of h, y, w above. Bottom: training loss "
+        "learning rates of Table 1. Top: h, y, w and the theory (dashed), $R^2$ of h, y, w above. Bottom: the loss "
         "and equation (9) with a third fitted rate. Share of fits whose rates lie at the border of the search, so that "
         f"no rates fit, by gain: {_at_bound(architecture_fits, rows)}.",
         alt="At small gains a long plateau ends in a step that the theory follows; at gain 1.3 and 1.4 the distance h "
@@ -192,6 +207,7 @@ def fig12_training_loss(architectures: xr.Dataset, architecture_fits: xr.Dataset
 
 def fig15_adam(adam_runs: xr.Dataset, adam_fits: xr.Dataset, architecture_fits: xr.Dataset) -> Figure:
     """Figure 15: the default network trained by Adam, and how much worse the fits are than by gradient descent."""
+    require(architecture_fits, "architecture_fits", network=("default",))
     rates = adam_fits["rate"].values.tolist()
     figure, axes = new(1, len(rates) + 1, height=2.3)
     for panel, rate in zip(axes[0], rates, strict=False):
@@ -210,13 +226,13 @@ def fig15_adam(adam_runs: xr.Dataset, adam_fits: xr.Dataset, architecture_fits: 
         last.plot(x.ravel(), marks.ravel(), "x" if word == "descent" else "o", color=colour, markersize=2.5, label=word)
     last.set_xticks(np.arange(3), ["$h$", "$y$", "$w$"])
     last.set_ylabel("$R^2$, one mark per trial")
-    last.legend(fontsize=6, handletextpad=0.2, loc="center", bbox_to_anchor=(0.5, 0.5))
+    last.legend(handletextpad=0.2, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     _legend(figure, axes[0, 0])
     return describe(
         figure,
         title="Figure 15: Adam",
         caption=f"The default network ({int(adam_runs['units'])} units) trained by Adam at {len(rates)} rates, one "
-        f"trial each, and the theory (dashed). Right: R2 of all {adam_fits.sizes['seed']} trials, and of the same "
+        f"trial each, and the theory (dashed). Right: $R^2$ of all {adam_fits.sizes['seed']} trials, and of the same "
         "initial weights under gradient descent; values below -0.5 are drawn at -0.5.",
         alt="Under Adam the theory misses the early part of the curves; the explained variance of w is near zero, "
         "against 0.9 under gradient descent.",

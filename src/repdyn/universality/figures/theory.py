@@ -19,12 +19,12 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
         error = theory_maps["plateau_error"].sel(start="equal", scale=scale).values[1:]
         panel.semilogx(time, error, color=colour, label=f"{scale:g}")
     panel.set(xlabel="time, epochs", ylabel="squared error of dy over its start", xlim=(1, time[-1]), title="plateau")
-    panel.legend(title="scale of\nthe start", fontsize=6.5, title_fontsize=7)
+    panel.legend(title="scale of\nthe start", fontsize=7.5, title_fontsize=7.5)
     return describe(
         figure,
         title="Phase plane of the effective theory, and the plateau",
         caption="Left: flow of (25) (grey), six solutions (blue), stable node with its eigenvectors (green, rates "
-        f"{_rates(theory_maps['node_rate'])} per epoch), saddle at h = 0 with its directions (red, rates "
+        f"{_rates(theory_maps['node_rate'])} per epoch), saddle at h = 0 with its directions (vermilion, rates "
         f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts alpha = v "
         "of falling scale.",
         alt="All solutions run into one stable node with w = 0; those that start near the origin leave it along the "
@@ -54,7 +54,7 @@ def _plane(panel: Axes, maps: xr.Dataset) -> None:
     panel.plot(0, 0, "s", color=RED, markersize=6, label="saddle", clip_on=False)
     panel.axhline(0, color=BLACK, linewidth=0.5)
     panel.set(xlabel="$h$", ylabel="$w$", xlim=(0, h[-1]), ylim=(w[0], w[-1]), title="phase plane")
-    panel.legend(loc="lower right", fontsize=7)
+    panel.legend(loc="lower right", fontsize=7.5)
 
 
 def n2_final_distribution(final_distribution: xr.Dataset) -> Figure:

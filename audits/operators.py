@@ -1,0 +1,105 @@
+"""Changes of code as real bugs make them: comparison, axis, seed, index, order, names, arguments, statistics."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Sequence
+
+COMPARED = {
+    ast.Lt: ast.Gt,
+    ast.Gt: ast.Lt,
+    ast.LtE: ast.GtE,
+    ast.GtE: ast.LtE,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+}
+OTHER = {
+    **{"min": "max", "max": "min", "argmin": "argmax", "argmax": "argmin", "nanmin": "nanmax", "nanmax": "nanmin"},
+    **{"mean": "max", "median": "max", "all": "any", "any": "all", "std": "var", "sum": "mean", "cumsum": "cumprod"},
+    **{"at_most": "at_least", "at_least": "at_most", "intersection": "union", "ceil": "floor", "floor": "ceil"},
+}
+ORDERING = {"sorted", "reversed", "sort", "unique", "flip"}
+STREAMS = {"child", "generator", "integer"}
+COLORS = ("BLACK", "ORANGE", "SKY", "GREEN", "YELLOW", "BLUE", "RED", "PURPLE")
+
+
+def changes(node: ast.AST, names: Sequence[str]) -> Iterator[ast.AST]:
+    """All changes of one node; `names` are the texts that the function uses as keys."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
+        yield with_parts(node, ops=[COMPARED[type(node.ops[0])](), *node.ops[1:]])
+    if isinstance(node, ast.BoolOp):
+        yield with_parts(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield node.operand
+    if isinstance(node, ast.IfExp):
+        yield with_parts(node, body=node.orelse, orelse=node.body)
+    if isinstance(node, ast.Subscript):
+        yield from _other_entry(node, names)
+    if isinstance(node, ast.Name) and node.id in COLORS:
+        yield ast.Name(COLORS[(COLORS.index(node.id) + 3) % len(COLORS)], ast.Load())
+    if isinstance(node, ast.Call):
+        yield from _other_call(node)
+
+
+def keys(function: ast.AST) -> list[str]:
+    """Texts used as keys in a definition, in the order of the alphabet."""
+    slices = (part.slice for part in ast.walk(function) if isinstance(part, ast.Subscript))
+    return sorted({one.value for one in slices if isinstance(one, ast.Constant) and isinstance(one.value, str)})
+
+
+def _other_entry(node: ast.Subscript, names: Sequence[str]) -> Iterator[ast.AST]:
+    """Another index, another key of the same function, a slice the other way."""
+    entry = node.slice
+    if isinstance(entry, ast.Constant) and type(entry.value) is int:
+        yield with_parts(node, slice=ast.Constant(entry.value + 1))
+    elif isinstance(entry, ast.UnaryOp) and isinstance(entry.operand, ast.Constant):
+        yield with_parts(node, slice=ast.Constant(0))
+    elif isinstance(entry, ast.Constant) and entry.value in names and len(names) > 1:
+        yield with_parts(node, slice=ast.Constant(names[(names.index(entry.value) + 1) % len(names)]))
+    elif isinstance(entry, ast.Slice) and entry.step is not None:
+        yield with_parts(node, slice=with_parts(entry, step=None))
+
+
+def _other_call(node: ast.Call) -> Iterator[ast.AST]:
+    name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+    if name in OTHER:
+        yield with_parts(node, func=_renamed(node.func, OTHER[name]))
+    if name in ORDERING and len(node.args) == 1:
+        yield node.args[0]
+    if name in STREAMS and node.args:
+        yield with_parts(node, args=node.args[:-1])
+    if len(node.args) > 1 and all(isinstance(part, ast.Name) for part in node.args[:2]):
+        yield with_parts(node, args=[node.args[1], node.args[0], *node.args[2:]])
+    for place, keyword in enumerate(node.keywords):
+        yield from _other_keyword(node, place, keyword)
+
+
+def _other_keyword(node: ast.Call, place: int, keyword: ast.keyword) -> Iterator[ast.AST]:
+    before, after = node.keywords[:place], node.keywords[place + 1 :]
+    value = keyword.value
+    if isinstance(value, ast.Constant) and isinstance(value.value, bool):
+        yield with_parts(node, keywords=[*before, with_parts(keyword, value=ast.Constant(not value.value)), *after])
+    elif isinstance(value, ast.Constant) and type(value.value) is int:
+        yield with_parts(node, keywords=[*before, with_parts(keyword, value=ast.Constant(value.value + 1)), *after])
+    elif keyword.arg in ("axis", "dim", "where", "ddof", "keepdims", "skipna"):
+        yield with_parts(node, keywords=[*before, *after])
+    if after and isinstance(value, ast.Name) and isinstance(after[0].value, ast.Name):
+        swapped = [with_parts(keyword, value=after[0].value), with_parts(after[0], value=value)]
+        yield with_parts(node, keywords=[*before, *swapped, *after[1:]])
+
+
+def _renamed(function: ast.expr, name: str) -> ast.expr:
+    return with_parts(function, attr=name) if isinstance(function, ast.Attribute) else ast.Name(name, ast.Load())
+
+
+def with_parts(node: ast.AST, **parts: object) -> ast.AST:
+    """A copy of a node with some parts replaced."""
+    changed = copy.copy(node)
+    for name, part in parts.items():
+        setattr(changed, name, part)
+    return changed

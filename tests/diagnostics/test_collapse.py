@@ -1,0 +1,92 @@
+"""Neural collapse against its definitions with full matrices; many classes without a large array."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.theory.collapse import classifier_collapse, collapse
+
+K, D = 4, 6
+LABELS = np.array([0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 1, 1])  # classes of different sizes
+
+
+def by_matrices(H, labels):
+    """NC1 with Sigma_W and Sigma_B written out and numpy's pseudo-inverse."""
+    classes = np.unique(labels)
+    means = np.array([H[labels == c].mean(axis=0) for c in classes])
+    centred = means - means.mean(axis=0)
+    differences = H - means[np.searchsorted(classes, labels)]
+    within, between = differences.T @ differences / len(H), centred.T @ centred / len(classes)
+    return np.trace(within @ np.linalg.pinv(between, rcond=1e-10)) / len(classes)
+
+
+@pytest.mark.parametrize("units", [2, 6, 30])
+def test_nc1_is_the_trace_with_the_pseudo_inverse(units):
+    H = np.random.default_rng(0).normal(size=(12, units)) + 3 * np.random.default_rng(1).normal(size=(4, units))[LABELS]
+    assert collapse(H, LABELS)["nc1"] == pytest.approx(by_matrices(H, LABELS), rel=1e-9)
+
+
+def test_nc1_does_not_change_under_linear_maps_and_the_ratio_of_traces_does():
+    H = np.random.default_rng(0).normal(size=(12, 3)) + 2 * np.eye(4)[:, :3][LABELS]
+    stretched = H * np.array([1.0, 5.0, 0.2])
+    one, other = collapse(H, LABELS), collapse(stretched, LABELS)
+    assert other["nc1"] == pytest.approx(one["nc1"], rel=1e-9)
+    assert abs(other["within_over_between"] / one["within_over_between"] - 1) > 0.1
+
+
+def test_a_collapsed_network_is_zero_in_all_four():
+    simplex = np.eye(K) - 1 / K
+    found = collapse(simplex[LABELS], LABELS)
+    decided = classifier_collapse(simplex[LABELS], LABELS, 3 * simplex, LABELS)
+    for name in ("nc1", "equinorm", "equiangularity", "maximal_angle", "equiangle"):
+        assert found[name] == pytest.approx(0, abs=1e-12)
+    for name in ("classifier_equinorm", "classifier_equiangularity", "classifier_maximal_angle", "nc3", "nc4"):
+        assert decided[name] == pytest.approx(0, abs=1e-12)
+
+
+def test_nc2_by_hand():
+    H = np.array([[1.0, 0], [0, 2.0], [-1.0, 0]])
+    found = collapse(np.repeat(H, 2, axis=0), np.repeat([0, 1, 2], 2))
+    centred = H - H.mean(axis=0)
+    lengths = np.linalg.norm(centred, axis=1)
+    cosines = [centred[i] @ centred[j] / lengths[i] / lengths[j] for i in range(3) for j in range(3) if i != j]
+    assert found["equinorm"] == pytest.approx(lengths.std() / lengths.mean())
+    assert found["equiangularity"] == pytest.approx(np.std(cosines))
+    assert found["maximal_angle"] == pytest.approx(np.mean(np.abs(np.array(cosines) + 0.5)))
+
+
+def test_the_classifier_is_found_and_compared_with_its_own_input():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, K)).double()
+    X = np.random.default_rng(0).normal(size=(12, 5))
+    found = measure(model, X, labels=LABELS)
+    with torch.no_grad():
+        H, W = model[:2](torch.tensor(X)).numpy(), model[2].weight.numpy()
+        decisions = model(torch.tensor(X)).numpy().argmax(axis=1)
+    means = np.array([H[c == LABELS].mean(axis=0) for c in range(K)])
+    centred = means - means.mean(axis=0)
+    nc3 = np.sum((W / np.linalg.norm(W) - centred / np.linalg.norm(centred)) ** 2)
+    nearest = np.array([np.argmin([np.linalg.norm(h - mean) for mean in means]) for h in H])
+    assert float(found["nc3"]) == pytest.approx(nc3, rel=1e-9)
+    assert float(found["nc4"]) == np.mean(nearest != decisions)
+    named = measure(nn.Sequential(model, nn.Softmax(dim=1)), X, labels=LABELS, classifier="0.2")
+    assert float(named["nc3"]) == pytest.approx(nc3, rel=1e-9)
+    unnamed = measure(nn.Sequential(model, nn.Softmax(dim=1)), X, labels=LABELS)
+    assert np.isnan(unnamed["nc3"])
+    assert "no nn.Linear returns what the network returns; name one: classifier=" in unnamed.attrs["left_out"]
+
+
+def test_a_thousand_classes_need_no_array_of_points_classes_and_units():
+    rng = np.random.default_rng(0)
+    labels = np.arange(2000) % 1000
+    H = 4 * rng.normal(size=(1000, 64))[labels] + rng.normal(size=(2000, 64))
+    tracemalloc.start()
+    found = collapse(H, labels)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found["nearest_mean_accuracy"] > 0.99
+    assert peak < 10 * (2000 * 1000 * 8)  # a few arrays of points x classes; points x classes x units is 64 of them

@@ -1,0 +1,95 @@
+"""CKA, Procrustes and angular distance against their definitions; networks, checkpoints, reruns, the heat map."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from repdyn.base import figures
+from repdyn.diagnostics.compare import compare
+from repdyn.diagnostics.figures.similarity import draw_similarity
+from repdyn.diagnostics.theory.similarity import shape_of, similarities
+
+N = 14
+
+
+def two(units=(5, 9)):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, units[0]))
+    return X, np.hstack([X[:, :2], rng.normal(size=(N, units[1] - 2))]) + 3
+
+
+@pytest.mark.parametrize("units", [(5, 9), (30, 9), (30, 40)])
+def test_similarities_are_their_definitions(units):
+    X, Y = two(units)
+    found = similarities(shape_of(X), shape_of(Y))
+    H = np.eye(N) - 1 / N
+    K, L = (H @ A @ A.T @ H for A in (X, Y))
+    assert found["cka"] == pytest.approx(np.sum(K * L) / np.linalg.norm(K) / np.linalg.norm(L), rel=1e-9)
+    X, Y = (A - A.mean(axis=0) for A in (X, Y))
+    X, Y = X / np.linalg.norm(X), Y / np.linalg.norm(Y)
+    nuclear = np.linalg.svd(X.T @ Y, compute_uv=False).sum()
+    assert found["angular"] == pytest.approx(np.arccos(nuclear), rel=1e-7)
+    assert found["procrustes"] == pytest.approx(np.sqrt(2 - 2 * nuclear), rel=1e-7)
+
+
+def test_debiased_cka_is_the_unbiased_estimate_of_hsic():
+    """Sum over four different points, as the estimate is defined, for a few points."""
+    from itertools import permutations
+
+    X, Y = (A[:6] for A in two())
+    K, L = X @ X.T, Y @ Y.T
+
+    def hsic(K, L):
+        terms = [K[i, j] * (L[i, j] + L[k, m] - 2 * L[i, k]) for i, j, k, m in permutations(range(6), 4)]
+        return np.mean(terms)
+
+    expected = hsic(K, L) / np.sqrt(hsic(K, K) * hsic(L, L))
+    assert similarities(shape_of(X), shape_of(Y))["cka_debiased"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_unrelated_representations_have_no_debiased_similarity():
+    rng = np.random.default_rng(0)
+    found = [similarities(shape_of(rng.normal(size=(20, 50))), shape_of(rng.normal(size=(20, 50)))) for _ in range(40)]
+    debiased = np.array([one["cka_debiased"] for one in found])
+    assert np.mean([one["cka"] for one in found]) > 0.5
+    assert abs(debiased.mean()) < 4 * debiased.std() / np.sqrt(40)  # four standard errors: one alarm in 16,000
+
+
+def model(seed):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3))
+
+
+def test_networks_checkpoints_reruns_and_the_heat_map(tmp_path):
+    X = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
+    one, other = model(0), model(1)
+    found = compare(one, other, X, reruns=[model(2), model(3).state_dict()])
+    assert dict(found.sizes) == {"layer": 4, "other_layer": 4, "runs": 3}
+    assert float(found["cka"].sel(layer="input", other_layer="input")) == pytest.approx(1)
+    checkpoint = compare(one, other.state_dict(), X)
+    np.testing.assert_array_equal(checkpoint["cka"], found["cka"])
+    itself = compare(one, None, X)
+    np.testing.assert_allclose(np.diag(itself["cka_debiased"]), 1)
+    np.testing.assert_allclose(itself["procrustes"], itself["procrustes"].T, atol=1e-7)
+    figures.save(draw_similarity(found), tmp_path / "similarity")
+    assert "band: range over pairs of runs" in json.loads((tmp_path / "similarity.json").read_text())["caption"]
+    with pytest.raises(ValueError, match="no similarity 'ckaa'"):
+        draw_similarity(found, "ckaa")
+    with pytest.raises(ValueError, match="the checkpoint does not fit the network"):
+        compare(one, nn.Linear(2, 2).state_dict(), X)
+
+
+def test_a_layer_without_shape_is_missing_and_comparing_changes_nothing():
+    network = model(0)
+    with torch.no_grad():
+        network[0].bias.fill_(-100)
+    before = copy.deepcopy(network.state_dict())
+    found = compare(network, None, torch.randn(9, 4))
+    assert "one, 1: all points are the same in this layer" in found.attrs["left_out"]
+    assert found["cka"].sel(layer="1").isnull().all()
+    assert np.isfinite(found["cka"].sel(layer="0", other_layer="input"))
+    assert all(torch.equal(before[name], part) for name, part in network.state_dict().items())

@@ -1,0 +1,202 @@
+"""Networks as people have them: what cannot be measured is missing with its reason, and takes nothing else down."""
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils import parametrizations
+
+from repdyn.diagnostics.measure import measure
+
+LABELS = np.arange(12) % 3
+MEASURES = ["ranks", "collapse", "radial", "accuracy", "classifier", "targets"]
+
+
+def points():
+    return np.random.default_rng(0).normal(size=(12, 5)).astype(np.float32)
+
+
+def perceptron(first):
+    return nn.Sequential(first, nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3))
+
+
+class Wrapped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = perceptron(nn.Linear(5, 8))
+
+
+class WithoutGradient(Wrapped):
+    def forward(self, x):
+        with torch.no_grad():
+            return self.net(x)
+
+
+class Decisions(Wrapped):
+    def forward(self, x):
+        return self.net(x).argmax(dim=1)
+
+
+class Auxiliary(Wrapped):
+    """A head beside the output, normalised as well."""
+
+    def __init__(self):
+        super().__init__()
+        self.head, self.norm = nn.Linear(5, 4), nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        self.beside = self.norm(self.head(x))
+        return self.net(x)
+
+
+class Pair(nn.Module):
+    def forward(self, x):
+        return x.relu(), x.sum()
+
+
+class Tuples(Wrapped):
+    def __init__(self):
+        super().__init__()
+        self.net[2] = Pair()
+
+    def forward(self, x):
+        hidden, _ = self.net[2](self.net[1](self.net[0](x)))
+        return self.net[3](hidden), hidden
+
+
+class Parts(Wrapped):
+    def forward(self, x):
+        return {"hidden": self.net[:3](x), "logits": self.net(x)}
+
+
+def old_weight_norm():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return perceptron(nn.utils.weight_norm(nn.Linear(5, 8)))
+
+
+CASES = {
+    "weight_norm": (lambda: perceptron(parametrizations.weight_norm(nn.Linear(5, 8))), "radial (0): its weight is"),
+    "old weight_norm": (old_weight_norm, "radial (0): its weight is computed from other"),
+    "spectral_norm": (lambda: perceptron(parametrizations.spectral_norm(nn.Linear(5, 8))), "radial (0): its weight is"),
+    "no_grad": (WithoutGradient, "radial (net.0): its gradient"),
+    "argmax": (Decisions, "accuracy: no usable output: it returns int64, which has no distances"),
+    "auxiliary head": (Auxiliary, "radial (head): the loss does not depend on it"),
+    "tuples": (Tuples, ""),
+    "dictionary": (Parts, "name the part that counts: output='hidden' or 'logits'"),
+    "DataParallel": (lambda: nn.DataParallel(perceptron(nn.Linear(5, 8))), ""),
+    "compiled": (lambda: torch.compile(perceptron(nn.Linear(5, 8)), backend="eager"), ""),
+    "scripted": (lambda: torch.jit.script(perceptron(nn.Linear(5, 8))), "layer (0, 1, 2, 3): its hook never fired"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore:`torch.jit")
+@pytest.mark.parametrize("case", CASES)
+def test_one_diagnostic_never_takes_the_others_down(case):
+    torch.manual_seed(0)
+    make, reason = CASES[case]
+    found = measure(make(), points(), labels=LABELS, measures=MEASURES)
+    assert reason in found.attrs["left_out"] if reason else found.attrs["left_out"] == ""
+    assert np.isfinite(found["effective_rank"]).all()
+    assert np.isfinite(found["nc1"]).all()
+    if "output" not in found.attrs["left_out"]:
+        assert np.isfinite(found["accuracy"])
+    if case == "auxiliary head":
+        assert np.isnan(found["radial_fraction"].sel(normalised="head"))
+        assert float(found["radial_fraction"].sel(normalised="net.0")) < 1e-3
+
+
+@pytest.mark.parametrize("output", ["logits", lambda parts: parts["logits"]])
+def test_the_part_that_counts_is_named(output):
+    torch.manual_seed(0)
+    model = Parts()
+    found = measure(model, points(), labels=LABELS, output=output, measures=["accuracy", "targets"])
+    with torch.no_grad():
+        logits = model.eval()(torch.tensor(points()))["logits"].numpy()
+    assert float(found["accuracy"]) == np.mean(logits.argmax(axis=1) == LABELS)
+
+
+def test_compiled_and_parallel_networks_are_the_network_within():
+    torch.manual_seed(0)
+    model = perceptron(nn.Linear(5, 8))
+    plain = measure(model, points(), labels=LABELS)
+    for other in (nn.DataParallel(model), torch.compile(model, backend="eager")):
+        found = measure(other, points(), labels=LABELS)
+        for name in plain.data_vars:
+            np.testing.assert_array_equal(found[name], plain[name], err_msg=name)
+
+
+def test_a_layer_that_diverged_is_missing_with_those_after_it():
+    model = nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 3))
+    with torch.no_grad():
+        model[2].weight[0, 0] = torch.nan
+    found = measure(model, points(), labels=LABELS)
+    assert "layer (2, output): 12 of 36 values are NaN or infinite" in found.attrs["left_out"]
+    assert np.isfinite(found["effective_rank"].sel(layer=["input", "0", "1"])).all()
+    assert found["effective_rank"].sel(layer="2").isnull()
+    assert found["numerical_rank"].dtype == float  # a count that is missing once
+
+
+def test_labels_beyond_the_outputs_leave_the_classes_alone():
+    found = measure(nn.Linear(5, 3), points(), labels=np.arange(12) % 6)
+    assert "labels run from 0 to 5 but the network has 3 outputs" in found.attrs["left_out"]
+    assert np.isfinite(found["nc1"]).all()
+    assert np.isnan(found["accuracy"])
+    assert np.isnan(found["loss"])
+
+
+def test_only_what_is_asked_for_is_computed():
+    found = measure(nn.Linear(5, 3), points(), labels=LABELS, measures=["ranks"])
+    assert set(found.data_vars) == {
+        "numerical_rank", "effective_rank", "centred_effective_rank", "stable_rank", "nuclear_rank", "orthogonality_gap"
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="no measure 'rank'; give some of angles, ranks"):
+        measure(nn.Linear(5, 3), points(), measures=["rank"])
+    with pytest.raises(ValueError, match="the measure 'collapse' needs labels"):
+        measure(nn.Linear(5, 3), points(), measures=["collapse"])
+
+
+# which maps normalisation makes free
+
+
+class PreNorm(nn.Module):
+    """What the first map returns goes into a normalisation and round it."""
+
+    def __init__(self, *, residual):
+        super().__init__()
+        torch.manual_seed(1)
+        self.first, self.norm, self.last, self.residual = nn.Linear(5, 5), nn.LayerNorm(5), nn.Linear(5, 3), residual
+
+    def forward(self, x):
+        z = self.first(x)
+        return self.last(self.norm(z) + (z if self.residual else 0))
+
+
+def test_a_map_that_also_feeds_the_stream_is_not_free():
+    found = measure(PreNorm(residual=True), points())
+    assert found["radial_fraction"].isnull().all()
+    assert "radial (first): not free: it also goes elsewhere, doubling its weights changes" in found.attrs["left_out"]
+    free = measure(PreNorm(residual=False), points())
+    assert float(free["radial_fraction"][0]) < 1e-3
+    assert free.attrs["left_out"] == ""
+
+
+def test_small_weights_are_free_however_much_their_eps_matters():
+    model = PreNorm(residual=False)
+    with torch.no_grad():
+        model.first.weight.mul_(1e-3)
+        model.first.bias.mul_(1e-3)
+    found = measure(model, points())
+    assert float(found["radial_fraction"][0]) > 0.1  # eps is as large as the variance
+    assert found.attrs["left_out"] == ""
+
+
+def test_the_map_in_front_of_every_pre_norm_block_is_refused():
+    torch.manual_seed(0)
+    block = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True, norm_first=True)
+    model = nn.Sequential(nn.Linear(5, 8), nn.TransformerEncoder(block, 2, enable_nested_tensor=False), nn.Flatten())
+    found = measure(model, torch.randn(6, 4, 5), measures=["radial"])
+    assert list(found["normalised"].values) == ["0"]
+    assert found["radial_fraction"].isnull().all()

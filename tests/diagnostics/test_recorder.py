@@ -1,0 +1,115 @@
+"""The recorder in trainings of any kind: bit-neutral, growing files, kills and resumption."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+from tests.conftest import ROOT
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from repdyn.base.errors import DataError
+from repdyn.diagnostics.measure import Recorder
+
+LABELS = np.arange(8) % 2
+
+
+def points():
+    return torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Dropout(0.3), nn.Linear(6, 2))
+
+
+def trained(kind, *, recorded):
+    """AdamW with a schedule, shuffled batches, accumulated gradients, in one of three ways."""
+    model = network()
+    run = torch.compile(model, backend="eager") if kind == "compiled" else model
+    loader = DataLoader(TensorDataset(torch.randn(24, 4), torch.arange(24) % 2), batch_size=4, shuffle=True)
+    recorder = Recorder(run, loader if kind == "loader" else points(), labels=None if kind == "loader" else LABELS)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 4)
+    for epoch in range(2):
+        for step, (x, y) in enumerate(loader):
+            with torch.autocast("cpu", torch.bfloat16, enabled=kind == "mixed"):
+                loss = nn.functional.cross_entropy(run(x), y)
+                if recorded and step % 3 == 1:
+                    recorder(10 * epoch + step)  # between forward and backward, inside autocast
+                loss = loss + nn.functional.cross_entropy(run(x), y)
+            loss.backward()
+            if step % 2:
+                optimizer.step()
+                optimizer.zero_grad()
+        schedule.step()
+    return model.state_dict(), torch.get_rng_state()
+
+
+@pytest.mark.parametrize("kind", ["plain", "mixed", "compiled", "loader"])
+def test_a_recorded_training_is_the_same_to_the_bit(kind):
+    alone, recorded = trained(kind, recorded=False), trained(kind, recorded=True)
+    assert all(torch.equal(alone[0][name], part) for name, part in recorded[0].items())
+    assert torch.equal(alone[1], recorded[1])
+
+
+def test_a_file_grows_and_is_resumed(tmp_path):
+    path, model = tmp_path / "found.nc", network()
+    whole = Recorder(model, points(), labels=LABELS)
+    first = Recorder(model, points(), labels=LABELS, file=path)
+    for step in (0, 5):
+        whole(step)
+        first(step)
+        assert xr.load_dataset(path).sizes["step"] == len(first.steps)
+    with pytest.raises(DataError, match="is there already; pass resume=True"):
+        Recorder(model, points(), labels=LABELS, file=path)
+    second = Recorder(model, points(), labels=LABELS, file=path, resume=True)
+    with pytest.raises(ValueError, match="step 5 comes after 5"):
+        second(5)
+    with torch.no_grad():
+        model[0].weight.mul_(2)
+    whole(9)
+    second(9)
+    xr.testing.assert_identical(second.dataset(), whole.dataset())
+    second.rewind(5)
+    second(6)
+    assert second.dataset()["step"].values.tolist() == [0, 6]
+
+
+def test_a_killed_training_keeps_what_it_has(tmp_path):
+    script = (
+        "import torch, os, signal\nfrom torch import nn\nfrom repdyn.diagnostics.measure import Recorder\n"
+        "model = nn.Linear(4, 2)\nrecorder = Recorder(model, torch.randn(5, 4), file='found.nc', measures=['ranks'])\n"
+        "for step in range(3):\n    recorder(step)\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert xr.load_dataset(tmp_path / "found.nc")["step"].values.tolist() == [0, 1, 2]
+
+
+def test_nothing_ends_a_training(tmp_path):
+    """A layer that no longer runs, numbers that diverged, a network that fails: missing, with the reason."""
+    model = network()
+    recorder = Recorder(model, points(), labels=LABELS, file=tmp_path / "found.nc")
+    recorder(0)
+    with torch.no_grad():
+        model[4].weight[0, 0] = torch.nan
+    recorder(1)
+    last = model[4]
+    del model[4]
+    recorder(2)
+    model.append(nn.Linear(99, 2))
+    recorder(3)
+    model[4] = last
+    found = recorder.dataset()
+    assert found["effective_rank"].sel(layer="4").isnull().values.tolist() == [False, True, True, True]
+    assert found["effective_rank"].sel(layer="0").isnull().values.tolist() == [False, False, False, True]
+    assert "step 1: layer (4, output): 8 of 16 values are NaN" in found.attrs["left_out"]
+    assert "step 3: all: Sequential does not take inputs of shape" in found.attrs["left_out"]
+    assert found["numerical_rank"].dtype == float
