@@ -25,7 +25,7 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
         _errors(axes[0, column], errors)
         _paired(axes[1, column], scheme_measures["test_ratio_by_layers"].sel(maps=maps))
         axes[0, column].set_title(str(maps))
-        axes[1, column].set_title("paired")
+        axes[1, column].set_title("ratio to equidistant steps")
         axes[1, column].set_xlabel("number of layers L")
     axes[0, 0].set_ylabel("test error / variance")
     axes[1, 0].set_ylabel("over equidistant")
@@ -64,7 +64,7 @@ def _paired(panel: Axes, ratios: xr.DataArray) -> None:
         bars = (middle - middle * np.exp(-half), middle * np.exp(half) - middle)
         panel.errorbar(L * shift, middle, bars, color=colour, marker=marker, linestyle="none", capsize=3)
     panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
-    panel.set_ylim(0.6, 1.6)
+    panel.margins(y=0.1)
 
 
 def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
@@ -143,4 +143,4 @@ def _step_lengths(panel: Axes, learned: xr.Dataset) -> None:
     panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
     panel.set(title="lengths of the steps", xlabel="layer l", ylabel="length / mean", ylim=(0, None))
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    panel.legend(fontsize=6.5)
+    panel.legend()

@@ -155,7 +155,7 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
         panel.set(title=title, xlabel="position p", ylabel="energy, units of Lt / 2")
     axes[0, 0].set_yscale("log")
     axes[0, 0].set_ylim(0.1, None)
-    axes[0, 0].legend(fontsize=6.5, loc="upper right")
+    axes[0, 0].legend(loc="upper right")
     axes[0, 1].set_ylim(0, 4 * rank)
     _kinetic_against_extra(axes[0, 2], chains)
     label_panels(axes)
@@ -188,8 +188,8 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
     shown = (
         ("path length", chain_measures["length"]),
         ("stable norm", chain_measures["stable_length"].isel(gamma=0)),
-        ("largest |B_p|", chain_measures["largest_momentum"]),
-        ("|B_p S_p^T|", chain_measures["median_alignment"]),
+        (r"largest $\|B_p\|$", chain_measures["largest_momentum"]),
+        (r"$\|B_p S_p^T\|$", chain_measures["median_alignment"]),
     )
     kinds = [maps for maps in chain_measures["maps"].values if "no bias" not in maps]
     for panel, (title, values) in zip(axes[0], shown, strict=True):
