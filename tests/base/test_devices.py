@@ -68,9 +68,9 @@ def test_an_unknown_device_is_refused_with_the_choice(torch_with, wanted):
 
 def test_a_job_for_a_gpu_stops_in_one_line_where_there_is_none(tmp_path, monkeypatch, capsys):
     import torch
+    from tests.pipeline import jobs_for_tests as made
 
     from repdyn.pipeline.run import entry
-    from tests.pipeline import jobs_for_tests as made
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from repdyn.base.errors import DataError
 from repdyn.pipeline.run.manifest import PACKAGES, build, costs
 
 COSTS = [("b/slow", 30.5, "claims.csv"), ("a/quick", 0.4, "x/data/loss.nc"), ("c/former", 100.0, "x/data/loss.nc")]
