@@ -1,7 +1,7 @@
-"""A convolutional network trained with AdamW and a DataLoader, recorded to a file: python examples/convolutional_network.py
+"""A convolutional network with AdamW and a DataLoader, recorded to a file: python examples/convolutional_network.py
 
-A killed run keeps what it has; Recorder(..., resume=True) goes on. At the end the last layers are compared with those of
-another seed, which shows how much of a similarity chance makes.
+A killed run keeps what it has; Recorder(..., resume=True) goes on. At the end layers are compared with those of other
+seeds, which shows how much of a similarity chance makes.
 """
 
 import torch

@@ -122,8 +122,10 @@ def _described_depth(figure: Figure, found: xr.Dataset) -> Figure:
         caption=f"{found.attrs['title']}: {found.sizes['point']} points, normalised by {found.attrs['normalised_by']}"
         f"{seeds_text(found)}. (a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric "
         "fixed point of wide networks with batch normalisation and ReLU. (b) Largest norm over the second; "
-        "dashed: the fixed point with one odd point. (c) Effective rank without the mean; band: rank of the targets. (d) Stable cost of "
-        f"identity at gamma = {found.attrs['gamma']:g} |K|; band: nuclear to numerical rank at the last moment."
+        "dashed: the fixed point with one odd point. (c) Effective rank without the mean; band: rank of the "
+        "targets. "
+        f"(d) Stable cost of identity at "
+        f"gamma = {found.attrs['gamma']:g} |K|; band: nuclear to numerical rank at the last moment."
         + (
             " (e) Tr(Sigma_W pinv(Sigma_B)) / K (NC1) and largest deviation of the class means from a simplex (NC2). "
             "(f) Units that are at most zero on all points of a class: mean over classes, band: range of the classes."

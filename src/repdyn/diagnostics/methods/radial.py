@@ -31,7 +31,7 @@ MAPS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 WHOLE_NORMS = (nn.LayerNorm, nn.GroupNorm, *((nn.RMSNorm,) if hasattr(nn, "RMSNorm") else ()))
 NORMS = (*BATCH_NORMS, *WHOLE_NORMS)
 ROUNDING = 1e-6  # single precision: a gradient below this share of the largest holds few digits
-TRIED_ON = 16  # points on which a map's freedom is tried
+TRIED_ON = 8  # points on which a map's freedom is tried
 POINTS = 128  # at most so many points in the gradient, which keeps all activations of its pass
 UNCHANGED = 1e-4  # relative change of the output that is rounding of single precision, not an effect of the weights
 Loss = Callable[[Tensor], Tensor]
@@ -88,7 +88,8 @@ def radial_fractions(setting: Setting, maps: list[Normalised], batch: Batch, los
         batch: the points of the gradient.
         loss: scalar function of the network's output.
     """
-    reasons = {one.name: _reason(setting, one) for one in maps}
+    before = _output_of_some(setting)
+    reasons = {one.name: _reason(setting, one, before) for one in maps}
     free = [one for one in maps if not reasons[one.name]]
     slopes: dict[str, tuple[Array, Array]] = {}
     if free:
@@ -106,12 +107,12 @@ def radial_fractions(setting: Setting, maps: list[Normalised], batch: Batch, los
     return found
 
 
-def _reason(setting: Setting, one: Normalised) -> str:
+def _reason(setting: Setting, one: Normalised, before: Tensor) -> str:
     """Why a map has no radial fraction; empty if it is free."""
     if not isinstance(one.module._parameters.get("weight"), nn.Parameter):
         return "its weight is computed from other parameters (weight_norm, spectral_norm or the like)"
     try:
-        change = change_when_doubled(setting, one)
+        change = change_when_doubled(setting, one, before)
     except Exception as error:
         return f"doubling its weights: {in_one_line(error)}"
     if not change <= UNCHANGED:
@@ -119,21 +120,27 @@ def _reason(setting: Setting, one: Normalised) -> str:
     return ""
 
 
-def change_when_doubled(setting: Setting, one: Normalised) -> float:
-    """|change of the output| / |output| when weights and bias double and eps of the normalisation goes with them."""
+def _output_of_some(setting: Setting) -> Tensor:
+    """What the network returns for a few points, with the statistics of these."""
     batch, _ = setting.inputs.spread(TRIED_ON)
+    with undisturbed(setting.model, batch_statistics=True), torch.no_grad():
+        return setting.output(setting.model(*batch.args, **batch.kwargs)).double()
 
-    def output() -> Tensor:
-        with undisturbed(setting.model, batch_statistics=True), torch.no_grad():
-            return setting.output(setting.model(*batch.args, **batch.kwargs)).double()
 
-    before = output()
+def change_when_doubled(setting: Setting, one: Normalised, before: Tensor) -> float:
+    """|change of the output| / |output| when weights and bias double and eps of the normalisation goes with them.
+
+    Args:
+        setting: the network.
+        one: the map.
+        before: the output with the weights as they are.
+    """
     eps = one.norm.eps
     doubled = {name: nn.Parameter(2 * part.detach()) for name, part in _parameters(one.module).items()}
     with _replaced(setting.model, one.module, doubled):
         one.norm.eps = 4 * (torch.finfo(one.module.weight.dtype).eps if eps is None else eps)
         try:
-            after = output()
+            after = _output_of_some(setting)
         finally:
             one.norm.eps = eps
     return float((after - before).norm() / before.norm().clamp_min(torch.finfo(torch.float64).tiny))

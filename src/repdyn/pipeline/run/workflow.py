@@ -78,7 +78,7 @@ class RunJobs:
         jobs = [self.simulate(f"{name}-{_label(key, v)}", (experiment, {key: v}), **options) for v in values]
         form = f"{key}{{{key}}}" if isinstance(values[0], int) else f"{{{key}}}"
         return {
-            "input": [f"logs/{self.run}/{name}-{form}.job.json", *jobs[0].inputs],
+            "input": {"job": f"logs/{self.run}/{name}-{form}.job.json", "data": jobs[0].inputs},
             "output": f"results/{self.run}/{study}/data/{experiment}/{form}.nc",
             "log": f"logs/{self.run}/{name}-{form}.log",
         }
