@@ -114,16 +114,3 @@ use rule job as bn_mean_field_finite_batch with:
     log:
         BNM_FINITE_BATCH.log,
     cache: CACHED
-
-
-BNM_LEARNING_RATES = JOBS.simulate("bn_mean_field/learning_rates", "learning_rates", "target_scan")
-
-
-use rule job as bn_mean_field_learning_rates with:
-    input:
-        **inputs(BNM_LEARNING_RATES),
-    output:
-        BNM_LEARNING_RATES.outputs,
-    log:
-        BNM_LEARNING_RATES.log,
-    cache: CACHED
