@@ -90,11 +90,8 @@ def _claims() -> list[tuple[str, list[Claim]]]:
 
 
 def _claim_row(study: str, claim: Claim, verdict: str) -> str:
-    right = (
-        f"<br>**{'Possibly an OCR error. Correct form' if claim.possible_ocr_error else 'Correct form'}:** {claim.correction}"
-        if claim.correction
-        else ""
-    )
+    head = "Possibly an OCR error. Correct form" if claim.possible_ocr_error else "Correct form"
+    right = f"<br>**{head}:** {claim.correction}" if claim.correction else ""
     if verdict in REFUTED:
         right += f" [Derivation]({study}.md#{claim.id})."
     cells = (f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", claim.states + right, verdict)
