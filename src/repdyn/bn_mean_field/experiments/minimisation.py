@@ -61,7 +61,7 @@ def minimisation(settings: Minimisation) -> xr.Dataset:
 def separating(settings: Minimisation) -> list[Start]:
     """{a = 0} x circle for 1, 2, 3 teacher neurons, {a = +-1} x circle, and erf."""
     m = settings.width
-    found = [Start(f"a = 0, {n} teachers", True, ring(n), np.zeros(m), circle(m)) for n in (1, 2, 3)]
+    found = [Start(f"a = 0, {n} teacher{'s' * (n > 1)}", True, ring(n), np.zeros(m), circle(m)) for n in (1, 2, 3)]
     signs = np.where(np.arange(m) % 2, 1.0, -1.0)
     pairs = np.repeat(circle(m // 2), 2, axis=0)
     found.append(Start("a = +-1, 3 teachers", True, ring(3), signs[: len(pairs)], pairs))

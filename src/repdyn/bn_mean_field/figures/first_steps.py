@@ -22,7 +22,7 @@ from repdyn.base.figures import (
 
 def fig3_first_step(first_step: xr.Dataset) -> Figure:
     """Figure 3, computed: norms after one step over the initial length, and turns per iteration."""
-    figure, axes = new(1, 3, height=2.6)
+    figure, axes = new(1, 3, height=3.0)
     step = float(first_step["step"][-1])
     start = first_step.isel(start=0).sel(step=step)
     r = start["radius"].values
@@ -36,7 +36,8 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
     axes[0, 0].text(np.sqrt(step * g) * 1.15, 0.02, "r*", va="center")
     axes[0, 0].set(xscale="log", yscale="log", xlabel="initial length r", ylabel="length after one step")
     axes[0, 0].set_ylim(1e-2, 1e4)
-    axes[0, 0].legend(loc="upper right")
+    axes[0, 0].legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    axes[0, 0].set_title("length")
     _arrows_panel(axes[0, 1], first_step, step)
     _turns_panel(axes[0, 2], first_step, step)
     label_panels(axes)
@@ -68,7 +69,7 @@ def _arrows_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
             x, y = r * np.cos(angle[k]), r * np.sin(angle[k])
             dx, dy = -tangent * np.sin(angle[k]), tangent * np.cos(angle[k])
             panel.annotate("", (x + dx, y + dy), (x, y), arrowprops={"arrowstyle": "->", "color": colour, "lw": 0.8})
-    panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xlabel="b1", ylabel="b2")
+    panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xlabel="b1", ylabel="b2", title="first steps")
 
 
 def _turns_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
@@ -82,4 +83,5 @@ def _turns_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
         panel.plot(near["later"], near.sel(quantile=0.5), dash, color=colour, label=label)
         panel.plot(near["later"], near.sel(quantile=1.0), dash, color=colour, linewidth=0.6)
     panel.set(yscale="log", ylim=(1e-6, 200), xlabel="iteration", ylabel="turn per iteration (degree)")
-    panel.legend(loc="lower right", ncols=2)
+    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+    panel.set_title("turns")

@@ -50,7 +50,8 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
         figure,
         title="Figure 1's order of magnitude is one of unequal progress",
         caption="Largest tangential speed of the BN model over that of the vanilla model, Sigma = diag(5, 1), y = x1 "
-        "and three steps h (solid), and at the step of Figure 1 for y = x2 and for isotropic data. Red: tenfold, "
+        f"and {speed_ratio.sizes['step']} steps h (solid), and at the step of Figure 1 for y = x2 and for isotropic "
+        "data. Horizontal line: tenfold, "
         f"dotted: the paper's iteration {look}. Band: range over {drawn.sizes['start']} starts with random signs of a. "
         "(a) At equal iteration the ratio grows without limit, since the vanilla model has finished. (b) With the "
         f"vanilla model at the iteration where it has the BN model's loss the ratio at {look} is {value:.2f}.",

@@ -35,7 +35,13 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
         cell = cells.sel(condition=k)
         axes[0, 2].plot(cell["alignment"], cell["smallest"], marker, color=colour, alpha=0.5, label=f"cond {k:g}")
         axes[0, 2].axhline(float(cell["kantorovich"][0]), color=colour, linewidth=0.8, linestyle="--")
-    axes[0, 2].set(xscale="log", yscale="log", xlabel="cos^2 of angle(b, Sigma b)", ylabel="smallest eigenvalue")
+    axes[0, 2].set(
+        xscale="log",
+        yscale="log",
+        xlabel="cos^2 of angle(b, Sigma b)",
+        ylabel="smallest eigenvalue",
+        title="eigenvalues",
+    )
     axes[0, 2].legend(loc="lower right")
     label_panels(axes)
     return describe(

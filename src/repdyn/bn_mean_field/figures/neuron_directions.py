@@ -56,8 +56,9 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
         figure,
         title="Figure 1: speeds and directions of neurons with and without batch normalisation",
         caption=f"Sigma = diag(5, 1). Left: tangential speed of each neuron at iteration {look}; the scales differ by "
-        f"{ratio:.1f}. Right: directions at the iterations above; dots: neurons on the unit circle, blue a > 0, red "
-        "a < 0, paler for small |a|; grey bars: number of neurons in 15 degrees; thin line: the ellipse Omega. "
+        f"{ratio:.1f}. Right: directions at the iterations above; dots: neurons on the unit circle, blue a > 0, "
+        "orange-red a < 0, paler for small |a|; gray bars: number of neurons in 15 degrees; thin line: the ellipse "
+        "Omega. "
         + UNSTATED.format(neurons=neurons, step=step)
         + " The factor between the scales is one of unequal progress: see the figure on matched loss.",
         alt="With batch normalisation the speed peaks at plus and minus 90 degrees and the neurons gather at the x1 "

@@ -68,7 +68,8 @@ def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
     ):
         axes[0, 2].plot(frame, equicontinuity[name] / equicontinuity["rate"], dash, color=colour, label=words)
     axes[0, 2].set(xlabel="mean-field time", ylabel="mean squared speed over -dL/dt", title="dissipation")
-    axes[0, 2].legend()
+    axes[0, 2].set_ylim(top=1.12)  # room for the legend
+    axes[0, 2].legend(loc="upper right")
     label_panels(axes)
     return describe(
         figure,
