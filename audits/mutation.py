@@ -52,7 +52,8 @@ class Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_loader(fullname, self) if fullname == self.module else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Runs the changed source as the module."""
+        """Runs the changed source as the module, which may ask for its own file."""
+        module.__file__ = str(_file(self.module))
         exec(compile(self.source, f"<mutant of {self.module}>", "exec"), module.__dict__)
 
 

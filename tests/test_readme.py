@@ -54,6 +54,7 @@ def test_commands_are_found_in_blocks_table_and_prose():
     assert commands(text) == ["a -b", "c", "d", "snakemake all"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", commands(README))
 def test_command(command, smoke_run, tmp_path):
     for placeholder, meant in PLACEHOLDERS.items():

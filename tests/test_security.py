@@ -43,7 +43,7 @@ def test_what_is_not_quoted_is_words():
             assert [word for word in names if not re.fullmatch(r"[\w.:-]+", word)] == [], job.rule
 
 
-@pytest.mark.pipeline
+@pytest.mark.slow
 def test_hostile_settings_reach_the_job_as_they_were_written(tmp_path):
     folder = copy_checkout(tmp_path / "checkout")
     overlay = {"run": {"name": "hostile"}, "data": {"source": "mnist", "mnist_folder": HOSTILE}}
@@ -56,7 +56,7 @@ def test_hostile_settings_reach_the_job_as_they_were_written(tmp_path):
     assert [path for path in tmp_path.rglob("*") if "pwned" in path.name] == []
 
 
-@pytest.mark.pipeline
+@pytest.mark.slow
 def test_hostile_folders(tmp_path):
     """The checkout, and so the working folder, the interpreter's path to the code and every log, has such a name."""
     folder = copy_checkout(tmp_path / "it's $(touch pwned) `touch pwned`; touch pwned #")

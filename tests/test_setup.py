@@ -9,6 +9,9 @@ import pytest
 import yaml
 from tests.conftest import ROOT
 
+from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run.graph import read_study
+
 CONDA_NAMES = {"pytorch-cpu": "torch", "pytorch-gpu": "torch", "matplotlib-base": "matplotlib"}
 NOT_IN_JOBS = {"snakemake"}  # conda environments are for jobs, Snakemake stands outside
 
@@ -51,14 +54,24 @@ def test_conda_environments_equal_the_lock(file):
     assert found == wanted
 
 
-def test_jobs_with_a_device_have_its_environment_and_memory():
-    rules = [
-        rule for file in (ROOT / "workflow/rules").glob("*.smk") for rule in file.read_text().split("\n\n\nrule ")[1:]
-    ]
-    for rule in rules:
-        with_device = "gpu=GPU" in rule
-        assert with_device == ("DEVICE_ENVIRONMENT" in rule) == ("mem_mb=memory(" in rule), rule.split(":")[0]
-    assert sum("gpu=GPU" in rule for rule in rules) == 8
+def test_rules_of_jobs_with_a_device_inherit_from_training():
+    """From there they have the GPU's environment, memory and request."""
+    text = "".join(file.read_text() for file in (ROOT / "workflow/rules").glob("*.smk"))
+    kinds = {rule: kind for kind, rule in re.findall(r"^use rule (\w+) as (\w+) with:", text, re.MULTILINE)}
+    on_device = {
+        f"{study}:{f.name}"
+        for study in STUDIES
+        for f in read_study(study).experiments.values()
+        if "device" in f.parameters
+    }
+    declared = re.findall(r'JOBS\.(?:simulate|variants)\(\s*"(\w+)/(\w+)",(.*?)\)\n\n', text, re.DOTALL)
+    wrong = []
+    for study, job, rest in declared:
+        device = any(f"{study}:{name}" in on_device for name in re.findall(r'"(\w+)"', rest))
+        if (kinds.get(f"{study}_{job}") == "training") != device:
+            wrong.append(f"{study}/{job}")
+    assert wrong == []
+    assert "conda:\n        DEVICE_ENVIRONMENT" in text
 
 
 def test_ci_runs_the_readme_command():

@@ -2,14 +2,18 @@
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 
 from repdyn.across_papers import claims, experiments, figures, tables
-from repdyn.across_papers.methods.names import BOTTLENECK, ENDS, FOUR, ODD, THEORY, middle_layer
+from repdyn.across_papers.methods import networks
+from repdyn.across_papers.methods.names import ENDS, FOUR, HALF, middle_layer
+from repdyn.across_papers.methods.recording import PairRecorder
 from repdyn.across_papers.settings import Digits, OddBatch, TwoPoints
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.claims import claims_of, decide
+from repdyn.base.claims import claims_of, decide_claim
 from repdyn.base.datasets import problems
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.measure import measure
 
@@ -89,15 +93,57 @@ def test_figures_and_table(made):
     for name in ("theory_fits", "bottlenecks", "odd_points"):
         function = getattr(figures, name)
         wanted = function.__code__.co_varnames[: function.__code__.co_argcount]
-        drawn = function(**{one: made[one] for one in wanted})
-        assert set(drawn.repdyn["claims"]) == set({"theory_fits": THEORY, "bottlenecks": BOTTLENECK}.get(name, ODD))
+        assert function(**{one: made[one] for one in wanted}).repdyn["caption"]
     frame = tables.four_networks(made["theory_fits"], made["digits"], made["odd_batch"]).frame
     assert list(frame["network"]) == [*FOUR, "recentred"]
 
 
+def test_ranks_are_drawn_for_the_moment_they_are_named_after(made):
+    panels = figures.bottlenecks(made["digits"]).axes
+    cell = made["digits"]["centred_effective_rank"].isel(task=1, network=2)
+    for end in ENDS:
+        (line,) = (one for one in panels[4 + 2].get_lines() if one.get_label() == end)
+        np.testing.assert_allclose(line.get_ydata(), cell.sel(end=end).mean("seed"))
+
+
 def test_every_claim_is_decided_from_the_datasets(made):
-    rows = [decide(one, made) for one in claims_of(claims)]
-    assert [row["id"] for row in rows] == [*THEORY, *BOTTLENECK, *ODD]
+    decisions = [decide_claim(one, made).ledger for one in claims_of(claims)]
+    assert {row["origin"] for row in decisions} == {"ours"}
+    assert {row["id"][:4] for row in decisions} == {"acr-"}
+
+
+def test_seeds_differ_and_do_not_depend_on_their_number(made, images):
+    fewer = TWO.model_copy(update={"seeds": 2})
+    few = experiments.two_points(fewer, Stream(1, ("across_papers", "two_points")), no_checkpoint())
+    many = made["two_points"].isel(seed=slice(0, 2))
+    for name in ("representation_distance", "pair_loss", "final_loss"):
+        np.testing.assert_allclose(many[name], few[name], rtol=1e-9)  # products of a batch round by its size
+        assert not np.allclose(many[name].isel(seed=0), many[name].isel(seed=1))
+
+
+def test_coordinates_in_the_span_change_no_training():
+    rng = np.random.default_rng(0)
+    X, Y = torch.from_numpy(rng.normal(size=(4, 9))), torch.from_numpy(rng.normal(size=(4, 2)))
+    for kind in ("plain", "leaky"):
+        whole = networks.build(kind, 9, 6, 4, 2, gain=0.8, leak=1.0, stream=Stream(1, ("t",)), seeds=2)
+        inside, Z = experiments._in_span(whole, X)
+        assert Z.shape == (4, 4)
+        options = {"rate": 0.1, "decay": 0.01, "steps": 20}
+        runs = [[loss for _, loss in networks.descend(*one, Y, **options)] for one in ((whole, X), (inside, Z))]
+        np.testing.assert_allclose(*runs, rtol=1e-10)
+
+
+def test_pairs_of_all_seeds_are_measured_as_on_one_network():
+    rng = np.random.default_rng(1)
+    X, Y = torch.from_numpy(rng.normal(size=(5, 3))), torch.from_numpy(rng.normal(size=(5, 2)))
+    network = networks.build("batch norm", 3, 6, 4, 2, gain=0.8, leak=1.0, stream=Stream(1, ("t",)), seeds=2)
+    recorder = PairRecorder(X, Y, [(0, 1), (2, 4)])
+    recorder(network, 7)
+    for seed in range(2):
+        one = measure(network.single(seed), X, [network.middle], targets=Y, pairs=[(0, 1), (2, 4)])
+        for name, values in recorder.dataset().data_vars.items():
+            values = values.isel(seed=seed, step=0) if "seed" in values.dims else values
+            np.testing.assert_allclose(values, one[name].values.squeeze(), rtol=1e-12)
 
 
 # made-up data of known answers
@@ -113,6 +159,7 @@ def fits(**log2_ratios):
         {
             "unexplained": (dims, np.minimum(shares, 1)),
             "learned": (dims, np.ones(shares.shape)),
+            "at_bound": (dims, np.zeros(shares.shape)),
             "explained": ((*dims, "curve"), np.ones((*shares.shape, 3))),
         },
         {"data": ["two points", "digits"], "network": networks, "seed": range(seeds), "curve": ["h", "y", "w"]},
@@ -132,23 +179,35 @@ def test_theory_is_judged_by_twice_the_share(ratio, verdict):
 def test_seeds_that_did_not_learn_do_not_count():
     one = fits(leaky=-1)
     learned = one["learned"].where((one["seed"] == 0) | (one["network"] != "leaky"), 0.0)
-    assert claims.theory_with_leakage(one.assign(learned=learned)).status == UNDECIDED
+    with pytest.raises(NotEnoughDataError, match="learned the pair"):
+        claims.theory_with_leakage(one.assign(learned=learned))
 
 
-def ranks(middle):
+def test_a_fit_at_the_border_does_not_refute():
+    one = fits(residual=1.6)
+    border = one["at_bound"].where((one["network"] != "residual") | (one["seed"] > 3), 1.0)
+    assert claims.theory_with_residual(one.assign(at_bound=border)).status == "does not hold"  # six fits inside
+    with pytest.raises(NotEnoughDataError, match="fits inside"):
+        claims.theory_with_residual(one.assign(at_bound=one["at_bound"] + 1))
+    good = fits(residual=-1)
+    assert claims.theory_with_residual(good.assign(at_bound=good["at_bound"] + 1)).status == "holds"
+
+
+def ranks(middle, half=None):
     layers = ["input", *(f"layers.{number}" for number in range(4)), "output"]
     dims = ("task", "network", "seed", "end", "layer")
-    shape = (2, 4, 10, 2, len(layers))
+    shape = (2, 4, 10, 3, len(layers))
     task_ranks = np.array([9.0, 2.0])
     values = np.ones(shape) * task_ranks[:, None, None, None, None]
     values[..., 2] *= np.array(middle)[:, None, None, None] * np.linspace(0.95, 1.05, 10)[:, None]
+    values[..., 1, 2] *= (np.array(half or middle) / np.array(middle))[:, None, None]
     return xr.Dataset(
         {
             "centred_effective_rank": (dims, values),
             "centred_task_rank": (("task", "network"), np.repeat(task_ranks[:, None], 4, axis=1)),
             "accuracy": (dims[:-1], np.ones(shape[:-1])),
         },
-        {"task": ["10 classes", "3 classes"], "network": list(FOUR), "end": list(ENDS), "layer": layers},
+        {"task": ["10 classes", "3 classes"], "network": list(FOUR), "end": [ENDS[0], HALF, ENDS[1]], "layer": layers},
     )
 
 
@@ -167,6 +226,12 @@ def test_bottleneck_needs_both_tasks(middle, verdict):
     assert claims.bottleneck_of_leaky(ranks(middle)).status == verdict
 
 
+def test_a_rank_that_still_falls_decides_nothing():
+    assert claims.bottleneck_of_plain(ranks((1.2, 3), half=(1.2, 3.1))).status == "does not hold"
+    assert claims.bottleneck_of_plain(ranks((1.2, 3), half=(1.2, 6))).status == UNDECIDED
+    assert claims.bottleneck_of_plain(ranks((1.2, 1.5), half=(1.2, 1.6))).status == "holds"
+
+
 def norms(four=(1.1, 1.2), recentred=(6.0, 5.0)):
     dims = ("network", "seed", "end", "layer")
     values = np.ones((5, 10, 2, 2))
@@ -177,7 +242,7 @@ def norms(four=(1.1, 1.2), recentred=(6.0, 5.0)):
         {
             "norm_ratio": (dims, values),
             "odd_point": (dims, np.ones(values.shape, int)),
-            "final_loss": (dims[:2], values[:, :, 0, 0]),
+            "final_loss": (dims[:2], 0.1 * values[:, :, 0, 0]),
         },
         {"network": [*FOUR, "recentred"], "end": list(ENDS), "layer": ["layers.0", "layers.9"]},
     )
@@ -191,6 +256,15 @@ def test_odd_points():
     assert claims.training_makes_no_odd_point(norms(four=(1, 3))).status == "does not hold"
     assert claims.odd_point_survives(norms(recentred=(6, 1.1))).status == "does not hold"
     assert claims.odd_point_survives(norms(recentred=(1.1, 6))).status == "does not hold"
+
+
+def test_only_networks_that_learned_decide_what_training_does():
+    one = norms(four=(1, 3))
+    lost = one["final_loss"].where(one["network"] == "residual", 0.45)
+    assert "Learned: residual." in claims.training_makes_no_odd_point(one.assign(final_loss=lost)).note
+    with pytest.raises(NotEnoughDataError, match="half of its start"):
+        claims.training_makes_no_odd_point(one.assign(final_loss=one["final_loss"] * 0 + 0.45))
+    assert claims.odd_point_survives(norms().assign(final_loss=lost)).status == UNDECIDED
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from repdyn.__main__ import main
 from repdyn.base.devices import THREAD_VARIABLES, choose_device, pin_threads
 from repdyn.base.errors import DataError
 
@@ -67,19 +66,19 @@ def test_an_unknown_device_is_refused_with_the_choice(torch_with, wanted):
     assert str(caught.value) == f"run.device: {wanted!r} is not one of auto, cpu, cuda"
 
 
-@pytest.mark.parametrize(
-    ("study", "function"), [("universality", "experiments:blobs"), ("leaky_resnets", "experiments:trained")]
-)
-def test_a_job_for_a_gpu_stops_in_one_line_where_there_is_none(study, function, tmp_path, monkeypatch, capsys):
+def test_a_job_for_a_gpu_stops_in_one_line_where_there_is_none(tmp_path, monkeypatch, capsys):
     import torch
+    from tests.pipeline import jobs_for_tests as made
 
+    from repdyn.pipeline.run import entry
+
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    job = '{"seed": 1, "device": "cuda", "settings": {}}'
-    words = ["simulate", study, function, "--job", job, "--output", str(tmp_path / "a.nc")]
-    assert main([*words, "--checkpoints", str(tmp_path / "kept")]) == 1
+    file = made.write(tmp_path, made.gap(device="cuda"))
+    assert entry.main(file) == 1
     said = "error: run.device: cuda was asked for but torch finds no CUDA device; use auto or cpu\n"
     assert capsys.readouterr().err == said
-    assert list(tmp_path.iterdir()) == []
+    assert not list(tmp_path.rglob("*.nc"))
 
 
 def test_a_missing_gpu_is_named_when_it_was_asked_for(torch_with):

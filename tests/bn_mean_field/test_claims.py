@@ -45,7 +45,14 @@ def rates(bn=1.0, vanilla=0.0, decades=(2.5, 2.0)):
             "smallest_step": (dims, np.ones((5, 7))),
             "largest_step": (dims, np.full((5, 7), 10.0)),
         },
-        {"network": names, "start": np.arange(7), "step": [1.0, 2.0], "iterations": 10, "spacing": 0.125},
+        {
+            "network": names,
+            "start": np.arange(7),
+            "step": [1.0, 2.0],
+            "iterations": 10,
+            "spacing": 0.125,
+            "learned": 0.01,
+        },
     )
 
 
@@ -103,7 +110,7 @@ def distances(exponent, spread=0.02):
     rows = [
         (start, target, m, seed, m**-exponent * np.exp(spread * rng.normal()))
         for start, seeds in (("low discrepancy", 1), ("i.i.d.", 6))
-        for target in section3_limit.TARGETS
+        for target in ("equal signs", "opposite signs")
         for seed in range(seeds)
         for m in (16, 32, 64, 512)
     ]

@@ -224,7 +224,7 @@ X, Y, A, B = sample(11)
         (lambda: mean_field_velocity(A[:2], B, TEACHER, COV), "a has shape"),
         (lambda: mean_field_velocity(A[:0], B[:0], TEACHER, COV), "m = 0"),
         (lambda: mean_field_velocity(A, 0 * B, TEACHER, COV), "zero row"),
-        (lambda: mean_field_velocity(A * np.inf, B, TEACHER, COV), "non-finite"),
+        (lambda: mean_field_velocity(A * np.inf, B, TEACHER, COV), "NaN or infinite"),
         (lambda: mean_field_velocity(A, B, TEACHER, COV, normalization="manifold"), "differs from 1"),
         (lambda: mean_field_velocity(A, B, TEACHER, COV, normalization="layer"), "expected one of"),
         (lambda: mean_field_velocity(A, B, TEACHER, COV, time_scale="t"), "expected one of"),

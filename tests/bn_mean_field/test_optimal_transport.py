@@ -60,5 +60,5 @@ def test_bad_input_is_named():
         wasserstein2(cloud(3), cloud(4), COV, "euclidean")
     with pytest.raises(ValueError, match="equal m"):
         coupled_distance(cloud(3), cloud(4), COV)
-    with pytest.raises(ValueError, match="non-finite"):
+    with pytest.raises(ValueError, match="NaN or infinite"):
         wasserstein2((np.array([np.nan]), np.ones((1, 2))), cloud(4), COV)

@@ -139,10 +139,11 @@ def page(found: dict[str, tuple[set[str], set[str]]], jobs: int) -> str:
     """The table as Markdown."""
     lines = [
         "# What runs again after which edit\n",
-        "Made by the test that tries each edit on a copy (`python -m tests.dag.edits` writes this page), at smoke scale,",
-        f"where a run has {jobs} jobs. A job runs again where the content of its job file changes: functions, code versions,",
-        "settings, seed, inputs. Jobs that read what it makes follow; in each, members whose inputs came out equal are",
-        "not computed again. Files of the checkout that only the ledger or the report reads make these two run.\n",
+        "Made by the test that tries each edit on a copy (`python -m tests.dag.edits` writes this page), at smoke",
+        f"scale, where a run has {jobs} jobs. A job runs again where the content of its job file changes: functions,",
+        "code versions, settings, seed, inputs. Jobs that read what it makes follow; in each, members whose inputs",
+        "came out equal are not computed again. Files of the checkout that only the ledger or the report reads make",
+        "these two run.\n",
         "| edit | jobs that change | jobs that run again |",
         "| --- | --- | --- |",
     ]

@@ -11,7 +11,7 @@ from tests.conftest import SMOKE, copy_checkout, snakemake
 from repdyn.__main__ import main
 from repdyn.base import datasets
 
-pytestmark = pytest.mark.pipeline
+pytestmark = pytest.mark.slow
 TRAINED = {
     "leaky_resnets": ("trained/block0", "discretised/block0", "refinement", "paper_settings"),
     "universality": ("default_network", "architectures", "xor", "blobs/high", "image_training/sgd"),

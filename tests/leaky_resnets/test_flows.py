@@ -113,5 +113,5 @@ def test_growth_and_long_steps_are_refused(monkeypatch):
         flows.hamiltonian_flow(A * 1e160, B * 1e160, 5.0, False, [0.0, 1.0])
     with pytest.raises(ValueError, match=r"implicit momentum of a layer of step 0.5 is not found .* take more layers"):
         flows.symplectic_euler(A, B, 5.0, False, 2)
-    with pytest.raises(ValueError, match="effective_depth is 0"):
+    with pytest.raises(ValueError, match="effective_depth: got 0"):
         flows.hamiltonian_flow(A, B, 0, False, [0.0, 1.0])

@@ -184,14 +184,14 @@ def test_layer_gamma_scales_with_the_kernel(shape):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: coi.cost_of_identity([[1.0, np.nan]], False), "A holds 1 values that are not finite"),
-        (lambda: coi.cost_of_identity([1.0, 2.0], False), r"A has shape \(2,\); give a matrix"),
-        (lambda: coi.cost_of_identity(np.empty((0, 3)), False), r"A has shape \(0, 3\)"),
-        (lambda: coi.cost_of_identity(np.eye(2), False, gamma=0.0), "gamma is 0.0; give a finite number above 0"),
-        (lambda: coi.stable_norm_sq(np.eye(3), np.eye(2), 1.0), r"S has shape \(2, 2\)"),
+        (lambda: coi.cost_of_identity([[1.0, np.nan]], False), "A: got 1 values that are NaN or infinite"),
+        (lambda: coi.cost_of_identity([1.0, 2.0], False), r"A: got shape \(2,\)"),
+        (lambda: coi.cost_of_identity(np.empty((0, 3)), False), r"A: got shape \(0, 3\)"),
+        (lambda: coi.cost_of_identity(np.eye(2), False, gamma=0.0), "gamma: got 0"),
+        (lambda: coi.stable_norm_sq(np.eye(3), np.eye(2), 1.0), r"S: got shape \(2, 2\)"),
         (lambda: coi.stable_ranks(np.zeros((2, 2))), "A is 0, where stable ranks are not defined"),
         (lambda: coi.nonnegative_cost(-np.eye(2), True), "A has the negative entry -1"),
-        (lambda: coi.layer_gamma(np.eye(2), True, -1.0), "gamma_0 is -1.0"),
+        (lambda: coi.layer_gamma(np.eye(2), True, -1.0), "gamma_0: got -1"),
     ],
 )
 def test_bad_input_is_refused_by_name(call, message):

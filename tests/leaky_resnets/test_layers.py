@@ -114,7 +114,7 @@ def test_adapting_refuses_what_has_no_answer():
         ({"largest": 0.1}, "cap 0.1 on 6 steps of sum 1; take more layers"),
         ({"rho": rho[:3]}, r"A has shape \(7, 4, 9\) and rho \(3,\)"),
         ({"A": A * np.arange(7)[::-1, None, None]}, "A is 0 at layer 6"),
-        ({"A": np.where(A > 1, np.nan, A)}, "A holds .* not finite"),
+        ({"A": np.where(A > 1, np.nan, A)}, "A: got .* NaN or infinite"),
     ):
         with pytest.raises(ValueError, match=message):
             layers.adapt_layer_steps(**({"A": A, "rho": rho} | change))
@@ -204,11 +204,11 @@ def test_spectra_and_centring():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: layers.propagate(np.ones((2, 3, 4)), np.ones((2, 5)), [0.5, 0.5], 1.0), r"A0 has shape \(2, 5\)"),
+        (lambda: layers.propagate(np.ones((2, 3, 4)), np.ones((2, 5)), [0.5, 0.5], 1.0), r"A0: got shape \(2, 5\)"),
         (lambda: layers.propagate(np.ones((1, 2, 2)), np.ones((2, 5)), [1.0], -1.0), "effective_depth is -1.0"),
-        (lambda: layers.end_momentum(np.ones((2, 3)), 0.0), "penalty is 0.0; give a finite number above 0"),
-        (lambda: layers.end_momentum([[np.inf, 1.0]], 1.0), "residual holds 1 values"),
-        (lambda: layers.balancedness(np.ones((1, 2, 2)), [1.0], 0.0), "effective_depth is 0.0"),
+        (lambda: layers.end_momentum(np.ones((2, 3)), 0.0), "penalty: got 0"),
+        (lambda: layers.end_momentum([[np.inf, 1.0]], 1.0), "residual: got 1 values"),
+        (lambda: layers.balancedness(np.ones((1, 2, 2)), [1.0], 0.0), "effective_depth: got 0"),
     ],
 )
 def test_bad_input_is_refused_by_name(call, message):

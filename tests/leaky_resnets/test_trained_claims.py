@@ -6,13 +6,20 @@ import pytest
 import xarray as xr
 
 from repdyn.base.claims import claims_of, decide_claim
-from repdyn.leaky_resnets.claims import discretisation, trained_bottleneck, trained_hamiltonian, trained_networks
+from repdyn.leaky_resnets.claims import (
+    discretisation,
+    trained_bottleneck,
+    trained_hamiltonian,
+    trained_networks,
+    trained_ranks,
+)
 
 DEPTHS = np.array([2.0, 4.0, 7.0, 10.0])
 MAPS = ["decayed maps", "free maps", "fixed maps", "decayed maps, no bias"]
 LAYERS, VALUES = 20, 8
 CLAIMS = {
-    claim.id: claim for claim in claims_of(trained_hamiltonian, trained_bottleneck, trained_networks, discretisation)
+    claim.id: claim
+    for claim in claims_of(trained_hamiltonian, trained_bottleneck, trained_networks, trained_ranks, discretisation)
 }
 SPECTRA = ["A", "A centred", "W", "W centred"]
 

@@ -43,7 +43,7 @@ def gap(**changes):
     """A member that makes the dataset `orthogonality_gap`, which has no inputs."""
     settings = {"batch": 4, "input_dim": 5, "widths": [8, 16], "depth": 5, "seeds": 2}
     own = {"function": "experiments.random_networks:orthogonality_gap", "settings": {"settings": settings}}
-    return member(**own, inputs={}, outputs=[f"{STUDY}/data/orthogonality_gap.nc"], **changes)
+    return member(**own | {"inputs": {}, "outputs": [f"{STUDY}/data/orthogonality_gap.nc"]} | changes)
 
 
 def results(folder: Path) -> Path:

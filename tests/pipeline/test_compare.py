@@ -20,7 +20,7 @@ DATA, TABLE, FIGURE = "s/data/loss.nc", "s/tables/t.csv", "s/figures/f.svg"
 def run(folder, *, loss=LOSS, dtype=float, verdict="holds", table="name,value\nbn,1.5\nhe,\n", picture="<svg/>"):
     """A results folder with one dataset, table, figure and claim."""
     variables = {"loss": datasets.variable("i", loss.astype(dtype), "loss")}
-    made = datasets.dataset(variables, {"i": datasets.index("i", len(loss), "i")}, title="t", figures="", claims=[])
+    made = datasets.dataset(variables, {"i": datasets.index("i", len(loss), "i")}, title="t")
     datasets.write(made.assign_attrs(ATTRS), folder / DATA)
     for name, text in ((TABLE, table), (FIGURE, picture), ("claims.csv", f"id,verdict\nx-1,{verdict}\nx-2,holds\n")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,8 @@ from repdyn.base.errors import RepdynError
 from repdyn.pipeline.ask import false_alarms
 from repdyn.pipeline.ask.remake import Remaker
 
+pytestmark = pytest.mark.slow
+
 
 def test_cheap_sampled_claims_are_counted(smoke_run):
     counted = false_alarms.measure(smoke_run / "results/smoke", seeds=1, seconds=3.0).set_index("claim")

@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from repdyn.__main__ import main
 from repdyn.pipeline.ask import progress
 from repdyn.pipeline.run import records
+from repdyn.pipeline.run.jobs import Job
 
 
 @pytest.fixture
@@ -75,21 +75,17 @@ def test_a_mark_that_is_none_of_ours(logs, text):
     assert "no mark of ours" in progress.show(logs)
 
 
-def test_a_job_is_marked_while_it_runs_and_only_then(tmp_path, monkeypatch, capsys):
-    log = tmp_path / "logs/smoke/images.log"
-    seen = {}
-
-    def run(*_):
-        seen.update(json.loads(log.with_name("images.log.running").read_text()))
-
-    monkeypatch.setattr("repdyn.pipeline.ask.progress.show", lambda logs: run() or "")
-    assert main(["progress", "--cost", f"{log}.cost.json"]) == 0
-    assert seen["pid"] == os.getpid()
-    assert [path.name for path in log.parent.iterdir()] == ["images.log.cost.json"]
+def test_a_job_is_marked_while_it_runs_and_only_then(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    job = Job("smoke", "images", "images", [])
+    with records.recorded(job):
+        assert json.loads((tmp_path / "logs/smoke/images.log.running").read_text())["pid"] == os.getpid()
+    assert [path.name for path in (tmp_path / "logs/smoke").iterdir()] == ["images.log.cost.json"]
     assert [record["log"] for record in records.read(tmp_path / "logs/smoke")] == ["images"]
 
 
-def test_a_job_that_fails_leaves_no_mark(tmp_path):
-    cost = tmp_path / "a.log.cost.json"
-    assert main(["claim", "x-1", "--results", str(tmp_path), "--cost", str(cost)]) == 1
-    assert list(tmp_path.iterdir()) == []
+def test_a_job_that_fails_leaves_no_mark(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RuntimeError), records.recorded(Job("smoke", "images", "images", [])):
+        raise RuntimeError("stopped")
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

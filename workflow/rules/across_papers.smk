@@ -5,7 +5,7 @@ ACR_TRAINING = JOBS.simulate("across_papers/training", "two_points", "digits", "
 
 use rule job as across_papers_training with:
     input:
-        inputs(ACR_TRAINING),
+        **inputs(ACR_TRAINING),
     output:
         ACR_TRAINING.outputs,
     log:
@@ -21,7 +21,7 @@ ACR_FITS = JOBS.simulate("across_papers/theory_fits", "theory_fits")
 
 use rule job as across_papers_theory_fits with:
     input:
-        inputs(ACR_FITS),
+        **inputs(ACR_FITS),
     output:
         ACR_FITS.outputs,
     log:

@@ -5,7 +5,7 @@ BND_ABLATION = JOBS.simulate("bn_decomposed/ablation", "ablation")
 
 use rule job as bn_decomposed_ablation with:
     input:
-        inputs(BND_ABLATION),
+        **inputs(BND_ABLATION),
     output:
         BND_ABLATION.outputs,
     log:
@@ -18,7 +18,7 @@ BND_NETWORKS = JOBS.simulate("bn_decomposed/random_networks", "recentring_depth"
 
 use rule job as bn_decomposed_random_networks with:
     input:
-        inputs(BND_NETWORKS),
+        **inputs(BND_NETWORKS),
     output:
         BND_NETWORKS.outputs,
     log:
@@ -31,7 +31,7 @@ BND_GAP = JOBS.simulate("bn_decomposed/orthogonality_gap", "orthogonality_gap")
 
 use rule job as bn_decomposed_orthogonality_gap with:
     input:
-        inputs(BND_GAP),
+        **inputs(BND_GAP),
     output:
         BND_GAP.outputs,
     log:
@@ -50,7 +50,7 @@ BND_TRAINING = JOBS.variants(
 
 use rule training as bn_decomposed_training with:
     input:
-        BND_TRAINING["input"],
+        **BND_TRAINING["input"],
     output:
         BND_TRAINING["output"],
     log:
@@ -63,7 +63,7 @@ BND_NEURONS = JOBS.simulate("bn_decomposed/point_neurons", "point_neurons")
 
 use rule job as bn_decomposed_point_neurons with:
     input:
-        inputs(BND_NEURONS),
+        **inputs(BND_NEURONS),
     output:
         BND_NEURONS.outputs,
     log:
@@ -83,7 +83,7 @@ BND_GAUSSIAN = JOBS.simulate(
 
 use rule job as bn_decomposed_gaussian_layers with:
     input:
-        inputs(BND_GAUSSIAN),
+        **inputs(BND_GAUSSIAN),
     output:
         BND_GAUSSIAN.outputs,
     log:
@@ -103,7 +103,7 @@ BND_RANK = JOBS.simulate(
 
 use rule job as bn_decomposed_full_rank with:
     input:
-        inputs(BND_RANK),
+        **inputs(BND_RANK),
     output:
         BND_RANK.outputs,
     log:
@@ -124,7 +124,7 @@ BND_SIMPLIFIED = JOBS.simulate(
 
 use rule job as bn_decomposed_simplified_model with:
     input:
-        inputs(BND_SIMPLIFIED),
+        **inputs(BND_SIMPLIFIED),
     output:
         BND_SIMPLIFIED.outputs,
     log:
@@ -137,7 +137,7 @@ BND_LIMITS = JOBS.simulate("bn_decomposed/tree_limits", "tree_limits")
 
 use rule job as bn_decomposed_tree_limits with:
     input:
-        inputs(BND_LIMITS),
+        **inputs(BND_LIMITS),
     output:
         BND_LIMITS.outputs,
     log:
@@ -150,7 +150,7 @@ BND_ODD_POINT = JOBS.simulate("bn_decomposed/odd_point", "odd_point")
 
 use rule job as bn_decomposed_odd_point with:
     input:
-        inputs(BND_ODD_POINT),
+        **inputs(BND_ODD_POINT),
     output:
         BND_ODD_POINT.outputs,
     log:
@@ -163,7 +163,7 @@ BND_LARGEST_NORM = JOBS.simulate("bn_decomposed/largest_norm", "largest_norm")
 
 use rule job as bn_decomposed_largest_norm with:
     input:
-        inputs(BND_LARGEST_NORM),
+        **inputs(BND_LARGEST_NORM),
     output:
         BND_LARGEST_NORM.outputs,
     log:

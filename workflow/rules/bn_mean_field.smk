@@ -12,7 +12,7 @@ BNM_AUDITS = JOBS.simulate(
 
 use rule job as bn_mean_field_audits with:
     input:
-        inputs(BNM_AUDITS),
+        **inputs(BNM_AUDITS),
     output:
         BNM_AUDITS.outputs,
     log:
@@ -28,7 +28,7 @@ BNM_PROPAGATION = JOBS.simulate("bn_mean_field/propagation", "propagation")
 
 use rule job as bn_mean_field_propagation with:
     input:
-        inputs(BNM_PROPAGATION),
+        **inputs(BNM_PROPAGATION),
     output:
         BNM_PROPAGATION.outputs,
     log:
@@ -41,7 +41,7 @@ BNM_DISTANCES = JOBS.simulate("bn_mean_field/propagation_distances", "propagatio
 
 use rule job as bn_mean_field_propagation_distances with:
     input:
-        inputs(BNM_DISTANCES),
+        **inputs(BNM_DISTANCES),
     output:
         BNM_DISTANCES.outputs,
     log:
@@ -57,7 +57,7 @@ BNM_THEOREM_4 = JOBS.simulate("bn_mean_field/theorem4", "equicontinuity", "exit_
 
 use rule job as bn_mean_field_theorem4 with:
     input:
-        inputs(BNM_THEOREM_4),
+        **inputs(BNM_THEOREM_4),
     output:
         BNM_THEOREM_4.outputs,
     log:
@@ -70,7 +70,7 @@ BNM_MINIMISATION = JOBS.simulate("bn_mean_field/minimisation", "minimisation")
 
 use rule job as bn_mean_field_minimisation with:
     input:
-        inputs(BNM_MINIMISATION),
+        **inputs(BNM_MINIMISATION),
     output:
         BNM_MINIMISATION.outputs,
     log:
@@ -92,7 +92,7 @@ BNM_DESCENT = JOBS.simulate(  # one job: they share a compiled loop
 
 use rule job as bn_mean_field_descent with:
     input:
-        inputs(BNM_DESCENT),
+        **inputs(BNM_DESCENT),
     output:
         BNM_DESCENT.outputs,
     log:
@@ -108,22 +108,9 @@ BNM_FINITE_BATCH = JOBS.simulate("bn_mean_field/finite_batch", "finite_batch")
 
 use rule job as bn_mean_field_finite_batch with:
     input:
-        inputs(BNM_FINITE_BATCH),
+        **inputs(BNM_FINITE_BATCH),
     output:
         BNM_FINITE_BATCH.outputs,
     log:
         BNM_FINITE_BATCH.log,
-    cache: CACHED
-
-
-BNM_LEARNING_RATES = JOBS.simulate("bn_mean_field/learning_rates", "learning_rates", "target_scan")
-
-
-use rule job as bn_mean_field_learning_rates with:
-    input:
-        inputs(BNM_LEARNING_RATES),
-    output:
-        BNM_LEARNING_RATES.outputs,
-    log:
-        BNM_LEARNING_RATES.log,
     cache: CACHED

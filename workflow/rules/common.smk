@@ -68,8 +68,8 @@ def files_of(folder, pattern):
 
 
 def inputs(job):
-    """What a rule reads to run a job: its job file first, then its data."""
-    return [job.file, *job.inputs]
+    """What a job reads: its job file and its data."""
+    return {"job": job.file, "data": job.inputs}
 
 
 def memory(mb):

@@ -5,7 +5,7 @@ DIA_NETWORK = JOBS.simulate("diagnostics/network", "convolutional_network", memo
 
 use rule job as diagnostics_network with:
     input:
-        inputs(DIA_NETWORK),
+        **inputs(DIA_NETWORK),
     output:
         DIA_NETWORK.outputs,
     log:
@@ -21,7 +21,7 @@ DIA_TWO_POINTS = JOBS.simulate("diagnostics/two_points", "two_points")
 
 use rule job as diagnostics_two_points with:
     input:
-        inputs(DIA_TWO_POINTS),
+        **inputs(DIA_TWO_POINTS),
     output:
         DIA_TWO_POINTS.outputs,
     log:

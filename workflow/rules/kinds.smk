@@ -3,7 +3,7 @@
 
 rule job:
     input:
-        logs("kinds/job.job.json"),
+        job=logs("kinds/job.job.json"),
     output:
         touch(results("kinds/job")),
     log:
@@ -15,7 +15,7 @@ rule job:
         mem_mb=800,
         runtime=30,
     shell:
-        "python -m repdyn run {input[0]:q} 2> {log:q}"
+        "python -m repdyn run {input.job:q} 2> {log:q}"
 
 
 use rule job as training with:

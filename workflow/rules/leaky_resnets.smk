@@ -15,7 +15,7 @@ LRN_EXACT = JOBS.simulate(
 
 use rule job as leaky_resnets_exact with:
     input:
-        inputs(LRN_EXACT),
+        **inputs(LRN_EXACT),
     output:
         LRN_EXACT.outputs,
     log:
@@ -34,7 +34,7 @@ LRN_TRAINED = JOBS.variants(
 
 use rule training as leaky_resnets_trained with:
     input:
-        LRN_TRAINED["input"],
+        **LRN_TRAINED["input"],
     output:
         LRN_TRAINED["output"],
     log:
@@ -55,7 +55,7 @@ LRN_DISCRETISED = JOBS.variants(
 
 use rule training as leaky_resnets_discretised with:
     input:
-        LRN_DISCRETISED["input"],
+        **LRN_DISCRETISED["input"],
     output:
         LRN_DISCRETISED["output"],
     log:
@@ -81,7 +81,7 @@ LRN_NEAR = JOBS.simulate(
 
 use rule training as leaky_resnets_near_critical with:
     input:
-        inputs(LRN_NEAR),
+        **inputs(LRN_NEAR),
     output:
         LRN_NEAR.outputs,
     log:
@@ -105,7 +105,7 @@ LRN_MEASURES = JOBS.simulate(
 
 use rule job as leaky_resnets_measures with:
     input:
-        inputs(LRN_MEASURES),
+        **inputs(LRN_MEASURES),
     output:
         LRN_MEASURES.outputs,
     log:

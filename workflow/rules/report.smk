@@ -36,8 +36,8 @@ SITE = JOBS.other(
 
 use rule job as ledger with:
     input:
-        inputs(LEDGER),
         HERE / "workflow" / "expected_verdicts.yaml",
+        **inputs(LEDGER),
     output:
         report(
             results("claims.csv"),
@@ -53,7 +53,7 @@ use rule job as ledger with:
 
 use rule job as manifest with:
     input:
-        inputs(MANIFEST),
+        **inputs(MANIFEST),
     output:
         MANIFEST.outputs,
     log:
@@ -63,13 +63,13 @@ use rule job as manifest with:
 
 use rule job as report with:
     input:
-        inputs(SITE),
         files_of("src/repdyn/pipeline/report/page", "*.*"),
         files_of("src/repdyn/pipeline/report/page/assets", "*"),
         files_of("src/repdyn/pipeline/report/page/theory", "*"),
         [page for study in STUDIES for page in files_of("docs", f"{study}.md")],
         files_of("workflow", "findings.yaml"),
         files_of("workflow", "settings_sources.yaml"),
+        **inputs(SITE),
     output:
         SITE.outputs,
         [directory(results(f"report/{folder}")) for folder in FOLDERS],

@@ -5,9 +5,9 @@ for study in STUDIES:
 
         rule:
             name:
-                job.name.replace("/", "_")
+                job.rule
             input:
-                inputs(job),
+                **inputs(job),
             output:
                 shown(job),
             log:
@@ -21,7 +21,7 @@ for study in STUDIES:
                 mem_mb=job.memory_mb,
                 runtime=10,
             shell:
-                "python -m repdyn run {input[0]:q} 2> {log:q}"
+                "python -m repdyn run {input.job:q} 2> {log:q}"
 
     rule:
         name:

@@ -14,7 +14,7 @@ IMAGES = JOBS.other(
 
 use rule job as images with:
     input:
-        inputs(IMAGES),
+        **inputs(IMAGES),
     output:
         IMAGES.outputs,
     log:

@@ -12,7 +12,7 @@ TF_AUDITS = JOBS.simulate(
 
 use rule job as truncation_flow_audits with:
     input:
-        inputs(TF_AUDITS),
+        **inputs(TF_AUDITS),
     output:
         TF_AUDITS.outputs,
     log:
@@ -31,7 +31,7 @@ TF_ONE_CLUSTER = JOBS.simulate(
 
 use rule job as truncation_flow_one_cluster with:
     input:
-        inputs(TF_ONE_CLUSTER),
+        **inputs(TF_ONE_CLUSTER),
     output:
         TF_ONE_CLUSTER.outputs,
     log:
@@ -44,7 +44,7 @@ TF_OWN_CLUSTERS = JOBS.simulate("truncation_flow/own_clusters", "own_clusters")
 
 use rule job as truncation_flow_own_clusters with:
     input:
-        inputs(TF_OWN_CLUSTERS),
+        **inputs(TF_OWN_CLUSTERS),
     output:
         TF_OWN_CLUSTERS.outputs,
     log:
@@ -63,7 +63,7 @@ TF_TRAINED_OUTPUT = JOBS.simulate(
 
 use rule job as truncation_flow_trained_output with:
     input:
-        inputs(TF_TRAINED_OUTPUT),
+        **inputs(TF_TRAINED_OUTPUT),
     output:
         TF_TRAINED_OUTPUT.outputs,
     log:
@@ -76,7 +76,7 @@ TF_GENERAL_FLOW = JOBS.simulate("truncation_flow/general_flow", "general_flow")
 
 use rule job as truncation_flow_general_flow with:
     input:
-        inputs(TF_GENERAL_FLOW),
+        **inputs(TF_GENERAL_FLOW),
     output:
         TF_GENERAL_FLOW.outputs,
     log:

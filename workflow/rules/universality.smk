@@ -5,7 +5,7 @@ UNI_THEORY = JOBS.simulate("universality/theory", "formula_audit", "final_distri
 
 use rule job as universality_theory with:
     input:
-        inputs(UNI_THEORY),
+        **inputs(UNI_THEORY),
     output:
         UNI_THEORY.outputs,
     log:
@@ -24,7 +24,7 @@ UNI_DEFAULT = JOBS.simulate(
 
 use rule training as universality_default_network with:
     input:
-        inputs(UNI_DEFAULT),
+        **inputs(UNI_DEFAULT),
     output:
         UNI_DEFAULT.outputs,
     log:
@@ -47,7 +47,7 @@ UNI_ARCHITECTURES = JOBS.simulate(
 
 use rule training as universality_table_1_networks with:
     input:
-        inputs(UNI_ARCHITECTURES),
+        **inputs(UNI_ARCHITECTURES),
     output:
         UNI_ARCHITECTURES.outputs,
     log:
@@ -73,7 +73,7 @@ UNI_FITS = JOBS.simulate(
 
 use rule job as universality_fits with:
     input:
-        inputs(UNI_FITS),
+        **inputs(UNI_FITS),
     output:
         UNI_FITS.outputs,
     log:
@@ -94,7 +94,7 @@ UNI_XOR = JOBS.simulate(
 
 use rule training as universality_xor_and_images with:
     input:
-        inputs(UNI_XOR),
+        **inputs(UNI_XOR),
     output:
         UNI_XOR.outputs,
     log:
@@ -115,7 +115,7 @@ UNI_BLOBS = JOBS.simulate(
 
 use rule training as universality_blobs with:
     input:
-        inputs(UNI_BLOBS),
+        **inputs(UNI_BLOBS),
     output:
         UNI_BLOBS.outputs,
     log:
@@ -136,7 +136,7 @@ UNI_ANALYSES = JOBS.simulate(
 
 use rule job as universality_data_set_analyses with:
     input:
-        inputs(UNI_ANALYSES),
+        **inputs(UNI_ANALYSES),
     output:
         UNI_ANALYSES.outputs,
     log:

@@ -157,3 +157,12 @@ def selectable(svg: str) -> str:
         return f"{shape['indent']}{text}\n{shape[0]}"
 
     return SHAPED_TEXT.sub(with_text, svg)
+
+
+def placeholder(name: str, needs: str) -> Figure:
+    """A figure that says what the run lacks to draw it."""
+    figure, axes = new(height=1.2)
+    axes[0, 0].axis("off")
+    axes[0, 0].text(0.5, 0.5, f"Needs more than this run has: {needs}", ha="center", va="center", wrap=True)
+    text = f"Not drawn: needs more than this run has ({needs})."
+    return describe(figure, title=name.replace("_", " "), caption=text, alt=text)

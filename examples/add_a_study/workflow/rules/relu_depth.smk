@@ -5,7 +5,7 @@ RD_DATA = JOBS.simulate("relu_depth/data", "overlaps", "gaps")
 
 use rule job as relu_depth_data with:
     input:
-        inputs(RD_DATA),
+        **inputs(RD_DATA),
     output:
         RD_DATA.outputs,
     log:

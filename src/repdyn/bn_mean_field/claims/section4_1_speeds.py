@@ -257,6 +257,7 @@ def learning_is_sped_up(learning_rates: xr.Dataset) -> Verdict:
     )
 
 
+COARSEST = 1 / 8  # decade: a factor of 4/3 between steps
 RESOLVED = "the steps are tried on a grid, which resolves ranges to one spacing"
 
 
@@ -265,8 +266,10 @@ def _wider(learning_rates: xr.Dataset, wide: str, narrow: str) -> Test:
     decades = learning_rates["decades"].isel(start=slice(1, None))
     if (decades.sel(network=[wide, narrow]) == 0).any():
         raise NotEnoughDataError("learning_rates: steps at which every network learns")
-    gain = (decades.sel(network=wide) - decades.sel(network=narrow)).values
     spacing = float(learning_rates["spacing"])
+    if spacing > COARSEST:
+        raise NotEnoughDataError(f"learning_rates: {1 / COARSEST:g} steps per decade, has {1 / spacing:g}")
+    gain = (decades.sel(network=wide) - decades.sel(network=narrow)).values
     expected = "range of steps that learn wider by more than the spacing of the steps"
     return mean_within(gain, spacing, np.inf, expected=expected, reason=RESOLVED, unit=" decades")
 

@@ -28,7 +28,7 @@ def distance_to_critical(
             panel.errorbar(depth, middle, (middle - middle / factor, middle * factor - middle), **look)
         panel.set(xlabel="effective depth Lt", yscale="log")
     axes[0, 0].set(title="distance from W = Lt B S^T", ylabel="|W - Lt B S^T| / |W|")
-    axes[0, 0].legend(fontsize=6.5)
+    axes[0, 0].legend()
     axes[0, 1].axhline(SMOOTH, color=BLACK, linestyle=":", linewidth=1)
     axes[0, 1].set(title="entries of A on a kink", ylabel="share")
     _refined(axes[1, 0], refinement_measures)
@@ -66,7 +66,7 @@ def _longer(panel: Axes, runs: xr.Dataset) -> None:
     panel.set(title="length of training", xlabel="Adam steps", ylabel="median -2 H / Lt", xscale="log")
     panel.set_xticks(steps, [str(n) for n in steps])
     panel.minorticks_off()
-    panel.legend(fontsize=6.5)
+    panel.legend()
 
 
 def balancedness(refinement_measures: xr.Dataset) -> Figure:
@@ -136,16 +136,18 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
     p = last["p"].values
     middle = (p[1:] + p[:-1]) / 2
     spectrum_lines(axes[0, 1], p, last["centred_spectrum"].values, rank)
-    axes[0, 1].set(title="A_p without its mean", xlabel="position p", ylabel="singular value / sqrt(N)")
+    axes[0, 1].set(title=r"$A_p$ without its mean", xlabel="position p", ylabel="singular value / sqrt(N)")
     spectrum_lines(axes[1, 0], middle, last["weight_spectrum"].values, rank)
-    axes[1, 0].set(title="W_p / Lt", xlabel="position p", ylabel="singular value")
-    energies = (("cost", RED, "cost of identity"), ("stable_hamiltonian", SKY, "-2 H_gamma / Lt"))
+    axes[1, 0].set(title=r"$W_p / \tilde L$", xlabel="position p", ylabel="singular value")
+    energies = (("cost", RED, "cost of identity"), ("stable_hamiltonian", SKY, r"$-2 \mathcal{H}_\gamma / \tilde L$"))
     for name, colour, words in energies:
         axes[1, 1].plot(middle, last[name].isel(gamma=0).values, color=colour, label=words)
-    axes[1, 1].plot(middle, last["hamiltonian"].values, color=BLUE, linestyle="--", label="-2 H / Lt")
+    axes[1, 1].plot(
+        middle, last["hamiltonian"].values, color=BLUE, linestyle="--", label=r"$-2 \mathcal{H} / \tilde L$"
+    )
     axes[1, 1].axhline(rank, color=BLACK, linestyle=":", linewidth=1)
     axes[1, 1].set(title="energies at the end", xlabel="position p", ylabel="units of Lt / 2", ylim=(-14, 16))
-    axes[1, 1].legend(fontsize=6.5, loc="upper left")
+    axes[1, 1].legend(loc="upper center", bbox_to_anchor=(0.5, -0.32), ncols=3)
     label_panels(axes)
     return describe(
         figure,

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from repdyn.base.datasets import require
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, new
 from repdyn.leaky_resnets.figures.trained import GREY
-from repdyn.leaky_resnets.methods.selection import STAGE, of_maps, size_and_distance
+from repdyn.leaky_resnets.methods.selection import DECAYED, STAGE, of_maps, size_and_distance
 
 SCHEMES = {"equidistant": (BLUE, "o"), "irregular": (GREEN, "s"), "adaptive": (RED, "^")}
 
@@ -24,7 +25,7 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
         _errors(axes[0, column], errors)
         _paired(axes[1, column], scheme_measures["test_ratio_by_layers"].sel(maps=maps))
         axes[0, column].set_title(str(maps))
-        axes[1, column].set_title("paired")
+        axes[1, column].set_title("ratio to equidistant steps")
         axes[1, column].set_xlabel("number of layers L")
     axes[0, 0].set_ylabel("test error / variance")
     axes[1, 0].set_ylabel("over equidistant")
@@ -63,11 +64,12 @@ def _paired(panel: Axes, ratios: xr.DataArray) -> None:
         bars = (middle - middle * np.exp(-half), middle * np.exp(half) - middle)
         panel.errorbar(L * shift, middle, bars, color=colour, marker=marker, linestyle="none", capsize=3)
     panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
-    panel.set_ylim(0.6, 1.6)
+    panel.margins(y=0.1)
 
 
 def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
     """Spectra of the weights of adaptive networks along p (Figure 2b)."""
+    require(staged_measures, "staged_measures", part=2)
     teachers = staged_measures["teacher"].values
     wide, narrow = (int(n) for n in staged_measures["inner"].values[:2])
     figure, axes = new(2, 2, height=2.3, sharex=True, sharey=True)
@@ -106,6 +108,7 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
 def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
     """Paths of the representations on their first two principal axes (Figure 2c)."""
     figure, axes = new(2, 2, height=2.2)
+    require(scheme_measures, "scheme_measures", maps=(DECAYED,))
     learned = of_maps(scheme_measures)
     for panel, (scheme, (colour, marker)) in zip(axes.ravel(), SCHEMES.items(), strict=False):
         plane = learned["plane"].sel(scheme=scheme).isel(seed=0).transpose("node", "axis").values
@@ -140,4 +143,4 @@ def _step_lengths(panel: Axes, learned: xr.Dataset) -> None:
     panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
     panel.set(title="lengths of the steps", xlabel="layer l", ylabel="length / mean", ylim=(0, None))
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    panel.legend(fontsize=6.5)
+    panel.legend()

@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from repdyn.base.datasets import require
 from repdyn.base.figures import (
     BLACK,
     BLUE,
@@ -86,6 +87,7 @@ def _estimates(panel: Axes, chains: xr.Dataset) -> None:
 
 def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
     """Singular values of representations and weights along p (Figure 1b)."""
+    require(chain_measures, "chain_measures", maps=(DECAYED,))
     net = _shown(chain_measures)
     figure, axes = new(2, 2, height=2.2, sharex=True)
     middle = (net["p"].values[1:] + net["p"].values[:-1]) / 2
@@ -132,6 +134,7 @@ def _shown(chain_measures: xr.Dataset) -> xr.Dataset:
 
 def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
     """Energies along p and the kinetic energy against the extra cost of identity (Figure 1c)."""
+    require(chain_measures, "chain_measures", maps=(DECAYED,))
     chains = at_paper_depth(of_maps(chain_measures)).isel(gamma=0)
     p = (np.arange(chains.sizes["layer"]) + 0.5) / chains.sizes["layer"]
     figure, axes = new(1, 3, height=2.5)
@@ -152,7 +155,7 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
         panel.set(title=title, xlabel="position p", ylabel="energy, units of Lt / 2")
     axes[0, 0].set_yscale("log")
     axes[0, 0].set_ylim(0.1, None)
-    axes[0, 0].legend(fontsize=6.5, loc="upper right")
+    axes[0, 0].legend(loc="upper right")
     axes[0, 1].set_ylim(0, 4 * rank)
     _kinetic_against_extra(axes[0, 2], chains)
     label_panels(axes)
@@ -179,13 +182,14 @@ def _kinetic_against_extra(panel: Axes, chains: xr.Dataset) -> None:
 
 def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
     """Path lengths, |B| and |B S^T| against the effective depth (Figure 3)."""
+    require(chain_measures, "chain_measures", maps=(DECAYED,))
     figure, axes = new(1, 4, height=2.5)
     depth = chain_measures["effective_depth"].values
     shown = (
         ("path length", chain_measures["length"]),
         ("stable norm", chain_measures["stable_length"].isel(gamma=0)),
-        ("largest |B_p|", chain_measures["largest_momentum"]),
-        ("|B_p S_p^T|", chain_measures["median_alignment"]),
+        (r"largest $\|B_p\|$", chain_measures["largest_momentum"]),
+        (r"$\|B_p S_p^T\|$", chain_measures["median_alignment"]),
     )
     kinds = [maps for maps in chain_measures["maps"].values if "no bias" not in maps]
     for panel, (title, values) in zip(axes[0], shown, strict=True):

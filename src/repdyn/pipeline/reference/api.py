@@ -10,7 +10,7 @@ from pathlib import Path
 
 from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline.config.configuration import Config
-from repdyn.pipeline.run.loading import load_module
+from repdyn.pipeline.run.workflow import paper_of
 
 OTHERS = ("diagnostics", "base")
 """Packages without a theory room, whose functions are meant for others."""
@@ -34,7 +34,7 @@ def page() -> str:
         if package != "base":
             told = SOURCE.parent / "docs" / f"{package}.md"
             more = f" More: [{told.name}]({told.name})." if told.is_file() else ""
-            parts.append(f"{load_module(package, 'settings').PAPER}.{more}\n")
+            parts.append(f"{paper_of(package)}.{more}\n")
         for path in modules(package):
             parts += _module(path)
     return "\n".join(parts)

@@ -12,7 +12,7 @@ from typing import Any
 
 from repdyn.base.claims import REFUTED, Claim, claims_of
 from repdyn.base.settings import Settings, json_text
-from repdyn.pipeline.config.configuration import Config, load
+from repdyn.pipeline.config.configuration import STUDIES, Config, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
 from repdyn.pipeline.reference import api, outputs
 from repdyn.pipeline.run.ledger import read_expected
@@ -80,10 +80,8 @@ def claims_page(root: Path) -> str:
 
 
 def outputs_page() -> str:
-    """The page of outputs as Markdown."""
-    rooms = [name for name in Config.model_fields if find_spec(f"repdyn.{name}")]
-    claims = dict(_claims())
-    return outputs.page((name, claims.get(name, [])) for name in rooms)
+    """Every file, column and attribute of a run as Markdown."""
+    return outputs.page(STUDIES)
 
 
 def _claims() -> list[tuple[str, list[Claim]]]:
@@ -92,11 +90,8 @@ def _claims() -> list[tuple[str, list[Claim]]]:
 
 
 def _claim_row(study: str, claim: Claim, verdict: str) -> str:
-    right = (
-        f"<br>**{'In the text at hand; right' if claim.at_hand else 'Right'}:** {claim.correction}"
-        if claim.correction
-        else ""
-    )
+    head = "Possibly an OCR error. Correct form" if claim.possible_ocr_error else "Correct form"
+    right = f"<br>**{head}:** {claim.correction}" if claim.correction else ""
     if verdict in REFUTED:
         right += f" [Derivation]({study}.md#{claim.id})."
     cells = (f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", claim.states + right, verdict)

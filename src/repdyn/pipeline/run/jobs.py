@@ -56,6 +56,11 @@ class Job:
         return self.name.partition("/")[0] if "/" in self.name else ""
 
     @property
+    def rule(self) -> str:
+        """Name of the rule that runs it, where it has one of its own."""
+        return self.name.replace("/", "_")
+
+    @property
     def log(self) -> str:
         """Its log file."""
         return f"logs/{self.run}/{self.name}.log"

@@ -18,7 +18,7 @@ from repdyn.base.settings import Settings, canonical
 from repdyn.pipeline.config.configuration import Config
 from repdyn.pipeline.run import records
 from repdyn.pipeline.run.digests import CodeVersions
-from repdyn.pipeline.run.graph import OFFERED, Function, Study, modules, read_study
+from repdyn.pipeline.run.graph import OFFERED, SOURCE, Function, Study, modules, read_study
 from repdyn.pipeline.run.jobs import Inputs, Job, Member, write_all
 
 ENTRY = "repdyn.pipeline.run.entry:main"
@@ -78,7 +78,7 @@ class RunJobs:
         jobs = [self.simulate(f"{name}-{_label(key, v)}", (experiment, {key: v}), **options) for v in values]
         form = f"{key}{{{key}}}" if isinstance(values[0], int) else f"{{{key}}}"
         return {
-            "input": [f"logs/{self.run}/{name}-{form}.job.json", *jobs[0].inputs],
+            "input": {"job": f"logs/{self.run}/{name}-{form}.job.json", "data": jobs[0].inputs},
             "output": f"results/{self.run}/{study}/data/{experiment}/{form}.nc",
             "log": f"logs/{self.run}/{name}-{form}.log",
         }
@@ -173,7 +173,7 @@ class RunJobs:
             "function": function.path,
             "code": self._code(function.root, "repdyn.pipeline.run.simulate:run", ENTRY),
             "seed": self.config.run.seed,
-            "paper": _paper(study, self.source),
+            "paper": paper_of(study, self.source),
             "settings": self._settings(study, function),
             "arguments": {**variant, **further},
             "inputs": {read: self._input(study, read) for read in function.reads},
@@ -234,7 +234,7 @@ def _label(key: str, value: object) -> str:
 
 
 @cache
-def _paper(study: str, source: Path) -> str:
+def paper_of(study: str, source: Path = SOURCE) -> str:
     """The paper's name, the constant PAPER of the study's settings; it is written into every dataset."""
     for _, path in modules(study, "settings", source):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:

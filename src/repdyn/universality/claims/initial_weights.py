@@ -213,8 +213,8 @@ def _rate_of_small_weights(theory_maps: xr.Dataset) -> xr.Dataset:
     kind="limit",
     states="At large initial weights the training loss decays exponentially to zero without a plateau.",
     correction="It does where A_high > 0, or where the first output difference lies along the target. For A_high < 0 "
-    "and several outputs the solution for infinite weights ends at the saddle h = 0, which that for large ones leaves "
-    "at the rate A_low^2/(|A_high| tau_y): the plateau grows as the square of the weights' scale s, times a logarithm.",
+    "and several outputs h waits at the saddle h = 0, whose growth rate is A_low^2/(|A_high| tau_y): a plateau that "
+    "grows as the square of the weights' scale s, times a logarithm.",
     corrected_formula=(
         r"A_{\text{high}} < 0: \quad t \simeq 4 \ln(s) \, \tau_y \frac{|A_{\text{high}}|}{A_{\text{low}}^2}, \quad"
         r" A_{\text{high}} \propto s^2"

@@ -1,0 +1,92 @@
+"""Claims on what trained networks keep: dimensions over several starts, parts outside the image."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import UNDECIDED, claim
+from repdyn.base.controls import false_world
+from repdyn.base.datasets import require
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, mean_within
+from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, need_chains, need_near_critical
+from repdyn.leaky_resnets.methods.selection import DECAYED
+
+SPREAD = 2.5  # "by 1 or 2": whole numbers, half-way to 3
+
+
+def _two_and_six(measures: xr.Dataset) -> xr.Dataset:
+    counts = xr.where(measures["start"] % 2 == 1, 6, 2)
+    return measures.assign(separation_place=0 * measures["separation_place"] + counts)
+
+
+def _first_start(measures: xr.Dataset) -> xr.Dataset:
+    places = measures["separation_place"]
+    return measures.assign(separation_place=places.isel(start=0, drop=True) + 0 * places)
+
+
+def _other_spread(measures: xr.Dataset) -> xr.Dataset:
+    kept = measures["separation_place"].sel(spectrum_of="A centred")
+    wide = float((kept.max("start") - kept.min("start")).max()) > SPREAD
+    return (_first_start if wide else _two_and_six)(measures)
+
+
+@claim(
+    "lrn-rank-varies",
+    where="Section 2.1, end",
+    kind="qualitative",
+    states="The number of dimensions kept in the bottleneck can vary by 1 or 2 between runs on one task.",
+    data="restart_measures",
+    control={
+        "varies": false_world("every start of a teacher keeps what its first start keeps", _first_start),
+        "little": false_world("two and six dimensions in turn, or one number for all", _other_spread),
+    },
+)
+def kept_dimension_varies(restart_measures: xr.Dataset) -> Verdict:
+    """Singular values before the largest step of the centered A in the middle, starts of one teacher."""
+    require(restart_measures, "restart_measures", start=LEAST_SEEDS)
+    need_near_critical(restart_measures["relative_distance"], "restart_measures")
+    kept = restart_measures["separation_place"].sel(spectrum_of="A centred").astype(int)
+    spread = (kept.max("start") - kept.min("start")).values
+    tests = all_of(
+        varies=at_least(spread.max(), 0.5, expected="runs that differ, of one teacher", reason="whole numbers"),
+        little=at_most(spread.max(), SPREAD, expected="at most 2 apart", reason="whole numbers, half-way"),
+    )
+    words = "; ".join(", ".join(str(int(n)) for n in row) for row in kept.transpose("teacher", "start").values)
+    note = f"Dimensions kept by teacher and start: {words}."
+    if spread.max() == 0:
+        return Verdict(UNDECIDED, tests, None, f"{note} That none of {kept.size} runs differs refutes no 'can'.")
+    return Verdict.from_tests(tests, None, note)
+
+
+def _without_negatives(measures: xr.Dataset) -> xr.Dataset:
+    return measures.assign(image_gap=0 * measures["image_gap"])
+
+
+@claim(
+    "lrn-image-never",
+    where="Section 2.1",
+    kind="qualitative",
+    states=r"The assumption $\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$ is rarely true in"
+    r" practice.",
+    formula=r"\|A_p - A_p \sigma(A_p)^+ \sigma(A_p)\| > 0",
+    data="chain_measures",
+    control=false_world(
+        "representations without a part outside the image, as non-negative ones are", _without_negatives
+    ),
+)
+def image_is_missed(chain_measures: xr.Dataset) -> Verdict:
+    """Share of layers where the part of A outside the image exceeds 1e-5 of A, trained networks, per seed."""
+    need_chains(chain_measures, DECAYED)
+    gap = chain_measures["image_gap"]
+    missed = (gap > 1e-5).mean([dim for dim in gap.dims if dim != "seed"])
+    test = mean_within(
+        missed.values,
+        0.9,
+        np.inf,
+        expected="missed in nine layers of ten or more",
+        reason="'rarely true': a tenth; 1e-5 is the root of the tolerance 1e-10 on ranks",
+    )
+    typical = ", ".join(f"{maps} {float(gap.sel(maps=maps).median()):.2g}" for maps in gap["maps"].values)
+    note = f"Median share of |A| outside the image by maps: {typical}. There COI and kinetic energy are infinite."
+    return Verdict.from_tests(test, None, note)
