@@ -20,13 +20,13 @@ from torch import Tensor, nn
 from repdyn.diagnostics.methods.features import Features, as_rows, shape_text
 from repdyn.diagnostics.methods.forward import in_one_line, undisturbed
 from repdyn.diagnostics.methods.inputs import Batch, Inputs
+from repdyn.diagnostics.methods.outputs import Adapter, adapted
 from repdyn.diagnostics.methods.points import watched
 
 INPUT, OUTPUT = "input", "output"
 MEMORY = 2**29  # bytes of layers kept at a time when the points come in several batches
 NEVER = "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone)"
 Consume = Callable[[str, NDArray[np.floating]], None]
-Adapter = Callable[[object], Tensor] | str | int | None
 
 
 @dataclass(frozen=True)
@@ -116,32 +116,6 @@ class Setting:
             ValueError: there is none, or several and none is named.
         """
         return adapted(returned, self.adapter)
-
-
-def adapted(returned: object, adapter: Adapter) -> Tensor:
-    """The output: by a key, an index or a function; without one a tensor itself, or the first part of a tuple."""
-    if adapter is None and isinstance(returned, Mapping):
-        tensors = [key for key, part in returned.items() if isinstance(part, Tensor)]
-        if len(tensors) != 1:
-            raise ValueError(
-                f"the network returns a {type(returned).__name__} with {', '.join(map(str, returned)) or 'nothing'}; "
-                f"name the part that counts: output={' or '.join(map(repr, tensors or ['key']))}"
-            )
-        adapter = tensors[0]
-    if isinstance(adapter, str | int):
-        try:
-            returned = returned[adapter]
-        except (KeyError, IndexError, TypeError) as error:
-            raise ValueError(f"output={adapter!r}: the network returns {shape_text(returned)} without it") from error
-    elif adapter is not None:
-        returned = adapter(returned)
-    elif isinstance(returned, tuple | list) and returned:
-        returned = returned[0]
-    if not isinstance(returned, Tensor):
-        raise ValueError(
-            f"the network returns {shape_text(returned)}; give output=, a key, an index or a function to a tensor"
-        )
-    return returned
 
 
 def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (), hidden: Iterable[str] = ()) -> Plan:
