@@ -26,7 +26,7 @@ LOADING = {
     "repdyn.base.claims": {"claims_of"},
     "repdyn.base.controls": {"_names_used"},
     "repdyn.diagnostics": {"made_by", "_imported"},
-    "repdyn.pipeline.reference.pages": {"outputs_page", "claims_anything"},
+    "repdyn.pipeline.reference.pages": {"claims_anything"},
     "repdyn.pipeline.run.loading": {"load_runner", "load_module", "_rooms", "_functions"},
 }
 """Definitions that find others at run time; what they load is named as a further root of the jobs that use them."""

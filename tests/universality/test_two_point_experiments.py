@@ -7,7 +7,7 @@ import xarray as xr
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
 from repdyn.universality.claims import initial_weights
-from repdyn.universality.experiments import fits, theory_maps, two_points
+from repdyn.universality.experiments import final_predictions, fits, theory_maps, two_points
 from repdyn.universality.experiments.formula_audit import formula_audit
 from repdyn.universality.settings.two_points import (
     AdamRuns,
@@ -121,7 +121,7 @@ def test_final_distances_have_networks_of_their_own(architectures):
     assert np.unique(found["h0"].values / found["dx"].values[:, None, None] ** 2).size > 12  # no start twice
     assert (found["loss_end"] < 1e-3).all()
     assert (found["epochs"] < 1500).all()
-    made = fits.final_predictions(LIMIT, found, architectures)
+    made = final_predictions.final_predictions(LIMIT, found, architectures)
     assert made["good"].all()
     assert np.allclose(made["measured"], found["h_end"])
     assert (made["fitted"] == 3).all()
@@ -148,6 +148,7 @@ def test_maps_of_the_theory():
         eta_y=0.03,
         dy2=0.5,
         scales=(1.0, 0.1, 0.01, 0.001),
+        large_scales=(3.0, 10.0, 30.0),
         horizon=2e4,
         times=400,
         rhos=(0.1, 1.0, 10.0),

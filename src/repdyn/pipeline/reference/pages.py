@@ -5,6 +5,7 @@
 
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -95,7 +96,14 @@ def _claim_row(study: str, claim: Claim, verdict: str) -> str:
     if verdict in REFUTED:
         right += f" [Derivation]({study}.md#{claim.id})."
     cells = (f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", claim.states + right, verdict)
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(_cell(cell).replace("\n", " ") for cell in cells) + " |"
+
+
+def _cell(text: str) -> str:
+    """Text for a cell of a table, whose borders are the marks that formulas use for norms."""
+    formula = re.compile(r"\$[^$]+\$")
+    spelled = formula.sub(lambda found: found[0].replace("\\|", "\\Vert ").replace("|", "\\vert "), text)
+    return spelled.replace("|", "\\|")
 
 
 def claims_anything(section: str) -> bool:
