@@ -8,7 +8,6 @@ import yaml
 from tests.conftest import ROOT, SMOKE, copy_checkout, snakemake
 
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.ask import dryrun
 from repdyn.pipeline.config import configuration as config
 
 RULES = [ROOT / "Snakefile", *sorted((ROOT / "workflow/rules").glob("*.smk"))]
@@ -31,16 +30,6 @@ def test_every_placeholder_in_a_shell_command_is_quoted(file):
     commands = re.findall(r"^ {4}shell:\n((?: {8}.*\n?)+)", file.read_text(), re.MULTILINE)
     placeholders = [name for command in commands for name in re.findall(r"(?<!\{)\{([^{}]+)\}(?!\})", command)]
     assert [name for name in placeholders if not name.endswith(":q") and name not in WORDS] == []
-
-
-def test_what_is_not_quoted_is_words():
-    for job in dryrun.planned(ROOT, ["--configfile", str(ROOT / SMOKE)]):
-        before = job.arguments[: job.arguments.index("--output")]
-        codes = before[before.index("--code") + 1 :]
-        names = [word for word in before[1:] if not word.startswith(("{", "logs/", "results/", "--"))]
-        assert re.fullmatch(r"[0-9a-f]{16}", codes[0]), job.rule
-        if job.arguments[0] in ("simulate", "draw", "tabulate", "judge"):
-            assert [word for word in names if not re.fullmatch(r"[\w.:-]+", word)] == [], job.rule
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from repdyn.base.claims import claim, decide
+from repdyn.base.claims import claim, decide_claim
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.verdicts import STATUSES, not_testable
 from repdyn.pipeline.run.ledger import UNDECIDED, build, change, read_expected, show
@@ -18,6 +18,7 @@ ROW = {
     "id": "x-thm1",
     "where": "Theorem 1",
     "kind": "identity",
+    "origin": "paper",
     "statement": 'Two, "quoted".',
     "verdict": "holds as corrected",
     "correction": "Three.",
@@ -36,8 +37,9 @@ ROW = {
     "interval_high": "",
     "false_alarm": "0.001",
     "control": "the wrong sign",
-    "control_measured": "largest deviation 6",
+    "control_outcome": "rejected",
     "control_margin": "0.0833333",
+    "uncontrolled_parts": "",
     "datasets": "loss",
     "code": "repdyn.x_study.claims:two",
     "note": "",
@@ -47,6 +49,7 @@ UNTESTED = dict.fromkeys(ROW, "") | {
     "id": "x-exists",
     "where": "Theorem 2",
     "kind": "limit",
+    "origin": "paper",
     "statement": "There is one.",
     "verdict": "not testable",
     "possible_ocr_error": "False",
@@ -201,7 +204,7 @@ def test_a_claim_is_told_in_words(results):
         "printed   largest deviation 3; asked: 2; margin 0.25",
         "corrected largest deviation 0.1; asked: 3; margin 5",
         "why       tolerance 0.5: half a unit; n = 24",
-        "control   the wrong sign: largest deviation 6; margin 0.0833333",
+        "control   the wrong sign: rejected; margin 0.0833333",
         "shown by  snakemake --cores 1 results/default/x_study/claims.csv",
     ]
     assert "verdict   does not hold  [run smoke, was: holds as corrected]" in young
@@ -239,4 +242,4 @@ def test_no_run_yet_is_told_with_the_command(tmp_path):
 def test_the_columns_are_those_of_a_study():
     """What these tests feed to the ledger is what a study's claims make."""
     untested = claim("x-1", where="Theorem 1", kind="limit", states="S.")(lambda: not_testable("existence"))
-    assert ["study", *decide(untested, {})] == list(ROW)
+    assert {"study", *decide_claim(untested, {}).ledger} == set(ROW)

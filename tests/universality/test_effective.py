@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from repdyn.universality.experiments.random_cases import Case, lifted_flow, matrix_flow, random_case, random_network
 from scipy.integrate import solve_ivp
 
+from repdyn.universality.methods.random_cases import Case, lifted_flow, matrix_flow, random_case, random_network
 from repdyn.universality.theory import effective, linearised
 from repdyn.universality.theory.final import final_distance
 

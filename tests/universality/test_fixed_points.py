@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from repdyn.universality.experiments.random_cases import random_network
 from scipy import stats
 from scipy.integrate import quad, solve_ivp
 
+from repdyn.universality.methods.random_cases import random_network
 from repdyn.universality.theory import distribution, effective, final, identical, linearised, weighing
 
 RATES = (0.02, 0.05, 0.8)  # eta_h, eta_y, dx2
