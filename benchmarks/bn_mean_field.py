@@ -4,6 +4,7 @@
    error of the gradient, so that the two are compared at equal accuracy.
 2. The same over a training run: error of the neurons' directions after a number of steps.
 3. Prefix-sum field against pairwise kernels, d = 2, and its scaling up to a million particles.
+4. Descent in compiled code, as every experiment in the plane runs it, against the same arithmetic on arrays.
 
 Run with `OMP_NUM_THREADS=1 python benchmarks/bn_mean_field.py`; about one minute.
 """
@@ -18,7 +19,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
+from repdyn.bn_mean_field.methods.particle_flows import _array_descent, _compiled_descent, gradient_descent
 from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, linear, signed_start
 from repdyn.bn_mean_field.theory.circular import circular_kernel, planar_field
 from repdyn.bn_mean_field.theory.velocity import Population
@@ -109,8 +110,23 @@ def scaling(widths: tuple[int, ...], pairwise_up_to: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+def compiled(widths: tuple[int, ...], steps: int = 300) -> pd.DataFrame:
+    """Time per step of descent in compiled code and on arrays, and the largest difference of the particles."""
+    rows, model = [], Population(linear(0), ANISOTROPIC)
+    record = np.array([steps])
+    for m in widths:
+        a, b = signed_start(m // 2, np.random.default_rng(3))
+        arguments = a, b, model, np.array(STEP), record
+        fast = best_time(lambda arguments=arguments: _compiled_descent(*arguments)) / steps
+        slow = best_time(lambda arguments=arguments: _array_descent(*arguments)) / steps
+        one, other = _compiled_descent(*arguments), _array_descent(*arguments)
+        rows.append((m, fast, slow, slow / fast, np.abs(one.b - other.b).max()))
+    columns = ["m", "compiled (s per step)", "arrays (s per step)", "arrays / compiled", "largest difference"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def main() -> None:
-    """Prints the three tables."""
+    """Prints the four tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--width", type=int, default=100, help="neurons of the first two tables")
     parser.add_argument("--steps", type=int, default=500, help="steps of the training run")
@@ -122,6 +138,7 @@ def main() -> None:
         ("One gradient", accuracy(given.width, (32, 512, 4096, 32768))),
         (f"{given.steps} steps of training", training(given.width, given.steps, (32, 512, 4096))),
         ("Field of m particles", scaling(tuple(widths), pairwise_up_to=4000)),
+        ("Descent", compiled((50, 200, 1000))),
     ):
         print(f"\n{title}\n{frame.to_string(index=False, float_format=lambda value: f'{value:.3g}')}")
 
