@@ -44,7 +44,7 @@ EDITS = [
         'RESCALES = (\n    None, "std",\n    "rms")',
     ),
     edit(
-        "the name of a local variable",
+        "a local variable more",
         f"{STUDY}/theory/layers.py",
         "    return np.maximum(out, 0.0) if relu else out",
         "    renamed = out\n    del out\n    return np.maximum(renamed, 0.0) if relu else renamed",

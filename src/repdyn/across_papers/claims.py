@@ -58,7 +58,7 @@ def _note(theory_fits: xr.Dataset, network: str) -> str:
 
 
 def _other_fits(network: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Gives other unexplained shares out: where the claim passes, 1, that of a curve's mean; else the plain network's."""
+    """Other unexplained shares: where the claim passes, 1, that of a curve's mean; else the plain network's."""
 
     def spoil(theory_fits: xr.Dataset) -> xr.Dataset:
         shares, own = theory_fits["unexplained"], theory_fits["network"] == network
