@@ -234,7 +234,7 @@ def test_words_stay_words(pages):
     for path, page in pages.items():
         assert all(script["src"].startswith(("assets/", "../assets/")) for script in page.of("script")), path
         assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")], path
-        assert "49" not in re.findall(r"\b49\b", page.words), path
+        assert path == "provenance.html" or "49" not in re.findall(r"\b49\b", page.words), path  # it tells the time
     shown = pages["claims/x-evil.html"].words
     evil = " ".join(EVIL.split())
     for name in ("where", "statement", "correction", "note"):

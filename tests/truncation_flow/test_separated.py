@@ -156,7 +156,7 @@ def state_under_416(Q, seed, scale):
 def test_bound_on_the_generator_holds_with_a_half_under_the_hypothesis_it_stands_under(Q, seed, scale):
     H, u, b, w = state_under_416(Q, seed, scale)
     norm = np.linalg.norm(separated.generator(H, u, b, w), 2)
-    assert norm <= 0.5 * separated.generator_bound(H, u, b, w) * (1 + 1e-12)
+    assert norm <= 0.5 * separated.generator_bound(H, u, b, w) * (1 + 1e-12) + 1e-14  # round-off where both vanish
 
 
 def test_bound_on_the_generator_by_hand():
