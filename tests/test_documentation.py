@@ -13,7 +13,7 @@ from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.run.loading import load_modules
 
 PAGES = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("examples/**/*.md")]
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("examples/**/*.md")]
 )
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
