@@ -37,7 +37,7 @@ from repdyn.base.streams import Stream
 ROOT = Path(__file__).resolve().parents[1]
 RUN = ("-x", "-q", "-o", "addopts=", "--import-mode=importlib", "-p", "no:xdist", "-p", "no:cacheprovider")
 DRAWN = ROOT / "tests/test_drawn.py"  # every figure and table, found by the names in a study
-KEEP = "not dag and not pipeline"
+KEEP = "not slow"
 UNCHANGED = "unchanged"
 CAUGHT = ("test", "claim", "time")
 
