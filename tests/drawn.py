@@ -5,8 +5,8 @@
 `shapes.json` of a study holds, for every dataset that its figures and tables read, dimensions, attributes and the range
 of each variable, from a finished run. `made` fills such a shape with numbers that depend on the variable's name and
 place alone, so that no two variables, rows or points are alike and every machine has the same. `shown` reads back from
-a figure what it has drawn, panel by panel; `rows` does so for a table. What was shown when somebody last looked stands in
-`figures.txt` and `tables.txt`.
+a figure what it has drawn, panel by panel; `rows` does so for a table. What was shown when somebody last looked stands
+in `figures.txt` and `tables.txt`.
 """
 
 from __future__ import annotations
