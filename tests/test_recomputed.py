@@ -7,6 +7,8 @@ from repdyn.bn_decomposed.experiments.random_networks import orthogonality_gap
 from repdyn.bn_decomposed.settings.study import OrthogonalityGap
 from repdyn.bn_mean_field.experiments.batch_norm_eps import batch_norm_eps
 from repdyn.bn_mean_field.settings import BatchNormEps
+from repdyn.leaky_resnets.experiments.identity_costs import identity_costs
+from repdyn.leaky_resnets.settings.theory import IdentityCosts
 
 
 def test_gaps_of_random_linear_networks():
@@ -58,3 +60,26 @@ def test_radial_fractions_under_batch_normalization():
             slope = np.array([(loss(b + one) - loss(b - one)) / (2 * h) for one in steps]).reshape(4, 3)
             radial = np.abs((slope * directions).sum(axis=1)) / np.linalg.norm(slope, axis=1)
             np.testing.assert_allclose(found.sel(with_eps=1, draw=draw, radius=radius), np.median(radial), rtol=1e-4)
+
+
+def test_costs_of_identity():
+    """leaky_resnets: least-squares weights with W S = A, ranks of eigenvalues of A^T A."""
+    stream = Stream(3, ("recomputed",))
+    found = identity_costs(IdentityCosts(draws=2, searches=2), stream)
+    for w, points in ((3, 6), (9, 4), (12, 40)):
+        for bias in (0, 1):
+            rng = stream.generator("random", w, points)
+            for draw in (0, 1):
+                A = rng.standard_normal((w, points))
+                S = np.vstack([np.maximum(A, 0), np.ones((bias, points))])
+                weights = np.linalg.lstsq(S.T, A.T, rcond=None)[0]
+                s = np.sqrt(np.linalg.eigvalsh(A @ A.T if w < points else A.T @ A))
+                here = found.sel(shape=f"{w} x {points}", bias=bias, draw=draw)
+                np.testing.assert_allclose(here["plain_cost"], (weights**2).sum(), rtol=1e-7)
+                np.testing.assert_allclose(
+                    here["gap"], np.linalg.norm(weights.T @ S - A) / np.linalg.norm(A), atol=1e-7
+                )
+                np.testing.assert_allclose(here["bound_printed"], s.sum() ** 2 / (s**2).sum(), rtol=1e-9)
+                corrected = s.sum() ** 2 / ((s**2).sum() + bias * points)
+                np.testing.assert_allclose(here["bound_corrected"], corrected, rtol=1e-9)
+                np.testing.assert_allclose(here["spectral_rank"], (s**2).sum() / s.max() ** 2, rtol=1e-9)
