@@ -112,8 +112,8 @@ This page is generated from the code (`python -m repdyn reference`); a test hold
 """
 DATASETS = """\
 A dataset is netCDF-4 and opens with `xarray.open_dataset`. Every variable has `long_name` and `units` (`1` where it has
-none), every dimension a coordinate with the field's name: `seed`, `layer`, `depth`, `width`, `time`, `epoch`, `point`,
-`unit`, ... A float variable that is not finite everywhere says why in its attribute `missing`. No attribute holds a
+none) and a checksum of its values (`crc32`), every dimension a coordinate with the field's name: `seed`, `layer`,
+`depth`, `width`, `time`, `epoch`, `point`, `unit`, ... A float variable that is not finite everywhere says why in its attribute `missing`. No attribute holds a
 clock, path, host or commit.
 """
 LOGS = """\
