@@ -349,7 +349,9 @@ def test_a_control_that_lacks_data_leaves_the_claim_undecided(control):
     decision = decide(claimed(holds, control), first)
     row = decision.ledger
     assert (row["verdict"], row["control_outcome"]) == ("not decidable at this scale", "undecided")
-    assert re.fullmatch(r"The control of the check \(needs tanh\) is undecided: too little data, .*network = tanh\.", row["note"])
+    assert re.fullmatch(
+        r"The control of the check \(needs tanh\) is undecided: too little data, .*network = tanh\.", row["note"]
+    )
     assert row["measured"] == "largest deviation 0", "what the check measured is kept"
 
 

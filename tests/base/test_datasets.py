@@ -320,7 +320,9 @@ def test_a_flipped_bit_is_never_silent(tmp_path):
         "single": variable((), 0.5, "single"),
         "done": variable("i", [True, False, True], "done"),
     }
-    made = dataset(variables, {"i": variable("i", ["a", "b", "c"], "i")}, title="t").assign_attrs(dict.fromkeys(REQUIRED, "x"))
+    made = dataset(variables, {"i": variable("i", ["a", "b", "c"], "i")}, title="t").assign_attrs(
+        dict.fromkeys(REQUIRED, "x")
+    )
     file, damaged = tmp_path / "whole.nc", tmp_path / "damaged.nc"
     write(made, file)
     assert CHECKSUM not in made["loss"].attrs

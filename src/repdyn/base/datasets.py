@@ -59,6 +59,14 @@ def dataset(
     return made.assign_attrs(title=title)
 
 
+def explain_gaps(made: xr.Dataset, why: str) -> xr.Dataset:
+    """The dataset with the attribute `missing` at every variable that is not finite everywhere and has none."""
+    for name, array in made.variables.items():
+        if array.dtype.kind == "f" and not np.isfinite(array.values).all():
+            made[name].attrs.setdefault("missing", why)
+    return made
+
+
 def problems(made: xr.Dataset) -> list[str]:
     """What breaks the conventions, in words; empty if nothing does."""
     found = [f"attribute {name!r} is missing" for name in (*REQUIRED, "title") if name not in made.attrs]

@@ -167,7 +167,9 @@ class Integrators(Settings):
     """Accuracy of the integrators against the number of right sides; the sliding example."""
 
     dimension: Dimension = Field(description="Dimension Q of the rotating cluster.")
-    points: Points = Field(description="Points of the rotating cluster.")
+    points: Annotated[int, Field(ge=2, le=20_000)] = Field(
+        description="Points of the rotating cluster; one alone would start at its own truncation."
+    )
     steps: Many[StepLength] = Field(min_length=3, description="Steps of the fixed-step schemes, increasing.")
     tolerances: Many[Annotated[float, Field(gt=0, lt=0.1)]] = Field(
         min_length=2, description="Relative tolerances of solve_ivp, increasing."

@@ -189,7 +189,8 @@ def _verdicts(folder: Path) -> dict[str, str] | None:
     whole = folder / "claims.csv"
     files = [whole] if whole.is_file() else sorted(folder.glob("*/claims.csv"))
     frames = [ledger.read(file) for file in files]
-    return None if not frames else {id: verdict for frame in frames for id, verdict in zip(frame["id"], frame["verdict"], strict=True)}
+    found = {id: verdict for frame in frames for id, verdict in zip(frame["id"], frame["verdict"], strict=True)}
+    return found or None
 
 
 def _deviations(path: str, a: Path, b: Path) -> Iterator[Deviation]:

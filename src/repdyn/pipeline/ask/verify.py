@@ -124,7 +124,9 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 def _left_over(run: str, reasons: Reasons) -> list[str]:
     files = (path for path in sorted((Path("results") / run).rglob("*")) if path.is_file())
-    unknown = (path for path in files if not {path.as_posix(), *(one.as_posix() for one in path.parents)} & set(reasons))
+    unknown = (
+        path for path in files if not {path.as_posix(), *(one.as_posix() for one in path.parents)} & set(reasons)
+    )
     return [path.as_posix().split("/", 2)[2] for path in unknown]
 
 

@@ -9,10 +9,10 @@ from copy import deepcopy
 from typing import Any
 
 from pydantic import ValidationError
+from tests.conftest import ROOT, SMOKE
 
 from repdyn.base.settings import Settings
 from repdyn.pipeline.config.configuration import STUDIES, load
-from tests.conftest import ROOT, SMOKE
 
 Path = tuple[str | int, ...]
 Values = dict[str, Any]
@@ -34,7 +34,7 @@ def reversed_lists() -> Values:
     found = {}
     for study in STUDIES:
         model, values = of_smoke(study)
-        for path in list(_lists(values)):
+        for path in list(lists(values)):
             other = with_value(values, path, at(values, path)[::-1])
             values = other if accepts(model, other) else values
         found[study] = values
@@ -45,7 +45,7 @@ def shrunk(model: type[Settings], values: Values) -> Values:
     """The values with as few and as small ones as the model accepts, rules between settings included."""
     while True:
         before = values
-        for path, length in [(path, len(at(values, path))) for path in _lists(values)]:
+        for path, length in [(path, len(at(values, path))) for path in lists(values)]:
             for position in reversed(range(length)):
                 values = _without(model, values, path, position)
         for path in [path for path in _leaves(values) if type(at(values, path)) is int]:
@@ -73,7 +73,7 @@ def reductions(model: type[Settings], values: Values) -> Iterator[tuple[Path, Va
             reduced = lowered(model, values, path)
             if reduced != values:
                 yield path, reduced
-    for path in _lists(values):
+    for path in lists(values):
         items = at(values, path)
         for kept in (lambda n, items=items: items[:n], lambda n, items=items: items[len(items) - n :]):
             options = (with_value(values, path, kept(n)) for n in range(1, len(items)))
@@ -111,18 +111,18 @@ def _without(model: type[Settings], values: Values, path: Path, position: int) -
         return values
     alone = with_value(values, path, items[:position] + items[position + 1 :])
     together = deepcopy(values)
-    for other in list(_lists(together)):
+    for other in list(lists(together)):
         if other[0] == path[0] and len(at(together, other)) == len(items):
             del at(together, other)[position]
     return next((one for one in (alone, together) if accepts(model, one)), values)
 
 
-def _lists(values: Any, path: Path = ()) -> Iterator[Path]:
+def lists(values: Any, path: Path = ()) -> Iterator[Path]:
     if isinstance(values, list):
         yield path
     for key, value in values.items() if isinstance(values, dict) else enumerate(values):
         if isinstance(value, dict | list):
-            yield from _lists(value, (*path, key))
+            yield from lists(value, (*path, key))
 
 
 def _leaves(values: Any, path: Path = ()) -> Iterator[Path]:
@@ -131,5 +131,3 @@ def _leaves(values: Any, path: Path = ()) -> Iterator[Path]:
             yield from _leaves(value, (*path, key))
         else:
             yield (*path, key)
-
-
