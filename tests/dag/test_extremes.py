@@ -25,11 +25,17 @@ class Small(Settings):
             yield Problem(("record", "depth"), "the last is depth")
 
 
+class Study(Settings):
+    """One section."""
+
+    part: Small
+
+
 VALUES = {"sizes": [3, 7, 9], "rates": [0.1, 0.2, 0.3], "record": [1, 5, 40], "depth": 40, "seeds": 8}
 
 
 def test_the_smallest_settings_are_accepted_and_small():
-    found = shrunk(Small, VALUES)
+    found = shrunk(Study, {"part": VALUES})["part"]
     assert accepts(Small, found)
     assert (len(found["sizes"]), len(found["rates"]), found["record"]) == (1, 1, [40])
     assert (found["sizes"], found["seeds"]) == ([0], 2)
