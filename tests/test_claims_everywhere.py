@@ -10,7 +10,7 @@ import pytest
 import repdyn
 from repdyn.base.claims import Claim, claims_of
 from repdyn.base.verdicts import KINDS
-from repdyn.pipeline.run.loading import load_rooms
+from repdyn.pipeline.run.loading import load_modules
 
 PACKAGE = Path(repdyn.__file__).parent
 STUDIES = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.glob("*/claims*")} - {"base", "pipeline"})
@@ -24,7 +24,7 @@ LONGEST_CONTROL = 120  # a cell of a table
 @pytest.fixture(scope="module")
 def claims() -> list[tuple[str, Claim]]:
     """All claims with their study."""
-    return [(study, claim) for study in STUDIES for claim in claims_of(*load_rooms(study, "claims"))]
+    return [(study, claim) for study in STUDIES for claim in claims_of(*load_modules(study, "claims"))]
 
 
 def letters(claim: Claim) -> str:
