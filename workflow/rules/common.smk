@@ -10,10 +10,10 @@ WORKFLOW = Path(workflow.current_basedir).parent.parent
 # The code beside this Snakefile is the code that runs, here and in every job.
 sys.path.insert(0, str(WORKFLOW / "src"))
 
-from repdyn.base.errors import ConfigError
+from repdyn.base.errors import ConfigError, RepdynError
 from repdyn.base.settings import plain
 from repdyn.pipeline.config import configuration
-from repdyn.pipeline.run import checkout
+from repdyn.pipeline.run import checkout, readiness
 from repdyn.pipeline.run.workflow import RunJobs
 
 checkout.put_first(WORKFLOW / "src")
@@ -46,6 +46,13 @@ if CONFIG.run.device == "cpu" and granted is not None and granted.value:
 
 if "REPDYN_TELL_RUN" in os.environ:
     print(f"run: {RUN}")
+
+
+onstart:
+    try:
+        readiness.check(CONFIG, here=workflow.local_exec)
+    except RepdynError as error:
+        raise WorkflowError(str(error)) from None
 
 
 wildcard_constraints:
