@@ -51,7 +51,9 @@ class RandomClusters(Settings):
 class Counterexamples(Settings):
     """Small data sets that decide a statement by arithmetic."""
 
-    draws: Draws = Field(description="Random points where the renormalised domain (5.9) is counted.")
+    draws: Annotated[int, Field(ge=10, le=100_000)] = Field(
+        description="Random points where the renormalised domain (5.9) is counted, shared out to ten networks."
+    )
 
 
 class Staircase(Settings):
