@@ -1,8 +1,8 @@
 """Full-batch training of leaky ResNets: hand-written gradient, Adam or gradient descent, several networks at once.
 
 Small networks take compiled steps one after the other on a CPU; large ones, and all on a GPU, share batched products.
-Their numbers do not depend on each other. All buffers are made once, in float32. On a GPU a step is one CUDA graph. Paper: Section 3,
-Appendix B (full batch, Adam, then gradient descent at a smaller rate).
+Their numbers do not depend on each other. All buffers are made once, in float32. On a GPU a step is one CUDA graph.
+Paper: Section 3, Appendix B (full batch, Adam, then gradient descent at a smaller rate).
 """
 
 from __future__ import annotations
