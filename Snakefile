@@ -27,3 +27,8 @@ rule all:
     input:
         [path for job in JOBS.jobs.values() for path in job.outputs],
     localrule: True
+
+
+onerror:
+    if told := failed.summary(JOBS.jobs.values(), BEGAN):
+        print(told, file=sys.stderr)
