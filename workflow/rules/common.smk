@@ -51,15 +51,15 @@ if "REPDYN_TELL_RUN" in os.environ:
     print(f"run: {RUN}")
 
 
+wildcard_constraints:
+    variant=r"[A-Za-z0-9_.-]+",
+
+
 onstart:
     try:
         readiness.check(CONFIG, here=workflow.local_exec)
     except RepdynError as error:
         raise WorkflowError(str(error)) from None
-
-
-wildcard_constraints:
-    variant=r"[A-Za-z0-9_.-]+",
 
 
 def results(path):

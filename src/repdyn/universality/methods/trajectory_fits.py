@@ -93,7 +93,7 @@ def fit_all(runs: xr.Dataset, dim: str, limit: float) -> tuple[dict[str, xr.Vari
 def predicted_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, rho: ArrayLike) -> Array:
     """Final distances of equation (10), arguments as of `final_distance`; NaN where the theory says nothing.
 
-    That is where no rates were fitted (rho is NaN), and where a dead layer gives two inputs one representation (h0 is 0).
+    That is where no rates were fitted (rho is NaN), and where a dead layer makes two inputs equal (h0 is 0).
     """
     h0, y0, dx, dy, rho = np.broadcast_arrays(h0, y0, dx, dy, rho)
     defined = np.isfinite(rho) & ((h0 > 0) | (dx == 0))
