@@ -11,7 +11,7 @@ import repdyn
 from repdyn.base.claims import Claim, claims_of
 from repdyn.base.verdicts import KINDS
 from repdyn.pipeline.report.markup import DOLLARS
-from repdyn.pipeline.run.loading import load_rooms
+from repdyn.pipeline.run.loading import load_modules
 
 PACKAGE = Path(repdyn.__file__).parent
 STUDIES = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.glob("*/claims*")} - {"base", "pipeline"})
@@ -26,7 +26,7 @@ TYPED_FORMULA = r"\^|\w_\w|[<>]=| = |->|~|\b(?:sqrt|alpha|beta|gamma|sigma|rho|t
 @pytest.fixture(scope="module")
 def claims() -> list[tuple[str, Claim]]:
     """All claims with their study."""
-    return [(study, claim) for study in STUDIES for claim in claims_of(*load_rooms(study, "claims"))]
+    return [(study, claim) for study in STUDIES for claim in claims_of(*load_modules(study, "claims"))]
 
 
 def letters(claim: Claim) -> str:

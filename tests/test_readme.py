@@ -22,7 +22,7 @@ QUESTIONS = {
     "plan": "core-minutes",
     "progress": "no job is running",
     "verify": "what today's code and settings make",
-    "compare": "every verdict is equal",
+    "compare": "equal",
 }
 NETWORK = (
     "from torch import nn\n\ndef build():\n    return nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3))\n"
@@ -67,6 +67,9 @@ def test_command(command, smoke_run, tmp_path):
             dry_run(smoke_run, ["--cores", "1", "all", *words])
         case ["python", "-m", "repdyn", question, *options] if question in QUESTIONS:
             options = [option.replace("results/default", "results/smoke") for option in options]
+            if "reference/default" in options:
+                run(["-m", "repdyn", "keep", "results/smoke", "--into", str(tmp_path / "reference")], smoke_run)
+                options[options.index("reference/default")] = str(tmp_path / "reference")
             told = run(["-m", "repdyn", question, *options], smoke_run)
             assert QUESTIONS[question] in told
             assert "no rule makes" not in told

@@ -12,7 +12,8 @@ ASK = "repdyn.pipeline.ask.commands"
 COMMANDS = {
     "run": ("repdyn.pipeline.run.command:run", "run one job by hand: its job file under logs/"),
     "claim": (f"{ASK}:claim", "show one claim: statement, numbers, verdict, command"),
-    "compare": (f"{ASK}:compare", "compare two runs: changed verdicts, then largest deviations"),
+    "compare": (f"{ASK}:compare", "compare two runs, or a run with a reference: verdicts, then numbers"),
+    "keep": (f"{ASK}:keep", "keep a run's ledger, key numbers and digests under reference/, to compare with"),
     "verify": (f"{ASK}:verify", "list results that are older than today's code or settings, changed or missing"),
     "plan": (f"{ASK}:plan", "jobs, core-minutes and memory of a run before it starts"),
     "costs": (f"{ASK}:costs", "keep what the jobs of a finished run took in workflow/costs.csv, for `plan`"),

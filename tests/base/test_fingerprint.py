@@ -465,7 +465,7 @@ def test_a_further_root_counts(write):
     assert code_version(ROOT, "repdyn.study.unreached:ALONE", source=source) != code_version(ROOT, source=source)
 
 
-ROOMS = {
+MODULES = {
     "__init__": "",
     "study/__init__": "",
     "study/figures/__init__": "",
@@ -475,18 +475,18 @@ ROOMS = {
 
 
 def test_a_folder_as_root_is_searched_for_the_name(write):
-    found = reached("repdyn.study.figures:sketch", source=write(ROOMS))
+    found = reached("repdyn.study.figures:sketch", source=write(MODULES))
     assert found == [("repdyn.study.figures.early", "sketch"), ("repdyn.study.figures.early", "style")]
 
 
 def test_a_whole_folder_as_root_is_all_its_modules(write):
-    found = reached("repdyn.study.figures", source=write(ROOMS))
+    found = reached("repdyn.study.figures", source=write(MODULES))
     assert [name for _, name in found] == ["sketch", "style", "chart", "style"]
 
 
 def test_a_name_that_stands_twice_in_a_folder_is_refused(write):
     with pytest.raises(ValueError, match="2 definitions of 'style'"):
-        code_version("repdyn.study.figures:style", source=write(ROOMS))
+        code_version("repdyn.study.figures:style", source=write(MODULES))
 
 
 def test_order_of_roots_does_not_matter(write):

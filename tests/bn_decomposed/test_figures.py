@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from repdyn.base import figures as house
+from repdyn.base import figures as base_figures
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments import random_networks as experiments
 from repdyn.bn_decomposed.figures.random_networks import REGIMES, fig1_ablation, fig5_layer_angles, orthogonality_gap
@@ -38,7 +38,7 @@ def data():
 @pytest.fixture(scope="module")
 def drawn(data):
     """All figures, drawn with warnings as errors."""
-    with warnings.catch_warnings(), house.style():
+    with warnings.catch_warnings(), base_figures.style():
         warnings.simplefilter("error")
         made = {
             "fig1_ablation": fig1_ablation(data["ablation"]),
@@ -154,7 +154,7 @@ def test_measured_angles_stand_on_the_curves_of_their_regime(drawn, data):
 
 
 def test_figures_are_saved_small(drawn, tmp_path):
-    with house.style():
+    with base_figures.style():
         for name, figure in drawn.items():
-            house.save(figure, tmp_path / name)
+            base_figures.save(figure, tmp_path / name)
     assert max(path.stat().st_size for path in tmp_path.iterdir()) < 400_000  # forty such figures in a report of 20 MB

@@ -10,10 +10,10 @@ import yaml
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.bn_mean_field.claims import section3_limit, section4_1_speeds, section4_3_first_step
-from repdyn.pipeline.run.loading import load_rooms
+from repdyn.pipeline.run.loading import load_modules
 
 ROOT = Path(__file__).resolve().parents[2]
-CLAIMS = claims_of(*load_rooms("bn_mean_field", "claims"))
+CLAIMS = claims_of(*load_modules("bn_mean_field", "claims"))
 
 
 def test_every_claim_has_an_accepted_verdict():

@@ -1,4 +1,4 @@
-"""Experiments at tiny sizes: house conventions, repeatability, and the pieces of analysis that claims rest on."""
+"""Experiments at tiny sizes: conventions, repeatability, and the pieces of analysis that claims rest on."""
 
 import numpy as np
 import pytest

@@ -71,6 +71,22 @@ def test_the_seed_of_the_run_reaches_every_simulation(folder, jobs):
     assert seeds == {2}
 
 
+def test_one_row_of_a_table_of_networks_concerns_its_readers_only(jobs):
+    rows = {
+        member["function"].partition(":")[2]: set(member["settings"].get("networks", ["default"]))
+        for member in members(jobs, "simulate")
+        if {"networks", "default"} & set(member["settings"])
+    }
+    own = {
+        member["function"].partition(":")[2]: set(member["settings"]["settings"]["rows"])
+        for member in members(jobs, "simulate")
+        if "networks" in member["settings"]
+    }
+    assert {"architectures", "printed_data", "final_distances"} <= set(own)
+    assert {"default_network", "default_ensemble", "adam_runs"} == set(rows) - set(own)
+    assert all(rows[name] == own[name] for name in own)
+
+
 def test_every_file_is_made_once_and_every_input_is_made(jobs):
     made = [path for paths in jobs.outputs.values() for path in paths]
     assert len(made) == len(set(made))

@@ -54,8 +54,8 @@ def run(name, seed=1, **changes):
 @pytest.mark.parametrize("name", TINY)
 def test_datasets_follow_the_conventions_and_repeat(name):
     made = run(name)
-    house = ("attribute",)  # the runner adds those
-    assert [problem for problem in problems(made) if not problem.startswith(house)] == []
+    added = ("attribute",)  # by the runner
+    assert [problem for problem in problems(made) if not problem.startswith(added)] == []
     xr.testing.assert_identical(made, run(name))
 
 

@@ -1,4 +1,4 @@
-"""The page of public functions: committed as generated, its examples true, enough of them."""
+"""The pages of public functions: committed as generated, its examples true, enough of them."""
 
 import doctest
 import importlib
@@ -16,9 +16,12 @@ MODULES = {
 }
 
 
-def test_committed_page_is_the_generated_one():
-    committed = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert committed == api.page(), "docs/api.md differs from the code: run `python -m repdyn reference`"
+def test_committed_pages_are_the_generated_ones():
+    folder = ROOT / api.FOLDER
+    committed = {f"{api.FOLDER}/{path.name}": path.read_text(encoding="utf-8") for path in folder.iterdir()}
+    pages = api.pages()
+    stale = sorted(path for path in committed | pages if committed.get(path) != pages.get(path))
+    assert not stale, f"{', '.join(stale)} differ from the code: run `python -m repdyn reference`"
 
 
 @pytest.mark.parametrize("name", [name for name, examples in MODULES.items() if examples])
@@ -40,11 +43,17 @@ def test_rooms_of_one_file_and_of_several():
 
 
 def test_every_public_function_says_what_it_does():
-    assert "\n```\n\n\n" not in api.page()
+    assert not [path for path, page in api.pages().items() if "\n```\n\n\n" in page]
+
+
+def test_no_module_is_shown_twice():
+    for path, page in api.pages().items():
+        heads = [line for line in page.splitlines() if line.startswith("## ")]
+        assert len(heads) == len(set(heads)), path
 
 
 def test_signatures_are_as_one_calls_them():
-    page = api.page()
+    page = "".join(api.pages().values())
     assert "\nStream(seed: int, key: tuple[Key, ...] = ())\n" in page
     assert "\nsimplex_angle(n: float) -> float\n" in page
-    assert "self" not in page.split("#### `Recorder`")[1].split("```")[1]
+    assert "self" not in page.split("### `Recorder`")[1].split("```")[1]

@@ -8,7 +8,7 @@ from repdyn.base.claims import claims_of
 from repdyn.base.errors import RepdynError
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.loading import load_rooms
+from repdyn.pipeline.run.loading import load_modules
 
 FILES = {
     "settings.py": 'PAPER = "A paper"\n',
@@ -101,7 +101,7 @@ def test_claims_read_from_source_are_those_declared():
     for study in STUDIES:
         if not read_study(study).claims:
             continue
-        declared = {claim.id: claim.data for claim in claims_of(*load_rooms(study, "claims"))}
+        declared = {claim.id: claim.data for claim in claims_of(*load_modules(study, "claims"))}
         read = {id: check.reads for id, check in read_study(study).claims.items()}
         differing += [(study, id) for id in declared | read if declared.get(id) != read.get(id)]
     assert differing == []

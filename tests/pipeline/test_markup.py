@@ -11,10 +11,10 @@ from repdyn.pipeline.config.configuration import Config
 from repdyn.pipeline.reference.pages import claims_anything
 from repdyn.pipeline.report.build import PAGE
 from repdyn.pipeline.report.markup import DOLLARS, mathml, numbers, plain, words
-from repdyn.pipeline.run.loading import load_rooms
+from repdyn.pipeline.run.loading import load_modules
 
 STUDIES = [name for name in Config.model_fields if claims_anything(name)]
-CLAIMS = {study: claims_of(*load_rooms(study, "claims")) for study in STUDIES}
+CLAIMS = {study: claims_of(*load_modules(study, "claims")) for study in STUDIES}
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 # Formulas

@@ -45,7 +45,7 @@ def test_write_makes_all_files(tmp_path):
     write(tmp_path)
     assert (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8") == reference(ROOT)
     assert (tmp_path / "docs" / "outputs.md").read_text(encoding="utf-8") == outputs_page()
-    assert (tmp_path / "docs" / "api.md").read_text(encoding="utf-8") == api.page()
+    assert all((tmp_path / path).read_text(encoding="utf-8") == page for path, page in api.pages().items())
     assert (tmp_path / "docs" / "claims.md").read_text(encoding="utf-8") == claims_page(ROOT)
     assert (tmp_path / "docs" / "config.schema.json").read_text(encoding="utf-8") == json_schema()
 

@@ -13,7 +13,7 @@ from repdyn.pipeline.report.build import THEORY
 from repdyn.pipeline.report.texts import THEORIES, TITLES
 from repdyn.pipeline.run.graph import read_study
 from repdyn.pipeline.run.ledger import read_expected
-from repdyn.pipeline.run.loading import load_rooms
+from repdyn.pipeline.run.loading import load_modules
 
 CONFIGURATION = plain(configuration.load([ROOT / "config.yaml"]))
 FINDINGS = findings.read(ROOT / findings.FILE)
@@ -41,7 +41,7 @@ def test_findings_name_claims_and_figures_with_their_accepted_verdict():
 
 def test_no_finding_is_possibly_an_ocr_error():
     for id, entry in FINDINGS.items():
-        claims = claims_of(*load_rooms(entry["figure"].split("/")[0], "claims"))
+        claims = claims_of(*load_modules(entry["figure"].split("/")[0], "claims"))
         assert not next(claim for claim in claims if claim.id == id).possible_ocr_error, id
 
 

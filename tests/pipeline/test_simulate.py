@@ -20,7 +20,7 @@ from repdyn.base.verdicts import Verdict, deviation
 from repdyn.bn_decomposed.settings.study import PAPER, RecentringDepth
 from repdyn.pipeline.run import decide, draw, loading, members, simulate, tabulate
 from repdyn.pipeline.run import images as images_job
-from repdyn.pipeline.run.loading import load_function, load_module, load_rooms, load_runner
+from repdyn.pipeline.run.loading import load_function, load_module, load_modules, load_runner
 
 
 @pytest.fixture(scope="module")
@@ -178,10 +178,10 @@ def test_a_package_that_is_not_installed_is_no_missing_module(monkeypatch):
 
 
 def test_modules_of_a_package_or_the_module():
-    assert [module.__name__ for module in load_rooms("truncation_flow", "settings")] == [
+    assert [module.__name__ for module in load_modules("truncation_flow", "settings")] == [
         "repdyn.truncation_flow.settings"
     ]
-    assert "repdyn.bn_decomposed.theory.layers" in [module.__name__ for module in load_rooms(STUDY, "theory")]
+    assert "repdyn.bn_decomposed.theory.layers" in [module.__name__ for module in load_modules(STUDY, "theory")]
 
 
 # Figures, tables, claims, images

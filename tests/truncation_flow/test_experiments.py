@@ -4,7 +4,7 @@ import numpy as np
 
 from repdyn.base import claims, datasets
 from repdyn.base.streams import Stream
-from repdyn.pipeline.run.loading import load_rooms
+from repdyn.pipeline.run.loading import load_modules
 from repdyn.truncation_flow.experiments.audits import gradient_audit, random_clusters
 from repdyn.truncation_flow.experiments.collapse import neural_collapse
 from repdyn.truncation_flow.experiments.trained_output import output_layer
@@ -48,7 +48,7 @@ def test_datasets_keep_the_conventions():
 
 
 def test_claims_have_ids_data_and_controls():
-    found = claims.claims_of(*load_rooms("truncation_flow", "claims"))
+    found = claims.claims_of(*load_modules("truncation_flow", "claims"))
     assert len(found) == 78
     assert all(one.id.startswith("tf-") and one.check.__doc__ for one in found)
     assert {one.id for one in found if not one.controls} == {"tf-411"}

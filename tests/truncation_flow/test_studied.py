@@ -7,7 +7,7 @@ import pytest
 
 from repdyn.base import claims, figures
 from repdyn.base.streams import Stream
-from repdyn.pipeline.run.loading import load_function, load_rooms
+from repdyn.pipeline.run.loading import load_function, load_modules
 from repdyn.truncation_flow import settings as sizes
 from repdyn.truncation_flow.experiments.audits import gradient_audit, random_clusters
 from repdyn.truncation_flow.experiments.cluster_flow import printed_and_corrected, staircase
@@ -53,7 +53,7 @@ def study():
 
 def test_every_claim_is_decided_as_expected_and_every_part_rejects_its_control(study):
     wrong, expected_refuted = {}, {"tf-410": "does not hold", "tf-411": "not testable"}
-    for claim in claims.claims_of(*load_rooms("truncation_flow", "claims")):
+    for claim in claims.claims_of(*load_modules("truncation_flow", "claims")):
         if not set(claim.data) <= set(study):
             continue
         decision = claims.decide_claim(claim, study)
@@ -73,7 +73,7 @@ def test_short_horizons_leave_claims_undecided_and_end_no_job(study):
     cut["within_late"].attrs["long_name"] = "largest variance within"
     undecided = {"tf-stair-times", "tf-stair-down", "tf-prop42-s1", "tf-prop42-freeze", "tf-prop42-rate", "tf-collapse"}
     data = study | {"staircase": short, "proposition": late, "neural_collapse": cut}
-    for claim in claims.claims_of(*load_rooms("truncation_flow", "claims")):
+    for claim in claims.claims_of(*load_modules("truncation_flow", "claims")):
         if claim.id in undecided:
             assert claims.decide_claim(claim, data).ledger["verdict"] == "not decidable at this scale", claim.id
 

@@ -9,14 +9,14 @@ import yaml
 
 from repdyn.base.claims import claims_of, decide_claim
 from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.loading import load_rooms
+from repdyn.pipeline.run.loading import load_modules
 from repdyn.universality.claims import default_network, two_points
 from repdyn.universality.experiments.final_predictions import power_law_variables
 from repdyn.universality.methods.power_laws import fit_power_law
 from repdyn.universality.theory.published import FIGURE_2
 
 ROOT = Path(__file__).resolve().parents[2]
-CLAIMS = claims_of(*load_rooms("universality", "claims"))
+CLAIMS = claims_of(*load_modules("universality", "claims"))
 
 
 def test_every_claim_has_an_accepted_verdict():

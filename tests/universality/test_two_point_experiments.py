@@ -1,5 +1,7 @@
 """Experiments and analyses of the two-point part at toy size: shapes, pairing, dropped trials, what the audit sees."""
 
+import inspect
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -43,7 +45,12 @@ LIMIT = Fits(converged=0.01)
 
 def run(function, settings, **more):
     stream = Stream(1, ("universality", function.__name__))
-    return function(settings, networks=NETWORKS, stream=stream, device="cpu", checkpoint=Checkpoint(None, ""), **more)
+    wanted = {
+        "default": NETWORKS.default,
+        "networks": {name: getattr(NETWORKS, name) for name in Networks.model_fields},
+    }
+    rows = {name: value for name, value in wanted.items() if name in inspect.signature(function).parameters}
+    return function(settings, **rows, stream=stream, device="cpu", checkpoint=Checkpoint(None, ""), **more)
 
 
 @pytest.fixture(scope="module")

@@ -67,6 +67,11 @@ def files_of(folder, pattern):
     return [str(HERE / folder / path.name) for path in sorted((WORKFLOW / folder).glob(pattern))]
 
 
+def references():
+    """Reference runs that the report shows next to this one."""
+    return [str(HERE / path.relative_to(WORKFLOW)) for path in sorted((WORKFLOW / "reference").rglob("*.*"))]
+
+
 def inputs(job):
     """What a job reads: its job file and its data."""
     return {"job": job.file, "data": job.inputs}

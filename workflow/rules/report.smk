@@ -69,6 +69,7 @@ use rule job as report with:
         [page for study in STUDIES for page in files_of("docs", f"{study}.md")],
         files_of("workflow", "findings.yaml"),
         files_of("workflow", "settings_sources.yaml"),
+        references(),
         **inputs(SITE),
     output:
         SITE.outputs,

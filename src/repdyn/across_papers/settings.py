@@ -1,4 +1,4 @@
-"""Settings of the room `across_papers`: four networks, three questions, the diagnostics of all papers."""
+"""Settings of `across_papers`: four networks, three questions, the diagnostics of all papers."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Datasets: the one form in which results travel, with the house's conventions checked at birth.
+"""Datasets: the one form in which results travel, whose conventions are checked when they are made.
 
 Every variable has `long_name` and `units` (`1` where it has none); every dimension has a coordinate; the attributes
 say which study, paper, figures and claims the dataset serves and with which settings, code and packages it was made.

@@ -71,7 +71,7 @@ def style() -> AbstractContextManager[None]:
 def new(
     rows: int = 1, columns: int = 1, *, height: float = 2.6, width: float = WIDTH, **subplots: object
 ) -> tuple[Figure, np.ndarray]:
-    """A figure in the house's style with an array of axes, shape (rows, columns).
+    """A figure in the common style with an array of axes, shape (rows, columns).
 
     Args:
         rows: rows of panels.

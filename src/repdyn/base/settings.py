@@ -1,6 +1,6 @@
 """Typed settings: one model per section of the configuration, and the text that stands for its values.
 
-House rules for a model derived from `Settings`:
+Rules for a model derived from `Settings`:
 - every knob has a description and a range (`Field(ge=..., le=...)`, a pattern, or `Literal`);
 - no knob has a default: `config.yaml` is the one place with values. Only a knob that comes after results
   exist may have one, by `addition`, so that its coming re-runs nothing;

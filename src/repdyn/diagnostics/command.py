@@ -132,13 +132,13 @@ def _signed(found: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dat
 
 def _draw(found: xr.Dataset, folder: Path) -> None:
     """The figures that the measures allow."""
-    from repdyn.base import figures as house
+    from repdyn.base import figures
     from repdyn.diagnostics.figures.depth import draw_depth
     from repdyn.diagnostics.figures.stream import draw_stream
 
-    with house.style():
+    with figures.style():
         if {"angle", "centred_effective_rank", "stable_cost_of_identity"} <= set(found):
-            house.save(draw_depth(found), folder / "through_depth")
+            figures.save(draw_depth(found), folder / "through_depth")
         if "kinetic_energy" in found or "radial_fraction" in found:
-            house.save(draw_stream(found), folder / "residual_stream")
+            figures.save(draw_stream(found), folder / "residual_stream")
     print(f"{folder}: figures")

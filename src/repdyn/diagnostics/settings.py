@@ -1,4 +1,4 @@
-"""Settings of the room `diagnostics`: the papers' measures on one small network that none of them uses."""
+"""Settings of `diagnostics`: the papers' measures on one small network that none of them uses."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal

@@ -18,7 +18,7 @@ def draw_depth(found: xr.Dataset) -> Figure:
         found: dataset of `measure`, or of `Recorder.dataset`.
 
     Returns:
-        Figure in the house's style, to be saved by `savefig` or `base.figures.save`.
+        Figure in the common style, to be saved by `savefig` or `base.figures.save`.
     """
     with style():
         classes = "nc1" in found and "sectors" in found

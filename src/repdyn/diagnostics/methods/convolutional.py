@@ -59,7 +59,7 @@ class ConvolutionalNetwork(nn.Module):
 
 
 def start(network: nn.Module, gain: float, rng: np.random.Generator) -> None:
-    """He's initialization of every map times a gain, zero biases, from the house's random numbers."""
+    """He's initialization of every map times a gain, zero biases, from named streams of random numbers."""
     with torch.no_grad():
         for module in network.modules():
             if isinstance(module, nn.Conv2d | nn.Linear):

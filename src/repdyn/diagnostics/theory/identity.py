@@ -87,7 +87,7 @@ def costs(A: NDArray[np.floating], seen: Spectrum, gamma: float, bias: bool) -> 
         >>> from repdyn.diagnostics.theory.spectra import spectrum
         >>> A = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0]])
         >>> plain, stable = costs(A, spectrum(A), gamma=1e-3, bias=False)
-        >>> round(plain.value, 6), round(stable, 3)
+        >>> round(plain.value, 6), round(float(stable), 3)
         (2.0, 1.997)
     """
     if is_small(A):

@@ -20,18 +20,45 @@ def claim(words: Sequence[str]) -> None:
 
 
 def compare(words: Sequence[str]) -> int:
-    """Prints how two runs differ; status 1 where they do."""
+    """Prints how two runs differ, or whether a run reproduces a reference; status 1 where they do, or it does not."""
     from repdyn.pipeline.ask import compare as comparison
+    from repdyn.pipeline.reference import results
 
-    parser = _parser("compare", "Compare two runs: changed verdicts first, then the largest deviations.")
+    parser = _parser("compare", "Compare two runs, or a run with a folder of reference/: verdicts first, then numbers.")
     parser.add_argument("first", type=Path)
     parser.add_argument("second", type=Path)
     tiers = comparison.TIERS
     parser.add_argument("--tier", choices=tiers, default=tiers[0], help="what counts as a difference (see the README)")
     given = parser.parse_args(words)
+    if results.is_reference(given.second):
+        return _reproduces(given.first, given.second)
     found = comparison.compare(given.first, given.second, given.tier)
     print(comparison.show(found, given.first, given.second, given.tier))
     return int(bool(found.differences(given.tier)))
+
+
+def _reproduces(run: Path, reference: Path) -> int:
+    from repdyn.pipeline.ask import reproduces
+    from repdyn.pipeline.reference import results
+
+    here = results.read(run) if results.is_reference(run) else results.of_run(run)
+    there = results.read(reference)
+    found = reproduces.hold_against(here, there)
+    print(reproduces.show(found, here, there))
+    return int(not found.reproduced)
+
+
+def keep(words: Sequence[str]) -> None:
+    """Keeps a finished run as a reference."""
+    from repdyn.pipeline.reference import results
+
+    parser = _parser("keep", "Keep a finished run's ledger, key numbers, digests and versions, to compare others with.")
+    parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/default")
+    parser.add_argument("--into", type=Path, help="folder to write (default: reference/<name of the run's folder>)")
+    given = parser.parse_args(words)
+    folder = given.into or Path("reference") / given.results.resolve().name
+    results.keep(given.results, folder)
+    print(f"{folder}: kept")
 
 
 def verify(words: Sequence[str]) -> int:

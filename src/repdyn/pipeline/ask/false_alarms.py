@@ -17,7 +17,7 @@ from repdyn.base import claims
 from repdyn.base.errors import RepdynError
 from repdyn.base.progress import Progress
 from repdyn.pipeline.ask.remake import Remaker
-from repdyn.pipeline.run.loading import load_rooms
+from repdyn.pipeline.run.loading import load_modules
 
 FIRST_SEED = 10_001
 UNDECIDED = "not decidable at this scale"
@@ -48,7 +48,7 @@ def measure(root: Path, seeds: int, seconds: float) -> pd.DataFrame:
     found = []
     for study, rows in sampled.groupby("study", sort=False):
         makers = Remaker(root, str(study))
-        known = {one.id: one for one in claims.claims_of(*load_rooms(str(study), "claims"))}
+        known = {one.id: one for one in claims.claims_of(*load_modules(str(study), "claims"))}
         cheap = {id: known[id] for id in rows.index if makers.cheap(known[id].data, seconds)}
         counts = _count(makers, cheap, seeds) if cheap else {}
         found += [_row(id, rates[id], counts[id], ledger["verdict"][id], seeds) for id in cheap]

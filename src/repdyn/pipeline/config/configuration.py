@@ -69,7 +69,7 @@ class Data(Settings):
 
 
 class Config(Settings):
-    """Every setting of every study, and of the rooms above them."""
+    """Every setting of every study, and of the packages above them."""
 
     run: Run
     data: Data

@@ -1,4 +1,4 @@
-"""The page of public functions, `docs/api.md`: signature, first paragraph and examples, read from the files."""
+"""The pages of public functions, `docs/api/`: signature, first paragraph and examples, read from the files."""
 
 from __future__ import annotations
 
@@ -13,60 +13,74 @@ from repdyn.pipeline.config.configuration import Config
 from repdyn.pipeline.run.workflow import paper_of
 
 OTHERS = ("diagnostics", "base")
-"""Packages without a theory room, whose functions are meant for others."""
+"""Packages whose other modules are meant for import too."""
 INNER = ("checks", "inputs", "command", "convolutional", "experiments", "settings", "texts")
+FOLDER = "docs/api"
 TOP = """\
 # Public functions
 
-What other code may import: the formulas of the five papers, the diagnostics, the ground floor. Arguments, shapes,
-units and errors stand in each docstring (`help(...)`, or follow the link of the module). A formula that the paper has
-wrong stands as `..._as_printed` beside the corrected one. Every example is run by a test.
+What other code may import, a page per package: the formulas of the five papers, the diagnostics, what all share.
+Arguments, shapes, units and errors are in each docstring (`help(...)`, or follow the link of the module). A formula
+that the paper has wrong has a twin `..._as_printed` next to the corrected one. Every example is run by a test.
 
-This page is generated from the code (`python -m repdyn reference`); a test holds it to it.
+These pages are generated from the code (`python -m repdyn reference`); a test holds them to it.
+
+| package | modules | functions and classes |
+| --- | --- | --- |
 """
 
 
-def page() -> str:
-    """The page as Markdown."""
-    parts = [TOP, *(f"- [{package}](#{package})" for package in packages()), ""]
-    for package in packages():
-        parts.append(f"## {package}\n")
-        if package != "base":
-            told = SOURCE.parent / "docs" / f"{package}.md"
-            more = f" More: [{told.name}]({told.name})." if told.is_file() else ""
-            parts.append(f"{paper_of(package)}.{more}\n")
-        for path in modules(package):
-            parts += _module(path)
-    return "\n".join(parts)
+def pages() -> dict[str, str]:
+    """Path in the checkout -> page as Markdown: the list of packages, then each of them."""
+    written = {f"{FOLDER}/{package}.md": _page(package) for package in packages()}
+    return {f"{FOLDER}/index.md": TOP + "".join(_row(package) for package in packages()), **written}
 
 
 def packages() -> list[str]:
-    """Every study with a theory room, in the order of the configuration, then what serves them."""
-    return [name for name in Config.model_fields if _theory(name)] + list(OTHERS)
+    """Every study with formulas, in the order of the configuration, then what serves them."""
+    return [name for name in Config.model_fields if name not in OTHERS and _theory(name)] + list(OTHERS)
 
 
 def modules(package: str) -> list[Path]:
     """The files of a package whose functions are public."""
-    files = sorted((SOURCE / "repdyn" / package).glob("*.py")) if package in OTHERS else _theory(package)
-    return [path for path in files if path.stem not in ("__init__", *INNER)]
+    files = sorted((SOURCE / "repdyn" / package).glob("*.py")) if package in OTHERS else []
+    return [path for path in files + _theory(package) if path.stem not in ("__init__", *INNER)]
+
+
+def _row(package: str) -> str:
+    public = [[node for node in _tree(path).body if _is_public(node)] for path in modules(package)]
+    return f"| [{package}]({package}.md) | {sum(map(bool, public))} | {sum(map(len, public))} |\n"
+
+
+def _page(package: str) -> str:
+    parts = [f"# {package}\n"]
+    if package != "base":
+        notes = SOURCE.parent / "docs" / f"{package}.md"
+        more = f" More: [{notes.name}](../{notes.name})." if notes.is_file() else ""
+        parts.append(f"{paper_of(package)}.{more}\n")
+    return "\n".join(parts + [line for path in modules(package) for line in _module(path)])
+
+
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _theory(package: str) -> list[Path]:
-    """Files of a theory room, one or a folder's; none where there is no such room."""
+    """Files of a package's formulas, one or a folder's; none where it has no such module."""
     base = SOURCE / "repdyn" / package
     return sorted([*base.glob("theory/*.py"), *base.glob("theory.py")])
 
 
 def _module(path: Path) -> Iterator[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _tree(path)
     public = [node for node in tree.body if _is_public(node)]
     if not public:
         return
     inside = path.relative_to(SOURCE)
     module = ".".join(inside.with_suffix("").parts)
-    yield f"### [{module}](../src/{inside.as_posix()})\n\n{_paragraph(tree)}\n"
+    yield f"## [{module}](../../src/{inside.as_posix()})\n\n{_paragraph(tree)}\n"
     for node in public:
-        yield f"#### `{node.name}`\n\n```python\n{_signature(node)}\n```\n\n{_paragraph(node)}\n"
+        yield f"### `{node.name}`\n\n```python\n{_signature(node)}\n```\n\n{_paragraph(node)}\n"
         if examples := _examples(ast.get_docstring(node) or ""):
             yield f"```pycon\n>>> from {module} import {node.name}\n{examples}\n```\n"
 

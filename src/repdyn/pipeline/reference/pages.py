@@ -17,7 +17,7 @@ from repdyn.pipeline.config.configuration import STUDIES, Config, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
 from repdyn.pipeline.reference import api, outputs
 from repdyn.pipeline.run.ledger import read_expected
-from repdyn.pipeline.run.loading import load_rooms
+from repdyn.pipeline.run.loading import load_modules
 
 SCALES = ("smoke", "full", "paper")
 INTRODUCTION = """\
@@ -87,7 +87,7 @@ def outputs_page() -> str:
 
 def _claims() -> list[tuple[str, list[Claim]]]:
     studies = [name for name in Config.model_fields if claims_anything(name)]
-    return [(study, claims_of(*load_rooms(study, "claims"))) for study in studies]
+    return [(study, claims_of(*load_modules(study, "claims"))) for study in studies]
 
 
 def _claim_row(study: str, claim: Claim, verdict: str) -> str:
@@ -107,7 +107,7 @@ def _cell(text: str) -> str:
 
 
 def claims_anything(section: str) -> bool:
-    """Whether a section of the configuration belongs to a study with claims; a room above the studies may have none."""
+    """Whether a section of the configuration belongs to a study with claims; one above the studies may have none."""
     return bool(find_spec(f"repdyn.{section}") and find_spec(f"repdyn.{section}.claims"))
 
 
@@ -115,7 +115,9 @@ def write(root: Path) -> None:
     """Write the generated pages into `docs/` under `root`."""
     (root / "docs" / "claims.md").write_text(claims_page(root), encoding="utf-8")
     (root / "docs" / "outputs.md").write_text(outputs_page(), encoding="utf-8")
-    (root / "docs" / "api.md").write_text(api.page(), encoding="utf-8")
+    (root / api.FOLDER).mkdir(exist_ok=True)
+    for path, text in api.pages().items():
+        (root / path).write_text(text, encoding="utf-8")
     (root / "docs" / "configuration.md").write_text(reference(root), encoding="utf-8")
     (root / "docs" / "config.schema.json").write_text(json_schema(), encoding="utf-8")
 

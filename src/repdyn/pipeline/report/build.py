@@ -13,10 +13,12 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from repdyn.base.claims import REFUTED
+from repdyn.pipeline.reference import results
 from repdyn.pipeline.report import captions, evidence, findings, latex, listings, markup, single, sources, views
 from repdyn.pipeline.report.contents import Contents, Row, read
 from repdyn.pipeline.report.notes import Notes, notes
 from repdyn.pipeline.report.texts import MEANINGS, TITLES, WARNINGS
+from repdyn.pipeline.run.ledger import UNDECIDED
 
 PAGE = Path(__file__).parent / "page"
 ASSETS = PAGE / "assets"
@@ -64,6 +66,8 @@ class Site:
         self.titles = {study: TITLES.get(study, study) for study in contents.studies}
         self.notes = {study: self._notes(study, workflow) for study in contents.studies}
         self.sources = _optional(sources.read, workflow / sources.FILE)
+        self.references = results.ledgers(workflow / results.FOLDER)
+        self.exceptions = results.exceptions(workflow / results.FOLDER)
         self.findings = findings.findings(_optional(findings.read, workflow / findings.FILE), contents)
         self.studies = [self._study(name) for name in contents.studies]
         self._environment = self._make_environment()
@@ -97,6 +101,7 @@ class Site:
                 yield f"errata/{name}.tex", latex.errata(study["title"], study["paper"], study["errata"])
         for place, claim in enumerate(self.contents.ledger):
             view = views.claim(claim, self.contents, self.notes[claim["study"]])
+            view |= {"scales": self._scales(claim["id"]), "exception": self.exceptions.get(claim["id"], "")}
             yield self._page(f"claims/{claim['id']}.html", "claim", **view, **self._neighbors(place))
 
     def assets(self) -> dict[str, str]:
@@ -171,6 +176,19 @@ class Site:
             "total_cpu": sum(record["cpu_seconds"] for record in records),
             "unrecorded": sorted(set(self.contents.jobs.values()) - {record["log"] for record in records}),
         }
+
+    def _scales(self, id: str) -> list[dict[str, str]]:
+        """A claim in the reference runs: verdict, samples, and what an undecided one wants."""
+        rows = [(name, frame.loc[id]) for name, frame in self.references.items() if id in frame.index]
+        return [
+            {
+                "run": name,
+                "verdict": row["verdict"],
+                "n": row["n"],
+                "remark": row["note"] if row["verdict"] == UNDECIDED else "",
+            }
+            for name, row in rows
+        ]
 
     def _neighbors(self, place: int) -> dict[str, Row | None]:
         ledger = self.contents.ledger

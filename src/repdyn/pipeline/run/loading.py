@@ -49,9 +49,9 @@ def load_module(study: str, name: str) -> ModuleType:
         raise RepdynError(f"no module {name!r} in study {study!r} ({error})") from error
 
 
-def load_rooms(study: str, name: str) -> list[ModuleType]:
+def load_modules(study: str, name: str) -> list[ModuleType]:
     """The module `name` of a study, or where it is a folder all modules in it."""
-    return [load_module(study, room) for room in _rooms(study, name)]
+    return [load_module(study, module) for module in _modules_of(study, name)]
 
 
 def load_function(study: str, function: str) -> Any:
@@ -63,18 +63,18 @@ def load_function(study: str, function: str) -> Any:
         RepdynError: there is no such study, module or function; the message lists what there is.
     """
     module_name, _, name = function.partition(":")
-    defined = {found: room for room in _rooms(study, module_name) for found in _functions(study, room)}
+    defined = {found: module for module in _modules_of(study, module_name) for found in _functions(study, module)}
     if name not in defined:
         raise RepdynError(f"{module_name} of {study} has no function {name!r}; it has {', '.join(sorted(defined))}")
     return getattr(load_module(study, defined[name]), name)
 
 
-def _rooms(study: str, name: str) -> list[str]:
+def _modules_of(study: str, name: str) -> list[str]:
     folder = getattr(load_module(study, name), "__path__", ())
     return [f"{name}.{info.name}" for info in pkgutil.iter_modules(folder)] or [name]
 
 
-def _functions(study: str, room: str) -> list[str]:
-    source = Path(importlib.util.find_spec(f"repdyn.{study}.{room}").origin).read_text(encoding="utf-8")
+def _functions(study: str, module: str) -> list[str]:
+    source = Path(importlib.util.find_spec(f"repdyn.{study}.{module}").origin).read_text(encoding="utf-8")
     names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     return [name for name in names if not name.startswith("_")]

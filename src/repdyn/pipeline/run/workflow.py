@@ -221,7 +221,29 @@ class RunJobs:
                 raise ConfigError(f"{study}: {function.path} wants {parameter}: {annotation}; {options} of this class")
             if names:
                 found[parameter] = json.loads(canonical(getattr(sections, names[0])))
-        return found
+        entries = {
+            parameter: _entries(sections, parameter, annotation, found.get("settings", {}))
+            for parameter, annotation in function.parameters.items()
+            if parameter not in found
+        }
+        return found | {parameter: entry for parameter, entry in entries.items() if entry is not None}
+
+
+def _entries(sections: Settings, parameter: str, annotation: str, own: Mapping[str, Any]) -> Any:
+    """Entries of a section of equal models, so that a change of one entry concerns its readers only.
+
+    `networks: Mapping[str, Model]` gets those of the section `networks` that the experiment's own setting `rows` names,
+    `default: Model` the entry `default` of any section; None where there is no such entry.
+    """
+    model = annotation.removeprefix("Mapping[str, ").removesuffix("]")
+    for name in type(sections).model_fields:
+        section = getattr(sections, name)
+        entries = {entry for entry in type(section).model_fields if _class_name(section, entry) == model}
+        if annotation == model and parameter in entries:
+            return json.loads(canonical(getattr(section, parameter)))
+        if annotation != model and parameter == name and entries:
+            return {entry: json.loads(canonical(getattr(section, entry))) for entry in own.get("rows", sorted(entries))}
+    return None
 
 
 def _class_name(sections: Settings, name: str) -> str:

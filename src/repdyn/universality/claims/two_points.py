@@ -62,7 +62,8 @@ def _altered(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -
     where="Figure 2, Section 3.1",
     kind="qualitative",
     states="After fitting two constants the theory matches the curves of h, y and w quite well for all networks.",
-    correction="h and y (mean of their R2) are matched for all networks judged, w for the default network.",
+    correction="$h$ and $y$ (mean of their $R^2$) are matched for all networks that are decided, $w$ for the default "
+    "network.",
     data=("architecture_fits", "default_ensemble_fits"),
     control={
         "mean R2 of h and y": BROKEN,

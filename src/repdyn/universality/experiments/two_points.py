@@ -24,7 +24,6 @@ from repdyn.universality.settings.two_points import (
     DefaultEnsemble,
     DefaultNetwork,
     FinalDistances,
-    Networks,
     NetworkSettings,
     PrintedData,
     TwoPointRun,
@@ -35,10 +34,14 @@ TRAJECTORY = ("h", "y", "w", "loss", "offset2")
 
 
 def architectures(
-    settings: Architectures, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+    settings: Architectures,
+    networks: Mapping[str, NetworkSettings],
+    stream: Stream,
+    device: str,
+    checkpoint: Checkpoint,
 ) -> xr.Dataset:
     """All networks of Table 1 on two points, H halfway; networks of one shape share their draws."""
-    rows = networks.rows(settings.rows)
+    rows = {name: networks[name] for name in settings.rows}
     progress, runs = Progress("architectures", len(rows)), {}
     for done, (name, row) in enumerate(rows.items(), 1):
         runs[name] = train_two_points(
@@ -50,24 +53,23 @@ def architectures(
 
 
 def default_network(
-    settings: DefaultNetwork, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+    settings: DefaultNetwork, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
 ) -> xr.Dataset:
     """The default network at the paper's width, all layers of the same run recorded."""
-    return _all_layers(settings, networks, stream, device, checkpoint)
+    return _all_layers(settings, default, stream, device, checkpoint)
 
 
 def default_ensemble(
-    settings: DefaultEnsemble, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+    settings: DefaultEnsemble, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
 ) -> xr.Dataset:
     """The default network narrower and with many seeds, all layers of the same runs recorded."""
-    return _all_layers(settings, networks, stream, device, checkpoint)
+    return _all_layers(settings, default, stream, device, checkpoint)
 
 
 def _all_layers(
-    settings: DefaultNetwork, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+    settings: DefaultNetwork, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
 ) -> xr.Dataset:
-    row = networks.default
-    task = _task(settings, row, units=settings.units, layers=tuple(range(row.hidden)))
+    task = _task(settings, default, units=settings.units, layers=tuple(range(default.hidden)))
     runs = train_two_points(settings, task, _paired(stream), device=device, checkpoint=checkpoint, name="default")
     about = {
         "units": variable((), task.net.units, "neurons per hidden layer"),
@@ -82,25 +84,25 @@ def _all_layers(
 
 
 def adam_runs(
-    settings: AdamRuns, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+    settings: AdamRuns, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
 ) -> xr.Dataset:
     """The default network by Adam at several rates, from the weights it has in `architectures`."""
-    row, runs = networks.default, {}
+    runs = {}
     for rate in settings.rates:
-        task, name = _task(settings, row, rate=rate, optimizer="adam"), f"adam {rate}"
+        task, name = _task(settings, default, rate=rate, optimizer="adam"), f"adam {rate}"
         runs[f"{rate:g}"] = train_two_points(
             settings, task, _paired(stream), device=device, checkpoint=checkpoint, name=name
         )
     title = "The default network on two points, by Adam"
-    units = variable((), row.units, "neurons per hidden layer")
+    units = variable((), default.units, "neurons per hidden layer")
     return _gathered(runs, "rate", "learning rate of Adam", title).assign(units=units)
 
 
 def printed_data(
-    settings: PrintedData, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+    settings: PrintedData, networks: Mapping[str, NetworkSettings], stream: Stream, device: str, checkpoint: Checkpoint
 ) -> xr.Dataset:
     """Rows of Table 1 on the data set that section B.1 prints."""
-    rows, runs = networks.rows(settings.rows), {}
+    rows, runs = {name: networks[name] for name in settings.rows}, {}
     for name, row in rows.items():
         task = _task(settings, row, distances=(settings.dx, settings.dy))
         runs[name] = train_two_points(settings, task, _paired(stream), device=device, checkpoint=checkpoint, name=name)
@@ -109,10 +111,14 @@ def printed_data(
 
 
 def final_distances(
-    settings: FinalDistances, networks: Networks, stream: Stream, device: str, checkpoint: Checkpoint
+    settings: FinalDistances,
+    networks: Mapping[str, NetworkSettings],
+    stream: Stream,
+    device: str,
+    checkpoint: Checkpoint,
 ) -> xr.Dataset:
     """Start and end of training over a grid of input and target distances; every cell has networks of its own."""
-    rows = networks.rows(settings.rows)
+    rows = {name: networks[name] for name in settings.rows}
     shape = (len(rows), len(settings.dx), len(settings.dy), settings.seeds)
     ends = {name: np.empty(shape) for name in ("h0", "y0", "h_end", "loss_end", "epochs")}
     progress = Progress("final distances", len(rows) * len(settings.dx) * len(settings.dy))

@@ -1,6 +1,6 @@
 """Knobs of the theory and of the two-point experiments: one model per experiment."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -85,10 +85,6 @@ class Networks(Settings):
     intermediate: NetworkSettings
     high: NetworkSettings
     very_high: NetworkSettings
-
-    def rows(self, names: Iterable[str]) -> dict[str, NetworkSettings]:
-        """The named rows, in that order."""
-        return {name: getattr(self, name) for name in names}
 
 
 NetworkName = Literal[tuple(Networks.model_fields)]

@@ -9,13 +9,13 @@ import pytest
 import repdyn
 
 SOURCE = Path(repdyn.__file__).parent
-GROUND = "base"
-ROOF = ("pipeline", "diagnostics", "across_papers")
+BASE = "base"
+UPPER = ("pipeline", "diagnostics", "across_papers")
 PACKAGES = sorted(path.name for path in SOURCE.iterdir() if path.is_dir() and any(path.rglob("*.py")))
-STUDIES = [name for name in PACKAGES if name not in (GROUND, *ROOF)]
+STUDIES = [name for name in PACKAGES if name not in (BASE, *UPPER)]
 MODULES = ("settings", "theory", "methods", "experiments", "claims", "figures", "tables")
 BELOW = {"pipeline": {"diagnostics", "across_papers"}, "across_papers": {"diagnostics"}}
-"""What a package of the roof may import besides the ground floor, the studies and itself."""
+"""What an upper package may import besides `base`, the studies and itself."""
 
 SHOWN = {"experiments", "claims", "figures", "tables"}
 FORBIDDEN = {
@@ -53,11 +53,11 @@ def packages(names: set[str]) -> set[str]:
 
 
 def allowed(package: str) -> set[str]:
-    if package == GROUND:
-        return {GROUND}
+    if package == BASE:
+        return {BASE}
     if package in STUDIES:
-        return {GROUND, package}
-    return {GROUND, *STUDIES, package} | BELOW.get(package, set())
+        return {BASE, package}
+    return {BASE, *STUDIES, package} | BELOW.get(package, set())
 
 
 def test_the_five_studies_are_there():

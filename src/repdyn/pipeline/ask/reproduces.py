@@ -1,0 +1,128 @@
+"""Whether a run reproduces a reference: verdicts, then key numbers within their bands, then files.
+
+A number's band is the interval that the reference states for it, widened by rounding: the square root of the unit
+roundoff of single precision, relative to its size. Numbers that differ by at most 1e-9 are equal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from repdyn.pipeline.ask.compare import RESIDUE, SHOWN
+from repdyn.pipeline.reference.results import KEY, Reference
+
+ROUNDING = float(np.sqrt(np.finfo(np.float32).eps))
+
+
+@dataclass(frozen=True)
+class Number:
+    """A key number of both sides; `band` is what the reference allows."""
+
+    claim: str
+    part: str
+    here: float
+    reference: float
+    band: tuple[float, float]
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the number lies outside its band."""
+        return not self.band[0] <= self.here <= self.band[1]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A run held against a reference.
+
+    Attributes:
+        verdicts: claim -> (verdict there, verdict here), where they differ.
+        claims: number of claims on either side.
+        numbers: key numbers that both sides have.
+        missing: number of key numbers that one side alone has.
+        equal_files: number of files with equal digests.
+        files: number of files of the reference.
+        settings: places where the configurations differ.
+    """
+
+    verdicts: dict[str, tuple[str, str]]
+    claims: int
+    numbers: list[Number]
+    missing: int
+    equal_files: int
+    files: int
+    settings: list[str]
+
+    @property
+    def reproduced(self) -> bool:
+        """Whether every verdict is the reference's and every number lies within its band."""
+        return not self.verdicts and not self.missing and not any(number.beyond for number in self.numbers)
+
+
+def hold_against(run: Reference, reference: Reference) -> Reproduction:
+    """Compares a run with a reference."""
+    here, there = run.verdicts, reference.verdicts
+    ids = list(dict.fromkeys([*there, *here]))
+    absent = "no such claim"
+    both = reference.numbers.merge(run.numbers, on=KEY, how="outer", suffixes=("_there", "_here"), indicator=True)
+    shared = both[both["_merge"] == "both"]
+    return Reproduction(
+        {id: (there.get(id, absent), here.get(id, absent)) for id in ids if there.get(id) != here.get(id)},
+        len(ids),
+        [_number(row) for _, row in shared.iterrows() if row["value_there"] and row["value_here"]],
+        len(both) - len(shared) + int(((shared["value_there"] == "") != (shared["value_here"] == "")).sum()),
+        sum(run.digests.get(path) == digest for path, digest in reference.digests.items()),
+        len(reference.digests),
+        _differences(reference.run["configuration"], run.run["configuration"]),
+    )
+
+
+def show(found: Reproduction, run: Reference, reference: Reference) -> str:
+    """One line that says whether the run reproduces the reference, then what differs."""
+    beyond = sorted((number for number in found.numbers if number.beyond), key=_excess, reverse=True)
+    word = "reproduces" if found.reproduced else "does NOT reproduce"
+    equal = found.claims - len(found.verdicts)
+    lines = [
+        f"{run.name} {word} {reference.name}: {equal} of {found.claims} verdicts are equal,"
+        f" {len(found.numbers) - len(beyond)} of {len(found.numbers)} key numbers within their bands,"
+        f" {found.equal_files} of {found.files} files identical"
+    ]
+    if found.settings:
+        lines.append(f"{len(found.settings)} settings differ: {_listed(found.settings)}")
+    lines += [f"  {id}: {there} -> {here}" for id, (there, here) in found.verdicts.items()]
+    lines += [f"{found.missing} key numbers on one side only"] if found.missing else []
+    lines += [
+        f"  {number.claim}, {number.part or 'whole'}: {number.here:.4g}, reference {number.reference:.4g}"
+        f" (band {number.band[0]:.4g} to {number.band[1]:.4g})"
+        for number in beyond[:SHOWN]
+    ]
+    return "\n".join(lines + ([f"  ... and {len(beyond) - SHOWN} more"] if len(beyond) > SHOWN else []))
+
+
+def _number(row: pd.Series) -> Number:
+    there, here = float(row["value_there"]), float(row["value_here"])
+    rounding = RESIDUE + ROUNDING * max(abs(there), abs(here)) if math.isfinite(there) else 0.0
+    low, high = (float(row[f"interval_{end}_there"] or there) for end in ("low", "high"))
+    return Number(row["id"], row["part"], here, there, (min(low, there) - rounding, max(high, there) + rounding))
+
+
+def _excess(number: Number) -> float:
+    """How far outside, relative to the reference."""
+    outside = max(number.band[0] - number.here, number.here - number.band[1])
+    return outside / max(abs(number.reference), RESIDUE)
+
+
+def _differences(there: object, here: object, place: str = "") -> list[str]:
+    """Places where two configurations differ, the run's name left out."""
+    if isinstance(there, dict) and isinstance(here, dict):
+        keys = dict.fromkeys([*there, *here])
+        deeper = (_differences(there.get(key), here.get(key), f"{place}.{key}".lstrip(".")) for key in keys)
+        return [found for part in deeper for found in part]
+    return [place] if there != here and place != "run.name" else []
+
+
+def _listed(words: list[str]) -> str:
+    return ", ".join(words[:SHOWN]) + (", ..." if len(words) > SHOWN else "")

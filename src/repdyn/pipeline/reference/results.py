@@ -1,0 +1,159 @@
+"""Reference results: a run's ledger, key numbers, digests, versions and costs as small text files under reference/."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from repdyn.base.errors import ConfigError, DataError
+from repdyn.base.files import write_json, write_text
+from repdyn.pipeline.config import yaml_places
+from repdyn.pipeline.run import ledger
+
+FOLDER, EXCEPTIONS = "reference", "exceptions.yaml"
+CLAIMS, NUMBERS, DIGESTS, RUN = "claims.csv", "numbers.csv", "digests.csv", "run.json"
+CLAIM_COLUMNS = ["id", "study", "origin", "where", "verdict", "n", "note"]
+NUMBER_COLUMNS = ["id", "form", "part", "outcome", "value", "interval_low", "interval_high", "n"]
+KEY = ["id", "form", "part"]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What is kept of a run, or what a run has to hold against it.
+
+    Attributes:
+        name: the folder it was read from.
+        claims: a row per claim: `id study origin where verdict n note`.
+        numbers: a row per part of a check: `id form part outcome value interval_low interval_high n`.
+        digests: file inside the run's results -> SHA-256.
+        run: configuration, versions, machine, commit, CPU seconds per study.
+    """
+
+    name: str
+    claims: pd.DataFrame
+    numbers: pd.DataFrame
+    digests: Mapping[str, str]
+    run: Mapping[str, object]
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """Claim -> verdict."""
+        return dict(zip(self.claims["id"], self.claims["verdict"], strict=True))
+
+
+def keep(results: Path, folder: Path) -> None:
+    """Writes what is kept of a finished run.
+
+    Raises:
+        DataError: the run is not finished.
+    """
+    kept = of_run(results)
+    write_text(folder / CLAIMS, _table(kept.claims))
+    write_text(folder / NUMBERS, _table(kept.numbers))
+    write_text(folder / DIGESTS, _table(pd.DataFrame({"file": kept.digests.keys(), "sha256": kept.digests.values()})))
+    write_json(folder / RUN, dict(kept.run))
+
+
+def of_run(results: Path) -> Reference:
+    """A finished run in the form of a reference.
+
+    Raises:
+        DataError: the folder has no manifest, ledger or evidence.
+    """
+    try:
+        manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+        evidence = pd.read_csv(results / "evidence.csv", keep_default_na=False, dtype=str)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{results}: no finished run ({error}); run it to the end first") from error
+    frame = ledger.read(results / "claims.csv")
+    told = {key: manifest[key] for key in ("configuration", "versions", "machine", "commit")}
+    told["configuration"]["data"]["mnist_folder"] = None  # a place on somebody's machine
+    return Reference(
+        str(results),
+        frame[CLAIM_COLUMNS],
+        evidence[NUMBER_COLUMNS],
+        manifest["content"],
+        told | {"cpu_seconds": _seconds(manifest["costs"])},
+    )
+
+
+def read(folder: Path) -> Reference:
+    """A kept reference.
+
+    Raises:
+        DataError: a file is missing or damaged.
+    """
+    try:
+        run = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        claims, numbers, digests = (
+            pd.read_csv(folder / name, keep_default_na=False, dtype=str) for name in (CLAIMS, NUMBERS, DIGESTS)
+        )
+        return Reference(
+            str(folder),
+            claims[CLAIM_COLUMNS],
+            numbers[NUMBER_COLUMNS],
+            dict(zip(digests["file"], digests["sha256"], strict=True)),
+            run,
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"{folder}: not a reference ({error}); a finished run is kept by repdyn keep") from error
+
+
+def is_reference(path: Path) -> bool:
+    """Whether a folder holds a kept reference."""
+    return (path / RUN).is_file() and (path / NUMBERS).is_file()
+
+
+def ledgers(folder: Path) -> dict[str, pd.DataFrame]:
+    """The claims of all references in a folder by their names, the smallest scale first; their index is the id."""
+    order = ("smoke", "default", "full", "paper")
+    names = [path.name for path in folder.iterdir() if is_reference(path)] if folder.is_dir() else []
+    ranked = sorted(names, key=lambda name: (order.index(name) if name in order else len(order), name))
+    return {name: read(folder / name).claims.set_index("id") for name in ranked}
+
+
+def exceptions(folder: Path) -> dict[str, str]:
+    """Claim -> why its verdict differs between reference runs other than by becoming decided.
+
+    Raises:
+        ConfigError: the file is no mapping of texts.
+    """
+    file = folder / EXCEPTIONS
+    if not file.is_file():
+        return {}
+    source = yaml_places.read(file, 0)
+    texts = source.values or {}
+    if source.complaints or not all(isinstance(text, str) and text for text in texts.values()):
+        raise ConfigError("\n".join(map(str, source.complaints)) or f"{file}: expected claim: text on every line")
+    return dict(texts)
+
+
+def reversals(references: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, str]]:
+    """Claims that are decided in different ways by two runs: claim -> verdict by run, undecided ones left out."""
+    ids = dict.fromkeys(id for frame in references.values() for id in frame.index)
+    decided = {
+        id: {
+            run: str(frame.loc[id, "verdict"])
+            for run, frame in references.items()
+            if id in frame.index and frame.loc[id, "verdict"] != ledger.UNDECIDED
+        }
+        for id in ids
+    }
+    return {id: verdicts for id, verdicts in decided.items() if len(set(verdicts.values())) > 1}
+
+
+def _table(frame: pd.DataFrame) -> str:
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def _seconds(costs: list[dict]) -> dict[str, float]:
+    """CPU seconds by study; what all studies share under its jobs' names."""
+    total: dict[str, float] = {}
+    for record in costs:
+        study = str(record["log"]).partition("/")[0]
+        total[study] = total.get(study, 0.0) + float(record["cpu_seconds"])
+    return {study: round(seconds, 1) for study, seconds in sorted(total.items())}

@@ -1,0 +1,128 @@
+"""`repdyn keep` and `repdyn compare` with a reference: verdicts, key numbers within their bands, files."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from repdyn.__main__ import main
+from repdyn.base.errors import ConfigError, DataError
+from repdyn.pipeline.ask.reproduces import hold_against, show
+from repdyn.pipeline.reference import results
+from repdyn.pipeline.run import manifest
+
+ROOT = Path(__file__).resolve().parents[2]
+CLAIM = dict.fromkeys(results.CLAIM_COLUMNS, "") | {"study": "s", "n": "8"}
+NUMBER = dict.fromkeys(results.NUMBER_COLUMNS, "") | {"form": "printed", "outcome": "passes"}
+
+
+def run(folder, *, verdicts=("holds", "does not hold"), value="2.5", interval=("2", "3"), seed=1):
+    """A finished run of two claims, the first with an interval, the second exact."""
+    claims = [CLAIM | {"id": f"x-{place}", "verdict": verdict} for place, verdict in enumerate(verdicts)]
+    low, high = interval
+    numbers = [
+        NUMBER | {"id": "x-0", "value": value, "interval_low": low, "interval_high": high},
+        NUMBER | {"id": "x-1", "value": "1e-12"},
+    ]
+    folder.mkdir(parents=True)
+    pd.DataFrame(claims).to_csv(folder / "claims.csv", index=False)
+    pd.DataFrame(numbers).to_csv(folder / "evidence.csv", index=False)
+    configuration = {"run": {"name": folder.name, "seed": seed}, "data": {"mnist_folder": str(folder)}}
+    files = ["claims.csv", "evidence.csv"]
+    manifest.build(files, folder, folder / "logs", ROOT, configuration, folder / "manifest.json")
+    return folder
+
+
+def held(here, there):
+    """A run held against a reference, and what is said of it."""
+    found = hold_against(results.of_run(here), results.of_run(there))
+    return found, show(found, results.of_run(here), results.of_run(there))
+
+
+def test_a_kept_run_is_read_back_and_reproduces_itself(tmp_path, capsys):
+    here = run(tmp_path / "default")
+    assert not main(["keep", str(here), "--into", str(tmp_path / "reference")])
+    assert not main(["compare", str(here), str(tmp_path / "reference")])
+    told = capsys.readouterr().out
+    assert "reproduces" in told
+    assert "2 of 2 verdicts" in told
+    assert "2 of 2 key numbers" in told
+    assert "2 of 2 files identical" in told
+
+
+def test_a_reference_names_no_folder_of_the_machine(tmp_path):
+    results.keep(run(tmp_path / "default"), tmp_path / "reference")
+    texts = [path.read_text() for path in (tmp_path / "reference").iterdir()]
+    assert len(texts) == 4
+    assert not any(str(tmp_path) in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("value", "reproduced"), [("2.0", True), ("2.999", True), ("2.50001", True), ("3.1", False), ("1.9", False)]
+)
+def test_a_number_reproduces_within_the_interval_of_the_reference(tmp_path, value, reproduced):
+    found, told = held(run(tmp_path / "a", value=value), run(tmp_path / "b"))
+    assert found.reproduced is reproduced
+    assert ("x-0, whole" in told) is not reproduced
+
+
+@pytest.mark.parametrize(("value", "reproduced"), [("2.5004", True), ("2.51", False)])
+def test_a_number_without_interval_reproduces_up_to_rounding(tmp_path, value, reproduced):
+    none = ("", "")
+    found, _ = held(run(tmp_path / "a", value=value, interval=none), run(tmp_path / "b", interval=none))
+    assert found.reproduced is reproduced
+
+
+def test_numbers_near_nothing_are_equal(tmp_path):
+    here = run(tmp_path / "a")
+    text = (here / "evidence.csv").read_text()
+    (here / "evidence.csv").write_text(text.replace("1e-12", "9e-11"))
+    assert held(here, run(tmp_path / "b"))[0].reproduced
+
+
+def test_a_changed_verdict_is_named_and_does_not_reproduce(tmp_path):
+    found, told = held(run(tmp_path / "a", verdicts=("holds", "holds")), run(tmp_path / "b"))
+    assert not found.reproduced
+    assert "x-1: does not hold -> holds" in told
+    assert "1 of 2 verdicts" in told
+
+
+def test_a_number_that_one_side_lacks_does_not_reproduce(tmp_path):
+    found, told = held(run(tmp_path / "a", value=""), run(tmp_path / "b"))
+    assert not found.reproduced
+    assert found.missing == 1
+    assert "one side only" in told
+
+
+def test_other_settings_are_named(tmp_path):
+    found, told = held(run(tmp_path / "a", seed=2), run(tmp_path / "b"))
+    assert found.settings == ["run.seed"]
+    assert "run.seed" in told
+
+
+def test_an_unfinished_run_and_a_damaged_reference_are_refused(tmp_path):
+    with pytest.raises(DataError, match="no finished run"):
+        results.of_run(tmp_path)
+    results.keep(run(tmp_path / "default"), tmp_path / "reference")
+    (tmp_path / "reference" / "digests.csv").unlink()
+    with pytest.raises(DataError, match=r"not a reference.*digests\.csv"):
+        results.read(tmp_path / "reference")
+
+
+def test_ledgers_come_by_scale_and_reversals_leave_undecided_verdicts_out(tmp_path):
+    for name, verdicts in (
+        ("full", ("holds", "holds")),
+        ("default", ("holds", "not decidable at this scale")),
+        ("smoke", ("does not hold", "not decidable at this scale")),
+    ):
+        results.keep(run(tmp_path / name / name, verdicts=verdicts), tmp_path / "reference" / name)
+    ledgers = results.ledgers(tmp_path / "reference")
+    assert list(ledgers) == ["smoke", "default", "full"]
+    assert results.reversals(ledgers) == {"x-0": {"smoke": "does not hold", "default": "holds", "full": "holds"}}
+
+
+def test_exceptions_are_texts(tmp_path):
+    assert results.exceptions(tmp_path) == {}
+    (tmp_path / "exceptions.yaml").write_text("x-0: 3\n")
+    with pytest.raises(ConfigError, match="claim: text"):
+        results.exceptions(tmp_path)
