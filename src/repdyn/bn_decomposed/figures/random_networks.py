@@ -9,7 +9,20 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, band, describe, half_width, label_panels, new
+from repdyn.base.figures import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    GREEN,
+    ORANGE,
+    RED,
+    band,
+    describe,
+    half_width,
+    label_panels,
+    legend_below,
+    new,
+)
 
 REGIMES = (  # recentering, rescaling, and the words above the column
     (0, "none", "nothing"),
@@ -142,7 +155,7 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
         panel.set_ylabel(f"after layer {int(layer_angles['depth'])} (degree)")
     _mark(axes[0, 0], fixed_point["rms_angle"], batches)
     _mark(axes[1, 0], fixed_point["simplex_angle"], batches)
-    axes[0, 0].legend(markerscale=2.5, loc="upper left")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, markerscale=2.5)
     _angle_against_batch(axes[1, 1], layer_angles, fixed_point)
     label_panels(axes)
     return describe(
@@ -179,4 +192,4 @@ def _angle_against_batch(panel: Axes, layer_angles: xr.Dataset, fixed_point: xr.
     panel.set_title("angle at rest")
     panel.set_xlabel("data points in the batch n")
     panel.set_ylabel("angle (degree)")
-    panel.legend(loc="upper right")
+    legend_below(panel, columns=2)

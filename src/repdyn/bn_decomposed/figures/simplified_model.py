@@ -60,11 +60,14 @@ def _edge(panel: Axes, above: np.ndarray, below: np.ndarray, *, positive: bool) 
     panel.plot(*np.transpose((start, end)), color=colour, linestyle=dash, linewidth=1.2)
     middle = (start + end) / 2
     sign = "+" if positive else "\N{MINUS SIGN}"
-    panel.text(*middle, sign, color=colour, fontsize=11, fontweight="bold", ha="center", va="center", bbox=_paper())
-
-
-def _paper() -> dict[str, object]:
-    return {"boxstyle": "circle,pad=0.08", "facecolor": "white", "edgecolor": "none"}
+    look = {
+        "color": colour,
+        "fontsize": 11,
+        "fontweight": "bold",
+        "ha": "right" if positive else "left",
+        "va": "bottom",
+    }
+    panel.annotate(sign, middle, (-3 if positive else 3, 0), textcoords="offset points", **look)
 
 
 def _row(panel: Axes, row: xr.Dataset, place: np.ndarray, half: float) -> None:
@@ -165,7 +168,6 @@ def _collapse(panel: Axes, interior_angles: xr.Dataset) -> None:
         panel.plot(layer[shown], pair[shown], color=colour, linestyle=dash, label=f"points {m}, {m + 1}")
         slope = 8 * pair[start] * float(interior_angles["kept"].sel(split=m)) ** (layer - layer[start])
         panel.plot(layer[start:][shown[start:]], slope[start:][shown[start:]], color=BLACK, linewidth=0.9)
-    panel.text(0.97, 0.95, "black: predicted slopes", transform=panel.transAxes, fontsize=7.5, ha="right", va="top")
     panel.set(yscale="log", xlim=(0, 205), title="the cluster forms", xlabel="layer t", ylabel="angle (degree)")
     panel.legend(loc="lower left")
 

@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import CYCLE, describe, label_panels, new, style
+from repdyn.base.figures import CYCLE, describe, label_panels, legend_below, new, style
 from repdyn.diagnostics.figures.shared import line, moments, name_layers, seeds_text, time_axis
 
 
@@ -28,8 +28,9 @@ def draw_stream(found: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Residual stream and normalised layers",
-        caption=f"{found.attrs['title']}{seeds_text(found)}. Energies in the norm of K + gamma |K| I along the "
-        f"residual stream, gamma = {found.attrs['gamma']:g}. Radial gradient fraction: share of the gradient along a "
+        caption=f"{found.attrs['title']}{seeds_text(found)}. Energies in the norm of $K + \\gamma \\|K\\| I$ along the "
+        f"residual stream, $\\gamma$ = {found.attrs['gamma']:g}. Radial gradient fraction: share of the gradient "
+        f"along a "
         "weight that normalisation makes free; 0 in the theory, which has no eps.",
         alt="Energies against the blocks of the residual stream; radial fractions of the normalised layers, all small.",
     )
@@ -45,7 +46,7 @@ def _energy_panel(panel: Axes, found: xr.Dataset) -> None:
     panel.set_ylim(bottom=0 if len(names) == 1 else None)
     panel.set_title("energy along the residual stream")
     panel.set_ylabel("energy, in dimensions")
-    panel.legend()
+    legend_below(panel, columns=2)
 
 
 def _radial_panel(panel: Axes, found: xr.Dataset) -> None:
@@ -63,4 +64,4 @@ def _radial_panel(panel: Axes, found: xr.Dataset) -> None:
         time_axis(panel, found[time], time)
     else:
         panel.set_xticks([])
-    panel.legend()
+    legend_below(panel, columns=2)

@@ -323,7 +323,7 @@ def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
     )
     note = (
         "That they start near a non-negative point is chosen, that they stay near is the flow's doing. The proposition"
-        " speaks of minima, which these extremals are not shown to be; trained networks: lrn-prop5-trained."
+        " is about minima, which these extremals are not shown to be; trained networks: lrn-prop5-trained."
     )
     return Verdict.from_tests(tests, None, note)
 

@@ -15,7 +15,7 @@ from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 WELL = 0.8
 WELL_REASON = "'quite well': four fifths of a curve's variance explained"
 ALTERED = "factor two"
-ENOUGH = 10  # converged trials below which a network is not judged: the interval of its mean is too wide
+ENOUGH = 10  # converged trials below which a network decides nothing: the interval of its mean is too wide
 FEW = 0.05  # false alarm over all rows of Table 1: twelve networks of which all converge must pass each of them
 BROKEN = false_world(
     "the largest gain of Figure 3, where the theory breaks down, in the place of the default network",
@@ -48,8 +48,8 @@ def dropped(fits: xr.Dataset) -> str:
     unconverged = ", ".join(f"{number} of {name}" for name, number in count.items() if number) or "none"
     few = ", ".join(name for name in trained if name not in judged(fits)) or "none"
     return (
-        f"judged: {', '.join(judged(fits)) or 'none'}; not converged and dropped, of {fits.sizes['seed']} each: "
-        f"{unconverged}; too few to be judged: {few}"
+        f"decided on: {', '.join(judged(fits)) or 'none'}; not converged and dropped, of {fits.sizes['seed']} each: "
+        f"{unconverged}; too few to decide: {few}"
     )
 
 

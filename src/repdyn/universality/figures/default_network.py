@@ -76,7 +76,7 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
     for panel in axes[0]:
         panel.set_xlabel("hidden layer")
         panel.axvline(int(default_network_fits["halfway"]), color="0.7", linewidth=0.8, linestyle=":")
-    axes[0, 0].legend(fontsize=7.5)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return describe(
         figure,
         title="Figure 10: the theory at every hidden layer",
@@ -107,7 +107,7 @@ def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dat
             fitted = default_network_fits["alternative_theory"].sel(alternative=name, curve=curve)
             panel.plot(run["epoch"], fitted, "--", color=BLACK, linewidth=0.9, label="fit" if curve == "w" else None)
         loss = float(default_network_fits["alternative_loss"].sel(alternative=name).isel(seed=max(seed, 0)))
-        panel.set_title(f"{name}: {loss:.3g}", fontsize=8)
+        panel.set_title(f"{name}: loss {loss:.3g}", fontsize=8)
     for panel in axes[-1]:
         panel.set_xlabel("epoch")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -143,7 +143,7 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
     return describe(
         figure,
         title="Fit losses of the theory and of the altered dynamics over trials",
-        caption="One dot per trial of the default network, each the global minimum over both rates; vermilion: the "
+        caption="One dot per trial of the default network, each the global minimum over both rates; orange-red: the "
         "single number that the paper gives.",
         alt="The fit loss of the theory varies by a factor of ten and more between trials, with the published number "
         "among them; the published number for the factor two lies far above all of ours, that for the square below.",
@@ -162,7 +162,7 @@ def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
     h = fits["shown_curves"].sel(curve="h")
     for source, style, colour in (("network", "-", BLUE), ("theory", "--", BLACK)):
         axes[0, 1].plot(h.sel(source=source), fits["ratio"].sel(source=source), style, color=colour, label=source)
-    axes[0, 0].set(xlabel="epoch", ylabel="h, y, w", title="closed form (dashed)")
+    axes[0, 0].set(xlabel="epoch", ylabel="$h$, $y$, $w$", title="closed form (dashed)")
     axes[0, 1].set(xlabel="$h$", ylabel="$y/h$", title="conserved: a straight line")
     axes[0, 0].legend(loc="center right", bbox_to_anchor=(1, 0.6))
     axes[0, 1].legend(loc="upper left")
