@@ -147,7 +147,7 @@ def odd_points(odd_batch: xr.Dataset) -> Figure:
         title="Question 3: does the odd point survive training?",
         caption=f"Largest over second largest norm of {n} digits in networks of {max(depth)} layers. Thin lines: "
         f"each of {odd_batch.sizes['seed']} seeds, thick: medians. An odd point is there above the solid line, at 2; "
-        "dashed: its fixed point for infinite width with recentring alone, batch normalization without rescaling.",
+        "dashed: its fixed point for infinite width with recentering alone, batch normalization without rescaling.",
         alt="A norm ratio against depth for five networks, before and after training, with the ratio of an odd point.",
     )
 

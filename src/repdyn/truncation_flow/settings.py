@@ -51,7 +51,7 @@ class RandomClusters(Settings):
 class Counterexamples(Settings):
     """Small data sets that decide a statement by arithmetic."""
 
-    draws: Draws = Field(description="Random points where the renormalised domain (5.9) is counted.")
+    draws: Draws = Field(description="Random points where the renormalized domain (5.9) is counted.")
 
 
 class Staircase(Settings):

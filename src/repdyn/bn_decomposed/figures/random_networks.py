@@ -164,9 +164,10 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
         caption=f"(a)-(c) Angles of all pairs before and after layer {int(layer_angles['depth'])} (width "
         f"{int(layer_angles['width'])}, ReLU), 4 draws shown; diagonal: unchanged; horizontal lines: fixed points at "
         "infinite width for these batch sizes. About 60 degrees needs rescaling by the root mean square; with the "
-        "sigma of eq. (2) the batch collapses. (d) Mean angle against batch size n: points with 95 % intervals of the "
+        "$\\sigma$ of eq. (2) the batch collapses. (d) Mean angle against batch size n: points with 95 % intervals of "
+        "the "
         f"mean over {layer_angles.sizes['seed']} draws of batch and weights, curves: exact fixed points. 75 degrees is "
-        "the value at n = 9; it falls to arccos(1/pi) = 71.4 degrees.",
+        "the value at n = 9; it falls to $\\arccos(1/\\pi)$ = 71.4 degrees.",
         alt="Three scatter plots of pair angles and one curve: with recentering the angle falls from 84 degrees for "
         "three points to 71 degrees for many, passing 75 at nine.",
     )

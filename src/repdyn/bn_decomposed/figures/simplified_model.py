@@ -135,11 +135,13 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
         caption=f"(a), (b) Limits for batches of n points ({counts}; one symmetric, one with a far point, the others "
         "Gaussian), the better of the two extremes: norm of the cluster over that of the extreme, and how far the "
         "angle between them is from 90 degrees. Dashed: bounds as printed, 3/(n-2) and sqrt(2) pi/(n-2), which exceeds "
-        "90 degrees up to n = 4; solid: the best possible, sqrt(2/((n-1)^2 + 1)) and its angle, reached by the "
+        "90 degrees up to n = 4; solid: the best possible, $\\sqrt{2/((n-1)^2 + 1)}$ and its angle, reached by the "
         f"symmetric batch. (c) Angles between neighbouring interior points of one Gaussian batch of {n}; thin black: "
-        "slopes (lambda_m/lambda_1)^(t/2) of the split m | n - m between them, lambda_m = (m^2 + (n-m)^2)/n^2. (d) "
+        "slopes $(\\lambda_m/\\lambda_1)^{t/2}$ of the split of $m$ from $n - m$ points between them, $\\lambda_m = "
+        "(m^2 + "
+        "(n-m)^2)/n^2$. (d) "
         "Gaussian batches: share whose ratio of the extremes' limiting norms is at most the value on the axis. Near "
-        "one, two orthogonal points leave the cluster alike; the single odd point of Figure 3 would be 1/(n-1), the "
+        "one, two orthogonal points leave the cluster alike; the single odd point of Figure 3 would be $1/(n-1)$, the "
         "dots.",
         alt="Four panels: limits lie on or below the sharp bound, which is well below the printed one; interior angles "
         "decay exponentially at the predicted slopes; the shorter extreme is typically half as long as the longer.",

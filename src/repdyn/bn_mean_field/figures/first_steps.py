@@ -48,8 +48,10 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
         figure,
         title="Figure 3, computed: first-step amplification",
         caption=f"y = x1, $\\Sigma$ = diag(5, 1), {first_step.sizes['neuron']} neurons, mean-field step {step:g}. (a) "
-        "Length after one step: medians, bands of 5 to 95 % of the neurons, and sqrt(r^2 + (h g/r)^2): only below r* = "
-        "sqrt(h g) are smaller neurons bigger afterwards. (b) First steps of some neurons on circles of three lengths "
+        "Length after one step: medians, bands of 5 to 95 % of the neurons, and $\\sqrt{r^2 + (h g/r)^2}$: only "
+        "below "
+        "$r^* = \\sqrt{h g}$ are smaller neurons bigger afterwards. (b) First steps of some neurons on circles of "
+        "three lengths "
         "(the paper's sketch). (c) Turn per iteration: median (lines) and largest (thin) neuron, both signs of a: the "
         "median is stable from the second iteration on, single neurons are not.",
         alt="The length after one step falls in r up to r* and grows beyond; turns of the median neuron are small "

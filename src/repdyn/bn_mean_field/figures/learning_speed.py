@@ -138,7 +138,7 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
         title="Section 4.1: where neurons are fast depends on the target",
         caption=f"BN model, $\\Sigma$ = diag(5, 1), iteration {int(target_scan['look'])}, step "
         f"{float(target_scan['step']):g}, "
-        f"target w^T x, {target_scan.sizes['seed']} starts of random signs. (a) Mean speed of neurons near the x2 "
+        f"target $w^T x$, {target_scan.sizes['seed']} starts of random signs. (a) Mean speed of neurons near the x2 "
         f"axis, of "
         "small variance, over that near the x1 axis: above 1 for targets up to about 60 degrees from x1. (b) Speed of "
         "every neuron over its direction for targets along either axis: it vanishes at the target's own axis.",

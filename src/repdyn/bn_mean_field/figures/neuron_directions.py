@@ -59,7 +59,7 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
         f"differ by "
         f"{ratio:.1f}. Right: directions at the iterations above; dots: neurons on the unit circle, blue a > 0, "
         "orange-red a < 0, paler for small |a|; gray bars: number of neurons in 15 degrees; thin line: the ellipse "
-        "Omega. "
+        r"$\Omega$. "
         + UNSTATED.format(neurons=neurons, step=step)
         + " The factor between the scales is one of unequal progress: see the figure on matched loss.",
         alt="With batch normalization the speed peaks at plus and minus 90 degrees and the neurons gather at the x1 "

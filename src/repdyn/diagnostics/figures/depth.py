@@ -112,9 +112,9 @@ def _described_depth(figure: Figure, found: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="A network through its depth, as the papers measure it",
-        caption=f"{found.attrs['title']}: {found.sizes['point']} points, normalised by {found.attrs['normalised_by']}"
+        caption=f"{found.attrs['title']}: {found.sizes['point']} points, normalized by {found.attrs['normalised_by']}"
         f"{seeds_text(found)}. (a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric "
-        "fixed point of wide networks with batch normalisation and ReLU. (b) Largest norm over the second; "
+        "fixed point of wide networks with batch normalization and ReLU. (b) Largest norm over the second; "
         "dashed: the fixed point with one odd point. (c) Effective rank without the mean; band: rank of the "
         "targets. "
         f"(d) Stable cost of identity at "

@@ -1,4 +1,4 @@
-"""Energies along the residual stream, radial gradient fractions of normalised layers."""
+"""Energies along the residual stream, radial gradient fractions of normalized layers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from repdyn.diagnostics.figures.shared import line, moments, name_layers, seeds_
 
 
 def draw_stream(found: xr.Dataset) -> Figure:
-    """Energies along the residual stream, and the radial gradient fraction in front of normalisation layers.
+    """Energies along the residual stream, and the radial gradient fraction in front of normalization layers.
 
     Raises:
         ValueError: the dataset has neither.
     """
     parts = [name for name in ("kinetic_energy", "radial_fraction") if name in found]
     if not parts:
-        raise ValueError("the dataset has no residual stream and no normalised layers; name `residual` when measuring")
+        raise ValueError("the dataset has no residual stream and no normalized layers; name `residual` when measuring")
     with style():
         figure, axes = new(1, len(parts), height=2.5)
         for panel, name in zip(axes[0], parts, strict=True):
@@ -27,12 +27,12 @@ def draw_stream(found: xr.Dataset) -> Figure:
         label_panels(axes)
     return describe(
         figure,
-        title="Residual stream and normalised layers",
+        title="Residual stream and normalized layers",
         caption=f"{found.attrs['title']}{seeds_text(found)}. Energies in the norm of $K + \\gamma \\|K\\| I$ along the "
         f"residual stream, $\\gamma$ = {found.attrs['gamma']:g}. Radial gradient fraction: share of the gradient "
         f"along a "
-        "weight that normalisation makes free; 0 in the theory, which has no eps.",
-        alt="Energies against the blocks of the residual stream; radial fractions of the normalised layers, all small.",
+        "weight that normalization makes free; 0 in the theory, which has no eps.",
+        alt="Energies against the blocks of the residual stream; radial fractions of the normalized layers, all small.",
     )
 
 

@@ -21,7 +21,7 @@ def _ticks(axis: Axis, values: tuple[int, ...] | np.ndarray) -> None:
 
 
 def _shades(count: int) -> np.ndarray:
-    """Light to dark blue, told apart in grey too."""
+    """Light to dark blue, told apart in gray too."""
     return mpl.colormaps["viridis_r"](np.linspace(0.15, 1.0, count))
 
 

@@ -125,13 +125,14 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
         f"{float(net['effective_depth']):g}, $L$ = {net.sizes['layer']}, learned and decayed maps. Blue: the first "
         f"$k^*$ = "
         f"{int(net['rank'])} singular values; gray: the others.",
-        alt="In the middle of the network three singular values of the centred representation stand far above the rest;"
-        " without centring a further direction is in between.",
+        alt="In the middle of the network three singular values of the centered representation stand far above the "
+        "rest;"
+        " without centering a further direction is in between.",
     )
 
 
 def spectrum_lines(panel: Axes, p: np.ndarray, values: np.ndarray, count: int, colour: str = BLUE) -> None:
-    """Singular values against p, the first ones in colour, on a logarithmic axis of four decades."""
+    """Singular values against p, the first ones in color, on a logarithmic axis of four decades."""
     for index in range(values.shape[1] - 1, -1, -1):
         first = index < count
         panel.semilogy(

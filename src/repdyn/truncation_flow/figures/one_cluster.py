@@ -131,7 +131,7 @@ def proposition(proposition: xr.Dataset) -> Figure:
         caption=f"{int(proposition['points'])} points, hypotheses certified by rigorous bounds with $\\gamma$ ="
         f" {float(proposition['gamma']):g}. Dotted: time $s_1$ of full truncation ("
         + ", ".join(f"{float(s):.2f}" for s in proposition["arrival"])
-        + "); dash-dotted: bound on $s_1$ in (a) and (d), $\\eta_2$ in (b). After $s_1$ the generator $\\Omega$ is exactly "
+        + "); dash-dotted: bound on $s_1$ in (a) and (d), $\\eta_2$ in (b). After $s_1$ $\\Omega$ is exactly "
         "zero and $R$ is frozen.",
         alt="The residual decays exponentially, the rotation stops at once and far below its bound, Omega vanishes "
         "when all points are truncated, well before the bound on that time.",

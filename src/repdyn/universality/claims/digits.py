@@ -311,7 +311,7 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     best = representational_structure["correlation_by_scale"].sel(run="sgd", part="all entries")
     note = (
         "The pairs of classes limit this, not the number of networks. Between classes the difference is"
-        f" {between:+.3f}. With weights normalised, the correlation over all entries is largest at a length of"
+        f" {between:+.3f}. With weights normalized, the correlation over all entries is largest at a length of"
         f" {float(best['scale'][int(best.values.argmax())]):g} times the mean prediction: {float(best.max()):.3f}."
     )
     test = quantiles_within(

@@ -51,7 +51,8 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         title="Figure 5: final distances at other input and target distances",
         caption=f"Each dot is a trial of {widths} units at one of {final_predictions.sizes['dx']} x "
         f"{final_predictions.sizes['dy']} pairs of distances ({final_predictions.sizes['seed']} trials each); "
-        f"{dropped} trials did not converge and are left out. Rates: geometric mean of the fits at dx = 1, dy^2 = 0.5. "
+        f"{dropped} trials did not converge and are left out. Rates: geometric mean of the fits at $dx = 1$, $dy^2 = "
+        f"0.5$. "
         "Line: equality. r: correlation of the logarithms over cells with dy > 0, beside that of dy alone.",
         alt="Skip networks lie on the line of equality; other networks scatter about it, some with a slope of their "
         "own.",
@@ -81,7 +82,7 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
         figure,
         title="Figure 10: the theory at every hidden layer",
         caption="Median over trials, band from the lower to the upper quartile, every layer of the same runs of the "
-        "default network; the two rates in the same colours. Dotted: the layer halfway, where all other figures look.",
+        "default network; the two rates in the same colors. Dotted: the layer halfway, where all other figures look.",
         alt="The fit loss falls by two orders of magnitude up to the second half of the network and rises again in the "
         "last layers; there the rate of the encoder rises and that of the decoder falls.",
     )

@@ -92,7 +92,7 @@ def fig9_structure(representational_structure: xr.Dataset) -> Figure:
         "sgd",
         "Figure 9: representational structure of digits",
         "Three matrices of distances sorted by digit. The network's has dark blocks on the diagonal and texture between"
-        " them; the weighed prediction is a flat mosaic, one colour per pair of digits; the unweighed one has texture.",
+        " them; the weighed prediction is a flat mosaic, one color per pair of digits; the unweighed one has texture.",
     )
 
 

@@ -23,7 +23,7 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Phase plane of the effective theory, and the plateau",
-        caption="Left: flow of (25) (grey), six solutions (blue), stable node with its eigenvectors (green, rates "
+        caption="Left: flow of (25) (gray), six solutions (blue), stable node with its eigenvectors (green, rates "
         f"{_rates(theory_maps['node_rate'])} per epoch), saddle at $h = 0$ with its directions (orange-red, rates "
         f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts $\\alpha "
         f"= v$ "
