@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from repdyn.leaky_resnets.theory import flows, layers
-from repdyn.leaky_resnets.theory.hamiltonian import hamiltonian
+from repdyn.leaky_resnets.theory.compiled_rates import rates
+from repdyn.leaky_resnets.theory.hamiltonian import force, hamiltonian, velocity
 from repdyn.leaky_resnets.theory.identity_cost import activation
 from repdyn.leaky_resnets.theory.scalar_geodesic import scalar_path
 
@@ -115,3 +116,11 @@ def test_growth_and_long_steps_are_refused(monkeypatch):
         flows.symplectic_euler(A, B, 5.0, False, 2)
     with pytest.raises(ValueError, match="effective_depth: got 0"):
         flows.hamiltonian_flow(A, B, 0, False, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_compiled_rates_are_velocity_and_minus_force(bias):
+    A, B = np.random.default_rng(3).standard_normal((2, 5, 7))
+    found = rates(A, B, 2.5, bias)
+    np.testing.assert_allclose(found[0], velocity(A, B, 2.5, bias), rtol=0, atol=1e-13)  # sums of 7 terms of order 10
+    np.testing.assert_allclose(found[1], -force(A, B, 2.5, bias), rtol=0, atol=1e-13)

@@ -80,6 +80,18 @@ def test_convolution_against_conv1d():
     assert np.isfinite(trained(net, epochs=20)["loss"]).all()
 
 
+@pytest.mark.parametrize(("nonlinearity", "kernel"), [("leaky relu", 5), ("tanh", 4), ("none", 3)])
+def test_compiled_convolution_agrees(nonlinearity, kernel):
+    """Kernels of a multiple of four taps, of more, and of fewer; at a rate that amplifies no rounding."""
+    net = Net(nonlinearity, 0.95, 30, 4, "convolution", inputs=2, outputs=2, channels=3, kernel=kernel)
+    data = np.array([[-1.0, 0.5], [0.0, 0.2]]), np.array([[0.6, 0.0], [1.3, -1.0]])
+    wanted, found = (trained(net, engine, rate=0.005, data=data, layers=(0, 3)) for engine in ("autograd", "compiled"))
+    assert found["engine"] == "compiled"
+    for name in MEASURED:
+        assert np.abs(found[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
+    assert float(wanted["loss"][:, 0].mean()) > 1.5 * float(wanted["loss"][:, -1].mean())  # something was learnt
+
+
 def test_published_convolution_has_its_shape():
     net = Net("leaky relu", 0.95, 500, 10, "convolution")
     assert net.left == 390
@@ -209,7 +221,8 @@ def test_divergence_ends_a_trial():
         ("sgd", "cuda", Net("tanh", 1.0, 5, 2), "batched"),
         ("adam", "cuda", Net("tanh", 1.0, 5, 2), "autograd"),
         ("sgd", "cpu", Net("tanh", 1.0, 5, 2, dropout=0.1), "autograd"),
-        ("sgd", "cpu", Net("tanh", 1.0, 60, 2, "convolution"), "autograd"),
+        ("sgd", "cpu", Net("tanh", 1.0, 60, 2, "convolution"), "compiled"),
+        ("sgd", "cuda", Net("tanh", 1.0, 60, 2, "convolution"), "autograd"),
     ],
 )
 def test_the_engine_follows_network_and_device(optimizer, device, net, engine):
@@ -228,6 +241,7 @@ def test_the_engine_follows_network_and_device(optimizer, device, net, engine):
         (lambda: trained(Net("tanh", 1.0, 5, 2), layers=(2,)), "out of range"),
         (lambda: choose_engine("fast", Task(Net("tanh", 1.0, 5, 2), X, Y, 0.1), "cpu"), "not one of"),
         (lambda: trained(Net("tanh", 1.0, 5, 2, dropout=0.1), "compiled"), "dropout"),
+        (lambda: trained(Net("tanh", 1.0, 60, 2, "convolution"), "batched"), "no convolution"),
         (lambda: trained(Net("tanh", 1.0, 5, 2), rate=0.0), "above 0"),
         (lambda: trained(Net("tanh", 1.0, 5, 2, inputs=2)), "shapes"),
         (lambda: Task(Net("tanh", 1.0, 5, 2), [[1.0], [1.0]], Y, 0.1), "dx = 0"),

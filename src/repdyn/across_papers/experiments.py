@@ -23,7 +23,7 @@ of 0.001. Rates and steps were chosen on the loss alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from itertools import combinations
 
@@ -67,9 +67,8 @@ def _two_points_of(kind: Kind, settings: TwoPoints, stream: Stream) -> xr.Datase
     X, Y = torch.tensor(POINTS, dtype=torch.float64), torch.tensor(TARGETS, dtype=torch.float64)
     moments = {round(moment) for moment in np.linspace(0, settings.steps, settings.moments)}
     network, pairs = _network(kind, settings, X.shape[1], Y.shape[1], stream), PairRecorder(X, Y, [(0, 1)])
-    for step, losses in _descent(network, X, Y, settings, kind):  # noqa: B007 (the last ones are kept)
-        if step in moments:
-            pairs(network, step)
+    for step, losses in _descent(network, X, Y, settings, kind, moments):  # noqa: B007 (the last ones are kept)
+        pairs(network, step)
     return pairs.dataset().assign(final_loss=("seed", losses))
 
 
@@ -111,7 +110,7 @@ def _digits_of(
     looks = dict(zip((0, settings.steps // 2, settings.steps), (ENDS[0], HALF, ENDS[1]), strict=True))
     moments = {0, *(round(moment) for moment in np.geomspace(1, settings.steps, settings.moments - 1))}
     recorder = PairRecorder(X, Y, pairs)
-    for step, losses in _descent(network, X, Y, settings, kind, settings.decay):  # noqa: B007 (the last ones are kept)
+    for step, losses in _descent(network, X, Y, settings, kind, moments | looks.keys(), settings.decay):  # noqa: B007
         if step in moments:
             recorder(network, step)
         if step in looks:
@@ -149,9 +148,8 @@ def _odd_batch_of(kind: Kind, X: Tensor, classes: np.ndarray, settings: OddBatch
     shown = sorted({0, *range(4, settings.depth, 5), settings.depth - 1})
     names = [f"layers.{number}" for number in shown]
     ends = [Recorder(network.single(seed), X, names, labels=classes) for seed in range(settings.seeds)]
-    for step, losses in _descent(network, X, Y, settings, kind):  # noqa: B007 (the last ones are kept)
-        if step in (0, settings.steps):
-            _record(ends, network, step)
+    for step, losses in _descent(network, X, Y, settings, kind, {0}):  # noqa: B007 (the last ones are kept)
+        _record(ends, network, step)
     profile = _over_seeds(ends)[[*ODD_PARTS]].assign_coords(end=("step", list(ENDS))).swap_dims(step="end")
     return profile.drop_vars("step").assign(final_loss=("seed", losses))
 
@@ -218,10 +216,16 @@ def _network(kind: Kind, settings: Training, inputs: int, outputs: int, stream: 
 
 
 def _descent(
-    network: networks.Network, X: Tensor, Y: Tensor, settings: Training, kind: Kind, decay: float = 0.0
+    network: networks.Network,
+    X: Tensor,
+    Y: Tensor,
+    settings: Training,
+    kind: Kind,
+    moments: Collection[int],
+    decay: float = 0.0,
 ) -> Iterator[tuple[int, np.ndarray]]:
     rate = getattr(settings.rates, kind.replace(" ", "_"))
-    return networks.descend(network, X, Y, rate=rate, decay=decay, steps=settings.steps)
+    return networks.descend(network, X, Y, rate=rate, decay=decay, steps=settings.steps, moments=moments)
 
 
 def _record(recorders: list[Recorder], network: networks.Network, step: int) -> None:

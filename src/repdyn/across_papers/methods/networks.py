@@ -15,18 +15,26 @@ normal numbers behind their weights, so all comparisons are paired.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from repdyn.across_papers.methods import compiled_descent
 from repdyn.base.streams import Stream
 
 Kind = Literal["plain", "batch norm", "recentred", "residual", "leaky"]
 STREAMS = ("residual", "leaky")
 VARIANCE_FLOOR = 1e-5  # the usual eps of batch normalisation
+KERNELS = {
+    "plain": compiled_descent.PLAIN,
+    "recentred": compiled_descent.RECENTRED,
+    "batch norm": compiled_descent.NORMALIZED,
+    "residual": compiled_descent.STREAM,
+    "leaky": compiled_descent.STREAM,
+}
 
 
 class Linear(nn.Module):
@@ -168,19 +176,67 @@ def _drawn(stream: Stream, place: int, shape: tuple[int, int], seeds: int) -> Te
 
 
 def descend(
-    network: Network, X: Tensor, Y: Tensor, *, rate: float, decay: float, steps: int
+    network: Network,
+    X: Tensor,
+    Y: Tensor,
+    *,
+    rate: float,
+    decay: float,
+    steps: int,
+    moments: Collection[int] | None = None,
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Full-batch descent on half the squared error per point plus (decay / 2) |weights|^2, all seeds at once.
+    """Full-batch descent on half the squared error per point plus (decay / 2) |parameters|^2, in place, seed by seed.
 
     Yields:
-        Before each step, and after the last, its number and the losses of the seeds, shape (seeds,), without decay.
+        Before the steps in `moments` (all of them, where none are named) and after the last, the number of steps done
+        and the losses of the seeds, shape (seeds,), without decay.
     """
-    for step in range(steps + 1):
-        loss = ((network(X) - Y) ** 2).sum(dim=-1).mean(dim=-1) / 2
-        yield step, loss.detach().numpy().copy()
-        if step == steps:
-            return
-        slopes = torch.autograd.grad(loss.sum(), list(network.parameters()))
-        with torch.no_grad():
-            for part, slope in zip(network.parameters(), slopes, strict=True):
-                part.mul_(1 - rate * decay).sub_(slope, alpha=rate)
+    given = (X.contiguous().numpy(), Y.contiguous().numpy())
+    arrays, done = _arrays(network), 0
+    for stop in sorted({*(range(steps) if moments is None else moments), steps}):
+        if stop > done:
+            _train(network, arrays, *given, rate, 1 - rate * decay, stop - done)
+            _put(network, arrays)
+        done = stop
+        yield stop, _train(network, arrays, *given, rate, 1.0, 0)
+
+
+def _train(
+    network: Network, arrays: Sequence[np.ndarray], X: np.ndarray, Y: np.ndarray, rate: float, kept: float, steps: int
+) -> np.ndarray:
+    """Steps of every seed on its part of the arrays, in place; the losses before them, shape (seeds,)."""
+    layer = network.layers[0]
+    about = (KERNELS[network.kind], (float(layer.kept), 1 / layer.depth), VARIANCE_FLOOR, X, Y)
+    maps = zip(*arrays, strict=True)
+    return np.array([compiled_descent.train(*about, one, rate, kept, steps) for one in maps])
+
+
+def _parts(network: Network) -> tuple[list[Tensor], list[list[Tensor]]]:
+    """Parameters as the compiled descent wants them: single ones (first, last), and those stacked over layers."""
+    within = network.kind in STREAMS
+    first = network.into if within else network.layers[0].linear
+    inner = [layer.linear for layer in (network.layers if within else network.layers[1:])]
+    scaled = network.layers if network.kind == "batch norm" else []
+    stacked = [[one.weight for one in inner], [one.bias for one in inner]]
+    stacked += [[layer.scale for layer in scaled], [layer.shift for layer in scaled]]
+    return [first.weight, first.bias, network.output.weight, network.output.bias], stacked
+
+
+def _arrays(network: Network) -> list[np.ndarray]:
+    """Copies of the parameters in the order of `compiled_descent.train`, seeds first."""
+    single, stacked = _parts(network)
+    none = torch.empty((len(single[0]), 0, 0), dtype=torch.float64)
+    copies = [part.detach().numpy().copy() for part in single]
+    layers = [(torch.stack(parts, dim=1) if parts else none).detach().numpy() for parts in stacked]
+    return [*copies[:2], *layers[:2], *copies[2:], *layers[2:]]
+
+
+@torch.no_grad()
+def _put(network: Network, arrays: Sequence[np.ndarray]) -> None:
+    """Gives the network the parameters in the arrays."""
+    single, stacked = _parts(network)
+    for part, array in zip(single, (*arrays[:2], *arrays[4:6]), strict=True):
+        part.copy_(torch.from_numpy(array))
+    for parts, array in zip(stacked, (*arrays[2:4], *arrays[6:]), strict=True):
+        for place, part in enumerate(parts):
+            part.copy_(torch.from_numpy(array[:, place]))

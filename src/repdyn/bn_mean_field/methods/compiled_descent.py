@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from repdyn.base.checks import Array
+from repdyn.base.compiling import compiled
 from repdyn.bn_mean_field.theory.velocity import Population
 
 KINDS = {"batch": 0, "none": 1, "manifold": 2}
@@ -39,7 +39,7 @@ def first_order(model: Population, b: Array) -> Array:
 ANGLE, COSINE, SINE, FLIP, WEIGHT, LENGTH, CHARGE, NORM = range(8)  # rows of `source`
 
 
-@njit
+@compiled
 def velocity(
     a: Array, b: Array, problem: Problem, order: Array, da: Array, db: Array
 ) -> float:  # pragma: no cover (compiled)
@@ -60,7 +60,7 @@ def velocity(
     return _sum_fields(a, b, cov, root, kind, source, order, da, db)
 
 
-@njit
+@compiled
 def _place_sources(
     a: Array, b: Array, c: Array, w: Array, cov: Array, root: Array, kind: int, source: Array
 ) -> None:  # pragma: no cover (compiled)
@@ -84,7 +84,7 @@ def _place_sources(
         source[CHARGE, k], source[NORM, k] = charge, norm
 
 
-@njit
+@compiled
 def _sum_fields(
     a: Array, b: Array, cov: Array, root: Array, kind: int, source: Array, order: Array, da: Array, db: Array
 ) -> float:  # pragma: no cover (compiled)
@@ -116,14 +116,14 @@ def _sum_fields(
     return loss
 
 
-@njit
+@compiled
 def _charge(source: Array, k: int) -> tuple[float, float, float, float]:  # pragma: no cover (compiled)
     """Angle, the charge's two components and whether the angle was folded."""
     weight = source[WEIGHT, k]
     return source[ANGLE, k], weight * source[COSINE, k], weight * source[SINE, k], source[FLIP, k]
 
 
-@njit
+@compiled
 def _turn(
     k: int, a: float, x: float, y: float, gx: float, gy: float, norm: float, cov: Array, kind: int, db: Array
 ) -> None:  # pragma: no cover (compiled)
@@ -144,7 +144,7 @@ def _turn(
     db[k, 0], db[k, 1] = scale * gx, scale * gy
 
 
-@njit
+@compiled
 def _sort(order: Array, angle: Array) -> None:  # pragma: no cover (compiled)
     """Insertion sort of the places by angle, stable."""
     for i in range(1, order.size):
@@ -156,7 +156,7 @@ def _sort(order: Array, angle: Array) -> None:  # pragma: no cover (compiled)
         order[j] = k
 
 
-@njit
+@compiled
 def descend(
     a: Array,
     b: Array,
@@ -196,7 +196,7 @@ def descend(
     return math.nan
 
 
-@njit
+@compiled
 def descend_losses(
     a: Array, b: Array, problem: Problem, order: Array, step: float, limit: float, losses: Array
 ) -> None:  # pragma: no cover (compiled)

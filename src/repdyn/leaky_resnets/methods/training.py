@@ -15,6 +15,7 @@ import torch
 
 from repdyn.base.checks import Array
 from repdyn.base.graphs import replayable
+from repdyn.leaky_resnets.methods import compiled_steps
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual constants
@@ -70,6 +71,7 @@ class Trainer:
         self.pace[self.W.numel() :] = MAP_RATE
         self.rate, self.done = torch.zeros((), dtype=dtype, device=self.device), 0
         self._allocate(shapes[0])
+        self._on_cpu = self._compiled(shapes) if self.device.type == "cpu" else None
         self.set_steps(np.stack([net.rho for net in networks], axis=1))
 
     def _tensor(self, values: Array) -> torch.Tensor:
@@ -90,6 +92,17 @@ class Trainer:
         self.all_G, self.all_S = G[1:].view(L * M, w, N), S.view(L * M, inner, N).transpose(1, 2)
         self.all_dW = self.dW.view(L * M, w, inner)
 
+    def _compiled(self, shapes: Sequence[tuple[int, ...]]) -> tuple[Array, ...]:
+        """Arguments of the compiled gradient: this trainer's arrays, and room for one network."""
+        (L, M, w, inner), N = shapes[0], self.X.shape[2]
+        given = [part.numpy() for part in (self.W, self.P, self.Q, self.X, self.Y)]
+        steps = [part.view(L, M).numpy() for part in (self.rho, self.leak)]
+        sizes = [(L + 1, inner, N), (L, w, inner), (L, w, w), *[(w, N)] * 3, self.Y.shape[1:]]
+        room = [np.ones(size, given[0].dtype) for size in sizes]
+        slopes = self.dW, *([self.dP, self.dQ] if self.learned else [torch.empty(shape) for shape in shapes[1:]])
+        kind = given[0].dtype.type
+        return *given, *steps, kind(self.decay), self.learned, *room, *(part.to(self.dtype).numpy() for part in slopes)
+
     def set_steps(self, rho: Array) -> None:
         """Gives the layers new steps, shape (L, M), kept in float64 so that they sum to 1."""
         self.steps = np.asarray(rho, float)
@@ -107,6 +120,14 @@ class Trainer:
 
     def gradient(self) -> None:
         """Leaves the gradient of the objective in `grad`."""
+        if self._on_cpu:
+            compiled_steps.gradient(*self._on_cpu)
+        else:
+            self._batched_gradient()
+        if self.learned:
+            self.grad[self.W.numel() :].add_(self.theta[self.W.numel() :], alpha=self.decay * self.map_decay)
+
+    def _batched_gradient(self) -> None:
         self.forward()
         scale = 2 / self.X.shape[2]
         self.G[-1].baddbmm_(self.Q.transpose(1, 2), self.residual, beta=0, alpha=scale)
@@ -120,11 +141,16 @@ class Trainer:
         if self.learned:
             self.dQ.baddbmm_(self.residual, self.A.transpose(1, 2), beta=0, alpha=scale)
             torch.bmm(self.G[0], self.X.transpose(1, 2), out=self.dP)
-            self.grad[self.W.numel() :].add_(self.theta[self.W.numel() :], alpha=self.decay * self.map_decay)
 
     def adam_step(self) -> None:
         """One step of Adam; `rate` holds minus the rate with the correction for early moments."""
         self.gradient()
+        if self._on_cpu:
+            vectors = (self.theta, self.grad, self.first, self.second, self.pace)
+            kind = self._on_cpu[0].dtype.type
+            numbers = (kind(self.rate), kind(BETA_1), kind(BETA_2), kind(EPSILON))
+            compiled_steps.adam(*(vector.numpy() for vector in vectors), *numbers)
+            return
         self.first.lerp_(self.grad, 1 - BETA_1)
         self.second.mul_(BETA_2).addcmul_(self.grad, self.grad, value=1 - BETA_2)
         torch.sqrt(self.second, out=self.scratch).add_(EPSILON)

@@ -6,6 +6,7 @@ Paper: Hamiltonian Mechanics of Feature Learning, Sections 1.1, 1.2 and 1.5.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import count
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from scipy.integrate import solve_ivp
 
 from repdyn.base.checks import Array, finite
 from repdyn.leaky_resnets.theory.checks import effective_depth_of, representation_pair
+from repdyn.leaky_resnets.theory.compiled_rates import rates
 from repdyn.leaky_resnets.theory.hamiltonian import force, velocity
 from repdyn.leaky_resnets.theory.identity_cost import activation
 
@@ -71,21 +73,13 @@ def hamiltonian_flow(
 
     def right_side(_: float, y: Array) -> Array:
         A, B = y.reshape(shape)
-        return np.stack(_rates(A, B, Lt, bias)).ravel()
+        return rates(A, B, Lt, bias).ravel()
 
     first = np.stack([A0, B0]).ravel()
     back, ahead = p[p < start][::-1], p[p >= start]
     pieces = [_integrate(right_side, first, start, part, rtol) for part in (back, ahead)]
     path = np.concatenate([pieces[0][0][::-1], pieces[1][0]]).reshape(-1, *shape)
     return Trajectory(p, path[:, 0], path[:, 1], pieces[0][1] + pieces[1][1])
-
-
-def _rates(A: Array, B: Array, effective_depth: float, bias: bool) -> tuple[Array, Array]:
-    """`velocity` and minus `force`, which share S and B S^T."""
-    S = activation(A, bias)
-    V = B @ S.T
-    pulled = V[:, : len(A)].T @ B
-    return effective_depth * (V @ S - A), effective_depth * (B - pulled * (A > 0))
 
 
 def _integrate(
@@ -99,11 +93,11 @@ def _integrate(
     counted = count()
 
     def checked_rates(p: float, y: Array) -> Array:
-        rates = right_side(p, y)
-        if next(counted) > EVALUATIONS or not np.isfinite(rates).all():  # NaN would halve the step for ever
+        moved = right_side(p, y)
+        if next(counted) > EVALUATIONS or not math.isfinite(moved @ moved):  # NaN would halve the step for ever
             reached = f"the path from {start:g} grows or stiffens too much at {p:.6g}, before {stops[-1]:g}"
             raise ValueError(f"{reached}; start smaller, or with a smaller effective depth")
-        return rates
+        return moved
 
     with np.errstate(over="ignore", invalid="ignore"):
         found = solve_ivp(checked_rates, (start, stops[-1]), first, method="DOP853", t_eval=stops, rtol=rtol, atol=ATOL)

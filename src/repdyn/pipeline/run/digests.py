@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 from pathlib import Path
 
@@ -49,6 +50,18 @@ class CodeVersions:
             return dict(stored["versions"]) if stored["state"] == self.state else {}
         except (OSError, ValueError, KeyError, TypeError):
             return {}
+
+
+def compiled_code(source: Path) -> Path | None:
+    """Folder for compiled functions of this state of the sources; None outside a checkout or if it cannot be made."""
+    if not (source.parent / "Snakefile").is_file():
+        return None
+    folder = source.parent / ".cache" / "numba" / _state(source)[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
 
 
 def _state(source: Path) -> str:

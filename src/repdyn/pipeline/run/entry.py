@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,12 @@ from pathlib import Path
 from repdyn.base.devices import pin_threads
 from repdyn.base.errors import RepdynError
 from repdyn.pipeline.run import jobs
+from repdyn.pipeline.run.digests import compiled_code
 from repdyn.pipeline.run.kept import Kept
 from repdyn.pipeline.run.loading import load_runner
 from repdyn.pipeline.run.records import recorded
+
+SOURCE = Path(__file__).resolve().parents[3]
 
 
 def main(file: Path, threads: int | None = None) -> int:
@@ -24,6 +28,8 @@ def main(file: Path, threads: int | None = None) -> int:
     try:
         job = jobs.read(Path(file))
         pin_threads(threads or job.threads)  # before numpy or torch is imported
+        if folder := compiled_code(SOURCE):
+            os.environ["NUMBA_CACHE_DIR"] = str(folder.absolute())
         with recorded(job):
             run_members(job, Path(file), load_runner(job.kind))
     except RepdynError as error:

@@ -22,28 +22,33 @@ SAVE_AFTER = 20.0  # seconds of training worth a save; has no effect on numbers
 
 
 def choose_engine(wanted: str, task: Task, device: str) -> str:
-    """The engine for a task: autograd for convolutions, dropout and Adam, else batched on a GPU, compiled on a CPU.
+    """The engine for a task: autograd for dropout and Adam, else compiled on a CPU; on a GPU batched.
+
+    A convolution is compiled on a CPU, on a GPU it takes autograd.
 
     Raises:
         ValueError: an engine that is unknown, or that cannot train this network.
     """
     if wanted not in ENGINES:
         raise ValueError(f"engine {wanted!r} is not one of {', '.join(ENGINES)}")
-    special = needs_autograd(task.net, task.optimizer)
+    special, convolution = needs_autograd(task.net, task.optimizer), task.net.connections == "convolution"
+    on_gpu = device.startswith("cuda")
     if wanted == "auto":
-        if special:
+        if special or (convolution and on_gpu):
             return "autograd"
-        return "batched" if device.startswith("cuda") else "compiled"
+        return "batched" if on_gpu else "compiled"
     if special and wanted != "autograd":
-        raise ValueError(f"engine {wanted!r} knows no convolution, dropout or Adam; use auto or autograd")
-    if wanted == "compiled" and device.startswith("cuda"):
+        raise ValueError(f"engine {wanted!r} knows no dropout or Adam; use auto or autograd")
+    if convolution and wanted == "batched":
+        raise ValueError("engine 'batched' knows no convolution; use auto, compiled or autograd")
+    if wanted == "compiled" and on_gpu:
         raise ValueError("engine 'compiled' runs on the CPU only; use auto or batched with device cuda")
     return wanted
 
 
 def needs_autograd(net: Net, optimizer: str) -> bool:
     """Whether automatic differentiation alone can train the network."""
-    return net.connections == "convolution" or net.dropout > 0 or optimizer != "sgd"
+    return net.dropout > 0 or optimizer != "sgd"
 
 
 def two_points(dx: float, dy: float) -> tuple[Array, Array]:
@@ -145,9 +150,10 @@ def _advance(
 ) -> Frames:
     """Calls the engine; torch and numba are imported only where they are used, since each takes seconds."""
     if engine == "compiled":
-        from repdyn.universality.methods.engines import compiled
+        from repdyn.universality.methods.engines import compiled, compiled_convolution
 
-        return compiled.advance(task, weights, epochs, active)
+        one = compiled_convolution if task.net.connections == "convolution" else compiled
+        return one.advance(task, weights, epochs, active)
     if engine == "batched":
         from repdyn.universality.methods.engines import batched
 

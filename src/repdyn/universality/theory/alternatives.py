@@ -7,9 +7,9 @@ The square stands as w^2 in the first line; the code that the paper's figures co
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from repdyn.base.checks import Array
+from repdyn.base.compiling import compiled
 
 ALTERNATIVES = {  # name: what is changed in equation (7)
     "theory": "nothing: equation (7)",
@@ -22,7 +22,7 @@ ALTERNATIVES = {  # name: what is changed in equation (7)
 NAMES = tuple(ALTERNATIVES)
 
 
-@njit(fastmath=False)
+@compiled
 def altered_rhs(change: int, h: float, y: float, w: float, ex: float, ey: float, dy2: float) -> tuple:
     """Equation (7) with the change of that number in `ALTERNATIVES` (0: none); ex = eta_h dx2, ey = eta_y."""
     dh = -ex * w
@@ -41,7 +41,7 @@ def altered_rhs(change: int, h: float, y: float, w: float, ex: float, ey: float,
     return dh, dy, -ey / 2 * (3 * w - y + dy2) * h + second
 
 
-@njit(fastmath=False)
+@compiled
 def _runge_kutta(
     change: int, start: np.ndarray, ex: float, ey: float, dy2: float, out: np.ndarray, step: float, steps: int
 ) -> None:

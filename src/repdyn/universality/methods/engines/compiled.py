@@ -8,15 +8,15 @@ read and write) where automatic differentiation moves far more. Nothing is appro
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from repdyn.base.compiling import compiled
 from repdyn.universality.methods.engines.frames import Array, Frames, Task, empty_frames
 from repdyn.universality.methods.networks import LEAK, NONLINEARITIES, Weights
 
 FAST = {"reassoc", "contract", "nsz"}  # sums may be reordered for the vector unit; NaN and infinity keep their meaning
 
 
-@njit(fastmath=FAST)
+@compiled(fastmath=FAST)
 def _activate(kind: int, z: np.ndarray, a: np.ndarray, slope: np.ndarray, leak: float) -> None:
     """Values and slopes of the nonlinearity with that number in `NONLINEARITIES`."""
     for i in range(z.size):
@@ -37,7 +37,7 @@ def _activate(kind: int, z: np.ndarray, a: np.ndarray, slope: np.ndarray, leak: 
             a[i], slope[i] = x * share, share * (1.0 + x * (1.0 - share))
 
 
-@njit(fastmath=FAST)
+@compiled(fastmath=FAST)
 def _affine(W: np.ndarray, b: np.ndarray, a: np.ndarray, z: np.ndarray) -> None:
     """Computes z = W a + b for both points; a (2, in), z (2, out)."""
     one, other = a[0], a[1]
@@ -49,7 +49,7 @@ def _affine(W: np.ndarray, b: np.ndarray, a: np.ndarray, z: np.ndarray) -> None:
         z[0, i], z[1, i] = s, t
 
 
-@njit(fastmath=FAST)
+@compiled(fastmath=FAST)
 def _descend(W: np.ndarray, b: np.ndarray, a: np.ndarray, delta: np.ndarray, back: np.ndarray, rate: float) -> None:
     """Computes back += delta W, then W -= rate delta^T a and b -= rate sum of delta, row by row."""
     one, other, down_one, down_other = a[0], a[1], back[0], back[1]
@@ -64,7 +64,7 @@ def _descend(W: np.ndarray, b: np.ndarray, a: np.ndarray, delta: np.ndarray, bac
         b[i] -= rs + rt
 
 
-@njit(fastmath=FAST)
+@compiled(fastmath=FAST)
 def _forward(kind, skip, leak, X, first, middle, last, biases, last_bias, z, a, slope, out):
     """Pre-activations are scratch; a and slope keep every layer, shape (hidden, 2, units)."""
     for layer in range(biases.shape[0]):
@@ -79,7 +79,7 @@ def _forward(kind, skip, leak, X, first, middle, last, biases, last_bias, z, a, 
     _affine(last, last_bias, a[-1], out)
 
 
-@njit(fastmath=FAST)
+@compiled(fastmath=FAST)
 def _backward(skip, X, first, middle, last, biases, last_bias, a, slope, error, grad, rate):
     """One step of descent; grad (hidden + 1, 2, units) holds dL/da of every layer, and scratch for the input."""
     grad[:] = 0.0
@@ -98,7 +98,7 @@ def _backward(skip, X, first, middle, last, biases, last_bias, a, slope, error, 
             _descend(middle[layer - 1], biases[layer], a[layer - 1], slope[layer], grad[layer], rate)
 
 
-@njit(fastmath=FAST)
+@compiled(fastmath=FAST)
 def _train(kind, skip, leak, X, Y, first, middle, last, biases, last_bias, rate, epochs, every, layers, stop, h, o, L):
     """Trains one trial in place and records; stops at a loss below `stop` or not finite."""
     hidden, units = biases.shape

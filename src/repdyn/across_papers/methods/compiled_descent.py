@@ -1,0 +1,179 @@
+"""Full-batch descent of the networks of `networks`, compiled: one seed at a time, gradients written by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from repdyn.base.compiling import compiled
+
+PLAIN, RECENTRED, NORMALIZED, STREAM = range(4)
+
+
+@compiled
+def _affine(a, W, b, z):
+    """Computes z = a W^T + b, shape (points, out)."""
+    np.dot(a, W.T, z)
+    for p in range(z.shape[0]):
+        for i in range(z.shape[1]):
+            z[p, i] += b[i]
+
+
+@compiled
+def _relu(a, positive):
+    for p in range(a.shape[0]):
+        for i in range(a.shape[1]):
+            positive[p, i] = max(a[p, i], 0.0)
+
+
+@compiled
+def _recentre(z):
+    """Takes the mean over points out, in place."""
+    points = z.shape[0]
+    for i in range(z.shape[1]):
+        mean = 0.0
+        for p in range(points):
+            mean += z[p, i]
+        for p in range(points):
+            z[p, i] -= mean / points
+
+
+@compiled
+def _normalize(z, floor, deviation):
+    """Divides centered pre-activations by sqrt(variance + floor), which it leaves in `deviation`; in place."""
+    points = z.shape[0]
+    for i in range(z.shape[1]):
+        variance = 0.0
+        for p in range(points):
+            variance += z[p, i] ** 2
+        deviation[i] = np.sqrt(variance / points + floor)
+        for p in range(points):
+            z[p, i] /= deviation[i]
+
+
+@compiled
+def _hidden(kind, z, scale, shift, floor, deviation, a):
+    """The representation of a layer without a stream from z, which is left recentred or normalized."""
+    if kind != PLAIN:
+        _recentre(z)
+    if kind != NORMALIZED:
+        _relu(z, a)
+        return
+    _normalize(z, floor, deviation)
+    for p in range(z.shape[0]):
+        for i in range(z.shape[1]):
+            a[p, i] = max(scale[i] * z[p, i] + shift[i], 0.0)
+
+
+@compiled
+def _hidden_slope(kind, a, z, scale, shift, deviation, rate, kept, delta):
+    """Turns delta = dL/da of a layer without a stream into dL/dz; scale and shift take their step."""
+    points = a.shape[0]
+    for p in range(points):
+        for i in range(a.shape[1]):
+            if a[p, i] <= 0:
+                delta[p, i] = 0.0
+    if kind == NORMALIZED:
+        for i in range(a.shape[1]):
+            along, total = 0.0, 0.0
+            for p in range(points):
+                along += delta[p, i] * z[p, i]
+                total += delta[p, i]
+            for p in range(points):
+                delta[p, i] = scale[i] * (delta[p, i] - z[p, i] * along / points) / deviation[i]
+            scale[i] = kept * scale[i] - rate * along
+            shift[i] = kept * shift[i] - rate * total
+    if kind != PLAIN:
+        _recentre(delta)
+
+
+@compiled
+def _descend(W, b, a, delta, rate, kept, slope):
+    """Computes W <- kept W - rate delta^T a and b <- kept b - rate sum of delta."""
+    np.dot(delta.T, a, slope)
+    for i in range(W.shape[0]):
+        for j in range(W.shape[1]):
+            W[i, j] = kept * W[i, j] - rate * slope[i, j]
+        total = 0.0
+        for p in range(delta.shape[0]):
+            total += delta[p, i]
+        b[i] = kept * b[i] - rate * total
+
+
+@compiled
+def _forward(kind, stream, floor, X, maps, room, out):
+    """Representations and outputs into the room."""
+    first, first_b, middle, biases, last, last_b, scales, shifts = maps
+    a, z, s, deviation = room
+    through, share = stream
+    _affine(X, first, first_b, z[0])
+    if kind == STREAM:
+        a[0] = z[0]
+    else:
+        _hidden(kind, z[0], scales[0], shifts[0], floor, deviation[0], a[0])
+    for layer in range(1, len(a)):
+        if kind == STREAM:
+            _relu(a[layer - 1], s[layer - 1])
+            _affine(s[layer - 1], middle[layer - 1], biases[layer - 1], z[layer])
+            for p in range(z.shape[1]):
+                for i in range(z.shape[2]):
+                    a[layer, p, i] = through * a[layer - 1, p, i] + share * z[layer, p, i]
+        else:
+            _affine(a[layer - 1], middle[layer - 1], biases[layer - 1], z[layer])
+            _hidden(kind, z[layer], scales[layer], shifts[layer], floor, deviation[layer], a[layer])
+    _affine(a[-1], last, last_b, out)
+
+
+@compiled
+def _backward(kind, stream, X, maps, room, error, rate, kept):
+    """One step of descent: each map hands its gradient down before it takes its own step."""
+    first, first_b, middle, biases, last, last_b, scales, shifts = maps
+    a, z, s, deviation = room
+    through, share = stream
+    delta, below, square = np.dot(error, last), np.empty_like(a[0]), np.empty((len(first), len(first)))
+    _descend(last, last_b, a[-1], error, rate, kept, np.empty_like(last))
+    for layer in range(len(a) - 1, 0, -1):
+        W, b = middle[layer - 1], biases[layer - 1]
+        if kind == STREAM:
+            above, inside = share * delta, s[layer - 1]
+            np.dot(above, W, below)
+            for p in range(below.shape[0]):
+                for i in range(below.shape[1]):
+                    below[p, i] = through * delta[p, i] + (below[p, i] if inside[p, i] > 0 else 0.0)
+            _descend(W, b, inside, above, rate, kept, square)
+        else:
+            _hidden_slope(kind, a[layer], z[layer], scales[layer], shifts[layer], deviation[layer], rate, kept, delta)
+            np.dot(delta, W, below)
+            _descend(W, b, a[layer - 1], delta, rate, kept, square)
+        delta, below = below, delta
+    if kind != STREAM:
+        _hidden_slope(kind, a[0], z[0], scales[0], shifts[0], deviation[0], rate, kept, delta)
+    _descend(first, first_b, X, delta, rate, kept, np.empty_like(first))
+
+
+@compiled
+def train(kind, stream, floor, X, Y, maps, rate, kept, steps):
+    """Takes steps of descent on one network, in place; returns its loss before them.
+
+    Args:
+        kind: PLAIN, RECENTRED, NORMALIZED or STREAM.
+        stream: what a stream keeps of the layer before, and its share of the layer's map.
+        floor: added to the variance.
+        X: inputs, shape (points, inputs).
+        Y: targets, shape (points, outputs).
+        maps: weights and biases of the first map, (width, inputs) and (width,), those between layers, (layers, width,
+            width) and (layers, width), those out, (outputs, width) and (outputs,); scales and shifts of batch
+            normalization, each (layers + 1, width), which only NORMALIZED reads.
+        rate: learning rate.
+        kept: factor on parameters per step, 1 - rate decay.
+        steps: how many; with 0 only the loss is computed.
+    """
+    shape = len(maps[2]) + 1, len(X), len(maps[0])
+    room = np.empty(shape), np.empty(shape), np.empty(shape), np.empty((shape[0], shape[2]))
+    out, loss = np.empty(Y.shape), 0.0
+    for step in range(max(steps, 1)):
+        _forward(kind, stream, floor, X, maps, room, out)
+        if step == 0:
+            loss = np.sum((out - Y) ** 2) / (2 * len(X))
+        if steps:
+            _backward(kind, stream, X, maps, room, (out - Y) / len(X), rate, kept)
+    return loss

@@ -1,0 +1,21 @@
+"""Compiled functions: numba's, kept on disk where a job has named a folder for this state of the sources."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from numba import njit
+
+KEPT_IN = "NUMBA_CACHE_DIR"
+
+
+def compiled(function: Callable | None = None, *, fastmath: bool | set[str] = False) -> Callable:
+    """Decorator: compiles a function when it is first called; takes seconds, unless its code is kept.
+
+    Args:
+        function: what to compile; None where the decorator has arguments.
+        fastmath: liberties with rounding, as LLVM names them.
+    """
+    make = njit(fastmath=fastmath, cache=KEPT_IN in os.environ)
+    return make(function) if function else make

@@ -1,0 +1,102 @@
+"""Gradient and Adam of leaky ResNets on a CPU, compiled: one network at a time, so that it stays in the cache.
+
+Matrix products are the BLAS's; what lies between two of them is one pass over a layer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from repdyn.base.checks import Array
+from repdyn.base.compiling import compiled
+
+CONTRACT = {"contract"}  # multiply and add in one rounding; nothing is reordered
+
+
+@compiled(fastmath=CONTRACT)
+def _next_layer(A: Array, moved: Array, leak: float, active: Array) -> None:
+    """Computes A <- leak A + moved and active <- relu(A)."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            value = leak * A[i, j] + moved[i, j]
+            A[i, j] = value
+            active[i, j] = max(value, A.dtype.type(0))
+
+
+@compiled(fastmath=CONTRACT)
+def _layer_before(pulled: Array, active: Array, leak: float, G: Array) -> None:
+    """Computes pulled <- leak G + pulled where the layer is active, leak G elsewhere."""
+    for i in range(G.shape[0]):
+        for j in range(G.shape[1]):
+            pulled[i, j] = leak * G[i, j] + (pulled[i, j] if active[i, j] > 0 else G.dtype.type(0))
+
+
+@compiled(fastmath=CONTRACT)
+def _scaled(W: Array, rho: float, U: Array, turned: Array) -> None:
+    """Computes U <- rho W and turned <- its transpose without the bias."""
+    for i in range(W.shape[0]):
+        for j in range(W.shape[1]):
+            U[i, j] = rho * W[i, j]
+        for j in range(W.shape[0]):
+            turned[j, i] = U[i, j]
+
+
+@compiled
+def gradient(W, P, Q, X, Y, rho, leak, decay, learned, S, U, turned, A, G, H, residual, dW, dP, dQ):
+    """Leaves the gradient of the objective of `training.Trainer` in dW, dP, dQ; maps without their penalty.
+
+    Args:
+        W: layer weights, shape (L, M, w, inner).
+        P: maps in, shape (M, w, d).
+        Q: maps out, shape (M, d_out, w).
+        X: inputs, shape (M, d, N).
+        Y: targets, shape (M, d_out, N).
+        rho: layer steps, shape (L, M).
+        leak: 1 - rho Lt, shape (L, M).
+        decay: lam / Lt.
+        learned: whether P and Q are trained.
+        S: room for [relu(A); 1], shape (L + 1, inner, N), ones in the last row where there is a bias.
+        U: room for rho W, shape (L, w, inner).
+        turned: room for its transpose, shape (L, w, w).
+        A: room for a layer, shape (w, N); so are G and H.
+        G: see A.
+        H: see A.
+        residual: room for f - Y, shape (d_out, N).
+        dW: shape of W.
+        dP: shape of P.
+        dQ: shape of Q.
+    """
+    L, M = W.shape[:2]
+    for m in range(M):
+        np.dot(P[m], X[m], A)
+        H[:] = 0
+        _next_layer(A, H, A.dtype.type(1), S[0])
+        for layer in range(L):
+            _scaled(W[layer, m], rho[layer, m], U[layer], turned[layer])
+            np.dot(U[layer], S[layer], H)
+            _next_layer(A, H, leak[layer, m], S[layer + 1])
+        np.dot(Q[m], A, residual)
+        residual -= Y[m]
+        residual *= A.dtype.type(2 / X.shape[2])
+        np.dot(Q[m].T, residual, G)
+        if learned:
+            np.dot(residual, A.T, dQ[m])
+        for layer in range(L - 1, -1, -1):
+            np.dot(G, S[layer].T, dW[layer, m])
+            dW[layer, m] = rho[layer, m] * (dW[layer, m] + decay * W[layer, m])
+            np.dot(turned[layer], G, H)
+            _layer_before(H, S[layer], leak[layer, m], G)
+            G, H = H, G
+        if learned:
+            np.dot(G, X[m].T, dP[m])
+
+
+@compiled(fastmath=CONTRACT)
+def adam(theta, grad, first, second, pace, rate, beta_1, beta_2, epsilon):
+    """One step of Adam in one pass; rate is minus the rate with the correction for early moments."""
+    one = theta.dtype.type(1)
+    for i in range(theta.size):
+        g = grad[i]
+        first[i] += (one - beta_1) * (g - first[i])
+        second[i] = beta_2 * second[i] + (one - beta_2) * g * g
+        theta[i] += rate * pace[i] * first[i] / (np.sqrt(second[i]) + epsilon)

@@ -1,0 +1,43 @@
+"""Right side of the Hamiltonian flow, compiled: a path asks for it ten thousand times, at small matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from repdyn.base.checks import Array
+from repdyn.base.compiling import compiled
+
+REORDERED = {"reassoc", "contract", "nsz"}  # sums for the vector unit; NaN and infinity keep their meaning
+
+
+@compiled(fastmath=REORDERED)
+def _through(A: Array, B: Array, bias: bool, V: Array) -> None:
+    """Computes V = B S^T, shape (w, w + 1) or (w, w)."""
+    for i in range(A.shape[0]):
+        for k in range(A.shape[0]):
+            total = 0.0
+            for n in range(A.shape[1]):
+                total += B[i, n] * max(A[k, n], 0.0)
+            V[i, k] = total
+        if bias:
+            V[i, A.shape[0]] = np.sum(B[i])
+
+
+@compiled(fastmath=REORDERED)
+def rates(A: Array, B: Array, effective_depth: float, bias: bool) -> Array:
+    """dA/dp = Lt (B K - A) and dB/dp = Lt (B - sigma'(A) o [S B^T B]), shape (2, w, N); arguments as `hamiltonian`."""
+    w, N = A.shape
+    V, moved = np.empty((w, w + bias)), np.empty((2, w, N))
+    _through(A, B, bias, V)
+    for i in range(w):
+        for n in range(N):
+            moved[0, i, n] = (V[i, w] if bias else 0.0) - A[i, n]
+            moved[1, i, n] = 0.0
+        for k in range(w):
+            for n in range(N):
+                moved[0, i, n] += V[i, k] * max(A[k, n], 0.0)
+                moved[1, i, n] += V[k, i] * B[k, n]
+        for n in range(N):
+            moved[0, i, n] *= effective_depth
+            moved[1, i, n] = effective_depth * (B[i, n] - (moved[1, i, n] if A[i, n] > 0 else 0.0))
+    return moved
