@@ -16,8 +16,10 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib import style as styles
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
@@ -114,6 +116,13 @@ def legend_below(panel: Axes, *, columns: int = 1) -> None:
         loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=panel.transAxes + under, ncols=columns,
         borderaxespad=0, columnspacing=1.2,
     )  # fmt: skip
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Ticks of a logarithmic axis at 1, 2 and 5 of every decade, written out."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def band(panel: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, **style: object) -> None:

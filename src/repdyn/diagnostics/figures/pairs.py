@@ -30,7 +30,7 @@ def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Figur
                 panel.plot(fitted[time], data, "o", color=colour, markersize=3.5, label="network")
                 panel.plot(fitted["moment"], theory, color=BLACK, linestyle="--", label="effective theory")
                 explained = _explained(fitted["explained"].sel(pair=pair, curve=name))
-                panel.set_title(f"{title}: {explained}" if pair == pairs[0] else explained)
+                panel.set_title(f"{title}\n{explained}" if pair == pairs[0] else explained)
                 time_axis(panel, fitted[time], time)
             row[0].set_ylabel(f"points {pair}")
         for panel in axes[:-1].ravel():

@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLUE, GREEN, band, describe, label_panels, legend_below, new, style
+from repdyn.base.figures import BLUE, GREEN, band, describe, label_panels, legend_below, new, plain_numbers, style
 from repdyn.diagnostics.figures.shared import SHADE, seeds_text, time_axis, time_of
 
 DASHES = ("-", "--", "-.", ":")  # so that neighbors of like color differ
@@ -40,7 +40,11 @@ def draw_training(recorded: xr.Dataset) -> Figure:
             values = recorded[name].mean("seed") if "seed" in recorded[name].dims else recorded[name]
             for layer, colour, dash in looks:
                 panel.plot(recorded[time], values.sel(layer=layer), color=colour, linestyle=dash, label=layer)
-            panel.set_yscale("log", base=2 if name == "effective_rank" else 10)
+            if name == "effective_rank":
+                panel.set_yscale("log", base=2)
+            else:
+                panel.set_yscale("log")
+                plain_numbers(panel.yaxis)
             panel.set_title(title)
         if "task_rank" in recorded:
             low, high = (float(recorded[name].min()) for name in ("centred_task_rank", "task_rank"))

@@ -31,7 +31,8 @@ def fig7_blobs(blob_structure: xr.Dataset) -> Figure:
         mine = context == c
         shown = axes[0, c + 1].scatter(*feature[mine].T, c=feature[mine, c], s=5, cmap="viridis")
         axes[0, c + 1].set(xlabel="feature 1", ylabel="feature 2", aspect="equal", title=words)
-    figure.colorbar(shown, ax=axes[0, 1:].tolist(), label="target", shrink=0.8)
+    bar = figure.colorbar(shown, ax=axes[0, 1:].tolist(), shrink=0.8)
+    bar.ax.set_title("target", fontweight="normal")
     n = int(blob_structure["point_count"])
     return describe(
         figure,

@@ -6,9 +6,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new
+from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new, plain_numbers
 from repdyn.universality.figures.dynamics import COLOURS, NAMES, WORDS, require_converged
 from repdyn.universality.theory.published import FIT_LOSSES
 
@@ -28,10 +27,8 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         )
         panel.plot(ends, ends, color=BLACK, linewidth=0.8)
         panel.set(xscale="log", yscale="log")
-        for axis in (panel.xaxis, panel.yaxis):
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            axis.set_minor_formatter(NullFormatter())
+        plain_numbers(panel.xaxis)
+        plain_numbers(panel.yaxis)
         panel.set_title(
             f"{WORDS.get(name, name)}: r {float(row['correlation']):.2f}\n"
             f"(dy alone {float(row['correlation_dy']):.2f}), {int(row['trials'])} trials",

@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from repdyn.base.figures import (
     BLACK,
@@ -22,6 +21,7 @@ from repdyn.base.figures import (
     label_panels,
     legend_below,
     new,
+    plain_numbers,
 )
 from repdyn.universality.theory.published import CORRELATIONS
 
@@ -228,9 +228,7 @@ def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
             panel.semilogy(x, 10**middle, color=colours[look], marker=".", label=words)
             band(panel, x, 10 ** (middle - half), 10 ** (middle + half), color=colours[look])
         panel.axhline(1, color=BLACK, linewidth=0.6)
-        panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        panel.yaxis.set_major_formatter(ScalarFormatter())
-        panel.yaxis.set_minor_formatter(NullFormatter())
+        plain_numbers(panel.yaxis)
         panel.set(title=f"{kind}", xlabel="representational distance over its mean", ylabel="first over second order")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     label_panels(axes)
