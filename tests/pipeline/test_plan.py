@@ -11,9 +11,20 @@ from tests.dag.declared import SMOKE, copy_sources, declared
 
 from repdyn.base.errors import DataError
 from repdyn.pipeline.ask import plan, verify, workflow
+from repdyn.pipeline.run.graph import read_study
 from repdyn.pipeline.run.jobs import Job
+from repdyn.universality.settings import work as universality
 
 HEAD = ",".join(plan.COLUMNS)
+TRAININGS = {
+    "across_papers/training",
+    "leaky_resnets/near_critical",
+    "leaky_resnets/trained-block0",
+    "universality/blobs",
+    "universality/default_network",
+    "universality/table_1_networks",
+    "universality/xor_and_images",
+}
 
 
 def job(name="s/train", run="smoke", **settings):
@@ -54,6 +65,61 @@ def test_a_job_of_several_parts_has_several_sizes():
     members = [{"settings": {"settings": {"a": 2}}}, {"settings": {"settings": {"a": 3, "b": 5}}}]
     assert plan.size(members) == [2, 15]
     assert plan.size([{"inputs": {}}]) == []
+
+
+TRAINED = {"width": 30, "points": 300, "layers": 20, "first_steps": 600, "steps": 1500, "maps": ["decayed maps"]}
+
+
+def chain(**settings):
+    """A job that trains leaky ResNets: its work is known."""
+    values = TRAINED | {"effective_depths": [2.0, 4.0], "seeds": 3} | settings
+    member = {"study": "leaky_resnets", "function": "experiments.chains:trained", "settings": {"settings": values}}
+    return Job("full", "s/chain", "simulate", [member | {"inputs": {}, "outputs": ["x.nc"]}], memory_mb=900)
+
+
+def test_work_counts_steps_not_settings():
+    (once,) = plan.size(chain().members)
+    assert once == pytest.approx(3 * 20 * (600 + 2 * 1500) * 6 * 30**2 * 300 / (8e9 * 30**0.5))
+    assert plan.size(chain(seeds=6).members) == [pytest.approx(2 * once)]
+    assert plan.size(chain(descent_steps=1500).members) == [pytest.approx(once * 6600 / 3600)]
+    assert plan.size(chain(from_scratch=True).members) == [pytest.approx(once * 4200 / 3600)]
+
+
+def test_work_sees_nested_networks_and_runs():
+    row = {"connections": "dense", "dropout": 0.0, "units": 100, "hidden": 20}
+    settings = {"seeds": 4, "epochs": 9000, "stop": 0.0, "dtype": "float64", "rows": ["tanh"]}
+
+    def work(**changed):
+        given = {"settings": settings, "networks": {"tanh": row | changed}}
+        return universality.WORK["architectures"](given, {})
+
+    assert 3 < work(units=200) / work() < 9  # from what stays in the cache to what does not
+    assert work(dropout=0.1) == pytest.approx(6 * work())
+    run = {"units": 100, "hidden": 4, "epochs": 10, "optimizer": "sgd"}
+    blobs = {"trials": 6, "batch": 64, "positions": 30, "pixels": 5, "runs": {"low": run, "high": run | {"epochs": 20}}}
+    low, high = (universality.WORK["blobs"]({"settings": blobs}, {"run": name}) for name in ("low", "high"))
+    assert high == pytest.approx(2 * low)
+
+
+def test_cost_is_in_proportion_to_work(tmp_path):
+    (once,) = plan.size(chain().members)
+    file = recorded(tmp_path, f"default,s/chain,52.0,300.0,{once}", f"smoke,s/chain,9.0,300.0,{once / 100}")
+    assert cost(file, chain()) == plan.Cost(52.0, 300.0, True)
+    assert cost(file, chain(seeds=60)).cpu_seconds == pytest.approx(2 + 50 * 20)
+
+
+def test_every_work_is_of_an_experiment():
+    for study, work in plan.WORK.items():
+        assert set(work) <= set(read_study(study, ROOT / "src").experiments), study
+
+
+def test_work_is_in_seconds():
+    """The jobs of the recorded default run took from half to three and a half times their work."""
+    rows = [row for row in csv.DictReader((ROOT / plan.FILE).open()) if row["run"] == "default"]
+    known = [row for row in rows if row["job"] in TRAININGS]
+    assert len(known) == len(TRAININGS)
+    for row in known:
+        assert 0.5 < float(row["cpu_seconds"]) / float(row["sizes"]) < 3.5, row
 
 
 # Costs

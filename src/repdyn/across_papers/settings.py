@@ -1,7 +1,8 @@
 """Settings of `across_papers`: four networks, three questions, the diagnostics of all papers."""
 
-from collections.abc import Iterable, Iterator
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -91,3 +92,19 @@ class AcrossPapers(Settings):
     two_points: TwoPoints
     digits: Digits
     odd_batch: OddBatch
+
+
+def _work(given: Mapping[str, Any], _: Mapping[str, Any], *, networks: int, records: float, points: int = 0) -> float:
+    """CPU seconds of a core of 2.5 GHz: compiled steps in double precision, and records of whole networks."""
+    s = given["settings"]
+    points = points or s.get("batch") or 10 * s["per_class"]
+    step = s["depth"] * (6 * s["width"] ** 2 * points / 2.5e10 + 3e-6)
+    return networks * s["seeds"] * (s["steps"] * step + 0.1 * records)
+
+
+WORK = {
+    "two_points": partial(_work, networks=4, records=0, points=2),
+    "digits": partial(_work, networks=8, records=3),
+    "odd_batch": partial(_work, networks=5, records=2),
+}
+"""Experiment -> its seconds, from its section of settings and its further arguments."""

@@ -2,25 +2,29 @@
 
 `workflow/costs.csv` holds what the jobs of finished runs took. A job whose settings have the size of a recorded one
 costs what was recorded. Any other is an estimate, marked as such: start-up, and a power of its size through the two
-nearest records. The size of a job is the product of its settings: counts as they are, lists of counts by their sum,
-lists of other numbers by their length, spans of time, and one over a step; of a job with several parts, the geometric
-mean of their ratios counts. No product knows what a loop skips or a solver adapts, so an estimate is an order of
-magnitude.
+nearest records. The size of a job that trains is its work in seconds, from steps, parameters and number of networks:
+`WORK` in the settings of its study; cost is in proportion to it. The size of any other job is the product of its
+settings: counts as they are, lists of counts by their sum, lists of other numbers by their length, spans of time, and
+one over a step; of a job with several parts, the geometric mean of their ratios counts. No product knows what a loop
+skips or a solver adapts, so such an estimate is an order of magnitude.
 """
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from repdyn.across_papers import settings as across_papers
 from repdyn.base.errors import DataError
 from repdyn.base.files import write_text
+from repdyn.leaky_resnets.settings import work as leaky_resnets
 from repdyn.pipeline.run import records
 from repdyn.pipeline.run.jobs import Job, Member
+from repdyn.universality.settings import work as universality
 
 FILE = Path("workflow") / "costs.csv"
 COLUMNS = ("run", "job", "cpu_seconds", "peak_memory_mb", "sizes")
@@ -30,6 +34,8 @@ START_UP = 2.0
 """CPU seconds that starting takes at most (torch); and no more than four fifths of the least cost recorded."""
 SAME = 1e-4
 """Logarithms of sizes that differ by less are equal: sizes are kept with six digits."""
+WORK = {study.__name__.split(".")[1]: study.WORK for study in (across_papers, leaky_resnets, universality)}
+"""Study -> experiment -> its work in CPU seconds."""
 Expected = list[tuple[Job, "Cost | None"]]
 SPANS = ("horizon", "time", "counter_time")
 SHARED = "all studies share"
@@ -80,10 +86,24 @@ def show(expected: Expected, wanted: str) -> str:
     return "\n".join([*lines, "", *_remarks(expected)])
 
 
-def size(members: Iterable[Member]) -> list[float]:
-    """Sizes of a job's members; see the module's text."""
+def size(members: Sequence[Member]) -> list[float]:
+    """Size of a job: its work where all its members have one, else a size per section of settings; see the module."""
+    if work := _work(members):
+        return [work]
     sections = (part for member in members for part in member.get("settings", {}).values())
     return [math.prod(_factors(section)) for section in sections]
+
+
+def _work(members: Sequence[Member]) -> float:
+    """CPU seconds of a job's members together; 0 where one of them is not known."""
+    total = 0.0
+    for member in members:
+        estimate = WORK.get(member.get("study", ""), {}).get(member.get("function", "").rpartition(":")[2])
+        try:
+            total += estimate(member["settings"], member.get("arguments", {})) if estimate else math.nan
+        except KeyError:  # a record of settings that have changed since
+            return 0.0
+    return 0.0 if math.isnan(total) else total
 
 
 def _factors(settings: dict) -> Iterable[float]:
@@ -116,7 +136,12 @@ def _cost(job: Job, rows: list[dict[str, str]]) -> Cost | None:
         return Cost(took, memory, recorded=True)
     start = min(START_UP, 0.8 * min(float(row["cpu_seconds"]) for row in rows))
     other = next((one for one in others if abs(one[0] - step) >= SAME), None)
-    power = _power(took - start, step, float(other[1]["cpu_seconds"]) - start, other[0]) if other else USUAL_POWER
+    if _work(job.members):
+        power = 1.0
+    elif other:
+        power = _power(took - start, step, float(other[1]["cpu_seconds"]) - start, other[0])
+    else:
+        power = USUAL_POWER
     return Cost(start + (took - start) * math.exp(power * step), max(memory, job.memory_mb), recorded=False)
 
 

@@ -1,0 +1,86 @@
+"""How long the trainings take, in CPU seconds of a core of 2.5 GHz, from their settings as job files hold them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+Sections = Mapping[str, Any]
+
+CACHE = 2e6  # bytes next to a core
+NEAR, FAR = 3e10, 1.5e10  # bytes per second of weights that stay there, and of others
+SINGLE = 5e10  # operations per second of batched products in single precision
+CONVOLVED = 1.2e10  # operations per second of compiled convolutions
+CALL = 4e-5  # seconds per layer and step of calls into torch
+STOPPED = 3900  # epochs, at the rates of Table 1, until the loss at which a trial ends
+AUTOGRAD = 6.0  # times the compiled engine
+
+
+def _epoch(row: Sections, dtype: str, units: int | None = None) -> float:
+    """Seconds per epoch of one network on two points."""
+    units, hidden, size = units or row["units"], row["hidden"], 8 if dtype == "float64" else 4
+    if row["connections"] == "convolution":
+        length = units - (hidden + 1) * (row["kernel"] - 1) / 2
+        return 12 * hidden * row["channels"] ** 2 * row["kernel"] * length / CONVOLVED
+    weights = size * (hidden - 1) * units**2
+    compiled = 3 * weights / (NEAR if weights < CACHE else FAR) + 1e-8 * hidden * units
+    return AUTOGRAD * compiled if row["dropout"] else compiled
+
+
+def _descent(settings: Sections, row: Sections, units: int | None = None) -> float:
+    last = STOPPED * settings.get("slower", 1.0) if settings["stop"] else math.inf
+    return settings["seeds"] * min(settings["epochs"], last) * _epoch(row, settings["dtype"], units)
+
+
+def _default(given: Sections, _: Sections) -> float:
+    return _descent(given["settings"], given["default"], given["settings"]["units"])
+
+
+def _rows(given: Sections, _: Sections) -> float:
+    return sum(_descent(given["settings"], given["networks"][name]) for name in given["settings"]["rows"])
+
+
+def _adam(given: Sections, _: Sections) -> float:
+    return AUTOGRAD * len(given["settings"]["rates"]) * _descent(given["settings"], given["default"])
+
+
+def _grid(given: Sections, arguments: Sections) -> float:
+    return len(given["settings"]["dx"]) * len(given["settings"]["dy"]) * _rows(given, arguments)
+
+
+def _steps(network: Sections, ends: int, trials: int, steps: float, batch: int) -> float:
+    """Seconds of minibatch steps; `ends` is the number of inputs and outputs."""
+    weights = trials * ((network["hidden"] - 1) * network["units"] ** 2 + ends * network["units"])
+    moved = 4 * weights * (7 if network["optimizer"] == "adam" else 3)
+    return steps * (6 * weights * batch / SINGLE + moved / FAR + CALL * (network["hidden"] + 1))
+
+
+def _xor(given: Sections, _: Sections) -> float:
+    settings = given["settings"]
+    return sum(_steps(run, 3, settings["trials"], run["epochs"], 4) for run in settings["runs"].values())
+
+
+def _blobs(given: Sections, arguments: Sections) -> float:
+    settings, run = given["settings"], given["settings"]["runs"][arguments["run"]]
+    passes = math.ceil(2 * settings["positions"] ** 2 / settings["batch"])
+    return _steps(run, settings["pixels"] ** 2 + 3, settings["trials"], run["epochs"] * passes, settings["batch"])
+
+
+def _images(given: Sections, arguments: Sections) -> float:
+    settings, run = given["settings"], given["settings"]["runs"][arguments["run"]]
+    return _steps(run, 74, settings["trials"], run["steps"], settings["batch"])
+
+
+WORK = {
+    "default_network": _default,
+    "default_ensemble": _default,
+    "printed_data": _rows,
+    "architectures": _rows,
+    "adam_runs": _adam,
+    "final_distances": _grid,
+    "xor": _xor,
+    "blobs": _blobs,
+    "image_training": _images,
+}
+"""Experiment -> its seconds, from its sections of settings and its further arguments."""
