@@ -110,7 +110,7 @@ def _factors(panel: Axes, refined: xr.Dataset) -> None:
     )
     for value, words in ((2, "corrected"), (1, "printed")):
         panel.axhline(value, color=BLACK, linestyle=":", linewidth=1)
-        panel.annotate(words, (L[0], value), xytext=(0, 3), textcoords="offset points", fontsize=7.5)
+        panel.text(1.02, value, words, transform=panel.get_yaxis_transform(), va="center", fontsize=7.5)
     panel.set(title="factor", xlabel="number of layers $L$", xscale="log")
     panel.set_ylabel(r"gain of $\|W\|^2$ over $\tilde L \int \|b\|^2$")
     panel.set(ylim=(0.8, 2.3))
