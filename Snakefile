@@ -28,3 +28,8 @@ rule all:
         [path for job in JOBS.jobs.values() for path in job.outputs],
         results("report/captions"),
     localrule: True
+
+
+onerror:
+    if told := failed.summary(JOBS.jobs.values(), BEGAN):
+        print(told, file=sys.stderr)

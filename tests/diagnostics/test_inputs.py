@@ -125,6 +125,32 @@ def test_the_axis_of_points_is_found_where_all_axes_are_as_long():
     np.testing.assert_allclose(found["norm"][0], np.linalg.norm(rows, axis=1), rtol=1e-6)
 
 
+class Attention(nn.Module):
+    """Attends over the first axis, as torch's layer does without `batch_first`."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(4, 2)
+
+    def forward(self, x):
+        return self.attention(x, x, x)[0]
+
+
+@pytest.mark.parametrize("make", [lambda: nn.LSTM(4, 4), Attention], ids=["recurrent", "attention"])
+def test_time_is_not_taken_for_points(make):
+    torch.manual_seed(0)
+    model, X = make(), torch.randn(N, N, 4)
+    with pytest.raises(ValueError, match=r"changes with the points beside it.*axes=\{'input': 0\} to keep this one"):
+        measure(model, X, measures=RANKS)
+    assert measure(model, X, measures=RANKS, axes={"input": 0}).sizes["point"] == N  # whoever says so
+    assert measure(model, X, measures=RANKS, axes={"input": 1}).sizes["point"] == N
+
+
+def test_points_that_share_a_normalisation_are_measured():
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, track_running_stats=False))
+    assert measure(model, torch.randn(N, 4), measures=RANKS).attrs["left_out"] == ""
+
+
 def test_inputs_with_points_second():
     torch.manual_seed(0)
     model, X = nn.LSTM(3, 4), torch.randn(N, N, 3)

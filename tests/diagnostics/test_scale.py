@@ -33,6 +33,7 @@ def test_large_layers_have_the_numbers_of_small_ones(case, bias, monkeypatch):
     small = all_of(LAYERS[case], bias)
     monkeypatch.setattr(spectra, "SMALL", 0)
     monkeypatch.setattr(spectra, "BLOCK", 64)
+    monkeypatch.setattr(spectra, "WIDTH", 7)
     monkeypatch.setattr(angles, "STABLE", 0)
     monkeypatch.setattr(angles, "ROWS", 7)
     large = all_of(LAYERS[case], bias)

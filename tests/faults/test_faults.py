@@ -1,5 +1,6 @@
 """Broken settings, blocked folders, killed jobs: nothing half-written stays, the next run completes."""
 
+import resource
 import subprocess
 import sys
 
@@ -41,6 +42,10 @@ def test_missing_mnist_folder_is_named(checkout):
     )
     assert done.returncode != 0
     assert "/nowhere" in done.stdout + done.stderr
+    _, _, summary = done.stderr.partition(" jobs failed:\n")
+    assert summary.splitlines()[0].startswith("  error: /nowhere")
+    assert summary.splitlines()[1] == "    images: logs/nomnist/images.log"
+    assert "run the same command again" in summary
     assert "Traceback" not in (checkout / "logs/nomnist/images.log").read_text()
     assert not (checkout / "results/nomnist/data/images.nc").exists()
 
@@ -75,3 +80,32 @@ def test_the_command_line_cannot_write_where_a_file_stands(tmp_path):
     assert done.stderr.startswith("error: ")
     assert "blocked" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("limit", [0, 200], ids=["no file", "no whole dataset"])
+def test_a_limit_on_the_size_of_files_is_one_line(tmp_path, limit):
+    file = made.write(tmp_path, made.gap(outputs=["gap.nc"]))
+    done = subprocess.run(
+        [sys.executable, "-m", "repdyn", "run", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "cannot be written" in done.stderr
+    assert not (tmp_path / "results/mine/gap.nc").exists()
+
+
+def test_a_limit_on_the_size_of_files_while_the_workflow_is_read(checkout):
+    """A job file is larger than the limit, Snakemake's own files are not: told before any job."""
+    done = snakemake(
+        checkout,
+        *("--cores", "1", "--configfile", SMOKE, "--config", "run={name: small}", "--", "results/small/data/images.nc"),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
+    )
+    told = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "File too large" in told
+    assert "Traceback" not in told

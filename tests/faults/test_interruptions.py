@@ -84,6 +84,16 @@ def test_two_runs_at_once(checkout):
     assert (checkout / "results/twice" / NAME).read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
 
 
+def test_two_runs_started_together(checkout):
+    """Within the moment in which neither sees the other's lock both may work: the result is whole all the same."""
+    both = [start(checkout, *arguments("together")) for _ in range(2)]
+    told = [one.communicate(timeout=HANGING)[0] for one in both]
+    assert 0 in [one.returncode for one in both], told
+    assert all("lock" in text.lower() for one, text in zip(both, told, strict=True) if one.returncode), told
+    assert (checkout / "results/together" / NAME).read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
+    assert finished_trials(checkout, "together") is None
+
+
 def simulate(checkout, tmp_path, output, **changes):
     """A few seconds of training by its job file alone; the checkpoints' folder is `kept`."""
     member = made.member(

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 WORKFLOW = Path(workflow.current_basedir).parent.parent
@@ -10,8 +11,9 @@ WORKFLOW = Path(workflow.current_basedir).parent.parent
 # The code beside this Snakefile is the code that runs, here and in every job.
 sys.path.insert(0, str(WORKFLOW / "src"))
 
-from repdyn.base.errors import ConfigError
+from repdyn.base.errors import ConfigError, RepdynError
 from repdyn.base.settings import plain
+from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.run import checkout
 from repdyn.pipeline.run.workflow import RunJobs
@@ -28,6 +30,7 @@ try:
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
+BEGAN = time.time()
 RUN = CONFIG.run.name
 JOBS = RunJobs(CONFIG, WORKFLOW / "src", WORKFLOW / ".cache" / "code_versions.json")
 STUDIES = configuration.STUDIES

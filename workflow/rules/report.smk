@@ -79,4 +79,7 @@ use rule job as report with:
     localrule: True
 
 
-JOBS.write()
+try:
+    JOBS.write()
+except RepdynError as error:  # no room, a file in the way
+    raise WorkflowError(str(error)) from None

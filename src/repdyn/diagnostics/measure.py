@@ -34,7 +34,8 @@ from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import as_inputs
 from repdyn.diagnostics.methods.outputs import Adapter
-from repdyn.diagnostics.methods.streaming import MEMORY, Setting, point_names
+from repdyn.diagnostics.methods.setting import MEMORY, Setting
+from repdyn.diagnostics.methods.streaming import point_names
 from repdyn.diagnostics.theory.identity import Residual
 
 GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
 
+from repdyn.base import ranks
+from repdyn.base.ranks import RANK_TOLERANCE
 from repdyn.bn_decomposed.theory.layers import Array, as_batch
-
-RANK_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,12 @@ def singular_values(X: Array) -> Array:
 
 def numerical_rank(X: Array, tolerance: float = RANK_TOLERANCE) -> int:
     """Number of singular values above `tolerance` times the largest; 0 for a batch of zeros."""
-    s = singular_values(X)
-    return int(np.count_nonzero(s > tolerance * s[0]))
+    return ranks.numerical_rank(singular_values(X), tolerance)
 
 
 def stable_rank(X: Array) -> float:
     """||X||_F^2 / ||X||_2^2, between 1 and the rank; NaN for a batch of zeros."""
-    s = singular_values(X)
-    return float(np.sum((s / s[0]) ** 2)) if s[0] > 0 else float("nan")
+    return ranks.stable_rank(singular_values(X))
 
 
 def effective_rank(X: Array) -> float:
@@ -102,23 +100,12 @@ def effective_rank(X: Array) -> float:
         >>> round(effective_rank([[2.0, 0.0], [0.0, 1.0]]), 3)
         1.89
     """
-    s = singular_values(X)
-    if s[0] == 0:
-        return float("nan")
-    p = s[s > 0] / s.sum()
-    return float(np.exp(-np.sum(p * np.log(p))))
+    return ranks.effective_rank(singular_values(X))
 
 
 def orthogonality_gap(X: Array) -> float:
     """||X'X / ||X||_F^2 - I/n||_F of a batch of n columns; NaN for a batch of zeros."""
-    s = singular_values(X)
-    if s[0] == 0:
-        return float("nan")
-    n = np.shape(X)[1]
-    p = np.zeros(n)
-    p[: s.size] = (s / s[0]) ** 2
-    p /= p.sum()
-    return float(np.linalg.norm(p - 1.0 / n))
+    return ranks.orthogonality_gap(singular_values(X), np.shape(X)[1])
 
 
 def geometry(X: Array, rank_tolerance: float = RANK_TOLERANCE) -> Geometry:

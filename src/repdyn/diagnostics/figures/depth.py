@@ -71,7 +71,7 @@ def _rank_panel(panel: Axes, found: xr.Dataset) -> None:
         low, high = (float(found[name].min()) for name in ("centred_task_rank", "task_rank"))
         panel.axhspan(low, max(high, low + 0.5), **SHADE)
     panel.set_yscale("log", base=2)
-    panel.set_title("effective rank, centred")
+    panel.set_title("effective rank, centered")
     panel.set_ylabel("effective rank")
 
 

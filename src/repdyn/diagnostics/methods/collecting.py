@@ -18,7 +18,8 @@ from repdyn.diagnostics.methods.catalog import MEASURES, PER_LAYER
 from repdyn.diagnostics.methods.findings import Findings
 from repdyn.diagnostics.methods.pairs import alignment, as_pairs, distances
 from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
-from repdyn.diagnostics.methods.streaming import INPUT, OUTPUT, Plan, Setting, plan, stream
+from repdyn.diagnostics.methods.setting import INPUT, OUTPUT, Setting
+from repdyn.diagnostics.methods.streaming import Plan, plan, stream
 from repdyn.diagnostics.methods.targets import as_targets, labels_of_rows, one_hot
 from repdyn.diagnostics.theory.angles import QUANTILES
 from repdyn.diagnostics.theory.collapse import classifier_collapse
@@ -154,8 +155,8 @@ class Collector:
     def _unusable(self, A: NDArray[np.floating]) -> str:
         if len(A) != self.points:
             return f"it has {len(A)} rows where {self.points} are measured"
-        if bad := int(np.sum(~np.isfinite(A))):
-            return f"{bad} of {A.size} values are NaN or infinite"
+        if not (finite := np.isfinite(A)).all():
+            return f"{int(np.sum(~finite))} of {A.size} values are NaN or infinite"
         return ""
 
     def _leave_out_layer(self, name: str, why: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -38,7 +39,8 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
     try:
         with ExitStack() as stack:
             stack.enter_context(unchanged_random_state(model))
-            stack.enter_context(torch.compiler.set_stance("force_eager"))
+            if "torch._dynamo" in sys.modules:  # else nothing is compiled, and importing it takes five seconds
+                stack.enter_context(torch.compiler.set_stance("force_eager"))
             for kind in ("cpu", *_accelerators(model)):
                 stack.enter_context(torch.autocast(kind, enabled=False))
             model.eval()

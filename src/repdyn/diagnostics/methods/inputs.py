@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -69,9 +69,9 @@ class Inputs:
         first = self.batches[0]
         return first.args[0] if len(first.args) == 1 and not first.kwargs and first.tensors() else None
 
-    def some(self, points: int) -> Batch:
-        """So many points, the first ones over again where there are fewer."""
-        return self._chosen(np.arange(points) % self.sizes[0])
+    def some(self, places: Sequence[int]) -> Batch:
+        """These points of the first batch, the first ones over again where there are fewer."""
+        return self._chosen(np.array(places) % self.sizes[0])
 
     def spread(self, most: int) -> tuple[Batch, NDArray[np.int64] | None]:
         """At most so many points of the first batch, evenly spread, and which; None: all of a batch that is not cut."""

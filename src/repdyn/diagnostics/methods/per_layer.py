@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from repdyn.base import ranks
 from repdyn.diagnostics.methods.pairs import angles_of_pairs, distances
 from repdyn.diagnostics.theory import spectra
 from repdyn.diagnostics.theory.angles import QUANTILES, angles
@@ -66,12 +67,12 @@ def _ranks(layer: Layer) -> dict[str, object]:
     if s[0] == 0:
         return {"numerical_rank": 0}
     return {
-        "numerical_rank": spectra.numerical_rank(s),
-        "effective_rank": spectra.effective_rank(s),
-        "centred_effective_rank": spectra.effective_rank(layer.seen.centred),
-        "stable_rank": spectra.stable_rank(s),
-        "nuclear_rank": spectra.nuclear_rank(s),
-        "orthogonality_gap": spectra.orthogonality_gap(s, len(layer.A)),
+        "numerical_rank": ranks.numerical_rank(s),
+        "effective_rank": ranks.effective_rank(s),
+        "centred_effective_rank": ranks.effective_rank(layer.seen.centred),
+        "stable_rank": ranks.stable_rank(s),
+        "nuclear_rank": ranks.nuclear_rank(s),
+        "orthogonality_gap": ranks.orthogonality_gap(s, len(layer.A)),
     }
 
 

@@ -24,15 +24,15 @@ from torch import Tensor, nn
 from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, undisturbed
 from repdyn.diagnostics.methods.inputs import Batch
 from repdyn.diagnostics.methods.points import watched
-from repdyn.diagnostics.methods.streaming import Setting
+from repdyn.diagnostics.methods.setting import Setting
 from repdyn.diagnostics.theory.spectra import Array
 
 MAPS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 WHOLE_NORMS = (nn.LayerNorm, nn.GroupNorm, *((nn.RMSNorm,) if hasattr(nn, "RMSNorm") else ()))
 NORMS = (*BATCH_NORMS, *WHOLE_NORMS)
 ROUNDING = 1e-6  # single precision: a gradient below this share of the largest holds few digits
-TRIED_ON = 8  # points on which a map's freedom is tried
-POINTS = 128  # at most so many points in the gradient, which keeps all activations of its pass
+TRIED_ON = 4  # points on which a map's freedom is tried
+POINTS = 32  # at most so many points in the gradient, which keeps all activations of its pass
 UNCHANGED = 1e-4  # relative change of the output that is rounding of single precision, not an effect of the weights
 Loss = Callable[[Tensor], Tensor]
 

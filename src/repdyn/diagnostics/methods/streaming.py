@@ -1,8 +1,7 @@
-"""Layers of a network one after another: which there are, which axis counts points, and each in turn to a consumer.
+"""Layers of a network one after another: which are measured, and each in turn to a consumer.
 
-A first forward pass on two points and one on three tell which axis of every layer grows with the points, however long
-the other axes are. Then all points run. In one batch each layer is handed on while the pass goes on and is not kept; in
-several batches the network runs once per group of layers that fit into `memory` together.
+In one batch each layer is handed on while the pass goes on and is not kept; in several batches the network runs once
+per group of layers that fit into `memory` together.
 """
 
 from __future__ import annotations
@@ -13,37 +12,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
-from repdyn.diagnostics.methods.features import Features, as_rows, shape_text
-from repdyn.diagnostics.methods.forward import in_one_line, undisturbed
-from repdyn.diagnostics.methods.inputs import Batch, Inputs
-from repdyn.diagnostics.methods.outputs import Adapter, adapted
-from repdyn.diagnostics.methods.points import watched
+from repdyn.diagnostics.methods.features import as_rows
+from repdyn.diagnostics.methods.forward import in_one_line
+from repdyn.diagnostics.methods.places import Place, base, find_places
+from repdyn.diagnostics.methods.setting import INPUT, OUTPUT, Setting
 
-INPUT, OUTPUT = "input", "output"
-MEMORY = 2**29  # bytes of layers kept at a time when the points come in several batches
 NEVER = "its hook never fired: the forward pass goes round it (unused, scripted, or called by its weights alone)"
 Consume = Callable[[str, NDArray[np.floating]], None]
-
-
-@dataclass(frozen=True)
-class Place:
-    """A named point as the first passes saw it.
-
-    Attributes:
-        axis: the axis that counts points; None where there is none, and `why` says so.
-        units: numbers per point.
-        why: reason why it cannot be measured, empty if it can.
-        tokens: rows of a point.
-    """
-
-    axis: int | None
-    units: int = 0
-    why: str = ""
-    tokens: int = 1
 
 
 @dataclass(frozen=True)
@@ -78,46 +56,6 @@ class Plan:
         return next((self.places[name].tokens for name in self.layers if self.places[name].tokens > 1), 1)
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Network, inputs and how both are read; the same for all passes."""
-
-    model: nn.Module
-    inputs: Inputs
-    features: Features = field(default_factory=Features)
-    adapter: Adapter = None
-    axes: Mapping[str, int] = field(default_factory=dict)
-    batch_statistics: bool = False
-    memory: int = MEMORY
-
-    def run(self, batch: Batch, emit: Callable[[str, object], None], *, functions: bool = False) -> object:
-        """One forward pass; what the network returns.
-
-        Raises:
-            ValueError: the network does not take the inputs, in one line.
-        """
-        with (
-            undisturbed(self.model, batch_statistics=self.batch_statistics),
-            watched(self.model, emit, functions=functions),
-            torch.no_grad(),
-        ):
-            try:
-                return self.model(*batch.args, **batch.kwargs)
-            except Exception as error:
-                shapes = ", ".join(f"{tuple(part.shape)}, {part.dtype}" for part in batch.tensors())
-                raise ValueError(
-                    f"{type(self.model).__name__} does not take inputs of shape {shapes}: {in_one_line(error)}"
-                ) from error
-
-    def output(self, returned: object) -> Tensor:
-        """The tensor that counts of what the network returns.
-
-        Raises:
-            ValueError: there is none, or several and none is named.
-        """
-        return adapted(returned, self.adapter)
-
-
 def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (), hidden: Iterable[str] = ()) -> Plan:
     """Which layers there are and which of them are measured.
 
@@ -135,10 +73,10 @@ def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (
     measured = [*(layers or ()), *also]
     asked = [*measured, *hidden]
     modules = {name: module for name, module in setting.model.named_modules() if name}
-    functions = any(_base(name) not in modules and name not in (INPUT, OUTPUT) for name in asked)
-    places, classifier, repeats = _places(setting, functions)
+    functions = any(base(name) not in modules and name not in (INPUT, OUTPUT) for name in asked)
+    places, classifier, repeats = find_places(setting, functions)
     resolved = {name: found for name in asked if (found := _resolved(name, places))}
-    if unknown := [name for name in asked if name not in resolved and _base(name) not in modules]:
+    if unknown := [name for name in asked if name not in resolved and base(name) not in modules]:
         raise ValueError(_unknown(unknown, [INPUT, *modules, *places, OUTPUT]))
     places |= {name: Place(None, why=NEVER) for name in modules if name not in places}
     leaves = _leaves(places, modules)
@@ -155,7 +93,7 @@ def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (
 
 def point_names(setting: Setting) -> list[str]:
     """Every name that can be measured, in the order in which they finish."""
-    places, _, _ = _places(setting, functions=True)
+    places, _, _ = find_places(setting, functions=True)
     return [name for name, place in places.items() if not place.why and not name.endswith(":input")]
 
 
@@ -168,18 +106,13 @@ def _count(setting: Setting) -> int:
     return sum(sizes)
 
 
-def _base(name: str) -> str:
-    """The module behind the name of a call, of its input or of a part of what it returns."""
-    return re.sub(r"(#\d+)?(:input)?(\[[^\]]*\])?$", "", name)
-
-
 def _leaves(places: Mapping[str, Place], modules: Mapping[str, nn.Module]) -> list[str]:
     """Whole calls of modules inside which no module ran; what computes weights (parametrizations) is none."""
-    ran = {_base(name) for name, place in places.items() if place.why != NEVER and ".parametrizations" not in name}
+    ran = {base(name) for name, place in places.items() if place.why != NEVER and ".parametrizations" not in name}
     inner = {".".join(parts[:k]) for parts in (name.split(".") for name in ran) for k in range(1, len(parts))}
     calls = [name for name in places if re.sub(r"#\d+$", "", name) in modules and ".parametrizations" not in name]
     return [
-        name for name in calls if _base(name) not in inner and (_base(name) in ran or not any(modules[name].children()))
+        name for name in calls if base(name) not in inner and (base(name) in ran or not any(modules[name].children()))
     ]
 
 
@@ -208,106 +141,6 @@ def _unknown(unknown: Iterable[str], known: Sequence[str]) -> str:
         near = difflib.get_close_matches(name, plain, 3)
         hints.append(f"{name!r}" + (f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""))
     return f"the network has no layer {', '.join(hints)}; it has {', '.join(plain)}"
-
-
-def _places(setting: Setting, functions: bool) -> tuple[dict[str, Place], str | None, bool]:
-    """All named points, the classifier, and whether the output is what another point returns."""
-    passes = _small_passes(setting, functions)
-    first, last = passes[0], passes[-1]
-    sizes = (2, 3) if len(passes) == 2 else (setting.inputs.sizes[0],)
-    if sizes[-1] is None:
-        output = last.get(OUTPUT)
-        sizes = (len(output) if isinstance(output, Tensor) and output.ndim else None,)
-    places = {name: _place(name, [seen.get(name) for seen in passes], sizes, setting) for name in last if name in first}
-    output = last.get(OUTPUT)
-    same = [
-        name
-        for name, value in last.items()
-        if name not in (INPUT, OUTPUT) and not name.endswith(":input") and _equal(value, output)
-    ]
-    linear = [name for name in same if isinstance(_module(setting.model, name), nn.Linear)]
-    return places, (linear[-1] if linear else None), bool(same) or _equal(last.get(INPUT), output)
-
-
-def _module(model: nn.Module, name: str) -> nn.Module | None:
-    return dict(model.named_modules()).get(_base(name))
-
-
-def _equal(one: object, other: object) -> bool:
-    """Whether two values are the same tensor, number by number, NaN included."""
-    if not isinstance(one, Tensor) or not isinstance(other, Tensor) or one.shape != other.shape:
-        return False
-    floating = one.is_floating_point() and other.dtype == one.dtype
-    return torch.allclose(one, other, rtol=0, atol=0, equal_nan=True) if floating else torch.equal(one, other)
-
-
-def _small_passes(setting: Setting, functions: bool) -> list[dict[str, object]]:
-    """What all points return for two and for three points; for the first batch where points cannot be taken alone."""
-    inputs = setting.inputs
-    if inputs.sliceable:
-        try:
-            return [_values(setting, inputs.some(points), functions) for points in (2, 3)]
-        except ValueError:
-            pass  # some networks take batches of one size only
-    return [_values(setting, inputs.batches[0], functions)]
-
-
-def _values(setting: Setting, batch: Batch, functions: bool) -> dict[str, object]:
-    seen: dict[str, object] = {}
-    if len(batch.args) == 1 and not batch.kwargs:
-        seen[INPUT] = batch.args[0]
-
-    def keep(name: str, value: object) -> None:
-        seen[name] = value.detach().clone() if isinstance(value, Tensor) else value
-
-    returned = setting.run(batch, keep, functions=functions)
-    try:
-        seen[OUTPUT] = setting.output(returned).detach().clone()
-    except Exception as error:  # an adapter is the user's code
-        seen[OUTPUT] = error
-    return seen
-
-
-def _place(name: str, values: list[object], sizes: tuple[int | None, ...], setting: Setting) -> Place:
-    """The axis of points of one named point, or why it has none."""
-    value = values[-1]
-    if isinstance(value, Exception):
-        return Place(None, why=in_one_line(value))
-    if not all(isinstance(part, Tensor) for part in values):
-        return Place(None, why=f"it returns {shape_text(value)}, not a tensor")
-    if not value.is_floating_point():
-        kind = str(value.dtype).removeprefix("torch.")
-        return Place(None, why=f"it returns {kind}, which has no distances")
-    axis = setting.axes.get(name, setting.inputs.axis if name == INPUT else None)
-    if axis is None:
-        axis, why = point_axis([tuple(part.shape) for part in values], sizes)
-        if why:
-            return Place(None, why=f"it returns {why}")
-    elif not -value.ndim <= axis < value.ndim:
-        return Place(None, why=f"it returns {shape_text(value)}, which has no axis {axis}")
-    return Place(
-        axis, value.numel() // max(1, value.shape[axis]), tokens=setting.features.per_point(value.movedim(axis, 0))
-    )
-
-
-def point_axis(shapes: Sequence[tuple[int, ...]], sizes: Sequence[int | None]) -> tuple[int | None, str]:
-    """The axis whose length is the number of points in every pass, or None and why.
-
-    Example:
-        >>> point_axis([(5, 2, 4), (5, 3, 4)], (2, 3))
-        (1, '')
-        >>> point_axis([(8, 8)], (8,))[1]
-        'shape (8, 8) for 8 points, which may be any of its axes 0, 1: say which with axes={name: axis}'
-    """
-    if len({len(shape) for shape in shapes}) > 1:
-        return None, f"shapes {' and '.join(map(str, shapes))} for {' and '.join(map(str, sizes))} points"
-    axes = [k for k, lengths in enumerate(zip(*shapes, strict=True)) if lengths == tuple(sizes)]
-    if len(axes) == 1:
-        return axes[0], ""
-    words = f"shape {shapes[-1]} for {sizes[-1]} points, which"
-    if axes:
-        return None, f"{words} may be any of its axes {', '.join(map(str, axes))}: say which with axes={{name: axis}}"
-    return None, f"{words} is no row per point"
 
 
 def stream(setting: Setting, planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, str]:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 from scipy.sparse.linalg import eigsh
 
+from repdyn.base.ranks import RANK_TOLERANCE
 from repdyn.diagnostics.theory.spectra import (
-    RANK_TOLERANCE,
     Array,
     Spectrum,
     covariance,

@@ -1,4 +1,4 @@
-r"""Inner products, singular values and ranks of one layer, from one Gram matrix and one eigendecomposition.
+r"""Inner products and singular values of one layer, from one Gram matrix and one eigendecomposition.
 
 A layer A has shape (points, units). Everything that rotations of its units leave unchanged is computed in coordinates F
 of at most as many columns as there are points, with F F^T = A A^T. Small layers go through orthogonal decompositions,
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvalsh_tridiagonal, lapack
 
 Array = NDArray[np.float64]
-RANK_TOLERANCE = 1e-6
 SMALL = 2**26  # points * units * min(points, units), up to which an orthogonal decomposition takes no time to speak of
 BLOCK = 2**24  # entries that are turned into double precision at a time
+WIDTH = 2**12  # units at a time, few enough for the processor's cache
 
 
 def is_small(A: NDArray[np.floating]) -> bool:
@@ -47,9 +47,8 @@ def covariance(A: NDArray[np.floating], B: NDArray[np.floating] | None = None) -
 
 def unit_blocks(A: NDArray[np.floating], *, positive_part: bool = False):
     """Blocks of units of a layer in double precision, each of shape (points, some units)."""
-    width = max(1, BLOCK // len(A))
-    for first in range(0, A.shape[1], width):
-        block = A[:, first : first + width].astype(np.float64)
+    for first in range(0, A.shape[1], WIDTH):
+        block = A[:, first : first + WIDTH].astype(np.float64)
         yield np.maximum(block, 0, out=block) if positive_part else block
 
 
@@ -146,41 +145,3 @@ def spectrum(A: NDArray[np.floating]) -> Spectrum:
 def square(A: Array) -> Array:
     """R with R^T R = A A^T, at most square: the points as columns in coordinates that keep all inner products."""
     return A.T if A.shape[1] <= A.shape[0] else np.linalg.qr(A.T, mode="r")
-
-
-def numerical_rank(s: Array, tolerance: float = RANK_TOLERANCE) -> int:
-    """Singular values above `tolerance` times the largest; 0 for a layer of zeros."""
-    return int(np.count_nonzero(s > tolerance * s[0]))
-
-
-def effective_rank(s: Array) -> float:
-    """Exponential of the entropy of s_i / sum s, from 1 to the rank; NaN for a layer of zeros.
-
-    Example:
-        >>> import numpy as np
-        >>> round(effective_rank(np.array([2.0, 1.0])), 3)
-        1.89
-    """
-    if s[0] == 0:
-        return float("nan")
-    p = s[s > 0] / s.sum()
-    return float(np.exp(-np.sum(p * np.log(p))))
-
-
-def stable_rank(s: Array) -> float:
-    """|A|_F^2 / |A|_op^2, from 1 to the rank; NaN for a layer of zeros."""
-    return float(np.sum(s**2)) / float(s[0]) ** 2 if s[0] else float("nan")
-
-
-def nuclear_rank(s: Array) -> float:
-    """|A|_*^2 / |A|_F^2, from 1 to the rank (leaky ResNets, Proposition 1); NaN for a layer of zeros."""
-    return float(np.sum(s)) ** 2 / float(np.sum(s**2)) if s[0] else float("nan")
-
-
-def orthogonality_gap(s: Array, points: int) -> float:
-    """|G / tr G - I / n|_F of the Gram matrix G of n points, from 0 to sqrt(1 - 1/n); NaN for a layer of zeros."""
-    if s[0] == 0:
-        return float("nan")
-    p = np.zeros(points)
-    p[: s.size] = (s / s[0]) ** 2
-    return float(np.linalg.norm(p / p.sum() - 1.0 / points))

@@ -1,8 +1,8 @@
 """Full-batch training of leaky ResNets: hand-written gradient, Adam or gradient descent, several networks at once.
 
-Networks of one shape share their steps' arithmetic (batched products); their numbers do not depend on each other. All
-buffers are made once, in float32, and a step allocates nothing. On a GPU a step is one CUDA graph. Paper: Section 3,
-Appendix B (full batch, Adam, then gradient descent at a smaller rate).
+Small networks take compiled steps one after the other on a CPU; large ones, and all on a GPU, share batched products.
+Their numbers do not depend on each other. All buffers are made once, in float32. On a GPU a step is one CUDA graph.
+Paper: Section 3, Appendix B (full batch, Adam, then gradient descent at a smaller rate).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from repdyn.leaky_resnets.methods import compiled_steps
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual constants
+COMPILED = 500_000  # entries of one network's representations that stay in a core's cache; more go to torch's products
 MAP_RATE = 0.2  # rate of the linear maps over that of the layers
 _masked = torch.ops.aten.threshold_backward.grad_input
 
@@ -71,7 +72,8 @@ class Trainer:
         self.pace[self.W.numel() :] = MAP_RATE
         self.rate, self.done = torch.zeros((), dtype=dtype, device=self.device), 0
         self._allocate(shapes[0])
-        self._on_cpu = self._compiled(shapes) if self.device.type == "cpu" else None
+        small = self.W[:, 0, :, 0].numel() * self.X.shape[2] <= COMPILED
+        self._small_on_cpu = self._compiled(shapes) if self.device.type == "cpu" and small else None
         self.set_steps(np.stack([net.rho for net in networks], axis=1))
 
     def _tensor(self, values: Array) -> torch.Tensor:
@@ -120,8 +122,8 @@ class Trainer:
 
     def gradient(self) -> None:
         """Leaves the gradient of the objective in `grad`."""
-        if self._on_cpu:
-            compiled_steps.gradient(*self._on_cpu)
+        if self._small_on_cpu:
+            compiled_steps.gradient(*self._small_on_cpu)
         else:
             self._batched_gradient()
         if self.learned:
@@ -145,9 +147,9 @@ class Trainer:
     def adam_step(self) -> None:
         """One step of Adam; `rate` holds minus the rate with the correction for early moments."""
         self.gradient()
-        if self._on_cpu:
+        if self._small_on_cpu:
             vectors = (self.theta, self.grad, self.first, self.second, self.pace)
-            kind = self._on_cpu[0].dtype.type
+            kind = self._small_on_cpu[0].dtype.type
             numbers = (kind(self.rate), kind(BETA_1), kind(BETA_2), kind(EPSILON))
             compiled_steps.adam(*(vector.numpy() for vector in vectors), *numbers)
             return

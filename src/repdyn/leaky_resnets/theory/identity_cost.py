@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_factor, solve_triangular
 
+from repdyn.base import ranks
 from repdyn.base.checks import Array, positive
 from repdyn.leaky_resnets.theory.checks import as_matrix
 
@@ -171,8 +172,7 @@ def stable_ranks(A: ArrayLike, rtol: float = 1e-10) -> StableRanks:
     s = np.linalg.svd(as_matrix(A, "A"), compute_uv=False)
     if s[0] == 0:
         raise ValueError("A is 0, where stable ranks are not defined; give a representation with a nonzero entry")
-    total = float(np.sum(s**2))
-    return StableRanks(float(np.sum(s)) ** 2 / total, total / s[0] ** 2, int(np.sum(s > rtol * s[0])))
+    return StableRanks(ranks.nuclear_rank(s), ranks.stable_rank(s), ranks.numerical_rank(s, rtol))
 
 
 def nuclear_bound_as_printed(A: ArrayLike) -> float:

@@ -191,8 +191,8 @@ def _remarks(expected: Expected) -> list[str]:
         told.append(f"No faster than {cost.cpu_seconds / 60:.1f} minutes on any number of cores: {longest.name}.")
     if any(not cost.recorded for _, cost in known):
         told.append(
-            "Estimated: no cost is recorded at these settings; extrapolated by the size of the settings from the "
-            "nearest records. Take it as an order of magnitude."
+            "Estimated: no cost is recorded at these settings; extrapolated from the nearest records, trainings by "
+            "their work, others by the size of their settings: take these as an order of magnitude."
         )
     if len(known) < len(expected):
         told.append("Unknown: never recorded; left out of the sum. Record a finished run: python -m repdyn costs RUN")

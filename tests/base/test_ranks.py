@@ -1,0 +1,40 @@
+"""Ranks from singular values, by hand: scale changes nothing, equal values give the number of them."""
+
+import numpy as np
+import pytest
+
+from repdyn.base import ranks
+
+S = np.array([4.0, 2.0, 2.0, 0.0])
+OF_VALUES = {"effective_rank": ranks.effective_rank, "stable_rank": ranks.stable_rank, "nuclear": ranks.nuclear_rank}
+
+
+def test_by_hand():
+    assert ranks.stable_rank(S) == pytest.approx(24 / 16)
+    assert ranks.nuclear_rank(S) == pytest.approx(64 / 24)
+    assert ranks.effective_rank(S) == pytest.approx(2**1.5)  # entropy of 1/2, 1/4, 1/4
+    share = np.array([16, 4, 4, 0, 0]) / 24
+    assert ranks.orthogonality_gap(S, 5) == pytest.approx(np.linalg.norm(share - 1 / 5))
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-3, 3.0, 1e3])
+def test_scale_changes_nothing(scale):
+    for rank in OF_VALUES.values():
+        assert rank(S[:3] * max(scale, 1e-100)) == pytest.approx(rank(S[:3]))
+    assert ranks.numerical_rank(scale * np.array([1.0, 2e-6, 0.5e-6])) == 2
+    assert ranks.numerical_rank(scale * S, tolerance=0.6) == 1
+    assert ranks.orthogonality_gap(scale * S, 4) == pytest.approx(ranks.orthogonality_gap(S, 4))
+
+
+def test_equal_values_count():
+    for rank in OF_VALUES.values():
+        assert rank(np.full(5, 3.0)) == pytest.approx(5)
+    assert ranks.numerical_rank(np.full(5, 3.0)) == 5
+    assert ranks.orthogonality_gap(np.full(5, 3.0), 5) == pytest.approx(0, abs=1e-15)
+
+
+def test_zeros_have_no_rank():
+    zeros = np.zeros(3)
+    assert ranks.numerical_rank(zeros) == 0
+    assert all(np.isnan(rank(zeros)) for rank in OF_VALUES.values())
+    assert np.isnan(ranks.orthogonality_gap(zeros, 3))

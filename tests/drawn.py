@@ -1,0 +1,267 @@
+"""Datasets of the shape of a finished run with numbers of their own, and what figures and tables show of them.
+
+    python -m tests.drawn results/default    # after a change of a dataset, a figure or a table: writes tests/golden
+
+`shapes.json` of a study holds, for every dataset that its figures and tables read, dimensions, attributes and the range
+of each variable, from a finished run. `made` fills such a shape with numbers that depend on the variable's name and
+place alone, so that no two variables, rows or points are alike and every machine has the same. `shown` reads back from
+a figure what it has drawn, panel by panel; `rows` does so for a table. What was shown when somebody last looked stands
+in `figures.txt` and `tables.txt`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.collections import Collection, LineCollection, PathCollection, PolyCollection
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from repdyn.base import figures
+from repdyn.base.tables import Table
+from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run import records
+from repdyn.pipeline.run.loading import load_function
+
+GOLDEN = Path(__file__).parent / "golden"
+VERBATIM, COORDINATES = 16, 64  # variables of at most so many numbers are kept as they are; texts always
+MEMBERSHIP = 256  # likewise for whole numbers, which often say what belongs where
+LONG = 200  # attributes beyond are about how the data were made
+GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
+STEEP = 1e3  # largest over least value from which a positive variable is filled evenly in its logarithm
+SAMPLES, MANY = 4, 3
+ROUNDING = 1e-9  # beside the largest of an array
+
+
+# shapes of datasets
+
+
+def shape(data: xr.Dataset) -> dict[str, object]:
+    """What `made` needs of a dataset."""
+    return {
+        "attrs": {name: value for name, value in _plain(data.attrs).items() if len(str(value)) <= LONG},
+        "coords": {name: _variable(one, COORDINATES) for name, one in data.coords.items()},
+        "variables": {name: _variable(one, VERBATIM) for name, one in data.data_vars.items()},
+    }
+
+
+def _variable(one: xr.DataArray, verbatim: int) -> dict[str, object]:
+    values, kind = one.values, one.dtype.kind
+    attrs = {name: one.attrs[name] for name in ("long_name", "units") if name in one.attrs}
+    about = {"dims": list(one.dims), "sizes": list(one.shape), "attrs": attrs, "dtype": values.dtype.str}
+    even = kind in "fiu" and values.ndim == 1 and values.size > 2
+    if even and np.allclose(np.diff(values), values[1] - values[0], rtol=1e-6, atol=0):
+        return about | {"from": _round(values[0]), "to": _round(values[-1])}
+    if kind not in "fiu" or values.size <= (MEMBERSHIP if kind in "iu" else verbatim) or np.isnan(values).all():
+        return about | {"values": [_round(value) for value in values.ravel()]}
+    finite = values[np.isfinite(values)]
+    if kind in "iu" and len(choices := np.unique(finite)) <= verbatim:
+        return about | {"choices": choices.tolist()}
+    return about | {"least": _round(finite.min()), "largest": _round(finite.max())}
+
+
+def _round(value: object) -> object:
+    if not isinstance(value, np.floating):
+        return value.item() if isinstance(value, np.generic) else value
+    return float(f"{value:.6g}") if np.isfinite(value) else str(float(value))
+
+
+def _plain(attrs: Mapping[str, object]) -> dict[str, object]:
+    return {name: np.asarray(value).tolist() if not isinstance(value, str) else value for name, value in attrs.items()}
+
+
+def made(shape: Mapping[str, object], file: str) -> xr.Dataset:
+    """A dataset of a shape; the file's name makes it different from others of the same shape."""
+    variables, coords = (
+        {name: (one["dims"], _values(one, f"{file} {name}"), one["attrs"]) for name, one in shape[kind].items()}
+        for kind in ("variables", "coords")
+    )
+    return xr.Dataset(variables, coords, shape["attrs"])
+
+
+def _values(one: Mapping[str, object], name: str) -> np.ndarray:
+    dtype, sizes = np.dtype(one["dtype"]), one["sizes"]
+    if "values" in one:
+        values = [float(value) for value in one["values"]] if dtype.kind == "f" else one["values"]
+        return np.array(values, dtype).reshape(sizes)
+    if "from" in one:
+        return np.linspace(one["from"], one["to"], sizes[0]).astype(dtype)
+    begin = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) / 2**32
+    share = (begin + GOLDEN_RATIO * np.arange(1, math.prod(sizes) + 1)).reshape(sizes) % 1
+    if "choices" in one:
+        return np.array(one["choices"], dtype)[(share * len(one["choices"])).astype(int)]
+    low, high = one["least"], one["largest"]
+    steep = low > 0 and high / low > STEEP
+    values = low * (high / low) ** share if steep else low + (high - low) * share
+    return (np.round(values) if dtype.kind in "iu" else values).astype(dtype)
+
+
+# what a figure shows
+
+
+def shown(figure: Figure) -> Iterator[str]:
+    """Lines of text: panels with their axes' names, below each what is drawn: kind, color, label, numbers."""
+    for number, panel in enumerate(figure.axes):
+        x, y = (f"{_flat(axis.get_label_text())}, {axis.get_scale()}" for axis in (panel.xaxis, panel.yaxis))
+        yield f"  panel {number} | x: {x} | y: {y}"
+        yield from _few(_drawn(panel))
+
+
+def _drawn(panel: Axes) -> Iterator[str]:
+    for line in panel.lines:
+        yield _line("line", line.get_color(), line, x=line.get_xdata(), y=line.get_ydata())
+    for drawn in panel.collections:
+        yield _collection(drawn)
+    for patch in panel.patches:
+        yield _patch(patch)
+    for image in panel.images:
+        yield _line("image", None, image, array=image.get_array())
+
+
+def _few(lines: Iterable[str]) -> Iterator[str]:
+    """Of many of one kind, color and label the first, the last and how many there are."""
+    for _, group in itertools.groupby(lines, key=lambda line: line.split(" | ")[:3]):
+        alike = list(group)
+        if len(alike) <= 2 * MANY:
+            yield from alike
+        else:
+            yield from alike[:MANY]
+            yield f"    and {len(alike) - MANY - 1} more, the last:"
+            yield alike[-1]
+
+
+def _collection(drawn: Collection) -> str:
+    colors = drawn.get_edgecolor() if isinstance(drawn, LineCollection) else drawn.get_facecolor()
+    numbers = {} if drawn.get_array() is None else {"array": drawn.get_array()}
+    kind = type(drawn).__name__.removesuffix("Collection").lower()
+    if isinstance(drawn, PathCollection):
+        x, y = np.ma.getdata(drawn.get_offsets()).T
+        return _line(kind, colors, drawn, x=x, y=y, **numbers)
+    if isinstance(drawn, LineCollection | PolyCollection):
+        paths = [path.vertices for path in drawn.get_paths()]
+        x, y = (np.concatenate(paths) if paths else np.zeros((0, 2))).T
+        return _line(kind, colors, drawn, x=x, y=y, **numbers)
+    return _line(kind, None if "array" in numbers else colors, drawn, **numbers)
+
+
+def _patch(patch: mpl.patches.Patch) -> str:
+    color = patch.get_facecolor()
+    if isinstance(patch, Rectangle):
+        return _line("bar", color, patch, x=[patch.get_x(), patch.get_width()], y=[patch.get_y(), patch.get_height()])
+    x, y = patch.get_path().transformed(patch.get_patch_transform()).vertices.T
+    return _line(type(patch).__name__.lower(), color, patch, x=x, y=y)
+
+
+def _line(kind: str, color: object, artist: mpl.artist.Artist, **numbers: object) -> str:
+    label = str(artist.get_label() or "")
+    parts = [kind, _color(color), "" if label.startswith("_") else _flat(label)]
+    return "    " + " | ".join([*parts, *(f"{name} {_digest(values)}" for name, values in numbers.items())])
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _color(color: object) -> str:
+    if color is None or (not isinstance(color, str) and len(np.ravel(color)) == 0):
+        return "none"
+    colors = [color] if isinstance(color, str) else np.reshape(color, (-1, np.shape(color)[-1]))
+    return " ".join(dict.fromkeys(to_hex(one, keep_alpha=False) for one in list(colors)[:3]))
+
+
+def _digest(values: object) -> str:
+    """How many numbers, some of them, and their mean with signs that order changes."""
+    numbers = np.ma.filled(np.ma.asarray(values, dtype=object).astype(float), np.nan).ravel()
+    largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
+    numbers = np.where(np.abs(numbers) < ROUNDING * largest, 0.0, numbers)
+    places = np.unique(np.linspace(0, len(numbers) - 1, min(SAMPLES, len(numbers))).astype(int)) if len(numbers) else []
+    some = [f"{numbers[k]:.4g}" for k in places]
+    finite = np.where(np.isfinite(numbers), numbers, 0)
+    weighed = float(np.mean(finite * (1 + np.arange(len(finite)) % 7))) if len(numbers) else 0.0
+    return f"{len(numbers)}: {' '.join(some)}" + (f" ~ {weighed:.4g}" if len(numbers) > SAMPLES else "")
+
+
+def rows(table: Table) -> Iterator[str]:
+    """A table's columns and its first rows."""
+    frame = table.frame
+    yield "  " + " | ".join(map(str, frame.columns)) + f" | {len(frame)} rows"
+    for row in frame.head(8).itertuples(index=False):
+        yield "    " + " | ".join(f"{one:.4g}" if isinstance(one, float) else str(one) for one in row)
+
+
+# a study at a time
+
+
+def read(study: str) -> dict[str, dict]:
+    """`data`: file -> shape; `figures` and `tables`: function -> its datasets' files."""
+    return json.loads((GOLDEN / study / "shapes.json").read_text(encoding="utf-8"))
+
+
+def text_of(study: str, kind: str, function: str, shapes: Mapping[str, dict]) -> list[str]:
+    """What one figure or table shows of the made datasets."""
+
+    def load(file: str | Mapping[str, str]) -> object:
+        if isinstance(file, Mapping):
+            return {variant: load(one) for variant, one in file.items()}
+        return made(shapes["data"][file], file)
+
+    arguments = {name: load(file) for name, file in shapes[kind][function].items()}
+    with warnings.catch_warnings(), figures.style():
+        warnings.simplefilter("ignore")  # of axes that numbers without meaning squeeze
+        result = load_function(study, function)(**arguments)
+    return [function, *(shown(result) if kind == "figures" else rows(result))]
+
+
+def write(results: Path) -> None:
+    """Writes shapes and what is shown of them, from a finished run."""
+    jobs = [one["job"] for one in records.of_run(results.name, results.absolute().parents[1])]
+    for study in STUDIES:
+        found: dict[str, dict] = {"figures": {}, "tables": {}, "data": {}}
+        for job in jobs:
+            for member in job["members"]:
+                if job["kind"] in ("draw", "tabulate") and member["study"] == study:
+                    found["figures" if job["kind"] == "draw" else "tables"][member["function"]] = member["inputs"]
+        files = [file for kind in ("figures", "tables") for inputs in found[kind].values() for file in inputs.values()]
+        for file in sorted({one for f in files for one in (f.values() if isinstance(f, Mapping) else [f])}):
+            with xr.open_dataset(results / file) as data:
+                found["data"][file] = shape(data)
+        (GOLDEN / study).mkdir(parents=True, exist_ok=True)
+        (GOLDEN / study / "shapes.json").write_text(_lines(found) + "\n", encoding="utf-8")
+        rewrite(study)
+
+
+def _lines(found: Mapping[str, dict]) -> str:
+    """JSON with a line per dataset and per function, so that a change shows as a line."""
+    parts = []
+    for kind, entries in found.items():
+        lines = [f"{json.dumps(name)}: {json.dumps(one, ensure_ascii=False)}" for name, one in sorted(entries.items())]
+        parts.append(f'"{kind}": {{\n' + ",\n".join(lines) + "\n}")
+    return "{\n" + ",\n".join(parts) + "\n}"
+
+
+def rewrite(study: str) -> None:
+    """Writes what is shown of the shapes at hand."""
+    shapes = read(study)
+    for kind in ("figures", "tables"):
+        lines = [line for function in sorted(shapes[kind]) for line in text_of(study, kind, function, shapes)]
+        (GOLDEN / study / f"{kind}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        write(Path(sys.argv[1]))
+    else:
+        for name in STUDIES:
+            rewrite(name)
