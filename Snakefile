@@ -26,7 +26,6 @@ rule all:
     default_target: True
     input:
         [path for job in JOBS.jobs.values() for path in job.outputs],
-        results("report/captions"),
     localrule: True
 
 

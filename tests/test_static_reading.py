@@ -27,7 +27,7 @@ LOADING = {
     "repdyn.base.controls": {"_names_used"},
     "repdyn.diagnostics": {"made_by", "_imported"},
     "repdyn.pipeline.reference.pages": {"claims_anything"},
-    "repdyn.pipeline.run.loading": {"load_runner", "load_module", "_rooms", "_functions"},
+    "repdyn.pipeline.run.loading": {"load_runner", "load_module", "_modules_of", "_functions"},
 }
 """Definitions that find others at run time; what they load is named as a further root of the jobs that use them."""
 TOLD_TO_OTHERS = ("os.environ", "sys.path", "torch.backends")  # settings of libraries, which no definition reads

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -34,13 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _overview(words)
     module, _, function = COMMANDS[words[0]][0].partition(":")
     try:
-        return getattr(importlib.import_module(module), function)(words[1:]) or 0
+        status = getattr(importlib.import_module(module), function)(words[1:]) or 0
+        sys.stdout.flush()  # a closed pipe is noticed here, not when Python ends
+        return status
     except RepdynError as error:
         print(f"error: {error}", file=sys.stderr)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
     except BrokenPipeError:  # the reader of our output has seen enough
-        sys.stderr.close()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return 1
 

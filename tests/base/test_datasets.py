@@ -1,6 +1,7 @@
 """Datasets: conventions refused one by one, equal bytes from any process and folder, every way a file is wrong."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import xarray as xr
 
 import repdyn
 from repdyn.base.datasets import (
+    CHECKSUM,
     CONVENTIONS,
     REQUIRED,
     dataset,
@@ -308,3 +310,35 @@ def test_variants_are_labels_too_and_each_is_asked():
     ):
         with pytest.raises(NotEnoughDataError, match=f"^{message}$"):
             require(variants, "loss", **needs)
+
+
+def test_a_flipped_bit_is_never_silent(tmp_path):
+    """In numbers, whole or a single one, in labels, in truth values: the file is refused or holds what was written."""
+    variables = {
+        "loss": variable("i", np.linspace(0, 1, 3), "loss"),
+        "count": variable((), 3, "count"),
+        "single": variable((), 0.5, "single"),
+        "done": variable("i", [True, False, True], "done"),
+    }
+    made = dataset(variables, {"i": variable("i", ["a", "b", "c"], "i")}, title="t").assign_attrs(
+        dict.fromkeys(REQUIRED, "x")
+    )
+    file, damaged = tmp_path / "whole.nc", tmp_path / "damaged.nc"
+    write(made, file)
+    assert CHECKSUM not in made["loss"].attrs
+    whole, written = file.read_bytes(), read(file)
+    assert CHECKSUM not in written["loss"].attrs
+    noticed = set()
+    for value in (np.float64(0.5).tobytes(), np.int64(3).tobytes()):
+        for place in (at.start() for at in re.finditer(re.escape(value), whole)):
+            for bit in (0, 4):
+                flipped = bytearray(whole)
+                flipped[place + len(value) - 2] ^= 1 << bit
+                damaged.write_bytes(flipped)
+                try:
+                    values = read(damaged)
+                except DataError as error:
+                    noticed |= set(re.findall(r"damaged, (\w+) ", str(error)))
+                else:
+                    assert all(np.array_equal(values[name], written[name]) for name in written.variables)
+    assert noticed >= {"count", "single"}

@@ -79,6 +79,21 @@ def test_a_trained_linear_network_is_fitted():
     assert float(found["explained"].min()) > 0.9
 
 
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_a_pair_that_cannot_be_fitted_has_no_rates_and_the_others_have_theirs(value):
+    """A layer that dies, or a training that diverges, leaves gaps and stops nothing."""
+    one = recorded_from_theory()
+    recorded = xr.concat([one, one.assign_coords(pair=["other"])], "pair", data_vars="minimal").copy(deep=True)
+    pair = recorded["pair"].values[0]
+    recorded["representation_distance"].loc[{"pair": pair, "epoch": int(TIMES[4])}] = value
+    found = effective_theory.fit(recorded, "0")
+    assert np.isnan(found["eta_h"].sel(pair=pair)).all()
+    assert not found["learned"].sel(pair=pair).any()
+    assert np.isfinite(found["eta_h"].drop_sel(pair=pair)).all()
+    gaps = [name for name, array in found.data_vars.items() if np.isnan(array).any() and "missing" not in array.attrs]
+    assert set(gaps) <= {"h_measured"}
+
+
 ERRORS = {
     "no time": (lambda found: found.isel(epoch=0).drop_attrs(), {"layer": "0"}, "record four or more moments"),
     "few": (lambda found: found.isel(epoch=slice(3)), {"layer": "0"}, "record four or more moments"),

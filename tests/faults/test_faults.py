@@ -29,25 +29,32 @@ def test_broken_configuration_stops_before_any_job_and_names_all_problems(checko
     assert not (checkout / "results/broken").exists()
 
 
-def test_missing_mnist_folder_is_named(checkout):
-    done = snakemake(
-        checkout,
-        "--cores",
-        "1",
-        "--config",
-        "data={source: mnist, mnist_folder: /nowhere}",
-        "run={name: nomnist}",
-        "--",
-        "results/nomnist/data/images.nc",
+def make_images(checkout, name, folder):
+    data = f"data={{source: mnist, mnist_folder: {folder}}}"
+    return snakemake(
+        checkout, "--cores", "1", "--config", data, f"run={{name: {name}}}", "--", f"results/{name}/data/images.nc"
     )
+
+
+def test_a_missing_mnist_folder_is_named_before_any_job(checkout):
+    done = make_images(checkout, "nomnist", "/nowhere")
     assert done.returncode != 0
-    assert "/nowhere" in done.stdout + done.stderr
+    assert "/nowhere does not exist" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert not (checkout / "results/nomnist").exists()
+
+
+def test_damaged_mnist_files_are_named_in_the_summary(checkout, tmp_path):
+    for name in ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"):
+        (tmp_path / name).write_text("no images")
+    done = make_images(checkout, "damaged", tmp_path)
+    assert done.returncode != 0
     _, _, summary = done.stderr.partition(" jobs failed:\n")
-    assert summary.splitlines()[0].startswith("  error: /nowhere")
-    assert summary.splitlines()[1] == "    images: logs/nomnist/images.log"
+    assert summary.splitlines()[0].startswith(f"  error: {tmp_path}")
+    assert summary.splitlines()[1] == "    images: logs/damaged/images.log"
     assert "run the same command again" in summary
-    assert "Traceback" not in (checkout / "logs/nomnist/images.log").read_text()
-    assert not (checkout / "results/nomnist/data/images.nc").exists()
+    assert "Traceback" not in (checkout / "logs/damaged/images.log").read_text()
+    assert not (checkout / "results/damaged/data/images.nc").exists()
 
 
 def test_a_file_in_the_place_of_the_results_folder(checkout, tmp_path):

@@ -177,3 +177,9 @@ def test_a_record_tells_the_cost(tmp_path):
     assert json.loads(made.write(tmp_path, made.gap()).read_text()) == record["job"]
     assert record["wall_seconds"] >= 0
     assert 20 < record["peak_memory_mb"] < 100_000
+
+
+def test_a_reader_that_has_seen_enough_is_no_error():
+    command = f"{sys.executable} -m repdyn check-config {ROOT / 'config.yaml'} | head -c 0; echo ${{PIPESTATUS[0]}}"
+    done = run("bash", "-c", command)
+    assert (done.stdout, done.stderr) == ("0\n", "")

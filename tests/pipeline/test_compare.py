@@ -10,11 +10,12 @@ import pytest
 from repdyn.__main__ import main
 from repdyn.base import datasets
 from repdyn.base.errors import DataError
-from repdyn.pipeline.ask.compare import RESIDUE, compare, deviation, show, side
+from repdyn.pipeline.ask.compare import RESIDUE, compare, deviation, show
+from repdyn.pipeline.run.manifest import build
 
 ATTRS = dict.fromkeys(datasets.REQUIRED, "x")
 LOSS = np.array([4.0, 2.0, 1.0])
-DATA, TABLE, FIGURE = "s/data/loss.nc", "s/tables/t.csv", "s/figures/f.svg"
+DATA, TABLE, FIGURE, CAPTION = "s/data/loss.nc", "s/tables/t.csv", "s/figures/f.svg", "s/figures/f.json"
 
 
 def run(folder, *, loss=LOSS, dtype=float, verdict="holds", table="name,value\nbn,1.5\nhe,\n", picture="<svg/>"):
@@ -22,10 +23,18 @@ def run(folder, *, loss=LOSS, dtype=float, verdict="holds", table="name,value\nb
     variables = {"loss": datasets.variable("i", loss.astype(dtype), "loss")}
     made = datasets.dataset(variables, {"i": datasets.index("i", len(loss), "i")}, title="t")
     datasets.write(made.assign_attrs(ATTRS), folder / DATA)
-    for name, text in ((TABLE, table), (FIGURE, picture), ("claims.csv", f"id,verdict\nx-1,{verdict}\nx-2,holds\n")):
+    ledger = "" if verdict is None else f"id,verdict\nx-1,{verdict}\nx-2,holds\n"
+    texts = {TABLE: table, FIGURE: picture, CAPTION: f'{{"caption": "{picture}"}}', "claims.csv": ledger}
+    for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    (folder / "manifest.json").write_text(json.dumps({"content": dict(side(folder).digests)}))
+    if verdict is None:
+        (folder / "claims.csv").unlink()
+    files = [DATA, *(name for name in texts if (folder / name).is_file())]
+    build(files, folder, folder / "no logs", folder, {}, folder / "manifest.json")
+    for page in ("report/index.html", "report/captions/s/figures/f.rst"):
+        (folder / page).parent.mkdir(parents=True, exist_ok=True)
+        (folder / page).write_text("made with the rest")
     return folder
 
 
@@ -44,7 +53,7 @@ def test_equal_runs_are_equal_in_every_sense_whatever_their_manifests(first, tmp
     second = run(tmp_path / "b")
     (second / "manifest.json").write_text("{}")
     assert tiers(first, second) == {"identical", "rounding", "verdicts"}
-    assert compare(first, second).equal == 4
+    assert compare(first, second).equal == 5
 
 
 def test_a_changed_verdict_counts_in_every_sense_and_comes_first(first, tmp_path):
@@ -182,11 +191,28 @@ def test_a_manifest_alone_has_digests_only(first, tmp_path, capsys):
     lone = tmp_path / "elsewhere.json"
     lone.write_text((first / "manifest.json").read_text())
     assert main(["compare", str(lone), str(first)]) == 0
-    assert capsys.readouterr().out.startswith("verdicts are not compared: a manifest tells none")
-    assert main(["compare", str(lone), str(first), "--tier", "verdicts"]) == 1
-    assert "tier verdicts reads them" in capsys.readouterr().err
+    shown = capsys.readouterr().out.splitlines()
+    assert shown == ["every verdict is equal", "5 files have equal digests, 0 differ", "tier identical: equal"]
     assert main(["compare", str(lone), str(first), "--tier", "rounding"]) == 1
     assert "elsewhere.json: its files are not beside it, and tier rounding reads them" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_side_without_verdicts_is_not_said_to_have_equal_ones(tmp_path, capsys, alone):
+    a, b = run(tmp_path / "a", verdict=None), run(tmp_path / "b")
+    if alone:
+        shutil.move(a / "manifest.json", tmp_path / "alone.json")
+        a = tmp_path / "alone.json"
+    assert main(["compare", str(a), str(b)]) == 1
+    assert capsys.readouterr().out.startswith("verdicts are not compared: one side has none")
+    assert main(["compare", str(a), str(b), "--tier", "verdicts"]) == 1
+    assert "has no ledger (claims.csv), and tier verdicts compares ledgers" in capsys.readouterr().err
+
+
+def test_a_caption_counts(first, tmp_path):
+    second = run(tmp_path / "b")
+    (second / CAPTION).write_text('{"caption": "another"}')
+    assert compare(first, second).differing == [CAPTION]
 
 
 def test_a_manifest_alone_can_tell_verdicts(first, tmp_path, capsys):

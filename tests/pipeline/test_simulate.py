@@ -205,14 +205,22 @@ def test_a_figure_is_drawn_with_its_origin(results):
 
 
 @pytest.mark.parametrize(("runner", "kind", "suffix"), [(draw, "figures", "svg"), (tabulate, "tables", "csv")])
-def test_what_lacks_data_says_so(tmp_path, monkeypatch, runner, kind, suffix):
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (NotEnoughDataError("loss: 5 along seed, has 1"), "5 along seed, has 1"),
+        (KeyError("tanh"), "ended with KeyError: 'tanh'"),
+        (ValueError("x and y"), "ended with ValueError: x and y"),
+    ],
+)
+def test_what_lacks_data_says_so(tmp_path, monkeypatch, runner, kind, suffix, error, reason):
     def needy():
-        raise NotEnoughDataError("loss: 5 along seed, has 1")
+        raise error
 
     monkeypatch.setattr(runner, "load_function", lambda study, function: needy)
     member = shown(kind, "needy", {}, (suffix, "json"))
     runner.run(member, tmp_path, None)
-    assert "5 along seed, has 1" in json.loads((tmp_path / STUDY / kind / "needy.json").read_text())["caption"]
+    assert reason in json.loads((tmp_path / STUDY / kind / "needy.json").read_text())["caption"]
 
 
 def test_a_table_is_written_with_its_origin(results):

@@ -132,13 +132,27 @@ def test_the_report_says_what_to_do_and_what_is_left_over(run):
         FIGURE: "",
         CLAIMS: "",
         "results/mine/manifest.json": "",
+        "results/mine/report/captions": "",
     }
     told = verify.report("mine", reasons, "snakemake all")
-    assert told.splitlines()[0] == "results/mine: 3 of 4 files are what today's code and settings make"
+    assert told.splitlines()[0] == "results/mine: 4 of 5 files are what today's code and settings make"
     assert "older code: s/data/loss.nc" in told
     assert "no rule makes these today (safe to delete): old.nc" in told.splitlines()
     assert "made with other versions: numpy 0.1, now " in told
     assert told.endswith("to make them again: snakemake all")
+
+
+def test_a_folder_is_vouched_for_with_all_that_is_in_it(run):
+    home = Path("results/mine/report/captions")
+    home.mkdir(parents=True)
+    (home / "a.rst").write_text("a caption")
+    shown = Job("mine", "s/report", "k", [{"code": "c", "inputs": {}, "outputs": ["report/captions"]}])
+    record = {"job": json.loads(shown.text()), "inputs": {}, "outputs": {str(home): sha256(home)}, "finished": "1"}
+    Path("logs/mine/s/report.log.cost.json").write_text(json.dumps(record))
+    assert verify.examine("mine", [shown]) == {str(home): ""}
+    for change in (lambda: (home / "a.rst").rename(home / "b.rst"), lambda: (home / "b.rst").write_text("another")):
+        change()
+        assert verify.examine("mine", [shown]) == {str(home): "changed since it was made"}
 
 
 def test_the_remedy_names_one_file_of_each_job_that_is_wrong_by_itself(run):

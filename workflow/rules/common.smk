@@ -15,7 +15,7 @@ from repdyn.base.errors import ConfigError, RepdynError
 from repdyn.base.settings import plain
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
-from repdyn.pipeline.run import checkout
+from repdyn.pipeline.run import checkout, readiness
 from repdyn.pipeline.run.workflow import RunJobs
 
 checkout.put_first(WORKFLOW / "src")
@@ -53,6 +53,13 @@ if "REPDYN_TELL_RUN" in os.environ:
 
 wildcard_constraints:
     variant=r"[A-Za-z0-9_.-]+",
+
+
+onstart:
+    try:
+        readiness.check(CONFIG, here=workflow.local_exec)
+    except RepdynError as error:
+        raise WorkflowError(str(error)) from None
 
 
 def results(path):

@@ -28,7 +28,7 @@ SITE = JOBS.other(
         "manifest.json",
         *JOBS.outputs("draw", "tabulate", "simulate", "images"),
     ],
-    outputs=[f"report/{page}" for page in PAGES],
+    outputs=[f"report/{part}" for part in (*PAGES, *FOLDERS)],
     workflow=str(HERE),
     made=JOBS.rule_outputs(),
 )
@@ -72,8 +72,7 @@ use rule job as report with:
         references(),
         **inputs(SITE),
     output:
-        SITE.outputs,
-        [directory(results(f"report/{folder}")) for folder in FOLDERS],
+        [path if Path(path).suffix else directory(path) for path in SITE.outputs],
     log:
         SITE.log,
     localrule: True

@@ -38,7 +38,7 @@ from repdyn.across_papers.methods.networks import Kind
 from repdyn.across_papers.methods.recording import CURVES, PairRecorder
 from repdyn.across_papers.settings import Digits, OddBatch, Training, TwoPoints
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.datasets import dataset, explain_gaps, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.measure import Recorder
@@ -173,11 +173,12 @@ def theory_fits(two_points: xr.Dataset, digits: xr.Dataset) -> xr.Dataset:
         "curve": variable("curve", np.array(list(effective_theory.CURVES)), "h, y or w"),
         "moment": variable("moment", alone["moment"].values, "steps of full-batch descent"),
     }
-    return dataset(
+    made = dataset(
         variables,
         coords,
         title="Fit of the effective theory to four networks",
     )
+    return explain_gaps(made, effective_theory.UNFITTED)
 
 
 def _fits(trajectories: xr.Dataset) -> xr.Dataset:

@@ -13,7 +13,7 @@ PAPER = "Across the papers: batch normalization, leakage and residual streams th
 Rate = Annotated[float, Field(gt=0, le=10)]
 Gain = Annotated[float, Field(gt=0, le=10)]
 Leak = Annotated[float, Field(gt=0, le=100)]
-Steps = Annotated[int, Field(ge=2, le=1_000_000)]
+Steps = Annotated[int, Field(ge=3, le=1_000_000)]
 Seeds = Annotated[int, Field(ge=2, le=1000)]
 Width = Annotated[int, Field(ge=2, le=4096)]
 Moments = Annotated[int, Field(ge=4, le=10_000)]

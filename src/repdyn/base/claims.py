@@ -16,13 +16,13 @@ import xarray as xr
 
 from repdyn.base import controls as spoiling
 from repdyn.base.controls import Control, Datasets
-from repdyn.base.errors import NotEnoughDataError, RepdynError
+from repdyn.base.errors import NotEnoughDataError, RepdynError, enough_data
 from repdyn.base.verdicts import KINDS, STATUSES, Test, Verdict
 
 UNTESTED = ("not testable",)
 UNDECIDED = "not decidable at this scale"
-OPEN = (UNDECIDED, "not reproducible as stated")
 REFUTED = ("holds as corrected", "does not hold")
+NOT_SEEN = "At these sizes the check does not see the difference:"
 WHOLE = ""  # the part of a check that is no conjunction
 Row = dict[str, object]
 
@@ -135,11 +135,11 @@ class Decision:
 def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
     """Runs a claim's check and its controls.
 
-    A run that lacks what the check or a control needs leaves the claim undecided; it never stops the job.
+    A run that lacks what the check or a control needs, or in which a control does not turn the check, leaves the claim
+    undecided and says why; sizes never stop the job.
 
     Raises:
-        RepdynError: a control was not rejected though the claim was decided, or none names a part of the check;
-            a check has no control, or returned something else than a verdict; or a dataset is missing.
+        RepdynError: a check has no control, or returned something else than a verdict; or a dataset is missing.
     """
     if missing := [name for name in claim.data if name not in datasets]:
         raise RepdynError(
@@ -148,7 +148,8 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
         )
     given = tuple(datasets[name] for name in claim.data)
     try:
-        verdict = claim(*given)
+        with enough_data("the check"):
+            verdict = claim(*given)
     except NotEnoughDataError as error:
         return _decision(claim, Verdict(UNDECIDED, note=f"Needs more than this run has: {error}."), {})
     if not isinstance(verdict, Verdict) or verdict.status not in STATUSES:
@@ -158,38 +159,34 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
     if not claim.controls:
         raise RepdynError(f"claim {claim.id}: no negative control, so the check may be unable to fail; add one")
     rejections = {part: _reject(claim, part, given, verdict) for part in _controlled(claim, verdict)}
-    if undecided := _undecided_controls(verdict, rejections):
-        names = ", ".join(part or "the check" for part in undecided)
-        note = f"{verdict.note} The control of {names} is undecided.".strip()
-        verdict = replace(verdict, status=UNDECIDED, note=note)
+    if reason := _doubt(claim, verdict, rejections):
+        verdict = replace(verdict, status=UNDECIDED, note=f"{verdict.note} {reason}".strip())
     return _decision(claim, verdict, rejections)
 
 
 def _controlled(claim: Claim, verdict: Verdict) -> list[str]:
-    """Parts with a control; which parts there are may depend on the run's variants.
-
-    Raises:
-        RepdynError: no control names a part of this check.
-    """
-    test = verdict.decisive
-    names = [part for part in claim.controls if test is None or _part(test, part) is not None]
-    if not names:
-        raise RepdynError(
-            f"claim {claim.id}: the controls name the parts {', '.join(claim.controls)}; the check has "
-            f"{', '.join(test.parts) or 'no parts'}"
-        )
-    return names
+    """Parts with a control; which parts there are may depend on the run's variants."""
+    return [part for part in claim.controls if verdict.decisive is None or _part(verdict.decisive, part) is not None]
 
 
-def _undecided_controls(verdict: Verdict, rejections: Mapping[str, Rejection]) -> list[str]:
-    """Parts whose control is undecided though the verdict needs it; one failing part is enough to refute."""
+def _doubt(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> str:
+    """Why the verdict does not count: a control that it rests on did not turn; one failing part is enough to refute."""
     if verdict.status not in ("holds", *REFUTED):
-        return []
-    undecided = [part for part, rejection in rejections.items() if rejection.outcome == "undecided"]
+        return ""
+    if not rejections:
+        return f"{NOT_SEEN} no control names a part of the check (controls: {', '.join(claim.controls)})."
+    open_parts = [part for part, rejection in rejections.items() if rejection.outcome != "rejected"]
     if verdict.status == "does not hold":
         failing = [part for part in rejections if _part(verdict.decisive, part).outcome == "fails"]
-        undecided = [part for part in undecided if part in failing] if set(failing) <= set(undecided) else []
-    return undecided
+        open_parts = failing if set(failing) <= set(open_parts) else []
+    return " ".join(_why(claim.controls[part], part, rejections[part]) for part in open_parts)
+
+
+def _why(control: Control, part: str, rejection: Rejection) -> str:
+    name = f"the control of {part or 'the check'} ({control.says})"
+    if rejection.outcome == "undecided":
+        return f"{name[0].upper()}{name[1:]} is undecided{f': {rejection.measured}' if rejection.measured else ''}."
+    return f"{NOT_SEEN} {name} {rejection.measured}."
 
 
 @dataclass(frozen=True)
@@ -206,25 +203,20 @@ def _reject(claim: Claim, part: str, given: Datasets, verdict: Verdict) -> Rejec
     control = claim.controls[part]
     before = _part(verdict.decisive, part)
     try:
-        spoilt = control.data(*given)
-        spoilt = spoilt if isinstance(spoilt, tuple) else (spoilt,)
-        turned = claim(*spoilt)
+        with enough_data("it"):
+            spoilt = control.data(*given)
+            spoilt = spoilt if isinstance(spoilt, tuple) else (spoilt,)
+            turned = claim(*spoilt)
     except NotEnoughDataError as error:
-        return Rejection("undecided", f"needs {error}", None, "")
+        return Rejection("undecided", f"too little data, {error}", None, "")
     change = spoiling.kind_of_change(control, given, spoilt)
     test = _part(_same_form(verdict, turned), part)
-    if test is not None and test.outcome == "undecided":
-        return Rejection("undecided", test.measured, test.margin, change)
+    if test is None:
+        return Rejection("not rejected", f"gives no test, {turned.status!r}", None, change)
     wanted = "passes" if before is not None and before.outcome == "fails" else "fails"
-    rejected = test is not None and test.outcome == wanted
-    if not rejected and verdict.status not in OPEN:
-        outcome = f"it {test.outcome} with {test.measured}" if test else f"gives no test, {turned.status!r}"
-        raise RepdynError(
-            f"claim {claim.id}: the control {part and f'of {part} '}({control.says}) should give a test that {wanted}, "
-            f"but {outcome}; the check does not see the difference"
-        )
-    outcome = "rejected" if rejected else "not rejected"
-    return Rejection(outcome, test.measured if test else "", test.margin if test else None, change)
+    if test.outcome in ("undecided", wanted):
+        return Rejection("rejected" if test.outcome == wanted else "undecided", test.measured, test.margin, change)
+    return Rejection("not rejected", f"{test.outcome} with {test.measured}", test.margin, change)
 
 
 def _same_form(verdict: Verdict, turned: Verdict) -> Test | None:

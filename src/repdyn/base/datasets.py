@@ -8,6 +8,7 @@ No attribute holds a clock, path, host or commit: equal settings give equal byte
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -28,6 +29,7 @@ REQUIRED = (
     "device",
 )
 CONVENTIONS = "CF-1.11"
+CHECKSUM = "crc32"  # attribute of every variable in a file, so that a damaged one is noticed
 
 
 def variable(dims: str | Sequence[str], values: object, long_name: str, units: str = "1") -> xr.Variable:
@@ -57,6 +59,14 @@ def dataset(
     return made.assign_attrs(title=title)
 
 
+def explain_gaps(made: xr.Dataset, why: str) -> xr.Dataset:
+    """The dataset with the attribute `missing` at every variable that is not finite everywhere and has none."""
+    for name, array in made.variables.items():
+        if array.dtype.kind == "f" and not np.isfinite(array.values).all():
+            made[name].attrs.setdefault("missing", why)
+    return made
+
+
 def problems(made: xr.Dataset) -> list[str]:
     """What breaks the conventions, in words; empty if nothing does."""
     found = [f"attribute {name!r} is missing" for name in (*REQUIRED, "title") if name not in made.attrs]
@@ -79,6 +89,8 @@ def write(made: xr.Dataset, path: Path | str) -> None:
         raise DataError(f"{path}: not written, the dataset breaks the conventions: " + "; ".join(wrong))
     made = made.assign_attrs(Conventions=CONVENTIONS)
     made.attrs = dict(sorted(made.attrs.items()))
+    for name, array in made.variables.items():
+        made[name].attrs[CHECKSUM] = _checksum(array)
     encoding = {name: _encoding(array) for name, array in made.variables.items()}
     with atomic(path) as temporary:
         try:
@@ -96,7 +108,7 @@ def read(path: Path | str) -> xr.Dataset:
     """The dataset of a file, in memory, the file closed.
 
     Raises:
-        DataError: the file is missing, truncated, not netCDF, or not one of ours.
+        DataError: the file is missing, truncated, damaged, not netCDF, or not one of ours.
     """
     path = Path(path)
     if not path.is_file():
@@ -110,7 +122,25 @@ def read(path: Path | str) -> xr.Dataset:
         raise DataError(
             f"{path}: not a dataset of this pipeline (no attribute {', '.join(wrong)}); delete it or name another file"
         )
+    if damaged := [name for name, array in loaded.variables.items() if not _is_whole(array)]:
+        raise DataError(
+            f"{path}: damaged, {', '.join(map(str, damaged))} is not what was written; delete it and run the same "
+            "command again"
+        )
     return loaded
+
+
+def _checksum(array: xr.Variable) -> str:
+    """CRC-32 of a variable's shape and values, hexadecimal."""
+    values = np.asarray(array.values)
+    text = values.tobytes() if values.dtype.kind in "fiub" else "\0".join(map(str, values.ravel())).encode()
+    return f"{zlib.crc32(text, zlib.crc32(repr(values.shape).encode())):08x}"
+
+
+def _is_whole(array: xr.Variable) -> bool:
+    """Whether a variable has the values it was written with; takes off its checksum, which is not that of its kin."""
+    told = array.attrs.pop(CHECKSUM, None)
+    return told is None or told == _checksum(array)
 
 
 def package_versions(*names: str) -> str:

@@ -65,6 +65,10 @@ def write_json(path: Path | str, content: object) -> None:
 
 
 def sha256(path: Path | str) -> str:
-    """SHA-256 of a file's bytes, hexadecimal."""
+    """SHA-256 of a file's bytes, or of the names and digests of all files in a folder, hexadecimal."""
+    if Path(path).is_dir():
+        files = (file for file in sorted(Path(path).rglob("*")) if file.is_file())
+        content = [(file.relative_to(path).as_posix(), sha256(file)) for file in files]
+        return hashlib.sha256(json.dumps(content).encode()).hexdigest()
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

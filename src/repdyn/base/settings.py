@@ -53,6 +53,20 @@ def increasing(key: str, values: Iterable[float]) -> Iterator[Problem]:
             return
 
 
+def decreasing(key: str, values: Iterable[float]) -> Iterator[Problem]:
+    """The problem that `values`, the list at `key`, do not decrease strictly; nothing where they do."""
+    for before, after in pairwise(values):
+        if after >= before:
+            yield Problem((key,), f"{after} comes after {before}: list each value once, in decreasing order")
+            return
+
+
+def distinct(key: str, values: tuple[object, ...]) -> Iterator[Problem]:
+    """The problem that `values`, the list at `key`, name one thing twice."""
+    if twice := [value for value in dict.fromkeys(values) if values.count(value) > 1]:
+        yield Problem((key,), f"{twice[0]} comes twice: list each value once")
+
+
 def addition(value: Any, **field: Any) -> Any:
     """A knob that comes after results exist: `value` is what the code did before it could be set.
 

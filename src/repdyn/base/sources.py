@@ -117,6 +117,17 @@ def _downloads(split: str) -> dict[str, str]:
     return {name: DOWNLOADS[name] for name in names}
 
 
+def not_downloaded(split: str = "test") -> list[str]:
+    """Files of MNIST that a download would still have to fetch into the user's cache folder."""
+    return [name for name in _downloads(split) if not (_cache() / name).is_file()]
+
+
+def _cache() -> Path:
+    import pooch
+
+    return Path(pooch.os_cache("repdyn")) / "mnist"
+
+
 def download_mnist(mirrors: Iterable[str], cache: Path | None = None, *, files: Mapping[str, str] = DOWNLOADS) -> Path:
     """Fetches files of MNIST into the user's cache folder, each once; every file is checked by SHA-256.
 
@@ -136,7 +147,7 @@ def download_mnist(mirrors: Iterable[str], cache: Path | None = None, *, files: 
     mirrors = list(mirrors)
     if others := [mirror for mirror in mirrors if not mirror.startswith("https://")]:
         raise DataError(f"data.mnist_mirrors: {others[0]!r} is not an address that starts with https://; correct it")
-    folder = Path(cache or pooch.os_cache("repdyn") / "mnist")
+    folder = Path(cache or _cache())
     for name, digest in files.items():
         failures = []
         for mirror in mirrors:

@@ -22,7 +22,8 @@ class ConvolutionalNetwork(Settings):
     rate: Annotated[float, Field(gt=0, le=10)] = Field(description="Learning rate of plain stochastic descent.")
     batch: Annotated[int, Field(ge=2, le=4096)] = Field(description="Points per step.")
     record: Many[Annotated[int, Field(ge=0, le=1_000_000)]] = Field(
-        min_length=2, description="Steps at which the network is measured; the last one ends training."
+        min_length=4,  # as many as a fit of the two-point theory needs
+        description="Steps at which the network is measured; the last one ends training.",
     )
     per_class: Annotated[int, Field(ge=2, le=100)] = Field(
         description="Measured points per class, held out of training."

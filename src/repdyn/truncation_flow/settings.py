@@ -51,7 +51,9 @@ class RandomClusters(Settings):
 class Counterexamples(Settings):
     """Small data sets that decide a statement by arithmetic."""
 
-    draws: Draws = Field(description="Random points where the renormalized domain (5.9) is counted.")
+    draws: Annotated[int, Field(ge=10, le=100_000)] = Field(
+        description="Random points where the renormalized domain (5.9) is counted, shared out to ten networks."
+    )
 
 
 class Staircase(Settings):
@@ -167,7 +169,9 @@ class Integrators(Settings):
     """Accuracy of the integrators against the number of right sides; the sliding example."""
 
     dimension: Dimension = Field(description="Dimension Q of the rotating cluster.")
-    points: Points = Field(description="Points of the rotating cluster.")
+    points: Annotated[int, Field(ge=2, le=20_000)] = Field(
+        description="Points of the rotating cluster; one alone would start at its own truncation."
+    )
     steps: Many[StepLength] = Field(min_length=3, description="Steps of the fixed-step schemes, increasing.")
     tolerances: Many[Annotated[float, Field(gt=0, lt=0.1)]] = Field(
         min_length=2, description="Relative tolerances of solve_ivp, increasing."

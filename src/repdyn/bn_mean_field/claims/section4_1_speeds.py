@@ -179,6 +179,8 @@ def neurons_concentrate(anisotropy: xr.Dataset) -> Verdict:
 
 def _gain(anisotropy: xr.Dataset, target: str, axis: int) -> Test:
     start, end = (_near(anisotropy, "BN", target, which, axis) for which in (0, -1))
+    if start == 0:
+        raise NotEnoughDataError("anisotropy: a neuron near the axis at the start, has none")
     return at_least(end / start, 2, expected="at least doubles", reason="a sixth of the circle at the start")
 
 

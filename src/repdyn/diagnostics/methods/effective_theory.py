@@ -20,6 +20,7 @@ from repdyn.universality.theory.effective import solution_unchecked
 from repdyn.universality.theory.final import final_distance
 
 CURVES = {"h": "representation_distance", "y": "prediction_distance", "w": "prediction_alignment"}
+UNFITTED = "pairs that a layer does not tell apart at some moment, or of a training that diverged"
 MOMENTS = 200  # at which the fitted curves are given
 WANTED = (*CURVES.values(), "input_distance", "target_distance")
 
@@ -37,7 +38,8 @@ def fit(recorded: xr.Dataset, layer: str, pairs: Sequence[str] | None = None) ->
 
     Returns:
         Dataset over `pair` (and `seed`): rates, explained variance of h, y, w, whether the pair was learned, the
-        final distance of the theory; the recorded curves over the recorder's time and the theory's over `moment`.
+        final distance of the theory; the recorded curves over the recorder's time and the theory's over `moment`. A
+        pair that a dead layer does not tell apart, or of a training that diverged, has none of them (NaN).
 
     Raises:
         ValueError: fewer than four moments, no targets, an unknown layer or pair, or none that differs.
@@ -93,6 +95,10 @@ def _usable(recorded: xr.Dataset, layer: str, pairs: Sequence[str] | None) -> tu
 def _fitted(one: xr.Dataset, times: Array) -> tuple[EffectiveFit, bool, Array, float, Array]:
     """Fit, whether the pair was learned, the curves at `MOMENTS`, the final distance and the recorded curves."""
     h, y, w = data = np.stack([one[name].values for name in CURVES.values()])
+    if not (np.isfinite(data).all() and (h > 0).all()):
+        nothing = np.full((len(data), MOMENTS), np.nan)
+        unfitted = EffectiveFit(np.nan, np.nan, np.nan, nothing[:, 0], np.full((2, 2), np.nan), 0, 0, True, nothing)
+        return unfitted, False, nothing, np.nan, data
     dx2, dy2 = float(one["input_distance"]), float(one["target_distance"])
 
     def solution(rates: Array, frames: Array) -> Array:
@@ -131,10 +137,12 @@ def _variables(
         "learned": made([int(one) for one in learned], "1 where the pair's error fell to 0.16", "1", "Section 3"),
         "final_distance": made(finals, "final squared distance of the theory", "activation^2", "eq. (10)"),
     }
-    variables["explained"].attrs["missing"] = "a curve that does not move"
+    variables["explained"].attrs["missing"] = f"a curve that does not move, or {UNFITTED}"
     for k, (name, measured) in enumerate(CURVES.items()):
         units = "activation^2" if name == "h" else "output^2"
         variables[f"{name}_measured"] = made([one[k] for one in data], f"{name}, measured", units, "eq. (8)", time)
         variables[f"{name}_theory"] = made([one[k] for one in curves], f"{name}, theory", units, "eq. (7)", "moment")
         variables[f"{name}_measured"].attrs["source"] = measured
+    for name in ("eta_h", "eta_y", "final_distance", *(f"{name}_theory" for name in CURVES)):
+        variables[name].attrs["missing"] = UNFITTED
     return variables

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, addition, increasing
+from repdyn.base.settings import Many, Problem, Settings, addition, distinct, increasing
 
 Size = Annotated[int, Field(ge=2, le=1000)]
 Layers = Annotated[int, Field(ge=2, le=400)]
@@ -15,12 +15,6 @@ Rate = Annotated[float, Field(gt=0, le=1)]
 Penalty = Annotated[float, Field(gt=0, le=10)]
 Depth = Annotated[float, Field(gt=0, le=60)]
 Maps = Literal["decayed maps", "free maps", "fixed maps", "decayed maps, no bias"]
-
-
-def distinct(key: str, values: tuple[object, ...]) -> Iterator[Problem]:
-    """The problem that `values`, the list at `key`, name one thing twice."""
-    if twice := [value for value in dict.fromkeys(values) if values.count(value) > 1]:
-        yield Problem((key,), f"{twice[0]} comes twice: list each value once")
 
 
 def few_enough(key: str, depth: float, layers: int) -> Iterator[Problem]:
@@ -180,6 +174,7 @@ class Discretised(Shape):
         """Layers increase and suffice for the irregular steps, rho Lt < 1."""
         yield from super().problems()
         yield from distinct("maps", self.maps)
+        yield from distinct("inner", self.inner)
         yield from increasing("layers", self.layers)
         least = (1 + self.irregularity / 4) * self.effective_depth
         if self.layers[0] <= least:

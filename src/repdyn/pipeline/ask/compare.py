@@ -68,7 +68,7 @@ class Comparison:
     """What differs between two runs.
 
     Attributes:
-        verdicts: claim id -> (verdict there, verdict here), where they differ; None where a manifest tells none.
+        verdicts: claim id -> (verdict there, verdict here), where they differ; None where a side tells none.
         deviations: of variables and columns in files that differ, the largest first.
         only: files that one side alone has.
         differing: files with different digests.
@@ -102,10 +102,12 @@ def compare(first: Path, second: Path, tier: str = "identical") -> Comparison:
     """
     a, b = side(first), side(second)
     for one in (a, b):
-        if (tier == "rounding" and one.folder is None) or (tier == "verdicts" and one.verdicts is None):
+        if tier == "rounding" and one.folder is None:
             raise DataError(
                 f"{one.name}: its files are not beside it, and tier {tier} reads them; give the results folder"
             )
+        if tier == "verdicts" and one.verdicts is None:
+            raise DataError(f"{one.name}: has no ledger (claims.csv), and tier {tier} compares ledgers; finish the run")
     both = sorted(set(a.digests) & set(b.digests))
     differing = [path for path in both if a.digests[path] != b.digests[path]]
     found = [one for path in differing if a.folder and b.folder for one in _deviations(path, a.folder, b.folder)]
@@ -129,7 +131,7 @@ def side(path: Path) -> Side:
         return Side(str(path), digests, _verdicts(path), path)
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
-        content, verdicts = told["content"], told.get("verdicts")
+        content, verdicts = told["content"], told.get("verdicts") or None
         inside = not any(Path(name).is_absolute() or ".." in Path(name).parts for name in content)
         if not inside or not all(isinstance(one, str) for one in content.values()):
             raise ValueError("content names no files of a run")
@@ -157,7 +159,7 @@ def show(found: Comparison, first: Path, second: Path, tier: str) -> str:
 
 def _verdict_lines(changed: Mapping[str, tuple[str, str]] | None) -> list[str]:
     if changed is None:
-        return ["verdicts are not compared: a manifest tells none, and its files are not beside it"]
+        return ["verdicts are not compared: one side has none"]
     lines = [f"  {id}: {old} -> {new}" for id, (old, new) in changed.items()]
     return [f"{len(lines)} verdicts differ", *lines] if lines else ["every verdict is equal"]
 
@@ -182,12 +184,13 @@ def _verdict_changes(a: Side, b: Side) -> dict[str, tuple[str, str]] | None:
     return {id: (old.get(id, "no such claim"), new.get(id, "no such claim")) for id in changed}
 
 
-def _verdicts(folder: Path) -> dict[str, str]:
-    """Claim id -> verdict, from the ledger or, before there is one, from the studies' parts."""
+def _verdicts(folder: Path) -> dict[str, str] | None:
+    """Claim id -> verdict, from the ledger or, before there is one, from the studies' parts; None without any."""
     whole = folder / "claims.csv"
     files = [whole] if whole.is_file() else sorted(folder.glob("*/claims.csv"))
     frames = [ledger.read(file) for file in files]
-    return {id: verdict for frame in frames for id, verdict in zip(frame["id"], frame["verdict"], strict=True)}
+    found = {id: verdict for frame in frames for id, verdict in zip(frame["id"], frame["verdict"], strict=True)}
+    return found or None
 
 
 def _deviations(path: str, a: Path, b: Path) -> Iterator[Deviation]:

@@ -1,4 +1,4 @@
-"""The kinds of controls of a finished run: which only shift a recorded number, which parts of a check have none."""
+"""The controls of a finished run: which only shift a recorded number, which do not turn, which parts have none."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import DataError
 
 WEAK = ("shifted number", "nothing")
@@ -37,6 +38,7 @@ def examine(results: Path) -> Audit:
     faults += [
         f"{row.id}: no control turns {row.uncontrolled_parts}" for row in ledger.itertuples() if row.uncontrolled_parts
     ]
+    faults += [f"{row.id}: {row.note}" for row in ledger.itertuples() if NOT_SEEN in row.note]
     kinds = Counter(f"{row.control_kind}, {row.control_change or 'undecided'}" for row in controlled.itertuples())
     return Audit(dict(kinds), faults)
 

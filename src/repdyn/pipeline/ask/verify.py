@@ -19,7 +19,6 @@ from repdyn.pipeline.run.jobs import Job
 Reasons = dict[str, str]
 SHOWN, MANY = 6, 12
 DOWNSTREAM = "made from files that are out of date"
-CAPTIONS = "report/captions/"  # beside the report, for Snakemake's own: what figures and tables say of themselves
 
 
 def examine(run: str, jobs: Sequence[Job]) -> Reasons:
@@ -124,9 +123,11 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 
 def _left_over(run: str, reasons: Reasons) -> list[str]:
-    files = (path.as_posix() for path in sorted((Path("results") / run).rglob("*")) if path.is_file())
-    names = (path.split("/", 2)[2] for path in files if path not in reasons)
-    return [name for name in names if not name.startswith(CAPTIONS)]
+    files = (path for path in sorted((Path("results") / run).rglob("*")) if path.is_file())
+    unknown = (
+        path for path in files if not {path.as_posix(), *(one.as_posix() for one in path.parents)} & set(reasons)
+    )
+    return [path.as_posix().split("/", 2)[2] for path in unknown]
 
 
 def _other_versions(run: str) -> list[str]:

@@ -112,9 +112,9 @@ This page is generated from the code (`python -m repdyn reference`); a test hold
 """
 DATASETS = """\
 A dataset is netCDF-4 and opens with `xarray.open_dataset`. Every variable has `long_name` and `units` (`1` where it has
-none), every dimension a coordinate with the field's name: `seed`, `layer`, `depth`, `width`, `time`, `epoch`, `point`,
-`unit`, ... A float variable that is not finite everywhere says why in its attribute `missing`. No attribute holds a
-clock, path, host or commit.
+none) and in the file a checksum of its values (`crc32`), every dimension a coordinate with the field's name: `seed`,
+`layer`, `depth`, `width`, `time`, `epoch`, `point`, `unit`, ... A float variable that is not finite everywhere says why
+in its attribute `missing`. No attribute holds a clock, path, host or commit.
 """
 LOGS = """\
 `logs/<run>/<study>/<job>.log` holds what a job said, its progress, and where it failed the error with its traceback;

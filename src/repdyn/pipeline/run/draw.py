@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from repdyn.base import figures
-from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.errors import NotEnoughDataError, enough_data
 from repdyn.pipeline.run.loading import load_function
 from repdyn.pipeline.run.members import arguments_of, origin, read_inputs
 
@@ -15,9 +15,11 @@ from repdyn.pipeline.run.members import arguments_of, origin, read_inputs
 def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
     """Draws one member of a job; where the run lacks what the figure needs, the figure says so."""
     function = load_function(member["study"], member["function"])
+    given = arguments_of(function, read_inputs(member, results))
+    stem = (results / member["outputs"][0]).with_suffix("")
     with figures.style():
         try:
-            figure = function(**arguments_of(function, read_inputs(member, results)))
+            with enough_data("the figure"):
+                figures.save(function(**given), stem, origin(member))
         except NotEnoughDataError as error:
-            figure = figures.placeholder(function.__name__, str(error))
-        figures.save(figure, (results / member["outputs"][0]).with_suffix(""), origin(member))
+            figures.save(figures.placeholder(function.__name__, str(error)), stem, origin(member))

@@ -62,7 +62,7 @@ def build(
         output,
         {
             "content": {name: sha256(root / name) for name in names},
-            "verdicts": {} if claims is None else dict(zip(claims["id"], claims["verdict"], strict=True)),
+            "verdicts": None if claims is None else dict(zip(claims["id"], claims["verdict"], strict=True)),
             "configuration": config,
             "versions": versions(),
             "machine": {"system": platform.platform(), "processor": processor(), "cores": os.cpu_count()},

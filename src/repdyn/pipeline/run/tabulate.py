@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from repdyn.base import tables
-from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.errors import NotEnoughDataError, enough_data
 from repdyn.pipeline.run.loading import load_function
 from repdyn.pipeline.run.members import arguments_of, origin, read_inputs
 
@@ -15,8 +15,10 @@ from repdyn.pipeline.run.members import arguments_of, origin, read_inputs
 def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
     """Writes one member of a job; where the run lacks what the table needs, its caption says so."""
     function = load_function(member["study"], member["function"])
+    given = arguments_of(function, read_inputs(member, results))
     try:
-        table = function(**arguments_of(function, read_inputs(member, results)))
+        with enough_data("the table"):
+            table = function(**given)
     except NotEnoughDataError as error:
         table = tables.placeholder(function.__name__, str(error))
     tables.save(table, (results / member["outputs"][0]).with_suffix(""), origin(member))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from repdyn.base.datasets import dataset, variable
 from repdyn.universality.methods.fit import fit_effective_rates
+from repdyn.universality.methods.trajectory_fits import FEWEST_PASSES
 from repdyn.universality.settings.data_sets import TrajectoryFits
 
 CURVES = ("h", "y", "w")
@@ -31,7 +32,7 @@ class PairFit:
 def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset]) -> xr.Dataset:
     """Two effective rates fitted to each stored pair, by equation (49) and with every curve over its variance."""
     data = image_training["sgd"]
-    passes = -(-settings.steps // int(data["steps"]))
+    passes = max(-(-settings.steps // int(data["steps"])), FEWEST_PASSES)
     data = data.isel(epoch=slice(0, min(passes + 1, data.sizes["epoch"])))
     shape = (data.sizes["trial"], data.sizes["kind"], data.sizes["pair"])
     fits = [

@@ -6,11 +6,10 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.checks import Array
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.datasets import dataset, explain_gaps, variable
 from repdyn.universality.methods.power_laws import fit_power_law
-from repdyn.universality.methods.trajectory_fits import fit_all, with_gaps
+from repdyn.universality.methods.trajectory_fits import DROPPED, fit_all, predicted_distance, with_gaps
 from repdyn.universality.settings.two_points import Fits
-from repdyn.universality.theory.final import final_distance
 
 
 def final_predictions(settings: Fits, final_distances: xr.Dataset, architectures: xr.Dataset) -> xr.Dataset:
@@ -25,7 +24,7 @@ def final_predictions(settings: Fits, final_distances: xr.Dataset, architectures
     dims = ("network", "dx", "dy", "seed")
     good = (grid["loss_end"].values < float(grid["converged"])).astype(np.int8)
     theory, theory_arithmetic = (_predicted(grid, rho) for rho in (geometric, arithmetic))
-    return dataset(
+    made = dataset(
         {
             "rho": variable("network", geometric, "eta_h/eta_y, geometric mean over fitted trials"),
             "rho_arithmetic": variable("network", arithmetic, "mean eta_h over mean eta_y, as the paper averages"),
@@ -41,13 +40,14 @@ def final_predictions(settings: Fits, final_distances: xr.Dataset, architectures
         | {"distance": variable("distance", np.array(["dx", "dy"]), "distance whose power is fitted")},
         title="Final distances predicted by equation (10)",
     )
+    return explain_gaps(made, DROPPED)
 
 
 def _predicted(grid: xr.Dataset, rho: Array) -> Array:
     """Equation (10) from each trial's own start, shape (network, dx, dy, seed)."""
     dx, dy = np.meshgrid(grid["dx"].values, grid["dy"].values, indexing="ij")
     cells = (dx[None, :, :, None], dy[None, :, :, None], rho[:, None, None, None])
-    return final_distance(grid["h0"].values, grid["y0"].values, *cells)
+    return predicted_distance(grid["h0"].values, grid["y0"].values, *cells)
 
 
 def power_law_variables(measured: Array, theory: Array, good: Array, dx: Array, dy: Array) -> dict[str, xr.Variable]:

@@ -19,6 +19,7 @@ from repdyn.base.streams import Stream
 from repdyn.universality.methods import minibatch_loop, minibatch_training
 from repdyn.universality.methods.minibatch_training import Networks
 from repdyn.universality.methods.structure import standardised
+from repdyn.universality.methods.trajectory_fits import FEWEST_PASSES
 from repdyn.universality.settings.data_sets import ImageNetwork, ImageTraining
 
 CLASSES = 10
@@ -59,7 +60,7 @@ def image_training(
         return tuple(sorted({-(-count // per_pass) for count in steps}))
 
     per_pass = -(-len(points) // settings.batch)
-    (epochs,) = passes((network.steps,))
+    epochs = max(passes((network.steps,))[0], FEWEST_PASSES)
     watched = Watched(
         X,
         torch.from_numpy(labels).to(device),

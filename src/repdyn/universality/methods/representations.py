@@ -43,6 +43,7 @@ def classical_mds(h: ArrayLike, components: int = 3) -> tuple[Array, float]:
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     shown = left[:, :components] * sizes[:components]
     shown *= np.sign(shown[np.abs(shown).argmax(axis=0), np.arange(shown.shape[1])])
+    shown = np.pad(shown, ((0, 0), (0, components - shown.shape[1])))  # fewer units than components
     return shown, float((sizes[:components] ** 2).sum() / max((sizes**2).sum(), np.finfo(float).tiny))
 
 

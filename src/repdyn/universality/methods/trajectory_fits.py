@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import variable
@@ -24,6 +25,7 @@ NUMBERS = {
     "h_theory": ("final distance of the theory at the fitted rates, eq. (10)", "1"),
 }
 STEP = 2.5  # epochs per Runge-Kutta step: rates are below 0.1 per epoch, so a step errs by 1e-5 of 0.25^5
+FEWEST_PASSES = 2  # three records, which a fit needs
 DROPPED = "trials that did not converge are not fitted"
 
 
@@ -86,6 +88,18 @@ def fit_all(runs: xr.Dataset, dim: str, limit: float) -> tuple[dict[str, xr.Vari
     made["r2"] = with_gaps((dim, "seed", "curve"), r2, "explained variance R2 of the curve")
     made["converged"] = variable((dim, "seed"), good.astype(np.int8), "1 where the final loss is below the limit")
     return made, fits
+
+
+def predicted_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, rho: ArrayLike) -> Array:
+    """Final distances of equation (10), arguments as of `final_distance`; NaN where the theory says nothing.
+
+    That is where no rates were fitted (rho is NaN), and where a dead layer makes two inputs equal (h0 is 0).
+    """
+    h0, y0, dx, dy, rho = np.broadcast_arrays(h0, y0, dx, dy, rho)
+    defined = np.isfinite(rho) & ((h0 > 0) | (dx == 0))
+    found = np.full(defined.shape, np.nan)
+    found[defined] = final_distance(*(one[defined] for one in (h0, y0, dx, dy, rho)))
+    return found
 
 
 def with_gaps(dims: tuple[str, ...], values: Array, long_name: str, units: str = "1") -> xr.Variable:

@@ -35,7 +35,7 @@ class TrainedNetwork(TrainedPerceptron):
 class ImageNetwork(TrainedPerceptron):
     """One row of Table 2, its length in steps, so that it means the same on any number of images."""
 
-    steps: Steps = Field(description="Minibatch steps, rounded up to whole passes over the images.")
+    steps: Steps = Field(description="Minibatch steps, rounded up to whole passes over the images, at least two.")
 
 
 class XorRuns(Settings):

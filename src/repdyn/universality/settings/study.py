@@ -1,6 +1,8 @@
 """Knobs of the study "When Representations Align" (van Rossem and Saxe): one model per experiment."""
 
-from repdyn.base.settings import Settings
+from collections.abc import Iterator
+
+from repdyn.base.settings import Problem, Settings
 from repdyn.universality.settings.data_sets import (
     Blobs,
     BlobStructure,
@@ -48,3 +50,10 @@ class Universality(Settings):
     digit_pairs: TrajectoryFits
     representational_structure: RepresentationalStructure
     taylor_ratios: TaylorRatios
+
+    def problems(self) -> Iterator[Problem]:
+        """What is compared with the two-point networks' rates has them."""
+        trained = self.architectures.rows
+        if lacking := [name for name in ("default", *self.final_distances.rows) if name not in trained]:
+            text = f"{lacking[0]} is missing, whose effective rates other experiments take: add it"
+            yield Problem(("architectures", "final_distances"), f"rows: {text}")

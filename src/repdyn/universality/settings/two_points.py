@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, increasing
+from repdyn.base.settings import Many, Problem, Settings, decreasing, distinct, increasing
 
 Rate = Annotated[float, Field(gt=0, le=10)]
 Distance = Annotated[float, Field(gt=0, le=1e3)]
@@ -43,6 +43,12 @@ class TheoryMaps(Settings):
     sizes: Annotated[int, Field(ge=13, le=10_000)] = Field(description="Sizes of the initial ratios, 1e-6 to 1e6.")
     plane_high: Annotated[float, Field(ge=-10, le=10)] = Field(description="A_high of the phase plane.")
     cells: Annotated[int, Field(ge=5, le=200)] = Field(description="Grid of the phase plane along each axis.")
+
+    def problems(self) -> Iterator[Problem]:
+        """The lists are ordered."""
+        yield from decreasing("scales", self.scales)
+        yield from increasing("large_scales", self.large_scales)
+        yield from increasing("rhos", self.rhos)
 
 
 class NetworkSettings(Settings):
@@ -104,6 +110,13 @@ class TwoPointRun(Settings):
         description="Training engine; auto chooses by network and device, the dataset says which."
     )
 
+    def problems(self) -> Iterator[Problem]:
+        """A trajectory has the three records that a fit of the theory needs; no row is trained twice."""
+        if self.epochs <= 2 * self.every:
+            text = f"{self.epochs} epochs with a record every {self.every} are fewer than three records: train longer"
+            yield Problem(("epochs", "every"), text)
+        yield from distinct("rows", getattr(self, "rows", ()))
+
 
 class Architectures(TwoPointRun):
     """Figures 2, 3, 12 and 15: all rows of Table 1 by gradient descent, and the default network by Adam."""
@@ -150,6 +163,7 @@ class FinalDistances(TwoPointRun):
 
     def problems(self) -> Iterator[Problem]:
         """The distances increase."""
+        yield from super().problems()
         yield from increasing("dx", self.dx)
         yield from increasing("dy", self.dy)
 

@@ -1,0 +1,65 @@
+"""The settings at their extremes are what they are called, and were not refused into what they came from."""
+
+import pytest
+from tests.dag.extremes import accepts, at, lists, lowered, of_smoke, reversed_lists, shrunk, with_value
+
+from repdyn.base.settings import Many, Problem, Settings, increasing
+from repdyn.pipeline.config.configuration import STUDIES
+
+
+class Small(Settings):
+    """Lists and counts that depend on each other."""
+
+    sizes: Many[int]
+    rates: Many[float]
+    record: Many[int]
+    depth: int
+    seeds: int
+
+    def problems(self):
+        """As in the studies."""
+        yield from increasing("sizes", self.sizes)
+        if len(self.rates) != len(self.sizes):
+            yield Problem(("rates", "sizes"), "one rate per size")
+        if not self.sizes or self.record[-1:] != (self.depth,) or self.seeds < 2:
+            yield Problem(("record", "depth"), "the last is depth")
+
+
+class Study(Settings):
+    """One section."""
+
+    part: Small
+
+
+VALUES = {"sizes": [3, 7, 9], "rates": [0.1, 0.2, 0.3], "record": [1, 5, 40], "depth": 40, "seeds": 8}
+
+
+def test_the_smallest_settings_are_accepted_and_small():
+    found = shrunk(Study, {"part": VALUES})["part"]
+    assert accepts(Small, found)
+    assert (len(found["sizes"]), len(found["rates"]), found["record"]) == (1, 1, [40])
+    assert (found["sizes"], found["seeds"]) == ([0], 2)
+
+
+def test_a_count_falls_to_its_least_value_alone():
+    assert lowered(Small, VALUES, ("seeds",)) == VALUES | {"seeds": 2}
+    assert lowered(Small, VALUES, ("depth",)) == VALUES
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_duplicates_are_refused_but_where_a_list_is_no_choice(study):
+    """Each list of a study's settings with its first item twice: refused, or every value has a place of its own."""
+    model, values = of_smoke(study)
+    twice = {
+        ".".join(map(str, path)): with_value(values, path, [at(values, path)[0], *at(values, path)])
+        for path in lists(values)
+    }
+    assert [name for name, other in twice.items() if accepts(model, other)] == []
+
+
+def test_reversed_lists_are_accepted_and_some_are_reversed():
+    found = reversed_lists()
+    for study in STUDIES:
+        assert accepts(of_smoke(study)[0], found[study])
+    assert found["universality"]["architectures"]["rows"] != of_smoke("universality")[1]["architectures"]["rows"]
+    assert sum(found[study] != of_smoke(study)[1] for study in STUDIES) >= 3

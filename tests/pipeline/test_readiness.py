@@ -1,0 +1,59 @@
+"""What a run needs is looked at before its first job."""
+
+import urllib.request
+
+import pytest
+from tests.conftest import ROOT
+
+from repdyn.base import sources
+from repdyn.base.errors import DataError
+from repdyn.pipeline.config.configuration import load
+from repdyn.pipeline.run import readiness
+
+
+def check(here=True, **settings):
+    readiness.check(load([ROOT / "config.yaml"], settings), here=here)
+
+
+@pytest.fixture(autouse=True)
+def empty_cache(monkeypatch, tmp_path):
+    """No MNIST in the cache folder, no GPU, no network."""
+    monkeypatch.setattr(sources, "_cache", lambda: tmp_path)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    tried = []
+
+    def refuse(request, timeout):
+        tried.append((request.full_url, request.method))
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(urllib.request, "urlopen", refuse)
+    return tried
+
+
+def test_the_default_run_needs_nothing(empty_cache):
+    check()
+    assert empty_cache == []
+
+
+def test_cuda_without_a_gpu_is_refused_here_and_not_on_a_cluster():
+    with pytest.raises(DataError, match="cuda was asked for but torch finds no CUDA device"):
+        check(run={"device": "cuda"})
+    check(here=False, run={"device": "cuda"})
+
+
+def test_a_missing_folder_is_refused():
+    with pytest.raises(DataError, match=r"/nowhere does not exist .*: put t10k-images-idx3-ubyte"):
+        check(data={"source": "mnist", "mnist_folder": "/nowhere"})
+
+
+def test_a_download_without_a_network_is_refused_after_all_mirrors(empty_cache, tmp_path):
+    mirrors = ["https://one.example/mnist/", "https://two.example"]
+    data = {"source": "mnist", "mnist_mirrors": mirrors}
+    with pytest.raises(DataError, match=r"MNIST cannot be downloaded .*one.example.*no route to host.*two.example"):
+        check(data=data)
+    file = "t10k-images-idx3-ubyte.gz"
+    assert empty_cache == [(f"https://one.example/mnist/{file}", "HEAD"), (f"https://two.example/{file}", "HEAD")]
+    for name in sources.not_downloaded("test"):
+        (tmp_path / name).write_text("kept by an earlier download")
+    check(data=data)
+    assert len(empty_cache) == 2, "what is in the cache needs no network"
