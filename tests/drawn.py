@@ -252,7 +252,7 @@ def _lines(found: Mapping[str, dict]) -> str:
 
 
 def rewrite(study: str) -> None:
-    """Writes what is shown of the shapes at hand."""
+    """Writes what is shown of the stored shapes."""
     shapes = read(study)
     for kind in ("figures", "tables"):
         lines = [line for function in sorted(shapes[kind]) for line in text_of(study, kind, function, shapes)]

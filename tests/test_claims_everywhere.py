@@ -10,6 +10,7 @@ import pytest
 import repdyn
 from repdyn.base.claims import Claim, claims_of
 from repdyn.base.verdicts import KINDS
+from repdyn.pipeline.report.markup import DOLLARS
 from repdyn.pipeline.run.loading import load_modules
 
 PACKAGE = Path(repdyn.__file__).parent
@@ -19,6 +20,7 @@ PLACE = r"Abstract|Introduction|Section|Appendix|Discussion|Conclusion|Definitio
 PLACE += r"|Assumption|Remark|Example|Figure|Table|Algorithm|Caption|eqs?\. \(|^\(\w+\)"
 LONGEST = {"states": 320, "correction": 400, "where": 70}
 LONGEST_CONTROL = 120  # a cell of a table
+TYPED_FORMULA = r"\^|\w_\w|[<>]=| = |->|~|\b(?:sqrt|alpha|beta|gamma|sigma|rho|tau|eps|lam|Lt|R2|infinity)\b|\|\w+\|"
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +70,17 @@ def test_a_claim_says_where_it_stands_and_what_it_states(claims):
             ),
         ]
     assert {id: found for id, found in problems.items() if found} == {}
+
+
+def test_formulas_in_sentences_are_latex(claims):
+    """What stands outside of dollars is words."""
+    problems = [
+        f"{claim.id} {name}: {found[0]}"
+        for _, claim in claims
+        for name in ("states", "correction")
+        if (found := re.search(TYPED_FORMULA, DOLLARS.sub("", getattr(claim, name))))
+    ]
+    assert problems == []
 
 
 def test_a_claim_has_a_control_unless_it_cannot_be_tested(claims):

@@ -25,7 +25,7 @@ LOADING = {
     "repdyn.__main__": {"main"},
     "repdyn.base.claims": {"claims_of"},
     "repdyn.base.controls": {"_names_used"},
-    "repdyn.diagnostics": {"made_by", "_imported"},
+    "repdyn.diagnostics": {"made_by", "_imported", "undisturbed"},  # the last asks only whether torch can compile
     "repdyn.pipeline.reference.pages": {"claims_anything"},
     "repdyn.pipeline.run.loading": {"load_runner", "load_module", "_modules_of", "_functions"},
 }

@@ -140,7 +140,7 @@ def test_pairs_of_all_seeds_are_measured_as_on_one_network():
     recorder = PairRecorder(X, Y, [(0, 1), (2, 4)])
     recorder(network, 7)
     for seed in range(2):
-        one = measure(network.single(seed), X, [network.middle], targets=Y, pairs=[(0, 1), (2, 4)])
+        one = measure(network.single(seed), X, [network.middle], targets=Y, pairs=[(0, 1), (2, 4)], axes={"input": 0})
         for name, values in recorder.dataset().data_vars.items():
             values = values.isel(seed=seed, step=0) if "seed" in values.dims else values
             np.testing.assert_allclose(values, one[name].values.squeeze(), rtol=1e-12)

@@ -95,6 +95,11 @@ HARMLESS = {
     "small letters nobody sees": lambda left: left.set_xlabel("tiny", fontsize=4, visible=False),
     "axis that is off": lambda left: (left.set_axis_off(), left.set_xlabel("tiny", fontsize=4)),
     "ticks out of view": lambda left: (left.set_xticks([0, 1, 5, 5.01]), left.set_xlim(0, 1)),
+    "ticks out of a logarithmic view": lambda left: (
+        left.set_yscale("log"),
+        left.set_yticks([1e-8, 1.1e-8, 1]),
+        left.set_ylim(1e-7, 1e7),
+    ),
     "line with gaps": lambda left: left.plot([0.9, np.nan, 1], [0.9, 0.9, 0.9]),
     "empty line": lambda left: left.plot([], []),
 }

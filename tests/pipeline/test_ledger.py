@@ -200,7 +200,7 @@ def test_a_claim_is_told_in_words(results):
         "x-thm1  (x_study, Theorem 1; identity)",
         'states    Two, "quoted".',
         "verdict   holds as corrected  [run default]",
-        "correct   Three. (in the text at hand)",
+        "correct   Three. (possibly an OCR error)",
         "printed   largest deviation 3; asked: 2; margin 0.25",
         "corrected largest deviation 0.1; asked: 3; margin 5",
         "why       tolerance 0.5: half a unit; n = 24",

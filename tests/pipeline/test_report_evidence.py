@@ -94,17 +94,11 @@ def test_a_region_without_a_bound_reaches_the_edge():
     assert places({"region_high": "inf"}, "bound") == [places({"region_high": "inf"}, "region")[0]]
 
 
-def test_nothing_is_drawn_of_numbers_in_different_units():
-    """A logarithm as value, its interval of the quantity itself: a drawing would mislead."""
-    row = {
-        "value": "-5.3",
-        "interval_low": "1e-17",
-        "interval_high": "2e12",
-        "region_low": "-inf",
-        "region_high": "-1.4",
-    }
-    assert drawing(PART | row) == ""
-    assert part(PART | row).required == ""
+def test_a_published_number_outside_of_the_interval_is_drawn_outside():
+    """A published number is held against the prediction interval of our own, which is the region too."""
+    row = {"value": "15", "interval_low": "3", "interval_high": "5", "region_low": "3", "region_high": "5"}
+    assert places(row, "value")[0] > max(places(row, "bound"))
+    assert "3 to 5" in part(PART | row).required.striptags()
 
 
 def test_nothing_is_drawn_without_a_number_or_a_bound():

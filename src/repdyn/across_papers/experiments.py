@@ -45,6 +45,7 @@ from repdyn.diagnostics.measure import Recorder
 from repdyn.diagnostics.methods import effective_theory
 
 POINTS, TARGETS = ((-1.0,), (0.0,)), ((0.6,), (1.3071,))  # dx^2 = 1, dy^2 = 0.5: the public setting of universality
+POINTS_FIRST = {"input": 0}  # batch normalization lets points change each other
 PAIR_FACTS = ("input_distance", "target_distance")
 PROFILE = (
     "effective_rank",
@@ -106,7 +107,9 @@ def _digits_of(
 ) -> xr.Dataset:
     network, X = _in_span(_network(kind, settings, X.shape[1], Y.shape[1], stream), X)
     names = ["input", *(f"layers.{number}" for number in range(settings.depth)), "output"]
-    ends = [Recorder(network.single(seed), X, names, labels=classes) for seed in range(settings.seeds)]
+    ends = [
+        Recorder(network.single(seed), X, names, labels=classes, axes=POINTS_FIRST) for seed in range(settings.seeds)
+    ]
     looks = dict(zip((0, settings.steps // 2, settings.steps), (ENDS[0], HALF, ENDS[1]), strict=True))
     moments = {0, *(round(moment) for moment in np.geomspace(1, settings.steps, settings.moments - 1))}
     recorder = PairRecorder(X, Y, pairs)
@@ -147,7 +150,9 @@ def _odd_batch_of(kind: Kind, X: Tensor, classes: np.ndarray, settings: OddBatch
     network, X = _in_span(_network(kind, settings, X.shape[1], 10, stream), X)
     shown = sorted({0, *range(4, settings.depth, 5), settings.depth - 1})
     names = [f"layers.{number}" for number in shown]
-    ends = [Recorder(network.single(seed), X, names, labels=classes) for seed in range(settings.seeds)]
+    ends = [
+        Recorder(network.single(seed), X, names, labels=classes, axes=POINTS_FIRST) for seed in range(settings.seeds)
+    ]
     for step, losses in _descent(network, X, Y, settings, kind, {0}):  # noqa: B007 (the last ones are kept)
         _record(ends, network, step)
     profile = _over_seeds(ends)[[*ODD_PARTS]].assign_coords(end=("step", list(ENDS))).swap_dims(step="end")

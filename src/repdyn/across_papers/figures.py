@@ -29,7 +29,7 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
         column[0].set_title(str(kind))
     axes[0, 0].set_ylabel("h")
     axes[1, 0].set_ylabel("y and w")
-    axes[1, 1].legend(loc="upper right")  # where the curves leave room
+    figure.legend(*axes[1, 1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     for panel in axes[2]:
         panel.remove()
     wide = figure.add_subplot(axes[0, 0].get_gridspec()[2, :])
@@ -40,7 +40,7 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
         title="Question 1: the effective two-point theory in four networks",
         caption="(a-d) Two points alone: squared distance h of the representations at half depth, above; squared "
         "distance y of the outputs and alignment w, below. Lines: network, dashed: theory with two fitted rates; the "
-        "seed is the middle one by the ratio of U with batch normalisation to U without. (e) Unexplained share U of "
+        "seed is the middle one by the ratio of U with batch normalization to U without. (e) Unexplained share U of "
         f"h, y, w: filled, two points alone ({theory_fits.sizes['seed']} seeds), open, pairs of digits in a batch "
         f"({_digit_seeds(theory_fits)} seeds); bars: medians; shaded: up to twice the plain network's median on two "
         "points.",
@@ -98,7 +98,7 @@ def bottlenecks(digits: xr.Dataset) -> Figure:
         panel.set_xticklabels([])
     for panel in axes[-1]:
         panel.set_xlabel("layer")
-    axes[0, 0].legend(loc="lower left")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes[0])
     ranks = " and ".join(str(int(one)) for one in digits["centred_task_rank"].isel(network=0))
     return describe(
@@ -120,7 +120,7 @@ def _rank_panel(panel: Axes, one: xr.Dataset, layers: list[str]) -> None:
         band(panel, x, draws.min("seed").values, draws.max("seed").values, color=colour)
         panel.plot(x, draws.mean("seed"), color=colour, linestyle=dash, marker="o", markersize=2.5, label=end)
     panel.set_yscale("log", base=2)
-    panel.set_xticks(x, ["in", *(str(number) for number in x[1:-1]), "out"], fontsize=6.5)
+    panel.set_xticks(x[::2], ["in", *(str(number) for number in x[2:-1:2]), *(["out"] if len(x) % 2 else [])])
 
 
 def odd_points(odd_batch: xr.Dataset) -> Figure:
@@ -140,14 +140,14 @@ def odd_points(odd_batch: xr.Dataset) -> Figure:
         panel.set_title(str(kind))
         panel.set_xlabel("layer")
     axes[0, 0].set_ylabel("largest / second norm")
-    axes[0, 0].legend(loc="center left")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
     return describe(
         figure,
         title="Question 3: does the odd point survive training?",
         caption=f"Largest over second largest norm of {n} digits in networks of {max(depth)} layers. Thin lines: "
         f"each of {odd_batch.sizes['seed']} seeds, thick: medians. An odd point is there above the solid line, at 2; "
-        "dashed: its fixed point for infinite width with recentring alone, batch normalisation without rescaling.",
+        "dashed: its fixed point for infinite width with recentering alone, batch normalization without rescaling.",
         alt="A norm ratio against depth for five networks, before and after training, with the ratio of an odd point.",
     )
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from repdyn.base.settings import Many, Problem, Settings
 
-PAPER = "Across the papers: batch normalisation, leakage and residual streams through one set of diagnostics"
+PAPER = "Across the papers: batch normalization, leakage and residual streams through one set of diagnostics"
 
 Rate = Annotated[float, Field(gt=0, le=10)]
 Gain = Annotated[float, Field(gt=0, le=10)]
@@ -23,15 +23,15 @@ class Rates(Settings):
     """Rate of each network, chosen on the loss alone: it falls smoothly, in about as many steps in each."""
 
     plain: Rate = Field(description="Multilayer perceptron.")
-    batch_norm: Rate = Field(description="The same with batch normalisation.")
+    batch_norm: Rate = Field(description="The same with batch normalization.")
     residual: Rate = Field(description="Residual network.")
     leaky: Rate = Field(description="Leaky residual network.")
 
 
 class RatesWithRecentring(Rates):
-    """Rates of the four networks and of the recentred one."""
+    """Rates of the four networks and of the recentered one."""
 
-    recentred: Rate = Field(description="Batch normalisation without its rescaling.")
+    recentred: Rate = Field(description="Batch normalization without its rescaling.")
 
 
 class Training(Settings):

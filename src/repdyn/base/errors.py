@@ -12,7 +12,7 @@ UNFORESEEN = "ended with"
 
 
 class RepdynError(Exception):
-    """A problem that the user can mend; its text is all that is shown."""
+    """A problem that the user can fix; its text is all that is shown."""
 
 
 class ConfigError(RepdynError):

@@ -83,10 +83,11 @@ def _texts(figure: Figure) -> list[Text]:
 def _labels_outside(panel: Axes) -> Iterator[Text]:
     """Labels of ticks that are not drawn: outside the view, or of an axis that is off."""
     for axis in (panel.xaxis, panel.yaxis):
-        low, high = sorted(axis.get_view_interval())
+        scale = axis.get_transform()
+        low, high = sorted(scale.transform(axis.get_view_interval()))
         margin = 1e-9 * (high - low)
         for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
-            inside = low - margin <= tick.get_loc() <= high + margin
+            inside = low - margin <= scale.transform([tick.get_loc()])[0] <= high + margin
             if not (inside and axis.get_visible() and panel.axison):
                 yield from (tick.label1, tick.label2)
         if not panel.axison or not axis.get_visible():

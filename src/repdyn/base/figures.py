@@ -1,6 +1,6 @@
 """Figures: one style for all studies, deterministic files, captions that are written by code.
 
-Colours are the eight of Okabe and Ito, told apart by colour-blind readers; line style or marker repeats what colour
+Colors are the eight of Okabe and Ito, told apart by colour-blind readers; line style or marker repeats what colour
 says. A figure's caption, its text for those who cannot see it and what `figure_checks` finds in it travel with it, in a
 JSON file of the same name.
 """
@@ -16,8 +16,11 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib import style as styles
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
@@ -41,6 +44,7 @@ SHAPED_TEXT = re.compile(
     re.MULTILINE,
 )
 HIDDEN_TEXT = 'fill-opacity="0" font-family="DejaVu Sans, sans-serif"'
+BELOW = 32  # points from a panel to the legend below it: ticks, their labels and the label of the axis
 WIDTH = 6.9  # inches: the text width of a journal page, so that 8 pt in the file is 8 pt in print
 STYLE = {
     "font.size": 8,
@@ -103,6 +107,22 @@ def label_panels(axes: np.ndarray) -> None:
         words = f"({letter}) {panel.get_title()}"
         panel.set_title("")
         panel.set_title(words, loc="left")
+
+
+def legend_below(panel: Axes, *, columns: int = 1) -> None:
+    """The panel's legend under the label of its x axis, where no data can lie."""
+    under = ScaledTranslation(0, -BELOW / 72, panel.figure.dpi_scale_trans)
+    panel.legend(
+        loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=panel.transAxes + under, ncols=columns,
+        borderaxespad=0, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Ticks of a logarithmic axis at 1, 2 and 5 of every decade, written out."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def band(panel: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, **style: object) -> None:

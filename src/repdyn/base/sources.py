@@ -1,4 +1,4 @@
-"""Images of digits: scikit-learn's, always at hand, or MNIST from a folder that the user names or from the network.
+"""Images of digits: scikit-learn's, always there, or MNIST from a folder that the user names or from the network.
 
 Every file is checked against a known SHA-256 before a pixel is used. A download keeps its files in the user's cache
 folder, so it happens once.

@@ -35,7 +35,8 @@ def ablation(ablation: xr.Dataset) -> Table:
         pd.DataFrame(rows),
         title="Table T1: each component of batch normalization on and off",
         caption=f"Batches of {int(ablation['point_count'])} images after {int(ablation['layer'][-1])} layers of width "
-        f"{int(ablation['width'])}; medians over {ablation.sizes['seed']} draws of batch and weights. With recentring, "
+        f"{int(ablation['width'])}; medians over {ablation.sizes['seed']} draws of batch and weights. With "
+        f"recentering, "
         "rescaling by std and by RMS are the same.",
     )
 
@@ -103,7 +104,7 @@ def full_rank(rows_to_full_rank: xr.Dataset) -> Table:
         pd.DataFrame({name: values.values for name, values in columns.items()}),
         title="Theorem 3: rows until ReLU(W X) has full rank, batch by batch",
         caption=f"Mean of y over {draws} draws of the weights against n/gamma, gamma exact, and against the bound of "
-        "the proof, the sum over t of 1/gamma of the first t columns. Recentred: Gaussian points of mean 5 in every "
+        "the proof, the sum over t of 1/gamma of the first t columns. Recentered: Gaussian points of mean 5 in every "
         "coordinate, gamma of X - mean (Corollary 4).",
     )
 
@@ -143,7 +144,7 @@ def simplified_model(tree_limits: xr.Dataset) -> Table:
 
 
 def fixed_points(fixed_point: xr.Dataset) -> Table:
-    """Table T3: where a batch comes to rest at infinite width with recentring and ReLU."""
+    """Table T3: where a batch comes to rest at infinite width with recentering and ReLU."""
     columns = {
         "odd_intra_angle": "within cluster (degree)",
         "iterated_intra_angle": "within cluster, iterated (degree)",
@@ -156,7 +157,7 @@ def fixed_points(fixed_point: xr.Dataset) -> Table:
     frame = fixed_point[list(columns)].to_dataframe().reset_index().rename(columns={"batch": "n"} | columns)
     return Table(
         frame,
-        title="Table T3: fixed points of the expected Gram matrix with recentring and ReLU",
+        title="Table T3: fixed points of the expected Gram matrix with recentering and ReLU",
         caption="Infinite width. Odd point and cluster from the reduced map of one angle, beside the n x n map "
         "iterated from an odd start, which for n <= 6 ends at equal points. Multiplier: derivative of the reduced map "
         "in the cosine; below 1 the fixed point is stable within one odd point and n - 1 equivalent ones.",
@@ -187,7 +188,7 @@ def largest_norm(largest_norm: xr.Dataset) -> Table:
         pd.DataFrame(rows),
         title="Table T2: which input becomes the odd point",
         caption=f"Shares of {largest_norm.sizes['run']} batches of {int(largest_norm['point_count'])} points; chance "
-        f"is {1 / int(largest_norm['point_count']):g}. Recentring and ReLU through {int(largest_norm['depth'])} "
+        f"is {1 / int(largest_norm['point_count']):g}. Recentering and ReLU through {int(largest_norm['depth'])} "
         f"layers, at infinite width {int(largest_norm['limit_depth'])}. Odd point: largest norm in the last layer; "
         "longest: largest norm of the input; farthest: largest distance from the batch's mean. Unit norms: k as in the "
         "last Gaussian batch.",

@@ -268,7 +268,7 @@ class FiniteBatch(Settings):
 
 
 class BnMeanField(Settings):
-    """Batch normalisation as a metric, from particles to the mean-field limit."""
+    """Batch normalization as a metric, from particles to the mean-field limit."""
 
     formula_audit: FormulaAudit
     batch_norm_eps: BatchNormEps

@@ -11,7 +11,7 @@ PAPER = "Diagnostics of all five papers on one network"
 
 
 class ConvolutionalNetwork(Settings):
-    """A residual convolutional network with batch normalisation, trained on the images of all studies."""
+    """A residual convolutional network with batch normalization, trained on the images of all studies."""
 
     channels: Annotated[int, Field(ge=2, le=256)] = Field(description="Channels of every convolution.")
     blocks: Annotated[int, Field(ge=1, le=50)] = Field(description="Residual blocks `x + conv(relu(x))`.")

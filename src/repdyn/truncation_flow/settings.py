@@ -52,7 +52,7 @@ class Counterexamples(Settings):
     """Small data sets that decide a statement by arithmetic."""
 
     draws: Annotated[int, Field(ge=10, le=100_000)] = Field(
-        description="Random points where the renormalised domain (5.9) is counted, shared out to ten networks."
+        description="Random points where the renormalized domain (5.9) is counted, shared out to ten networks."
     )
 
 

@@ -48,8 +48,8 @@ def positive_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdic
     "bnd-eq35",
     where="Appendix C, eqs. (35b), (35c), (35e), (35f)",
     kind="identity",
-    states="From one negative transformation to the next, with positive ones between and no cluster lost, the mean "
-    "falls below 1 - 2/n of its value.",
+    states="From one negative transformation to the next, with positive ones between and no cluster lost, the mean"
+    r" falls below $1 - \frac{2}{n}$ of its value.",
     formula=r"\bar{x}^{(t_2)} = \left(1 - \frac{n_{t_2}}{n}\right) "
     r"\left(x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - 1)}\right) < \left(1 - \frac2n\right) \bar{x}^{(t_1 - 1)}",
     data="formula_audit",

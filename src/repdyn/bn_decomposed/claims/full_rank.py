@@ -59,8 +59,8 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
     "bnd-def1-gamma",
     where="Definition 1, eq. (5)",
     kind="identity",
-    states="The rows fall into finitely many classes of equal signs, and gamma(X), the smallest positive Gaussian "
-    "volume of a class, is positive.",
+    states=r"The rows fall into finitely many classes of equal signs, and $\gamma(X)$, the smallest positive Gaussian"
+    " volume of a class, is positive.",
     data="sign_cells",
     control={
         "classes": wrong_formula("rows w and -w taken for one class", replace_variables(cell_count="pair_count")),
@@ -114,10 +114,10 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     "bnd-ex1-count",
     where="Example after Definition 1",
     kind="identity",
-    states="For an odd number n of equally spaced points on the circle there are n classes of positive volume and "
-    "gamma = 1/n.",
-    correction="There are 2n classes and gamma = 1/(2n): the n lines orthogonal to the points are distinct, and n "
-    "lines through the origin cut the plane into 2n equal sectors.",
+    states="For an odd number $n$ of equally spaced points on the circle there are $n$ classes of positive volume and"
+    r" $\gamma = 1/n$.",
+    correction=r"There are $2n$ classes and $\gamma = 1/(2n)$: the $n$ lines orthogonal to the points are distinct,"
+    " and $n$ lines through the origin cut the plane into $2n$ equal sectors.",
     formula=r"|\{\mathrm{vol}(\Gamma_l) : \mathrm{vol}(\Gamma_l) > 0\}| = n, \quad \gamma(X) = \frac{1}{n}",
     corrected_formula=r"|\{l : \mathrm{vol}(\Gamma_l) > 0\}| = 2n, \quad \gamma(X) = \frac{1}{2n}",
     data="sign_cells",
@@ -164,8 +164,8 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentred: int) -> Test:
     "bnd-thm3-mean",
     where="Theorem 3, item 1",
     kind="bound",
-    states="The expected number of rows until ReLU(W X) has full rank is at most n/gamma(X), if no two columns are "
-    "collinear.",
+    states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if"
+    " no two columns are collinear.",
     data="rows_to_full_rank",
     control=wrong_formula("n rows for the bound: gamma left out", without_gamma),
 )
@@ -222,8 +222,8 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     "bnd-thm3-tail",
     where="Theorem 3, item 2, eqs. (7a), (7b), (28)",
     kind="bound",
-    states="For d = alpha n/gamma rows, alpha > 2, the rank is full with probability at least (7a), which is at least "
-    "(7b).",
+    states=r"For $d = \alpha n/\gamma$ rows, $\alpha > 2$, the rank is full with probability at least (7a), which is"
+    " at least (7b).",
     data=("full_rank_tail", "rows_to_full_rank"),
     control=dict.fromkeys(
         ("exact tail over 7a", "the same for alpha from 1 to 2", "closed form 28c", "growth with gamma"),
@@ -317,8 +317,8 @@ def scale_without_recentring(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
     "bnd-cor4",
     where="Corollary 4",
     kind="bound",
-    states="Theorem 3 holds with batch normalization before ReLU, with gamma of X - mean; no two columns of X are "
-    "collinear.",
+    states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ less its mean; no two columns"
+    " of $X$ are collinear.",
     correction="No two columns of X - mean may be collinear: six points on a circle off the origin, no two of them "
     "collinear, become a centred hexagon whose rank stays at 5.",
     data=("rows_to_full_rank", "relu_rank"),

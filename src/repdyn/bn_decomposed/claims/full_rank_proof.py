@@ -47,8 +47,10 @@ def maximum_for_minimum(relu_rank: xr.Dataset) -> xr.Dataset:
     "bnd-e2-product",
     where="Section I",
     kind="bound",
-    states="The rank of a batch cannot grow through linear layers, since rank(AB) <= max(rank A, rank B).",
-    correction="rank(AB) <= min(rank A, rank B). The maximum is a bound too, but lets the rank grow to that of A.",
+    states="The rank of a batch cannot grow through linear layers, since the rank of a product is at most the larger"
+    " one of its factors.",
+    correction="The rank of a product is at most the smaller one. The larger one is a bound too, but lets the rank"
+    " grow to that of $A$.",
     formula=r"\operatorname{rank}(AB) \le \max(\operatorname{rank} A, \operatorname{rank} B)",
     corrected_formula=r"\operatorname{rank}(AB) \le \min(\operatorname{rank} A, \operatorname{rank} B)",
     data="relu_rank",
@@ -82,8 +84,8 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     "bnd-lem2-prob",
     where="Lemma 2, eq. (6)",
     kind="bound",
-    states="If t columns have full rank after ReLU and no two of t + 1 are collinear, one more Gaussian row gives "
-    "t + 1 columns full rank with probability at least gamma of the t + 1 columns.",
+    states="If $t$ columns have full rank after ReLU and no two of $t + 1$ are collinear, one more Gaussian row gives"
+    r" $t + 1$ columns full rank with probability at least $\gamma$ of the $t + 1$ columns.",
     data="stalled_rows",
     control={
         "probability over gamma": false_world(
@@ -131,10 +133,11 @@ def steps_too_long(sign_cells: xr.Dataset) -> xr.Dataset:
     "bnd-e3-step",
     where="Appendix B, eqs. (18)-(20)",
     kind="identity",
-    states="With i = argmin |w x_i|, the row w - (1+eps) (w x_i / ||x_i||) x_i' lies across the hyperplane of x_i and "
-    "of no other column, for small eps.",
-    correction="i = argmin |w x_i| / ||x_i||, the nearest hyperplane, and the step is divided by ||x_i||^2. With "
-    "columns of unit length, which ReLU allows to assume, both forms agree, and Lemma 2 stands.",
+    states="The row that is moved along the column $x_i$ of least $|w x_i|$ lies across the hyperplane of $x_i$ and"
+    r" of no other column, for small $\epsilon$.",
+    correction=r"The column is that of least distance $|w x_i| / \|x_i\|$, the nearest hyperplane, and the step is"
+    r" divided by $\|x_i\|^2$. With columns of unit length, which ReLU allows to assume, both forms agree, and Lemma 2"
+    " stands.",
     formula=r"i = \operatorname{arg\,min}_i |w x_i|, \quad w - (1 + \epsilon) \frac{w x_i}{\|x_i\|} x_i^T",
     corrected_formula=(
         r"i = \operatorname{arg\,min}_i \frac{|w x_i|}{\|x_i\|}, "
@@ -176,7 +179,7 @@ def drawn_apart(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     "bnd-yt-indep",
     where="Appendix B, before eq. (28a)",
     kind="identity",
-    states="The waiting times y_1, ..., y_n by column are independent.",
+    states=r"The waiting times $y_1, \dots, y_n$ by column are independent.",
     correction="They are dependent, and the proof does not need it (bnd-yt-dominated).",
     formula=r"\mathbb{P}(y_1, \dots, y_n) = \prod_{t=1}^{n} \mathbb{P}(y_t)",
     data="rows_to_full_rank",
@@ -206,8 +209,8 @@ def antipodal_waits(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     where="Appendix B, eqs. (28a)-(28b)",
     kind="bound",
     origin="ours",
-    states="Given the past, the waiting time y_t is stochastically below a geometric variable of success probability "
-    "gamma of the first t columns; this is enough for (28b), factor by factor from the last.",
+    states="Given the past, the waiting time $y_t$ is stochastically below a geometric variable of success"
+    r" probability $\gamma$ of the first $t$ columns; this is enough for (28b), factor by factor from the last.",
     formula=r"\mathbb{P}(y_t > s \mid y_1, \dots, y_{t-1}) \le (1 - \gamma(X^{(t)}))^s",
     data="rows_to_full_rank",
     control=false_world("six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits),
@@ -248,8 +251,8 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     "bnd-e4-columns",
     where="Appendix B, eqs. (21)-(27)",
     kind="bound",
-    states="The wait for the row that raises the rank of t + 1 columns from t to t + 1 is at most "
-    "1/gamma(X^(t+1)) in the mean, and the sum of these bounds is at most n/gamma.",
+    states=r"The wait for the row that raises the rank of $t + 1$ columns from $t$ to $t + 1$ is at most $1/\gamma$ of"
+    r" these columns in the mean, and the sum of these bounds is at most $n/\gamma$.",
     formula=r"\mathbb{E}[r_{t+1} - r_t] \le \frac{1}{\gamma(X^{(t+1)})}, \quad "
     r"\sum_{t=0}^{n-1} \frac{1}{\gamma(X^{(t+1)})} \le \frac{n}{\gamma}",
     data="rows_to_full_rank",

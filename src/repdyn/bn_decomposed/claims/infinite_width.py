@@ -130,8 +130,8 @@ def point_cluster(fixed_point: xr.Dataset, contraction: xr.Dataset) -> tuple[xr.
     where="Our Contribution, Section III",
     kind="limit",
     states="After enough layers all data points but the odd one collapse to one point.",
-    correction="They collapse to a cluster of finite angular width, 540/n degrees in leading order, if the batch has "
-    "seven points or more. Up to six points there is no odd point: all points come to rest at equal angles.",
+    correction="They collapse to a cluster of finite angular width, $540/n$ degrees in leading order, if the batch"
+    " has seven points or more. Up to six points there is no odd point: all points come to rest at equal angles.",
     formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = 0 \quad \text{for } i, j \ge 2",
     corrected_formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = \frac{3\pi}{n} "
     r"\left(1 + O\!\left(\tfrac1n\right)\right) \quad \text{for } i, j \ge 2, \; n \ge 7",

@@ -54,8 +54,8 @@ def recentring_acts_once(recentring_depth: xr.Dataset) -> Verdict:
     where="Introduction, Section I (Daneshmand et al. 2021)",
     kind="limit",
     states="With rescaling alone, a full-rank batch becomes orthonormal in a linear network as its depth grows.",
-    correction="True for rescaling by the root mean square, up to a gap of order 1/sqrt(width); with the sigma of "
-    "eq. (2) the batch collapses.",
+    correction=r"True for rescaling by the root mean square, up to a gap of order $1/\sqrt{\text{width}}$; with the"
+    r" $\sigma$ of eq. (2) the batch collapses.",
     formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",
     corrected_formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} z_i^2}",
     data="orthogonality_gap",
@@ -212,8 +212,8 @@ def full_angle(n: int) -> float:
     kind="published number",
     states="With batch normalization without recentering the typical angle after 30 layers is approximately "
     "60 degrees.",
-    correction="True for rescaling by the root mean square: the fixed point is 58.8 to 60.0 degrees for n from 200 "
-    "down to 9. With the sigma of eq. (2), measured from the mean that is not subtracted, the batch collapses.",
+    correction="True for rescaling by the root mean square: the fixed point is 58.8 to 60.0 degrees for $n$ from 200"
+    r" down to 9. With the $\sigma$ of eq. (2), measured from the mean that is not subtracted, the batch collapses.",
     formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",
     corrected_formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} z_i^2}",
     data="layer_angles",

@@ -28,9 +28,10 @@ DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a w
     "bnd-eq45-47",
     where="(45)-(50), (53)-(58), Appendix D",
     kind="limit",
-    states="With A and B the squared amplitudes of the rows that part point 1, or point n, from all others, "
-    "||x_i||^2 / ||x_1||^2 tends to (A + B) / ((n-1)^2 A + B) and cos(x_i, x_1) to "
-    "B / sqrt((A + B) ((n-1)^2 A + B)) for every interior point i, and likewise for x_n with A and B exchanged.",
+    states="With $A$ and $B$ the squared amplitudes of the rows that part point 1, or point $n$, from all others,"
+    r" $\|x_i\|^2 / \|x_1\|^2$ tends to $\frac{A + B}{(n-1)^2 A + B}$ and $\cos \angle(x_i, x_1)$ to"
+    r" $\frac{B}{\sqrt{(A + B) ((n-1)^2 A + B)}}$ for every interior point $i$, and likewise for $x_n$ with $A$ and"
+    " $B$ exchanged.",
     data="tree_limits",
     control=dict.fromkeys(
         ("norm ratio", "angle"), wrong_formula("A and B exchanged", replace_variables(deep_A="deep_B", deep_B="deep_A"))
@@ -62,7 +63,7 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     "bnd-thm11-1",
     where="Theorem 11, item 1",
     kind="identity",
-    states="The smallest and the largest point are orthogonal in every layer t >= 1.",
+    states=r"The smallest and the largest point are orthogonal in every layer $t \ge 1$.",
     data="cluster_rows",
     control=false_world("points 1 and 2 for 1 and n", replace_variables(both_extremes="first_two")),
 )
@@ -182,8 +183,8 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     "bnd-thm11-4",
     where="Theorem 11, item 4; (59)-(60), (87)-(88), (93)-(94)",
     kind="bound",
-    states="For one of the two extremes the angle to every interior point tends to a limit within "
-    "sqrt(2) pi/(n-2) below a right angle and not above it.",
+    states=r"For one of the two extremes the angle to every interior point tends to a limit within $\sqrt{2}"
+    r" \pi/(n-2)$ below a right angle and not above it.",
     formula=r"\frac\pi2 - \frac{\sqrt2 \pi}{n-2} \le \max_{e \in \{1, n\}} \lim_{t \to \infty} "
     r"\angle(x_i^{(t)}, x_e^{(t)}) \le \frac\pi2",
     data="tree_limits",

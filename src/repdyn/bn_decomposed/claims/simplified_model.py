@@ -67,9 +67,9 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
     where="beside Appendix E",
     kind="identity",
     origin="ours",
-    states="At every layer the sum over all rows of (clusters - 2) is n - 2, less one for each cluster that has met "
-    "its row's mean exactly. So at most n - 2 rows have three clusters or more, and each point but the extremes is "
-    "strictly inside exactly one row.",
+    states="At every layer the sum over all rows of the number of clusters less 2 is $n - 2$, less one for each"
+    " cluster that has met its row's mean exactly. So at most $n - 2$ rows have three clusters or more, and each"
+    " point but the extremes is strictly inside exactly one row.",
     formula=r"\sum_{\text{rows}} (c - 2) = n - 2",
     data="cluster_rows",
     control={
@@ -199,8 +199,9 @@ def _depths(tree_limits: xr.Dataset) -> str:
     "bnd-eq36-40",
     where="(36)-(40), Appendix D",
     kind="identity",
-    states="The descendants after T layers of a two-cluster row with positive coordinate c contribute "
-    "c^2 ((n-m)/n)^2 (((n-m)/n)^2 + (m/n)^2)^(T-1) to the squared norm of a point in a cluster of m points.",
+    states="The descendants after $T$ layers of a two-cluster row with positive coordinate $c$ contribute $c^2"
+    r" \left(\frac{n-m}{n}\right)^2 \left(\left(\frac{n-m}{n}\right)^2 + \left(\frac{m}{n}\right)^2\right)^{T-1}$ to"
+    " the squared norm of a point in a cluster of $m$ points.",
     data="split_rows",
     control=dict.fromkeys(
         ("enumeration over eq 40", "enumeration over eq 39"),

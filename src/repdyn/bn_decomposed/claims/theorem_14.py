@@ -23,7 +23,7 @@ from repdyn.bn_decomposed.claims.gaussian_layers import (
 )
 from repdyn.bn_decomposed.theory.invariance import theorem13_alpha, theorem14_norms_as_printed
 
-SMALLEST_CLUSTER = 1.0  # in units of 1/n^2: Theorem 14 speaks of clusters below
+SMALLEST_CLUSTER = 1.0  # in units of 1/n^2: Theorem 14 is about clusters below
 
 
 def norms_as_printed(gaussian_layer: xr.Dataset) -> xr.Dataset:
@@ -148,7 +148,7 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     "bnd-thm14-hyp",
     where="Theorem 14, hypothesis",
     kind="bound",
-    states="Theorem 14 speaks of invariant representations whose odd point is farther than n/(n-1) from the cluster.",
+    states="Theorem 14 is about invariant representations whose odd point is farther than n/(n-1) from the cluster.",
     correction="There is none: norms 1 and 1/(n-1) and orthogonality already fix a smaller distance. The items hold "
     "for any batch whose odd point is farther than n/(n-1) from the mean of the others.",
     formula=r"\|x_1\| = 1, \quad \|\nu_c\| = \frac{1}{n-1}, \quad x_1 \cdot \nu_c = 0, \quad "
@@ -185,7 +185,7 @@ def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -
             item_3=orthogonal(layer),
             item_4=at_most(contraction["largest_factor"], 1, expected="below 1", reason="the statement"),
         ),
-        "The text before the theorem speaks of a representation somewhat similar to an invariant one; items 1 to 3 of "
+        "The text before the theorem is about a representation somewhat similar to an invariant one; items 1 to 3 of "
         "Definition 12 are enough for the contradiction, so some of them must go.",
     )
 

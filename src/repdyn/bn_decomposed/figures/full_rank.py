@@ -35,14 +35,15 @@ def thm3_full_rank(rows_to_full_rank: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Theorem 3: rows until ReLU(W X) has full rank, bound and measured",
-        caption=f"(a) Mean number of rows over {draws} draws of the weights for each batch against the bound n/gamma, "
-        f"gamma exact; standard errors are smaller than the marks. Batches: n from {int(rows_to_full_rank['n'].min())} "
+        caption=f"(a) Mean number of rows over {draws} draws of the weights for each batch against the bound "
+        f"$n/\\gamma$, $\\gamma$ exact; standard errors are smaller than the marks. Batches: n from "
+        f"{int(rows_to_full_rank['n'].min())} "
         f"to {int(rows_to_full_rank['n'].max())}, equally spaced points on the circle, Gaussian points in k "
         "dimensions, and Gaussian points off the origin after recentering (Corollary 4). The mean is between "
         f"{float(ratio.min()):.1e} and {float(ratio.max()):.2f} of the bound. (b), (c) Probability that d rows do not "
         f"give full rank, on circles: simulated ({draws} draws, shown down to one draw), the exact tail of n "
-        "independent geometric variables by which the proof bounds it, and (7a), (7b), which begin at alpha = 1, "
-        "d = n/gamma; the paper asks for alpha > 2.",
+        "independent geometric variables by which the proof bounds it, and (7a), (7b), which begin at $\\alpha = 1$, "
+        "$d = n/\\gamma$; the paper asks for $\\alpha > 2$.",
         alt="Left, all batches lie below the line on which mean and bound are equal, most by several powers of ten. "
         "Right, on two circles the simulated probability falls far earlier than the geometric tail, which lies below "
         "both closed forms.",

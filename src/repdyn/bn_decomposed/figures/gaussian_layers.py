@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, band, describe, label_panels, new
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, band, describe, label_panels, legend_below, new
 
 SHADES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"), (PURPLE, ":", "D"))
 THIN = (0, (1, 2))
@@ -25,26 +25,19 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
     _with_depth(axes[1, 0], shown, "second_to_first", shown["resting_ratio"])
     axes[1, 0].set_title("norms")
     axes[1, 0].set_ylabel("2nd largest over largest norm")
-    axes[1, 0].text(
-        0.03,
-        0.42,
-        "solid: width {}\ndashed: infinite width".format(int(odd_point["width"])),
-        transform=axes[1, 0].transAxes,
-        fontsize=7.5,
-    )
     _with_depth(axes[1, 1], shown, "intra_angle", shown["leading_width"].where(shown["resting_ratio"].notnull()))
     axes[1, 1].set_title("width of the cluster")
     axes[1, 1].set_ylabel("angle in the cluster (degree)")
     axes[1, 1].set_yticks([5, 10, 20, 40, 80], ["5", "10", "20", "40", "80"])
     axes[1, 1].minorticks_off()
-    axes[1, 1].legend(loc="lower left")
+    figure.legend(*axes[1, 1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     label_panels(axes)
     return describe(
         figure,
         title="Figure 3: a cluster and an odd point",
         caption=f"Recentering and ReLU without rescaling, batches of images, width {int(odd_point['width'])}. (a) "
         f"Random projection of one batch of {n} after layer {int(odd_point['layer'][-1])}, the point of largest norm "
-        "in vermilion. (b) Angles of all pairs before and after that layer, those with this point in vermilion; "
+        "in orange-red. (b) Angles of all pairs before and after that layer, those with this point in orange-red; "
         "diagonal: unchanged. (c) Second largest over largest norm and (d) median angle between the other points "
         f"against depth. Solid lines and bands: median and range of {odd_point.sizes['seed']} draws of batch and "
         "weights; dashed lines: the same batches at infinite width, median; dotted: in (c) the fixed point of "
@@ -125,7 +118,7 @@ def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
     panel.set_title(f"angles, n = {n}")
     panel.set_xlabel("before the last layer (degree)")
     panel.set_ylabel("after it (degree)")
-    panel.legend(loc="lower right", handletextpad=0.1)
+    legend_below(panel, columns=2)
 
 
 def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArray) -> None:
@@ -170,11 +163,11 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
         panel.stairs(share, edges, fill=True, color=colour, alpha=0.35)
         panel.stairs(activity["expected"].sel(recentring=name), edges, color=colour, linestyle=dash, label=text)
     panel.set_yscale("log")
-    panel.set_ylim(1e-3, 12)
+    panel.set_ylim(bottom=1e-3)
     panel.set_title("all neurons")
     panel.set_xlabel("share of inputs it is active for")
     panel.set_ylabel("share of neurons")
-    panel.legend(loc="upper left")
+    legend_below(panel)
     label_panels(axes)
     n, width, depth = activity.sizes["point"], activity.sizes["neuron"], int(activity["depth"])
     return describe(
@@ -193,7 +186,7 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
 
 def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figure:
     """Theorem 14: narrow clusters widen, wide ones contract; where they come to rest."""
-    figure, axes = new(1, 2, height=2.9)
+    figure, axes = new(1, 2, height=3.4)
     panel = axes[0, 0]
     for (colour, dash, marker), n in zip(SHADES, contraction["batch"].values, strict=False):
         one = contraction.sel(batch=n)
@@ -206,20 +199,18 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
     panel.set_xscale("log")
     panel.axvspan(0.8 * float(contraction["spread"][0]), 1, color=BLACK, alpha=0.08, linewidth=0)
     panel.set_xlim(0.8 * float(contraction["spread"][0]), 1.2 * float(contraction["spread"][-1]))
-    panel.text(
-        0.98, 0.95, "above 1: widens\nbelow 1: contracts", transform=panel.transAxes, fontsize=7.5, ha="right", va="top"
-    )
     panel.set_title("one layer from Definition 12")
     panel.set_xlabel(r"size of the cluster $\times\ n^2$")
     panel.set_ylabel("factor of its mean square size")
-    panel.legend(loc="lower left")
+    legend_below(panel, columns=2)
     _fixed_points(axes[0, 1], fixed_point)
     label_panels(axes)
     return describe(
         figure,
         title="Theorem 14: what a layer does to the cluster, and where it comes to rest",
-        caption="(a) Expected mean square distance within the cluster after a layer over before, at the sigma that "
-        "keeps ||x_1||, against the root mean square distance from the mean in units of 1/n^2; mean of "
+        caption="(a) Expected mean square distance within the cluster after a layer over before, above 1 where the "
+        "cluster widens, at the $\\sigma$ that "
+        "keeps $\\|x_1\\|$, against the root mean square distance from the mean in units of $1/n^2$; mean of "
         f"{contraction.sizes['draw']} clusters, whose factors differ by less than the line is wide. Markers: size of "
         "the cluster at the fixed point of infinite width. Shaded: the sizes of Theorem 14, at which the cluster "
         "widens. (b) Angles at rest at infinite width against the batch size: lines from the reduced map, circles from "
@@ -249,4 +240,4 @@ def _fixed_points(panel: Axes, fixed_point: xr.Dataset) -> None:
     panel.set_title("angles at rest")
     panel.set_xlabel("data points in the batch n")
     panel.set_ylabel("angle (degree)")
-    panel.legend(loc="lower left")
+    legend_below(panel, columns=2)

@@ -9,7 +9,20 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, band, describe, half_width, label_panels, new
+from repdyn.base.figures import (
+    BLACK,
+    BLUE,
+    CYCLE,
+    GREEN,
+    ORANGE,
+    RED,
+    band,
+    describe,
+    half_width,
+    label_panels,
+    legend_below,
+    new,
+)
 
 REGIMES = (  # recentering, rescaling, and the words above the column
     (0, "none", "nothing"),
@@ -142,7 +155,7 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
         panel.set_ylabel(f"after layer {int(layer_angles['depth'])} (degree)")
     _mark(axes[0, 0], fixed_point["rms_angle"], batches)
     _mark(axes[1, 0], fixed_point["simplex_angle"], batches)
-    axes[0, 0].legend(markerscale=2.5, loc="upper left")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, markerscale=2.5)
     _angle_against_batch(axes[1, 1], layer_angles, fixed_point)
     label_panels(axes)
     return describe(
@@ -151,9 +164,10 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
         caption=f"(a)-(c) Angles of all pairs before and after layer {int(layer_angles['depth'])} (width "
         f"{int(layer_angles['width'])}, ReLU), 4 draws shown; diagonal: unchanged; horizontal lines: fixed points at "
         "infinite width for these batch sizes. About 60 degrees needs rescaling by the root mean square; with the "
-        "sigma of eq. (2) the batch collapses. (d) Mean angle against batch size n: points with 95 % intervals of the "
+        "$\\sigma$ of eq. (2) the batch collapses. (d) Mean angle against batch size n: points with 95 % intervals of "
+        "the "
         f"mean over {layer_angles.sizes['seed']} draws of batch and weights, curves: exact fixed points. 75 degrees is "
-        "the value at n = 9; it falls to arccos(1/pi) = 71.4 degrees.",
+        "the value at n = 9; it falls to $\\arccos(1/\\pi)$ = 71.4 degrees.",
         alt="Three scatter plots of pair angles and one curve: with recentering the angle falls from 84 degrees for "
         "three points to 71 degrees for many, passing 75 at nine.",
     )
@@ -179,4 +193,4 @@ def _angle_against_batch(panel: Axes, layer_angles: xr.Dataset, fixed_point: xr.
     panel.set_title("angle at rest")
     panel.set_xlabel("data points in the batch n")
     panel.set_ylabel("angle (degree)")
-    panel.legend(loc="upper right")
+    legend_below(panel, columns=2)

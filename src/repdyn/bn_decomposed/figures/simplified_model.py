@@ -60,11 +60,14 @@ def _edge(panel: Axes, above: np.ndarray, below: np.ndarray, *, positive: bool) 
     panel.plot(*np.transpose((start, end)), color=colour, linestyle=dash, linewidth=1.2)
     middle = (start + end) / 2
     sign = "+" if positive else "\N{MINUS SIGN}"
-    panel.text(*middle, sign, color=colour, fontsize=11, fontweight="bold", ha="center", va="center", bbox=_paper())
-
-
-def _paper() -> dict[str, object]:
-    return {"boxstyle": "circle,pad=0.08", "facecolor": "white", "edgecolor": "none"}
+    look = {
+        "color": colour,
+        "fontsize": 11,
+        "fontweight": "bold",
+        "ha": "right" if positive else "left",
+        "va": "bottom",
+    }
+    panel.annotate(sign, middle, (-3 if positive else 3, 0), textcoords="offset points", **look)
 
 
 def _row(panel: Axes, row: xr.Dataset, place: np.ndarray, half: float) -> None:
@@ -132,11 +135,13 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
         caption=f"(a), (b) Limits for batches of n points ({counts}; one symmetric, one with a far point, the others "
         "Gaussian), the better of the two extremes: norm of the cluster over that of the extreme, and how far the "
         "angle between them is from 90 degrees. Dashed: bounds as printed, 3/(n-2) and sqrt(2) pi/(n-2), which exceeds "
-        "90 degrees up to n = 4; solid: the best possible, sqrt(2/((n-1)^2 + 1)) and its angle, reached by the "
+        "90 degrees up to n = 4; solid: the best possible, $\\sqrt{2/((n-1)^2 + 1)}$ and its angle, reached by the "
         f"symmetric batch. (c) Angles between neighbouring interior points of one Gaussian batch of {n}; thin black: "
-        "slopes (lambda_m/lambda_1)^(t/2) of the split m | n - m between them, lambda_m = (m^2 + (n-m)^2)/n^2. (d) "
+        "slopes $(\\lambda_m/\\lambda_1)^{t/2}$ of the split of $m$ from $n - m$ points between them, $\\lambda_m = "
+        "(m^2 + "
+        "(n-m)^2)/n^2$. (d) "
         "Gaussian batches: share whose ratio of the extremes' limiting norms is at most the value on the axis. Near "
-        "one, two orthogonal points leave the cluster alike; the single odd point of Figure 3 would be 1/(n-1), the "
+        "one, two orthogonal points leave the cluster alike; the single odd point of Figure 3 would be $1/(n-1)$, the "
         "dots.",
         alt="Four panels: limits lie on or below the sharp bound, which is well below the printed one; interior angles "
         "decay exponentially at the predicted slopes; the shorter extreme is typically half as long as the longer.",
@@ -165,7 +170,6 @@ def _collapse(panel: Axes, interior_angles: xr.Dataset) -> None:
         panel.plot(layer[shown], pair[shown], color=colour, linestyle=dash, label=f"points {m}, {m + 1}")
         slope = 8 * pair[start] * float(interior_angles["kept"].sel(split=m)) ** (layer - layer[start])
         panel.plot(layer[start:][shown[start:]], slope[start:][shown[start:]], color=BLACK, linewidth=0.9)
-    panel.text(0.97, 0.95, "black: predicted slopes", transform=panel.transAxes, fontsize=7.5, ha="right", va="top")
     panel.set(yscale="log", xlim=(0, 205), title="the cluster forms", xlabel="layer t", ylabel="angle (degree)")
     panel.legend(loc="lower left")
 

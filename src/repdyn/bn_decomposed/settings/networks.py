@@ -138,7 +138,7 @@ class PointNeurons(Settings):
     )
     rates: Many[Rate] = Field(
         min_length=1,
-        description="Learning rates of full-batch gradient descent, increasing; each scheme is judged at its best.",
+        description="Learning rates of full-batch gradient descent, increasing; each scheme counts at its best.",
     )
     steps: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Steps of gradient descent.")
     seeds: Seeds = Field(description="Independent draws of the training points.")

@@ -91,7 +91,7 @@ class FullRankTail(Settings):
         for key in ("points", "alphas", "gammas"):
             yield from increasing(key, getattr(self, key))
         if self.alphas[-1] <= 2:
-            yield Problem(("alphas",), f"the largest is {self.alphas[-1]}: the theorem speaks of more than 2, add one")
+            yield Problem(("alphas",), f"the largest is {self.alphas[-1]}: the theorem is about more than 2, add one")
 
 
 class ReluRank(Settings):

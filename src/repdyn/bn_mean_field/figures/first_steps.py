@@ -16,6 +16,7 @@ from repdyn.base.figures import (
     band,
     describe,
     label_panels,
+    legend_below,
     new,
 )
 
@@ -33,10 +34,12 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
     g, fine = float(start["gradient"].median()), np.geomspace(r[0], r[-1], 200)
     axes[0, 0].plot(fine, np.hypot(fine, step * g / fine), color=BLACK, linewidth=0.9, label="law, median g")
     axes[0, 0].axvline(np.sqrt(step * g), color=BLACK, linewidth=0.7, linestyle=":")
-    axes[0, 0].text(np.sqrt(step * g) * 1.15, 0.02, "r*", va="center")
+    axes[0, 0].annotate(
+        "r*", (np.sqrt(step * g), 1), (3, -9), xycoords=("data", "axes fraction"), textcoords="offset points"
+    )
     axes[0, 0].set(xscale="log", yscale="log", xlabel="initial length r", ylabel="length after one step")
     axes[0, 0].set_ylim(1e-2, 1e4)
-    axes[0, 0].legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    legend_below(axes[0, 0])
     axes[0, 0].set_title("length")
     _arrows_panel(axes[0, 1], first_step, step)
     _turns_panel(axes[0, 2], first_step, step)
@@ -44,9 +47,11 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 3, computed: first-step amplification",
-        caption=f"y = x1, Sigma = diag(5, 1), {first_step.sizes['neuron']} neurons, mean-field step {step:g}. (a) "
-        "Length after one step: medians, bands of 5 to 95 % of the neurons, and sqrt(r^2 + (h g/r)^2): only below r* = "
-        "sqrt(h g) are smaller neurons bigger afterwards. (b) First steps of some neurons on circles of three lengths "
+        caption=f"y = x1, $\\Sigma$ = diag(5, 1), {first_step.sizes['neuron']} neurons, mean-field step {step:g}. (a) "
+        "Length after one step: medians, bands of 5 to 95 % of the neurons, and $\\sqrt{r^2 + (h g/r)^2}$: only "
+        "below "
+        "$r^* = \\sqrt{h g}$ are smaller neurons bigger afterwards. (b) First steps of some neurons on circles of "
+        "three lengths "
         "(the paper's sketch). (c) Turn per iteration: median (lines) and largest (thin) neuron, both signs of a: the "
         "median is stable from the second iteration on, single neurons are not.",
         alt="The length after one step falls in r up to r* and grows beyond; turns of the median neuron are small "
@@ -83,5 +88,5 @@ def _turns_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
         panel.plot(near["later"], near.sel(quantile=0.5), dash, color=colour, label=label)
         panel.plot(near["later"], near.sel(quantile=1.0), dash, color=colour, linewidth=0.6)
     panel.set(yscale="log", ylim=(1e-6, 200), xlabel="iteration", ylabel="turn per iteration (degree)")
-    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+    legend_below(panel, columns=2)
     panel.set_title("turns")

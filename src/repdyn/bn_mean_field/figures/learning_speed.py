@@ -17,6 +17,7 @@ from repdyn.base.figures import (
     band,
     describe,
     label_panels,
+    legend_below,
     new,
 )
 
@@ -34,7 +35,7 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
     for colour, dash, problem in ((ORANGE, "--", "y = x2"), (GREEN, ":", "y = x1, Sigma = I")):
         other = speed_ratio.sel(problem=problem, step=float(speed_ratio["paper_step"])).isel(start=0)
         for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
-            panel.plot(other["iteration"], other[name], dash, color=colour, label=problem)
+            panel.plot(other["iteration"], other[name], dash, color=colour, label=problem.replace("Sigma", r"$\Sigma$"))
     for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
         band(panel, drawn["iteration"], drawn[name].min("start"), drawn[name].max("start"), color=BLUE)
         panel.axhline(10, color=RED, linewidth=0.8, linestyle="--")
@@ -49,7 +50,8 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 1's order of magnitude is one of unequal progress",
-        caption="Largest tangential speed of the BN model over that of the vanilla model, Sigma = diag(5, 1), y = x1 "
+        caption="Largest tangential speed of the BN model over that of the vanilla model, $\\Sigma$ = diag(5, 1), y = "
+        "x1 "
         f"and {speed_ratio.sizes['step']} steps h (solid), and at the step of Figure 1 for y = x2 and for isotropic "
         "data. Horizontal line: tenfold, "
         f"dotted: the paper's iteration {look}. Band: range over {drawn.sizes['start']} starts with random signs of a. "
@@ -90,7 +92,7 @@ def learning_over_steps(learning_rates: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Sections 4.1, 4.2: BN shifts the steps that learn and hardly widens their range",
-        caption="Gradient descent on y = x1, Sigma = diag(5, 1); learned: loss at most "
+        caption="Gradient descent on y = x1, $\\Sigma$ = diag(5, 1); learned: loss at most "
         f"{float(learning_rates['learned']):g} of that of f = 0 after {int(learning_rates['iterations'])} iterations. "
         f"(a) Iterations until it is learned, medians over {drawn.sizes['start']} starts of random signs. (b) Steps "
         f"that "
@@ -129,14 +131,14 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
     axes[0, 1].set(xlabel="angle of the neuron to x1 (degree)", ylabel="speed")
     axes[0, 1].set_title("speeds of all neurons")
     for panel in axes[0]:
-        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22))
+        legend_below(panel)
     label_panels(axes)
     return describe(
         figure,
         title="Section 4.1: where neurons are fast depends on the target",
-        caption=f"BN model, Sigma = diag(5, 1), iteration {int(target_scan['look'])}, step "
+        caption=f"BN model, $\\Sigma$ = diag(5, 1), iteration {int(target_scan['look'])}, step "
         f"{float(target_scan['step']):g}, "
-        f"target w^T x, {target_scan.sizes['seed']} starts of random signs. (a) Mean speed of neurons near the x2 "
+        f"target $w^T x$, {target_scan.sizes['seed']} starts of random signs. (a) Mean speed of neurons near the x2 "
         f"axis, of "
         "small variance, over that near the x1 axis: above 1 for targets up to about 60 degrees from x1. (b) Speed of "
         "every neuron over its direction for targets along either axis: it vanishes at the target's own axis.",

@@ -13,6 +13,7 @@ from repdyn.base.figures import (
     RED,
     describe,
     label_panels,
+    legend_below,
     new,
 )
 
@@ -23,7 +24,10 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
     points = metric_audit["tick_position"].values
     unit = points / np.linalg.norm(points, axis=1, keepdims=True)
     closed = np.concatenate([points, points[:1]])
-    for panel, ticks, words in ((axes[0, 0], points, "Omega, metric G"), (axes[0, 1], unit, "unit circle, angle")):
+    for panel, ticks, words in (
+        (axes[0, 0], points, r"$\Omega$, metric $G$"),
+        (axes[0, 1], unit, "unit circle, angle"),
+    ):
         outline = closed if panel is axes[0, 0] else np.concatenate([unit, unit[:1]])
         panel.plot(*outline.T, color=BLACK, linewidth=0.7)
         panel.plot(*ticks.T, "o", color=BLUE, markersize=3)
@@ -38,19 +42,21 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
     axes[0, 2].set(
         xscale="log",
         yscale="log",
-        xlabel="cos^2 of angle(b, Sigma b)",
+        xlabel=r"$\cos^2 \angle(b, \Sigma b)$",
         ylabel="smallest eigenvalue",
         title="eigenvalues",
     )
-    axes[0, 2].legend(loc="lower right")
+    legend_below(axes[0, 2], columns=3)
     label_panels(axes)
     return describe(
         figure,
         title="The manifold M is a round cylinder in other coordinates",
-        caption=f"(a) Omega for Sigma = diag(5, 1) with {len(points)} points at equal distances in the metric G (arcs "
-        "measured by quadrature of G); (b) the same points on the unit circle: b -> b/||b|| is an isometry. (c) "
-        "Smallest eigenvalue of ||b||^2 G on the tangent space, computed and closed form, with Kantorovich's bound "
-        f"4k/(k+1)^2 (dashed); {metric_audit.sizes['draw']} draws in each of {metric_audit.sizes['dimension']} "
+        caption=f"(a) $\\Omega$ for $\\Sigma$ = diag(5, 1) with {len(points)} points at equal distances in the metric "
+        f"G (arcs "
+        "measured by quadrature of G); (b) the same points on the unit circle: $b \\mapsto b/\\|b\\|$ is an isometry. "
+        "(c) "
+        "Smallest eigenvalue of $\\|b\\|^2 G$ on the tangent space, computed and closed form, with Kantorovich's bound "
+        f"$4k/(k+1)^2$ (dashed); {metric_audit.sizes['draw']} draws in each of {metric_audit.sizes['dimension']} "
         "dimensions.",
         alt="Points at equal distance on the ellipse lie at equal angles; the eigenvalues lie on the diagonal above "
         "their bounds.",

@@ -54,14 +54,15 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
     neurons, step = anisotropy.sizes["neuron"] // 2, float(anisotropy["step"])
     return describe(
         figure,
-        title="Figure 1: speeds and directions of neurons with and without batch normalisation",
-        caption=f"Sigma = diag(5, 1). Left: tangential speed of each neuron at iteration {look}; the scales differ by "
+        title="Figure 1: speeds and directions of neurons with and without batch normalization",
+        caption=f"$\\Sigma$ = diag(5, 1). Left: tangential speed of each neuron at iteration {look}; the scales "
+        f"differ by "
         f"{ratio:.1f}. Right: directions at the iterations above; dots: neurons on the unit circle, blue a > 0, "
         "orange-red a < 0, paler for small |a|; gray bars: number of neurons in 15 degrees; thin line: the ellipse "
-        "Omega. "
+        r"$\Omega$. "
         + UNSTATED.format(neurons=neurons, step=step)
         + " The factor between the scales is one of unequal progress: see the figure on matched loss.",
-        alt="With batch normalisation the speed peaks at plus and minus 90 degrees and the neurons gather at the x1 "
+        alt="With batch normalization the speed peaks at plus and minus 90 degrees and the neurons gather at the x1 "
         "axis; without it the speeds are an order of magnitude smaller and the directions hardly change.",
     )
 
@@ -88,8 +89,9 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figu
     return describe(
         figure,
         title="Directions of the neurons over time",
-        caption="Median (line) and middle half (band) over neurons of the angle to the axis of large variance, Sigma = "
-        f"diag(5, 1). (a), (b) {anisotropy.sizes['neuron']} neurons with and without BN for two targets: the neurons "
+        caption="Median (line) and middle half (band) over neurons of the angle to the axis of large variance, "
+        f"$\\Sigma$ = diag(5, 1). (a), (b) {anisotropy.sizes['neuron']} neurons with and without BN for two targets: "
+        f"the neurons "
         "gather where the target is, not where the data are large. (c) One BN model with neurons of two lengths, "
         f"{magnitudes.sizes['start'] - 1} starts pooled.",
         alt="With BN the median angle falls to zero for the target x1 and rises for the target x2; without BN it "

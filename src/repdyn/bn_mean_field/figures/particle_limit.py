@@ -15,6 +15,7 @@ from repdyn.base.figures import (
     describe,
     half_width,
     label_panels,
+    legend_below,
     new,
 )
 from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
@@ -54,22 +55,21 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
 
 def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
     """The display on equicontinuity: squared distances, corrected and printed bound; dissipation."""
-    figure, axes = new(1, 3, height=2.5)
+    figure, axes = new(1, 3, height=2.9)
     transported = np.flatnonzero(np.isfinite(equicontinuity["w2"]).any("later"))
     for panel, k in zip(axes[0], transported[:2], strict=False):
         _bound_panel(panel, equicontinuity.isel(time=k))
         panel.set_title(f"from t = {float(equicontinuity['time'][k]):.3g}")
     axes[0, 0].set_ylabel("squared distance")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    legend_below(axes[0, 0], columns=2)
     frame = equicontinuity["frame"].values
     for name, colour, dash, words in (
         ("rate_metric", BLUE, "-", "norm of G"),
         ("rate_euclidean", RED, "--", "Euclidean norm, as printed"),
     ):
         axes[0, 2].plot(frame, equicontinuity[name] / equicontinuity["rate"], dash, color=colour, label=words)
-    axes[0, 2].set(xlabel="mean-field time", ylabel="mean squared speed over -dL/dt", title="dissipation")
-    axes[0, 2].set_ylim(top=1.12)  # room for the legend
-    axes[0, 2].legend(loc="upper right")
+    axes[0, 2].set(xlabel="mean-field time", ylabel="mean squared speed\nover $-dL/dt$", title="dissipation")
+    legend_below(axes[0, 2])
     label_panels(axes)
     return describe(
         figure,
@@ -93,7 +93,8 @@ def global_minimum(minimisation: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Theorem 5: separation leads to the global minimum, and cannot be dropped",
-        caption="Loss over that of f = 0 along exact BN flows, Sigma = diag(5, 1), targets of 1 to 3 neurons, minimum "
+        caption="Loss over that of f = 0 along exact BN flows, $\\Sigma$ = diag(5, 1), targets of 1 to 3 neurons, "
+        "minimum "
         "0. (a) Starts {a = 0} x circle and {a = +-1} x circle, ReLU and erf. (b) Point masses and thin arcs come to "
         "rest at a positive loss; a wide arc escapes.",
         alt="All separating starts fall by three orders of magnitude and more; point masses level off.",
@@ -136,4 +137,4 @@ def _loss_panel(panel: Axes, starts: xr.Dataset) -> None:
         one = starts.isel(start=k)
         panel.plot(one["time"][1:], one["relative_loss"][1:], dash, color=colour, label=str(one["start"].item()))
     panel.set(xscale="log", yscale="log", xlabel="mean-field time")
-    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=1)
+    legend_below(panel)

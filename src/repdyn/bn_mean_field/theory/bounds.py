@@ -13,7 +13,7 @@ from repdyn.base.checks import Array, finite, not_negative, positive, refuse
 def growth_constants(activation_bound: float, loss_slope_at_zero: float, loss_curvature: float) -> tuple[float, float]:
     """A and B with |a'| <= A + B r on M_r: A = M sup_y |l'(0, y)|, B = L_l' M^2 (before eq. 18).
 
-    The text at hand writes |l'(0)|, which hides y: the supremum over y must be finite.
+    The printed text has |l'(0)|, which hides y: the supremum over y must be finite.
 
     Args:
         activation_bound: M = |sigma(0)| + L_sigma C_b C_x.
@@ -91,7 +91,7 @@ def equicontinuity_bound(losses: ArrayLike, times: ArrayLike) -> Array:
 
 
 def equicontinuity_bound_as_printed(losses: ArrayLike, times: ArrayLike) -> Array:
-    """The last line of that display in the text at hand: (t' - t) L(t'); arguments as above."""
+    """The last line of that display as printed: (t' - t) L(t'); arguments as above."""
     L, t = _loss_curve(losses, times)
     return np.where(t[None, :] > t[:, None], (t[None, :] - t[:, None]) * L[None, :], np.nan)
 

@@ -45,7 +45,7 @@ def bn_flow_of_norm(
 
 
 def bn_flow_as_printed(force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: float = 1.0) -> Velocity:
-    """Eq. (6) in the text at hand: both right-hand sides lack the minus of -dL/da_k, -dL/db_k beside them."""
+    """Eq. (6) as printed: both right-hand sides lack the minus of -dL/da_k, -dL/db_k beside them."""
     da, db = bn_flow(force, moment, a, b, cov, scale)
     return -da, -db
 
@@ -77,7 +77,7 @@ def normalized_flow(
 def normalized_flow_as_printed(
     force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0
 ) -> Velocity:
-    """Eq. (7) in the text at hand: no minus in the a-line, no r."""
+    """Eq. (7) as printed: no minus in the a-line, no r."""
     da, db = normalized_flow(force, moment, a, bbar, cov, scale)
     return -da, db
 
@@ -98,7 +98,7 @@ def vanilla_flow(force: Array, moment: Array, a: Array, scale: float = 1.0) -> V
 
 
 def vanilla_flow_as_printed(force: Array, moment: Array, a: Array, scale: float = 1.0) -> Velocity:
-    """Eq. (8) in the text at hand: no minus in the a-line."""
+    """Eq. (8) as printed: no minus in the a-line."""
     da, db = vanilla_flow(force, moment, a, scale)
     return -da, db
 
@@ -127,7 +127,7 @@ def manifold_gradient(force: Array, moment: Array, a: Array, bbar: Array, cov: A
 def manifold_gradient_as_printed(
     force: Array, moment: Array, a: Array, bbar: Array, cov: Array, scale: float = 1.0
 ) -> Velocity:
-    """Statement of Theorem 2 in the text at hand: a minus in front of both lines of a gradient."""
+    """Statement of Theorem 2 as printed: a minus in front of both lines of a gradient."""
     return normalized_flow(force, moment, a, bbar, cov, scale)
 
 

@@ -16,7 +16,7 @@ from repdyn.bn_mean_field.theory import checks
 def sigma_norm(b: ArrayLike, cov: ArrayLike) -> Array:
     r"""Norm in the data's inner product: ||b||_Sigma = sqrt(b^T Sigma b), deviation of b^T x (after eq. 3).
 
-    The text at hand prints the norm as sqrt(b^T Sigma b^T), which has no meaning as a matrix product.
+    The paper prints the norm as sqrt(b^T Sigma b^T), which has no meaning as a matrix product.
 
     Args:
         b: inner weights, shape (..., m, d).

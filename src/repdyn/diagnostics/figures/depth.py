@@ -35,6 +35,7 @@ def draw_depth(found: xr.Dataset) -> Figure:
             name_layers(panel, found["layer"].values)
         for panel in flat[:-2]:
             panel.set_xticklabels([])
+        figure.legend(*flat[2].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         label_panels(axes)
         return _described_depth(figure, found)
 
@@ -48,21 +49,19 @@ def _angle_panel(panel: Axes, found: xr.Dataset) -> None:
         band(panel, np.arange(low.sizes["layer"]), low.values, high.values, color=colour)
         line(panel, middle, label, colour, dash)
     expected = np.degrees(float(found["expected_angle"].max()))
-    panel.axhline(expected, **THEORY, label=f"simplex of {found.sizes['point']} points")
+    panel.axhline(expected, **THEORY)
     panel.set_title("angles between points")
-    panel.set_ylabel("angle [degrees]")
-    panel.legend()
+    panel.set_ylabel("angle (degree)")
 
 
 def _odd_panel(panel: Axes, found: xr.Dataset) -> None:
     for label, colour, dash, one in moments(found):
         line(panel, one["norm_ratio"], label, colour, dash)
     if np.isfinite(expected := float(found["expected_norm_ratio"].max())):
-        panel.axhline(expected, **THEORY, label="odd point, fixed point")
+        panel.axhline(expected, **THEORY)
     panel.set_yscale("log")
     panel.set_title("odd point")
     panel.set_ylabel("largest / second norm")
-    panel.legend()
 
 
 def _rank_panel(panel: Axes, found: xr.Dataset) -> None:
@@ -70,11 +69,10 @@ def _rank_panel(panel: Axes, found: xr.Dataset) -> None:
         line(panel, one["centred_effective_rank"], label, colour, dash)
     if "centred_task_rank" in found:
         low, high = (float(found[name].min()) for name in ("centred_task_rank", "task_rank"))
-        panel.axhspan(low, max(high, low + 0.5), **SHADE, label="rank of the task")
+        panel.axhspan(low, max(high, low + 0.5), **SHADE)
     panel.set_yscale("log", base=2)
-    panel.set_title("effective rank, centred")
+    panel.set_title("effective rank, centered")
     panel.set_ylabel("effective rank")
-    panel.legend()
 
 
 def _cost_panel(panel: Axes, found: xr.Dataset) -> None:
@@ -83,23 +81,19 @@ def _cost_panel(panel: Axes, found: xr.Dataset) -> None:
     last = moments(found)[-1][-1][["nuclear_rank", "numerical_rank"]]
     last = last.mean("seed") if "seed" in last.dims else last
     x = np.arange(found.sizes["layer"])
-    panel.fill_between(
-        x, last["nuclear_rank"], last["numerical_rank"], **SHADE, label="between nuclear and numerical rank"
-    )
+    panel.fill_between(x, last["nuclear_rank"], last["numerical_rank"], **SHADE)
     panel.set_yscale("log")
     panel.set_title("stable cost of identity")
     panel.set_ylabel("cost, in dimensions")
-    panel.legend()
 
 
 def _collapse_panel(panel: Axes, found: xr.Dataset) -> None:
     for label, colour, dash, one in moments(found):
-        line(panel, one["nc1"], f"NC1, {label}", colour, dash)
-        line(panel, one["equiangle"], f"NC2, {label}", colour, ":", marker="^")
+        line(panel, one["nc1"], label, colour, dash)
+        line(panel, one["equiangle"], label, colour, ":", marker="^")
     panel.set_yscale("log")
-    panel.set_title("collapse of classes")
+    panel.set_title("collapse of classes: NC1 dots, NC2 triangles")
     panel.set_ylabel("distance from collapse")
-    panel.legend(ncols=2)
 
 
 def _sector_panel(panel: Axes, found: xr.Dataset) -> None:
@@ -112,22 +106,22 @@ def _sector_panel(panel: Axes, found: xr.Dataset) -> None:
     panel.set_ylim(bottom=0)
     panel.set_title("units that truncate a whole class")
     panel.set_ylabel("share of units")
-    panel.legend()
 
 
 def _described_depth(figure: Figure, found: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="A network through its depth, as the papers measure it",
-        caption=f"{found.attrs['title']}: {found.sizes['point']} points, normalised by {found.attrs['normalised_by']}"
+        caption=f"{found.attrs['title']}: {found.sizes['point']} points, normalized by {found.attrs['normalised_by']}"
         f"{seeds_text(found)}. (a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric "
-        "fixed point of wide networks with batch normalisation and ReLU. (b) Largest norm over the second; "
+        "fixed point of wide networks with batch normalization and ReLU. (b) Largest norm over the second; "
         "dashed: the fixed point with one odd point. (c) Effective rank without the mean; band: rank of the "
         "targets. "
         f"(d) Stable cost of identity at "
-        f"gamma = {found.attrs['gamma']:g} |K|; band: nuclear to numerical rank at the last moment."
+        f"$\\gamma$ = {found.attrs['gamma']:g} $\\|K\\|$; band: nuclear to numerical rank at the last moment."
         + (
-            " (e) Tr(Sigma_W pinv(Sigma_B)) / K (NC1) and largest deviation of the class means from a simplex (NC2). "
+            " (e) $\\operatorname{Tr}(\\Sigma_W \\Sigma_B^+) / K$ (NC1) and largest deviation of the class means from "
+            "a simplex (NC2). "
             "(f) Units that are at most zero on all points of a class: mean over classes, band: range of the classes."
             if "nc1" in found and "sectors" in found
             else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, label_panels, new, style
@@ -30,25 +29,25 @@ def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Figur
                     data, theory = data.isel(seed=0), theory.isel(seed=0)
                 panel.plot(fitted[time], data, "o", color=colour, markersize=3.5, label="network")
                 panel.plot(fitted["moment"], theory, color=BLACK, linestyle="--", label="effective theory")
-                panel.set_title(title if pair == pairs[0] else "")
-                _note_explained(panel, fitted["explained"].sel(pair=pair, curve=name))
+                explained = _explained(fitted["explained"].sel(pair=pair, curve=name))
+                panel.set_title(f"{title}\n{explained}" if pair == pairs[0] else explained)
                 time_axis(panel, fitted[time], time)
             row[0].set_ylabel(f"points {pair}")
         for panel in axes[:-1].ravel():
             panel.set_xlabel("")
-        axes[0, 0].legend()
+        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         label_panels(axes[0])
     return describe(
         figure,
         title="Pairs of points through training, and the effective theory",
         caption=f"{recorded.attrs['title']}: squared distance of representations in layer {fitted.attrs['layer']}, "
-        "squared distance of outputs and alignment w = y - dy . (y2 - y1) of pairs"
+        "squared distance of outputs and alignment $w = y - dy \\cdot (y_2 - y_1)$ of pairs"
         f"{' of the first seed' if 'seed' in fitted.dims else ''}; dashed: solution of the two-point theory from the "
         "measured start with two fitted rates per pair.",
         alt="Dots of distances against training with a dashed curve of the fitted theory.",
     )
 
 
-def _note_explained(panel: Axes, explained: xr.DataArray) -> None:
+def _explained(explained: xr.DataArray) -> str:
     value = float(explained.isel(seed=0) if "seed" in explained.dims else explained)
-    panel.text(0.97, 0.03, f"R² = {value:.2f}", transform=panel.transAxes, ha="right", va="bottom", fontsize=7.5)
+    return f"$R^2$ = {value:.2f}"

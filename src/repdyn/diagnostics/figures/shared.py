@@ -17,7 +17,7 @@ SHADE = {"color": SKY, "alpha": 0.25, "linewidth": 0}
 
 
 def moments(found: xr.Dataset) -> list[tuple[str, str, str, xr.Dataset]]:
-    """Label, colour, dash and dataset of the moments to show: the only one, or the first and the last."""
+    """Label, color, dash and dataset of the moments to show: the only one, or the first and the last."""
     time = found.attrs.get("time")
     if time is None:
         return [("measured", BLUE, "-", found)]

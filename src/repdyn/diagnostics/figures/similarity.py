@@ -69,4 +69,4 @@ def _chance_panel(panel: Axes, found: xr.Dataset, name: str) -> None:
     name_layers(panel, names)
     panel.set_title("same layer, beside chance")
     panel.set_ylabel(found[name].attrs["long_name"])
-    panel.legend()
+    panel.legend(loc="upper left", bbox_to_anchor=(1, 1))

@@ -1,4 +1,4 @@
-"""Energies along the residual stream, radial gradient fractions of normalised layers."""
+"""Energies along the residual stream, radial gradient fractions of normalized layers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import CYCLE, describe, label_panels, new, style
+from repdyn.base.figures import CYCLE, describe, label_panels, legend_below, new, style
 from repdyn.diagnostics.figures.shared import line, moments, name_layers, seeds_text, time_axis
 
 
 def draw_stream(found: xr.Dataset) -> Figure:
-    """Energies along the residual stream, and the radial gradient fraction in front of normalisation layers.
+    """Energies along the residual stream, and the radial gradient fraction in front of normalization layers.
 
     Raises:
         ValueError: the dataset has neither.
     """
     parts = [name for name in ("kinetic_energy", "radial_fraction") if name in found]
     if not parts:
-        raise ValueError("the dataset has no residual stream and no normalised layers; name `residual` when measuring")
+        raise ValueError("the dataset has no residual stream and no normalized layers; name `residual` when measuring")
     with style():
         figure, axes = new(1, len(parts), height=2.5)
         for panel, name in zip(axes[0], parts, strict=True):
@@ -27,11 +27,12 @@ def draw_stream(found: xr.Dataset) -> Figure:
         label_panels(axes)
     return describe(
         figure,
-        title="Residual stream and normalised layers",
-        caption=f"{found.attrs['title']}{seeds_text(found)}. Energies in the norm of K + gamma |K| I along the "
-        f"residual stream, gamma = {found.attrs['gamma']:g}. Radial gradient fraction: share of the gradient along a "
-        "weight that normalisation makes free; 0 in the theory, which has no eps.",
-        alt="Energies against the blocks of the residual stream; radial fractions of the normalised layers, all small.",
+        title="Residual stream and normalized layers",
+        caption=f"{found.attrs['title']}{seeds_text(found)}. Energies in the norm of $K + \\gamma \\|K\\| I$ along the "
+        f"residual stream, $\\gamma$ = {found.attrs['gamma']:g}. Radial gradient fraction: share of the gradient "
+        f"along a "
+        "weight that normalization makes free; 0 in the theory, which has no eps.",
+        alt="Energies against the blocks of the residual stream; radial fractions of the normalized layers, all small.",
     )
 
 
@@ -45,7 +46,7 @@ def _energy_panel(panel: Axes, found: xr.Dataset) -> None:
     panel.set_ylim(bottom=0 if len(names) == 1 else None)
     panel.set_title("energy along the residual stream")
     panel.set_ylabel("energy, in dimensions")
-    panel.legend()
+    legend_below(panel, columns=2)
 
 
 def _radial_panel(panel: Axes, found: xr.Dataset) -> None:
@@ -63,4 +64,4 @@ def _radial_panel(panel: Axes, found: xr.Dataset) -> None:
         time_axis(panel, found[time], time)
     else:
         panel.set_xticks([])
-    panel.legend()
+    legend_below(panel, columns=2)

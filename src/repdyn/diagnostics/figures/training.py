@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import matplotlib as mpl
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLUE, GREEN, band, describe, label_panels, new, style
+from repdyn.base.figures import BLUE, GREEN, band, describe, label_panels, legend_below, new, plain_numbers, style
 from repdyn.diagnostics.figures.shared import SHADE, seeds_text, time_axis, time_of
+
+DASHES = ("-", "--", "-.", ":")  # so that neighbors of like color differ
 
 
 def draw_training(recorded: xr.Dataset) -> Figure:
@@ -30,12 +34,17 @@ def draw_training(recorded: xr.Dataset) -> Figure:
         flat = axes.ravel()
         for panel in flat[wide:]:
             panel.set_visible(False)
-        colours = mpl.colormaps["cividis"](np.linspace(0, 0.92, recorded.sizes["layer"]))
+        colours = mpl.colormaps["viridis"](np.linspace(0, 0.95, recorded.sizes["layer"]))
+        looks = list(zip(recorded["layer"].values, colours, cycle(DASHES), strict=False))
         for panel, (name, title) in zip(flat, panels.items(), strict=False):
             values = recorded[name].mean("seed") if "seed" in recorded[name].dims else recorded[name]
-            for colour, layer in zip(colours, recorded["layer"].values, strict=True):
-                panel.plot(recorded[time], values.sel(layer=layer), color=colour, label=layer)
-            panel.set_yscale("log", base=2 if name == "effective_rank" else 10)
+            for layer, colour, dash in looks:
+                panel.plot(recorded[time], values.sel(layer=layer), color=colour, linestyle=dash, label=layer)
+            if name == "effective_rank":
+                panel.set_yscale("log", base=2)
+            else:
+                panel.set_yscale("log")
+                plain_numbers(panel.yaxis)
             panel.set_title(title)
         if "task_rank" in recorded:
             low, high = (float(recorded[name].min()) for name in ("centred_task_rank", "task_rank"))
@@ -43,7 +52,7 @@ def draw_training(recorded: xr.Dataset) -> Figure:
             _loss_panel(flat[wide - 1], recorded, time)
         for panel in flat[:wide]:
             time_axis(panel, recorded[time], time)
-        figure.legend(*flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=6.5)
+        figure.legend(*flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, handlelength=2.5)
         label_panels(flat[:wide])
     return describe(
         figure,
@@ -65,4 +74,4 @@ def _loss_panel(panel: Axes, recorded: xr.Dataset, time: str) -> None:
         panel.plot(recorded[time], values, color=colour, linestyle="-" if name == "loss" else "--", label=name)
     panel.set_yscale("log")
     panel.set_title(" and ".join(names))
-    panel.legend()
+    legend_below(panel, columns=2)

@@ -108,7 +108,7 @@ class Spectrum:
 
     @property
     def rows(self) -> Array:
-        """The points in the coordinates at hand that lost least, shape (points, units) or (points, d)."""
+        """The points in its coordinates that lost least, shape (points, units) or (points, d)."""
         return self.F if self.A is None else self.A
 
     @cached_property

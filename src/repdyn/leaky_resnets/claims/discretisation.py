@@ -145,7 +145,7 @@ def _end_like_beginning(measures: xr.Dataset) -> xr.Dataset:
     where="Figure 2b, Section 3",
     kind="qualitative",
     states="Adaptive steps put more layers at the beginning especially, but also at the end.",
-    correction="At the beginning only: the last fifth of [0, 1] holds no more layers than with equidistant steps.",
+    correction="At the beginning only: the last fifth of $[0, 1]$ holds no more layers than with equidistant steps.",
     formula=r"|\{\ell : p_\ell < \frac{1}{5}\}| > \frac{L}{5}, \quad |\{\ell : p_\ell > \frac{4}{5}\}| > \frac{L}{5}",
     data="scheme_measures",
     control={
@@ -202,7 +202,7 @@ def steps_are_spread_out(scheme_measures: xr.Dataset) -> Verdict:
     "lrn-appb-layers",
     where="Appendix B, Figure 2a",
     kind="comparison",
-    states="More layers L improve the test performance.",
+    states="More layers $L$ improve the test performance.",
     data="scheme_measures",
     control=false_world("numbers of layers in reversed order", reversed_along("layers")),
 )

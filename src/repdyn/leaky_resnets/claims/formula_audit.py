@@ -30,7 +30,8 @@ RADIUS = 0.25  # r of the added neuron's triangle
     "lrn-sym-range",
     where="Section 1.2, integration range",
     kind="identity",
-    states="Weights W_{q/c} / c with leak Lt / c on [0, c] give the activations A_{q/c}, and 1/c of the squared norm.",
+    states=r"Weights $W_{q/c} / c$ with leak $\tilde L / c$ on $[0, c]$ give the activations $A_{q/c}$, and $1/c$ of"
+    " the squared norm.",
     data="formula_audit",
     control=with_wrong_formula("weights that are not divided by c", "1.2 range of p"),
 )
@@ -43,7 +44,7 @@ def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
     "lrn-sym-output",
     where="Section 1.2, output scaling",
     kind="identity",
-    states="Raising the leak by c scales the path by e^{-cp}, if there is no bias.",
+    states="Raising the leak by $c$ scales the path by $e^{-cp}$, if there is no bias.",
     data="formula_audit",
     control=with_wrong_formula("the path that is not scaled", "1.2 scale of outputs"),
 )
@@ -57,7 +58,8 @@ def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
     "lrn-lt-zero",
     where="Abstract; Section 1.1",
     kind="identity",
-    states="Leaky ResNets reach from ResNets at Lt = 0 to fully-connected networks, equidistant steps at Lt = L.",
+    states=r"Leaky ResNets reach from ResNets at $\tilde L = 0$ to fully connected networks, equidistant steps at"
+    r" $\tilde L = L$.",
     data="formula_audit",
     control=with_wrong_formula("Lt = L / 2 in the place of L", "1.1 no leak"),
 )
@@ -70,7 +72,7 @@ def between_resnet_and_connected(formula_audit: xr.Dataset) -> Verdict:
     "lrn-lagr-weights",
     where="Section 1.3",
     kind="identity",
-    states="The weights of a minimiser are W = (Lt A + dA) S^+.",
+    states=r"The weights of a minimizer are $W_p = (\tilde L A_p + \partial_p A_p) \sigma(A_p)^+$.",
     data="formula_audit",
     control=with_wrong_formula("A in the place of Lt A", "1.3 least weights"),
 )
@@ -83,8 +85,8 @@ def weights_of_a_path(formula_audit: xr.Dataset) -> Verdict:
     "lrn-lagr-terms",
     where="Section 1.3, three terms",
     kind="identity",
-    states="|Lt A + dA|^2_K / (2 Lt) = (Lt/2) |A|^2_K + Lt <dA, A>_K + |dA|^2_K / (2 Lt).",
-    correction="The middle term is <dA, A>_K: 2 Lt <dA, A>_K / (2 Lt).",
+    states="The Lagrangian is the sum of three terms: cost of identity, cross term and kinetic energy.",
+    correction=r"The cross term has the factor $2 \tilde L / (2 \tilde L) = 1$ in the place of $\tilde L$.",
     formula=(
         r"\frac{1}{2 \tilde L} \|\tilde L A_p + \partial_p A_p\|_{K_p}^2 = \frac{\tilde L}{2} \|A_p\|_{K_p}^2"
         r" + \tilde L \langle \partial_p A_p, A_p \rangle_{K_p} + \frac{1}{2 \tilde L} \|\partial_p"
@@ -178,7 +180,8 @@ def connected_networks_are_balanced(formula_audit: xr.Dataset) -> Verdict:
     "lrn-ham-eqs",
     where="Section 1.5",
     kind="identity",
-    states="dA/dp = dH/dB and -dB/dp = dH/dA for H = (Lt/2) |B S^T|^2 - Lt Tr[B A^T].",
+    states=r"$\partial_p A = \partial \mathcal{H} / \partial B$ and $-\partial_p B = \partial \mathcal{H} / \partial"
+    r" A$ for $\mathcal{H} = \frac{\tilde L}{2} \|B \sigma(A)^T\|^2 - \tilde L \operatorname{Tr}[B A^T]$.",
     data="formula_audit",
     control=with_wrong_formula("dB/dp with the other sign", "1.5 Hamilton's equations"),
 )
@@ -191,7 +194,8 @@ def hamilton_equations(formula_audit: xr.Dataset) -> Verdict:
     "lrn-ham-split",
     where="Section 2.1",
     kind="identity",
-    states="Where Im A^T lies in Im S^T, H = |dA|^2_K / (2 Lt) - (Lt/2) |A|^2_K.",
+    states=r"Where $\operatorname{Im} A^T$ lies in $\operatorname{Im} \sigma(A)^T$, $\mathcal{H} = \frac{1}{2 \tilde"
+    r" L} \|\partial_p A\|_K^2 - \frac{\tilde L}{2} \|A\|_K^2$.",
     data="formula_audit",
     control=with_wrong_formula("the sum of the energies", "2.1 split of H"),
 )
@@ -204,7 +208,8 @@ def hamiltonian_splits(formula_audit: xr.Dataset) -> Verdict:
     "lrn-thm4-identity",
     where="proof of Theorem 7, first display",
     kind="identity",
-    states="-2 H / Lt = |A|^2_g - |dA / Lt + gamma B|^2_g + gamma |B|^2 in the norm of K + gamma I.",
+    states=r"$-\frac{2}{\tilde L} \mathcal{H} = \|A\|_\gamma^2 - \left\|\frac{1}{\tilde L} \partial_p A + \gamma"
+    r" B\right\|_\gamma^2 + \gamma \|B\|^2$, where $\|\cdot\|_\gamma$ is the norm of $K + \gamma I$.",
     data="formula_audit",
     control=with_wrong_formula("gamma |B|^2 subtracted", "Theorem 7 identity"),
 )
@@ -217,8 +222,8 @@ def theorem4_identity(formula_audit: xr.Dataset) -> Verdict:
     "lrn-prop3",
     where="Propositions 3 and 6",
     kind="identity",
-    states="For w > N(N + 1) a path of constant COI leads to a representation with a zero row, critical if the first"
-    " is.",
+    states="For $w > N(N + 1)$ a path of constant cost of identity leads to a representation with a zero row,"
+    " critical if the first is.",
     data="formula_audit",
     control=with_wrong_formula("rows scaled by (1 - t) + t a without the root", "Prop. 3 merged neurons"),
 )
@@ -239,10 +244,11 @@ def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
     "lrn-prop5-norm",
     where="proof of Propositions 5 and 8",
     kind="identity",
-    states="The added neuron changes |W|^2 by eps^2 Lt^2 t^2 (|S_i|^2 - |A_i|^2 - (1/Lt) A_i . dA_i), with the block"
-    " W - Lt eps^2 t A_i S_i^T.",
-    correction="The block has t^2, and the last term is -(2/Lt) A_i . dA_i. The conclusion stands without bias; with"
-    " it |A_i|^2 - |S_i|^2 = |[A_i]_-|^2 - 1, positive only where the negative part of a point exceeds 1.",
+    states="What the added neuron changes the squared norm of the weights by, to second order in its size, and the"
+    " block it adds to $W_p$.",
+    correction="The block has $t^2$, and the last term has the factor 2. The conclusion stands without bias; with it"
+    r" $\|A_i\|^2 - \|\sigma(A_i)\|^2 = \|[A_i]_-\|^2 - 1$, positive only where the negative part of a point exceeds"
+    " 1.",
     formula=(
         r"\tilde L^2 \epsilon^2 t^2 \left( \|\sigma(A_i)\|^2 - \|A_i\|^2 - \frac{1}{\tilde L} A_i^T \partial_p"
         r" A_i \right), \quad W_p - \tilde L \epsilon^2 t A_i \sigma(A_i)^T"
@@ -263,8 +269,8 @@ def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
     "lrn-e14-gamma",
     where="Section 2.1, after Theorem 4",
     kind="identity",
-    states="|S|_op^2 = |K|_op^2, the scale of gamma_p.",
-    correction="|S|_op^2 = |K|_op.",
+    states=r"The scale of $\gamma_p$: the squared operator norm of $\sigma(A_p)$ is that of $K_p$.",
+    correction="It is the operator norm of $K_p$, not its square.",
     formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}^2",
     corrected_formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}",
     data="formula_audit",
@@ -280,8 +286,8 @@ def scale_of_gamma(formula_audit: xr.Dataset) -> Verdict:
     "lrn-e13-ends",
     where="proof of Propositions 5 and 8",
     kind="limit",
-    states="As Lt grows the added neuron's activation tends to 0 at p = 0 and to 1 at p = 1.",
-    correction="It tends to t(p) K_i, so to 0 at both ends: a_1 is of order e^{-Lt (1 - p_0 - r)}.",
+    states=r"As $\tilde L$ grows the added neuron's activation tends to 0 at $p = 0$ and to 1 at $p = 1$.",
+    correction="It tends to $t(p) K_i$, so to 0 at both ends.",
     formula=r"a_0 \to 0, \quad a_1 \to 1 \text{ as } \tilde L \to \infty",
     corrected_formula=(
         r"a_p \to t(p) K_{p,i}, \quad a_0 \to 0, \quad a_1 = O\left( e^{-\tilde L (1 - p_0 - r)} \right) \to 0"
@@ -314,8 +320,8 @@ def added_neuron_vanishes_at_the_end(formula_audit: xr.Dataset) -> Verdict:
     "lrn-rho-sum",
     where="Section 3, irregular steps",
     kind="identity",
-    states="The steps rho_l = 1/L + (a/L)(1/4 - |l/L - 1/2|) sum to 1.",
-    correction="For even L only; for odd L the sum is 1 - a/(4 L^2). With (l - 1/2)/L, divided by their sum, they are"
+    states="The irregular steps, longest in the middle, sum to 1.",
+    correction=r"For even $L$ only. With $\ell - \frac12$ in the place of $\ell$, divided by their sum, they are"
     " symmetric too.",
     formula=(
         r"\rho_\ell = \frac{1}{L} + \frac{a}{L} \left( \frac{1}{4} - \left| \frac{\ell}{L} - \frac{1}{2}"
@@ -365,7 +371,7 @@ HIGHER_PEAK = wrong_formula(
     "lrn-rho-cap",
     where="Section 3, irregular steps",
     kind="bound",
-    states="rho_l Lt < 1 for all layers once L > (1 + a/4) Lt, and at even L only then.",
+    states=r"$\rho_\ell \tilde L < 1$ for all layers once $L > (1 + a/4) \tilde L$, and at even $L$ only then.",
     data="step_schemes",
     control={"enough": HIGHER_PEAK, "needed": HIGHER_PEAK},
 )

@@ -66,7 +66,8 @@ def _order(paths: xr.Dataset) -> np.ndarray:
     where="Sections 1.5 and 3",
     kind="scaling",
     origin="ours",
-    states="Critical points of the discrete network are symplectic Euler steps, whose H(A_{l-1}, B_l) varies as 1/L.",
+    states=r"Critical points of the discrete network are symplectic Euler steps, whose $\mathcal{H}(A_{\ell-1},"
+    r" B_\ell)$ varies as $1/L$.",
     data="critical_paths",
     control={
         "order": wrong_formula(
@@ -141,8 +142,9 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
     "lrn-thm4-lower",
     where="Theorems 4 and 7",
     kind="bound",
-    states="-(l / Lt + sqrt(gamma) c)^2 <= -2 H / Lt - min_p |A_p|^2_{K + gamma I}, l the path length, c = sup |B|^2.",
-    correction="sqrt(gamma c) in the place of sqrt(gamma) c, as the proof has it.",
+    states=r"$-\frac{2}{\tilde L} \mathcal{H}$ falls short of the least stable cost of identity by a bounded amount;"
+    r" $\ell_{\gamma, \tilde L}$ is the path's length, $c = \sup \|B_p\|^2$.",
+    correction=r"$\sqrt{\gamma c}$ in the place of $\sqrt{\gamma} c$, as the proof has it.",
     formula=(
         r"-\left( \frac{1}{\tilde L} \ell_{\gamma, \tilde L} + \sqrt{\gamma} c \right)^2 \le -\frac{2}{\tilde"
         r" L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2"
@@ -213,8 +215,8 @@ def _wrong_root(position: int, name: str, source: str, says: str) -> Control:
     "lrn-thm4-speed",
     where="Theorems 4 and 7, second display",
     kind="bound",
-    states="-Lt sqrt(gamma c) <= |dA|_{K + gamma I} - Lt sqrt(|A|^2_{K + gamma I} + 2 H / Lt) <= 2 Lt sqrt(gamma c).",
-    correction="With the root of the positive part: the argument falls to -gamma |B|^2 inside a bottleneck.",
+    states=r"The speed is $\tilde L$ times the root of the extra cost of identity, up to bounded terms.",
+    correction=r"With the root of the positive part: the argument falls to $-\gamma \|B\|^2$ inside a bottleneck.",
     formula=(
         r"-\tilde L \sqrt{\gamma c} \le \|\partial_p A_p\|_{K_p + \gamma I} - \tilde L \sqrt{\|A_p\|_{K_p +"
         r" \gamma I}^2 + \frac{2}{\tilde L} \mathcal{H}} \le 2 \tilde L \sqrt{\gamma c}"
@@ -256,9 +258,11 @@ ALL_COLUMNS = replace_variables(norm_gain="norm_gain_all")
     "lrn-prop9",
     where="Proposition 9",
     kind="identity",
-    states="At critical points |W_p|^2 = |W_0|^2 + Lt int_0^p |b_q|^2 dq.",
-    correction="The factor is 2 Lt: <A, B> grows at the rate |b|^2 / Lt and |W|^2 / (2 Lt) - Lt <A, B> = H is constant;"
-    " the proof forgets the shift of its own argument.",
+    states="At critical points the squared weights grow along the path by the integral of the squared biases, times"
+    r" $\tilde L$.",
+    correction=r"The factor is $2 \tilde L$: $\langle A, B \rangle$ grows at the rate $\|b\|^2 / \tilde L$ and"
+    r" $\frac{1}{2 \tilde L} \|W\|^2 - \tilde L \langle A, B \rangle = \mathcal{H}$ is constant; the proof forgets the"
+    " shift of its own argument.",
     formula=r"\|W_p\|^2 = \|W_0\|^2 + \tilde L \int_0^p \|W_{p,w+1}\|^2 dq",
     corrected_formula=r"\|W_p\|^2 = \|W_0\|^2 + 2 \tilde L \int_0^p \|W_{q, \cdot w+1}\|^2 dq",
     data=("random_geodesics", "critical_paths"),
@@ -300,8 +304,8 @@ AT_THE_END = false_world(
     where="Proposition 5, extremals",
     kind="limit",
     origin="ours",
-    states="Exact trajectories that pass a non-negative fixed point at p = 1/2, nearer at larger Lt, lose their"
-    " negative part at p = 1/4 and 3/4 as Lt grows.",
+    states=r"Exact trajectories that pass a non-negative fixed point at $p = \frac12$, nearer at larger $\tilde L$,"
+    r" lose their negative part at $p = \frac14$ and $\frac34$ as $\tilde L$ grows.",
     data="geodesics",
     control={"last": AT_THE_END, "falls": AT_THE_END},
 )
@@ -319,7 +323,7 @@ def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
     )
     note = (
         "That they start near a non-negative point is chosen, that they stay near is the flow's doing. The proposition"
-        " speaks of minima, which these extremals are not shown to be; trained networks: lrn-prop5-trained."
+        " is about minima, which these extremals are not shown to be; trained networks: lrn-prop5-trained."
     )
     return Verdict.from_tests(tests, None, note)
 
@@ -336,8 +340,8 @@ def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
     where="Section 2",
     kind="scaling",
     origin="ours",
-    states="Exact geodesics leave a bottleneck of rank k towards p = 0 at the rate Lt, |dA| / |A| ~ e^{Lt (1/2 - p)},"
-    " and their kinetic energy is proportional to the extra COI.",
+    states=r"Exact geodesics leave a bottleneck of rank $k$ towards $p = 0$ at the rate $\tilde L$, $\|\partial_p A\|"
+    r" / \|A\| \sim e^{\tilde L (1/2 - p)}$, and their kinetic energy is proportional to the extra cost of identity.",
     data="geodesics",
     control={
         "rate": false_world(

@@ -37,9 +37,9 @@ PRINTED_BOUND = wrong_formula("the printed bound with bias", _printed_with_bias)
     "lrn-prop1",
     where="Proposition 1",
     kind="bound",
-    states="|A S^+|_F^2 >= |A|_*^2 / |A|_F^2.",
-    correction="Without bias and with the convention of infinite cost; with the appended 1, |S|_F^2 <= |A|_F^2 + N"
-    " gives COI >= |A|_*^2 / (|A|_F^2 + N), with equality for A = c 1^T, c > 0.",
+    states="The cost of identity is at least the stable rank.",
+    correction=r"Without bias and with the convention of infinite cost; with the appended 1, $\|\sigma(A)\|_F^2 \le"
+    r" \|A\|_F^2 + N$ gives a smaller bound, with equality for $A = c \mathbf{1}^T$, $c > 0$.",
     formula=r"\|A \sigma(A)^+\|_F^2 \ge \frac{\|A\|_*^2}{\|A\|_F^2}",
     corrected_formula=(
         r"\operatorname{Im} A^T \subseteq \operatorname{Im} \sigma(A)^T \Rightarrow \|A \sigma(A)^+\|_F^2 \ge"
@@ -83,7 +83,7 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
     "lrn-stable-rank",
     where="after Proposition 1",
     kind="bound",
-    states="|A|_F^2 / |A|_op^2 <= |A|_*^2 / |A|_F^2 <= Rank A.",
+    states=r"$\|A\|_F^2 / \|A\|_{op}^2 \le \|A\|_*^2 / \|A\|_F^2 \le \operatorname{Rank} A$.",
     data="identity_costs",
     control={
         "nuclear over spectral": wrong_formula(
@@ -108,8 +108,8 @@ def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
     where="Section 1.4",
     kind="identity",
     states="The COI of a non-negative representation is its rank.",
-    correction="Without bias, as Section 1.3 adds; with the appended 1 it is Rank A unless 1 lies in the row space,"
-    " there Rank A - x / (1 + x), x = 1^T (A^T A)^+ 1.",
+    correction=r"Without bias, as Section 1.3 adds; with the appended 1 it is the rank unless $\mathbf{1}$ lies in the"
+    " row space, there less by $x / (1 + x)$.",
     formula=r"A \ge 0 \Rightarrow \|A\|_K^2 = \operatorname{Rank} A",
     corrected_formula=(
         r"\text{with bias: } A \ge 0, \mathbf{1} \in \operatorname{Im} A^T \Rightarrow \|A\|_K^2 ="
@@ -151,10 +151,10 @@ WRONG_EXPANSION = with_wrong_formula("the coefficient with the other sign", "Pro
     "lrn-prop2",
     where="Proposition 2",
     kind="bound",
-    states="Where a point has a negative entry, adding the neuron eps K e_i lowers the COI, so stable minima are"
-    " non-negative and have COI = Rank A.",
-    correction="Without bias and at finite COI. With the appended 1 the coefficient of eps^2 is 1 - |[A_i]_-|^2 and the"
-    " argument fails; with the plain pseudo-inverse A = -I costs 0, the global minimum.",
+    states=r"Where a point has a negative entry, adding the neuron $\epsilon K e_i$ lowers the cost of identity, so"
+    " stable minima are non-negative and cost their rank.",
+    correction="Without bias and at finite cost. With the appended 1 the argument fails unless the negative part of"
+    " the point exceeds 1; with the plain pseudo-inverse $A = -I$ costs 0, the global minimum.",
     formula=r"\epsilon^2 \|\sigma(A_{\cdot i})\|^2 - \epsilon^2 \|A_{\cdot i}\|^2 < 0",
     corrected_formula=(
         r"\text{with bias: } \epsilon^2 \|\sigma(A_{\cdot i})\|^2 - \epsilon^2 \|A_{\cdot i}\|^2 = \epsilon^2"

@@ -231,7 +231,7 @@ def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
     "lrn-prop5-trained",
     where="Proposition 5, trained networks",
     kind="limit",
-    states="In the bottleneck the negative part of the representation vanishes as Lt grows.",
+    states=r"In the bottleneck the negative part of the representation vanishes as $\tilde L$ grows.",
     data="chain_measures",
     control={"bias": REVERSED, "no bias": REVERSED},
 )

@@ -7,8 +7,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, half_width, label_panels, new
-from repdyn.leaky_resnets.figures.trained import COLOURS, MARKERS, spectrum_lines
+from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, half_width, label_panels, legend_below, new
+from repdyn.leaky_resnets.figures.trained import COLOURS, ENERGY, MARKERS, spectrum_lines
 
 SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
 
@@ -26,11 +26,11 @@ def distance_to_critical(
             logs = np.log(np.maximum(draws, 1e-12))
             middle, factor = np.exp(logs.mean(axis=1)), np.exp(half_width(logs))
             panel.errorbar(depth, middle, (middle - middle / factor, middle * factor - middle), **look)
-        panel.set(xlabel="effective depth Lt", yscale="log")
-    axes[0, 0].set(title="distance from W = Lt B S^T", ylabel="|W - Lt B S^T| / |W|")
-    axes[0, 0].legend()
+        panel.set(xlabel=r"effective depth $\tilde L$", yscale="log")
+    axes[0, 0].set(title="distance from a critical point", ylabel=r"$\|W - \tilde L B S^T\| / \|W\|$")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     axes[0, 1].axhline(SMOOTH, color=BLACK, linestyle=":", linewidth=1)
-    axes[0, 1].set(title="entries of A on a kink", ylabel="share")
+    axes[0, 1].set(title="entries of $A$ on a kink", ylabel="share")
     _refined(axes[1, 0], refinement_measures)
     _longer(axes[1, 1], convergence_measures)
     label_panels(axes)
@@ -39,8 +39,9 @@ def distance_to_critical(
         title="Between a trained network and a geodesic",
         caption=f"(a), (b) {chain_measures.sizes['seed']} seeds, geometric means with 95 % intervals; entries within "
         "1e-4 of their layer's root mean square, dotted the share under a normal density: training ends on kinks, "
-        f"where only a subgradient vanishes. (c) {refinement_measures.sizes['seed']} networks at Lt = "
-        f"{float(refinement_measures['effective_depth']):g}, every layer halved and trained again; line 1 / L. (d) "
+        f"where only a subgradient vanishes. (c) {refinement_measures.sizes['seed']} networks at "
+        f"$\\tilde L$ = {float(refinement_measures['effective_depth']):g}, every layer halved and trained again; "
+        f"dotted: in proportion to $1/L$. (d) "
         f"{convergence_measures.sizes['seed']} seeds, runs of several lengths from one first fit: free maps drift.",
         alt="The distance from critical points grows with the effective depth, most with fixed maps; kinks are seven "
         "to forty times too frequent; the range of the Hamiltonian falls in proportion to one over the number of "
@@ -52,7 +53,8 @@ def _refined(panel: Axes, refined: xr.Dataset) -> None:
     span, L = refined["hamiltonian_range"].transpose("layers", "seed").values, refined["layers"].values
     panel.loglog(L, span, color=BLUE, linewidth=0.8, marker="o", markersize=3)
     panel.loglog(L, span.mean(axis=1)[0] * L[0] / L, color=BLACK, linestyle=":", linewidth=1)
-    panel.set(title="range of -2 H / Lt over layers", xlabel="number of layers L", ylabel="largest - least")
+    panel.set(title=r"range of $-2 \mathcal{H} / \tilde L$ over layers")
+    panel.set(xlabel="number of layers $L$", ylabel="largest less least")
     panel.set_xticks(L, [str(n) for n in L])
     panel.minorticks_off()
 
@@ -63,10 +65,9 @@ def _longer(panel: Axes, runs: xr.Dataset) -> None:
         draws = H.sel(maps=maps).transpose("steps", "seed").values
         panel.plot(steps, draws, color=COLOURS[maps], linewidth=0.5, alpha=0.5)
         panel.plot(steps, draws.mean(axis=1), color=COLOURS[maps], marker=MARKERS[maps], label=maps)
-    panel.set(title="length of training", xlabel="Adam steps", ylabel="median -2 H / Lt", xscale="log")
+    panel.set(title="length of training", xlabel="Adam steps", ylabel=ENERGY, xscale="log")
     panel.set_xticks(steps, [str(n) for n in steps])
     panel.minorticks_off()
-    panel.legend()
 
 
 def balancedness(refinement_measures: xr.Dataset) -> Figure:
@@ -76,21 +77,22 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
     L = int(finest["layers"])
     p = (np.arange(L) + 0.5) / L
     for name, colour, style, words in (
-        ("weight_sq", BLACK, "-", "|W_p|^2"),
-        ("balance", BLUE, "--", "corrected, 2 Lt int |b|^2"),
-        ("balance_printed", RED, ":", "printed, Lt int |b|^2"),
+        ("weight_sq", BLACK, "-", r"$\|W_p\|^2$"),
+        ("balance", BLUE, "--", r"corrected, $2 \tilde L \int \|b\|^2$"),
+        ("balance_printed", RED, ":", r"printed, $\tilde L \int \|b\|^2$"),
     ):
         axes[0, 0].plot(p, finest[name].values[:L], color=colour, linestyle=style, label=words)
-    axes[0, 0].set(title=f"one network, L = {L}", xlabel="position p", ylabel="squared weights")
-    axes[0, 0].legend(fontsize=7)
+    axes[0, 0].set(title=f"one network, $L$ = {L}", xlabel="position $p$", ylabel="squared weights")
+    legend_below(axes[0, 0], columns=2)
     _factors(axes[0, 1], refinement_measures)
     label_panels(axes)
     return describe(
         figure,
         title="Balancedness: the factor of Proposition 9",
-        caption=f"Networks refined along one path, Lt = {float(refinement_measures['effective_depth']):g}, learned and "
-        f"decayed maps. (a) Seed 0. (b) (|W_L|^2 - |W_1|^2) / (Lt int |b|^2), {refinement_measures.sizes['seed']} "
-        "seeds: the proposition prints 1, its proof corrected gives 2; discrete networks come to it as 1 / L.",
+        caption=f"Networks refined along one path, $\\tilde L$ = {float(refinement_measures['effective_depth']):g}, "
+        f"learned and decayed maps. (a) Seed 0. (b) Each line a network, {refinement_measures.sizes['seed']} seeds: "
+        f"the "
+        "proposition prints 1, its proof corrected gives 2; discrete networks come to it as $1/L$.",
         alt="The squared weights follow the curve of factor two; the factor measured rises towards two as layers are"
         " halved.",
     )
@@ -108,8 +110,9 @@ def _factors(panel: Axes, refined: xr.Dataset) -> None:
     )
     for value, words in ((2, "corrected"), (1, "printed")):
         panel.axhline(value, color=BLACK, linestyle=":", linewidth=1)
-        panel.annotate(words, (L[0], value), xytext=(0, 3), textcoords="offset points", fontsize=7)
-    panel.set(title="factor", xlabel="number of layers L", ylabel="gain of |W|^2 over Lt int |b|^2", xscale="log")
+        panel.text(1.02, value, words, transform=panel.get_yaxis_transform(), va="center", fontsize=7.5)
+    panel.set(title="factor", xlabel="number of layers $L$", xscale="log")
+    panel.set_ylabel(r"gain of $\|W\|^2$ over $\tilde L \int \|b\|^2$")
     panel.set(ylim=(0.8, 2.3))
     panel.set_xticks(L, [str(n) for n in L])
     panel.minorticks_off()
@@ -132,13 +135,13 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
         ends = net.isel(stop=np.flatnonzero(net["descent_rate"].values > 0))
         axes[0, 0].semilogy(ends["steps"], ends[name], color=colour, marker=marker, markerfacecolor="none", ls="none")
     axes[0, 0].set(title="training", xlabel="steps", ylabel="ratio")
-    axes[0, 0].legend(loc="upper center", bbox_to_anchor=(0.5, -0.32), ncols=1)
+    legend_below(axes[0, 0], columns=2)
     p = last["p"].values
     middle = (p[1:] + p[:-1]) / 2
     spectrum_lines(axes[0, 1], p, last["centred_spectrum"].values, rank)
-    axes[0, 1].set(title=r"$A_p$ without its mean", xlabel="position p", ylabel="singular value / sqrt(N)")
+    axes[0, 1].set(title=r"$A_p$ without its mean", xlabel="position $p$", ylabel=r"singular value / $\sqrt{N}$")
     spectrum_lines(axes[1, 0], middle, last["weight_spectrum"].values, rank)
-    axes[1, 0].set(title=r"$W_p / \tilde L$", xlabel="position p", ylabel="singular value")
+    axes[1, 0].set(title=r"$W_p / \tilde L$", xlabel="position $p$", ylabel="singular value")
     energies = (("cost", RED, "cost of identity"), ("stable_hamiltonian", SKY, r"$-2 \mathcal{H}_\gamma / \tilde L$"))
     for name, colour, words in energies:
         axes[1, 1].plot(middle, last[name].isel(gamma=0).values, color=colour, label=words)
@@ -146,16 +149,18 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
         middle, last["hamiltonian"].values, color=BLUE, linestyle="--", label=r"$-2 \mathcal{H} / \tilde L$"
     )
     axes[1, 1].axhline(rank, color=BLACK, linestyle=":", linewidth=1)
-    axes[1, 1].set(title="energies at the end", xlabel="position p", ylabel="units of Lt / 2", ylim=(-14, 16))
-    axes[1, 1].legend(loc="upper center", bbox_to_anchor=(0.5, -0.32), ncols=3)
+    axes[1, 1].set(
+        title="energies at the end", xlabel="position $p$", ylabel=r"units of $\tilde L / 2$", ylim=(-14, 16)
+    )
+    legend_below(axes[1, 1], columns=3)
     label_panels(axes)
     return describe(
         figure,
         title="The paper's own settings, shown as what they give",
-        caption=f"One network, {net['maps'].values!s}, Lt = {float(net['effective_depth']):g}, L = "
+        caption=f"One network, {net['maps'].values!s}, $\\tilde L$ = {float(net['effective_depth']):g}, $L$ = "
         f"{net.sizes['layer']}, penalty as in the paper, Adam at a rate that falls to 0 until step {int(steps[-1])}, "
-        f"then gradient descent (hollow, a point per rate). Blue in (b), (c): first k* = {rank} singular values. (d) "
-        f"gamma_p = {float(net['gamma'][0]):g} |K_p|_op; the cost of identity is cut at the top.",
+        f"then gradient descent (hollow, a point per rate). Blue in (b), (c): first $k^*$ = {rank} singular values. "
+        f"(d) $\\gamma_p$ = {float(net['gamma'][0]):g} $\\|K_p\\|_{{op}}$; the cost of identity is cut at the top.",
         alt="The distance from a critical point falls by decades and stays above a tenth; a few singular values of the"
         " representation separate in the middle; the cost of identity is least there; both Hamiltonians vary over"
         " layers.",

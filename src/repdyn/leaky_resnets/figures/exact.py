@@ -10,7 +10,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, PURPLE, RED, band, describe, label_panels, new
+from repdyn.base.figures import BLACK, BLUE, ORANGE, PURPLE, RED, band, describe, label_panels, legend_below, new
 
 
 def _ticks(axis: Axis, values: tuple[int, ...] | np.ndarray) -> None:
@@ -21,7 +21,7 @@ def _ticks(axis: Axis, values: tuple[int, ...] | np.ndarray) -> None:
 
 
 def _shades(count: int) -> np.ndarray:
-    """Light to dark blue, told apart in grey too."""
+    """Light to dark blue, told apart in gray too."""
     return mpl.colormaps["viridis_r"](np.linspace(0.15, 1.0, count))
 
 
@@ -31,20 +31,20 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
     lab, p, k = geodesics.sel(bias=0), geodesics["p"].values, int(geodesics["rank"])
     depths = lab["effective_depth"].values
     for depth, colour in zip(depths, _shades(len(depths)), strict=True):
-        path, words = lab.sel(effective_depth=depth), f"Lt = {depth:g}"
+        path, words = lab.sel(effective_depth=depth), f"$\\tilde L$ = {depth:g}"
         axes[0, 0].semilogy(p, path["cost"].median("seed"), color=colour, label=words)
         axes[0, 1].semilogy(p, path["plain_speed"].median("seed") / depth, color=colour, label=words)
         H = path["scaled_hamiltonian"]
         axes[1, 0].plot(p, H.median("seed"), color=colour)
         band(axes[1, 0], p, H.min("seed").values, H.max("seed").values, color=colour)
     axes[0, 0].axhline(k, color=BLACK, linestyle=":", linewidth=1)
-    axes[0, 0].set(title="cost of identity", xlabel="position p", ylabel="stable COI")
-    axes[0, 0].legend(fontsize=6.5, ncols=2, loc="upper right")
+    axes[0, 0].set(title="cost of identity", xlabel="position $p$", ylabel="stable COI")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
     _ticks(axes[0, 0].yaxis, (3, 5, 10, 20, 50))
-    axes[0, 1].set(title="speed", xlabel="position p", ylabel="|dA/dp| / (Lt |A|)")
+    axes[0, 1].set(title="speed", xlabel="position $p$", ylabel=r"$\|\partial_p A\| / (\tilde L \|A\|)$")
     axes[1, 0].axhline(k, color=BLACK, linestyle=":", linewidth=1)
-    axes[1, 0].annotate(f"rank k = {k}", (0.02, k + 0.01), fontsize=7)
-    axes[1, 0].set(title="Hamiltonian, conserved", xlabel="position p", ylabel="-2 H / Lt")
+    axes[1, 0].annotate(f"rank $k$ = {k}", (0.02, k), (0, 3), textcoords="offset points", fontsize=7.5)
+    axes[1, 0].set(title="Hamiltonian, conserved", xlabel="position $p$", ylabel=r"$-2 \mathcal{H} / \tilde L$")
     _kinetic_against_extra(axes[1, 1], lab)
     inside = lab["cost"].isel(effective_depth=-1).sel(p=0.5, method="nearest")
     label_panels(axes)
@@ -52,11 +52,14 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
         figure,
         title="Geodesic laboratory: exact trajectories through a bottleneck",
         caption=f"Hamiltonian flow from a perturbed fixed point of rank {k} at p = 1/2 to both ends, no training;"
-        f" {lab.sizes['seed']} bottlenecks, no bias, COI and kinetic energy with gamma_p = {float(lab['gamma_0']):g}"
-        " |K_p|_op. (a), (b) Medians. (c) Median and range. (d) All positions with a positive abscissa; line of slope"
-        " 1. Theorem 4 allows a distance of 2 sqrt(gamma) |B| in the roots, the plateau on the left."
-        f" At p = 1/2 and Lt = {depths[-1]:g} the stable COI lies below k, from {float(inside.min()):.2f} to"
-        f" {float(inside.max()):.2f}. That the kick at p = 1/2 falls with Lt is chosen.",
+        f" {lab.sizes['seed']} bottlenecks, no bias, COI and kinetic energy with $\\gamma_p$ ="
+        f" {float(lab['gamma_0']):g} $\\|K_p\\|_{{op}}$. (a), (b) Medians. (c) Median and range. (d) All positions "
+        f"with a"
+        " positive abscissa; line of slope 1. Theorem 4 allows a distance of $2 \\sqrt{\\gamma} \\|B\\|$ in the "
+        "roots, the"
+        f" plateau on the left. At $p = 1/2$ and $\\tilde L$ = {depths[-1]:g} the stable COI lies below $k$, from"
+        f" {float(inside.min()):.2f} to {float(inside.max()):.2f}. That the kick at $p = 1/2$ falls with $\\tilde L$ is"
+        " chosen.",
         alt="As the effective depth grows, the cost of identity stays near its least value on more and more of the"
         " path, where the speed falls by decades, while at one end the speed keeps pace with the effective depth; the"
         " kinetic energy is proportional to the extra cost.",
@@ -72,13 +75,14 @@ def _kinetic_against_extra(panel: Axes, lab: xr.Dataset) -> None:
         panel.loglog(extra.values[shown], kinetic.values[shown], ".", markersize=1.2, color=colour, rasterized=True)
     ends = np.array([1e-3, 1e3])
     panel.loglog(ends, ends, color=BLACK, linewidth=0.8)
-    panel.set(title="kinetic energy and extra COI", xlabel="stable COI + 2 H / Lt", ylabel="|dA/dp|$^2$ / Lt$^2$")
+    panel.set(title="kinetic energy and extra COI", xlabel=r"stable COI + $2 \mathcal{H} / \tilde L$")
+    panel.set_ylabel(r"$\|\partial_p A\|^2 / \tilde L^2$")
     panel.set(xlim=(1e-3, 1e3), ylim=(1e-3, 1e3))
 
 
 def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Figure:
     """Theorem 4: how tight its bounds are, as printed and corrected, and where the printed one is false."""
-    figure, axes = new(1, 3, height=2.7, width=6.9)
+    figure, axes = new(1, 3, height=3.0)
     _random_bounds(axes[0, 0], random_geodesics)
     _scalar_region(figure, axes[0, 1], scalar_geodesics)
     _laboratory_bounds(axes[0, 2], geodesics)
@@ -89,14 +93,18 @@ def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesi
     most = float((scalar["middle"] / scalar["lower"]).max())
     return describe(
         figure,
-        title="Theorem 4: bounds on -2 H / Lt - min COI, printed and corrected",
-        caption=f"(a) Of {random['middle'].size} random exact trajectories with and without bias those with negative "
-        f"-2 H / Lt - min COI ({below}), sorted: the quantity over the lower bound, at most 1 obeys it; cut at 1e-4. "
+        title="Theorem 4: how far the energy is from the least cost of identity, printed and corrected bounds",
+        caption=f"(a) Of {random['middle'].size} random exact trajectories with and without bias those "
+        f"whose quantity, $-2 \\mathcal{{H}} / \\tilde L$ less the least COI, is negative ({below}), sorted: the "
+        f"quantity over "
+        "the lower bound, at most 1 obeys it; cut at 1e-4. "
         f"Filled: the printed bound is violated ({count} times). (b) "
-        f"Scalar geodesics in closed form, gamma = min A^2, Lt = {float(scalar['effective_depth']):g}: the same over "
+        f"Scalar geodesics in closed form, $\\gamma = \\min A^2$, $\\tilde L$ = {float(scalar['effective_depth']):g}: "
+        f"the same over "
         f"the printed bound, which is false inside the line ({share:.0%} of the grid); over the corrected bound it is "
         f"at most {most:.2f}. Cross: the example in the text. (c) Through a bottleneck: place between the corrected "
-        f"lower (-1) and the upper bound (1), with gamma_p; median and range of {geodesics.sizes['seed']} bottlenecks.",
+        f"lower (-1) and the upper bound (1), with $\\gamma_p$; median and range of {geodesics.sizes['seed']} "
+        f"bottlenecks.",
         alt="The corrected bounds hold on all trajectories; the printed lower bound is violated by a few random ones"
         " and in a whole region of scalar geodesics with c below one.",
     )
@@ -115,7 +123,7 @@ def _random_bounds(panel: Axes, random: xr.Dataset) -> None:
     panel.semilogy(rank, corrected[order], color=BLUE, label="corrected")
     panel.set(title="random trajectories", xlabel="trajectory, sorted", ylabel="quantity / lower bound")
     panel.set_ylim(1e-4, 5)
-    panel.legend(loc="lower right", fontsize=6.5)
+    legend_below(panel)
 
 
 def _scalar_region(figure: Figure, panel: Axes, scalar: xr.Dataset) -> None:
@@ -125,10 +133,10 @@ def _scalar_region(figure: Figure, panel: Axes, scalar: xr.Dataset) -> None:
     panel.contour(u, c, ratio, levels=[1.0], colors=BLACK, linewidths=1)
     panel.plot(-1, 0.01, "x", color=BLACK, markersize=6)
     panel.set_yscale("log")
-    panel.set(title="scalar geodesics", xlabel="u = A B", ylabel="c = sup B$^2$")
+    panel.set(title="scalar geodesics", xlabel="$u = A B$", ylabel=r"$c = \sup B^2$")
     bar = figure.colorbar(shown, ax=panel, ticks=[0, 1, 2])
     bar.ax.set_yticklabels(["0", "1", r"$\geq$2"])
-    bar.ax.set_title("ratio", fontsize=7)
+    bar.ax.set_title("ratio", fontsize=7.5, fontweight="normal")
 
 
 def _laboratory_bounds(panel: Axes, laboratory: xr.Dataset) -> None:
@@ -141,22 +149,24 @@ def _laboratory_bounds(panel: Axes, laboratory: xr.Dataset) -> None:
         band(panel, depths, part.min("seed").values, part.max("seed").values, color=colour)
     for bound, words, shift in ((1, "upper bound", -0.12), (-1, "lower bound, corrected", 0.06)):
         panel.axhline(bound, color=BLACK, linewidth=0.8)
-        panel.annotate(words, (0.98, bound + shift), xycoords=("axes fraction", "data"), ha="right", fontsize=7)
-    panel.set(title="bottleneck", xlabel="effective depth Lt", ylabel="place between the bounds", ylim=(-1.15, 1.15))
+        panel.annotate(words, (0.98, bound + shift), xycoords=("axes fraction", "data"), ha="right", fontsize=7.5)
+    panel.set(
+        title="bottleneck", xlabel=r"effective depth $\tilde L$", ylabel="place between the bounds", ylim=(-1.15, 1.15)
+    )
     panel.set_xticks(depths)
-    panel.legend(loc="center right")
+    legend_below(panel)
 
 
 def identity_cost(identity_costs: xr.Dataset, descents: xr.Dataset) -> Figure:
     """Cost of identity: Proposition 1 with the appended 1, a neuron added, and where descent ends (Section 1.4)."""
-    figure, axes = new(1, 3, height=2.5)
+    figure, axes = new(1, 3, height=3.1)
     _bound_ratios(axes[0, 0], identity_costs)
     panel, wide = axes[0, 1], identity_costs.sel(shape="9 x 4")
     for bias, colour, words in ((0, BLUE, "no bias"), (1, RED, "bias")):
         ratio = np.sort(1 + wide["scaling"].sel(bias=bias).values)
         panel.plot(np.linspace(0, 1, ratio.size), ratio, color=colour, label=words)
-    panel.set(title="COI(0.9 A) / COI(A)", xlabel="share of representations", ylabel="ratio")
-    panel.legend(loc="lower right")
+    panel.set(title="scaling by 0.9", xlabel="share of representations", ylabel="COI of $0.9 A$ over COI of $A$")
+    legend_below(panel)
     _descent_ends(axes[0, 2], descents)
     label_panels(axes)
     return describe(
@@ -165,8 +175,8 @@ def identity_cost(identity_costs: xr.Dataset, descents: xr.Dataset) -> Figure:
         caption=f"(a) Feasible Gaussian representations ({identity_costs.sizes['draw']} per shape) and the least ratios"
         f" that {identity_costs.sizes['start']} searches find (triangles): COI over the bound of Proposition 1, cut at"
         " 4. (b) Scaling by 0.9, 9 neurons, 4 points, sorted: no change without bias, so no local"
-        f" minimum but A = 0 is strict. (c) Ends of {descents.sizes['start']} descents per case: COI less rank against"
-        " negative mass, values below 1e-6 drawn there.",
+        f" minimum but $A = 0$ is strict. (c) Ends of {descents.sizes['start']} descents per case ($w$ neurons, $N$"
+        " points): COI less rank against negative mass, values below 1e-6 drawn there.",
         alt="With the appended row of ones the printed bound of Proposition 1 is violated and the corrected one is"
         " reached; scaling leaves the cost unchanged without bias and lowers it with bias; descent ends near"
         " non-negative representations whose cost is their rank, without bias only.",
@@ -204,24 +214,28 @@ def _descent_ends(panel: Axes, descents: xr.Dataset) -> None:
         )
     panel.set_xscale("log")
     panel.axhline(0, color=BLACK, linewidth=0.8)
-    panel.set(title="ends of descent", xlabel="negative mass |A_-|$^2$/|A|$^2$", ylabel="COI - Rank A", ylim=(-1.3, 2))
-    panel.legend(fontsize=6, loc="upper left")
+    panel.set(title="ends of descent", xlabel=r"negative mass $\|[A]_-\|^2 / \|A\|^2$")
+    panel.set(ylabel="COI less rank", ylim=(-1.3, 2))
+    legend_below(panel)
 
 
 def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> Figure:
     """Critical points of the discrete network: H varies as 1/L, weights grow by twice their biases (Proposition 9)."""
-    figure, axes = new(1, 3, height=2.4)
+    figure, axes = new(1, 3, height=2.9)
     paths, L = critical_paths, critical_paths["layer_count"].values
     for bias, colour, words in ((0, BLUE, "no bias"), (1, RED, "bias")):
         spread = paths["spread"].sel(bias=bias)
         axes[0, 0].loglog(L, spread.T, color=colour, linewidth=0.4, alpha=0.5)
         axes[0, 0].loglog(L, np.exp(np.log(spread).mean("seed")), color=colour, linewidth=2, label=words)
-    axes[0, 0].loglog(L, 0.5 / L, color=BLACK, linestyle=":", label="slope -1")
-    axes[0, 0].set(title="spread of H", xlabel="layers L", ylabel="range of H(A$_{l-1}$, B$_l$) / |H|")
-    axes[0, 0].legend()
+    axes[0, 0].loglog(L, 0.5 / L, color=BLACK, linestyle=":", label="slope $-1$")
+    axes[0, 0].set(
+        title=r"spread of $\mathcal{H}$", xlabel="layers $L$", ylabel=r"range of $\mathcal{H}$ over $|\mathcal{H}|$"
+    )
+    legend_below(axes[0, 0], columns=2)
     gain = paths["norm_gain"].sel(bias=1)
     axes[0, 1].semilogx(L, gain.T, color=PURPLE, linewidth=0.6, alpha=0.6)
-    axes[0, 1].set(title="discrete networks", xlabel="layers L", ylabel="gain of |W|$^2$ / Lt sum rho |b|$^2$")
+    axes[0, 1].set(title="discrete networks", xlabel="layers $L$")
+    axes[0, 1].set_ylabel(r"gain of $\|W\|^2$ over $\tilde L \sum \rho_\ell \|b_\ell\|^2$")
     _gains(axes[0, 2], random_geodesics)
     for panel in axes[0, :2]:
         _ticks(panel.xaxis, L)
@@ -229,17 +243,17 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
         panel.axhline(2, color=BLACK, linewidth=0.8)
         panel.axhline(1, color=RED, linewidth=0.8, linestyle="--")
         panel.set_ylim(0.8, 2.4)
-        panel.annotate("corrected", (0.98, 2.03), xycoords=("axes fraction", "data"), ha="right", fontsize=7)
-        panel.annotate("printed", (0.98, 1.03), xycoords=("axes fraction", "data"), ha="right", fontsize=7, color=RED)
+        panel.annotate("corrected", (0.98, 2.09), xycoords=("axes fraction", "data"), ha="right", fontsize=7.5)
+        panel.annotate("printed", (0.98, 1.05), xycoords=("axes fraction", "data"), ha="right", fontsize=7.5, color=RED)
     label_panels(axes)
     return describe(
         figure,
         title="Critical discrete networks, and balancedness (Proposition 9)",
         caption=f"(a) {paths.sizes['seed']} random critical paths each, thin, and geometric means: symplectic Euler"
-        f" steps of the Hamiltonian flow, w = {int(paths['width'])}, N = {int(paths['points'])}, Lt ="
-        f" {float(paths['effective_depth']):g}. (b) The same paths with bias: gain of |W|^2 from the first to the last"
-        f" layer. (c) {random_geodesics.sizes['draw']} random exact trajectories: gain from p = 0 to 1 over Lt int"
-        f" |b|^2.",
+        f" steps of the Hamiltonian flow, $w$ = {int(paths['width'])}, $N$ = {int(paths['points'])},"
+        f" $\\tilde L$ = {float(paths['effective_depth']):g}. (b) The same paths with bias: gain of the squared "
+        f"weights from the first"
+        f" to the last layer. (c) {random_geodesics.sizes['draw']} random exact trajectories: gain from $p = 0$ to 1.",
         alt="The Hamiltonian of critical discrete networks varies in inverse proportion to the number of layers; the"
         " squared weights gain twice, not once, the integral of the squared biases times the effective depth.",
     )
@@ -248,4 +262,5 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
 def _gains(panel: Axes, random: xr.Dataset) -> None:
     part = random.sel(bias=1)
     panel.semilogx(part["effective_depth"], part["norm_gain"], "o", color=PURPLE, markersize=3)
-    panel.set(title="exact trajectories", xlabel="effective depth Lt", ylabel="gain of |W|$^2$ / Lt int |b|$^2$")
+    panel.set(title="exact trajectories", xlabel=r"effective depth $\tilde L$")
+    panel.set_ylabel(r"gain of $\|W\|^2$ over $\tilde L \int \|b\|^2$")

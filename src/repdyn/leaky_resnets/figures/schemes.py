@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.datasets import require
-from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, new
+from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, legend_below, new
 from repdyn.leaky_resnets.figures.trained import GREY
 from repdyn.leaky_resnets.methods.selection import DECAYED, STAGE, of_maps, size_and_distance
 
@@ -26,7 +26,7 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
         _paired(axes[1, column], scheme_measures["test_ratio_by_layers"].sel(maps=maps))
         axes[0, column].set_title(str(maps))
         axes[1, column].set_title("ratio to equidistant steps")
-        axes[1, column].set_xlabel("number of layers L")
+        axes[1, column].set_xlabel("number of layers $L$")
     axes[0, 0].set_ylabel("test error / variance")
     axes[1, 0].set_ylabel("over equidistant")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
@@ -34,7 +34,8 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Test error by scheme of layer steps (Figure 2a)",
-        caption=f"Lt = {float(scheme_measures['effective_depth']):g}, {scheme_measures.sizes['seed']} seeds; schemes "
+        caption=f"$\\tilde L$ = {float(scheme_measures['effective_depth']):g}, {scheme_measures.sizes['seed']} seeds; "
+        f"schemes "
         "share data and initial weights. Top: seeds thin, means thick. Bottom: ratio to equidistant steps in the same "
         f"seed, points; geometric mean with its 95 % interval. {size_and_distance(scheme_measures)}",
         alt="The three schemes' mean test errors lie on top of each other except at four layers; the ratios scatter "
@@ -85,9 +86,9 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
         panel.axvline(STAGE, color=BLACK, linestyle=":", linewidth=1)
         panel.set_title(str(teacher))
     for panel in axes[1]:
-        panel.set_xlabel("position p")
+        panel.set_xlabel("position $p$")
     for panel in axes[:, 0]:
-        panel.set_ylabel("singular value of W_p / Lt")
+        panel.set_ylabel(r"singular value of $W_p / \tilde L$")
     axes[0, 0].set_ylim(0, None)
     label_panels(axes)
     dimension = staged_measures["stage_dimension"].mean("seed")
@@ -95,9 +96,10 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Weights of adaptive networks: is there a 6-dimensional stage? (Figure 2b)",
-        caption=f"One network per panel, seed 0, L = {staged_measures.sizes['layer']}, Lt = "
+        caption=f"One network per panel, seed 0, $L$ = {staged_measures.sizes['layer']}, $\\tilde L$ = "
         f"{float(staged_measures['effective_depth']):g}, learned and decayed maps. Blue: first {narrow} singular "
-        f"values; red: up to {wide}; grey: further ones. Grey vertical lines: p_l. Dotted: p = {STAGE:g}, where "
+        f"values; orange-red: up to {wide}; gray: further ones. Gray vertical lines: $p_\\ell$. Dotted: $p$ = "
+        f"{STAGE:g}, where "
         f"singular values above a quarter of the largest number {told}, means over {staged_measures.sizes['seed']} "
         f"seeds. {size_and_distance(staged_measures)}",
         alt="At the paper's penalty singular values fall off slowly at p = 0.3, a dozen of them above a quarter of the "
@@ -112,10 +114,10 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
     learned = of_maps(scheme_measures)
     for panel, (scheme, (colour, marker)) in zip(axes.ravel(), SCHEMES.items(), strict=False):
         plane = learned["plane"].sel(scheme=scheme).isel(seed=0).transpose("node", "axis").values
-        plane = plane * np.sign(plane[0] - plane[-1])
+        plane = plane * np.sign([plane[0, 0] - plane[-1, 0], plane[len(plane) // 2, 1] - plane[[0, -1], 1].mean()])
         panel.plot(*plane.T, color=colour, marker=marker, markersize=3.5)
-        for node, words in ((0, "p = 0"), (-1, "p = 1")):
-            panel.annotate(words, plane[node], xytext=(4, 5), textcoords="offset points", fontsize=7)
+        for node, words in ((0, "$p = 0$"), (-1, "$p = 1$")):
+            panel.annotate(words, plane[node], xytext=(4, 5), textcoords="offset points", fontsize=7.5)
         panel.set(title=scheme, xlabel="first principal axis", ylabel="second axis")
         panel.margins(0.18)
         panel.set_aspect("equal")
@@ -126,7 +128,7 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Paths in two dimensions (Figure 2c)",
-        caption=f"(a)-(c) A_l over sqrt(N) on the two principal axes of each path, seed 0, L = "
+        caption=f"(a)-(c) $A_\\ell / \\sqrt{{N}}$ on the two principal axes of each path, seed 0, $L$ = "
         f"{learned.sizes['layer']}, learned and decayed maps; they hold "
         f"{float(learned['plane_share'].mean()):.0%} of the variance. (d) Means over {learned.sizes['seed']} seeds; "
         f"standard deviation over mean of the lengths: {told}. {size_and_distance(scheme_measures)}",
@@ -141,6 +143,6 @@ def _step_lengths(panel: Axes, learned: xr.Dataset) -> None:
         relative = learned["plane_step"].sel(scheme=scheme).mean("seed").values
         panel.plot(np.arange(1, relative.size + 1), relative, color=colour, marker=marker, markersize=3, label=scheme)
     panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
-    panel.set(title="lengths of the steps", xlabel="layer l", ylabel="length / mean", ylim=(0, None))
+    panel.set(title="lengths of the steps", xlabel=r"layer $\ell$", ylabel="length / mean", ylim=(0, None))
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    panel.legend()
+    legend_below(panel, columns=3)

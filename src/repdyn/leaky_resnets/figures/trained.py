@@ -26,13 +26,16 @@ from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_m
 
 CRITICAL = 0.1  # relative distance from a critical point above which a point is drawn hollow
 GREY = "0.72"
+DEPTH = r"effective depth $\tilde L$"
+ENERGY = r"$-2 \mathcal{H} / \tilde L$"
+STABLE_ENERGY = r"$-2 \mathcal{H}_\gamma / \tilde L$"
 COLOURS = {"decayed maps": BLUE, "free maps": ORANGE, "fixed maps": GREEN, "decayed maps, no bias": PURPLE}
 MARKERS = {"decayed maps": "o", "free maps": "s", "fixed maps": "^", "decayed maps, no bias": "D"}
 
 
 def size_of(measures: xr.Dataset) -> str:
     """What the captions say about n and size."""
-    return f"{measures.sizes['seed']} seeds, L = {measures.sizes['layer']} layers"
+    return f"{measures.sizes['seed']} seeds, $L$ = {measures.sizes['layer']} layers"
 
 
 def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
@@ -45,7 +48,7 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
     for panel in axes.ravel()[len(kinds) :]:
         panel.set_visible(False)
     for panel in axes[-1]:
-        panel.set_xlabel("effective depth Lt")
+        panel.set_xlabel(DEPTH)
     for panel in axes[:, 0]:
         panel.set_ylabel("estimate of the rank")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
@@ -54,10 +57,14 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Hamiltonian of trained networks against the effective depth (Figure 1a)",
-        caption=f"{size_of(chain_measures)}; means over seeds. -2 H / Lt: median over layers, bars from the least to "
-        f"the largest layer; hollow where |W - Lt B S^T| / |W| exceeds {CRITICAL:g}, so that the point is no geodesic. "
-        f"Stable forms with gamma_p = {gammas} times |K_p|_op; least cost of identity (first gamma) and least stable "
-        "rank |A|_*^2 / |A|_F^2 over layers, cut at the top; every panel has its own range. Dotted: k* of the teacher. "
+        caption=f"{size_of(chain_measures)}; means over seeds. Energy: median over layers, bars from the least to the "
+        f"largest layer; hollow where $\\|W - \\tilde L B S^T\\| / \\|W\\|$ exceeds {CRITICAL:g}, so that the point "
+        f"is no "
+        f"geodesic. Stable forms with $\\gamma_0$ = {gammas}, $\\gamma_p = \\gamma_0 \\|K_p\\|_{{op}}$; least cost of "
+        f"identity "
+        "(COI, first $\\gamma_0$) and least stable rank $\\|A\\|_*^2 / \\|A\\|_F^2$ over layers, cut at the top; "
+        "every panel has "
+        "its own range. Dotted: $k^*$ of the teacher. "
         "Every effective depth is trained from the one before.",
         alt="With learned, decayed maps the Hamiltonians and the least cost of identity meet at three as the effective "
         "depth grows, the stable forms and the cost from above; with fixed maps the Hamiltonian rises from below zero "
@@ -69,14 +76,22 @@ def _estimates(panel: Axes, chains: xr.Dataset) -> None:
     depth, H = chains["effective_depth"].values, chains["hamiltonian"]
     middle = chains["median_hamiltonian"].mean("seed").values
     low, high = (middle - H.min("layer").mean("seed").values, H.max("layer").mean("seed").values - middle)
-    panel.errorbar(depth, middle, (low, high), color=BLUE, capsize=2, zorder=4, label="-2 H / Lt")
+    panel.errorbar(depth, middle, (low, high), color=BLUE, capsize=2, zorder=4, label=ENERGY)
     hollow = chains["relative_distance"].mean("seed").values > CRITICAL
     look = {"color": BLUE, "markersize": 5, "zorder": 5}
     panel.plot(depth[~hollow], middle[~hollow], "o", **look)
-    panel.plot(depth[hollow], middle[hollow], "o", markerfacecolor="white", label="-2 H / Lt, not critical", **look)
+    panel.plot(depth[hollow], middle[hollow], "o", markerfacecolor="white", label=f"{ENERGY}, not critical", **look)
     for gamma, style in zip(chains["gamma"].values, ("-", "--", ":"), strict=False):
         stable = chains["median_stable"].sel(gamma=gamma).mean("seed")
-        panel.plot(depth, stable, color=SKY, linestyle=style, marker="s", markersize=3, label=f"stable, {gamma:g}")
+        panel.plot(
+            depth,
+            stable,
+            color=SKY,
+            linestyle=style,
+            marker="s",
+            markersize=3,
+            label=f"stable, $\\gamma_0$ = {gamma:g}",
+        )
     panel.plot(depth, chains["least_cost"].isel(gamma=0).mean("seed"), color=RED, marker="^", label="least COI")
     rank = chains["stable_rank"].min("node").mean("seed")
     panel.plot(depth, rank, color=GREEN, marker="v", linestyle="-.", label="least stable rank")
@@ -92,30 +107,32 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
     figure, axes = new(2, 2, height=2.2, sharex=True)
     middle = (net["p"].values[1:] + net["p"].values[:-1]) / 2
     shown = (
-        ("spectrum", net["p"].values, "representations A_p", "singular value / sqrt(N)"),
-        ("centred_spectrum", net["p"].values, "A_p without its mean over points", ""),
-        ("weight_spectrum", middle, "weights W_p / Lt", "singular value"),
-        ("centred_weight_spectrum", middle, "W_p / Lt without the mean activation", ""),
+        ("spectrum", net["p"].values, "representations $A_p$", r"singular value / $\sqrt{N}$"),
+        ("centred_spectrum", net["p"].values, "$A_p$ without its mean over points", ""),
+        ("weight_spectrum", middle, r"weights $W_p / \tilde L$", "singular value"),
+        ("centred_weight_spectrum", middle, r"$W_p / \tilde L$ without the mean activation", ""),
     )
     for panel, (name, p, title, label) in zip(axes.ravel(), shown, strict=True):
         spectrum_lines(panel, p, net[name].values, int(net["rank"]))
         panel.set(title=title, ylabel=label)
     for panel in axes[1]:
-        panel.set_xlabel("position p")
+        panel.set_xlabel("position $p$")
     label_panels(axes)
     return describe(
         figure,
         title="Spectra along the network (Figure 1b)",
-        caption=f"One network, the one of median -2 H / Lt (seed {int(net['seed'])}), Lt = "
-        f"{float(net['effective_depth']):g}, L = {net.sizes['layer']}, learned and decayed maps. Blue: the first k* = "
-        f"{int(net['rank'])} singular values; grey: the others.",
-        alt="In the middle of the network three singular values of the centred representation stand far above the rest;"
-        " without centring a further direction is in between.",
+        caption=f"One network, the one of median energy (seed {int(net['seed'])}), $\\tilde L$ = "
+        f"{float(net['effective_depth']):g}, $L$ = {net.sizes['layer']}, learned and decayed maps. Blue: the first "
+        f"$k^*$ = "
+        f"{int(net['rank'])} singular values; gray: the others.",
+        alt="In the middle of the network three singular values of the centered representation stand far above the "
+        "rest;"
+        " without centering a further direction is in between.",
     )
 
 
 def spectrum_lines(panel: Axes, p: np.ndarray, values: np.ndarray, count: int, colour: str = BLUE) -> None:
-    """Singular values against p, the first ones in colour, on a logarithmic axis of four decades."""
+    """Singular values against p, the first ones in color, on a logarithmic axis of four decades."""
     for index in range(values.shape[1] - 1, -1, -1):
         first = index < count
         panel.semilogy(
@@ -140,9 +157,9 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
     figure, axes = new(1, 3, height=2.5)
     shown = (
         ("cost", RED, "-", "cost of identity"),
-        ("kinetic", ORANGE, "--", "kinetic energy (2 / Lt)"),
-        ("stable_hamiltonian", SKY, "-.", "-2 H_gamma / Lt"),
-        ("hamiltonian", BLUE, "-", "-2 H / Lt"),
+        ("kinetic", ORANGE, "--", "kinetic energy"),
+        ("stable_hamiltonian", SKY, "-.", STABLE_ENERGY),
+        ("hamiltonian", BLUE, "-", ENERGY),
     )
     for name, colour, style, words in shown:
         for panel in axes[0, :2]:
@@ -150,20 +167,22 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
             panel.plot(p, np.median(values, axis=0), color=colour, linestyle=style, label=words)
             band(panel, p, values.min(axis=0), values.max(axis=0), color=colour)
     rank = int(chains["rank"])
-    for panel, title in zip(axes[0, :2], ("energies", "the same, near k*"), strict=True):
+    for panel, title in zip(axes[0, :2], ("energies", "the same, near $k^*$"), strict=True):
         panel.axhline(rank, color=BLACK, linestyle=":", linewidth=1)
-        panel.set(title=title, xlabel="position p", ylabel="energy, units of Lt / 2")
+        panel.set(title=title, xlabel="position $p$", ylabel=r"energy, units of $\tilde L / 2$")
     axes[0, 0].set_yscale("log")
     axes[0, 0].set_ylim(0.1, None)
-    axes[0, 0].legend(loc="upper right")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     axes[0, 1].set_ylim(0, 4 * rank)
     _kinetic_against_extra(axes[0, 2], chains)
     label_panels(axes)
     return describe(
         figure,
         title="The Hamiltonian varies less than its parts (Figure 1c)",
-        caption=f"{size_of(chains)}, Lt = {float(chains['effective_depth']):g}, learned and decayed maps, gamma_p = "
-        f"{float(chains['gamma']):g} |K_p|_op. (a), (b) Median and range over seeds. (c) All layers of all seeds with "
+        caption=f"{size_of(chains)}, $\\tilde L$ = {float(chains['effective_depth']):g}, learned and decayed maps, "
+        f"$\\gamma_p$ = "
+        f"{float(chains['gamma']):g} $\\|K_p\\|_{{op}}$. (a), (b) Median and range over seeds. (c) All layers of all "
+        f"seeds with "
         "positive abscissa; line of slope 1.",
         alt="The cost of identity and the kinetic energy fall from several hundred to a few and rise again at the end,"
         " while both Hamiltonians stay close to three; kinetic energy and extra cost lie on the line of slope one.",
@@ -177,7 +196,7 @@ def _kinetic_against_extra(panel: Axes, chains: xr.Dataset) -> None:
     panel.loglog(extra[shown], kinetic[shown], ".", color=BLUE, markersize=2.5, alpha=0.6)
     ends = np.array([extra[shown].min(), extra[shown].max()])
     panel.loglog(ends, ends, color=BLACK, linestyle=":", linewidth=1)
-    panel.set(title="proportion", xlabel="extra cost COI + 2 H / Lt", ylabel="kinetic energy")
+    panel.set(title="proportion", xlabel=r"extra cost COI + $2 \mathcal{H} / \tilde L$", ylabel="kinetic energy")
 
 
 def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
@@ -199,9 +218,14 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
             panel.errorbar(depth, draws.mean(axis=1), half_width(draws), **look)
         start = float(values.isel(effective_depth=0).sel(maps=DECAYED).mean())
         panel.plot(
-            depth, start * depth / depth[0], color=BLACK, linestyle=":", linewidth=1, label="in proportion to Lt"
+            depth,
+            start * depth / depth[0],
+            color=BLACK,
+            linestyle=":",
+            linewidth=1,
+            label=r"in proportion to $\tilde L$",
         )
-        panel.set(title=title, xlabel="effective depth Lt", xscale="log", yscale="log")
+        panel.set(title=title, xlabel=DEPTH, xscale="log", yscale="log")
         panel.set_xticks(depth, [f"{Lt:g}" for Lt in depth])
         panel.minorticks_off()
         low, high = panel.get_ylim()
@@ -212,9 +236,10 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="What stays bounded as the effective depth grows (Figure 3)",
-        caption=f"{size_of(chain_measures)}; means over seeds with 95 % intervals. Path length over sqrt(N); median of "
-        f"|B S^T| over layers; stable norm with gamma_p = {float(chain_measures['gamma'][0]):g} |K_p|_op. Dotted: in "
-        "proportion to Lt from the first point of the decayed maps.",
+        caption=f"{size_of(chain_measures)}; means over seeds with 95 % intervals. Path length over $\\sqrt{{N}}$; "
+        f"median "
+        f"over layers in (d); stable norm with $\\gamma_p$ = {float(chain_measures['gamma'][0]):g} $\\|K_p\\|_{{op}}$. "
+        "Dotted: in proportion to $\\tilde L$ from the first point of the decayed maps.",
         alt="The norm of B S^T is flat; path lengths and the largest |B| grow, the latter with fixed maps faster than "
         "in proportion.",
     )

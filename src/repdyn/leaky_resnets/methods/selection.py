@@ -35,5 +35,5 @@ def size_and_distance(measures: xr.Dataset) -> str:
     means = distance.mean([dim for dim in distance.dims if dim != kind])
     far = ", ".join(f"{float(mean):.2g} ({name})" for name, mean in zip(means[kind].values, means, strict=True))
     d, w, N, steps = (int(measures[name]) for name in ("dimension", "width", "points", "steps"))
-    size = f"d = {d}, w = {w}, N = {N}, {steps} steps of Adam ({PAPER_SIZES})"
-    return f"{size}; |W - Lt B S^T| / |W| with most layers: {far}."
+    size = f"$d$ = {d}, $w$ = {w}, $N$ = {N}, {steps} steps of Adam ({PAPER_SIZES})"
+    return f"{size}; $\\|W - \\tilde L B S^T\\| / \\|W\\|$ with most layers: {far}."

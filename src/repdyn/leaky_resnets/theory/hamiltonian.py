@@ -119,7 +119,7 @@ def theorem4_bounds(length: ArrayLike, effective_depth: float, gamma_c: ArrayLik
 
 
 def theorem4_bounds_as_printed(length: ArrayLike, effective_depth: float, gamma: ArrayLike, c: ArrayLike) -> Bounds:
-    r"""Theorem 4 in the text at hand: sqrt(gamma) c in the lower bound, sqrt(gamma c) in its proof; false for c < 1.
+    r"""Theorem 4 as printed: sqrt(gamma) c in the lower bound, sqrt(gamma c) in its proof; false for c < 1.
 
     Args:
         length: l, the integral over p of |dA_p|_{K_p + gamma I}.

@@ -39,7 +39,7 @@ APART = ("manifest.json", "report/")
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two: digests by path inside the run; verdicts by claim; the folder, where the files are at hand."""
+    """One of the two: digests by path inside the run; verdicts by claim; the folder, where the files are there."""
 
     name: str
     digests: Mapping[str, str]

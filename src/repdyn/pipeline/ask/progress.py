@@ -1,4 +1,4 @@
-"""The last line of every running job. A job's mark stands beside its log while it runs (`records.recorded`)."""
+"""The last line of every running job. A job's mark lies next to its log while it runs (`records.recorded`)."""
 
 from __future__ import annotations
 

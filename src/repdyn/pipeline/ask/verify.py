@@ -62,7 +62,7 @@ def remedy(reasons: Reasons, jobs: Iterable[Job]) -> list[str]:
 
 
 def report(run: str, reasons: Reasons, command: str) -> str:
-    """The findings as text, and the command that mends them."""
+    """The findings as text, and the command that makes them again."""
     wrong = {path: why for path, why in reasons.items() if why}
     lines = [
         f"results/{run}: {len(reasons) - len(wrong)} of {len(reasons)} files are what today's code and settings make"

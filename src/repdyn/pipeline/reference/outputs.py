@@ -66,7 +66,7 @@ ATTRIBUTES = {
 MANIFEST = {
     "content": "SHA-256 of every result file, by its path in the run's folder; equal for equal runs anywhere",
     "configuration": "every setting of the run, as checked",
-    "verdicts": "verdict of every claim by its id, so that runs can be compared where their files are not at hand",
+    "verdicts": "verdict of every claim by its id, so that runs can be compared without their files",
     "versions": "versions of Python and of the packages",
     "machine": "system, processor, number of cores",
     "commit": "the checkout's commit, with `+ edits` where files differ",

@@ -128,10 +128,6 @@ def _number(text: str) -> float | None:
 
 
 def _allowed(row: Row) -> tuple[float | None, float | None]:
-    """The region; none where number and interval are given in different units, so that a drawing would mislead."""
-    value, low, high = (_number(row[name]) for name in ("value", "interval_low", "interval_high"))
-    if value is not None and low is not None and high is not None and not low <= value <= high:
-        return None, None
     bottom, top = _number(row["region_low"]), _number(row["region_high"])
     is_size = bottom == 0 and row["measured"].startswith("largest deviation")  # never negative: no bound below
     return (-math.inf if is_size else bottom), top

@@ -118,7 +118,8 @@ def _text(run: str, row: pd.Series) -> str:
     ]
     if row["correction"]:
         lines.append(
-            f"correct   {row['correction']}" + (" (in the text at hand)" if row["possible_ocr_error"] == "True" else "")
+            f"correct   {row['correction']}"
+            + (" (possibly an OCR error)" if row["possible_ocr_error"] == "True" else "")
         )
     if row["printed_measured"]:
         lines.append(

@@ -126,7 +126,7 @@ def output_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
     where="eqs. (1.4), (2.7)",
     kind="identity",
     states="The last pulled-back bias is the one before, divided by the output weight.",
-    correction="The sum in (2.6), taken to L + 1 layers, gives another vector.",
+    correction="The sum in (2.6), taken to $L + 1$ layers, gives another vector.",
     formula=r"\beta^{(L+1)} = (W_{L+1})^{-1} \beta^{(L)}",
     corrected_formula=r"\beta^{(L+1)} = \sum_{j=1}^{L+1} (W^{(j)})^{-1} b_j",
     data="gradient_audit",

@@ -182,7 +182,7 @@ def commutator_by_elements(gradient_audit: xr.Dataset) -> Verdict:
     where="Corollary 3.5, (3.38), (4.3)",
     kind="identity",
     states="(3.38) gives the matrix elements of (3.22).",
-    correction="A factor 1/2 is missing; in (4.3) the sum over sectors also repeats the integral.",
+    correction=r"A factor $\frac12$ is missing; in (4.3) the sum over sectors also repeats the integral.",
     formula=r"[\Omega]_{ij} = \sum_\nu (\nu_i - \nu_j) \left( (J_{1,\nu})_i b_j + b_i (J_{1,\nu})_j \right)",
     corrected_formula=(
         r"[\Omega]_{ij} "

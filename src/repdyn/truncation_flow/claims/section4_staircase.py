@@ -55,7 +55,7 @@ def _slope_errors(staircase: xr.Dataset, case: str) -> np.ndarray:
     "tf-stair-rate",
     where="eqs. (4.45)-(4.50)",
     kind="identity",
-    states="After the n-th point the bias moves to the label at the rate n/N, at 1 in the end.",
+    states="After the $n$-th point the bias moves to the label at the rate $n/N$, at 1 in the end.",
     formula=r"(y - b)(s) = e^{-\frac{n}{N}(s - s_n)} (y - b)(s_n)",
     data="staircase",
     control={
@@ -87,8 +87,8 @@ def _label_beyond(staircase: xr.Dataset) -> xr.Dataset:
     where="after eq. (4.49)",
     kind="identity",
     states="Once the n-th point is truncated, the next is reached in finite time, so every point will be truncated.",
-    correction="Needs a label beyond all points. If it lies above m points, these are truncated, the rate stays at m/N,"
-    " and the cost does not vanish.",
+    correction="Needs a label beyond all points. If it lies above $m$ points, these are truncated, the rate stays at"
+    " $m/N$, and the cost does not vanish.",
     formula=r"s_{n+1} < \infty \text{ for every } n",
     corrected_formula=r"s_{n+1} < \infty \Leftrightarrow y > x_{n+1}",
     data="staircase",

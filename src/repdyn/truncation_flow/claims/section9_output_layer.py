@@ -17,7 +17,7 @@ from repdyn.truncation_flow.claims.tolerances import EXACT
     kind="identity",
     states="For untruncated data the standard cost (2.22) is the mean of squares over all points.",
     correction="(2.22) weighs every point by the size of its class; the two differ by a factor Q for classes of equal"
-    " size, and have other minimisers else.",
+    " size, and have other minimizers else.",
     formula=(
         r"\widetilde{\mathcal{C}} = \frac{1}{2N} \sum_{\ell=1}^{Q} \sum_{i=1}^{N_\ell} "
         r"|W_{Q+1} x_{\ell,i} - y_\ell|^2"
@@ -120,11 +120,11 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     "tf-thm91-limit",
     where="eq. (9.12)",
     kind="limit",
-    states="The limit is the minimiser of the cost.",
+    states="The limit is the minimizer of the cost.",
     formula=r"\lim_{s \to \infty} W(s) = Y_{\mathrm{ext}} \mathcal{P}",
     data="output_layer",
     control=wrong_formula(
-        "the minimiser for the other weights of the classes", replace_variables(limit_error="crossed_error")
+        "the minimizer for the other weights of the classes", replace_variables(limit_error="crossed_error")
     ),
 )
 def limit_is_least_squares(output_layer: xr.Dataset) -> Verdict:
@@ -134,6 +134,6 @@ def limit_is_least_squares(output_layer: xr.Dataset) -> Verdict:
             output_layer["limit_error"], 1e-9, expected="least squares", reason="conditioning of X X^T below 1e5"
         ),
         None,
-        f"The minimisers for the weights of (9.3) and of (2.22) differ by"
+        f"The minimizers for the weights of (9.3) and of (2.22) differ by"
         f" {float(output_layer['crossed_error'].max()):.2f} here.",
     )

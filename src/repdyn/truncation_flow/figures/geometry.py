@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, describe, label_panels, new
+from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, describe, label_panels, legend_below, new
 
 REACH = 6.0
 
@@ -37,8 +37,9 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Truncation in the plane",
-        caption=f"Two clusters of {data.sizes['point']} points (vermilion: cluster 1, blue: cluster 2) under the "
-        "truncation map of cluster 1. Pale: data; full vermilion: images of cluster 1; shaded: the cone of points that "
+        caption=f"Two clusters of {data.sizes['point']} points (orange-red: cluster 1, blue: cluster 2) under the "
+        "truncation map of cluster 1. Pale: data; full orange-red: images of cluster 1; shaded: the cone of points "
+        "that "
         r"stay; black: path of its apex $-\beta$; green star: pulled-back label. The columns are s = 0, a quarter, a "
         "half and all of "
         f"the time s_1 = {moments[3]:.2f} of full truncation, and s = {moments[4]:.0f}.",
@@ -75,7 +76,7 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
         figure,
         title="Truncation in three dimensions",
         caption=f"Three clusters of {data.sizes['point']} points around e1, e2, e3, projected on the plane through the "
-        "means; images of cluster 1 in full vermilion, its data pale, the path of the apex black, the label a green "
+        "means; images of cluster 1 in full orange-red, its data pale, the path of the apex black, the label a green "
         "star. Below: cluster 1 enlarged. Times as in the plane.",
         alt="Three clusters at the corners of a triangle; the images of one contract to its label, inside"
         " the triangle.",
@@ -159,7 +160,7 @@ def own_clusters(own_clusters: xr.Dataset) -> Figure:
         panel.set(xlabel=label, title=title)
     for panel in axes[0]:
         panel.axhline(0, color=BLACK, linewidth=0.8)
-        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.24))
+        legend_below(panel)
     label_panels(axes)
     digits = int(own_clusters["digit_points"])
     return describe(

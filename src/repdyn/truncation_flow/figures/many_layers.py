@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describe, label_panels, new
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describe, label_panels, legend_below, new
 
 ROUNDING_FLOOR = 1e-17
 TITLES = {"benign": "labels near the images", "adverse": "labels exchanged"}
@@ -41,7 +41,7 @@ def conservation(collapsed_clusters: xr.Dataset) -> Figure:
     axes[0, 2].set(title="output weight")
     for panel in axes[0]:
         panel.set_xlabel("flow time $s$")
-        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22))
+        legend_below(panel)
     label_panels(axes)
     lengths = ", ".join(f"{h:g}" for h in data["euler_step"].values[::-1])
     return describe(
@@ -133,7 +133,7 @@ def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figur
         panel.text(
             column,
             row,
-            f"{errors[row, column]:.0e}",
+            f"{errors[row, column]:.0e}" if errors[row, column] else "0",
             ha="center",
             va="center",
             fontsize=7.5,

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, band, describe, label_panels, new
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, band, describe, label_panels, legend_below, new
 
 
 def staircase(staircase: xr.Dataset) -> Figure:
@@ -81,7 +81,8 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
     return describe(
         figure,
         title="Theorem 3.2 as printed raises the cost",
-        caption="Blue, full: corrected weight flow; vermilion, dashed: as printed in (3.22)-(3.23). (a) $x = (1, -1)$, "
+        caption="Blue, full: corrected weight flow; orange-red, dashed: as printed in (3.22)-(3.23). (a) $x = (1, "
+        "-1)$, "
         rf"$\tilde y = (1/2, 0)$: the printed flow takes the cost from {float(rise[0]):.3f} to {float(rise[-1]):.3f}. "
         rf"(b) $\tilde y = 0$: the printed flow rests at cost 1/2. (c) Mean and 10-90 % range over "
         f"{flows.sizes['cluster']} clusters of {int(flows['points'])} points. (d) Distribution of dC/ds over "
@@ -95,14 +96,14 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
 
 def proposition(proposition: xr.Dataset) -> Figure:
     """Proposition 4.2: residual, rotation, generator and truncated share, with the bounds."""
-    figure, axes = new(1, 4, height=2.2)
+    figure, axes = new(2, 2, height=2.0)
     shown = (
         ("residual", r"$|\beta + \tilde y|$", True),
         ("rotation", r"$\|R - R(0)\|$", True),
         ("generator_norm", r"$\|\Omega\|$", False),
         ("truncated_share", "truncated share", False),
     )
-    for panel, (name, title, log) in zip(axes[0], shown, strict=True):
+    for panel, (name, title, log) in zip(axes.ravel(), shown, strict=True):
         for Q, colour, style in zip(proposition["dimension"].values, (BLUE, RED), ("-", "--"), strict=True):
             part = proposition.sel(dimension=Q)
             values = part[name].values
@@ -120,7 +121,7 @@ def proposition(proposition: xr.Dataset) -> Figure:
                 panel.axhline(float(part["eta_2"]), color=colour, linewidth=0.9, linestyle="-.")
         panel.set_yscale("log" if log else "linear")
         panel.set(xlabel="flow time $s$", title=title)
-    axes[0, 2].set_xlim(0, 0.6)
+    axes[1, 0].set_xlim(0, 2 * float(proposition["arrival"].max()))
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2)
     label_panels(axes)
@@ -128,9 +129,10 @@ def proposition(proposition: xr.Dataset) -> Figure:
         figure,
         title="Proposition 4.2 on data that meet its hypotheses",
         caption=f"{int(proposition['points'])} points, hypotheses certified by rigorous bounds with $\\gamma$ ="
-        f" {float(proposition['gamma']):g}. Dotted: time s_1 of full truncation ("
+        f" {float(proposition['gamma']):g}. Dotted: time $s_1$ of full truncation ("
         + ", ".join(f"{float(s):.2f}" for s in proposition["arrival"])
-        + "); dash-dotted: bound on s_1 in (a) and (d), eta_2 in (b). After s_1 Omega is exactly zero and R frozen.",
+        + "); dash-dotted: bound on $s_1$ in (a) and (d), $\\eta_2$ in (b). After $s_1$ $\\Omega$ is exactly "
+        "zero and $R$ is frozen.",
         alt="The residual decays exponentially, the rotation stops at once and far below its bound, Omega vanishes "
         "when all points are truncated, well before the bound on that time.",
     )
@@ -149,12 +151,12 @@ def integrators(integrators: xr.Dataset) -> Figure:
         cost, error = integrators[f"{name}_cost"], integrators[f"{name}_error"]
         known = np.isfinite(error.values)
         panel.loglog(cost.values[known], error.values[known], color=colour, marker=marker, label=words)
-    panel.set(xlabel="right sides evaluated", ylabel="largest error in R and beta")
+    panel.set(xlabel="right sides evaluated", ylabel=r"largest error in $R$ and $\beta$")
     panel.legend()
     return describe(
         figure,
         title="Accuracy against cost",
-        caption=f"A rotating cluster, Q = {int(integrators['dimension'])}, N = {int(integrators['points'])}, with "
+        caption=f"A rotating cluster, $Q$ = {int(integrators['dimension'])}, $N$ = {int(integrators['points'])}, with "
         f"{int(integrators['crossings'])} crossings of coordinate planes; error against the event-driven flow, local "
         "error 1e-11. CPU times are measured in benchmarks/truncation_flow.py.",
         alt="At equal numbers of right sides the occupation-time scheme is several times to a hundred times more "
@@ -164,7 +166,7 @@ def integrators(integrators: xr.Dataset) -> Figure:
 
 def sliding(integrators: xr.Dataset) -> Figure:
     """A point that sticks to a coordinate plane: Filippov's solution, the occupation scheme, a stalled solver."""
-    figure, axes = new(1, 3, height=2.2)
+    figure, axes = new(1, 3, height=2.6)
     time, early = integrators["time"].values, integrators["time"].values <= 2
     largest = float(integrators["step"].max())
     panel = axes[0, 0]
@@ -187,7 +189,7 @@ def sliding(integrators: xr.Dataset) -> Figure:
     )
     panel.axvline(float(integrators["sliding_reached"]), color=RED, linewidth=0.8, linestyle=":")
     panel.set(xlabel="flow time $s$", title="$u_1$ sticks to 0", ylabel="$u_1$")
-    panel.legend(loc="upper right")
+    legend_below(panel)
     axes[0, 1].semilogy(time, integrators["sliding_cost"], color=BLUE)
     axes[0, 1].set(xlabel="flow time $s$", title="cost while sliding")
     axes[0, 2].loglog(
@@ -195,17 +197,19 @@ def sliding(integrators: xr.Dataset) -> Figure:
     )
     axes[0, 2].loglog(integrators["step"], integrators["step"], color=BLACK, linestyle=":", label="$h$")
     axes[0, 2].set(xlabel="step $h$", title="occupation scheme")
-    axes[0, 2].set_xticks(integrators["step"].values, [f"{h:g}" for h in integrators["step"].values], rotation=45)
+    axes[0, 2].set_xticks(steps := integrators["step"].values[::2], [f"{h:g}" for h in steps])
     axes[0, 2].minorticks_off()
-    axes[0, 2].legend()
+    legend_below(axes[0, 2])
     label_panels(axes)
     return describe(
         figure,
         title="Sliding on a coordinate plane",
-        caption="x = (-.2, -1), yt = (-1, -.5), beta = 0, R = 1: where b_i < 0 the velocity pushes back from both "
-        "sides and the point slides on u_1 = 0. (a) solve_ivp (RK45, relative tolerance 1e-6) uses up "
-        f"{int(integrators['sliding_cap'])} right sides by s = {float(integrators['sliding_reached']):.2f} (dotted). "
-        "(b) Cost of Filippov's solution. (c) Largest error of u_1 under the occupation scheme, first order in h while "
+        caption="$x = (-0.2, -1)$, $\\tilde y = (-1, -0.5)$, $\\beta = 0$, $R = 1$: where $b_i < 0$ the velocity "
+        "pushes back "
+        "from both sides and the point slides on $u_1 = 0$. (a) solve_ivp (RK45, relative tolerance 1e-6) uses up "
+        f"{int(integrators['sliding_cap'])} right sides by $s$ = {float(integrators['sliding_reached']):.2f} (dotted). "
+        "(b) Cost of Filippov's solution. (c) Largest error of $u_1$ under the occupation scheme, first order in $h$ "
+        "while "
         "sliding.",
         alt="The first coordinate falls to zero and stays there; the adaptive solver stops where sliding begins, the "
         "occupation scheme follows with an error of the order of its step.",

@@ -290,7 +290,7 @@ def decoder_rate_at_earlier_layers(default_ensemble_fits: xr.Dataset) -> Verdict
     "uni-eq14-gain",
     where="eq. (14)",
     kind="scaling",
-    states="At the start the distance falls by a constant factor per layer, h(0) ~ G^n dx^2, with G < 1.",
+    states=r"At the start the distance falls by a constant factor per layer, $h(0) \sim G^n dx^2$, with $G < 1$.",
     data=("default_network_fits", "default_ensemble_fits"),
     control=wrong_formula(
         "gain^2, the factor of a linear network",

@@ -218,8 +218,8 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
     where="Appendix B.4, (50)",
     kind="identity",
     origin="ours",
-    states="With raw pixels and one-hot targets (50) depends on the labels of the two images alone: it is the sum of A "
-    "over all pairs of the two classes.",
+    states="With raw pixels and one-hot targets (50) depends on the labels of the two images alone: it is the sum of"
+    " $A$ over all pairs of the two classes.",
     formula=(
         r"\|dh_{i,j}(\infty)\|_{\text{pred}}^2 = \sum_{y_k = y_i} \sum_{y_l = y_j} A_{kl} + r_{ij},"
         r" \quad 0 \le r_{ij} \le e^{-a} \sum_{k,l} A_{kl}, \quad a = \min_{y_i \ne y_j} A_{ij},"
@@ -311,7 +311,7 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     best = representational_structure["correlation_by_scale"].sel(run="sgd", part="all entries")
     note = (
         "The pairs of classes limit this, not the number of networks. Between classes the difference is"
-        f" {between:+.3f}. With weights normalised, the correlation over all entries is largest at a length of"
+        f" {between:+.3f}. With weights normalized, the correlation over all entries is largest at a length of"
         f" {float(best['scale'][int(best.values.argmax())]):g} times the mean prediction: {float(best.max()):.3f}."
     )
     test = quantiles_within(

@@ -38,7 +38,7 @@ def _signs(other: xr.DataArray, where: str) -> Test:
     "uni-eq5-taylor",
     where="eqs. (5), (15)",
     kind="scaling",
-    states="Around the midpoint of two inputs, h(x_i) = h(m) + D_h (x_i - x_other)/2 up to second order.",
+    states=r"Around the midpoint $m$ of two inputs, $h(x_i) = h(m) + D_h (x_i - x_{\neg i})/2$ up to second order.",
     data="formula_audit",
     control=with_wrong_formula("without the factor 1/2, which leaves an error of first order", "(5), (15)"),
 )
@@ -76,7 +76,8 @@ def reduction_is_closed(formula_audit: xr.Dataset) -> Verdict:
     "uni-eq9-loss",
     where="eqs. (9), (22)",
     kind="identity",
-    states="The training loss is L = offset^2 e^{-2t/tau_ybar}/2 + (w + (||y2 - y1||^2 - y)/2)/4.",
+    states=r"The training loss is $L = \frac12 \|\bar y(0) - \bar y^*\|^2 e^{-2t/\tau_{\bar y}} + \frac14 \left(w +"
+    r" \frac12 (\|y_2 - y_1\|^2 - \|dy\|^2)\right)$.",
     data="formula_audit",
     control=with_wrong_formula("without the term (||y2 - y1||^2 - y)/2", "(9), (22)"),
 )
@@ -89,7 +90,8 @@ def loss_of_the_theory(formula_audit: xr.Dataset) -> Verdict:
     "uni-eq10-final",
     where="eqs. (10), (11), (27), (28), (36)",
     kind="limit",
-    states="The final distance is h = A_high/2 + sqrt(A_high^2/4 + A_low^2).",
+    states=r"The final distance is $h_\infty = \frac12 A_{\text{high}} + \sqrt{\frac14 A_{\text{high}}^2 +"
+    r" A_{\text{low}}^2}$.",
     data="formula_audit",
     control=with_wrong_formula("the second part of A_high with the sign +", "(10), (36)"),
 )
@@ -102,9 +104,9 @@ def final_distance(formula_audit: xr.Dataset) -> Verdict:
     "uni-eq17-grad",
     where="eq. (17), last lines",
     kind="identity",
-    states="dD_h/dt = -(1/tau_h) (1/2) D_y^T (dy - (y2 - y1)) (x2 - x1)^T is the gradient flow of the loss (16), "
-    "and so is the flow of D_y.",
-    correction="The factor is 1/4, as the middle lines of (17) give; (7) then holds with tau_h and tau_y doubled.",
+    states=r"The flow of $D_h$ and $D_y$, with the factor $\frac12$, is the gradient flow of the loss (16).",
+    correction=r"The factor is $\frac14$, as the middle lines of (17) give; (7) then holds with $\tau_h$ and $\tau_y$"
+    " doubled.",
     formula=(
         r"\frac{d}{dt} D_h = -\frac{1}{\tau_h} \frac{1}{2} D_y^T (dy - (y_2 - y_1)) (x_2 - x_1)^T, \quad"
         r" \frac{d}{dt} D_y = -\frac{1}{\tau_y} \frac{1}{2} (dy - (y_2 - y_1)) dh^T"
@@ -129,7 +131,7 @@ def gradient_flow(formula_audit: xr.Dataset) -> Verdict:
     "uni-eq18-mean",
     where="eq. (18)",
     kind="identity",
-    states="The mean output decays to the mean target as e^{-t/tau_ybar}, whatever the Jacobians do.",
+    states=r"The mean output decays to the mean target as $e^{-t/\tau_{\bar y}}$, whatever the Jacobians do.",
     data="formula_audit",
     control=with_wrong_formula("twice the rate", "(18)"),
 )
@@ -142,7 +144,8 @@ def mean_decouples(formula_audit: xr.Dataset) -> Verdict:
     "uni-eq23-24-invariant",
     where="eqs. (23), (24)",
     kind="identity",
-    states="y/h - tau_h h/(tau_y ||x2 - x1||^2) is constant along (7).",
+    states=r"$\frac{\|dy\|^2}{\|dh\|^2} - \frac{\tau_h}{\tau_y} \frac{\|dh\|^2}{\|x_2 - x_1\|^2}$ is constant along"
+    " (7).",
     data="formula_audit",
     control=with_wrong_formula("tau_y/tau_h in the place of tau_h/tau_y", "(23), (24)"),
 )
@@ -170,7 +173,8 @@ def plane_system(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The fixed point (10) has the Jacobian (29), with negative trace (30) and positive determinant (31): it is "
     "always stable.",
-    correction="For A_low > 0. For equal targets, A_low = 0, and A_high < 0 the determinant is 0.",
+    correction=r"For $A_{\text{low}} > 0$. For equal targets, $A_{\text{low}} = 0$, and $A_{\text{high}} < 0$ the"
+    " determinant is 0.",
     formula=r"D > 0",
     corrected_formula=r"A_{\text{low}} > 0 \Rightarrow D > 0",
     data="formula_audit",
@@ -193,9 +197,10 @@ def stable_node(formula_audit: xr.Dataset) -> Verdict:
     "uni-eq32-35-saddle",
     where="eqs. (32)-(35)",
     kind="identity",
-    states="At h = 0 the flow has the eigenvalues (A_high +- S)/(2 tau_y) along the directions (34), one positive and "
-    "one negative: there is always a direction along which perturbations grow.",
-    correction="For A_low > 0. For equal targets, A_low = 0, one eigenvalue is 0, and for A_high < 0 nothing grows.",
+    states="At $h = 0$ the flow has one positive and one negative eigenvalue along the directions (34): there is"
+    " always a direction along which perturbations grow.",
+    correction=r"For $A_{\text{low}} > 0$. For equal targets, $A_{\text{low}} = 0$, one eigenvalue is 0, and for"
+    r" $A_{\text{high}} < 0$ nothing grows.",
     formula=r"\lambda_- < 0 < \lambda_+",
     corrected_formula=r"A_{\text{low}} > 0 \Rightarrow \lambda_- < 0 < \lambda_+",
     data="formula_audit",
@@ -213,8 +218,9 @@ def saddle_point(formula_audit: xr.Dataset) -> Verdict:
     "uni-eq38-40-identical",
     where="eqs. (37)-(40)",
     kind="identity",
-    states="For equal targets h = A/(1 + (A/h0 - 1) e^{-A t}) and y is (40), A = A_high.",
-    correction="Every exponent is -A t/tau_y: (38), from which (39) comes, has the rate A/tau_y.",
+    states="For equal targets distance and output have the closed forms (39) and (40).",
+    correction=r"Every exponent is $-A_{\text{high}} t/\tau_y$: (38), from which (39) comes, has the rate"
+    r" $A_{\text{high}}/\tau_y$.",
     formula=(
         r"\|dh(t)\|^2 = \frac{A_{\text{high}}}{1 + \left( \frac{A_{\text{high}}}{\|dh(0)\|^2} - 1 \right)"
         r" e^{-A_{\text{high}} t}}, \quad \|dy\|^2 = \frac{\tau_h}{\tau_y} \frac{A_{\text{high}}^2}{\|x_2 -"
@@ -245,8 +251,8 @@ def equal_targets(formula_audit: xr.Dataset) -> Verdict:
     "uni-eq43-scaling",
     where="eqs. (41)-(43)",
     kind="identity",
-    states="h' = G h, y' = G^2 y, w' = G^2 w, t' = t/G turns (7) into itself with G^{-2} ||y2 - y1||^2.",
-    correction="The inverse map does: h' = h/G, y' = y/G^2, w' = w/G^2, t' = G t.",
+    states="A scaling of distances and time by $G$ turns (7) into itself with targets nearer by $G$.",
+    correction="The inverse map does.",
     formula=(
         r"(\|dh\|^2)' = G \|dh\|^2, \quad (\|dy\|^2)' = G^2 \|dy\|^2, \quad w' = G^2 w, \quad t' = G^{-1} t"
         r" \Rightarrow \|y_2 - y_1\|^2 \to G^{-2} \|y_2 - y_1\|^2"
@@ -268,8 +274,8 @@ def change_of_scale(formula_audit: xr.Dataset) -> Verdict:
     where="Appendix A.3",
     kind="identity",
     states="The system cannot be solved analytically in the general case.",
-    correction="It can: with dh = alpha u and dy = alpha v it is a two-layer linear network of unequal rates, whose "
-    "Riccati flow has the solution given on the study's page.",
+    correction=r"It can: with $dh = \alpha u$ and $dy = \alpha v$ it is a two-layer linear network of unequal rates,"
+    " whose Riccati flow has the solution given on the study's page.",
     corrected_formula=(
         r"Q(t) = \frac{e^{g H t} Q(0)}{\sqrt{n(t)}}, \quad n(t) = 1 + 2 g^2 \int_0^t \|e^{g H t'} Q(0)\|^2"
         r" dt', \quad \|dh\|^2 = a^2 Q_1^2, \quad \|dy\|^2 = a^2 b^2 Q_1^2 (Q_2^2 + Q_3^2), \quad w = \|dy\|^2"

@@ -18,10 +18,10 @@ from repdyn.universality.theory.final import large_weight_limit
     "uni-eq44-48-random",
     where="A.6, eqs. (44)-(48)",
     kind="limit",
-    states="With initial ratios N(G, G^2), h_inf has the distribution function Phi((h - A_low^2/h)/(sqrt(2) dx^2 G)), "
-    "and its randomness vanishes as G -> 0.",
-    correction="A_high ~ N(dx^2 G (1 - rho), dx^4 G^2 (1 + rho^2)), rho = tau_y/tau_h; the printed law and density are "
-    "those of rho = 1. It still narrows onto A_low as G -> 0.",
+    states="With initial ratios drawn from $N(G, G^2)$ the final distance has the distribution (47), and its"
+    r" randomness vanishes as $G \to 0$.",
+    correction=r"$A_{\text{high}} \sim N(dx^2 G (1 - \rho), dx^4 G^2 (1 + \rho^2))$; the printed law and density are"
+    r" those of $\rho = 1$. It still narrows onto $A_{\text{low}}$ as $G \to 0$.",
     formula=(
         r"P(\|dh(\infty)\|^2 < h) = \Phi \left( \frac{h - A_{\text{low}}^2 / h}{\sqrt{2} \|x_2 - x_1\|^2 G}"
         r" \right)"
@@ -94,9 +94,10 @@ def _arithmetic_rates(theory_maps: xr.Dataset) -> xr.Dataset:
     "uni-s41-large",
     where="Section 4.1, eq. (12)",
     kind="limit",
-    states="For large initial weights, (12), the final distance converges to A_high.",
-    correction="It converges to max(A_high, 0), on the scale of the initial distance; (12) does not make A_high "
-    "positive, and for A_high < 0 the final distance is A_low^2/|A_high| -> 0.",
+    states=r"For large initial weights, (12), the final distance converges to $A_{\text{high}}$.",
+    correction="It converges to the positive part, on the scale of the initial distance; (12) does not make"
+    r" $A_{\text{high}}$ positive, and where it is negative the final distance is $A_{\text{low}}^2/|A_{\text{high}}|"
+    r" \to 0$.",
     formula=r"\|dh(\infty)\|^2 \to A_{\text{high}}",
     corrected_formula=r"\|dh(\infty)\|^2 \to \max(A_{\text{high}}, 0)",
     data="theory_maps",
@@ -118,7 +119,7 @@ def large_weights(theory_maps: xr.Dataset) -> Verdict:
     "uni-s41-small",
     where="Section 4.1, eq. (13)",
     kind="limit",
-    states="For small initial weights, (13), the final distance converges to A_low.",
+    states=r"For small initial weights, (13), the final distance converges to $A_{\text{low}}$.",
     data="theory_maps",
     control=wrong_formula("A_low with tau_y/tau_h in the place of its root", _arithmetic_rates),
 )
@@ -175,8 +176,8 @@ PASSES_SADDLE = false_world("starts that pass the saddle in the place of all", _
     where="Section 3.2",
     kind="scaling",
     states="Small initial weights give a plateau, large ones immediate decay.",
-    correction="Large ones do where A_high > 0, or where the first output difference lies along the target, as with "
-    "one output; else there is a plateau again, uni-a5-decay.",
+    correction=r"Large ones do where $A_{\text{high}} > 0$, or where the first output difference lies along the"
+    " target, as with one output; else there is a plateau again, uni-a5-decay.",
     data="theory_maps",
     control={
         "plateau at small weights": wrong_formula(
@@ -211,9 +212,10 @@ def _rate_of_small_weights(theory_maps: xr.Dataset) -> xr.Dataset:
     where="Appendix A.5",
     kind="limit",
     states="At large initial weights the training loss decays exponentially to zero without a plateau.",
-    correction="It does where A_high > 0, or where the first output difference lies along the target. For A_high < 0 "
-    "and several outputs h waits at the saddle h = 0, whose growth rate is A_low^2/(|A_high| tau_y): a plateau that "
-    "grows as the square of the weights' scale s, times a logarithm.",
+    correction=r"It does where $A_{\text{high}} > 0$, or where the first output difference lies along the target. For"
+    r" $A_{\text{high}} < 0$ and several outputs $h$ waits at the saddle $h = 0$, whose growth rate is"
+    r" $A_{\text{low}}^2/(|A_{\text{high}}| \tau_y)$: a plateau that grows as the square of the weights' scale $s$,"
+    " times a logarithm.",
     corrected_formula=(
         r"A_{\text{high}} < 0: \quad t \simeq 4 \ln(s) \, \tau_y \frac{|A_{\text{high}}|}{A_{\text{low}}^2}, \quad"
         r" A_{\text{high}} \propto s^2"

@@ -15,7 +15,7 @@ from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 WELL = 0.8
 WELL_REASON = "'quite well': four fifths of a curve's variance explained"
 ALTERED = "factor two"
-ENOUGH = 10  # converged trials below which a network is not judged: the interval of its mean is too wide
+ENOUGH = 10  # converged trials below which a network decides nothing: the interval of its mean is too wide
 FEW = 0.05  # false alarm over all rows of Table 1: twelve networks of which all converge must pass each of them
 BROKEN = false_world(
     "the largest gain of Figure 3, where the theory breaks down, in the place of the default network",
@@ -48,8 +48,8 @@ def dropped(fits: xr.Dataset) -> str:
     unconverged = ", ".join(f"{number} of {name}" for name, number in count.items() if number) or "none"
     few = ", ".join(name for name in trained if name not in judged(fits)) or "none"
     return (
-        f"judged: {', '.join(judged(fits)) or 'none'}; not converged and dropped, of {fits.sizes['seed']} each: "
-        f"{unconverged}; too few to be judged: {few}"
+        f"decided on: {', '.join(judged(fits)) or 'none'}; not converged and dropped, of {fits.sizes['seed']} each: "
+        f"{unconverged}; too few to decide: {few}"
     )
 
 
@@ -62,7 +62,8 @@ def _altered(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -
     where="Figure 2, Section 3.1",
     kind="qualitative",
     states="After fitting two constants the theory matches the curves of h, y and w quite well for all networks.",
-    correction="h and y (mean of their R2) are matched for all networks judged, w for the default network.",
+    correction="$h$ and $y$ (mean of their $R^2$) are matched for all networks that are decided, $w$ for the default "
+    "network.",
     data=("architecture_fits", "default_ensemble_fits"),
     control={
         "mean R2 of h and y": BROKEN,
@@ -228,9 +229,10 @@ def _on_printed_data(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Da
     "uni-e6-data",
     where="Section B.1, Table 1",
     kind="qualitative",
-    states="With dx = 0.5 and dy = 1 the default network converges within 6000 epochs at the printed learning rate.",
-    correction="It does with dx^2 = 1 and dy^2 = 0.5; with the printed ones the default network, at the width given in "
-    "the note, stays on its plateau.",
+    states="With $dx = 0.5$ and $dy = 1$ the default network converges within 6000 epochs at the printed learning"
+    " rate.",
+    correction="It does with $dx^2 = 1$ and $dy^2 = 0.5$; with the printed ones the default network, at the width"
+    " given in the note, stays on its plateau.",
     formula=r"dx = 0.5, \quad dy = 1",
     corrected_formula=r"dx^2 = 1, \quad dy^2 = 0.5",
     data=("printed_data_fits", "default_ensemble_fits"),

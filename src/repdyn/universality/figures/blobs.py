@@ -31,7 +31,8 @@ def fig7_blobs(blob_structure: xr.Dataset) -> Figure:
         mine = context == c
         shown = axes[0, c + 1].scatter(*feature[mine].T, c=feature[mine, c], s=5, cmap="viridis")
         axes[0, c + 1].set(xlabel="feature 1", ylabel="feature 2", aspect="equal", title=words)
-    figure.colorbar(shown, ax=axes[0, 2], label="target", shrink=0.8)
+    bar = figure.colorbar(shown, ax=axes[0, 1:].tolist(), shrink=0.8)
+    bar.ax.set_title("target", fontweight="normal")
     n = int(blob_structure["point_count"])
     return describe(
         figure,
@@ -42,7 +43,7 @@ def fig7_blobs(blob_structure: xr.Dataset) -> Figure:
         f"context lie {float(blob_structure['input_between']):.2f} apart, two that differ in one feature at most "
         f"{float(blob_structure['input_along']):.2f}.",
         alt="A grid of blurred spots moving from left to right and from bottom to top, and two squares of points whose"
-        " colour runs along x in one context and along y in the other.",
+        " color runs along x in one context and along y in the other.",
     )
 
 
@@ -107,7 +108,7 @@ def _caption(data: xr.Dataset, runs: list[str]) -> str:
     return (
         f"{method} to three dimensions of the distances between {data.sizes['point']} of {int(data['point_count'])} "
         f"representations in the hidden layer halfway of one network each ({int(data['units'])} units, four hidden "
-        "layers), coloured by context and by each feature. Axes are to scale; only one that leads from one context to "
+        "layers), colored by context and by each feature. Axes are to scale; only one that leads from one context to "
         f"the other is flattened, to {FLATTEN:g} times the second. Collapse of the irrelevant over the relevant "
         "feature (geometric mean, C) and squared distance of the contexts over the variance along the "
         "target: " + "; ".join(indices) + "."

@@ -6,9 +6,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new
+from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new, plain_numbers
 from repdyn.universality.figures.dynamics import COLOURS, NAMES, WORDS, require_converged
 from repdyn.universality.theory.published import FIT_LOSSES
 
@@ -28,10 +27,8 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         )
         panel.plot(ends, ends, color=BLACK, linewidth=0.8)
         panel.set(xscale="log", yscale="log")
-        for axis in (panel.xaxis, panel.yaxis):
-            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            axis.set_minor_formatter(NullFormatter())
+        plain_numbers(panel.xaxis)
+        plain_numbers(panel.yaxis)
         panel.set_title(
             f"{WORDS.get(name, name)}: r {float(row['correlation']):.2f}\n"
             f"(dy alone {float(row['correlation_dy']):.2f}), {int(row['trials'])} trials",
@@ -51,7 +48,8 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         title="Figure 5: final distances at other input and target distances",
         caption=f"Each dot is a trial of {widths} units at one of {final_predictions.sizes['dx']} x "
         f"{final_predictions.sizes['dy']} pairs of distances ({final_predictions.sizes['seed']} trials each); "
-        f"{dropped} trials did not converge and are left out. Rates: geometric mean of the fits at dx = 1, dy^2 = 0.5. "
+        f"{dropped} trials did not converge and are left out. Rates: geometric mean of the fits at $dx = 1$, $dy^2 = "
+        f"0.5$. "
         "Line: equality. r: correlation of the logarithms over cells with dy > 0, beside that of dy alone.",
         alt="Skip networks lie on the line of equality; other networks scatter about it, some with a slope of their "
         "own.",
@@ -76,12 +74,12 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
     for panel in axes[0]:
         panel.set_xlabel("hidden layer")
         panel.axvline(int(default_network_fits["halfway"]), color="0.7", linewidth=0.8, linestyle=":")
-    axes[0, 0].legend(fontsize=7.5)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return describe(
         figure,
         title="Figure 10: the theory at every hidden layer",
         caption="Median over trials, band from the lower to the upper quartile, every layer of the same runs of the "
-        "default network; the two rates in the same colours. Dotted: the layer halfway, where all other figures look.",
+        "default network; the two rates in the same colors. Dotted: the layer halfway, where all other figures look.",
         alt="The fit loss falls by two orders of magnitude up to the second half of the network and rises again in the "
         "last layers; there the rate of the encoder rises and that of the decoder falls.",
     )
@@ -107,7 +105,7 @@ def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dat
             fitted = default_network_fits["alternative_theory"].sel(alternative=name, curve=curve)
             panel.plot(run["epoch"], fitted, "--", color=BLACK, linewidth=0.9, label="fit" if curve == "w" else None)
         loss = float(default_network_fits["alternative_loss"].sel(alternative=name).isel(seed=max(seed, 0)))
-        panel.set_title(f"{name}: {loss:.3g}", fontsize=8)
+        panel.set_title(f"{name}: loss {loss:.3g}", fontsize=8)
     for panel in axes[-1]:
         panel.set_xlabel("epoch")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
@@ -143,7 +141,7 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
     return describe(
         figure,
         title="Fit losses of the theory and of the altered dynamics over trials",
-        caption="One dot per trial of the default network, each the global minimum over both rates; vermilion: the "
+        caption="One dot per trial of the default network, each the global minimum over both rates; orange-red: the "
         "single number that the paper gives.",
         alt="The fit loss of the theory varies by a factor of ten and more between trials, with the published number "
         "among them; the published number for the factor two lies far above all of ours, that for the square below.",
@@ -162,7 +160,7 @@ def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
     h = fits["shown_curves"].sel(curve="h")
     for source, style, colour in (("network", "-", BLUE), ("theory", "--", BLACK)):
         axes[0, 1].plot(h.sel(source=source), fits["ratio"].sel(source=source), style, color=colour, label=source)
-    axes[0, 0].set(xlabel="epoch", ylabel="h, y, w", title="closed form (dashed)")
+    axes[0, 0].set(xlabel="epoch", ylabel="$h$, $y$, $w$", title="closed form (dashed)")
     axes[0, 1].set(xlabel="$h$", ylabel="$y/h$", title="conserved: a straight line")
     axes[0, 0].legend(loc="center right", bbox_to_anchor=(1, 0.6))
     axes[0, 1].legend(loc="upper left")

@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from repdyn.base.figures import (
     BLACK,
@@ -20,12 +19,15 @@ from repdyn.base.figures import (
     describe,
     half_width,
     label_panels,
+    legend_below,
     new,
+    plain_numbers,
 )
 from repdyn.universality.theory.published import CORRELATIONS
 
 CURVES = {"h": (BLUE, "h"), "y": (ORANGE, "y"), "w": (GREEN, "w")}
 KINDS = {"dissimilar": "digits 0 and 1", "similar": "digits 3 and 8", "same": "two images of 0"}
+BESIDE = {"textcoords": "offset points", "fontsize": 7.5}
 LOOKS = {"weighed (50)": (BLUE, "o"), "class mean": (SKY, "s"), "pair alone": (ORANGE, "D"), "labels alone": (RED, "^")}
 
 
@@ -90,7 +92,7 @@ def fig9_structure(representational_structure: xr.Dataset) -> Figure:
         "sgd",
         "Figure 9: representational structure of digits",
         "Three matrices of distances sorted by digit. The network's has dark blocks on the diagonal and texture between"
-        " them; the weighed prediction is a flat mosaic, one colour per pair of digits; the unweighed one has texture.",
+        " them; the weighed prediction is a flat mosaic, one color per pair of digits; the unweighed one has texture.",
     )
 
 
@@ -156,10 +158,12 @@ def n4_correlations(representational_structure: xr.Dataset) -> Figure:
         figure,
         title="N4: what the correlations of Figure 9 are worth",
         caption="(a, b) Correlation of distances between representations with four predictions: equation (50), means "
-        "of A_low over pairs of classes, A_low of each pair, and whether labels differ (constant between classes). "
+        "of $A_\\text{low}$ over pairs of classes, $A_\\text{low}$ of each pair, and whether labels differ (constant "
+        "between classes). "
         f"Small dots: {data.sizes['trial']} networks; large: their mean distances, with the 95 % interval over redrawn "
-        "pairs of classes; dotted: the paper's numbers. (c) The weighing with normalised weights at other length "
-        "scales, in units of the mean prediction; thin lines: A_low of each pair. (d) Correlation during training, "
+        "pairs of classes; dotted: the paper's numbers. (c) The weighing with normalized weights at other length "
+        "scales, in units of the mean prediction; thin lines: $A_\\text{low}$ of each pair. (d) Correlation during "
+        "training, "
         f"mean and 95 % interval over networks. Images: {data['source'].item()}, {int(data['point_count'])} for "
         "training.",
         alt="All predictions give correlations of 0.6 to 0.7 over all entries, labels alone 0.6; between classes 0.5 "
@@ -172,7 +176,7 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
     for place, prediction in enumerate(data["prediction"].values.tolist()[::-1]):
         cell = data.sel(run="sgd", prediction=prediction, part=part)
         if not np.isfinite(cell["correlation"].values).all():
-            panel.text(float(CORRELATIONS[part]), place, "constant", ha="center", va="center", fontsize=7.5)
+            panel.annotate("constant", (0.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=7.5)
             continue
         colour, marker = LOOKS[prediction]
         low, high = np.quantile(cell["resampled"].values, [0.025, 0.975])
@@ -181,7 +185,9 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
         single = cell["correlation"].values
         panel.plot(single, np.full(single.size, place + 0.28), ".", color=colour, markersize=3)
     panel.axvline(CORRELATIONS[part], color=BLACK, linestyle=":", linewidth=1)
-    panel.annotate(f"paper {CORRELATIONS[part]}", (CORRELATIONS[part], data.sizes["prediction"] - 0.45), fontsize=7.5)
+    panel.annotate(
+        f"paper {CORRELATIONS[part]}", (CORRELATIONS[part], data.sizes["prediction"] - 0.45), (3, 0), **BESIDE
+    )
     panel.set_yticks(range(data.sizes["prediction"]), data["prediction"].values[::-1])
     panel.set(title=part, xlabel="correlation", ylim=(-0.5, data.sizes["prediction"] - 0.2))
 
@@ -193,7 +199,7 @@ def _scales(panel: Axes, data: xr.Dataset) -> None:
         alone = float(data["correlation_of_mean"].sel(run="sgd", part=part, prediction="pair alone"))
         panel.axhline(alone, color=colour, linestyle=style, linewidth=0.6)
     panel.set(title="length scale of the weighing", xlabel="scale over mean prediction", ylabel="correlation")
-    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3))
+    legend_below(panel)
 
 
 def _progress(panel: Axes, data: xr.Dataset) -> None:
@@ -205,7 +211,7 @@ def _progress(panel: Axes, data: xr.Dataset) -> None:
             panel.plot(data["look"], middle, color=colour, linestyle=style, marker=".", label=f"{prediction}, {part}")
             band(panel, data["look"].values, middle - half, middle + half, color=colour)
     panel.set(title="during training", xlabel="passes over the data", ylabel="correlation")
-    panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.3), ncols=1)
+    legend_below(panel)
 
 
 def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
@@ -222,11 +228,9 @@ def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
             panel.semilogy(x, 10**middle, color=colours[look], marker=".", label=words)
             band(panel, x, 10 ** (middle - half), 10 ** (middle + half), color=colours[look])
         panel.axhline(1, color=BLACK, linewidth=0.6)
-        panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        panel.yaxis.set_major_formatter(ScalarFormatter())
-        panel.yaxis.set_minor_formatter(NullFormatter())
+        plain_numbers(panel.yaxis)
         panel.set(title=f"{kind}", xlabel="representational distance over its mean", ylabel="first over second order")
-    axes[0, 0].legend()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     label_panels(axes)
     progress = ", ".join(f"{x:.3g}" for x in taylor_ratios["progress"].values)
     return describe(

@@ -6,7 +6,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, describe, new
+from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, describe, legend_below, new
 
 
 def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
@@ -19,13 +19,14 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
         error = theory_maps["plateau_error"].sel(start="equal", scale=scale).values[1:]
         panel.semilogx(time, error, color=colour, label=f"{scale:g}")
     panel.set(xlabel="time, epochs", ylabel="squared error of dy over its start", xlim=(1, time[-1]), title="plateau")
-    panel.legend(title="scale of\nthe start", fontsize=7.5, title_fontsize=7.5)
+    panel.legend(title="scale of\nthe start", title_fontsize=7.5, loc="upper left", bbox_to_anchor=(1, 1))
     return describe(
         figure,
         title="Phase plane of the effective theory, and the plateau",
-        caption="Left: flow of (25) (grey), six solutions (blue), stable node with its eigenvectors (green, rates "
-        f"{_rates(theory_maps['node_rate'])} per epoch), saddle at h = 0 with its directions (vermilion, rates "
-        f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts alpha = v "
+        caption="Left: flow of (25) (gray), six solutions (blue), stable node with its eigenvectors (green, rates "
+        f"{_rates(theory_maps['node_rate'])} per epoch), saddle at $h = 0$ with its directions (orange-red, rates "
+        f"{_rates(theory_maps['saddle_rate'])} per epoch). Right: error of the output difference from starts $\\alpha "
+        f"= v$ "
         "of falling scale.",
         alt="All solutions run into one stable node with w = 0; those that start near the origin leave it along the "
         "unstable direction of the saddle, which takes the longer the smaller the start.",
@@ -54,7 +55,7 @@ def _plane(panel: Axes, maps: xr.Dataset) -> None:
     panel.plot(0, 0, "s", color=RED, markersize=6, label="saddle", clip_on=False)
     panel.axhline(0, color=BLACK, linewidth=0.5)
     panel.set(xlabel="$h$", ylabel="$w$", xlim=(0, h[-1]), ylim=(w[0], w[-1]), title="phase plane")
-    panel.legend(loc="lower right", fontsize=7.5)
+    legend_below(panel, columns=2)
 
 
 def n2_final_distribution(final_distribution: xr.Dataset) -> Figure:
@@ -93,13 +94,16 @@ def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Figure:
         panel.loglog(size, printed, ":", color=colour, linewidth=1)
     panel.axhline(1, color=BLACK, linewidth=0.7)
     panel.set(xlabel="initial ratios $h_0/dx^2 = y_0/h_0$", ylabel="final $h$ over $A_{low}$", ylim=(1e-7, 1e7))
-    panel.text(2e-6, 2, "rich: $A_{low}$", fontsize=8)
-    panel.legend(loc="upper left", bbox_to_anchor=(0.0, 0.9))
+    panel.set_xlim(float(size[0]), float(size[-1]))
+    panel.annotate("rich: $A_{low}$", (float(size[0]), 1), (4, 4), textcoords="offset points")
+    legend_below(panel, columns=3)
     return describe(
         figure,
         title="From the rich to the lazy regime",
-        caption="Final distance of (10) in units of A_low against the size of the initial ratios, both growing "
-        "together as in (12), for three ratios of the time constants. Dotted: the printed limit A_high, where it is "
+        caption="Final distance of (10) in units of $A_\\text{low}$ against the size of the initial ratios, both "
+        "growing "
+        "together as in (12), for three ratios of the time constants. Dotted: the printed limit $A_\\text{high}$, "
+        "where it is "
         "positive.",
         alt="At small starts the final distance is A_low for every ratio of the time constants; at large starts it "
         "grows with A_high only if tau_y is below tau_h, stays at A_low if they are equal, and falls to zero else.",

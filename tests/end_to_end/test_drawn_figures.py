@@ -1,0 +1,45 @@
+"""Figures of the smoke run: nothing covered, cut, small or without a shape, and captions that fit what is drawn."""
+
+import json
+import re
+
+import pytest
+
+from repdyn.base import figures
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def records(smoke_run):
+    """What is recorded of each figure, by study and name."""
+    paths = sorted((smoke_run / "results/smoke").glob("*/figures/*.json"))
+    assert len(paths) > 70
+    return {f"{path.parts[-3]}/{path.stem}": json.loads(path.read_text()) for path in paths}
+
+
+def test_nothing_is_covered_cut_or_small(records):
+    assert {name: record["problems"] for name, record in records.items() if record["problems"]} == {}
+
+
+def test_captions_name_colors_that_are_drawn(records):
+    """What the palette calls RED is vermilion, which a reader sees as orange-red."""
+    assert figures.RED == "#D55E00"
+    texts = {name: f"{record['caption']} {record['alt']}" for name, record in records.items()}
+    assert {name for name, text in texts.items() if re.search(r"(?<!-)\bred\b|vermilion", text)} == set()
+
+
+def test_captions_count_in_the_singular(records):
+    problems = {
+        name: found[0]
+        for name, record in records.items()
+        if (found := re.search(r"\b1 (?:teachers|rates|seeds|trials|networks|units|draws|points)\b", record["caption"]))
+    }
+    assert problems == {}
+
+
+def test_formulas_in_captions_are_latex(records):
+    """Outside of dollars no typed powers, indices or Greek letters."""
+    typed = r"\w\^|R2\b|\b(?:gamma|sigma|lam|Lt|Omega|Sigma|eta_\w)\b"
+    outside = {name: re.sub(r"\$[^$]+\$", "", record["caption"]) for name, record in records.items()}
+    assert {name: found[0] for name, text in outside.items() if (found := re.search(typed, text))} == {}
