@@ -90,7 +90,7 @@ def inputs(job):
 
 def outputs(job):
     """What a job makes, by the names of its datasets: the cache between runs takes several files only with names."""
-    return {re.sub(r"\W", "_", path.partition("/data/")[2].removesuffix(".nc")): path for path in job.outputs}
+    return {re.sub(r"\W", "_", path.rpartition("data/")[2].removesuffix(".nc")): path for path in job.outputs}
 
 
 def memory(mb):
