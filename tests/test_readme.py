@@ -87,8 +87,8 @@ def test_command(command, smoke_run, tmp_path):
             extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
             assert (ROOT / lock).is_file()
             assert here in {".", *(f".[{extra}]" for extra in extras)}
-        case ["pytest"]:
-            pass  # runs this very test
+        case ["pytest", *options]:
+            assert options in ([], ["-m", "slow"])  # the second runs this very test
         case _:
             pytest.fail(f"the README has a command that this test does not know how to run: {command}")
 

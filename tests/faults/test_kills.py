@@ -39,8 +39,8 @@ SMALL = {
         "adam_runs": {"seeds": 2, "epochs": 40},
         "xor": {"looks": 4, "runs": {name: {"units": 10, "epochs": 20} for name in (*XOR, *XOR_ADAM)}},
         "blobs": {"positions": 4, "looks": 3, "runs": {"high": {"units": 10, "epochs": 20}}},
-        "image_training": {"runs": {name: {"units": 10, "epochs": 4} for name in ("sgd", "adam")}, "passes": [0, 1, 4]}
-        | {"parameters_at": [0, 4]},
+        "image_training": {"runs": {name: {"units": 10, "steps": 100} for name in ("sgd", "adam")}}
+        | {"stored_steps": [0, 25, 100], "parameters_at": [0, 100]},
     },
     "across_papers": {
         "two_points": {"width": 8, "steps": 40, "moments": 6},

@@ -7,7 +7,7 @@ use rule job as across_papers_training with:
     input:
         **inputs(ACR_TRAINING),
     output:
-        ACR_TRAINING.outputs,
+        **outputs(ACR_TRAINING),
     log:
         ACR_TRAINING.log,
     cache: CACHED
@@ -23,7 +23,7 @@ use rule job as across_papers_theory_fits with:
     input:
         **inputs(ACR_FITS),
     output:
-        ACR_FITS.outputs,
+        **outputs(ACR_FITS),
     log:
         ACR_FITS.log,
     cache: CACHED

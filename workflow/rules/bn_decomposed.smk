@@ -7,7 +7,7 @@ use rule job as bn_decomposed_ablation with:
     input:
         **inputs(BND_ABLATION),
     output:
-        BND_ABLATION.outputs,
+        **outputs(BND_ABLATION),
     log:
         BND_ABLATION.log,
     cache: CACHED
@@ -20,7 +20,7 @@ use rule job as bn_decomposed_random_networks with:
     input:
         **inputs(BND_NETWORKS),
     output:
-        BND_NETWORKS.outputs,
+        **outputs(BND_NETWORKS),
     log:
         BND_NETWORKS.log,
     cache: CACHED
@@ -33,7 +33,7 @@ use rule job as bn_decomposed_orthogonality_gap with:
     input:
         **inputs(BND_GAP),
     output:
-        BND_GAP.outputs,
+        **outputs(BND_GAP),
     log:
         BND_GAP.log,
     cache: CACHED
@@ -65,7 +65,7 @@ use rule job as bn_decomposed_point_neurons with:
     input:
         **inputs(BND_NEURONS),
     output:
-        BND_NEURONS.outputs,
+        **outputs(BND_NEURONS),
     log:
         BND_NEURONS.log,
     cache: CACHED
@@ -85,7 +85,7 @@ use rule job as bn_decomposed_gaussian_layers with:
     input:
         **inputs(BND_GAUSSIAN),
     output:
-        BND_GAUSSIAN.outputs,
+        **outputs(BND_GAUSSIAN),
     log:
         BND_GAUSSIAN.log,
     cache: CACHED
@@ -105,7 +105,7 @@ use rule job as bn_decomposed_full_rank with:
     input:
         **inputs(BND_RANK),
     output:
-        BND_RANK.outputs,
+        **outputs(BND_RANK),
     log:
         BND_RANK.log,
     cache: CACHED
@@ -126,7 +126,7 @@ use rule job as bn_decomposed_simplified_model with:
     input:
         **inputs(BND_SIMPLIFIED),
     output:
-        BND_SIMPLIFIED.outputs,
+        **outputs(BND_SIMPLIFIED),
     log:
         BND_SIMPLIFIED.log,
     cache: CACHED
@@ -139,7 +139,7 @@ use rule job as bn_decomposed_tree_limits with:
     input:
         **inputs(BND_LIMITS),
     output:
-        BND_LIMITS.outputs,
+        **outputs(BND_LIMITS),
     log:
         BND_LIMITS.log,
     cache: CACHED
@@ -152,7 +152,7 @@ use rule job as bn_decomposed_odd_point with:
     input:
         **inputs(BND_ODD_POINT),
     output:
-        BND_ODD_POINT.outputs,
+        **outputs(BND_ODD_POINT),
     log:
         BND_ODD_POINT.log,
     cache: CACHED
@@ -165,7 +165,7 @@ use rule job as bn_decomposed_largest_norm with:
     input:
         **inputs(BND_LARGEST_NORM),
     output:
-        BND_LARGEST_NORM.outputs,
+        **outputs(BND_LARGEST_NORM),
     log:
         BND_LARGEST_NORM.log,
     cache: CACHED

@@ -14,7 +14,7 @@ use rule job as bn_mean_field_audits with:
     input:
         **inputs(BNM_AUDITS),
     output:
-        BNM_AUDITS.outputs,
+        **outputs(BNM_AUDITS),
     log:
         BNM_AUDITS.log,
     cache: CACHED
@@ -30,7 +30,7 @@ use rule job as bn_mean_field_propagation with:
     input:
         **inputs(BNM_PROPAGATION),
     output:
-        BNM_PROPAGATION.outputs,
+        **outputs(BNM_PROPAGATION),
     log:
         BNM_PROPAGATION.log,
     cache: CACHED
@@ -43,7 +43,7 @@ use rule job as bn_mean_field_propagation_distances with:
     input:
         **inputs(BNM_DISTANCES),
     output:
-        BNM_DISTANCES.outputs,
+        **outputs(BNM_DISTANCES),
     log:
         BNM_DISTANCES.log,
     cache: CACHED
@@ -59,7 +59,7 @@ use rule job as bn_mean_field_theorem4 with:
     input:
         **inputs(BNM_THEOREM_4),
     output:
-        BNM_THEOREM_4.outputs,
+        **outputs(BNM_THEOREM_4),
     log:
         BNM_THEOREM_4.log,
     cache: CACHED
@@ -72,7 +72,7 @@ use rule job as bn_mean_field_minimisation with:
     input:
         **inputs(BNM_MINIMISATION),
     output:
-        BNM_MINIMISATION.outputs,
+        **outputs(BNM_MINIMISATION),
     log:
         BNM_MINIMISATION.log,
     cache: CACHED
@@ -94,7 +94,7 @@ use rule job as bn_mean_field_descent with:
     input:
         **inputs(BNM_DESCENT),
     output:
-        BNM_DESCENT.outputs,
+        **outputs(BNM_DESCENT),
     log:
         BNM_DESCENT.log,
     cache: CACHED
@@ -110,7 +110,7 @@ use rule job as bn_mean_field_finite_batch with:
     input:
         **inputs(BNM_FINITE_BATCH),
     output:
-        BNM_FINITE_BATCH.outputs,
+        **outputs(BNM_FINITE_BATCH),
     log:
         BNM_FINITE_BATCH.log,
     cache: CACHED

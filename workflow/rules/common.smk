@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -85,6 +86,11 @@ def references():
 def inputs(job):
     """What a job reads: its job file and its data."""
     return {"job": job.file, "data": job.inputs}
+
+
+def outputs(job):
+    """What a job makes, by the names of its datasets: the cache between runs takes several files only with names."""
+    return {re.sub(r"\W", "_", path.rpartition("data/")[2].removesuffix(".nc")): path for path in job.outputs}
 
 
 def memory(mb):

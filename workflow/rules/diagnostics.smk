@@ -7,7 +7,7 @@ use rule job as diagnostics_network with:
     input:
         **inputs(DIA_NETWORK),
     output:
-        DIA_NETWORK.outputs,
+        **outputs(DIA_NETWORK),
     log:
         DIA_NETWORK.log,
     cache: CACHED
@@ -23,7 +23,7 @@ use rule job as diagnostics_two_points with:
     input:
         **inputs(DIA_TWO_POINTS),
     output:
-        DIA_TWO_POINTS.outputs,
+        **outputs(DIA_TWO_POINTS),
     log:
         DIA_TWO_POINTS.log,
     cache: CACHED

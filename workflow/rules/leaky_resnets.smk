@@ -17,7 +17,7 @@ use rule job as leaky_resnets_exact with:
     input:
         **inputs(LRN_EXACT),
     output:
-        LRN_EXACT.outputs,
+        **outputs(LRN_EXACT),
     log:
         LRN_EXACT.log,
     cache: CACHED
@@ -83,7 +83,7 @@ use rule training as leaky_resnets_near_critical with:
     input:
         **inputs(LRN_NEAR),
     output:
-        LRN_NEAR.outputs,
+        **outputs(LRN_NEAR),
     log:
         LRN_NEAR.log,
     cache: CACHED
@@ -107,7 +107,7 @@ use rule job as leaky_resnets_measures with:
     input:
         **inputs(LRN_MEASURES),
     output:
-        LRN_MEASURES.outputs,
+        **outputs(LRN_MEASURES),
     log:
         LRN_MEASURES.log,
     cache: CACHED

@@ -14,7 +14,7 @@ use rule job as truncation_flow_audits with:
     input:
         **inputs(TF_AUDITS),
     output:
-        TF_AUDITS.outputs,
+        **outputs(TF_AUDITS),
     log:
         TF_AUDITS.log,
     cache: CACHED
@@ -33,7 +33,7 @@ use rule job as truncation_flow_one_cluster with:
     input:
         **inputs(TF_ONE_CLUSTER),
     output:
-        TF_ONE_CLUSTER.outputs,
+        **outputs(TF_ONE_CLUSTER),
     log:
         TF_ONE_CLUSTER.log,
     cache: CACHED
@@ -46,7 +46,7 @@ use rule job as truncation_flow_own_clusters with:
     input:
         **inputs(TF_OWN_CLUSTERS),
     output:
-        TF_OWN_CLUSTERS.outputs,
+        **outputs(TF_OWN_CLUSTERS),
     log:
         TF_OWN_CLUSTERS.log,
     cache: CACHED
@@ -65,7 +65,7 @@ use rule job as truncation_flow_trained_output with:
     input:
         **inputs(TF_TRAINED_OUTPUT),
     output:
-        TF_TRAINED_OUTPUT.outputs,
+        **outputs(TF_TRAINED_OUTPUT),
     log:
         TF_TRAINED_OUTPUT.log,
     cache: CACHED
@@ -78,7 +78,7 @@ use rule job as truncation_flow_general_flow with:
     input:
         **inputs(TF_GENERAL_FLOW),
     output:
-        TF_GENERAL_FLOW.outputs,
+        **outputs(TF_GENERAL_FLOW),
     log:
         TF_GENERAL_FLOW.log,
     cache: CACHED

@@ -7,7 +7,7 @@ use rule job as universality_theory with:
     input:
         **inputs(UNI_THEORY),
     output:
-        UNI_THEORY.outputs,
+        **outputs(UNI_THEORY),
     log:
         UNI_THEORY.log,
     cache: CACHED
@@ -26,7 +26,7 @@ use rule training as universality_default_network with:
     input:
         **inputs(UNI_DEFAULT),
     output:
-        UNI_DEFAULT.outputs,
+        **outputs(UNI_DEFAULT),
     log:
         UNI_DEFAULT.log,
     cache: CACHED
@@ -49,7 +49,7 @@ use rule training as universality_table_1_networks with:
     input:
         **inputs(UNI_ARCHITECTURES),
     output:
-        UNI_ARCHITECTURES.outputs,
+        **outputs(UNI_ARCHITECTURES),
     log:
         UNI_ARCHITECTURES.log,
     cache: CACHED
@@ -75,7 +75,7 @@ use rule job as universality_fits with:
     input:
         **inputs(UNI_FITS),
     output:
-        UNI_FITS.outputs,
+        **outputs(UNI_FITS),
     log:
         UNI_FITS.log,
     cache: CACHED
@@ -96,7 +96,7 @@ use rule training as universality_xor_and_images with:
     input:
         **inputs(UNI_XOR),
     output:
-        UNI_XOR.outputs,
+        **outputs(UNI_XOR),
     log:
         UNI_XOR.log,
     cache: CACHED
@@ -117,7 +117,7 @@ use rule training as universality_blobs with:
     input:
         **inputs(UNI_BLOBS),
     output:
-        UNI_BLOBS.outputs,
+        **outputs(UNI_BLOBS),
     log:
         UNI_BLOBS.log,
     cache: CACHED
@@ -138,7 +138,7 @@ use rule job as universality_data_set_analyses with:
     input:
         **inputs(UNI_ANALYSES),
     output:
-        UNI_ANALYSES.outputs,
+        **outputs(UNI_ANALYSES),
     log:
         UNI_ANALYSES.log,
     cache: CACHED

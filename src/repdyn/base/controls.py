@@ -143,9 +143,9 @@ def _is_recorded(place: Place, now: np.ndarray, old: Mapping[Place, np.ndarray])
     if now.dtype.kind != "f":
         return own is not None and now.size == own.size and np.array_equal(_sorted(now), _sorted(own))
     left = np.unique(now[np.isfinite(now)])
+    if not left.any():
+        return False
     for array in sorted(known, key=np.size):
-        if not left.any():
-            break
         left = left[~np.isin(left, array)]
     return not left.size
 

@@ -39,7 +39,7 @@ class Remaker:
         return sum(tried) <= seconds
 
     def made(self, names: Iterable[str], seed: int | None = None) -> members.Inputs:
-        """The named datasets and the inputs behind them, made again; with the run's own seed if none is given."""
+        """The named datasets, made again with all that is behind them; with the run's own seed if none is given."""
         with tempfile.TemporaryDirectory() as folder:
             inputs = {name: self._paths(name) for name in names}
             for file in input_paths([{"inputs": inputs}]):

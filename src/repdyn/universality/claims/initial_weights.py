@@ -158,7 +158,6 @@ def immediate(theory_maps: xr.Dataset, chosen: np.ndarray, which: str) -> Test:
         1.0,
         expected=f"sooner the larger the start, {which}",
         reason="without a plateau every rate grows with the weights, and the time falls",
-        n=ratios.size,
     )
 
 

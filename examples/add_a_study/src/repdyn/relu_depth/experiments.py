@@ -26,8 +26,6 @@ def overlaps(settings: Overlaps, stream: Stream) -> xr.Dataset:
             "draw": index("draw", settings.draws, "draw of the weights"),
         },
         title=f"One random ReLU layer of {settings.width} neurons",
-        figures="correlation_map",
-        claims=["rd-kernel"],
     )
 
 
@@ -43,6 +41,4 @@ def gaps(settings: Gaps) -> xr.Dataset:
             "cosine": variable("cosine", rho[0], "cosine at the input"),
         },
         title=f"The map of the cosine, iterated {settings.depth} times",
-        figures="correlation_map",
-        claims=["rd-rate"],
     )
