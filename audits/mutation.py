@@ -50,7 +50,9 @@ class Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def find_spec(self, fullname, path=None, target=None):
         """Claims the changed module alone."""
-        return importlib.util.spec_from_loader(fullname, self) if fullname == self.module else None
+        if fullname != self.module:
+            return None
+        return importlib.util.spec_from_loader(fullname, self, origin=str(_file(self.module)))
 
     def exec_module(self, module: ModuleType) -> None:
         """Runs the changed source as the module, which may ask for its own file."""
@@ -203,9 +205,9 @@ def audit(part: str, count: int, seed: int, results: Path | None, limit: int, mo
         module, mutant = every[position]
         reaching = tuple(tests.get((module, mutant.function), [])[:most])
         reaching += (DRAWN,) * bool({"figures", "tables"} & set(module.split(".")))
-        if reaching not in sound:
+        if (module, reaching) not in sound:
             check_baseline(module, reaching, None)
-            sound.add(reaching)
+            sound.add((module, reaching))
         by, seconds = fate(module, mutant, reaching, results, limit)
         rows.append(
             {

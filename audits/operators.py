@@ -24,6 +24,7 @@ OTHER = {
     **{"at_most": "at_least", "at_least": "at_most", "intersection": "union", "ceil": "floor", "floor": "ceil"},
 }
 ORDERING = {"sorted", "reversed", "sort", "unique", "flip"}
+GUARDS = {"strict", "exist_ok", "parents", "check"}  # they change nothing while all is well
 STREAMS = {"child", "generator", "integer"}
 COLORS = ("BLACK", "ORANGE", "SKY", "GREEN", "YELLOW", "BLUE", "RED", "PURPLE")
 
@@ -82,6 +83,8 @@ def _other_call(node: ast.Call) -> Iterator[ast.AST]:
 def _other_keyword(node: ast.Call, place: int, keyword: ast.keyword) -> Iterator[ast.AST]:
     before, after = node.keywords[:place], node.keywords[place + 1 :]
     value = keyword.value
+    if keyword.arg in GUARDS:
+        return
     if isinstance(value, ast.Constant) and isinstance(value.value, bool):
         yield with_parts(node, keywords=[*before, with_parts(keyword, value=ast.Constant(not value.value)), *after])
     elif isinstance(value, ast.Constant) and type(value.value) is int:

@@ -15,6 +15,7 @@ import hashlib
 import itertools
 import json
 import math
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -113,10 +114,18 @@ def _values(one: Mapping[str, object], name: str) -> np.ndarray:
 
 def shown(figure: Figure) -> Iterator[str]:
     """Lines of text: panels with their axes' names, below each what is drawn: kind, color, label, numbers."""
+    yield f"  numbers told: {_numbers(figure.repdyn.values())}"
     for number, panel in enumerate(figure.axes):
         x, y = (f"{_flat(axis.get_label_text())}, {axis.get_scale()}" for axis in (panel.xaxis, panel.yaxis))
         yield f"  panel {number} | x: {x} | y: {y}"
+        if numbers := _numbers([panel.get_title(where) for where in ("left", "center", "right")], panel.texts):
+            yield f"    numbers written: {numbers}"
         yield from _few(_drawn(panel))
+
+
+def _numbers(words: Iterable[str], texts: Iterable[mpl.text.Text] = ()) -> str:
+    """Numbers in words, which come from the data; the words around them are no concern of this test."""
+    return " ".join(re.findall(r"\d[\d.e+-]*", " ".join([*words, *(text.get_text() for text in texts)])))
 
 
 def _drawn(panel: Axes) -> Iterator[str]:

@@ -35,7 +35,7 @@ SMALL = {
         "default_network": SHORT | {"units": 10},
         "default_ensemble": SHORT | {"units": 10},
         "printed_data": SHORT,
-        "final_distances": SHORT | {"epochs": 300},
+        "final_distances": SHORT | {"rows": ["default", "tanh"], "epochs": 300, "every": 100},
         "adam_runs": {"seeds": 2, "epochs": 40},
         "xor": {"looks": 4, "runs": {name: {"units": 10, "epochs": 20} for name in (*XOR, *XOR_ADAM)}},
         "blobs": {"positions": 4, "looks": 3, "runs": {"high": {"units": 10, "epochs": 20}}},
