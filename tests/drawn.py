@@ -1,12 +1,13 @@
-"""Datasets of the shape of a finished run with numbers of their own, and what figures and tables show of them.
+"""Datasets of the shape of a finished run with numbers of their own: what figures, tables and claims make of them.
 
-    python -m tests.drawn results/default    # after a change of a dataset, a figure or a table: writes tests/golden
+    python -m tests.drawn results/default    # after a change of a dataset: writes tests/golden
 
-`shapes.json` of a study holds, for every dataset that its figures and tables read, dimensions, attributes and the range
-of each variable, from a finished run. `made` fills such a shape with numbers that depend on the variable's name and
-place alone, so that no two variables, rows or points are alike and every machine has the same. `shown` reads back from
-a figure what it has drawn, panel by panel; `rows` does so for a table. What was shown when somebody last looked stands
-in `figures.txt` and `tables.txt`.
+`shapes.json` of a study holds, for every dataset that its figures, tables and claims read, dimensions, attributes and
+the range of each variable, from a finished run. `made` fills such a shape with numbers that depend on the variable's
+name and place alone, so that no two variables, rows or points are alike and every machine has the same. `shown` reads
+back from a figure what it has drawn, panel by panel; `rows` does so for a table, `decided` for a claim: value,
+interval, region and samples of every part, and what its controls do. What was shown when somebody last looked is in
+`figures.txt`, `tables.txt` and `claims.txt`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from repdyn.base import figures
+from repdyn.base.claims import decide_claim
 from repdyn.base.tables import Table
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run import records
@@ -43,6 +45,8 @@ LONG = 200  # attributes beyond are about how the data were made
 GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 STEEP = 1e3  # largest over least value from which a positive variable is filled evenly in its logarithm
 SAMPLES, MANY = 4, 3
+KINDS = ("figures", "tables", "claims")
+HEAVY = {"claims.full_rank:tail_of_rows"}  # goes through n / gamma rows: millions, where gamma has no meaning
 ROUNDING = 1e-9  # beside the largest of an array
 
 
@@ -210,16 +214,27 @@ def rows(table: Table) -> Iterator[str]:
         yield "    " + " | ".join(f"{one:.4g}" if isinstance(one, float) else str(one) for one in row)
 
 
+DECIDED = ("form", "part", "outcome", "value", "interval_low", "interval_high", "region_low", "region_high", "margin")
+CONTROLLED = ("n", "false_alarm", "control_change", "control_outcome", "control_margin")
+
+
+def decided(evidence: Iterable[Mapping[str, object]], note: str) -> Iterator[str]:
+    """The parts of a claim's check and what the controls do to them; numbers without meaning decide nothing."""
+    for row in evidence:
+        yield "  " + " | ".join(str(row[name]) for name in (*DECIDED, *CONTROLLED))
+    yield f"  numbers noted: {_numbers([note])}"
+
+
 # a study at a time
 
 
 def read(study: str) -> dict[str, dict]:
-    """`data`: file -> shape; `figures` and `tables`: function -> its datasets' files."""
+    """`data`: file -> shape; `figures`, `tables` and `claims`: function -> its datasets' files."""
     return json.loads((GOLDEN / study / "shapes.json").read_text(encoding="utf-8"))
 
 
 def text_of(study: str, kind: str, function: str, shapes: Mapping[str, dict]) -> list[str]:
-    """What one figure or table shows of the made datasets."""
+    """What one figure or table shows of the made datasets, or how a claim is decided on them."""
 
     def load(file: str | Mapping[str, str]) -> object:
         if isinstance(file, Mapping):
@@ -229,7 +244,11 @@ def text_of(study: str, kind: str, function: str, shapes: Mapping[str, dict]) ->
     arguments = {name: load(file) for name, file in shapes[kind][function].items()}
     with warnings.catch_warnings(), figures.style():
         warnings.simplefilter("ignore")  # of axes that numbers without meaning squeeze
-        result = load_function(study, function)(**arguments)
+        called = load_function(study, function)
+        if kind == "claims":
+            decision = decide_claim(called, arguments)
+            return [function, *decided(decision.evidence, str(decision.ledger["note"]))]
+        result = called(**arguments)
     return [function, *(shown(result) if kind == "figures" else rows(result))]
 
 
@@ -237,12 +256,18 @@ def write(results: Path) -> None:
     """Writes shapes and what is shown of them, from a finished run."""
     jobs = [one["job"] for one in records.of_run(results.name, results.absolute().parents[1])]
     for study in STUDIES:
-        found: dict[str, dict] = {"figures": {}, "tables": {}, "data": {}}
+        found: dict[str, dict] = {"figures": {}, "tables": {}, "claims": {}, "data": {}}
         for job in jobs:
             for member in job["members"]:
                 if job["kind"] in ("draw", "tabulate") and member["study"] == study:
                     found["figures" if job["kind"] == "draw" else "tables"][member["function"]] = member["inputs"]
-        files = [file for kind in ("figures", "tables") for inputs in found[kind].values() for file in inputs.values()]
+                elif job["kind"] == "decide" and member["study"] == study:
+                    for check in member["claims"].values():
+                        if check["function"] in HEAVY:
+                            continue
+                        names = load_function(study, check["function"]).data
+                        found["claims"][check["function"]] = {name: member["inputs"][name] for name in names}
+        files = [file for kind in KINDS for inputs in found[kind].values() for file in inputs.values()]
         for file in sorted({one for f in files for one in (f.values() if isinstance(f, Mapping) else [f])}):
             with xr.open_dataset(results / file) as data:
                 found["data"][file] = shape(data)
@@ -263,7 +288,7 @@ def _lines(found: Mapping[str, dict]) -> str:
 def rewrite(study: str) -> None:
     """Writes what is shown of the stored shapes."""
     shapes = read(study)
-    for kind in ("figures", "tables"):
+    for kind in KINDS:
         lines = [line for function in sorted(shapes[kind]) for line in text_of(study, kind, function, shapes)]
         (GOLDEN / study / f"{kind}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""Every figure and table shows the variables that it showed when somebody last looked: which, where, in which color.
+"""Figures, tables and claims make of their data what they made when somebody last looked: which variable, where, how.
 
 Datasets here have the shape of the default scale and numbers of their own (`tests.drawn`), so that another variable,
 another row, a color or a panel exchanged shows as another line of text. After a change that is meant: `python -m
@@ -9,12 +9,11 @@ import difflib
 import re
 
 import pytest
-from tests.drawn import GOLDEN, read, text_of
+from tests.drawn import GOLDEN, HEAVY, KINDS, read, text_of
 
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.graph import read_study
 
-KINDS = ("figures", "tables")
 CASES = [(study, kind, name) for study in STUDIES for kind in KINDS for name in sorted(read(study)[kind])]
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?|nan|inf")
 ROUNDING = 2e-3  # of a number shown with four digits: the last of these and what another machine rounds
@@ -45,8 +44,8 @@ def test_what_is_shown_is_what_was_looked_at(study, kind, function):
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_figure_and_table_has_been_looked_at(study):
     now = read_study(study)
-    for kind, functions in (("figures", now.figures), ("tables", now.tables)):
-        wanted = {f"{one.module}:{one.name}": set(one.reads) for one in functions.values()}
+    for kind, functions in (("figures", now.figures), ("tables", now.tables), ("claims", now.claims)):
+        wanted = {one.path: set(one.reads) for one in functions.values() if one.path not in HEAVY}
         assert {name: set(inputs) for name, inputs in read(study)[kind].items()} == wanted
         assert set(golden(study, kind)) == set(wanted)
 

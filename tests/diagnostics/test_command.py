@@ -39,6 +39,14 @@ def folder(tmp_path, monkeypatch):
     np.savez("objects.npz", inputs=np.array([{}], dtype=object))
     np.save("single.npy", X)
     (tmp_path / "text.npz").write_text("no zip")
+    np.savez("words.npz", inputs=np.full((12, 6), "one"))
+    np.savez("keyword_words.npz", input_x=np.full(12, "one"))
+    np.savez("dates.npz", inputs=np.full((12, 6), "2020-01-01", dtype="datetime64[D]"))
+    np.savez("no_points.npz", inputs=np.zeros((0, 6)))
+    np.savez("word_targets.npz", inputs=X, targets=np.full((12, 3), "one"))
+    np.savez("half_pairs.npz", inputs=X, pairs=[[0.5, 1.0]])
+    np.savez("nan_pairs.npz", inputs=X, pairs=[[np.nan, 1.0]])
+    np.savez("word_pairs.npz", inputs=X, pairs=[["a", "b"]])
     yield tmp_path
     for name in ("my_network", "my_missing"):
         sys.modules.pop(name, None)
@@ -74,6 +82,10 @@ ERRORS = {
     "my_network:biuld": "no function 'biuld'; did you mean 'build'?",
     "my_network:zzz": "no function 'zzz'; it has build, nothing",
     "my_network:nothing": "returned a int; it must return a torch.nn.Module",
+    "../my_network:build": "'../my_network:build' is not of the form module:function",
+    "my_network.py:build": "no module 'my_network.py' in",
+    "my_network:build()": "is not of the form module:function",
+    "..my_network:build": "is not of the form module:function",
     "my_missing:build": "my_missing imports no_such_package, which is not installed",
 }
 
@@ -81,7 +93,9 @@ ERRORS = {
 @pytest.mark.parametrize("maker", ERRORS)
 def test_networks_that_cannot_be_made(maker, capsys, folder):
     assert measured(maker, "--data", "data.npz") == 1
-    assert ERRORS[maker] in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert ERRORS[maker] in error
+    assert error.count("\n") == 1
     assert not (folder / "diag.nc").exists()
 
 
@@ -91,13 +105,23 @@ FILES = {
     "single.npy": "it holds a single array",
     "text.npz": "not a usable npz file",
     "absent.npz": "No such file",
+    "words.npz": "words.npz: inputs has type <U3; give numbers",
+    "keyword_words.npz": "keyword_words.npz: input_x has type <U3; give numbers",
+    "dates.npz": "dates.npz: inputs has type datetime64[D]; give numbers",
+    "no_points.npz": "no_points.npz: inputs has shape (0, 6); give one point or more",
+    "word_targets.npz": "word_targets.npz: targets has type <U3; give numbers",
+    "half_pairs.npz": "half_pairs.npz: pairs has type float64; give indices of points, whole numbers",
+    "nan_pairs.npz": "nan_pairs.npz: pairs has type float64; give indices",
+    "word_pairs.npz": "word_pairs.npz: pairs has type <U1; give numbers",
 }
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_files_that_cannot_be_read(file, capsys):
     assert measured("my_network:build", "--data", file) == 1
-    assert FILES[file] in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert FILES[file] in error
+    assert error.count("\n") == 1
 
 
 def test_what_cannot_be_measured_is_one_line(capsys):
@@ -105,6 +129,19 @@ def test_what_cannot_be_measured_is_one_line(capsys):
     error = capsys.readouterr().err
     assert error.startswith("error: the network has no layer '9'")
     assert error.count("\n") == 1
+
+
+DEPTHS = {"nan": "is nan; give a finite number", "inf": "is inf; give a finite number", "-1": "effective_depth is -1.0"}
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_effective_depths_that_are_none(depth, capsys, folder):
+    for residual, words in ((("--residual", "1", "2"), DEPTHS[depth]), ((), "the leak of a residual stream")):
+        assert measured("my_network:build", "--data", "data.npz", f"--effective-depth={depth}", *residual) == 1
+        error = capsys.readouterr().err
+        assert words in error
+        assert error.count("\n") == 1
+        assert not (folder / "diag.nc").exists()
 
 
 BUILDERS = {

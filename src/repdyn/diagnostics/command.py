@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,6 +97,10 @@ def measure_and_save(
     from repdyn.diagnostics.methods.own_network import ANSWERS, made_by, read_arrays
     from repdyn.diagnostics.theory.identity import Residual
 
+    if effective_depth and not residual:
+        raise RepdynError(f"effective_depth is {effective_depth}, the leak of a residual stream; give its layers too")
+    if not math.isfinite(effective_depth):
+        raise RepdynError(f"effective_depth is {effective_depth}; give a finite number")
     arrays = read_arrays(data)
     model = made_by(maker)
     try:

@@ -23,7 +23,7 @@ def read_arrays(path: Path) -> dict[str, object]:
     """The arrays of an npz file, without unpickling anything; keyword inputs become one dictionary `inputs`.
 
     Raises:
-        DataError: no npz file, arrays of objects, unknown names, or no inputs.
+        DataError: no npz file, arrays of objects, of text or without points, unknown names, or no inputs.
     """
     try:
         file = np.load(path, allow_pickle=False)
@@ -36,6 +36,8 @@ def read_arrays(path: Path) -> dict[str, object]:
         raise DataError(
             f"{path}: not a usable npz file ({reason}); write it with numpy.savez({path.name!r}, inputs=...)"
         ) from error
+    for name, array in arrays.items():
+        _check_numbers(f"{path}: {name}", array, whole=name == "pairs")
     keywords = {name.removeprefix("input_"): arrays.pop(name) for name in list(arrays) if name.startswith("input_")}
     if keywords and "inputs" not in arrays:
         arrays["inputs"] = keywords
@@ -49,6 +51,16 @@ def read_arrays(path: Path) -> dict[str, object]:
     return arrays
 
 
+def _check_numbers(name: str, array: np.ndarray, *, whole: bool) -> None:
+    """Refuses what holds no numbers, or no entries; `whole` numbers are indices of points."""
+    if array.dtype.kind not in "biufc":
+        raise DataError(f"{name} has type {array.dtype}; give numbers")
+    if not array.size:
+        raise DataError(f"{name} has shape {array.shape}; give one point or more")
+    if whole and array.dtype.kind not in "iu":
+        raise DataError(f"{name} has type {array.dtype}; give indices of points, whole numbers")
+
+
 def made_by(maker: str) -> torch.nn.Module:
     """The network that `module:function` returns.
 
@@ -56,7 +68,7 @@ def made_by(maker: str) -> torch.nn.Module:
         RepdynError: no such module or function, it raises an error, or it returns something else than a torch module.
     """
     name, _, function = maker.partition(":")
-    if not name or not function:
+    if not all(part.isidentifier() for part in [*name.split("."), function]):
         raise RepdynError(f"{maker!r} is not of the form module:function, such as my_network:build")
     module = _imported(name)
     if not callable(getattr(module, function, None)):
