@@ -21,8 +21,8 @@ def test_cheap_sampled_claims_are_counted(smoke_run):
 
 
 def test_another_seed_makes_other_data_and_the_same_seed_the_same(smoke_run):
-    makers = Remaker(smoke_run / "results/smoke", "bn_decomposed")
-    first, again, other = (makers.made(["relu_moments"], seed)["relu_moments"] for seed in (1, 1, 2))
+    remaker = Remaker(smoke_run / "results/smoke", "bn_decomposed")
+    first, again, other = (remaker.datasets(["relu_moments"], seed)["relu_moments"] for seed in (1, 1, 2))
     kept = datasets.read(smoke_run / "results/smoke/bn_decomposed/data/relu_moments.nc")
     assert first.identical(again)
     assert first.equals(kept)  # the run's own seed
@@ -30,21 +30,21 @@ def test_another_seed_makes_other_data_and_the_same_seed_the_same(smoke_run):
 
 
 def test_data_made_from_variants_are_made_again_with_all_variants(smoke_run):
-    makers = Remaker(smoke_run / "results/smoke", "universality")
-    made = makers.made(["digit_pairs", "image_training"])  # from the images, which stay
+    remaker = Remaker(smoke_run / "results/smoke", "universality")
+    made = remaker.datasets(["digit_pairs", "image_training"])  # from the images, which stay
     kept = smoke_run / "results/smoke/universality/data"
     assert set(made) == {"digit_pairs", "image_training"}
     assert set(made["image_training"]) == {path.stem for path in (kept / "image_training").glob("*.nc")} != set()
     assert made["digit_pairs"].equals(datasets.read(kept / "digit_pairs.nc"))
-    assert makers.cheap(["digit_pairs"], 600)
-    assert not makers.cheap(["relu_moments"], 600)  # another study's
+    assert remaker.cheap(["digit_pairs"], 600)
+    assert not remaker.cheap(["relu_moments"], 600)  # another study's
 
 
 def test_what_a_long_job_made_is_not_tried(smoke_run, monkeypatch):
     monkeypatch.setattr(Remaker, "made", lambda *_: pytest.fail("made again"))
-    makers = Remaker(smoke_run / "results/smoke", "universality")
-    assert makers._recorded("xor") > 1
-    assert not makers.cheap(["xor"], -1)
+    remaker = Remaker(smoke_run / "results/smoke", "universality")
+    assert remaker._recorded("xor") > 1
+    assert not remaker.cheap(["xor"], -1)
 
 
 @pytest.mark.parametrize(("refuted", "compatible"), [(0, True), (1, True), (4, False)])

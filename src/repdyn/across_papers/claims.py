@@ -124,11 +124,11 @@ def _bottleneck(digits: xr.Dataset, network: str) -> Verdict:
     ratios = np.log2(own["centred_effective_rank"] / own["centred_task_rank"])
     test = _worst([_settled(ratios.sel(task=task)) for task in digits["task"].values])
     ranks = own["centred_effective_rank"].median("seed")
-    told = "; ".join(
+    ranks_by_task = "; ".join(
         f"{task}: " + ", ".join(f"{float(ranks.sel(task=task, end=end)):.1f} {end}" for end in (ENDS[0], HALF, ENDS[1]))
         for task in digits["task"].values
     )
-    return Verdict.from_tests(test, note=f"Median effective rank without the mean at half depth, {told}.")
+    return Verdict.from_tests(test, note=f"Median effective rank without the mean at half depth, {ranks_by_task}.")
 
 
 def _worst(tests: list[Test]) -> Test:

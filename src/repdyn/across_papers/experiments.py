@@ -60,8 +60,8 @@ ODD_PARTS = ("norm_ratio", "odd_point", "odd_angle", "intra_angle")
 
 def two_points(settings: TwoPoints, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
     """Two points alone: h, y, w at half depth through the training of every network and seed."""
-    found = {kind: checkpoint.dataset(kind, partial(_two_points_of, kind, settings, stream)) for kind in FOUR}
-    return _joined(found, "network", title="Two points alone in four networks")
+    by_network = {kind: checkpoint.dataset(kind, partial(_two_points_of, kind, settings, stream)) for kind in FOUR}
+    return _joined(by_network, "network", title="Two points alone in four networks")
 
 
 def _two_points_of(kind: Kind, settings: TwoPoints, stream: Stream) -> xr.Dataset:
@@ -80,7 +80,7 @@ def digits(settings: Digits, images: xr.Dataset, stream: Stream, checkpoint: Che
     tasks = {"10 classes": labels, f"{len(settings.groups)} classes": grouped}
     firsts = [int(np.flatnonzero(grouped == group)[0]) for group in range(len(settings.groups))]
     pairs = list(combinations(firsts, 2))[:3]  # of different classes in both tasks
-    progress, done, found = Progress("digits", len(tasks) * len(FOUR)), 0, {}
+    progress, done, stacks = Progress("digits", len(tasks) * len(FOUR)), 0, {}
     for task, classes in tasks.items():
         Y = torch.eye(int(classes.max()) + 1, dtype=torch.float64)[torch.from_numpy(classes)]
         of_kind = {}
@@ -88,9 +88,9 @@ def digits(settings: Digits, images: xr.Dataset, stream: Stream, checkpoint: Che
             make = partial(_digits_of, kind, X, Y, classes, pairs, settings, stream)
             of_kind[kind] = checkpoint.dataset(f"{task}, {kind}", make)
             progress.step(done := done + 1, loss=float(of_kind[kind]["final_loss"].mean()))
-        found[task] = _stacked(of_kind, "network")
+        stacks[task] = _stacked(of_kind, "network")
     return _joined(
-        found,
+        stacks,
         "task",
         title="Digits in four networks, two tasks",
     )
@@ -137,12 +137,12 @@ def odd_batch(settings: OddBatch, images: xr.Dataset, stream: Stream, checkpoint
     X, labels = _batch_of_digits(images, 2 + settings.batch // 10)
     chosen = np.sort(stream.generator("batch").choice(len(X), settings.batch, replace=False))
     X, classes = X[chosen], labels[chosen]
-    found = {
+    by_network = {
         kind: checkpoint.dataset(kind, partial(_odd_batch_of, kind, X, classes, settings, stream))
         for kind in (*FOUR, "recentred")
     }
-    made = _joined(found, "network", title="A batch of digits in deep networks")
-    return made.assign_coords(point_count=variable((), settings.batch, "points of the batch"))
+    joined = _joined(by_network, "network", title="A batch of digits in deep networks")
+    return joined.assign_coords(point_count=variable((), settings.batch, "points of the batch"))
 
 
 def _odd_batch_of(kind: Kind, X: Tensor, classes: np.ndarray, settings: OddBatch, stream: Stream) -> xr.Dataset:
@@ -165,35 +165,35 @@ def theory_fits(two_points: xr.Dataset, digits: xr.Dataset) -> xr.Dataset:
     Of the two points alone it also keeps the fitted curves.
     """
     fits = {"two points": _fits(two_points), "digits": _fits(digits.isel(task=0))}
-    made = xr.concat([_summary(one) for one in fits.values()], "data", join="outer", combine_attrs="override")
-    made = made.assign_coords(data=list(fits))
+    fits_of_data = xr.concat([_summary(fit) for fit in fits.values()], "data", join="outer", combine_attrs="override")
+    fits_of_data = fits_of_data.assign_coords(data=list(fits))
     alone = fits["two points"].isel(pair=0)
     curves = np.stack([alone[f"{name}_theory"].values for name in effective_theory.CURVES], axis=-1)
-    variables = {name: one.variable for name, one in made.data_vars.items()}
+    variables = {name: array.variable for name, array in fits_of_data.data_vars.items()}
     variables["theory"] = variable(("network", "seed", "moment", "curve"), curves, "fitted h, y, w of the two points")
     coords = {
         "data": variable("data", np.array(list(fits)), "what was learned"),
         "network": two_points["network"].variable,
-        "seed": variable("seed", made["seed"].values, "draw of the weights, shared by all networks"),
+        "seed": variable("seed", fits_of_data["seed"].values, "draw of the weights, shared by all networks"),
         "curve": variable("curve", np.array(list(effective_theory.CURVES)), "h, y or w"),
         "moment": variable("moment", alone["moment"].values, "steps of full-batch descent"),
     }
-    made = dataset(
+    fits_of_data = dataset(
         variables,
         coords,
         title="Fit of the effective theory to four networks",
     )
-    return explain_gaps(made, effective_theory.UNFITTED)
+    return explain_gaps(fits_of_data, effective_theory.UNFITTED)
 
 
 def _fits(trajectories: xr.Dataset) -> xr.Dataset:
     """The theory of every network, seed and pair, as `effective_theory.fit` gives it."""
     fitted = []
     for kind in trajectories["network"].values:
-        one = trajectories[[*CURVES, *PAIR_FACTS]].sel(network=kind).drop_vars("layer", errors="ignore")
-        h = one["representation_distance"].expand_dims(layer=["middle"])
-        one = one.assign(representation_distance=h).assign_attrs(time="step")
-        fitted.append(effective_theory.fit(one, "middle"))
+        trajectory = trajectories[[*CURVES, *PAIR_FACTS]].sel(network=kind).drop_vars("layer", errors="ignore")
+        h = trajectory["representation_distance"].expand_dims(layer=["middle"])
+        trajectory = trajectory.assign(representation_distance=h).assign_attrs(time="step")
+        fitted.append(effective_theory.fit(trajectory, "middle"))
     return xr.concat(fitted, "network", join="exact", combine_attrs="drop_conflicts")
 
 
@@ -209,10 +209,10 @@ def _summary(fits: xr.Dataset) -> xr.Dataset:
         "learned": (fits["learned"].mean("pair"), "pairs whose error fell to 0.16 of its start"),
         "at_bound": (fits["at_bound"].mean("pair"), "fits that run to the border of the search"),
     }
-    made = xr.Dataset({name: variable(values.dims, values.values, text) for name, (values, text) in words.items()})
-    for one in made.variables.values():
-        one.attrs["missing"] = "fewer seeds on digits than on two points, or a curve that does not move"
-    return made.assign_coords(seed=fits["seed"].values)
+    summary = xr.Dataset({name: variable(values.dims, values.values, text) for name, (values, text) in words.items()})
+    for array in summary.variables.values():
+        array.attrs["missing"] = "fewer seeds on digits than on two points, or a curve that does not move"
+    return summary.assign_coords(seed=fits["seed"].values)
 
 
 def _network(kind: Kind, settings: Training, inputs: int, outputs: int, stream: Stream) -> networks.Network:
@@ -241,7 +241,7 @@ def _record(recorders: list[Recorder], network: networks.Network, step: int) -> 
 
 
 def _over_seeds(recorders: list[Recorder]) -> xr.Dataset:
-    return _stacked({seed: one.dataset() for seed, one in enumerate(recorders)}, "seed")
+    return _stacked({seed: recorder.dataset() for seed, recorder in enumerate(recorders)}, "seed")
 
 
 def _stacked(parts: Mapping[object, xr.Dataset], dim: str) -> xr.Dataset:
@@ -269,12 +269,12 @@ def _joined(parts: Mapping[str, xr.Dataset], dim: str, *, title: str) -> xr.Data
         "step": "steps of full-batch descent",
         "pair": "two points",
     }
-    made = _stacked(parts, dim)
-    made["final_loss"].attrs |= {"long_name": "half the squared error per point at the end", "units": "1"}
-    kept = {name: made[name].values for name in made.dims}
+    stacked = _stacked(parts, dim)
+    stacked["final_loss"].attrs |= {"long_name": "half the squared error per point at the end", "units": "1"}
+    kept = {name: stacked[name].values for name in stacked.dims}
     coords = {name: variable(name, values, words[name]) for name, values in kept.items()}
     return dataset(
-        {name: one.variable for name, one in made.data_vars.items()},
+        {name: array.variable for name, array in stacked.data_vars.items()},
         coords,
         title=title,
     )

@@ -59,9 +59,9 @@ def _digit_seeds(theory_fits: xr.Dataset) -> int:
 
 
 def _two_point_panels(panels: np.ndarray, data: xr.Dataset, fit: xr.Dataset) -> None:
-    for name, (variable, label, colour) in CURVES.items():
+    for name, (variable, label, color) in CURVES.items():
         panel = panels[0] if name == "h" else panels[1]
-        panel.plot(data["step"], data[variable].isel(pair=0), color=colour, label=label)
+        panel.plot(data["step"], data[variable].isel(pair=0), color=color, label=label)
         panel.plot(fit["moment"], fit["theory"].sel(curve=name), color=BLACK, linestyle=(0, (3, 2)), linewidth=1)
     panels[0].set_xticklabels([])
     panels[1].set_xlabel("step")
@@ -100,7 +100,7 @@ def bottlenecks(digits: xr.Dataset) -> Figure:
         panel.set_xlabel("layer")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes[0])
-    ranks = " and ".join(str(int(one)) for one in digits["centred_task_rank"].isel(network=0))
+    ranks = " and ".join(str(int(rank)) for rank in digits["centred_task_rank"].isel(network=0))
     return describe(
         figure,
         title="Question 2: a bottleneck of the task's rank?",
@@ -111,14 +111,14 @@ def bottlenecks(digits: xr.Dataset) -> Figure:
     )
 
 
-def _rank_panel(panel: Axes, one: xr.Dataset, layers: list[str]) -> None:
-    x, rank = np.arange(len(layers)), float(one["centred_task_rank"])
+def _rank_panel(panel: Axes, data: xr.Dataset, layers: list[str]) -> None:
+    x, rank = np.arange(len(layers)), float(data["centred_task_rank"])
     panel.axhspan(rank / 2, rank * 2, **SHADE)
     panel.axvline(layers.index(middle_layer(layers)), color=BLACK, linewidth=0.6, linestyle=(0, (1, 2)))
-    for end, colour, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
-        draws = one["centred_effective_rank"].sel(end=end)
-        band(panel, x, draws.min("seed").values, draws.max("seed").values, color=colour)
-        panel.plot(x, draws.mean("seed"), color=colour, linestyle=dash, marker="o", markersize=2.5, label=end)
+    for end, color, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
+        draws = data["centred_effective_rank"].sel(end=end)
+        band(panel, x, draws.min("seed").values, draws.max("seed").values, color=color)
+        panel.plot(x, draws.mean("seed"), color=color, linestyle=dash, marker="o", markersize=2.5, label=end)
     panel.set_yscale("log", base=2)
     panel.set_xticks(x[::2], ["in", *(str(number) for number in x[2:-1:2]), *(["out"] if len(x) % 2 else [])])
 
@@ -129,10 +129,10 @@ def odd_points(odd_batch: xr.Dataset) -> Figure:
     depth = [int(name.rpartition(".")[2]) + 1 for name in odd_batch["layer"].values]
     figure, axes = new(1, len(kinds), height=2.4, sharey=True)
     for panel, kind in zip(axes[0], kinds, strict=True):
-        for end, colour, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
+        for end, color, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
             draws = odd_batch["norm_ratio"].sel(network=kind, end=end).transpose("layer", "seed")
-            panel.plot(depth, draws, color=colour, linewidth=0.5, alpha=0.45, linestyle=dash)
-            panel.plot(depth, draws.median("seed"), color=colour, linewidth=2, linestyle=dash, label=end)
+            panel.plot(depth, draws, color=color, linewidth=0.5, alpha=0.45, linestyle=dash)
+            panel.plot(depth, draws.median("seed"), color=color, linewidth=2, linestyle=dash, label=end)
         panel.axhline(2, color=BLACK, linewidth=0.8)
         if fixed := odd_fixed_point(n):
             panel.axhline((n - 1) / fixed.norm_ratio, color=BLACK, linewidth=0.9, linestyle=(0, (4, 2)))

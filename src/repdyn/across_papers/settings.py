@@ -94,9 +94,11 @@ class AcrossPapers(Settings):
     odd_batch: OddBatch
 
 
-def _work(given: Mapping[str, Any], _: Mapping[str, Any], *, networks: int, records: float, points: int = 0) -> float:
+def _work(
+    sections: Mapping[str, Any], _: Mapping[str, Any], *, networks: int, records: float, points: int = 0
+) -> float:
     """CPU seconds of a core of 2.5 GHz: compiled steps in double precision, and records of whole networks."""
-    s = given["settings"]
+    s = sections["settings"]
     points = points or s.get("batch") or 10 * s["per_class"]
     step = s["depth"] * (6 * s["width"] ** 2 * points / 2.5e10 + 3e-6)
     return networks * s["seeds"] * (s["steps"] * step + 0.1 * records)

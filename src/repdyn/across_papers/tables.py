@@ -21,13 +21,13 @@ def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dat
         if kind in fit["network"]:
             row |= _interval("log2 U / U plain", fit.sel(network=kind) - fit.sel(network="plain"))
             for task in digits["task"].values:
-                one = middle.sel(network=kind, task=task)
-                row[f"rank before, {task}"] = float(one.sel(end="before training").median())
-                row[f"rank after, {task}"] = float(one.sel(end="after training").median())
+                middle_ranks = middle.sel(network=kind, task=task)
+                row[f"rank before, {task}"] = float(middle_ranks.sel(end="before training").median())
+                row[f"rank after, {task}"] = float(middle_ranks.sel(end="after training").median())
         norms = odd_batch["norm_ratio"].sel(network=kind).isel(layer=-1)
         row |= {f"norm ratio {end}": float(norms.sel(end=end).median()) for end in odd_batch["end"].values}
         rows.append(row)
-    ranks = " and ".join(str(int(one)) for one in digits["centred_task_rank"].isel(network=0))
+    ranks = " and ".join(str(int(rank)) for rank in digits["centred_task_rank"].isel(network=0))
     return Table(
         pd.DataFrame(rows),
         "Three questions to four networks, and the recentered one",

@@ -108,9 +108,9 @@ def _short(text: str) -> str:
 
 def _packed(made: xr.Dataset) -> Trial:
     """A dataset as arrays: texts of fixed length, since objects would be pickled, and what else it is as JSON."""
-    about = {name: {"dims": one.dims, "attrs": one.attrs} for name, one in made.variables.items()}
+    about = {name: {"dims": variable.dims, "attrs": variable.attrs} for name, variable in made.variables.items()}
     whole = json.dumps({"variables": about, "coords": list(made.coords), "attrs": made.attrs}, default=_plain)
-    values = {name: one.values for name, one in made.variables.items()}
+    values = {name: variable.values for name, variable in made.variables.items()}
     texts = {name: array.astype(str) for name, array in values.items() if array.dtype == object}
     return {"about": np.array(whole)} | {f"values {name}": array for name, array in (values | texts).items()}
 
@@ -118,8 +118,8 @@ def _packed(made: xr.Dataset) -> Trial:
 def _unpacked(trial: Trial) -> xr.Dataset:
     about = json.loads(str(trial["about"]))
     variables = {
-        name: xr.Variable(one["dims"], trial[f"values {name}"], one["attrs"])
-        for name, one in about["variables"].items()
+        name: xr.Variable(parts["dims"], trial[f"values {name}"], parts["attrs"])
+        for name, parts in about["variables"].items()
     }
     coords = {name: variables.pop(name) for name in about["coords"]}
     return xr.Dataset(variables, coords, about["attrs"])

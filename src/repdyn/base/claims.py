@@ -146,10 +146,10 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
             f"claim {claim.id} wants the datasets {', '.join(missing)}, but the rule gives only "
             f"{', '.join(sorted(datasets)) or 'none'}"
         )
-    given = tuple(datasets[name] for name in claim.data)
+    inputs = tuple(datasets[name] for name in claim.data)
     try:
         with enough_data("the check"):
-            verdict = claim(*given)
+            verdict = claim(*inputs)
     except NotEnoughDataError as error:
         return _decision(claim, Verdict(UNDECIDED, note=f"Needs more than this run has: {error}."), {})
     if not isinstance(verdict, Verdict) or verdict.status not in STATUSES:
@@ -158,7 +158,7 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
         return _decision(claim, verdict, {})
     if not claim.controls:
         raise RepdynError(f"claim {claim.id}: no negative control, so the check may be unable to fail; add one")
-    rejections = {part: _reject(claim, part, given, verdict) for part in _controlled(claim, verdict)}
+    rejections = {part: _reject(claim, part, inputs, verdict) for part in _controlled(claim, verdict)}
     if reason := _doubt(claim, verdict, rejections):
         verdict = replace(verdict, status=UNDECIDED, note=f"{verdict.note} {reason}".strip())
     return _decision(claim, verdict, rejections)
@@ -204,12 +204,12 @@ def _reject(claim: Claim, part: str, given: Datasets, verdict: Verdict) -> Rejec
     before = _part(verdict.decisive, part)
     try:
         with enough_data("it"):
-            spoilt = control.data(*given)
-            spoilt = spoilt if isinstance(spoilt, tuple) else (spoilt,)
-            turned = claim(*spoilt)
+            spoiled = control.data(*given)
+            spoiled = spoiled if isinstance(spoiled, tuple) else (spoiled,)
+            turned = claim(*spoiled)
     except NotEnoughDataError as error:
         return Rejection("undecided", f"too little data, {error}", None, "")
-    change = spoiling.kind_of_change(control, given, spoilt)
+    change = spoiling.kind_of_change(control, given, spoiled)
     test = _part(_same_form(verdict, turned), part)
     if test is None:
         return Rejection("not rejected", f"gives no test, {turned.status!r}", None, change)

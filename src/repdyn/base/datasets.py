@@ -55,8 +55,8 @@ def dataset(
         coords: coordinates, one for every dimension, made with `variable`.
         title: one line, what was computed.
     """
-    made = xr.Dataset(dict(variables), coords=dict(coords))
-    return made.assign_attrs(title=title)
+    content = xr.Dataset(dict(variables), coords=dict(coords))
+    return content.assign_attrs(title=title)
 
 
 def explain_gaps(made: xr.Dataset, why: str) -> xr.Dataset:
@@ -69,14 +69,14 @@ def explain_gaps(made: xr.Dataset, why: str) -> xr.Dataset:
 
 def problems(made: xr.Dataset) -> list[str]:
     """What breaks the conventions, in words; empty if nothing does."""
-    found = [f"attribute {name!r} is missing" for name in (*REQUIRED, "title") if name not in made.attrs]
-    found += [f"dimension {dim!r} has no coordinate" for dim in made.dims if dim not in made.coords]
+    faults = [f"attribute {name!r} is missing" for name in (*REQUIRED, "title") if name not in made.attrs]
+    faults += [f"dimension {dim!r} has no coordinate" for dim in made.dims if dim not in made.coords]
     for name, array in made.variables.items():
-        found += [f"variable {name!r} has no {attr}" for attr in ("long_name", "units") if not array.attrs.get(attr)]
-        found += [f"variable {name!r} has type object"] if array.dtype == object else []
+        faults += [f"variable {name!r} has no {attr}" for attr in ("long_name", "units") if not array.attrs.get(attr)]
+        faults += [f"variable {name!r} has type object"] if array.dtype == object else []
         if array.dtype.kind == "f" and not np.isfinite(array.values).all() and "missing" not in array.attrs:
-            found.append(f"variable {name!r} is not finite everywhere and has no attribute 'missing' that says why")
-    return found
+            faults.append(f"variable {name!r} is not finite everywhere and has no attribute 'missing' that says why")
+    return faults
 
 
 def write(made: xr.Dataset, path: Path | str) -> None:
@@ -139,8 +139,8 @@ def _checksum(array: xr.Variable) -> str:
 
 def _is_whole(array: xr.Variable) -> bool:
     """Whether a variable has the values it was written with; takes off its checksum, which is not that of its kin."""
-    told = array.attrs.pop(CHECKSUM, None)
-    return told is None or told == _checksum(array)
+    checksum = array.attrs.pop(CHECKSUM, None)
+    return checksum is None or checksum == _checksum(array)
 
 
 def package_versions(*names: str) -> str:

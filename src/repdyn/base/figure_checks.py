@@ -76,8 +76,8 @@ def _texts(figure: Figure) -> list[Text]:
     hidden = {id(part) for panel in figure.axes if not panel.get_visible() for part in panel.findobj()}
     for panel in figure.axes:
         hidden |= {id(label) for label in _labels_outside(panel)}
-    found = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
-    return [text for text in found if id(text) not in hidden and (text.get_alpha() is None or text.get_alpha() > 0)]
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    return [text for text in texts if id(text) not in hidden and (text.get_alpha() is None or text.get_alpha() > 0)]
 
 
 def _labels_outside(panel: Axes) -> Iterator[Text]:
@@ -141,14 +141,14 @@ def _legend_boxes(legend: Legend, renderer: object) -> list[Bbox]:
     if not legend.get_visible():
         return []
     handles = [handle for handle in legend.legend_handles if handle is not None]
-    found = [part.get_window_extent(renderer) for part in (*legend.get_texts(), legend.get_title(), *handles)]
-    return [box for box in found if box.width > 2 * TOUCHING and box.height > 0]
+    boxes = [part.get_window_extent(renderer) for part in (*legend.get_texts(), legend.get_title(), *handles)]
+    return [box for box in boxes if box.width > 2 * TOUCHING and box.height > 0]
 
 
 def _data(panel: Axes) -> list[Artist]:
-    found = [*panel.lines, *panel.collections, *panel.patches, *panel.images]
+    artists = [*panel.lines, *panel.collections, *panel.patches, *panel.images]
     return [
-        artist for artist in found if artist.get_visible() and (artist.get_alpha() is None or artist.get_alpha() > 0)
+        artist for artist in artists if artist.get_visible() and (artist.get_alpha() is None or artist.get_alpha() > 0)
     ]
 
 

@@ -135,14 +135,14 @@ class _Package:
     def _uses(self, place: Place) -> list[Place]:
         """Definitions that one definition names, directly, and statements that run before it can."""
         module, definition = place[0], self.definition(place)
-        found = [(module, name) for name in definition.names]
+        places = [(module, name) for name in definition.names]
         for target in definition.imported:
-            found += self.resolve(target)
+            places += self.resolve(target)
         if definition.dynamic:
-            found += self.whole(module)
+            places += self.whole(module)
         for star in self.module(module).stars:
-            found += self.whole(star) if star in self.files else []
-        return found + self.effects(module)
+            places += self.whole(star) if star in self.files else []
+        return places + self.effects(module)
 
     def resolve(self, target: str) -> list[Place]:
         """What a dotted name of this package stands for; all of a module where that cannot be read."""

@@ -39,9 +39,9 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _refuse_problems(self) -> Self:
-        if found := list(self.problems()):
-            text = "; ".join(f"{problem.keys[0]}: {problem.text}" for problem in found)
-            raise PydanticCustomError("problems", "{text}", {"text": text, "problems": found})
+        if faults := list(self.problems()):
+            text = "; ".join(f"{problem.keys[0]}: {problem.text}" for problem in faults)
+            raise PydanticCustomError("problems", "{text}", {"text": text, "problems": faults})
         return self
 
 

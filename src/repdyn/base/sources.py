@@ -157,10 +157,10 @@ def download_mnist(mirrors: Iterable[str], cache: Path | None = None, *, files: 
             except (OSError, ValueError) as error:
                 failures.append(f"{mirror}: {str(error).splitlines()[0][:160]}")
         else:
-            told = "; ".join(failures) or "data.mnist_mirrors is empty"
+            causes = "; ".join(failures) or "data.mnist_mirrors is empty"
             raise DataError(
-                f"{name} could not be downloaded ({told}). Without a network, put the files of MNIST into a folder and "
-                "name it in data.mnist_folder, or set data.source to digits"
+                f"{name} could not be downloaded ({causes}). Without a network, put the files of MNIST into a folder "
+                "and name it in data.mnist_folder, or set data.source to digits"
             )
     return folder
 
@@ -243,12 +243,12 @@ def _content(path: Path) -> bytes:
 
 def _idx(path: Path, content: bytes, magic: int) -> np.ndarray:
     """The array in an IDX file of unsigned bytes: magic number, sizes (big-endian int32), then the items."""
-    found = int.from_bytes(content[:4], "big")
-    if len(content) < 4 or found != magic:
-        holds = f"holds {CONTENTS[found]}" if found in CONTENTS else "is no IDX file of unsigned bytes"
+    number = int.from_bytes(content[:4], "big")
+    if len(content) < 4 or number != magic:
+        holds = f"holds {CONTENTS[number]}" if number in CONTENTS else "is no IDX file of unsigned bytes"
         raise DataError(
             f"{path} {holds}, but {CONTENTS[magic]} are expected under this name "
-            f"(magic number {found}, expected {magic}); copy or download it again"
+            f"(magic number {number}, expected {magic}); copy or download it again"
         )
     header = 4 + 4 * (magic & 0xFF)
     sizes = np.frombuffer(content[4:header], ">i4") if len(content) >= header else np.array([], int)

@@ -132,8 +132,8 @@ def deviation(
         ('passes', 5.0, 'largest deviation 2e-09')
     """
     worst = _worst(np.abs(np.asarray(values, float)))
-    found = _within_tolerance(worst, tolerance, f"largest deviation {worst:.3g}{unit}", expected, reason, n)
-    return replace(found, false_alarm=false_alarm, region=(0.0, tolerance))
+    test = _within_tolerance(worst, tolerance, f"largest deviation {worst:.3g}{unit}", expected, reason, n)
+    return replace(test, false_alarm=false_alarm, region=(0.0, tolerance))
 
 
 def at_most(values: ArrayLike, limit: float, *, expected: str, reason: str, unit: str = "", n: int = 0) -> Test:
@@ -192,13 +192,13 @@ def mean_within(
     if samples.size < 2:
         raise NotEnoughDataError(f"an interval of a mean needs 2 samples or more, got {samples.size}")
     _worst(samples)
-    centre, n = float(samples.mean()), samples.size
+    center, n = float(samples.mean()), samples.size
     half = float(stats.t.ppf(1 - false_alarm / 2, n - 1) * samples.std(ddof=1) / math.sqrt(n))
     return interval_within(
-        (centre - half, centre + half),
+        (center - half, center + half),
         low,
         high,
-        estimate=centre,
+        estimate=center,
         expected=expected,
         reason=reason,
         unit=unit,
@@ -230,9 +230,9 @@ def share_within(
     hits = np.asarray(hits, bool)
     if not hits.size:
         raise NotEnoughDataError("a share needs at least one trial, got none")
-    found = stats.binomtest(int(hits.sum()), hits.size).proportion_ci(1 - false_alarm, method="exact")
+    interval = stats.binomtest(int(hits.sum()), hits.size).proportion_ci(1 - false_alarm, method="exact")
     return interval_within(
-        (float(found.low), float(found.high)),
+        (float(interval.low), float(interval.high)),
         low,
         high,
         estimate=float(hits.mean()),
@@ -265,12 +265,12 @@ def interval_within(
         raise ValueError(f"a claim was given the interval [{bottom}, {top}]; a check needs a finite one, low end first")
     if not 0 < false_alarm < 1:
         raise ValueError(f"a claim was given the false-alarm rate {false_alarm}; an interval has one between 0 and 1")
-    centre = (bottom + top) / 2
+    center = (bottom + top) / 2
     if low <= bottom and top <= high:
         outcome: Outcome = "passes"
-        margin = _ratio(min(centre - low, high - centre), (top - bottom) / 2)
+        margin = _ratio(min(center - low, high - center), (top - bottom) / 2)
     elif top < low or bottom > high:
-        outcome, margin = "fails", _ratio((top - bottom) / 2, max(low - centre, centre - high))
+        outcome, margin = "fails", _ratio((top - bottom) / 2, max(low - center, center - high))
     else:
         outcome, margin = "undecided", 1.0
     shown = "" if estimate is None else f"{estimate:.4g}{unit}, "

@@ -60,12 +60,12 @@ def training(training: dict[str, xr.Dataset]) -> Table:
                     "effective rank": float(cell["effective_rank"]),
                 }
             )
-    one = next(iter(training.values()))
+    run = next(iter(training.values()))
     return Table(
         pd.DataFrame(rows),
         title="Figure 2 in numbers: accuracy after training, rank of the last hidden layer before it",
-        caption=f"Width {int(one['width'])}, {int(one['epoch'][-1])} epochs of plain stochastic gradient descent in "
-        f"batches of {int(one['batch'])}; medians over {one.sizes['seed']} draws of weights and order. The tolerance "
+        caption=f"Width {int(run['width'])}, {int(run['epoch'][-1])} epochs of plain stochastic gradient descent in "
+        f"batches of {int(run['batch'])}; medians over {run.sizes['seed']} draws of weights and order. The tolerance "
         "of a rank is relative to the largest singular value.",
     )
 

@@ -106,24 +106,26 @@ def measure_and_save(
     try:
         stream = Residual(tuple(residual), effective_depth) if residual else None
         answers = {name: arrays[name] for name in ANSWERS if name in arrays}
-        found = measure(model, arrays["inputs"], residual=stream, features=Features(*features), **answers, **options)
+        dataset = measure(model, arrays["inputs"], residual=stream, features=Features(*features), **answers, **options)
     except ValueError as error:
         raise RepdynError(str(error)) from error
-    said = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
-    datasets.write(_signed(found, maker, said), out)
-    print(f"{out}: {found.sizes['layer']} layers, {found.sizes['point']} points, {len(found.data_vars)} diagnostics")
-    if found.attrs["left_out"]:
-        print(f"left out: {found.attrs['left_out']}")
+    arguments = {"residual": residual, "effective_depth": effective_depth, "features": features} | options
+    datasets.write(_signed(dataset, maker, arguments), out)
+    print(
+        f"{out}: {dataset.sizes['layer']} layers, {dataset.sizes['point']} points, {len(dataset.data_vars)} diagnostics"
+    )
+    if dataset.attrs["left_out"]:
+        print(f"left out: {dataset.attrs['left_out']}")
     if figures:
-        _draw(found, figures)
+        _draw(dataset, figures)
 
 
-def _signed(found: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dataset:
+def _signed(dataset: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dataset:
     """The dataset with the attributes that the pipeline's files carry."""
     from repdyn.base.datasets import package_versions
     from repdyn.diagnostics.settings import PAPER
 
-    return found.assign_attrs(
+    return dataset.assign_attrs(
         study="diagnostics",
         experiment=maker,
         paper=PAPER,
@@ -135,15 +137,15 @@ def _signed(found: xr.Dataset, maker: str, options: dict[str, object]) -> xr.Dat
     )
 
 
-def _draw(found: xr.Dataset, folder: Path) -> None:
+def _draw(dataset: xr.Dataset, folder: Path) -> None:
     """The figures that the measures allow."""
     from repdyn.base import figures
     from repdyn.diagnostics.figures.depth import draw_depth
     from repdyn.diagnostics.figures.stream import draw_stream
 
     with figures.style():
-        if {"angle", "centred_effective_rank", "stable_cost_of_identity"} <= set(found):
-            figures.save(draw_depth(found), folder / "through_depth")
-        if "kinetic_energy" in found or "radial_fraction" in found:
-            figures.save(draw_stream(found), folder / "residual_stream")
+        if {"angle", "centred_effective_rank", "stable_cost_of_identity"} <= set(dataset):
+            figures.save(draw_depth(dataset), folder / "through_depth")
+        if "kinetic_energy" in dataset or "radial_fraction" in dataset:
+            figures.save(draw_stream(dataset), folder / "residual_stream")
     print(f"{folder}: figures")

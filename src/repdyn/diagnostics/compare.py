@@ -70,8 +70,8 @@ def compare(
     Example:
         >>> import torch
         >>> model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
-        >>> found = compare(model, None, torch.randn(20, 4), ["input", "0"])
-        >>> found["cka"].sel(layer="0", other_layer="0").round(6).item()
+        >>> dataset = compare(model, None, torch.randn(20, 4), ["input", "0"])
+        >>> dataset["cka"].sel(layer="0", other_layer="0").round(6).item()
         1.0
     """
     reasons: dict[str, str] = {}
@@ -80,16 +80,16 @@ def compare(
     if other is not None:
         own = layers if other_layers is None else other_layers
         second = _shapes(_network(one, other), inputs, own, most_points, options, "other", reasons)
-    made = xr.Dataset(_matrices(first, second), _layer_coordinates(first, second))
+    dataset = xr.Dataset(_matrices(first, second), _layer_coordinates(first, second))
     if reruns:
         runs = [first]
         for number, run in enumerate(reruns):
             name = f"rerun {number}"
             runs.append(_shapes(_network(one, run), inputs, list(first), most_points, options, name, reasons))
-        made = made.assign(_chance(runs)).assign_coords(runs=_pairs_of_runs(len(runs)))
+        dataset = dataset.assign(_chance(runs)).assign_coords(runs=_pairs_of_runs(len(runs)))
     text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
     title = f"Similarity of {type(unwrapped(one)).__name__} to {'itself' if other is None else 'another network'}"
-    return made.assign_attrs(title=title, left_out=text)
+    return dataset.assign_attrs(title=title, left_out=text)
 
 
 def _network(one: nn.Module, other: nn.Module | Mapping[str, Tensor]) -> nn.Module:
@@ -116,19 +116,19 @@ def _shapes(
     """Every layer of a network prepared for comparisons, None where it cannot be."""
     setting = network_setting(model, inputs, **options)
     planned = plan(setting, layers)
-    found: dict[str, Shape | None] = dict.fromkeys(planned.layers)
+    shapes: dict[str, Shape | None] = dict.fromkeys(planned.layers)
 
     def keep(name: str, A: NDArray[np.floating]) -> None:
         try:
             if not np.isfinite(A).all():
                 raise ValueError("values that are NaN or infinite")
-            found[name] = shape_of(A[spread(len(A), most_points)])
+            shapes[name] = shape_of(A[spread(len(A), most_points)])
         except (ValueError, np.linalg.LinAlgError) as error:
             reasons[f"{place}, {name}"] = in_one_line(error)
 
     failed = stream(setting, planned, (), keep)
     reasons.update({f"{place}, {name}": why for name, why in (planned.left_out | failed).items()})
-    return found
+    return shapes
 
 
 def spread(points: int, most: int) -> NDArray[np.int64]:
@@ -144,8 +144,8 @@ def spread(points: int, most: int) -> NDArray[np.int64]:
 def _similarities(one: Shape | None, other: Shape | None) -> list[float]:
     if one is None or other is None or len(one.F) != len(other.F):
         return [np.nan] * len(SIMILARITIES)
-    found = similarities(one, other)
-    return [found[name] for name in SIMILARITIES]
+    values = similarities(one, other)
+    return [values[name] for name in SIMILARITIES]
 
 
 def _matrices(first: Mapping[str, Shape | None], second: Mapping[str, Shape | None]) -> dict[str, xr.Variable]:
@@ -171,9 +171,9 @@ def _pairs_of_runs(runs: int) -> xr.Variable:
 
 def _described(name: str, dims: tuple[str, ...], values: np.ndarray, more: str = "") -> xr.Variable:
     words, units, source = TEXTS[name]
-    made = variable(dims, values, words + more, units)
-    made.attrs |= {"source": source, "missing": "the layer could not be compared, for the reason in `left_out`"}
-    return made
+    array = variable(dims, values, words + more, units)
+    array.attrs |= {"source": source, "missing": "the layer could not be compared, for the reason in `left_out`"}
+    return array
 
 
 def _layer_coordinates(first: Mapping[str, object], second: Mapping[str, object]) -> dict[str, xr.Variable]:

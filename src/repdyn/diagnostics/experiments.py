@@ -24,7 +24,7 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
     X, labels = standardized(images)
     held = np.sort(np.concatenate([np.flatnonzero(labels == c)[: settings.per_class] for c in range(CLASSES)]))
     rest = np.setdiff1d(np.arange(len(labels)), held)
-    found = []
+    parts = []
     for seed in range(settings.seeds):
         network = convolutional.ConvolutionalNetwork(
             settings.channels, settings.blocks, settings.width, X.shape[-1], CLASSES
@@ -41,26 +41,26 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
         for step in descend(network, X[rest], labels[rest], settings, stream.generator(seed, "order")):
             if step in settings.record:
                 recorder(step)
-        found.append(recorder.dataset())
-    joined = xr.concat(found, "seed", data_vars="all", coords="minimal", compat="override", combine_attrs="override")
+        parts.append(recorder.dataset())
+    joined = xr.concat(parts, "seed", data_vars="all", coords="minimal", compat="override", combine_attrs="override")
     seeds = index("seed", settings.seeds, "draw of weights and order of the data")
-    made = dataset(
-        {name: one.variable for name, one in joined.data_vars.items()},
-        {name: one.variable for name, one in joined.coords.items()} | {"seed": seeds},
+    data = dataset(
+        {name: part.variable for name, part in joined.data_vars.items()},
+        {name: part.variable for name, part in joined.coords.items()} | {"seed": seeds},
         title="The papers' diagnostics of a small convolutional network through its training",
     )
-    return made.assign_attrs({name: joined.attrs[name] for name in ("gamma", "normalised_by", "time")})
+    return data.assign_attrs({name: joined.attrs[name] for name in ("gamma", "normalised_by", "time")})
 
 
 def two_points(settings: TwoPoints, convolutional_network: xr.Dataset) -> xr.Dataset:
     """The two-point effective theory fitted to every pair and seed of the recorded network."""
-    found = effective_theory.fit(convolutional_network, settings.layer)
-    made = dataset(
-        {name: one.variable for name, one in found.data_vars.items()},
-        {name: one.variable for name, one in found.coords.items()},
-        title=found.attrs["title"],
+    fits = effective_theory.fit(convolutional_network, settings.layer)
+    data = dataset(
+        {name: part.variable for name, part in fits.data_vars.items()},
+        {name: part.variable for name, part in fits.coords.items()},
+        title=fits.attrs["title"],
     )
-    return made.assign_attrs({name: found.attrs[name] for name in ("layer", "time")})
+    return data.assign_attrs({name: fits.attrs[name] for name in ("layer", "time")})
 
 
 def descend(

@@ -257,7 +257,7 @@ class Recorder:
 
     def rewind(self, step: float) -> None:
         """Forgets the moments from a step on, where a training starts again from a checkpoint of that step."""
-        kept = sum(one < step for one in self.steps)
+        kept = sum(recorded < step for recorded in self.steps)
         if self.file and self.steps and kept < len(self.steps):
             recording.cut(self.file, step, self.time)
         self.steps, self.moments = self.steps[:kept], self.moments[:kept]

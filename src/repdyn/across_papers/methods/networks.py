@@ -120,9 +120,9 @@ class Network(nn.Module):
         """A network of its own with one seed's parameters, as they are now."""
         weights = [self.into.weight] if self.kind in STREAMS else [self.layers[0].linear.weight]
         weights += [layer.linear.weight for layer in self.layers] + [self.output.weight]
-        one = Network(self.kind, [weight[seed].detach().clone() for weight in weights], self.leak)
-        follow(one, self, seed)
-        return one
+        network = Network(self.kind, [weight[seed].detach().clone() for weight in weights], self.leak)
+        follow(network, self, seed)
+        return network
 
 
 @torch.no_grad()
@@ -191,14 +191,14 @@ def descend(
         Before the steps in `moments` (all of them, where none are named) and after the last, the number of steps done
         and the losses of the seeds, shape (seeds,), without decay.
     """
-    given = (X.contiguous().numpy(), Y.contiguous().numpy())
+    points = (X.contiguous().numpy(), Y.contiguous().numpy())
     arrays, done = _arrays(network), 0
     for stop in sorted({*(range(steps) if moments is None else moments), steps}):
         if stop > done:
-            _train(network, arrays, *given, rate, 1 - rate * decay, stop - done)
+            _train(network, arrays, *points, rate, 1 - rate * decay, stop - done)
             _put(network, arrays)
         done = stop
-        yield stop, _train(network, arrays, *given, rate, 1.0, 0)
+        yield stop, _train(network, arrays, *points, rate, 1.0, 0)
 
 
 def _train(
@@ -208,7 +208,7 @@ def _train(
     layer = network.layers[0]
     about = (KERNELS[network.kind], (float(layer.kept), 1 / layer.depth), VARIANCE_FLOOR, X, Y)
     maps = zip(*arrays, strict=True)
-    return np.array([compiled_descent.train(*about, one, rate, kept, steps) for one in maps])
+    return np.array([compiled_descent.train(*about, part, rate, kept, steps) for part in maps])
 
 
 def _parts(network: Network) -> tuple[list[Tensor], list[list[Tensor]]]:
@@ -217,7 +217,7 @@ def _parts(network: Network) -> tuple[list[Tensor], list[list[Tensor]]]:
     first = network.into if within else network.layers[0].linear
     inner = [layer.linear for layer in (network.layers if within else network.layers[1:])]
     scaled = network.layers if network.kind == "batch norm" else []
-    stacked = [[one.weight for one in inner], [one.bias for one in inner]]
+    stacked = [[layer.weight for layer in inner], [layer.bias for layer in inner]]
     stacked += [[layer.scale for layer in scaled], [layer.shift for layer in scaled]]
     return [first.weight, first.bias, network.output.weight, network.output.bias], stacked
 

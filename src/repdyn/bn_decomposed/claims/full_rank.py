@@ -100,10 +100,10 @@ def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
 def even_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     """Puts the circle of n + 1 points, whose antipodal pairs share their lines, in the place of each odd n."""
     odd = _odd_circles(sign_cells)["batch"].values
-    spoilt = sign_cells.copy(deep=True)
+    spoiled = sign_cells.copy(deep=True)
     for name in ("patterns_seen", "cell_count", "gamma"):
-        spoilt[name].loc[{"batch": odd}] = sign_cells[name].sel(batch=odd + 1).values
-    return spoilt
+        spoiled[name].loc[{"batch": odd}] = sign_cells[name].sel(batch=odd + 1).values
+    return spoiled
 
 
 def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
@@ -205,17 +205,17 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     circles = rows_to_full_rank.isel(batch=rows_to_full_rank["kind"].values == "circle")
     if int(circles["n"].min()) > LARGEST_RESOLVED:
         raise NotEnoughDataError(f"rows_to_full_rank: a circle of {LARGEST_RESOLVED} points or fewer")
-    found = {"below_geometric": [], "below_7b": []}
+    cases_by_bound = {"below_geometric": [], "below_7b": []}
     for b in range(circles.sizes["batch"]):
-        one = circles.isel(batch=b)
-        n, gamma, y = int(one["n"]), float(one["gamma"]), one["y"].values
+        circle = circles.isel(batch=b)
+        n, gamma, y = int(circle["n"]), float(circle["gamma"]), circle["y"].values
         rows = np.arange(n, int(n / gamma) + 1)
-        found["below_geometric"] += [(y, d, float(geometric_sum_tail(d, gamma, n))) for d in rows]
+        cases_by_bound["below_geometric"] += [(y, d, float(geometric_sum_tail(d, gamma, n))) for d in rows]
         if n <= LARGEST_RESOLVED:  # beyond, the bound is below what the draws can resolve
             limit = 1 - float(full_rank_tail_bound(2.05, gamma, n, "b"))
-            found["below_7b"].append((y, 2.05 * n / gamma, limit))
+            cases_by_bound["below_7b"].append((y, 2.05 * n / gamma, limit))
     words = {"expected": "survival over its bound at most 1", "reason": "the bound itself"}
-    return {name: worst_survival(cases, **words) for name, cases in found.items()}
+    return {name: worst_survival(cases, **words) for name, cases in cases_by_bound.items()}
 
 
 @claim(

@@ -41,11 +41,11 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     """Gram matrices that hold every row, three clusters included, against the formulas from A and B alone."""
     ratios, angles = [], []
     for deep in range(tree_limits.sizes["deep"]):
-        one = tree_limits.isel(deep=deep)
-        limit = limit_of_amplitudes(float(one["deep_A"]), float(one["deep_B"]), int(one["deep_points"]))
+        batch = tree_limits.isel(deep=deep)
+        limit = limit_of_amplitudes(float(batch["deep_A"]), float(batch["deep_B"]), int(batch["deep_points"]))
         for end in ("first", "last"):
-            ratios.append(one[f"deep_ratio_{end}"].values / getattr(limit, f"ratio_{end}") - 1)
-            angles.append(np.arccos(one[f"deep_cosine_{end}"].values) - getattr(limit, f"angle_{end}"))
+            ratios.append(batch[f"deep_ratio_{end}"].values / getattr(limit, f"ratio_{end}") - 1)
+            angles.append(np.arccos(batch[f"deep_cosine_{end}"].values) - getattr(limit, f"angle_{end}"))
     decayed = "the other splits have lost e^40 in squares, 4e-12 even if they began a millionfold; rounding of a "
     decayed += "thousand layers adds 2e-13"
     return Verdict.from_tests(

@@ -65,9 +65,9 @@ def worst_survival(cases: Sequence[tuple[np.ndarray, float, float]], *, expected
         reason: why the region is what it is.
     """
     level = 1 - FALSE_ALARM / len(cases)
-    found = [(binomtest(int((y > d).sum()), y.size).proportion_ci(level, method="exact"), lim) for y, d, lim in cases]
+    shares = [(binomtest(int((y > d).sum()), y.size).proportion_ci(level, method="exact"), lim) for y, d, lim in cases]
     return interval_within(
-        max(((share.low / limit, share.high / limit) for share, limit in found), key=lambda interval: interval[1]),
+        max(((share.low / limit, share.high / limit) for share, limit in shares), key=lambda interval: interval[1]),
         -np.inf,
         1,
         expected=f"{expected}, the closest of {len(cases)} cases",

@@ -92,7 +92,7 @@ def sign_cells(settings: SignCells, stream: Stream) -> xr.Dataset:
     }
     crossed = np.stack([_crossings(k, n, settings.steps, stream.generator("steps", k)) for k, n in SHAPES], axis=1)
     return dataset(
-        {name: variable("batch", np.array([one[name] for one in counted]), text) for name, text in words.items()}
+        {name: variable("batch", np.array([counts[name] for counts in counted]), text) for name, text in words.items()}
         | {
             "not_one": variable(
                 ("step", "shape"), crossed, "rows whose step does not change exactly one sign, of all rows tried"
@@ -146,21 +146,21 @@ def stalled_rows(settings: StalledRows, stream: Stream) -> xr.Dataset:
     """Lemma 2: rows that have full rank on t columns but not on t + 1, and the chance of the next row."""
     cases = [(2, t) for t in settings.planar] + [(3, t) for t in settings.spatial]
     shape = (len(cases), settings.configurations)
-    found = {name: np.empty(shape) for name in ("probability", "frequency", "gamma")}
+    measured = {name: np.empty(shape) for name in ("probability", "frequency", "gamma")}
     for c, (k, t) in enumerate(cases):
         for i in range(settings.configurations):
             rng = stream.generator(k, t, i)
             X, W = _stalled(k, t, rng)
-            found["probability"][c, i] = success_probability(X, W)
-            found["frequency"][c, i] = full_rank.success_frequency(X, W, rng, settings.draws)
-            found["gamma"][c, i] = gamma(X)
+            measured["probability"][c, i] = success_probability(X, W)
+            measured["frequency"][c, i] = full_rank.success_frequency(X, W, rng, settings.draws)
+            measured["gamma"][c, i] = gamma(X)
     words = {
         "probability": "probability that the next row raises the rank, from the cells",
         "frequency": f"frequency in {settings.draws} next rows",
         "gamma": "smallest volume of a cell",
     }
     return dataset(
-        {name: variable(("case", "configuration"), found[name], text) for name, text in words.items()},
+        {name: variable(("case", "configuration"), measured[name], text) for name, text in words.items()},
         {
             "case": variable("case", np.array([f"k={k}, t={t}" for k, t in cases]), "input dimension and columns"),
             "configuration": variable("configuration", np.arange(settings.configurations), "stalled configuration"),
@@ -265,7 +265,7 @@ def _waits_by_column(settings: RowsToFullRank, stream: Stream) -> tuple[np.ndarr
     n = settings.wait_points
     beside_the_first = [[np.cos(np.radians(1))], [np.sin(np.radians(1))]]
     batches = [np.hstack([np.roll(circle_batch(n), 1, axis=1), beside_the_first])]
-    batches += [one.X for one in gaussian_batches("waits", 2, (n + 1,), settings.batches, stream)]
+    batches += [batch.X for batch in gaussian_batches("waits", 2, (n + 1,), settings.batches, stream)]
     reached = [
         full_rank.rows_to_rank_by_column(X[:, :n], stream.generator("waits", b), settings.wait_draws)
         for b, X in enumerate(batches)
@@ -277,10 +277,10 @@ def _waits_by_column(settings: RowsToFullRank, stream: Stream) -> tuple[np.ndarr
 def _batch_coordinates(batches: list[Batch]) -> dict[str, xr.Variable]:
     return {
         "batch": variable("batch", np.arange(len(batches)), "batch"),
-        "kind": variable("batch", np.array([one.kind for one in batches]), "kind of batch"),
-        "k": variable("batch", np.array([len(one.X) for one in batches]), "input dimension"),
-        "n": variable("batch", np.array([one.X.shape[1] for one in batches]), "points in the batch"),
-        "recentred": variable("batch", np.array([int(one.recentred) for one in batches]), "1 if recentred"),
+        "kind": variable("batch", np.array([batch.kind for batch in batches]), "kind of batch"),
+        "k": variable("batch", np.array([len(batch.X) for batch in batches]), "input dimension"),
+        "n": variable("batch", np.array([batch.X.shape[1] for batch in batches]), "points in the batch"),
+        "recentred": variable("batch", np.array([int(batch.recentred) for batch in batches]), "1 if recentred"),
     }
 
 
@@ -338,11 +338,11 @@ def _log_tail(d: float, gamma: float, n: int) -> float:
 def _chernoff_minimum(alpha: float, gamma: float) -> float:
     """Minimum over s of the logarithm per column of (28b), found by search."""
     upper = -np.log1p(-gamma)
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         full_rank.chernoff_log_bound,
         bounds=(0, upper * (1 - 1e-12)),
         args=(alpha, gamma),
         method="bounded",
         options={"xatol": 1e-10 * upper},
     )
-    return float(found.fun)
+    return float(minimum.fun)

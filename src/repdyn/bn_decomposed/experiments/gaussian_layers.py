@@ -100,12 +100,12 @@ def _sampled_gram(X: np.ndarray, width: int, draws: int, stream: Stream) -> np.n
     rng = stream.generator("image weights")
     length = np.linalg.norm(X - X.mean(axis=1, keepdims=True), axis=0)
     i, j = np.triu_indices(X.shape[1])
-    found = np.empty((draws, i.size))
+    products = np.empty((draws, i.size))
     for draw in range(draws):
         Z = SIGMA * rng.standard_normal((width, X.shape[0])) @ X
         after = np.maximum(Z - Z.mean(axis=1, keepdims=True), 0)
-        found[draw] = (after.T @ after / np.outer(length, length))[i, j] / (width * SIGMA**2 / 2)
-    return found
+        products[draw] = (after.T @ after / np.outer(length, length))[i, j] / (width * SIGMA**2 / 2)
+    return products
 
 
 def _closed_gram(X: np.ndarray, recenter: bool) -> np.ndarray:
@@ -131,12 +131,12 @@ def gaussian_layer(settings: GaussianLayer, stream: Stream) -> xr.Dataset:
                     sampled[name][s, b, w, block] = value
         progress.step(b + 1)
     dims = ("start", "batch", "width", "block")
-    made = {name: variable(dims, sampled[name], long_name) for name, long_name in SAMPLED.items()}
-    made |= {name: variable(dims[:2], closed[name], long_name) for name, long_name in CLOSED.items()}
+    variables = {name: variable(dims, sampled[name], long_name) for name, long_name in SAMPLED.items()}
+    variables |= {name: variable(dims[:2], closed[name], long_name) for name, long_name in CLOSED.items()}
     for name in ("pair_factor", "expected_pair_factor", "wrong_pair_factor"):
-        made[name].attrs["missing"] = "the cluster of Definition 12 is a point"
+        variables[name].attrs["missing"] = "the cluster of Definition 12 is a point"
     return dataset(
-        made,
+        variables,
         {
             "start": variable("start", np.array(STARTS), "batch before the layer"),
             "batch": variable("batch", np.array(settings.batches), "data points in the batch"),
@@ -256,11 +256,11 @@ def contraction(settings: Contraction, stream: Stream) -> xr.Dataset:
         for name, value in _resting(n, settings.multiplier_up_to).items():
             rest[name][b] = value
         progress.step(b + 1)
-    made = {name: variable("batch", rest[name], long_name) for name, long_name in RESTING.items()}
+    variables = {name: variable("batch", rest[name], long_name) for name, long_name in RESTING.items()}
     for name in ("full_multiplier", "full_multiplier_of_equal_points"):
-        made[name].attrs["missing"] = "not computed above the batch of `multiplier_up_to`"
+        variables[name].attrs["missing"] = "not computed above the batch of `multiplier_up_to`"
     return dataset(
-        made
+        variables
         | {
             "factor": variable(
                 ("batch", "spread", "draw"),

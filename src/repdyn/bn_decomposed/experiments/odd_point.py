@@ -58,14 +58,14 @@ def odd_point(settings: OddPoint, images: xr.Dataset, stream: Stream) -> xr.Data
             shown.append(_last_layer(n, before, layers[-1], stream.generator(seed, n, "projection")))
         progress.step((b * len(SOURCES) + s) * settings.seeds + seed + 1)
     dims = ("source", "batch", "seed")
-    made = {name: variable((*dims, "layer"), deep[name], *BY_LAYER[name]) for name in BY_LAYER}
-    made |= {
+    variables = {name: variable((*dims, "layer"), deep[name], *BY_LAYER[name]) for name in BY_LAYER}
+    variables |= {
         f"limit_{name}": variable((*dims, "limit_layer"), limit[name], f"{long_name}, infinite width", units)
         for name, (long_name, units) in IN_THE_LIMIT.items()
     }
-    made |= {name: variable(dims, neurons[name], *BY_NETWORK[name]) for name in BY_NETWORK}
+    variables |= {name: variable(dims, neurons[name], *BY_NETWORK[name]) for name in BY_NETWORK}
     return dataset(
-        made | _fixed_points(settings.batches) | _shown(shown),
+        variables | _fixed_points(settings.batches) | _shown(shown),
         {
             "source": variable("source", np.array(SOURCES), "what the batch is drawn from"),
             "batch": variable("batch", np.array(settings.batches), "data points in the batch"),
@@ -139,13 +139,13 @@ def _scalars(length: np.ndarray, angle: np.ndarray) -> dict[str, float]:
 def _limit(X: np.ndarray, record: tuple[int, ...]) -> list[np.ndarray]:
     """Gram matrices at infinite width after the recorded layers, each divided by its trace."""
     G = X.T @ X
-    found = []
+    grams = []
     for layer in range(1, record[-1] + 1):
         G = expected_gram_step(G)
         G /= np.trace(G)
         if layer in record:
-            found.append(G)
-    return found
+            grams.append(G)
+    return grams
 
 
 def _gram_geometry(G: np.ndarray) -> dict[str, float]:
@@ -186,7 +186,7 @@ def _last_layer(n: int, before: np.ndarray, after: np.ndarray, rng: np.random.Ge
 
 
 def _shown(shown: list[dict[str, np.ndarray]]) -> dict[str, xr.Variable]:
-    joined = {name: np.concatenate([one[name] for one in shown], axis=-1) for name in shown[0]}
+    joined = {name: np.concatenate([run[name] for run in shown], axis=-1) for name in shown[0]}
     return {
         "projection": variable(
             ("axis", "point"), joined["projection"], "random projection of the last layer, the farthest at 1"
@@ -205,14 +205,14 @@ def _fixed_points(batches: tuple[int, ...]) -> dict[str, xr.Variable]:
     ratio = [np.nan if point is None else point.norm_ratio / (point.n - 1) for point in points]
     width = [np.nan if point is None else np.degrees(point.intra_angle) for point in points]
     leading = [np.degrees(odd_cluster.cluster_width(n)) for n in batches]
-    made = {
+    variables = {
         "resting_ratio": variable("batch", ratio, "second over first norm at the fixed point of infinite width"),
         "resting_intra_angle": variable("batch", width, "cluster angle at the fixed point of infinite width", "degree"),
         "leading_width": variable("batch", leading, "its leading term 3 pi / n", "degree"),
     }
     for name in ("resting_ratio", "resting_intra_angle"):
-        made[name].attrs["missing"] = "no fixed point with an odd point at this batch size"
-    return made
+        variables[name].attrs["missing"] = "no fixed point with an odd point at this batch size"
+    return variables
 
 
 def largest_norm(settings: LargestNorm, images: xr.Dataset, stream: Stream) -> xr.Dataset:
@@ -221,31 +221,31 @@ def largest_norm(settings: LargestNorm, images: xr.Dataset, stream: Stream) -> x
     shape = (len(kinds), settings.runs)
     odd = np.empty((shape[0], len(settings.widths), shape[1]), np.int16)
     ratio, limit_ratio = np.empty(odd.shape), np.empty(shape)
-    found = {name: np.empty(shape, np.int16) for name in ("longest", "farthest", "nearest", "limit_odd")}
+    indices = {name: np.empty(shape, np.int16) for name in ("longest", "farthest", "nearest", "limit_odd")}
     progress = Progress("largest_norm", settings.runs)
     for run, (k, kind) in product(range(settings.runs), enumerate(kinds.values())):
         X = _kind_batch(kind, settings.batch, images, stream.child(run))
-        found["longest"][k, run] = np.argmax((X**2).sum(axis=0))
+        indices["longest"][k, run] = np.argmax((X**2).sum(axis=0))
         distance = ((X - X.mean(axis=1, keepdims=True)) ** 2).sum(axis=0)
-        found["farthest"][k, run], found["nearest"][k, run] = np.argmax(distance), np.argmin(distance)
+        indices["farthest"][k, run], indices["nearest"][k, run] = np.argmax(distance), np.argmin(distance)
         for w, width in enumerate(settings.widths):
             weights = stream.generator(run, width, "weights")
             odd[k, w, run], ratio[k, w, run] = _odd_of(
                 (propagate(X, width, settings.depth, weights, **WITH_RELU_ALONE) ** 2).sum(axis=0)
             )
         G = _limit(X, (settings.limit_depth,))[0]
-        found["limit_odd"][k, run], limit_ratio[k, run] = _odd_of(np.diag(G))
+        indices["limit_odd"][k, run], limit_ratio[k, run] = _odd_of(np.diag(G))
         progress.step(run + 1)
     dims = ("kind", "width", "run")
     return dataset(
         {
             "odd": variable(dims, odd, "index of the point of largest norm in the last layer"),
             "second_to_first": variable(dims, ratio, "second largest norm over the largest in the last layer"),
-            "limit_odd": variable(("kind", "run"), found["limit_odd"], "index of the odd point at infinite width"),
+            "limit_odd": variable(("kind", "run"), indices["limit_odd"], "index of the odd point at infinite width"),
             "limit_second_to_first": variable(("kind", "run"), limit_ratio, "second norm over first, infinite width"),
-            "longest": variable(("kind", "run"), found["longest"], "index of the input of largest norm"),
-            "farthest": variable(("kind", "run"), found["farthest"], "index of the input farthest from the mean"),
-            "nearest": variable(("kind", "run"), found["nearest"], "index of the input nearest to the mean"),
+            "longest": variable(("kind", "run"), indices["longest"], "index of the input of largest norm"),
+            "farthest": variable(("kind", "run"), indices["farthest"], "index of the input farthest from the mean"),
+            "nearest": variable(("kind", "run"), indices["nearest"], "index of the input nearest to the mean"),
         },
         {
             "kind": variable("kind", np.array(list(kinds)), "what the batch is drawn from"),

@@ -197,8 +197,8 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
             for which, layer in zip(angles, both, strict=True):
                 angles[which][b][v, seed] = np.degrees(pair_angles(layer))
         progress.step(seed + 1)
-    mean = np.stack([one.mean(axis=-1) for one in angles["after"]], axis=1)
-    before, after = (np.concatenate(one, axis=-1) for one in angles.values())
+    mean = np.stack([angle.mean(axis=-1) for angle in angles["after"]], axis=1)
+    before, after = (np.concatenate(parts, axis=-1) for parts in angles.values())
     dims = ("normalization", "seed", "pair")
     return dataset(
         {
@@ -227,25 +227,25 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
 
 def fixed_point(settings: FixedPoint) -> xr.Dataset:
     """Where the expected Gram matrix comes to rest, by formula and by iterating the n x n map (Figure 5, F1)."""
-    found = {name: np.full(len(settings.batches), np.nan) for name in RESTS}
+    rests = {name: np.full(len(settings.batches), np.nan) for name in RESTS}
     progress = Progress("fixed_point", len(settings.batches))
     for b, n in enumerate(settings.batches):
         if (odd := odd_cluster.odd_fixed_point(n)) is not None:
-            found["odd_intra_angle"][b], found["odd_angle"][b] = np.degrees((odd.intra_angle, odd.odd_angle))
-            found["odd_norm_ratio"][b], found["odd_multiplier"][b] = odd.norm_ratio, odd.multiplier
-        found["simplex_multiplier"][b] = abs(odd_cluster.odd_map_multiplier(np.arccos(-1 / (n - 1)), n))
-        found["simplex_angle"][b] = np.degrees(odd_cluster.simplex_angle(n))
-        found["rms_angle"][b] = np.degrees(np.arccos(odd_cluster.rms_fixed_point(n)))
+            rests["odd_intra_angle"][b], rests["odd_angle"][b] = np.degrees((odd.intra_angle, odd.odd_angle))
+            rests["odd_norm_ratio"][b], rests["odd_multiplier"][b] = odd.norm_ratio, odd.multiplier
+        rests["simplex_multiplier"][b] = abs(odd_cluster.odd_map_multiplier(np.arccos(-1 / (n - 1)), n))
+        rests["simplex_angle"][b] = np.degrees(odd_cluster.simplex_angle(n))
+        rests["rms_angle"][b] = np.degrees(np.arccos(odd_cluster.rms_fixed_point(n)))
         G = _iterate(_definition_12(n, spread=0.5 * odd_cluster.cluster_width(n)))
-        found["iterated_intra_angle"][b] = np.degrees(np.arccos(G[1, 2] / G[1, 1]))
-        found["iterated_odd_angle"][b] = np.degrees(np.arccos(G[0, 1] / np.sqrt(G[0, 0] * G[1, 1])))
-        found["iterated_norm_ratio"][b] = (n - 1) * np.sqrt(G[1, 1] / G[0, 0])
+        rests["iterated_intra_angle"][b] = np.degrees(np.arccos(G[1, 2] / G[1, 1]))
+        rests["iterated_odd_angle"][b] = np.degrees(np.arccos(G[0, 1] / np.sqrt(G[0, 0] * G[1, 1])))
+        rests["iterated_norm_ratio"][b] = (n - 1) * np.sqrt(G[1, 1] / G[0, 0])
         progress.step(b + 1)
-    made = {name: variable("batch", found[name], *RESTS[name]) for name in RESTS}
+    variables = {name: variable("batch", rests[name], *RESTS[name]) for name in RESTS}
     for name in ("odd_intra_angle", "odd_angle", "odd_norm_ratio", "odd_multiplier"):
-        made[name].attrs["missing"] = "no fixed point with an odd point at this batch size"
+        variables[name].attrs["missing"] = "no fixed point with an odd point at this batch size"
     return dataset(
-        made,
+        variables,
         {"batch": variable("batch", np.array(settings.batches), "data points in the batch")},
         title="Fixed points of the expected Gram matrix at infinite width",
     )

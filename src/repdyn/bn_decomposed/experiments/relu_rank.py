@@ -31,8 +31,8 @@ def relu_rank(settings: ReluRank, stream: Stream) -> xr.Dataset:
     """Ranks of ReLU(W X): in the end, with collinear columns and after recentring; layer by layer; of products."""
     variables, coordinates = {}, {}
     for part in (_in_the_end, _recentred_layers, _one_layer, _image, _products):
-        made, held = part(settings, stream)
-        variables |= made
+        measured, held = part(settings, stream)
+        variables |= measured
         coordinates |= held
     return dataset(
         variables,
@@ -57,7 +57,7 @@ def _cases(settings: ReluRank, stream: Stream) -> list[tuple[str, bool, np.ndarr
 def _in_the_end(settings: ReluRank, stream: Stream) -> Part:
     """Largest rank by three ways: from the cells, from the lines, and with many rows."""
     cases = _cases(settings, stream)
-    used = [X - X.mean(axis=1, keepdims=True) if recentred else X for _, recentred, X in cases]
+    used = [X - X.mean(axis=1, keepdims=True) if recentered else X for _, recentered, X in cases]
     many = [relu_rank_profile(X, stream.generator("many", i), settings.rows)[0, -1] for i, X in enumerate(used)]
     columns = {
         "points": ([X.shape[1] for X in used], "points in the batch"),
@@ -71,7 +71,7 @@ def _in_the_end(settings: ReluRank, stream: Stream) -> Part:
     return {name: variable("case", np.array(values), text) for name, (values, text) in columns.items()}, {
         "case": variable("case", np.arange(len(cases)), "batch"),
         "case_kind": variable("case", np.array([kind for kind, _, _ in cases]), "kind of batch"),
-        "case_recentred": variable("case", np.array([int(recentred) for _, recentred, _ in cases]), "1 if recentred"),
+        "case_recentred": variable("case", np.array([int(recentered) for _, recentered, _ in cases]), "1 if recentred"),
         "rows_many": variable((), settings.rows, "rows of W at which the rank is sampled"),
     }
 
@@ -83,10 +83,10 @@ def _recentred_layers(settings: ReluRank, stream: Stream) -> Part:
     for draw in range(settings.draws):
         rng = stream.generator("recentred", draw)
         X, W = rng.standard_normal((2, n)) + SHIFT, rng.standard_normal((rows, 2))
-        recentred = np.maximum(W @ (X - X.mean(axis=1, keepdims=True)), 0)
-        layers = bn_components(X, W, True, "std", True), recentred, bn_components(X, W, False, "std", True)
-        for one, layer in enumerate(layers):
-            ranks[one, draw] = [np.linalg.matrix_rank(layer[:d], rtol=RANK_TOLERANCE) for d in range(1, rows + 1)]
+        recentered = np.maximum(W @ (X - X.mean(axis=1, keepdims=True)), 0)
+        layers = bn_components(X, W, True, "std", True), recentered, bn_components(X, W, False, "std", True)
+        for place, layer in enumerate(layers):
+            ranks[place, draw] = [np.linalg.matrix_rank(layer[:d], rtol=RANK_TOLERANCE) for d in range(1, rows + 1)]
     return {"rank_normalized": variable(("way", "draw", "row"), ranks, "rank of the first rows after ReLU")}, {
         "way": variable("way", np.array(["BN(W X)", "W (X - mean)", "W X / sigma"]), "what ReLU is applied to"),
         "row": variable("row", np.arange(1, rows + 1), "rows of W"),

@@ -42,19 +42,19 @@ DEEP = {
 def tree_limits(settings: TreeLimits, stream: Stream) -> xr.Dataset:
     """Depth of stability, limits of norm ratios and angles, and the Gram matrix at great depth (Theorems 10, 11)."""
     places = [(n, b) for n, count in zip(settings.points, settings.batches, strict=True) for b in range(count)]
-    found: dict[str, list[float]] = {name: [] for name in CASES}
+    values: dict[str, list[float]] = {name: [] for name in CASES}
     deep: list[dict[str, object]] = []
     sizes = np.arange(min(settings.points), max(settings.points) + 1)
     progress = Progress("tree_limits", len(places))
     for done, (n, b) in enumerate(places):
         x = _batch(n, b, stream)
         for name, value in _case(x).items():
-            found[name].append(value)
+            values[name].append(value)
         if b < settings.deep_batches:
             deep.append({"points": n, "kind": _kind(b)} | _deep(x, _layers(n, settings.decay)))
         progress.step(done + 1)
     return dataset(
-        {name: variable("case", np.array(found[name]), *words) for name, words in CASES.items()}
+        {name: variable("case", np.array(values[name]), *words) for name, words in CASES.items()}
         | _deep_variables(deep)
         | _bounds(sizes),
         {
@@ -62,8 +62,8 @@ def tree_limits(settings: TreeLimits, stream: Stream) -> xr.Dataset:
             "points": variable("case", np.array([n for n, _ in places]), "data points in the batch"),
             "kind": variable("case", np.array([_kind(b) for _, b in places]), "how the batch was made"),
             "deep": variable("deep", np.arange(len(deep)), "batch followed to great depth"),
-            "deep_points": variable("deep", np.array([one["points"] for one in deep]), "data points in the batch"),
-            "deep_kind": variable("deep", np.array([one["kind"] for one in deep]), "how the batch was made"),
+            "deep_points": variable("deep", np.array([row["points"] for row in deep]), "data points in the batch"),
+            "deep_kind": variable("deep", np.array([row["kind"] for row in deep]), "how the batch was made"),
             "end": variable("end", np.array(["least", "most"]), "over the interior points"),
             "bound_points": variable("bound_points", sizes, "data points in the batch, for the bounds"),
         },
@@ -110,14 +110,14 @@ def _deep(x: np.ndarray, layers: int) -> dict[str, object]:
     A, B = tree.step(layers - 2).amplitudes()
     G = tree.step().gram()
     square, inner = np.diag(G), slice(1, len(x) - 1)
-    found = {
+    ranges = {
         "ratio_first": np.sqrt(square[inner] / square[0]),
         "ratio_last": np.sqrt(square[inner] / square[-1]),
         "cosine_first": G[inner, 0] / np.sqrt(square[inner] * square[0]),
         "cosine_last": G[inner, -1] / np.sqrt(square[inner] * square[-1]),
     }
     single = {"A": A, "B": B, "layers": layers, "apart": _apart(tree), "apart_early": early}
-    return single | {name: (v.min(), v.max()) for name, v in found.items()}
+    return single | {name: (v.min(), v.max()) for name, v in ranges.items()}
 
 
 def _apart(tree: ClusterTree) -> int:
@@ -131,8 +131,8 @@ def _layers(n: int, decay: float) -> int:
 
 
 def _deep_variables(deep: list[dict[str, object]]) -> dict[str, xr.Variable]:
-    made = {
-        f"deep_{name}": variable(("deep", "end"), np.array([one[name] for one in deep]), f"interior points: {words}")
+    variables = {
+        f"deep_{name}": variable(("deep", "end"), np.array([row[name] for row in deep]), f"interior points: {words}")
         for name, words in DEEP.items()
     }
     for name, words in (
@@ -142,19 +142,19 @@ def _deep_variables(deep: list[dict[str, object]]) -> dict[str, xr.Variable]:
         ("apart", "points at more than 45 degrees from point 2"),
         ("apart_early", "points at more than 45 degrees from point 2 in the first layer"),
     ):
-        made[f"deep_{name}"] = variable("deep", np.array([one[name] for one in deep]), words)
-    return made
+        variables[f"deep_{name}"] = variable("deep", np.array([row[name] for row in deep]), words)
+    return variables
 
 
 def _bounds(sizes: np.ndarray) -> dict[str, xr.Variable]:
-    made = {}
+    variables = {}
     for name, bounds, words in (("printed", printed_bounds, "as printed"), ("sharp", sharp_bounds, "best possible")):
         ratio, angle = np.array([bounds(int(n)) for n in sizes]).T
-        made[f"{name}_ratio"] = variable("bound_points", ratio, f"bound on the smaller ratio of norms, {words}")
-        made[f"{name}_angle"] = variable(
+        variables[f"{name}_ratio"] = variable("bound_points", ratio, f"bound on the smaller ratio of norms, {words}")
+        variables[f"{name}_angle"] = variable(
             "bound_points", np.degrees(angle), f"bound on the larger angle to an extreme, {words}", "degree"
         )
-    return made
+    return variables
 
 
 def several_coordinates(settings: SeveralCoordinates, stream: Stream) -> xr.Dataset:

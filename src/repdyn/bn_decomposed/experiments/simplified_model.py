@@ -88,8 +88,8 @@ def _integers(rng: np.random.Generator, n: int) -> np.ndarray:
 
 def _integer_layer(X: np.ndarray) -> np.ndarray:
     """Positive children above negative ones, in units 1/n of the parents'."""
-    centred = X.shape[1] * X - X.sum(axis=1, keepdims=True)
-    return np.vstack([np.maximum(centred, 0), np.maximum(-centred, 0)])
+    centered = X.shape[1] * X - X.sum(axis=1, keepdims=True)
+    return np.vstack([np.maximum(centered, 0), np.maximum(-centered, 0)])
 
 
 def _clusters(X: np.ndarray) -> np.ndarray:

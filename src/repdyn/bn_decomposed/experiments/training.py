@@ -37,26 +37,28 @@ def training(
         for seed in range(settings.seeds)
     ]
     progress = Progress(f"training {mode}", len(trials))
-    found: list[Trial] = []
+    runs: list[Trial] = []
     for depth, rate, seed in trials:
         name = f"depth{depth}-seed{seed}"
-        found.append(
+        runs.append(
             checkpoint.get(name)
             or checkpoint.put(name, _trial(settings, X, y, depth, mode, rate, stream.child(depth, seed)))
         )
-        progress.step(len(found), accuracy=float(found[-1]["accuracy"][-1]))
+        progress.step(len(runs), accuracy=float(runs[-1]["accuracy"][-1]))
     shape = (len(settings.depths), settings.seeds)
     dims = ("depth", "seed")
     epochs = np.arange(networks.MEASURED_EVERY, settings.epochs + 1, networks.MEASURED_EVERY)
     return dataset(
         {
             "accuracy": variable(
-                (*dims, "epoch"), np.reshape([one["accuracy"] for one in found], (*shape, -1)), "training accuracy"
+                (*dims, "epoch"), np.reshape([trial["accuracy"] for trial in runs], (*shape, -1)), "training accuracy"
             )
         }
         | {
             name: variable(
-                dims, np.reshape([one[name] for one in found], shape), f"last hidden layer at initialization: {words}"
+                dims,
+                np.reshape([trial[name] for trial in runs], shape),
+                f"last hidden layer at initialization: {words}",
             )
             for name, words in RANKS.items()
         },

@@ -52,10 +52,10 @@ def thm3_full_rank(rows_to_full_rank: xr.Dataset) -> Figure:
 
 def _means(panel: Axes, rows: xr.Dataset) -> None:
     bound, mean = rows["bound"], rows["y"].mean("draw")
-    for kind, (colour, marker, words) in MARKS.items():
+    for kind, (color, marker, words) in MARKS.items():
         chosen = rows["kind"].values == kind
         panel.plot(
-            bound[chosen], mean[chosen], linestyle="none", marker=marker, color=colour, label=words, markersize=3.5
+            bound[chosen], mean[chosen], linestyle="none", marker=marker, color=color, label=words, markersize=3.5
         )
     ends = np.array([3.0, 1.4 * float(mean.max())])
     panel.plot(ends, ends, color=BLACK, linewidth=0.8)
@@ -73,13 +73,13 @@ def _tail(panel: Axes, circle: xr.Dataset, bounds: xr.DataArray) -> None:
     rows = np.arange(n - 1, int(y.max()))
     panel.plot(rows, [(y > d).mean() for d in rows], color=BLUE, drawstyle="steps-post", label="simulated tail")
     beyond = bounds.sel(alpha=bounds["alpha"] >= 1)
-    for form, curve, colour, dash in (
+    for form, curve, color, dash in (
         ("geometric", bounds, GREEN, "-."),
         ("7a", beyond, RED, "-"),
         ("7b", beyond, ORANGE, "--"),
     ):
         words = "geometric sum" if form == "geometric" else f"bound ({form})"
-        panel.plot(curve["alpha"] * n / gamma, curve.sel(form=form), color=colour, linestyle=dash, label=words)
+        panel.plot(curve["alpha"] * n / gamma, curve.sel(form=form), color=color, linestyle=dash, label=words)
     panel.axvline(2 * n / gamma, color=BLACK, linewidth=0.7, linestyle=(0, (1, 3)))
     panel.set(xscale="log", yscale="log", xlabel="rows d", xlim=(n - 1, 3 * n / gamma), ylim=(0.4 / y.size, 2))
     panel.text(1.9 * n / gamma, 0.5 / y.size, r"$\alpha = 2$", fontsize=7.5, ha="right", va="bottom")

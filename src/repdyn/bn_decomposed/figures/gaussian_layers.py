@@ -101,12 +101,12 @@ def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
     mine = odd_point.isel(pair=np.flatnonzero(odd_point["pair_batch"] == n))
     odd = mine["with_odd"].values.astype(bool)
     panel.plot((0, 95), (0, 95), color=BLACK, linewidth=0.7, zorder=0)
-    for which, colour, marker, words in ((~odd, BLUE, "o", "other pairs"), (odd, RED, "D", "pairs with the odd point")):
+    for which, color, marker, words in ((~odd, BLUE, "o", "other pairs"), (odd, RED, "D", "pairs with the odd point")):
         panel.scatter(
             mine["before"].values[which],
             mine["after"].values[which],
             s=14,
-            color=colour,
+            color=color,
             marker=marker,
             alpha=0.5,
             linewidths=0,
@@ -123,13 +123,13 @@ def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
 
 def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArray) -> None:
     images = odd_point.sel(source="images")
-    for (colour, _, _), n in zip(SHADES, odd_point["batch"].values, strict=False):
+    for (color, _, _), n in zip(SHADES, odd_point["batch"].values, strict=False):
         draws, limit = images[name].sel(batch=n), images[f"limit_{name}"].sel(batch=n)
-        panel.plot(draws["layer"], draws.median("seed"), color=colour, label=f"n = {n}")
-        band(panel, draws["layer"], draws.min("seed"), draws.max("seed"), color=colour)
-        panel.plot(limit["limit_layer"], limit.median("seed"), color=colour, linestyle="--", linewidth=1)
+        panel.plot(draws["layer"], draws.median("seed"), color=color, label=f"n = {n}")
+        band(panel, draws["layer"], draws.min("seed"), draws.max("seed"), color=color)
+        panel.plot(limit["limit_layer"], limit.median("seed"), color=color, linestyle="--", linewidth=1)
         if np.isfinite(level := float(rest.sel(batch=n))):
-            panel.axhline(level, color=colour, linewidth=0.9, linestyle=THIN)
+            panel.axhline(level, color=color, linewidth=0.9, linestyle=THIN)
     panel.set_xscale("log")
     panel.set_yscale("log")
     panel.set_xlabel("layer")
@@ -140,9 +140,9 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
     figure, axes = new(1, 3, height=2.5)
     words = {"without": "without recentering", "with": "with recentering"}
     bins = np.linspace(0, 1, 26)
-    for panel, (name, text), colour in zip(axes[0], words.items(), (RED, BLUE), strict=False):
+    for panel, (name, text), color in zip(axes[0], words.items(), (RED, BLUE), strict=False):
         response = activity["response"].sel(recentring=name).values
-        panel.hist(response, bins, color=colour)
+        panel.hist(response, bins, color=color)
         panel.set_title(text)
         panel.set_xlabel("response of one neuron / its largest")
         panel.set_ylabel("inputs")
@@ -157,11 +157,11 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
         )
     edges = np.append(activity["bin"].values, 1)
     panel = axes[0, 2]
-    for (name, text), colour, dash in zip(words.items(), (RED, BLUE), ("-", "--"), strict=True):
+    for (name, text), color, dash in zip(words.items(), (RED, BLUE), ("-", "--"), strict=True):
         draws = activity["active"].sel(recentring=name).values
         share = np.histogram(draws, edges)[0] / draws.size
-        panel.stairs(share, edges, fill=True, color=colour, alpha=0.35)
-        panel.stairs(activity["expected"].sel(recentring=name), edges, color=colour, linestyle=dash, label=text)
+        panel.stairs(share, edges, fill=True, color=color, alpha=0.35)
+        panel.stairs(activity["expected"].sel(recentring=name), edges, color=color, linestyle=dash, label=text)
     panel.set_yscale("log")
     panel.set_ylim(bottom=1e-3)
     panel.set_title("all neurons")
@@ -188,13 +188,13 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
     """Theorem 14: narrow clusters widen, wide ones contract; where they come to rest."""
     figure, axes = new(1, 2, height=3.4)
     panel = axes[0, 0]
-    for (colour, dash, marker), n in zip(SHADES, contraction["batch"].values, strict=False):
-        one = contraction.sel(batch=n)
-        factor = one["factor"].mean("draw")
-        panel.plot(one["spread"], factor, color=colour, linestyle=dash, label=f"n = {n}")
-        rest = float(one["resting_spread"])
-        level = np.interp(np.log(rest), np.log(one["spread"]), factor)
-        panel.plot(rest, level, color=colour, marker=marker, markersize=5)
+    for (color, dash, marker), n in zip(SHADES, contraction["batch"].values, strict=False):
+        batch = contraction.sel(batch=n)
+        factor = batch["factor"].mean("draw")
+        panel.plot(batch["spread"], factor, color=color, linestyle=dash, label=f"n = {n}")
+        rest = float(batch["resting_spread"])
+        level = np.interp(np.log(rest), np.log(batch["spread"]), factor)
+        panel.plot(rest, level, color=color, marker=marker, markersize=5)
     panel.axhline(1, color=BLACK, linewidth=0.8)
     panel.set_xscale("log")
     panel.axvspan(0.8 * float(contraction["spread"][0]), 1, color=BLACK, alpha=0.08, linewidth=0)

@@ -87,10 +87,10 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
     gap = orthogonality_gap["gap"]
     for panel, (rescale, words) in zip(axes[0], (("rms", "RS by RMS"), ("std", "RS by std, eq. (2)")), strict=True):
         looks = zip(cycle(CYCLE), cycle(("-", "--", ":", "-.")), gap["width"].values, strict=False)
-        for colour, dash, width in looks:
+        for color, dash, width in looks:
             draws = gap.sel(rescale=rescale, width=width)
-            panel.plot(gap["layer"], draws.median("seed"), color=colour, linestyle=dash, label=f"width {width}")
-            band(panel, gap["layer"], draws.min("seed"), draws.max("seed"), color=colour)
+            panel.plot(gap["layer"], draws.median("seed"), color=color, linestyle=dash, label=f"width {width}")
+            band(panel, gap["layer"], draws.min("seed"), draws.max("seed"), color=color)
         panel.set_title(words)
         panel.set_xlabel("layer")
         panel.set_yscale("log")
@@ -133,7 +133,7 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
     )
     for panel, (kind, words) in zip(axes.ravel(), panels, strict=False):
         looks = zip(cycle((RED, BLUE, GREEN, ORANGE)), cycle("o.^s*"), batches, strict=False)
-        for colour, marker, n in reversed(list(looks)):
+        for color, marker, n in reversed(list(looks)):
             pairs = layer_angles.sel(normalization=kind).isel(
                 pair=np.flatnonzero(layer_angles["pair_batch"] == n), seed=slice(0, 4)
             )
@@ -141,7 +141,7 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
                 pairs["before"],
                 pairs["after"],
                 s=5,
-                color=colour,
+                color=color,
                 marker=marker,
                 alpha=0.35,
                 linewidths=0,
@@ -179,14 +179,14 @@ def _mark(panel: Axes, curve: xr.DataArray, batches: np.ndarray) -> None:
 
 
 def _angle_against_batch(panel: Axes, layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> None:
-    for name, kind, colour, dash, words in (
+    for name, kind, color, dash, words in (
         ("simplex_angle", "full", BLUE, "-", "RC + RS"),
         ("rms_angle", "rms", RED, "--", "RS by RMS"),
     ):
-        panel.plot(fixed_point["batch"], fixed_point[name], color=colour, linestyle=dash, label=words)
+        panel.plot(fixed_point["batch"], fixed_point[name], color=color, linestyle=dash, label=words)
         draws = layer_angles["mean_angle"].sel(normalization=kind)
         half = half_width(draws.transpose("batch", "seed"))
-        panel.errorbar(draws["batch"], draws.mean("seed"), half, fmt="o", color=colour, capsize=2)
+        panel.errorbar(draws["batch"], draws.mean("seed"), half, fmt="o", color=color, capsize=2)
     for level in (60, 75):
         panel.axhline(level, color=BLACK, linewidth=0.6, linestyle=(0, (1, 3)))
     panel.set_xscale("log")

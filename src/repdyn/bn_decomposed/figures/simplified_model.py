@@ -56,12 +56,12 @@ def _places(tree: xr.Dataset) -> np.ndarray:
 
 def _edge(panel: Axes, above: np.ndarray, below: np.ndarray, *, positive: bool) -> None:
     start, end = above - (0, 0.4), below - (0, -0.24)
-    colour, dash = (GREEN, "-") if positive else (PURPLE, "--")
-    panel.plot(*np.transpose((start, end)), color=colour, linestyle=dash, linewidth=1.2)
+    color, dash = (GREEN, "-") if positive else (PURPLE, "--")
+    panel.plot(*np.transpose((start, end)), color=color, linestyle=dash, linewidth=1.2)
     middle = (start + end) / 2
     sign = "+" if positive else "\N{MINUS SIGN}"
     look = {
-        "color": colour,
+        "color": color,
         "fontsize": 11,
         "fontweight": "bold",
         "ha": "right" if positive else "left",
@@ -165,9 +165,9 @@ def _collapse(panel: Axes, interior_angles: xr.Dataset) -> None:
     layer = angle["layer"].values
     shown = (layer >= 8) & (layer <= 200)
     start = np.searchsorted(layer, 100)
-    for m, (colour, dash) in zip(range(2, n // 2 + 1), SIZES, strict=False):
+    for m, (color, dash) in zip(range(2, n // 2 + 1), SIZES, strict=False):
         pair = angle.sel(first=m, second=m + 1).values
-        panel.plot(layer[shown], pair[shown], color=colour, linestyle=dash, label=f"points {m}, {m + 1}")
+        panel.plot(layer[shown], pair[shown], color=color, linestyle=dash, label=f"points {m}, {m + 1}")
         slope = 8 * pair[start] * float(interior_angles["kept"].sel(split=m)) ** (layer - layer[start])
         panel.plot(layer[start:][shown[start:]], slope[start:][shown[start:]], color=BLACK, linewidth=0.9)
     panel.set(yscale="log", xlim=(0, 205), title="the cluster forms", xlabel="layer t", ylabel="angle (degree)")
@@ -176,11 +176,11 @@ def _collapse(panel: Axes, interior_angles: xr.Dataset) -> None:
 
 def _second_extreme(panel: Axes, tree_limits: xr.Dataset) -> None:
     gaussian = tree_limits.where(tree_limits["kind"] == "gaussian", drop=True)
-    for n, (colour, dash) in zip(np.unique(gaussian["points"].values).astype(int).tolist(), SIZES, strict=False):
+    for n, (color, dash) in zip(np.unique(gaussian["points"].values).astype(int).tolist(), SIZES, strict=False):
         ratio = np.sort(gaussian["extremes"].values[gaussian["points"].values == n])
         share = np.arange(1, ratio.size + 1) / ratio.size
-        panel.step(ratio, share, where="post", color=colour, linestyle=dash, label=f"n = {n}")
-        panel.plot(1 / (n - 1), 0, "o", color=colour, clip_on=False, zorder=3)
+        panel.step(ratio, share, where="post", color=color, linestyle=dash, label=f"n = {n}")
+        panel.plot(1 / (n - 1), 0, "o", color=color, clip_on=False, zorder=3)
     panel.text(0.03, 0.95, "dots: one odd point", transform=panel.transAxes, fontsize=7.5, va="top")
     panel.set(xlim=(0, 1), ylim=(0, 1), title="one odd point or two?")
     panel.set_xlabel("shorter over longer extreme, limit")

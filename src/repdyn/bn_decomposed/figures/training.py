@@ -19,16 +19,16 @@ LOOKS = {
 def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
     """Figure 2: final training accuracy and the rank of the last hidden layer at initialization."""
     figure, axes = new(1, 3, height=2.5)
-    for mode, (colour, marker, dash, words) in LOOKS.items():
+    for mode, (color, marker, dash, words) in LOOKS.items():
         data, depth = training[mode], training[mode]["depth"]
         final = data["accuracy"].isel(epoch=-1)
-        _with_range(axes[0, 0], depth, final, color=colour, marker=marker, linestyle=dash, label=words)
-        _with_range(axes[0, 1], depth, data["effective_rank"], color=colour, marker=marker, linestyle=dash)
+        _with_range(axes[0, 0], depth, final, color=color, marker=marker, linestyle=dash, label=words)
+        _with_range(axes[0, 1], depth, data["effective_rank"], color=color, marker=marker, linestyle=dash)
         axes[0, 2].scatter(
             data["effective_rank"],
             final,
             s=6 * np.log2(2 * depth.values)[:, None] + 0 * final,
-            color=colour,
+            color=color,
             marker=marker,
             alpha=0.7,
         )
@@ -55,15 +55,15 @@ def fig2_training(training: dict[str, xr.Dataset]) -> Figure:
     return _described(figure, training["he"])
 
 
-def _described(figure: Figure, one: xr.Dataset) -> Figure:
+def _described(figure: Figure, data: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 2: training accuracy does not need a high rank at initialization",
-        caption=f"Fully connected ReLU networks of width {int(one['width'])} on {int(one['point_count'])} images, "
-        f"{int(one['epoch'][-1])} epochs of plain stochastic gradient descent, batches of {int(one['batch'])}; "
+        caption=f"Fully connected ReLU networks of width {int(data['width'])} on {int(data['point_count'])} images, "
+        f"{int(data['epoch'][-1])} epochs of plain stochastic gradient descent, batches of {int(data['batch'])}; "
         "learning rates per depth as in the table. (a) Training accuracy; dotted: chance. (b) Effective rank of the "
         "last hidden layer at initialization. (c) Both; larger marks are deeper networks. Lines: medians, bands: range "
-        f"of {one.sizes['seed']} draws of weights and order. He's initialization reaches high accuracy from a low "
+        f"of {data.sizes['seed']} draws of weights and order. He's initialization reaches high accuracy from a low "
         "rank; PyTorch's default fails when deep; batch normalization keeps a high rank. The paper states neither data "
         "nor optimizer; these settings were found.",
         alt="Accuracy and rank against depth for three initializations; without batch normalization He's stays "
@@ -86,13 +86,13 @@ def disc_point_neurons(point_neurons: xr.Dataset) -> Figure:
         ("steps", "fitting", "steps to fit all training points", BLUE),
         ("test_accuracy", "generalization", "test accuracy at the end", PURPLE),
     )
-    for panel, (name, title, label, colour) in zip(axes[0], panels, strict=True):
+    for panel, (name, title, label, color) in zip(axes[0], panels, strict=True):
         draws = at_best_rate[name].transpose("scheme", "seed").values
         panel.plot(
             draws,
             np.broadcast_to(place[:, None], draws.shape),
             "o",
-            color=colour,
+            color=color,
             alpha=0.5,
             markersize=4,
             markeredgewidth=0,

@@ -123,8 +123,8 @@ class Training(Settings):
         """The depths increase and every mode has a rate for each."""
         yield from increasing("depths", self.depths)
         for mode in Rates.model_fields:
-            if (given := len(getattr(self.rates, mode))) != len(self.depths):
-                text = f"{given} rates for {mode}, but {len(self.depths)} depths: give one rate per depth"
+            if (count := len(getattr(self.rates, mode))) != len(self.depths):
+                text = f"{count} rates for {mode}, but {len(self.depths)} depths: give one rate per depth"
                 yield Problem(("rates", "depths"), text)
 
 

@@ -43,11 +43,11 @@ class Row:
         """Positive and negative transformation, Definition 5."""
         n = sum(self.sizes)
         total = sum(v * s for v, s in zip(self.values, self.sizes, strict=True))
-        centred = [n * v - total for v in self.values]
+        centered = [n * v - total for v in self.values]
         log_scale = self.log_scale - log(n)
         return (
-            _merged([max(c, 0) for c in centred], self.sizes, log_scale),
-            _merged([max(-c, 0) for c in centred], self.sizes, log_scale),
+            _merged([max(c, 0) for c in centered], self.sizes, log_scale),
+            _merged([max(-c, 0) for c in centered], self.sizes, log_scale),
         )
 
     def log_largest(self) -> float:
@@ -259,8 +259,8 @@ def simplified_layer(X: Array) -> Array:
     Returns:
         All positive children above all negative ones, shape (2 d, n).
     """
-    centred = X - X.sum(axis=1, keepdims=True) / X.shape[1]
-    return np.vstack([np.maximum(centred, 0), np.maximum(-centred, 0)])
+    centered = X - X.sum(axis=1, keepdims=True) / X.shape[1]
+    return np.vstack([np.maximum(centered, 0), np.maximum(-centered, 0)])
 
 
 def enumerate_tree(x: Array | list[Fraction] | list[int], t: int) -> Array:
@@ -281,8 +281,8 @@ def enumerate_tree(x: Array | list[Fraction] | list[int], t: int) -> Array:
     X = np.array([[_exact(v) for v in _one_dimensional(x)]], dtype=object)
     n = X.shape[1]
     for _ in range(t):
-        centred = n * X - X.sum(axis=1, keepdims=True)
-        X = np.vstack([np.maximum(centred, 0), np.maximum(-centred, 0)])
+        centered = n * X - X.sum(axis=1, keepdims=True)
+        X = np.vstack([np.maximum(centered, 0), np.maximum(-centered, 0)])
     return X
 
 

@@ -197,8 +197,8 @@ def gram_map_multiplier(G: Array) -> float:
         D = np.zeros((n, n))
         D[i, j] = D[j, i] = 1.0
         derivative = gram_step_derivative(G, D)
-        normalised = (derivative - image / growth * np.trace(derivative)) / growth
-        jacobian[:, m] = normalised[rows, columns]
+        normalized = (derivative - image / growth * np.trace(derivative)) / growth
+        jacobian[:, m] = normalized[rows, columns]
     return float(np.abs(np.linalg.eigvals(jacobian)).max())
 
 

@@ -161,10 +161,10 @@ def propagate(
 
 
 def _components(Z: Array, rounding: Array, recenter: bool, rescale: Rescale, relu: bool) -> Array:
-    centred = Z - Z.mean(axis=1, keepdims=True)
-    out = centred if recenter else Z
+    centered = Z - Z.mean(axis=1, keepdims=True)
+    out = centered if recenter else Z
     if rescale is not None:
-        out = _rescaled(out, centred, rounding, recenter, rescale)
+        out = _rescaled(out, centered, rounding, recenter, rescale)
     return np.maximum(out, 0.0) if relu else out
 
 

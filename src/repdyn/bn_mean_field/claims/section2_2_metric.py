@@ -166,8 +166,8 @@ def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Ve
     pairings = [
         _metric(metric_audit, name, "<t, G grad_m> = derivative along t") for name in ("pairing_printed", "pairing")
     ]
-    printed = all_of(**{part: one.printed for part, one in lines.items()}, pairing=pairings[0], closed_form=closed)
-    corrected = all_of(**{part: one.corrected for part, one in lines.items()}, pairing=pairings[1], closed_form=closed)
+    printed = all_of(**{part: row.printed for part, row in lines.items()}, pairing=pairings[0], closed_form=closed)
+    corrected = all_of(**{part: row.corrected for part, row in lines.items()}, pairing=pairings[1], closed_form=closed)
     return Verdict.from_tests(printed, corrected)
 
 

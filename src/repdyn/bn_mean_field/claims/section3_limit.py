@@ -68,12 +68,12 @@ def _exponents(distances: xr.Dataset, start: str, target: str) -> np.ndarray:
 
 def _reversed(start: str, target: str) -> Callable[[xr.Dataset], xr.Dataset]:
     def spoil(distances: xr.Dataset) -> xr.Dataset:
-        spoilt = distances.copy(deep=True)
+        spoiled = distances.copy(deep=True)
         runs = _runs(distances, start, target)
         for seed in np.unique(distances["seed"].values[runs]):
             own = runs[distances["seed"].values[runs] == seed]
-            spoilt["distance"][{"run": own}] = distances["distance"].isel(run=own[::-1]).values
-        return spoilt
+            spoiled["distance"][{"run": own}] = distances["distance"].isel(run=own[::-1]).values
+        return spoiled
 
     return spoil
 
@@ -320,11 +320,11 @@ def separating_starts_reach_the_minimum(minimisation: xr.Dataset) -> Verdict:
 
 
 def _losses_of_separating(minimisation: xr.Dataset) -> xr.Dataset:
-    spoilt = minimisation.copy(deep=True)
+    spoiled = minimisation.copy(deep=True)
     good = int(np.flatnonzero(minimisation["separates"] == 1)[0])
     for name in ("relative_loss", "speed"):
-        spoilt[name][{"start": np.flatnonzero(minimisation["separates"] == 0)}] = minimisation[name].isel(start=good)
-    return spoilt
+        spoiled[name][{"start": np.flatnonzero(minimisation["separates"] == 0)}] = minimisation[name].isel(start=good)
+    return spoiled
 
 
 @claim(

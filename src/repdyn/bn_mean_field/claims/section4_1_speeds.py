@@ -75,11 +75,11 @@ def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
     reason = "pairwise sums against prefix sums, and runs of 500 steps: 1e-12 of the largest speed"
     law = deviation(_law(target_scan), 1e-12, expected="the law", reason=reason)
     ratios = 10 ** target_scan["outer_contrast"].mean("seed")
-    told = ", ".join(f"{float(value):.2g} at {float(ratios['angle'][k]):g}" for k, value in enumerate(ratios))
+    by_angle = ", ".join(f"{float(value):.2g} at {float(ratios['angle'][k]):g}" for k, value in enumerate(ratios))
     return Verdict.from_tests(
         all_of(target_x1=along_x1, target_x2=along_x2),
         all_of(target_x1=along_x1, law=law),
-        f"Ratio of speeds near x2 to those near x1 over the target's angle to x1 in degrees: {told}. {UNSTATED}.",
+        f"Ratio of speeds near x2 to those near x1 over the target's angle to x1 in degrees: {by_angle}. {UNSTATED}.",
     )
 
 
@@ -111,17 +111,17 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     """Holds if the ratio is ten at every step tried, does not if at none; else the unstated step decides."""
     ratios = _at_look(speed_ratio, "ratio")
     tests = {float(step): _order_of_magnitude(ratios.sel(step=step)) for step in ratios["step"].values}
-    told = ", ".join(f"{float(ratios.sel(step=step).median()):.3g} at h = {step:g}" for step in tests)
+    medians = ", ".join(f"{float(ratios.sel(step=step).median()):.3g} at h = {step:g}" for step in tests)
     outcomes = {test.outcome for test in tests.values()}
     reached = next((test for test in tests.values() if test.outcome == "passes"), next(iter(tests.values())))
     if outcomes >= {"passes", "fails"}:
         return not_reproducible(
-            f"{UNSTATED}. Whether it is depends on the step, which is not stated: median {told}. See bnm-fig1-matched "
-            "for why.",
+            f"{UNSTATED}. Whether it is depends on the step, which is not stated: median {medians}. See "
+            "bnm-fig1-matched for why.",
             reached,
         )
     worst = next((test for test in tests.values() if test.outcome != "passes"), reached)
-    return Verdict.from_tests(worst, note=f"Median {told}.")
+    return Verdict.from_tests(worst, note=f"Median {medians}.")
 
 
 @claim(

@@ -33,7 +33,7 @@ def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
     coupled, chord, exact = _distances(flow, frames, settings.transport_stride // settings.pair_stride)
     pairs = ("time", "later")
     short = times[frames]
-    made = {
+    variables = {
         "coupled": variable(pairs, coupled, "mean squared distance on M of each particle at two times"),
         "chord": variable(pairs, chord, "the same with chords (a, bbar) instead of geodesics"),
         "w2": variable(pairs, exact, "squared W2 on M, exact"),
@@ -49,10 +49,10 @@ def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
         **_weak_form(flow, model),
     }
     for name in ("coupled", "chord", "bound", "bound_printed", "bound_without_time"):
-        made[name].attrs["missing"] = "not a pair with t < t'"
-    made["w2"].attrs["missing"] = "not a pair with t < t', or not among the pairs with exact transport"
+        variables[name].attrs["missing"] = "not a pair with t < t'"
+    variables["w2"].attrs["missing"] = "not a pair with t < t', or not among the pairs with exact transport"
     return dataset(
-        made,
+        variables,
         {
             "time": variable("time", short, "earlier mean-field time"),
             "later": variable("later", short, "later mean-field time"),

@@ -35,7 +35,7 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
     lowest = [np.nanmin(np.diff(norms[:, :, :, model], axis=0)) for model in range(len(MODELS))]
     dims = ("start", "radius", "model", "step")
     gradient = np.stack([_unit_gradient(a, b) for a, b in starts])
-    made = dataset(
+    data = dataset(
         {
             "gradient": variable(("start", "neuron"), gradient, "norm of b' at unit length"),
             "norm": variable(("iteration", *dims, "neuron"), norms[: SHOWN + 1], "length of b after the iteration"),
@@ -81,8 +81,8 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
         title="First steps of gradient descent over the length of the neurons",
     )
     for name in ("turn_quantile", "large_turns"):
-        made[name].attrs["missing"] = "the run diverged"
-    return made
+        data[name].attrs["missing"] = "the run diverged"
+    return data
 
 
 def _grid(settings: FirstStep, gradient: Array) -> tuple[Array, Array, Array]:
@@ -127,10 +127,10 @@ def _stability(settings: FirstStep, start: tuple[Array, Array]) -> dict[str, xr.
         model = Population(linear(0), ANISOTROPIC, kind)
         run = gradient_descent(start[0], radius * start[1], model, step, record=[settings.stability_iterations])
         loss[i, j, k], diverged[i, j, k] = run.loss[-1], run.diverged
-    made = {
+    variables = {
         "long_loss": variable(dims, loss, "population loss at the end of the long run"),
         "long_diverged": variable(dims, diverged, "iteration at which the long run diverged"),
     }
-    made["long_loss"].attrs["missing"] = "the run diverged"
-    made["long_diverged"].attrs["missing"] = "the run did not diverge"
-    return made
+    variables["long_loss"].attrs["missing"] = "the run diverged"
+    variables["long_diverged"].attrs["missing"] = "the run did not diverge"
+    return variables

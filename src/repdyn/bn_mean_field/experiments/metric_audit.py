@@ -40,16 +40,16 @@ MEASURES = {
 def metric_audit(settings: MetricAudit, stream: Stream) -> xr.Dataset:
     """The paper's G, formed literally, on random covariances and points of Omega."""
     shape = (len(settings.dimensions), len(settings.conditions), settings.draws)
-    found = {name: np.empty(shape) for name in MEASURES}
+    values = {name: np.empty(shape) for name in MEASURES}
     for i, j, draw in product(*map(range, shape)):
         dimension, condition = settings.dimensions[i], settings.conditions[j]
         rng = stream.generator(dimension, repr(condition), draw)
         for name, value in _measures(dimension, condition, rng).items():
-            found[name][i, j, draw] = value
+            values[name][i, j, draw] = value
     ticks, lengths, chords = _ticks()
     dims = ("dimension", "condition", "draw")
     return dataset(
-        {name: variable(dims, found[name], long_name) for name, long_name in MEASURES.items()}
+        {name: variable(dims, values[name], long_name) for name, long_name in MEASURES.items()}
         | {
             "tick_position": variable(("tick", "coordinate"), ticks, "points of Omega at equal angles of b/||b||"),
             "tick_length": variable("tick", lengths, "length in G of Omega from the tick to the next", "radian"),

@@ -61,12 +61,12 @@ def minimisation(settings: Minimisation) -> xr.Dataset:
 def separating(settings: Minimisation) -> list[Start]:
     """{a = 0} x circle for 1, 2, 3 teacher neurons, {a = +-1} x circle, and erf."""
     m = settings.width
-    found = [Start(f"a = 0, {n} teacher{'s' * (n > 1)}", True, ring(n), np.zeros(m), circle(m)) for n in (1, 2, 3)]
+    starts = [Start(f"a = 0, {n} teacher{'s' * (n > 1)}", True, ring(n), np.zeros(m), circle(m)) for n in (1, 2, 3)]
     signs = np.where(np.arange(m) % 2, 1.0, -1.0)
     pairs = np.repeat(circle(m // 2), 2, axis=0)
-    found.append(Start("a = +-1, 3 teachers", True, ring(3), signs[: len(pairs)], pairs))
+    starts.append(Start("a = +-1, 3 teachers", True, ring(3), signs[: len(pairs)], pairs))
     m = settings.erf_width
-    return [*found, Start("a = 0, 3 teachers, erf", True, ring(3, 1.0), np.zeros(m), circle(m), "erf")]
+    return [*starts, Start("a = 0, 3 teachers, erf", True, ring(3, 1.0), np.zeros(m), circle(m), "erf")]
 
 
 def counter_examples() -> list[Start]:
@@ -76,15 +76,15 @@ def counter_examples() -> list[Start]:
     def arc(half_width: float, count: int) -> Array:
         return directions(target + np.pi + np.linspace(-half_width, half_width, count))
 
-    one = np.ones(1)
+    weight = np.ones(1)
     return [
-        Start("point at the antipode, 1 teacher", False, ring(1), one, -ring(1).w),
+        Start("point at the antipode, 1 teacher", False, ring(1), weight, -ring(1).w),
         Start("arc of 0.05 at the antipode, 1 teacher", False, ring(1), np.ones(41), arc(0.05, 41)),
         Start("arc of 0.5 at the antipode, 1 teacher", False, ring(1), np.ones(41), arc(0.5, 41)),
-        Start("one point, 2 teachers", False, ring(2), one, directions(np.array([0.3]))),
-        Start("one point, 3 teachers", False, ring(3), one, directions(np.array([0.3]))),
+        Start("one point, 2 teachers", False, ring(2), weight, directions(np.array([0.3]))),
+        Start("one point, 3 teachers", False, ring(3), weight, directions(np.array([0.3]))),
         Start("two points, 3 teachers", False, ring(3), np.ones(2), directions(np.array([0.3, 2.0]))),
-        Start("one point, 3 teachers, erf", False, ring(3, 1.0), one, directions(np.array([0.3])), "erf"),
+        Start("one point, 3 teachers, erf", False, ring(3, 1.0), weight, directions(np.array([0.3])), "erf"),
     ]
 
 

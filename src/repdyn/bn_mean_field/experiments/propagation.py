@@ -98,7 +98,7 @@ def propagation_distances(settings: Propagation, propagation: xr.Dataset) -> xr.
         gap[k] = np.abs(loss[k] - loss[reference])
         if k != reference:
             pairs = zip(systems[k], systems[reference], strict=True)
-            distance[k] = [wasserstein2(one, other, ANISOTROPIC) for one, other in pairs]
+            distance[k] = [wasserstein2(system, other, ANISOTROPIC) for system, other in pairs]
         progress.step(k + 1)
     names = ("time", "run", "target", "start", "width", "seed")
     return dataset(

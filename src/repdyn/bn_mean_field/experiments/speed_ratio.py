@@ -58,7 +58,7 @@ def _ratio_dataset(settings: Anisotropy, iterations: Array, largest: Array, medi
         partner[cell] = _iteration_of_loss(loss[bn], loss[vanilla], iterations)
         matched[cell] = largest[bn] / np.interp(partner[cell], iterations, largest[vanilla])
     dims = ("problem", "start", "step", "iteration")
-    made = {
+    variables = {
         "largest": variable((*dims[:2], "model", *dims[2:]), largest, "largest tangential speed"),
         "median": variable((*dims[:2], "model", *dims[2:]), median, "median tangential speed"),
         "loss": variable((*dims[:2], "model", *dims[2:]), loss, "population loss"),
@@ -67,7 +67,7 @@ def _ratio_dataset(settings: Anisotropy, iterations: Array, largest: Array, medi
         "matched_iteration": variable(dims, partner, "iteration of vanilla with the BN model's loss"),
     }
     return dataset(
-        made,
+        variables,
         {
             "problem": variable("problem", np.array(list(PROBLEMS)), "target and covariance"),
             "start": variable(

@@ -34,7 +34,7 @@ def target_scan(settings: TargetScan, stream: Stream) -> xr.Dataset:
         run = gradient_descent(a, b, model, settings.step, record=[settings.look])
         last_a, last_b = run.a[-1], run.b[-1]
         speed[row], angle[row] = tangential_speed(last_b, model.velocity(last_a, last_b)[1]), axis_angle(last_b)
-        torque[row] = [_torque(one, other, model) for one, other in zip(last_a, last_b, strict=True)]
+        torque[row] = [_torque(end_a, end_b, model) for end_a, end_b in zip(last_a, last_b, strict=True)]
         length[row] = np.linalg.norm(last_b, axis=-1)
         for seed in range(settings.seeds):
             contrast[row, seed], outer[row, seed] = (

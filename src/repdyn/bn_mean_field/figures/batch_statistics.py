@@ -21,10 +21,10 @@ def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Fig
     """What the population model leaves out: finite batches and eps."""
     figure, axes = new(1, 2, height=2.5)
     sizes = finite_batch["batch"].values
-    for name, colour, marker, slope in (("noise", RED, "^", -0.5), ("bias", BLUE, "o", -1.0)):
+    for name, color, marker, slope in (("noise", RED, "^", -0.5), ("bias", BLUE, "o", -1.0)):
         draws = finite_batch[name]
         half = half_width(draws.transpose("batch", "group"))
-        axes[0, 0].errorbar(sizes, draws.mean("group"), half, fmt=marker, color=colour, capsize=2, label=name)
+        axes[0, 0].errorbar(sizes, draws.mean("group"), half, fmt=marker, color=color, capsize=2, label=name)
         slope_guide(axes[0, 0], sizes, float(draws.isel(batch=-1).mean()) * (sizes[0] / sizes[-1]) ** slope, slope)
     axes[0, 0].set(xscale="log", yscale="log", xlabel="batch size B", ylabel="error of b' over |b'|")
     numbered(axes[0, 0].xaxis, sizes)

@@ -27,10 +27,10 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
     step = float(first_step["step"][-1])
     start = first_step.isel(start=0).sel(step=step)
     r = start["radius"].values
-    for colour, marker, model in ((BLUE, "o", "BN"), (RED, "^", "vanilla")):
+    for color, marker, model in ((BLUE, "o", "BN"), (RED, "^", "vanilla")):
         norm = start["norm"].sel(model=model, iteration=1).transpose("radius", "neuron")
-        axes[0, 0].plot(r, norm.median("neuron"), marker, color=colour, label=f"{model}, median neuron")
-        band(axes[0, 0], r, norm.quantile(0.05, "neuron"), norm.quantile(0.95, "neuron"), color=colour)
+        axes[0, 0].plot(r, norm.median("neuron"), marker, color=color, label=f"{model}, median neuron")
+        band(axes[0, 0], r, norm.quantile(0.05, "neuron"), norm.quantile(0.95, "neuron"), color=color)
     g, fine = float(start["gradient"].median()), np.geomspace(r[0], r[-1], 200)
     axes[0, 0].plot(fine, np.hypot(fine, step * g / fine), color=BLACK, linewidth=0.9, label="law, median g")
     axes[0, 0].axvline(np.sqrt(step * g), color=BLACK, linewidth=0.7, linestyle=":")
@@ -65,28 +65,26 @@ def _arrows_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
     radii = [r for r in cell["radius"].values if 0.05 <= r <= 1.0]
     count = cell.sizes["neuron"] // 2
     angle = 2 * np.pi * (np.arange(count) + 0.5) / count
-    for colour, r in zip((RED, ORANGE, BLUE), radii, strict=False):
-        panel.plot(r * np.cos(fine := np.linspace(0, 2 * np.pi, 200)), r * np.sin(fine), color=colour, linewidth=0.8)
+    for color, r in zip((RED, ORANGE, BLUE), radii, strict=False):
+        panel.plot(r * np.cos(fine := np.linspace(0, 2 * np.pi, 200)), r * np.sin(fine), color=color, linewidth=0.8)
         grown = cell["norm"].sel(radius=r, iteration=1).values[:count]
         side = np.where(np.sin(2 * angle) > 0, -1.0, 1.0)
         for k in range(0, count, max(1, count // 12)):
             tangent = side[k] * np.sqrt(max(grown[k] ** 2 - r**2, 0.0))
             x, y = r * np.cos(angle[k]), r * np.sin(angle[k])
             dx, dy = -tangent * np.sin(angle[k]), tangent * np.cos(angle[k])
-            panel.annotate("", (x + dx, y + dy), (x, y), arrowprops={"arrowstyle": "->", "color": colour, "lw": 0.8})
+            panel.annotate("", (x + dx, y + dy), (x, y), arrowprops={"arrowstyle": "->", "color": color, "lw": 0.8})
     panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xlabel="b1", ylabel="b2", title="first steps")
 
 
 def _turns_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
     """Median (thick) and largest (thin) turn per iteration for several initial lengths."""
     quantiles = first_step["turn_quantile"].isel(start=0).sel(model="BN", step=step)
-    for colour, dash, r in zip(
-        (RED, ORANGE, GREEN, BLUE), ("-", "--", "-.", ":"), (1e-3, 1e-2, 1e-1, 1.0), strict=True
-    ):
+    for color, dash, r in zip((RED, ORANGE, GREEN, BLUE), ("-", "--", "-.", ":"), (1e-3, 1e-2, 1e-1, 1.0), strict=True):
         near = quantiles.sel(radius=r, method="nearest")
         label = f"r = {float(near['radius']):g}"
-        panel.plot(near["later"], near.sel(quantile=0.5), dash, color=colour, label=label)
-        panel.plot(near["later"], near.sel(quantile=1.0), dash, color=colour, linewidth=0.6)
+        panel.plot(near["later"], near.sel(quantile=0.5), dash, color=color, label=label)
+        panel.plot(near["later"], near.sel(quantile=1.0), dash, color=color, linewidth=0.6)
     panel.set(yscale="log", ylim=(1e-6, 200), xlabel="iteration", ylabel="turn per iteration (degree)")
     legend_below(panel, columns=2)
     panel.set_title("turns")

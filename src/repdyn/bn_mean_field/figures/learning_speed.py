@@ -27,15 +27,15 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
     figure, axes = new(1, 2, sharey=True, height=2.7)
     look = int(speed_ratio["look"])
     cell = speed_ratio.sel(problem="y = x1").isel(start=0)
-    colours = dict(zip(speed_ratio["step"].values.tolist(), (SKY, BLUE, BLACK, GREEN), strict=False))
-    for step, colour in colours.items():
+    colors = dict(zip(speed_ratio["step"].values.tolist(), (SKY, BLUE, BLACK, GREEN), strict=False))
+    for step, color in colors.items():
         for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
-            panel.plot(cell["iteration"], cell[name].sel(step=step), color=colour, label=f"h = {step:g}")
+            panel.plot(cell["iteration"], cell[name].sel(step=step), color=color, label=f"h = {step:g}")
     drawn = speed_ratio.sel(problem="y = x1", step=float(speed_ratio["paper_step"])).isel(start=slice(1, None))
-    for colour, dash, problem in ((ORANGE, "--", "y = x2"), (GREEN, ":", "y = x1, Sigma = I")):
+    for color, dash, problem in ((ORANGE, "--", "y = x2"), (GREEN, ":", "y = x1, Sigma = I")):
         other = speed_ratio.sel(problem=problem, step=float(speed_ratio["paper_step"])).isel(start=0)
         for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
-            panel.plot(other["iteration"], other[name], dash, color=colour, label=problem.replace("Sigma", r"$\Sigma$"))
+            panel.plot(other["iteration"], other[name], dash, color=color, label=problem.replace("Sigma", r"$\Sigma$"))
     for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
         band(panel, drawn["iteration"], drawn[name].min("start"), drawn[name].max("start"), color=BLUE)
         panel.axhline(10, color=RED, linewidth=0.8, linestyle="--")
@@ -75,13 +75,13 @@ def learning_over_steps(learning_rates: xr.Dataset) -> Figure:
     """Iterations to learn y = x1 over the step, and the steps that learn, with and without BN."""
     figure, axes = new(1, 2, height=2.7, gridspec_kw={"width_ratios": [1.4, 1]})
     drawn = learning_rates.isel(start=slice(1, None))
-    for place, (name, colour, dash) in enumerate(NETWORKS):
+    for place, (name, color, dash) in enumerate(NETWORKS):
         needed = drawn["needed"].sel(network=name).median("start")
-        axes[0, 0].plot(needed["step"], needed.where(np.isfinite(needed)), color=colour, linestyle=dash, label=name)
+        axes[0, 0].plot(needed["step"], needed.where(np.isfinite(needed)), color=color, linestyle=dash, label=name)
         ends = [drawn[f"{end}_step"].sel(network=name) for end in ("smallest", "largest")]
-        axes[0, 1].plot([end.median() for end in ends], [-place, -place], color=colour, linestyle=dash, linewidth=2)
+        axes[0, 1].plot([end.median() for end in ends], [-place, -place], color=color, linestyle=dash, linewidth=2)
         for end in ends:
-            axes[0, 1].plot(end, np.full(end.size, -place), "|", color=colour)
+            axes[0, 1].plot(end, np.full(end.size, -place), "|", color=color)
     axes[0, 0].set(xscale="log", yscale="log", xlabel="mean-field step h", ylabel="iterations to learn y = x1")
     axes[0, 0].set_title("iterations at equal step")
     axes[0, 1].set(xscale="log", xlabel="mean-field step h", xlim=axes[0, 0].get_xlim())
@@ -107,24 +107,24 @@ def learning_over_steps(learning_rates: xr.Dataset) -> Figure:
 def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
     """Where BN's neurons are fast, over the direction of the target."""
     figure, axes = new(1, 2, height=2.5)
-    for colour, marker, name, words in (
+    for color, marker, name, words in (
         (BLUE, "o", "outer_contrast", "within 15 degrees of the axes"),
         (ORANGE, "^", "contrast", "nearer to either axis"),
     ):
         ratios = 10 ** target_scan[name].transpose("angle", "seed")
-        axes[0, 0].plot(target_scan["angle"], ratios, marker, color=colour, markersize=2.5, alpha=0.4)
-        axes[0, 0].plot(target_scan["angle"], ratios.median("seed"), color=colour, label=words)
+        axes[0, 0].plot(target_scan["angle"], ratios, marker, color=color, markersize=2.5, alpha=0.4)
+        axes[0, 0].plot(target_scan["angle"], ratios.median("seed"), color=color, label=words)
     axes[0, 0].axhline(1, color=BLACK, linewidth=0.7)
     axes[0, 0].set(yscale="log", xlabel="angle of the target to x1 (degree)", ylabel="speed near x2 over near x1")
     axes[0, 0].set_title("contrast of speeds")
-    for colour, marker, angle in ((BLUE, "o", 0.0), (RED, "^", 90.0)):
+    for color, marker, angle in ((BLUE, "o", 0.0), (RED, "^", 90.0)):
         cell = target_scan.sel(angle=angle)
         words = f"target at {angle:g} degrees"
         axes[0, 1].plot(
             cell["axis_angle"].values.ravel(),
             cell["speed"].values.ravel(),
             marker,
-            color=colour,
+            color=color,
             markersize=2,
             label=words,
         )

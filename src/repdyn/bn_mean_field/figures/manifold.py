@@ -35,10 +35,10 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
             panel.plot([0, 1.1 * tick[0]], [0, 1.1 * tick[1]], color=BLACK, linewidth=0.3)
         panel.set(aspect="equal", title=words, xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
     cells = metric_audit.stack(cell=("dimension", "draw"))
-    for colour, marker, k in zip((BLUE, RED, GREEN), "o^s", metric_audit["condition"].values, strict=False):
+    for color, marker, k in zip((BLUE, RED, GREEN), "o^s", metric_audit["condition"].values, strict=False):
         cell = cells.sel(condition=k)
-        axes[0, 2].plot(cell["alignment"], cell["smallest"], marker, color=colour, alpha=0.5, label=f"cond {k:g}")
-        axes[0, 2].axhline(float(cell["kantorovich"][0]), color=colour, linewidth=0.8, linestyle="--")
+        axes[0, 2].plot(cell["alignment"], cell["smallest"], marker, color=color, alpha=0.5, label=f"cond {k:g}")
+        axes[0, 2].axhline(float(cell["kantorovich"][0]), color=color, linewidth=0.8, linestyle="--")
     axes[0, 2].set(
         xscale="log",
         yscale="log",

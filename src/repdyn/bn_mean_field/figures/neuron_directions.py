@@ -71,14 +71,14 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figu
     """Where the neurons point over time, as quantiles: both targets, and two sizes of neurons."""
     figure, axes = new(1, 3, sharey=True, height=2.4)
     for panel, target in zip(axes[0], anisotropy["target"].values, strict=False):
-        for colour, dash, model in zip((BLUE, RED), ("-", "--"), anisotropy["model"].values, strict=True):
+        for color, dash, model in zip((BLUE, RED), ("-", "--"), anisotropy["model"].values, strict=True):
             angle = anisotropy["axis_angle"].sel(model=model, target=target)
-            _directions_panel(panel, angle, "neuron", colour, dash, str(model))
+            _directions_panel(panel, angle, "neuron", color, dash, str(model))
         panel.set_title(f"target {target}")
     small, large = magnitudes["radius"].values
     pooled = magnitudes["axis_angle"].isel(start=slice(1, None)).stack(all=("start", "neuron"))
-    for colour, dash, radius in ((BLUE, "-", small), (PURPLE, "--", large)):
-        _directions_panel(axes[0, 2], pooled.sel(radius=radius), "all", colour, dash, f"length {radius:g}")
+    for color, dash, radius in ((BLUE, "-", small), (PURPLE, "--", large)):
+        _directions_panel(axes[0, 2], pooled.sel(radius=radius), "all", color, dash, f"length {radius:g}")
     axes[0, 2].set_title("two sizes, target y = x1")
     axes[0, 0].set_ylabel("angle to the x1 axis (degree)")
     for panel, corner in zip(axes[0], ("upper right", "lower right", "upper right"), strict=True):
@@ -111,11 +111,11 @@ def fig2_magnitudes(magnitudes: xr.Dataset) -> Figure:
         panel.remove()
     below = figure.add_subplot(grid[1, :])
     near = magnitudes["near"]
-    for colour, dash, radius in zip((BLUE, PURPLE), ("-", "--"), magnitudes["radius"].values, strict=True):
+    for color, dash, radius in zip((BLUE, PURPLE), ("-", "--"), magnitudes["radius"].values, strict=True):
         drawn = near.sel(radius=radius).isel(start=slice(1, None))
-        below.plot(near["iteration"], drawn.mean("start"), dash, color=colour, label=f"length {radius:g}")
-        band(below, near["iteration"], drawn.min("start"), drawn.max("start"), color=colour)
-        below.plot(near["iteration"], near.sel(radius=radius, start=0), ":", color=colour, label="both signs")
+        below.plot(near["iteration"], drawn.mean("start"), dash, color=color, label=f"length {radius:g}")
+        band(below, near["iteration"], drawn.min("start"), drawn.max("start"), color=color)
+        below.plot(near["iteration"], near.sel(radius=radius, start=0), ":", color=color, label="both signs")
     below.set_xlabel("iteration")
     below.set_ylabel("fraction within\n15 degree of x1")
     below.set_ylim(0, 1.05)
@@ -143,21 +143,21 @@ def _rose(panel: Axes, cell: xr.Dataset) -> None:
         height = 0.85 * min(np.sqrt(part / 0.3), 1.0)
         panel.fill(np.r_[0, height * np.cos(arc)], np.r_[0, height * np.sin(arc)], color="0.75", linewidth=0)
     strength = np.clip(0.15 + 0.85 * np.abs(a) / max(np.abs(a).max(), 1e-12), 0, 1)
-    for side, sign, colour in ((1.0, 1, BLUE), (1.12, -1, RED)):
+    for side, sign, color in ((1.0, 1, BLUE), (1.12, -1, RED)):
         mine = np.sign(a) == sign
         where = side * np.cos(angle[mine]), side * np.sin(angle[mine])
-        panel.scatter(*where, s=4, color=colour, alpha=strength[mine], linewidths=0)
+        panel.scatter(*where, s=4, color=color, alpha=strength[mine], linewidths=0)
     panel.plot(np.cos(CIRCLE) / np.sqrt(5), np.sin(CIRCLE), color=BLACK, linewidth=0.4)
     _bare(panel, 1.2)
 
 
 def _compass(panel: Axes, cell: xr.Dataset) -> None:
     """Lines from the centre to the directions of small (blue) and large (purple) neurons."""
-    for colour, length, radius in zip((PURPLE, BLUE), (1.0, 0.75), cell["radius"].values[::-1], strict=True):
+    for color, length, radius in zip((PURPLE, BLUE), (1.0, 0.75), cell["radius"].values[::-1], strict=True):
         angle = cell["angle"].sel(radius=radius).values
         tips = length * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
         lines = np.stack([np.zeros_like(tips), tips], axis=1)
-        panel.add_collection(LineCollection(lines, colors=colour, linewidths=0.7, alpha=0.6))
+        panel.add_collection(LineCollection(lines, colors=color, linewidths=0.7, alpha=0.6))
     panel.plot(np.cos(CIRCLE), np.sin(CIRCLE), color=BLACK, linewidth=0.4)
     _bare(panel, 1.08)
 

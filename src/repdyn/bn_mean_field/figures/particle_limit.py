@@ -24,12 +24,12 @@ from repdyn.bn_mean_field.figures.axes import numbered, slope_guide
 def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
     """W2 to the mean-field limit over the width, and loss gaps, for two targets."""
     figure, axes = new(2, 3, height=2.3)
-    colours = tuple(zip(CYCLE, "os^v", propagation_distances["time"].values, strict=False))
+    colors = tuple(zip(CYCLE, "os^v", propagation_distances["time"].values, strict=False))
     for row, target in zip(axes, ("equal signs", "opposite signs"), strict=True):
         for panel, start in zip(row, ("low discrepancy", "i.i.d."), strict=False):
-            _widths_panel(panel, propagation_distances, start, target, "distance", colours)
+            _widths_panel(panel, propagation_distances, start, target, "distance", colors)
             panel.set_title(f"{start} starts")
-        _widths_panel(row[2], propagation_distances, "low discrepancy", target, "loss_gap", colours)
+        _widths_panel(row[2], propagation_distances, "low discrepancy", target, "loss_gap", colors)
         row[2].set_title("low discrepancy")
         row[0].set_ylabel(f"{target}: W2 to the reference")
         row[2].set_ylabel("loss gap")
@@ -63,11 +63,11 @@ def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
     axes[0, 0].set_ylabel("squared distance")
     legend_below(axes[0, 0], columns=2)
     frame = equicontinuity["frame"].values
-    for name, colour, dash, words in (
+    for name, color, dash, words in (
         ("rate_metric", BLUE, "-", "norm of G"),
         ("rate_euclidean", RED, "--", "Euclidean norm, as printed"),
     ):
-        axes[0, 2].plot(frame, equicontinuity[name] / equicontinuity["rate"], dash, color=colour, label=words)
+        axes[0, 2].plot(frame, equicontinuity[name] / equicontinuity["rate"], dash, color=color, label=words)
     axes[0, 2].set(xlabel="mean-field time", ylabel="mean squared speed\nover $-dL/dt$", title="dissipation")
     legend_below(axes[0, 2])
     label_panels(axes)
@@ -108,11 +108,11 @@ def _widths_panel(
     kind = (distances["start"] == start) & (distances["target"] == target)
     mine = distances.isel(run=np.flatnonzero(kind & (distances["width"] != distances["reference"])))
     widths = np.unique(mine["width"])
-    for colour, marker, time in colours:
+    for color, marker, time in colours:
         groups = [mine[name].sel(time=time).values[mine["width"].values == m] for m in widths]
         mean = np.array([group.mean() for group in groups])
         half = np.array([half_width(group) for group in groups])
-        panel.errorbar(widths, mean, half, fmt=f"{marker}-", color=colour, capsize=2, label=f"t = {time:g}")
+        panel.errorbar(widths, mean, half, fmt=f"{marker}-", color=color, capsize=2, label=f"t = {time:g}")
     panel.set(xscale="log", yscale="log")
     numbered(panel.xaxis, widths)
     if name == "distance":
@@ -133,8 +133,8 @@ def _bound_panel(panel: Axes, row: xr.Dataset) -> None:
 
 def _loss_panel(panel: Axes, starts: xr.Dataset) -> None:
     """Loss over that of f = 0 for several starts, in doubly logarithmic axes."""
-    for colour, dash, k in zip(CYCLE, ("-", "--", "-.", ":") * 2, range(starts.sizes["start"]), strict=False):
-        one = starts.isel(start=k)
-        panel.plot(one["time"][1:], one["relative_loss"][1:], dash, color=colour, label=str(one["start"].item()))
+    for color, dash, k in zip(CYCLE, ("-", "--", "-.", ":") * 2, range(starts.sizes["start"]), strict=False):
+        start = starts.isel(start=k)
+        panel.plot(start["time"][1:], start["relative_loss"][1:], dash, color=color, label=str(start["start"].item()))
     panel.set(xscale="log", yscale="log", xlabel="mean-field time")
     legend_below(panel)

@@ -40,92 +40,92 @@ def draw_depth(found: xr.Dataset) -> Figure:
         return _described_depth(figure, found)
 
 
-def _angle_panel(panel: Axes, found: xr.Dataset) -> None:
-    for label, colour, dash, one in moments(found):
-        degrees = np.degrees(one["angle"])
+def _angle_panel(panel: Axes, data: xr.Dataset) -> None:
+    for label, color, dash, moment in moments(data):
+        degrees = np.degrees(moment["angle"])
         middle, low, high = (degrees.sel(quantile=q) for q in (0.5, 0.05, 0.95))
         if "seed" in low.dims:
             low, high = low.mean("seed"), high.mean("seed")
-        band(panel, np.arange(low.sizes["layer"]), low.values, high.values, color=colour)
-        line(panel, middle, label, colour, dash)
-    expected = np.degrees(float(found["expected_angle"].max()))
+        band(panel, np.arange(low.sizes["layer"]), low.values, high.values, color=color)
+        line(panel, middle, label, color, dash)
+    expected = np.degrees(float(data["expected_angle"].max()))
     panel.axhline(expected, **THEORY)
     panel.set_title("angles between points")
     panel.set_ylabel("angle (degree)")
 
 
-def _odd_panel(panel: Axes, found: xr.Dataset) -> None:
-    for label, colour, dash, one in moments(found):
-        line(panel, one["norm_ratio"], label, colour, dash)
-    if np.isfinite(expected := float(found["expected_norm_ratio"].max())):
+def _odd_panel(panel: Axes, data: xr.Dataset) -> None:
+    for label, color, dash, moment in moments(data):
+        line(panel, moment["norm_ratio"], label, color, dash)
+    if np.isfinite(expected := float(data["expected_norm_ratio"].max())):
         panel.axhline(expected, **THEORY)
     panel.set_yscale("log")
     panel.set_title("odd point")
     panel.set_ylabel("largest / second norm")
 
 
-def _rank_panel(panel: Axes, found: xr.Dataset) -> None:
-    for label, colour, dash, one in moments(found):
-        line(panel, one["centred_effective_rank"], label, colour, dash)
-    if "centred_task_rank" in found:
-        low, high = (float(found[name].min()) for name in ("centred_task_rank", "task_rank"))
+def _rank_panel(panel: Axes, data: xr.Dataset) -> None:
+    for label, color, dash, moment in moments(data):
+        line(panel, moment["centred_effective_rank"], label, color, dash)
+    if "centred_task_rank" in data:
+        low, high = (float(data[name].min()) for name in ("centred_task_rank", "task_rank"))
         panel.axhspan(low, max(high, low + 0.5), **SHADE)
     panel.set_yscale("log", base=2)
     panel.set_title("effective rank, centered")
     panel.set_ylabel("effective rank")
 
 
-def _cost_panel(panel: Axes, found: xr.Dataset) -> None:
-    for label, colour, dash, one in moments(found):
-        line(panel, one["stable_cost_of_identity"], label, colour, dash)
-    last = moments(found)[-1][-1][["nuclear_rank", "numerical_rank"]]
+def _cost_panel(panel: Axes, data: xr.Dataset) -> None:
+    for label, color, dash, moment in moments(data):
+        line(panel, moment["stable_cost_of_identity"], label, color, dash)
+    last = moments(data)[-1][-1][["nuclear_rank", "numerical_rank"]]
     last = last.mean("seed") if "seed" in last.dims else last
-    x = np.arange(found.sizes["layer"])
+    x = np.arange(data.sizes["layer"])
     panel.fill_between(x, last["nuclear_rank"], last["numerical_rank"], **SHADE)
     panel.set_yscale("log")
     panel.set_title("stable cost of identity")
     panel.set_ylabel("cost, in dimensions")
 
 
-def _collapse_panel(panel: Axes, found: xr.Dataset) -> None:
-    for label, colour, dash, one in moments(found):
-        line(panel, one["nc1"], label, colour, dash)
-        line(panel, one["equiangle"], label, colour, ":", marker="^")
+def _collapse_panel(panel: Axes, data: xr.Dataset) -> None:
+    for label, color, dash, moment in moments(data):
+        line(panel, moment["nc1"], label, color, dash)
+        line(panel, moment["equiangle"], label, color, ":", marker="^")
     panel.set_yscale("log")
     panel.set_title("collapse of classes: NC1 dots, NC2 triangles")
     panel.set_ylabel("distance from collapse")
 
 
-def _sector_panel(panel: Axes, found: xr.Dataset) -> None:
-    for label, colour, dash, one in moments(found):
-        share = one["units_truncating_all"]
+def _sector_panel(panel: Axes, data: xr.Dataset) -> None:
+    for label, color, dash, moment in moments(data):
+        share = moment["units_truncating_all"]
         share = share.mean("seed") if "seed" in share.dims else share
         x = np.arange(share.sizes["layer"])
-        band(panel, x, share.min("class").values, share.max("class").values, color=colour)
-        panel.plot(x, share.mean("class").values, color=colour, linestyle=dash, marker="o", markersize=3, label=label)
+        band(panel, x, share.min("class").values, share.max("class").values, color=color)
+        panel.plot(x, share.mean("class").values, color=color, linestyle=dash, marker="o", markersize=3, label=label)
     panel.set_ylim(bottom=0)
     panel.set_title("units that truncate a whole class")
     panel.set_ylabel("share of units")
 
 
-def _described_depth(figure: Figure, found: xr.Dataset) -> Figure:
+def _described_depth(figure: Figure, data: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="A network through its depth, as the papers measure it",
-        caption=f"{found.attrs['title']}: {found.sizes['point']} points, normalized by {found.attrs['normalised_by']}"
-        f"{seeds_text(found)}. (a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric "
+        caption=f"{data.attrs['title']}: {data.sizes['point']} points, normalized by {data.attrs['normalised_by']}"
+        f"{seeds_text(data)}. (a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric "
         "fixed point of wide networks with batch normalization and ReLU. (b) Largest norm over the second; "
         "dashed: the fixed point with one odd point. (c) Effective rank without the mean; band: rank of the "
         "targets. "
         f"(d) Stable cost of identity at "
-        f"$\\gamma$ = {found.attrs['gamma']:g} $\\|K\\|$; band: nuclear to numerical rank at the last moment."
+        f"$\\gamma$ = {data.attrs['gamma']:g} $\\|K\\|$; band: nuclear to numerical rank at the last moment."
         + (
             " (e) $\\operatorname{Tr}(\\Sigma_W \\Sigma_B^+) / K$ (NC1) and largest deviation of the class means from "
             "a simplex (NC2). "
             "(f) Units that are at most zero on all points of a class: mean over classes, band: range of the classes."
-            if "nc1" in found and "sectors" in found
+            if "nc1" in data and "sectors" in data
             else ""
         ),
         alt="Panels of angles, norms, ranks and costs against the layers of a network"
-        + (", before and after training." if "time" in found.attrs else "."),
+        + (", before and after training." if "time" in data.attrs else "."),
     )

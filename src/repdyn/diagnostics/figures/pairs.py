@@ -23,11 +23,11 @@ def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Figur
     with style():
         figure, axes = new(len(pairs), 3, height=1.75, sharex=True)
         for row, pair in zip(axes, pairs, strict=True):
-            for panel, (name, title), colour in zip(row, shown.items(), (BLUE, RED, GREEN), strict=True):
+            for panel, (name, title), color in zip(row, shown.items(), (BLUE, RED, GREEN), strict=True):
                 data, theory = (fitted[f"{name}{part}"].sel(pair=pair) for part in ("_measured", "_theory"))
                 if "seed" in data.dims:
                     data, theory = data.isel(seed=0), theory.isel(seed=0)
-                panel.plot(fitted[time], data, "o", color=colour, markersize=3.5, label="network")
+                panel.plot(fitted[time], data, "o", color=color, markersize=3.5, label="network")
                 panel.plot(fitted["moment"], theory, color=BLACK, linestyle="--", label="effective theory")
                 explained = _explained(fitted["explained"].sel(pair=pair, curve=name))
                 panel.set_title(f"{title}\n{explained}" if pair == pairs[0] else explained)

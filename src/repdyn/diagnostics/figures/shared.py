@@ -16,15 +16,15 @@ THEORY = {"color": BLACK, "linewidth": 0.9, "linestyle": (0, (4, 2))}
 SHADE = {"color": SKY, "alpha": 0.25, "linewidth": 0}
 
 
-def moments(found: xr.Dataset) -> list[tuple[str, str, str, xr.Dataset]]:
+def moments(data: xr.Dataset) -> list[tuple[str, str, str, xr.Dataset]]:
     """Label, color, dash and dataset of the moments to show: the only one, or the first and the last."""
-    time = found.attrs.get("time")
+    time = data.attrs.get("time")
     if time is None:
-        return [("measured", BLUE, "-", found)]
-    first, last = found.isel({time: 0}), found.isel({time: -1})
+        return [("measured", BLUE, "-", data)]
+    first, last = data.isel({time: 0}), data.isel({time: -1})
     return [
-        (f"{time} {float(found[time][0]):g}", ORANGE, "--", first),
-        (f"{time} {float(found[time][-1]):g}", BLUE, "-", last),
+        (f"{time} {float(data[time][0]):g}", ORANGE, "--", first),
+        (f"{time} {float(data[time][-1]):g}", BLUE, "-", last),
     ]
 
 
@@ -44,11 +44,11 @@ def name_layers(panel: Axes, names: Sequence[str]) -> None:
     panel.set_xticks(range(0, len(names), every), names[::every], rotation=60, ha="right", rotation_mode="anchor")
 
 
-def seeds_text(found: xr.Dataset) -> str:
+def seeds_text(data: xr.Dataset) -> str:
     """How many seeds a caption speaks of; nothing where there is no such dimension."""
-    if "seed" not in found.dims:
+    if "seed" not in data.dims:
         return ""
-    return f"; means over {found.sizes['seed']} seeds, bands without another meaning are their range"
+    return f"; means over {data.sizes['seed']} seeds, bands without another meaning are their range"
 
 
 def time_of(recorded: xr.Dataset) -> str:

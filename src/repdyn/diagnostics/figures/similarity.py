@@ -57,16 +57,16 @@ def _heat_panel(figure: Figure, panel: Axes, values: xr.DataArray) -> None:
     panel.set_title("every layer with every other")
 
 
-def _chance_panel(panel: Axes, found: xr.Dataset, name: str) -> None:
-    names = found["layer"].values
-    runs, x = found[f"{name}_of_runs"], np.arange(len(names))
+def _chance_panel(panel: Axes, data: xr.Dataset, name: str) -> None:
+    names = data["layer"].values
+    runs, x = data[f"{name}_of_runs"], np.arange(len(names))
     panel.fill_between(x, runs.min("runs"), runs.max("runs"), **SHADE, label="two runs of one network")
     panel.plot(x, runs.mean("runs"), color=ORANGE, linestyle="--", label="their mean")
-    shared = [layer for layer in names if layer in found["other_layer"].values]
-    same = [float(found[name].sel(layer=layer, other_layer=layer)) for layer in shared]
+    shared = [layer for layer in names if layer in data["other_layer"].values]
+    same = [float(data[name].sel(layer=layer, other_layer=layer)) for layer in shared]
     places = [names.tolist().index(layer) for layer in shared]
     panel.plot(places, same, color=BLUE, marker="o", markersize=3, label="the two networks")
     name_layers(panel, names)
     panel.set_title("same layer, beside chance")
-    panel.set_ylabel(found[name].attrs["long_name"])
+    panel.set_ylabel(data[name].attrs["long_name"])
     panel.legend(loc="upper left", bbox_to_anchor=(1, 1))

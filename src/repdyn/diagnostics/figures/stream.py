@@ -36,32 +36,32 @@ def draw_stream(found: xr.Dataset) -> Figure:
     )
 
 
-def _energy_panel(panel: Axes, found: xr.Dataset) -> None:
-    names = ("kinetic_energy", "potential_energy") if float(found["effective_depth"]) else ("kinetic_energy",)
-    for label, colour, _, one in moments(found):
+def _energy_panel(panel: Axes, data: xr.Dataset) -> None:
+    names = ("kinetic_energy", "potential_energy") if float(data["effective_depth"]) else ("kinetic_energy",)
+    for label, color, _, moment in moments(data):
         for name, dash in zip(names, ("-", ":"), strict=False):
             words = f"{name.split('_')[0]}, {label}"
-            line(panel, one[name].rename(step_from="layer"), words, colour, dash)
-    name_layers(panel, found["step_from"].values)
+            line(panel, moment[name].rename(step_from="layer"), words, color, dash)
+    name_layers(panel, data["step_from"].values)
     panel.set_ylim(bottom=0 if len(names) == 1 else None)
     panel.set_title("energy along the residual stream")
     panel.set_ylabel("energy, in dimensions")
     legend_below(panel, columns=2)
 
 
-def _radial_panel(panel: Axes, found: xr.Dataset) -> None:
-    time = found.attrs.get("time")
-    for colour, layer in zip(CYCLE, found["normalised"].values[: len(CYCLE)], strict=False):
-        values = found["largest_radial_fraction"].sel(normalised=layer)
+def _radial_panel(panel: Axes, data: xr.Dataset) -> None:
+    time = data.attrs.get("time")
+    for color, layer in zip(CYCLE, data["normalised"].values[: len(CYCLE)], strict=False):
+        values = data["largest_radial_fraction"].sel(normalised=layer)
         if "seed" in values.dims:
             values = values.mean("seed")
-        x = found[time] if time else np.zeros(1)
-        panel.plot(x, np.atleast_1d(values), color=colour, marker="o", markersize=3, label=layer)
+        x = data[time] if time else np.zeros(1)
+        panel.plot(x, np.atleast_1d(values), color=color, marker="o", markersize=3, label=layer)
     panel.set_yscale("log")
     panel.set_title("radial share of the gradient")
     panel.set_ylabel("largest over the rows")
     if time:
-        time_axis(panel, found[time], time)
+        time_axis(panel, data[time], time)
     else:
         panel.set_xticks([])
     legend_below(panel, columns=2)

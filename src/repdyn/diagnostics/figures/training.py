@@ -34,12 +34,12 @@ def draw_training(recorded: xr.Dataset) -> Figure:
         flat = axes.ravel()
         for panel in flat[wide:]:
             panel.set_visible(False)
-        colours = mpl.colormaps["viridis"](np.linspace(0, 0.95, recorded.sizes["layer"]))
-        looks = list(zip(recorded["layer"].values, colours, cycle(DASHES), strict=False))
+        colors = mpl.colormaps["viridis"](np.linspace(0, 0.95, recorded.sizes["layer"]))
+        looks = list(zip(recorded["layer"].values, colors, cycle(DASHES), strict=False))
         for panel, (name, title) in zip(flat, panels.items(), strict=False):
             values = recorded[name].mean("seed") if "seed" in recorded[name].dims else recorded[name]
-            for layer, colour, dash in looks:
-                panel.plot(recorded[time], values.sel(layer=layer), color=colour, linestyle=dash, label=layer)
+            for layer, color, dash in looks:
+                panel.plot(recorded[time], values.sel(layer=layer), color=color, linestyle=dash, label=layer)
             if name == "effective_rank":
                 panel.set_yscale("log", base=2)
             else:
@@ -66,12 +66,12 @@ def draw_training(recorded: xr.Dataset) -> Figure:
 
 def _loss_panel(panel: Axes, recorded: xr.Dataset, time: str) -> None:
     names = [name for name in ("loss", "accuracy") if name in recorded]
-    for name, colour in zip(names, (BLUE, GREEN), strict=False):
+    for name, color in zip(names, (BLUE, GREEN), strict=False):
         values = recorded[name]
         if "seed" in values.dims:
-            band(panel, recorded[time], values.min("seed"), values.max("seed"), color=colour)
+            band(panel, recorded[time], values.min("seed"), values.max("seed"), color=color)
             values = values.mean("seed")
-        panel.plot(recorded[time], values, color=colour, linestyle="-" if name == "loss" else "--", label=name)
+        panel.plot(recorded[time], values, color=color, linestyle="-" if name == "loss" else "--", label=name)
     panel.set_yscale("log")
     panel.set_title(" and ".join(names))
     legend_below(panel, columns=2)

@@ -252,7 +252,7 @@ def described(name: str, values: object) -> xr.Variable:
     text, values = TEXTS[name], np.asarray(values)
     if text.count and np.isfinite(values).all():
         values = values.astype(np.int64)
-    made = variable(text.dims, values, text.long_name, text.units)
+    array = variable(text.dims, values, text.long_name, text.units)
     missing = "; or ".join(filter(None, (text.missing, LEFT_OUT)))
-    made.attrs |= {"paper": PAPERS[text.source], "equation": text.where, "study": text.source, "missing": missing}
-    return made
+    array.attrs |= {"paper": PAPERS[text.source], "equation": text.where, "study": text.source, "missing": missing}
+    return array

@@ -129,8 +129,8 @@ class Collector:
         for measure, function in self._of_output().items():
             with self.findings.isolated(measure):
                 function()
-        made = xr.Dataset(self.findings.variables(), self._coordinates())
-        return made.assign_attrs(self._about())
+        dataset = xr.Dataset(self.findings.variables(), self._coordinates())
+        return dataset.assign_attrs(self._about())
 
     # one layer
 
@@ -146,7 +146,7 @@ class Collector:
         if name in self.planned.layers:
             layer = Layer(A, self.labels, self.pairs, self.request.gamma, self.request.bias)
             at = self.planned.layers.index(name)
-            for measure in (one for one in PER_LAYER if one in self.measures):
+            for measure in (entry for entry in PER_LAYER if entry in self.measures):
                 with self.findings.isolated(measure, name):
                     self.findings.put(OF_LAYER[measure](layer), at)
         if name in self._flow and "energies" in self.measures:
@@ -194,22 +194,22 @@ class Collector:
     @cached_property
     def _hidden(self) -> list[str]:
         """Layers that are needed whole beside those that are measured."""
-        found = []
+        names = []
         if {"pairs", "targets", "accuracy", "classifier"} & set(self.measures):
-            found.append(OUTPUT)
+            names.append(OUTPUT)
         if "pairs" in self.measures:
-            found.append(self._coordinates_layer)
+            names.append(self._coordinates_layer)
         if "classifier" in self.measures and self._classifier:
-            found.append(f"{self._classifier}:input")
-        return found
+            names.append(f"{self._classifier}:input")
+        return names
 
     def _expectations(self) -> dict[str, float]:
-        found = {}
+        values = {}
         for name, function in (("expected_angle", expected_angle), ("expected_norm_ratio", expected_norm_ratio)):
             if name in self.findings.values:
                 with self.findings.isolated("angles", name):
-                    found[name] = function(self.points)
-        return found
+                    values[name] = function(self.points)
+        return values
 
     # what concerns the output
 
@@ -248,8 +248,8 @@ class Collector:
         output = self._needed(OUTPUT)
         wanted = one_hot(self.labels, output.shape[1]) if self.targets is None else self.targets.reshape(output.shape)
         ranks = [np.linalg.matrix_rank(part) for part in (wanted, wanted - wanted.mean(axis=0))]
-        found = {"loss": float(np.mean((output - wanted) ** 2) / 2), "task_rank": ranks[0]}
-        self.findings.put(found | {"centred_task_rank": ranks[1]} | alignment(output, wanted, self.pairs))
+        numbers = {"loss": float(np.mean((output - wanted) ** 2) / 2), "task_rank": ranks[0]}
+        self.findings.put(numbers | {"centred_task_rank": ranks[1]} | alignment(output, wanted, self.pairs))
 
     def _decisions(self) -> np.ndarray:
         output = self._needed(OUTPUT)
@@ -285,7 +285,7 @@ class Collector:
             return [], f"{type(error).__name__}: {error}"
         if not maps:
             self.measures = [name for name in self.measures if name != "radial"]
-        wanted = self.request.measures is not None or any(isinstance(one, radial.NORMS) for one in self._modules)
+        wanted = self.request.measures is not None or any(isinstance(module, radial.NORMS) for module in self._modules)
         return maps, "no linear or convolutional map goes straight into a normalisation layer" * (wanted and not maps)
 
     @property
@@ -296,21 +296,21 @@ class Collector:
         own = self.request.loss is not None
         batch, places = (self.setting.inputs.batches[0], None) if own else self.setting.inputs.spread(radial.POINTS)
         loss = self.request.loss or usual_loss(*(_some(part, places) for part in (self.labels, self.targets)))
-        for name, found in radial.radial_fractions(self.setting, self.maps, batch, loss).items():
-            at = [one.name for one in self.maps].index(name)
-            self.findings.put({"radial_fraction": found.median, "largest_radial_fraction": found.largest}, at)
-            if found.why:
-                self.findings.leave_out("radial", found.why, name)
+        for name, share in radial.radial_fractions(self.setting, self.maps, batch, loss).items():
+            at = [entry.name for entry in self.maps].index(name)
+            self.findings.put({"radial_fraction": share.median, "largest_radial_fraction": share.largest}, at)
+            if share.why:
+                self.findings.leave_out("radial", share.why, name)
 
     # the dataset around the numbers
 
     def _sizes(self) -> dict[str, int]:
-        found = {"layer": len(self.planned.layers), "point": self.points, "quantile": len(QUANTILES)}
-        found |= {"pair": len(self.pairs), "normalised": len(self.maps), "step_from": max(0, len(self._flow) - 1)}
-        return found | ({} if self.labels is None else {"class": len(np.unique(self.labels))})
+        sizes = {"layer": len(self.planned.layers), "point": self.points, "quantile": len(QUANTILES)}
+        sizes |= {"pair": len(self.pairs), "normalised": len(self.maps), "step_from": max(0, len(self._flow) - 1)}
+        return sizes | ({} if self.labels is None else {"class": len(np.unique(self.labels))})
 
     def _coordinates(self) -> dict[str, xr.Variable]:
-        found = {
+        coordinates = {
             "layer": variable(
                 "layer", np.array(self.planned.layers, str), "layer, in the order in which layers finish"
             ),
@@ -319,16 +319,16 @@ class Collector:
             "pair": variable("pair", np.array([f"{i}-{j}" for i, j in self.pairs]), "two points"),
         }
         if self.labels is not None:
-            found["class"] = variable("class", np.unique(self.labels), "class")
-            found["label"] = variable("point", self.labels, "class of the point")
+            coordinates["class"] = variable("class", np.unique(self.labels), "class")
+            coordinates["label"] = variable("point", self.labels, "class of the point")
         if flow := self.request.residual:
             words = "layer a residual step starts from"
-            found["step_from"] = variable("step_from", np.array(list(flow.layers[:-1]), str), words)
-            found["effective_depth"] = variable((), float(flow.effective_depth), "leak Lt of the residual stream")
+            coordinates["step_from"] = variable("step_from", np.array(list(flow.layers[:-1]), str), words)
+            coordinates["effective_depth"] = variable((), float(flow.effective_depth), "leak Lt of the residual stream")
         if self.maps:
-            names = np.array([one.name for one in self.maps])
-            found["normalised"] = variable("normalised", names, "map in front of a normalisation layer")
-        return found
+            names = np.array([entry.name for entry in self.maps])
+            coordinates["normalised"] = variable("normalised", names, "map in front of a normalisation layer")
+        return coordinates
 
     def _about(self) -> dict[str, object]:
         running = "running statistics, as in evaluation"

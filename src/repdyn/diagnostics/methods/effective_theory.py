@@ -48,16 +48,16 @@ def fit(recorded: xr.Dataset, layer: str, pairs: Sequence[str] | None = None) ->
     part = recorded[list(WANTED)].sel(layer=layer, pair=chosen)
     seeds = part["seed"].values if "seed" in part.dims else [None]
     times = part[time].values.astype(float) - float(part[time][0])
-    found = [
+    fits = [
         _fitted(part.sel(pair=pair) if seed is None else part.sel(pair=pair, seed=seed), times)
         for pair, seed in product(chosen, seeds)
     ]
     dims = ("pair",) if seeds[0] is None else ("pair", "seed")
     shape = (len(chosen),) if seeds[0] is None else (len(chosen), len(seeds))
-    made = xr.Dataset(_variables(found, dims, shape, time, str(recorded[time].attrs["units"])))
+    dataset = xr.Dataset(_variables(fits, dims, shape, time, str(recorded[time].attrs["units"])))
     moments = np.linspace(0.0, 1.0, MOMENTS) ** 3 * times[-1] + float(part[time][0])
     kept = {name: recorded[name].variable for name in (time, *(["seed"] if len(dims) > 1 else []))}
-    return made.assign_coords(
+    return dataset.assign_coords(
         kept
         | {
             "pair": variable("pair", np.array(chosen), "two points"),
@@ -105,12 +105,12 @@ def _fitted(one: xr.Dataset, times: Array) -> tuple[EffectiveFit, bool, Array, f
         return solution_unchecked(times[frames], h[0], y[0], w[0], *rates[:, :, None], np.float64(dx2), np.float64(dy2))
 
     every = times[-1] / (len(times) - 1)
-    found = fit_effective_rates(h, y, w, dx2, dy2, every=every, solution=solution, allow_unconverged=True)
+    effective = fit_effective_rates(h, y, w, dx2, dy2, every=every, solution=solution, allow_unconverged=True)
     moments = np.linspace(0.0, 1.0, MOMENTS) ** 3 * times[-1]
-    rates = np.float64(found.eta_h), np.float64(found.eta_y), np.float64(dx2), np.float64(dy2)
+    rates = np.float64(effective.eta_h), np.float64(effective.eta_y), np.float64(dx2), np.float64(dy2)
     curves = solution_unchecked(moments, h[0], y[0], w[0], *rates)
-    final = float(final_distance(h[0], y[0], np.sqrt(dx2), np.sqrt(dy2), found.eta_h / found.eta_y))
-    return found, has_converged(y, w, dy2), curves, final, data
+    final = float(final_distance(h[0], y[0], np.sqrt(dx2), np.sqrt(dy2), effective.eta_h / effective.eta_y))
+    return effective, has_converged(y, w, dy2), curves, final, data
 
 
 def _variables(
@@ -125,23 +125,23 @@ def _variables(
 
     def made(values: object, name: str, units: str, where: str, *more: str) -> xr.Variable:
         values = np.array(values)
-        one = variable((*dims, *more), values.reshape(*shape, *values.shape[1:]), name, units)
-        one.attrs |= {"paper": PAPERS["universality"], "equation": where, "study": "universality"}
-        return one
+        array = variable((*dims, *more), values.reshape(*shape, *values.shape[1:]), name, units)
+        array.attrs |= {"paper": PAPERS["universality"], "equation": where, "study": "universality"}
+        return array
 
     variables = {
-        "eta_h": made([one.eta_h for one in fits], f"effective rate of the encoder per {time}", per, "eq. (7), (49)"),
-        "eta_y": made([one.eta_y for one in fits], f"effective rate of the decoder per {time}", per, "eq. (7), (49)"),
-        "explained": made([one.r2 for one in fits], "explained variance of h, y, w", "1", "eq. (49)", "curve"),
-        "at_bound": made([int(one.at_bound) for one in fits], "1 where no finite rates fit", "1", "eq. (49)"),
-        "learned": made([int(one) for one in learned], "1 where the pair's error fell to 0.16", "1", "Section 3"),
+        "eta_h": made([fit.eta_h for fit in fits], f"effective rate of the encoder per {time}", per, "eq. (7), (49)"),
+        "eta_y": made([fit.eta_y for fit in fits], f"effective rate of the decoder per {time}", per, "eq. (7), (49)"),
+        "explained": made([fit.r2 for fit in fits], "explained variance of h, y, w", "1", "eq. (49)", "curve"),
+        "at_bound": made([int(fit.at_bound) for fit in fits], "1 where no finite rates fit", "1", "eq. (49)"),
+        "learned": made([int(flag) for flag in learned], "1 where the pair's error fell to 0.16", "1", "Section 3"),
         "final_distance": made(finals, "final squared distance of the theory", "activation^2", "eq. (10)"),
     }
     variables["explained"].attrs["missing"] = f"a curve that does not move, or {UNFITTED}"
     for k, (name, measured) in enumerate(CURVES.items()):
         units = "activation^2" if name == "h" else "output^2"
-        variables[f"{name}_measured"] = made([one[k] for one in data], f"{name}, measured", units, "eq. (8)", time)
-        variables[f"{name}_theory"] = made([one[k] for one in curves], f"{name}, theory", units, "eq. (7)", "moment")
+        variables[f"{name}_measured"] = made([row[k] for row in data], f"{name}, measured", units, "eq. (8)", time)
+        variables[f"{name}_theory"] = made([row[k] for row in curves], f"{name}, theory", units, "eq. (7)", "moment")
         variables[f"{name}_measured"].attrs["source"] = measured
     for name in ("eta_h", "eta_y", "final_distance", *(f"{name}_theory" for name in CURVES)):
         variables[name].attrs["missing"] = UNFITTED

@@ -47,10 +47,10 @@ class Features:
             ValueError: the axis of channels is not known, or a layer without tokens.
         """
         if callable(self.kind):
-            found = self.kind(name, tensor)
-            if not isinstance(found, Tensor) or found.ndim != 2:
-                raise ValueError(f"features returned {shape_text(found)}; it must return a tensor (points, units)")
-            return found
+            rows = self.kind(name, tensor)
+            if not isinstance(rows, Tensor) or rows.ndim != 2:
+                raise ValueError(f"features returned {shape_text(rows)}; it must return a tensor (points, units)")
+            return rows
         if self.kind == "flatten" or (tensor.ndim <= 2 and self.kind == "pool"):
             return tensor.reshape(len(tensor), -1)
         if tensor.ndim <= 2:

@@ -126,9 +126,9 @@ def as_inputs(
         raise ValueError(f"inputs is a {type(inputs).__name__}; {FORMS}")
     for batch in batches:
         _check_shape(batch, axis)
-    found = Inputs([_placed(batch, model) for batch in batches], axis, answers, points)
-    _check_values(found)
-    return found if batch_size is None else _split(found, batch_size)
+    usable = Inputs([_placed(batch, model) for batch in batches], axis, answers, points)
+    _check_values(usable)
+    return usable if batch_size is None else _split(usable, batch_size)
 
 
 def usual_unpack(batch: object) -> tuple[object, object]:
@@ -186,7 +186,7 @@ def _of_loader(loader: Iterable, unpack: Callable[[object], tuple]) -> tuple[lis
 def _unchanged_loader(loader: object) -> Iterator[None]:
     """Going through a loader draws random numbers; its generators are afterwards as they were."""
     owners = (loader, getattr(loader, "sampler", None))
-    generators = [one.generator for one in owners if isinstance(getattr(one, "generator", None), torch.Generator)]
+    generators = [owner.generator for owner in owners if isinstance(getattr(owner, "generator", None), torch.Generator)]
     states = [generator.get_state() for generator in generators]
     try:
         with unchanged_random_state():

@@ -30,25 +30,25 @@ def read_arrays(path: Path) -> dict[str, object]:
         if isinstance(file, np.ndarray):
             raise ValueError("it holds a single array")
         with file:
-            found: dict[str, object] = {name: file[name] for name in file.files}
+            arrays: dict[str, object] = {name: file[name] for name in file.files}
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        told = "it holds Python objects, which are not loaded" if "pickle" in str(error) else error
+        reason = "it holds Python objects, which are not loaded" if "pickle" in str(error) else error
         raise DataError(
-            f"{path}: not a usable npz file ({told}); write it with numpy.savez({path.name!r}, inputs=...)"
+            f"{path}: not a usable npz file ({reason}); write it with numpy.savez({path.name!r}, inputs=...)"
         ) from error
-    for name, array in found.items():
+    for name, array in arrays.items():
         _check_numbers(f"{path}: {name}", array, whole=name == "pairs")
-    keywords = {name.removeprefix("input_"): found.pop(name) for name in list(found) if name.startswith("input_")}
-    if keywords and "inputs" not in found:
-        found["inputs"] = keywords
-    if unknown := [name for name in found if name not in ("inputs", *ANSWERS)]:
+    keywords = {name.removeprefix("input_"): arrays.pop(name) for name in list(arrays) if name.startswith("input_")}
+    if keywords and "inputs" not in arrays:
+        arrays["inputs"] = keywords
+    if unknown := [name for name in arrays if name not in ("inputs", *ANSWERS)]:
         raise DataError(
             f"{path}: holds {', '.join(unknown)}; expected inputs (or input_NAME for each keyword) and, as wanted, "
             "labels, targets, pairs"
         )
-    if "inputs" not in found:
-        raise DataError(f"{path}: holds {', '.join(found) or 'nothing'}; expected an array named inputs")
-    return found
+    if "inputs" not in arrays:
+        raise DataError(f"{path}: holds {', '.join(arrays) or 'nothing'}; expected an array named inputs")
+    return arrays
 
 
 def _check_numbers(name: str, array: np.ndarray, *, whole: bool) -> None:
@@ -72,17 +72,17 @@ def made_by(maker: str) -> torch.nn.Module:
         raise RepdynError(f"{maker!r} is not of the form module:function, such as my_network:build")
     module = _imported(name)
     if not callable(getattr(module, function, None)):
-        known = [one for one, value in vars(module).items() if inspect.isroutine(value) and not one.startswith("_")]
+        known = [key for key, value in vars(module).items() if inspect.isroutine(value) and not key.startswith("_")]
         near = difflib.get_close_matches(function, known, 1)
         advice = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known) or 'no functions'}"
         raise RepdynError(f"{name} has no function {function!r}; {advice}")
     try:
-        made = getattr(module, function)()
+        network = getattr(module, function)()
     except Exception as error:
         raise RepdynError(f"{maker} raised {_as_theirs(error)}") from error
-    if not isinstance(made, torch.nn.Module):
-        raise RepdynError(f"{maker} returned a {type(made).__name__}; it must return a torch.nn.Module")
-    return made
+    if not isinstance(network, torch.nn.Module):
+        raise RepdynError(f"{maker} returned a {type(network).__name__}; it must return a torch.nn.Module")
+    return network
 
 
 def _imported(name: str) -> object:

@@ -28,19 +28,19 @@ def as_pairs(pairs: Sequence[tuple[int, int]] | None, points: int, labels: np.nd
     if pairs is None:
         firsts = np.arange(points) if labels is None else np.sort(np.unique(labels, return_index=True)[1])
         return list(combinations(firsts[:FIRST_POINTS].tolist(), 2))
-    found = [tuple(int(i) for i in pair) for pair in pairs]
-    for pair in found:
+    chosen = [tuple(int(i) for i in pair) for pair in pairs]
+    for pair in chosen:
         if len(pair) != 2 or pair[0] == pair[1] or not all(0 <= i < points for i in pair):
             raise ValueError(f"pairs holds {pair}; give two different points among 0 .. {points - 1}")
-    if not found:
+    if not chosen:
         raise ValueError("pairs is empty; give at least one, or None for the usual ones")
-    return found
+    return chosen
 
 
 def distances(A: NDArray[np.floating], pairs: Sequence[tuple[int, int]]) -> Array:
     """Squared distance of each pair of rows, shape (pairs,)."""
-    one, other = np.array(pairs).T
-    return ((A[other].astype(np.float64) - A[one]) ** 2).sum(axis=1)
+    first, other = np.array(pairs).T
+    return ((A[other].astype(np.float64) - A[first]) ** 2).sum(axis=1)
 
 
 def angles_of_pairs(A: NDArray[np.floating], pairs: Sequence[tuple[int, int]]) -> Array:
@@ -56,13 +56,13 @@ def alignment(output: Array, targets: Array, pairs: Sequence[tuple[int, int]]) -
         targets: what it should return, same shape.
         pairs: the pairs of points.
     """
-    one, other = np.array(pairs).T
-    dy, wanted = output[other] - output[one], targets[other] - targets[one]
+    first, other = np.array(pairs).T
+    dy, wanted = output[other] - output[first], targets[other] - targets[first]
     error = ((output - targets) ** 2).sum(axis=1) / 2
     return {
         "target_distance": distances(targets, pairs),
         "prediction_alignment": ((dy - wanted) * dy).sum(axis=1),
-        "pair_loss": (error[one] + error[other]) / 2,
+        "pair_loss": (error[first] + error[other]) / 2,
     }
 
 

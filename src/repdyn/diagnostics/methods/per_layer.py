@@ -46,7 +46,7 @@ def _angles(layer: Layer) -> dict[str, object]:
     """Angles of all pairs of points, lengths, the odd point."""
     norms = layer.seen.norms
     odd, second = int(np.argmax(norms)), float(np.partition(norms, -2)[-2])
-    found = {
+    values = {
         "units": layer.A.shape[1],
         "constant": bool((layer.A[:1] == layer.A).all()),
         "zero_points": int(np.sum(norms == 0)),
@@ -56,9 +56,9 @@ def _angles(layer: Layer) -> dict[str, object]:
         "angle": np.full(len(QUANTILES), np.nan),
     }
     if not norms.all():
-        return found
+        return values
     every = angles(layer.seen.F, norms)
-    return found | {"angle": every.quantiles, "odd_angle": every.odd, "intra_angle": every.intra}
+    return values | {"angle": every.quantiles, "odd_angle": every.odd, "intra_angle": every.intra}
 
 
 def _ranks(layer: Layer) -> dict[str, object]:

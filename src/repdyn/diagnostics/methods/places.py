@@ -76,10 +76,10 @@ def _check_independence(
     for name, place in places.items():
         if place.axis is None:
             continue
-        one = two[name].movedim(place.axis, 0).double()
+        first = two[name].movedim(place.axis, 0).double()
         other = three[name].movedim(place.axis, 0)[list(TWO)].double()
         rounding = torch.finfo(three[name].dtype).eps ** 0.5
-        if one.shape == other.shape and (one - other).norm() > rounding * other.norm():
+        if first.shape == other.shape and (first - other).norm() > rounding * other.norm():
             axis = setting.inputs.axis
             raise ValueError(
                 f"layer {name!r} of a point changes with the points beside it, or is random: axis {axis} of the inputs "

@@ -60,7 +60,7 @@ def normalised_maps(setting: Setting) -> list[Normalised]:
     if not any(isinstance(module, NORMS) for module in modules.values()):
         return []
     returned: dict[int, tuple[str, Tensor]] = {}
-    found: dict[str, Normalised] = {}
+    maps: dict[str, Normalised] = {}
 
     def emit(name: str, value: object) -> None:
         module_name = name.removesuffix(":input").partition("#")[0]
@@ -69,12 +69,12 @@ def normalised_maps(setting: Setting) -> list[Normalised]:
             returned[id(value)] = (module_name, value)  # keeps the tensor, so that its id stays its own
         if isinstance(module, NORMS) and name.endswith(":input") and id(value) in returned:
             source = returned[id(value)][0]
-            found[source] = Normalised(source, modules[source], module, isinstance(module, BATCH_NORMS))
+            maps[source] = Normalised(source, modules[source], module, isinstance(module, BATCH_NORMS))
 
     batch, _ = setting.inputs.spread(TRIED_ON)
     with undisturbed(setting.model, batch_statistics=True), watched(setting.model, emit), torch.no_grad():
         setting.model(*batch.args, **batch.kwargs)
-    return list(found.values())
+    return list(maps.values())
 
 
 def radial_fractions(setting: Setting, maps: list[Normalised], batch: Batch, loss: Loss) -> dict[str, Radial]:
@@ -89,22 +89,22 @@ def radial_fractions(setting: Setting, maps: list[Normalised], batch: Batch, los
         loss: scalar function of the network's output.
     """
     before = _output_of_some(setting)
-    reasons = {one.name: _reason(setting, one, before) for one in maps}
-    free = [one for one in maps if not reasons[one.name]]
+    reasons = {entry.name: _reason(setting, entry, before) for entry in maps}
+    free = [entry for entry in maps if not reasons[entry.name]]
     slopes: dict[str, tuple[Array, Array]] = {}
     if free:
         try:
             slopes = _gradients(setting, free, batch, loss)
         except Exception as error:  # the loss and the network are the user's code
-            reasons |= {one.name: f"its gradient: {in_one_line(error)}" for one in free}
-    found = {}
-    for one in maps:
-        if one.name in slopes and not reasons[one.name]:
-            found[one.name] = Radial(*_fraction(*slopes[one.name]))
+            reasons |= {entry.name: f"its gradient: {in_one_line(error)}" for entry in free}
+    shares = {}
+    for entry in maps:
+        if entry.name in slopes and not reasons[entry.name]:
+            shares[entry.name] = Radial(*_fraction(*slopes[entry.name]))
         else:
-            why = reasons[one.name] or "the loss does not depend on it"
-            found[one.name] = Radial(np.nan, np.nan, why)
-    return found
+            why = reasons[entry.name] or "the loss does not depend on it"
+            shares[entry.name] = Radial(np.nan, np.nan, why)
+    return shares
 
 
 def _reason(setting: Setting, one: Normalised, before: Tensor) -> str:
@@ -172,22 +172,23 @@ def _replaced(model: nn.Module, module: nn.Module, new: dict[str, nn.Parameter])
 def _gradients(setting: Setting, free: list[Normalised], batch: Batch, loss: Loss) -> dict[str, tuple[Array, Array]]:
     """What may be scaled of each map and the gradient of the loss along it, rows of weights or all as one row."""
     copies = [
-        {name: nn.Parameter(part.detach().clone()) for name, part in _parameters(one.module).items()} for one in free
+        {name: nn.Parameter(part.detach().clone()) for name, part in _parameters(entry.module).items()}
+        for entry in free
     ]
     flat = [part for parts in copies for part in parts.values()]
     with ExitStack() as stack:
         stack.enter_context(undisturbed(setting.model, batch_statistics=True))
         stack.enter_context(torch.enable_grad())
-        for one, parts in zip(free, copies, strict=True):
-            stack.enter_context(_replaced(setting.model, one.module, parts))
+        for entry, parts in zip(free, copies, strict=True):
+            stack.enter_context(_replaced(setting.model, entry.module, parts))
         value = loss(setting.output(setting.model(*batch.args, **batch.kwargs)))
         slopes = dict(zip(map(id, flat), torch.autograd.grad(value, flat, allow_unused=True), strict=True))
-    found = {}
-    for one, parts in zip(free, copies, strict=True):
+    rows = {}
+    for entry, parts in zip(free, copies, strict=True):
         along = {name: slopes[id(part)] for name, part in parts.items()}
         if along["weight"] is not None:
-            found[one.name] = _rows(parts, one.by_row), _rows(along, one.by_row)
-    return found
+            rows[entry.name] = _rows(parts, entry.by_row), _rows(along, entry.by_row)
+    return rows
 
 
 def _rows(parts: dict[str, Tensor | None], by_row: bool) -> Array:

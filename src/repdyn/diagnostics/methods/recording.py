@@ -51,12 +51,12 @@ def nothing_of(first: xr.Dataset, why: str) -> xr.Dataset:
 def joined(moments: Sequence[xr.Dataset], steps: Sequence[float], time: str, units: str) -> xr.Dataset:
     """All moments along the dimension of training."""
     along = variable(time, np.array(steps), f"{time} of training", units)
-    made = xr.concat(
+    dataset = xr.concat(
         moments, xr.Variable(time, along.values), data_vars=changing(moments[0]), coords="minimal", compat="override",
         combine_attrs="override", join="override",
     )  # fmt: skip
-    text = reasons([one.attrs["left_out"] for one in moments], steps, time)
-    return made.assign_coords({time: along}).assign_attrs(time=time, left_out=text)
+    text = reasons([moment.attrs["left_out"] for moment in moments], steps, time)
+    return dataset.assign_coords({time: along}).assign_attrs(time=time, left_out=text)
 
 
 def reasons(texts: Sequence[str], steps: Sequence[float], time: str) -> str:
@@ -68,11 +68,11 @@ def reasons(texts: Sequence[str], steps: Sequence[float], time: str) -> str:
 
 def create(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -> None:
     """A file that holds one moment and can grow; counts are stored as numbers that may be missing later."""
-    made = joined([moment], [step], time, units)
+    dataset = joined([moment], [step], time, units)
     for name in changing(moment):
-        made[name] = made[name].astype(float) if TEXTS[name].count else made[name]
+        dataset[name] = dataset[name].astype(float) if TEXTS[name].count else dataset[name]
     with atomic(path) as temporary:
-        made.to_netcdf(temporary, engine="netcdf4", unlimited_dims=[time])
+        dataset.to_netcdf(temporary, engine="netcdf4", unlimited_dims=[time])
 
 
 def append(path: Path, moment: xr.Dataset, step: float, time: str) -> None:
@@ -96,15 +96,15 @@ def load(path: Path, time: str | None = None) -> xr.Dataset:
         DataError: no readable file of a recorder, or one of another dimension of training.
     """
     try:
-        found = xr.load_dataset(path, engine="netcdf4")
+        recorded = xr.load_dataset(path, engine="netcdf4")
     except (OSError, ValueError, RuntimeError) as error:
         raise DataError(f"{path}: not a readable netCDF file ({error})") from error
-    if found.attrs.get("time") not in found.dims or time not in (None, found.attrs["time"]):
+    if recorded.attrs.get("time") not in recorded.dims or time not in (None, recorded.attrs["time"]):
         raise DataError(f"{path}: not recorded along {time or 'a dimension of training'}; name another file")
-    for name in found.data_vars:
-        if name in TEXTS and TEXTS[name].count and np.isfinite(found[name]).all():
-            found[name] = found[name].astype(np.int64)
-    return found
+    for name in recorded.data_vars:
+        if name in TEXTS and TEXTS[name].count and np.isfinite(recorded[name]).all():
+            recorded[name] = recorded[name].astype(np.int64)
+    return recorded
 
 
 def cut(path: Path, step: float, time: str) -> xr.Dataset:

@@ -75,7 +75,7 @@ def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (
     modules = {name: module for name, module in setting.model.named_modules() if name}
     functions = any(base(name) not in modules and name not in (INPUT, OUTPUT) for name in asked)
     places, classifier, repeats = find_places(setting, functions)
-    resolved = {name: found for name in asked if (found := _resolved(name, places))}
+    resolved = {name: place for name in asked if (place := _resolved(name, places))}
     if unknown := [name for name in asked if name not in resolved and base(name) not in modules]:
         raise ValueError(_unknown(unknown, [INPUT, *modules, *places, OUTPUT]))
     places |= {name: Place(None, why=NEVER) for name in modules if name not in places}
@@ -127,11 +127,11 @@ def _resolved(name: str, places: Mapping[str, Place]) -> str | None:
 
 def _wanted(asked: Sequence[str], resolved: Mapping[str, str], places: Mapping[str, Place]) -> list[str]:
     """Named calls; a module named without a number stands for all of its calls."""
-    found = []
+    calls = []
     for name in asked:
         call = resolved.get(name, name)
-        found += [call, *(other for other in places if re.fullmatch(re.escape(call) + r"#\d+", other))]
-    return found
+        calls += [call, *(other for other in places if re.fullmatch(re.escape(call) + r"#\d+", other))]
+    return calls
 
 
 def _unknown(unknown: Iterable[str], known: Sequence[str]) -> str:

@@ -66,8 +66,8 @@ def eigenvalues(C: Array, mean: Array, points: int) -> tuple[Array, Array]:
     _, diagonal, beside, _, _ = lapack.dsytrd(_with_first_axis(C, mean), lower=1, overwrite_a=1, lwork=work)
     whole = eigvalsh_tridiagonal(diagonal, beside)[::-1]
     diagonal[0] -= points * float(mean @ mean)
-    centred = eigvalsh_tridiagonal(diagonal, beside)[::-1]
-    return without_rounding(whole, whole[0]), without_rounding(centred, whole[0])
+    centered = eigvalsh_tridiagonal(diagonal, beside)[::-1]
+    return without_rounding(whole, whole[0]), without_rounding(centered, whole[0])
 
 
 def _with_first_axis(C: Array, direction: Array) -> Array:
@@ -138,8 +138,8 @@ def spectrum(A: NDArray[np.floating]) -> Spectrum:
         s = np.sqrt(without_rounding(values[::-1], values[-1]))
         return Spectrum(vectors[:, ::-1] * s, s)
     F = A.astype(np.float64, copy=False)
-    values, centred = eigenvalues(covariance(A), F.mean(axis=0), len(A))
-    return Spectrum(F, np.sqrt(values), centred_values=centred)
+    values, centered = eigenvalues(covariance(A), F.mean(axis=0), len(A))
+    return Spectrum(F, np.sqrt(values), centred_values=centered)
 
 
 def square(A: Array) -> Array:

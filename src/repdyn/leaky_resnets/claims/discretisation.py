@@ -210,8 +210,8 @@ def layers_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
     """Exponent of the test error in L, mean over schemes, decayed maps."""
     _need_schemes(scheme_measures)
     logs, by_layers = np.log(scheme_measures["test_error_by_layers"]), np.log(scheme_measures["layers"])
-    centred = by_layers - by_layers.mean()
-    slopes = (logs * centred).sum("layers") / float((centred**2).sum())
+    centered = by_layers - by_layers.mean()
+    slopes = (logs * centered).sum("layers") / float((centered**2).sum())
     test = mean_within(
         of_maps(slopes).mean("scheme").values, -np.inf, 0, expected="test error falls with L", reason="a sign"
     )

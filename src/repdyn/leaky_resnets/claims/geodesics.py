@@ -204,9 +204,9 @@ def _wrong_root(position: int, name: str, source: str, says: str) -> Control:
     """A speed gap with another multiple of the root, in one of the two datasets."""
 
     def replaced(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
-        spoilt = list(datasets)
-        spoilt[position] = replace_variables(**{name: source})(spoilt[position])
-        return tuple(spoilt)
+        spoiled = list(datasets)
+        spoiled[position] = replace_variables(**{name: source})(spoiled[position])
+        return tuple(spoiled)
 
     return wrong_formula(says, replaced)
 

@@ -127,11 +127,11 @@ def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
 def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
     """Random non-negative representations of rank 1 to 5, without and with 1 in the row space."""
     costs = identity_costs
-    found, expected = costs["nonnegative_cost"], "equal"
-    printed = deviation(found - costs["rank"], SOLVED, expected="COI = Rank A", reason=SOLVED_REASON)
+    nonnegative, expected = costs["nonnegative_cost"], "equal"
+    printed = deviation(nonnegative - costs["rank"], SOLVED, expected="COI = Rank A", reason=SOLVED_REASON)
     corrected = all_of(
-        no_bias=deviation(found.sel(bias=0) - costs["rank"], SOLVED, expected="Rank A", reason=SOLVED_REASON),
-        closed=deviation(found - costs["nonnegative_closed"], SOLVED, expected=expected, reason=SOLVED_REASON),
+        no_bias=deviation(nonnegative.sel(bias=0) - costs["rank"], SOLVED, expected="Rank A", reason=SOLVED_REASON),
+        closed=deviation(nonnegative - costs["nonnegative_closed"], SOLVED, expected=expected, reason=SOLVED_REASON),
     )
     return Verdict.from_tests(printed, corrected)
 

@@ -262,8 +262,8 @@ def jumps_in_the_middle(measures: xr.Dataset) -> Array:
 
 
 def _peak_in_the_middle(measures: xr.Dataset) -> xr.Dataset:
-    centre = measures["layer"] == measures.sizes["layer"] // 2
-    return measures.assign(kinetic=measures["kinetic"] + xr.where(centre, measures["kinetic"].max("layer"), 0.0))
+    center = measures["layer"] == measures.sizes["layer"] // 2
+    return measures.assign(kinetic=measures["kinetic"] + xr.where(center, measures["kinetic"].max("layer"), 0.0))
 
 
 @claim(

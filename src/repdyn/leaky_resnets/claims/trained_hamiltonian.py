@@ -78,7 +78,7 @@ def _approach_of_stable_forms(chains: xr.Dataset) -> dict[str, Test]:
     }
 
 
-def _told(chains: xr.Dataset) -> str:
+def _note(chains: xr.Dataset) -> str:
     depths = ", ".join(f"{Lt:g}" for Lt in chains["effective_depth"].values)
     values = {
         "median -2 H / Lt": in_words(chains["median_hamiltonian"]),
@@ -131,7 +131,7 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
         "H_from_below": _below(chains["median_hamiltonian"], rank),
         "H_gamma_from_below": _below(_stable(chains), rank),
     }
-    return Verdict.from_tests(all_of(**approach, **rising), all_of(**approach), _told(chains))
+    return Verdict.from_tests(all_of(**approach, **rising), all_of(**approach), _note(chains))
 
 
 def bias_in_place(measures: xr.Dataset) -> xr.Dataset:
@@ -196,7 +196,7 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     first = mean_within(H.isel(effective_depth=0).values, -np.inf, rank, expected="below k* at first", reason="a sign")
     starts = {"first": first, "rises": positive(change(H), "-2 H / Lt rises with Lt")}
     rising = {"H_from_below": _below(H, rank), "H_gamma_from_below": _below(_stable(chains), rank)}
-    note = f"{_told(chains)} See lrn-free-maps for why these numbers depend on the length of training."
+    note = f"{_note(chains)} See lrn-free-maps for why these numbers depend on the length of training."
     return Verdict.from_tests(all_of(**approach, **starts, **rising), all_of(**approach, **starts), note)
 
 
@@ -234,7 +234,7 @@ def hamiltonian_with_fixed_maps(chain_measures: xr.Dataset) -> Verdict:
         from_below=_below(stable, int(chains["rank"])),
         rises=positive(change(stable), "-2 H_gamma / Lt rises with Lt"),
     )
-    return Verdict.from_tests(tests, None, _told(of_maps(chain_measures, FIXED)))
+    return Verdict.from_tests(tests, None, _note(of_maps(chain_measures, FIXED)))
 
 
 def _spans(chains: xr.Dataset) -> tuple[Array, Array]:

@@ -63,7 +63,7 @@ def discretised(settings: Discretised, stream: Stream, device: str, checkpoint: 
     shape = (len(settings.maps), len(SCHEMES), len(settings.layers), settings.seeds)
     scores = [_scores(settings, networks[(*cell, seed)], tasks[seed]) for cell in cells for seed in tasks]
     variables = {
-        name: variable(("maps", "scheme", "layers", "seed"), np.reshape([one[name] for one in scores], shape), words)
+        name: variable(("maps", "scheme", "layers", "seed"), np.reshape([row[name] for row in scores], shape), words)
         for name, words in SCORES.items()
     }
     most = [

@@ -59,7 +59,7 @@ def _ends() -> np.ndarray:
         stops = [CENTRE - RADIUS, CENTRE, CENTRE + RADIUS, 1.0]
         value = 0.0
         for low, high in pairwise(stops):  # t has kinks at the stops
-            found = solve_ivp(
+            solution = solve_ivp(
                 lambda p, a, depth=depth: depth * (triangle(p, CENTRE, RADIUS) - a),
                 (low, high),
                 [value],
@@ -67,7 +67,7 @@ def _ends() -> np.ndarray:
                 rtol=1e-12,
                 atol=1e-18,
             )
-            value = float(found.y[0, -1])
+            value = float(solution.y[0, -1])
         rows.append(
             [
                 added_activation(1.0, 1.0, CENTRE, RADIUS, depth),

@@ -108,15 +108,15 @@ def geodesics(settings: GeodesicLaboratory, stream: Stream) -> xr.Dataset:
     """Exact trajectories through a bottleneck at p = 1/2, integrated both ways, for every effective depth."""
     p = np.linspace(0, 1, settings.positions)
     shape = (len(BIASES), len(settings.effective_depths), settings.seeds, settings.positions)
-    found = np.empty((len(NAMES), *shape))
+    measured = np.empty((len(NAMES), *shape))
     for at in np.ndindex(shape[:3]):
         bias, depth = BIASES[at[0]], settings.effective_depths[at[1]]
         path = hamiltonian_flow(
             *kicked(settings, depth, bias, stream, at[2]), depth, bias, p, LABORATORY_RTOL, start=0.5
         )
-        found[(slice(None), *at)] = measure(path, depth, bias, layer_gammas(path, bias, settings.gamma_0))
+        measured[(slice(None), *at)] = measure(path, depth, bias, layer_gammas(path, bias, settings.gamma_0))
     dims = ("bias", "effective_depth", "seed", "p")
-    along = {name: variable(dims, found[n], text) for n, (name, text) in enumerate(NAMES.items())}
+    along = {name: variable(dims, measured[n], text) for n, (name, text) in enumerate(NAMES.items())}
     return dataset(
         along | _laboratory(along, p, np.array(settings.effective_depths), settings.rank),
         {
@@ -292,11 +292,11 @@ def scalar_geodesics(settings: RandomGeodesics) -> xr.Dataset:
     U, C = np.meshgrid(u, c, indexing="ij")
     least = np.abs(U) / np.sqrt(C)  # min A; at p = 1 for u < 1, at p = 0 for u > 1
     end = least * np.exp(np.maximum(SCALAR_DEPTH * (U - 1), 0))
-    found = scalar_geodesic(U, end, SCALAR_DEPTH, least**2)
-    corrected = theorem4_bounds(found.length, SCALAR_DEPTH, least**2 * found.c)
-    printed = theorem4_bounds_as_printed(found.length, SCALAR_DEPTH, least**2, found.c).lower
-    values = (found.scaled_hamiltonian - found.least_cost, corrected.upper, corrected.lower, printed)
-    values += (-found.scaled_hamiltonian - found.least_cost,)
+    path = scalar_geodesic(U, end, SCALAR_DEPTH, least**2)
+    corrected = theorem4_bounds(path.length, SCALAR_DEPTH, least**2 * path.c)
+    printed = theorem4_bounds_as_printed(path.length, SCALAR_DEPTH, least**2, path.c).lower
+    values = (path.scaled_hamiltonian - path.least_cost, corrected.upper, corrected.lower, printed)
+    values += (-path.scaled_hamiltonian - path.least_cost,)
     names = ("middle", "upper", "lower", "lower_printed", "other_sign_middle")
     texts = ("-2 H / Lt - min COI_gamma", "upper bound", "corrected lower bound", "printed lower bound")
     texts += ("2 H / Lt - min COI_gamma, the other sign of H",)
@@ -338,12 +338,12 @@ def _scalar_example() -> dict[str, float]:
 def critical_paths(settings: CriticalPaths, stream: Stream) -> xr.Dataset:
     """Critical points of the discrete network, as symplectic Euler steps, against the number of layers."""
     shape = (len(BIASES), settings.seeds, len(settings.layers))
-    found = np.array(
+    measured = np.array(
         [_critical(BIASES[b], stream.generator(seed), settings.layers[at]) for b, seed, at in np.ndindex(shape)]
     ).T.reshape(len(CRITICAL_NAMES), *shape)
     dims = ("bias", "seed", "layer_count")
     return dataset(
-        {name: variable(dims, found[n], text) for n, (name, text) in enumerate(CRITICAL_NAMES.items())},
+        {name: variable(dims, measured[n], text) for n, (name, text) in enumerate(CRITICAL_NAMES.items())},
         {
             "bias": BIAS,
             "seed": index("seed", settings.seeds, "random start"),

@@ -73,11 +73,11 @@ def _random(bias: bool, shape: tuple[int, int], draws: int, stream: Stream) -> A
     generator, rows = stream.generator("random", *shape), []
     for _ in range(draws):
         A = generator.standard_normal(shape)
-        found, ranks = cost_of_identity(A, bias), stable_ranks(A)
+        cost, ranks = cost_of_identity(A, bias), stable_ranks(A)
         plain = pseudo_inverse_norm_sq(A, activation(A, bias))
         down, up = (pseudo_inverse_norm_sq(c * A, activation(c * A, bias)) / max(plain, 1e-12) - 1 for c in (0.9, 1.1))
         bounds = nuclear_bound_as_printed(A), nuclear_bound(A, bias)
-        rows.append([plain, found.feasible, found.gap, *bounds, *ranks, down, *_one_negative(A, bias), up])
+        rows.append([plain, cost.feasible, cost.gap, *bounds, *ranks, down, *_one_negative(A, bias), up])
     return np.array(rows, float).T
 
 
@@ -112,14 +112,14 @@ def _random_variables(values: Array) -> dict[str, xr.Variable]:
 def _nonnegative(bias: bool, rank: int, draws: int, stream: Stream) -> Array:
     """Cost and its closed form for non-negative A of a rank, without and with 1 in the row space; (2, 2, draws)."""
     generator = stream.generator("non-negative", rank)
-    found = np.empty((2, 2, draws))
+    costs = np.empty((2, 2, draws))
     for draw in range(draws):
         left, right = generator.uniform(size=(9, rank)), generator.uniform(size=(rank, 8))
         for with_ones in (0, 1):
             right[0] = 1.0 if with_ones else right[0]
             A = left @ right
-            found[:, with_ones, draw] = cost_of_identity(A, bias).value, nonnegative_cost(A, bias)
-    return found
+            costs[:, with_ones, draw] = cost_of_identity(A, bias).value, nonnegative_cost(A, bias)
+    return costs
 
 
 def _rank_variables(values: Array) -> dict[str, xr.Variable]:
@@ -200,8 +200,8 @@ SEARCHES = {
 
 def _least_ratios(name: str, starts: int, stream: Stream) -> Array:
     """Least ratio of cost and bound by BFGS from random starts that have positive and negative entries."""
-    found = np.empty(starts)
+    ratios = np.empty(starts)
     for start in range(starts):
         first = stream.generator("search", start).standard_normal(SEARCHED[0] * SEARCHED[1])
-        found[start] = np.exp(minimize(SEARCHES[name], first, method="BFGS", options={"maxiter": 60}).fun)
-    return found
+        ratios[start] = np.exp(minimize(SEARCHES[name], first, method="BFGS", options={"maxiter": 60}).fun)
+    return ratios

@@ -30,9 +30,9 @@ def network_audit(settings: NetworkAudit, stream: Stream) -> xr.Dataset:
             identity[b, draw] = momentum_identity(net.W, A, B, net.rho)
             increment[b, draw] = np.diff(np.sum(A * B, axis=(1, 2)))
             size[b, draw] = np.linalg.norm(A[1:], axis=(1, 2)) * np.linalg.norm(B[1:], axis=(1, 2))
-            found = automatic_gradient(net, X, Y)
+            slope = automatic_gradient(net, X, Y)
             for c, factor in enumerate(COSTS.values()):
-                error[c, b, draw] = np.abs(predicted_gradient(net, A, factor * B) - found).max() / np.abs(found).max()
+                error[c, b, draw] = np.abs(predicted_gradient(net, A, factor * B) - slope).max() / np.abs(slope).max()
     dims = ("bias", "draw")
     return dataset(
         {

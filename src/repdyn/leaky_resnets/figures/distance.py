@@ -76,12 +76,12 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
     finest = refinement_measures.isel(layers=-1, seed=0)
     L = int(finest["layers"])
     p = (np.arange(L) + 0.5) / L
-    for name, colour, style, words in (
+    for name, color, style, words in (
         ("weight_sq", BLACK, "-", r"$\|W_p\|^2$"),
         ("balance", BLUE, "--", r"corrected, $2 \tilde L \int \|b\|^2$"),
         ("balance_printed", RED, ":", r"printed, $\tilde L \int \|b\|^2$"),
     ):
-        axes[0, 0].plot(p, finest[name].values[:L], color=colour, linestyle=style, label=words)
+        axes[0, 0].plot(p, finest[name].values[:L], color=color, linestyle=style, label=words)
     axes[0, 0].set(title=f"one network, $L$ = {L}", xlabel="position $p$", ylabel="squared weights")
     legend_below(axes[0, 0], columns=2)
     _factors(axes[0, 1], refinement_measures)
@@ -130,10 +130,10 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
         ("test_error", ORANGE, "s", "test error / variance"),
         ("train_error", RED, "^", "training error / variance"),
     )
-    for name, colour, marker, words in shown:
-        axes[0, 0].semilogy(steps, adam[name], color=colour, marker=marker, label=words)
+    for name, color, marker, words in shown:
+        axes[0, 0].semilogy(steps, adam[name], color=color, marker=marker, label=words)
         ends = net.isel(stop=np.flatnonzero(net["descent_rate"].values > 0))
-        axes[0, 0].semilogy(ends["steps"], ends[name], color=colour, marker=marker, markerfacecolor="none", ls="none")
+        axes[0, 0].semilogy(ends["steps"], ends[name], color=color, marker=marker, markerfacecolor="none", ls="none")
     axes[0, 0].set(title="training", xlabel="steps", ylabel="ratio")
     legend_below(axes[0, 0], columns=2)
     p = last["p"].values
@@ -143,8 +143,8 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
     spectrum_lines(axes[1, 0], middle, last["weight_spectrum"].values, rank)
     axes[1, 0].set(title=r"$W_p / \tilde L$", xlabel="position $p$", ylabel="singular value")
     energies = (("cost", RED, "cost of identity"), ("stable_hamiltonian", SKY, r"$-2 \mathcal{H}_\gamma / \tilde L$"))
-    for name, colour, words in energies:
-        axes[1, 1].plot(middle, last[name].isel(gamma=0).values, color=colour, label=words)
+    for name, color, words in energies:
+        axes[1, 1].plot(middle, last[name].isel(gamma=0).values, color=color, label=words)
     axes[1, 1].plot(
         middle, last["hamiltonian"].values, color=BLUE, linestyle="--", label=r"$-2 \mathcal{H} / \tilde L$"
     )

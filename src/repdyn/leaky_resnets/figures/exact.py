@@ -30,13 +30,13 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
     figure, axes = new(2, 2, height=2.35)
     lab, p, k = geodesics.sel(bias=0), geodesics["p"].values, int(geodesics["rank"])
     depths = lab["effective_depth"].values
-    for depth, colour in zip(depths, _shades(len(depths)), strict=True):
+    for depth, color in zip(depths, _shades(len(depths)), strict=True):
         path, words = lab.sel(effective_depth=depth), f"$\\tilde L$ = {depth:g}"
-        axes[0, 0].semilogy(p, path["cost"].median("seed"), color=colour, label=words)
-        axes[0, 1].semilogy(p, path["plain_speed"].median("seed") / depth, color=colour, label=words)
+        axes[0, 0].semilogy(p, path["cost"].median("seed"), color=color, label=words)
+        axes[0, 1].semilogy(p, path["plain_speed"].median("seed") / depth, color=color, label=words)
         H = path["scaled_hamiltonian"]
-        axes[1, 0].plot(p, H.median("seed"), color=colour)
-        band(axes[1, 0], p, H.min("seed").values, H.max("seed").values, color=colour)
+        axes[1, 0].plot(p, H.median("seed"), color=color)
+        band(axes[1, 0], p, H.min("seed").values, H.max("seed").values, color=color)
     axes[0, 0].axhline(k, color=BLACK, linestyle=":", linewidth=1)
     axes[0, 0].set(title="cost of identity", xlabel="position $p$", ylabel="stable COI")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
@@ -68,11 +68,11 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
 
 def _kinetic_against_extra(panel: Axes, lab: xr.Dataset) -> None:
     depths = lab["effective_depth"].values
-    for depth, colour in zip(depths, _shades(len(depths)), strict=True):
+    for depth, color in zip(depths, _shades(len(depths)), strict=True):
         path = lab.sel(effective_depth=depth)
         extra, kinetic = path["cost"] - path["scaled_hamiltonian"], path["speed"] ** 2 / depth**2
         shown = (extra > 0).values
-        panel.loglog(extra.values[shown], kinetic.values[shown], ".", markersize=1.2, color=colour, rasterized=True)
+        panel.loglog(extra.values[shown], kinetic.values[shown], ".", markersize=1.2, color=color, rasterized=True)
     ends = np.array([1e-3, 1e3])
     panel.loglog(ends, ends, color=BLACK, linewidth=0.8)
     panel.set(title="kinetic energy and extra COI", xlabel=r"stable COI + $2 \mathcal{H} / \tilde L$")
@@ -143,10 +143,10 @@ def _laboratory_bounds(panel: Axes, laboratory: xr.Dataset) -> None:
     middle, lower, upper = (laboratory[name] for name in ("middle", "lower", "upper"))
     place = xr.where(middle > 0, middle / upper, -middle / lower)
     depths = laboratory["effective_depth"].values
-    for bias, marker, colour, words in ((0, "o-", BLUE, "no bias"), (1, "s--", RED, "bias")):
+    for bias, marker, color, words in ((0, "o-", BLUE, "no bias"), (1, "s--", RED, "bias")):
         part = place.sel(bias=bias)
-        panel.plot(depths, part.median("seed"), marker, color=colour, markersize=3, label=words)
-        band(panel, depths, part.min("seed").values, part.max("seed").values, color=colour)
+        panel.plot(depths, part.median("seed"), marker, color=color, markersize=3, label=words)
+        band(panel, depths, part.min("seed").values, part.max("seed").values, color=color)
     for bound, words, shift in ((1, "upper bound", -0.12), (-1, "lower bound, corrected", 0.06)):
         panel.axhline(bound, color=BLACK, linewidth=0.8)
         panel.annotate(words, (0.98, bound + shift), xycoords=("axes fraction", "data"), ha="right", fontsize=7.5)
@@ -162,9 +162,9 @@ def identity_cost(identity_costs: xr.Dataset, descents: xr.Dataset) -> Figure:
     figure, axes = new(1, 3, height=3.1)
     _bound_ratios(axes[0, 0], identity_costs)
     panel, wide = axes[0, 1], identity_costs.sel(shape="9 x 4")
-    for bias, colour, words in ((0, BLUE, "no bias"), (1, RED, "bias")):
+    for bias, color, words in ((0, BLUE, "no bias"), (1, RED, "bias")):
         ratio = np.sort(1 + wide["scaling"].sel(bias=bias).values)
-        panel.plot(np.linspace(0, 1, ratio.size), ratio, color=colour, label=words)
+        panel.plot(np.linspace(0, 1, ratio.size), ratio, color=color, label=words)
     panel.set(title="scaling by 0.9", xlabel="share of representations", ylabel="COI of $0.9 A$ over COI of $A$")
     legend_below(panel)
     _descent_ends(axes[0, 2], descents)
@@ -189,14 +189,14 @@ def _bound_ratios(panel: Axes, costs: xr.Dataset) -> None:
         ("bias, printed", 1, "bound_printed", RED, False),
         ("bias, corrected", 1, "bound_corrected", RED, True),
     )
-    for at, (search, bias, bound, colour, filled) in enumerate(rows):
+    for at, (search, bias, bound, color, filled) in enumerate(rows):
         part = costs.sel(bias=bias)
         ratio = (part["plain_cost"] / part[bound]).values[part["feasible"].values == 1]
         ratio = np.sort(ratio)
         spots = at + 0.28 * np.sin(
             2.4 * np.arange(ratio.size)
         )  # a fixed spread, so that points do not cover each other
-        panel.plot(spots, ratio, ".", markersize=2, color=colour, markerfacecolor=colour if filled else "none")
+        panel.plot(spots, ratio, ".", markersize=2, color=color, markerfacecolor=color if filled else "none")
         panel.plot(at, float(costs["least_ratio"].sel(search=search).min()), "v", color=BLACK, markersize=5)
     panel.axhline(1, color=BLACK, linewidth=0.8)
     panel.set_xticks(range(3), ["no bias\nprinted", "bias\nprinted", "bias\ncorrected"])
@@ -205,12 +205,12 @@ def _bound_ratios(panel: Axes, costs: xr.Dataset) -> None:
 
 def _descent_ends(panel: Axes, descents: xr.Dataset) -> None:
     styles = zip(descents["case"].values, (BLUE, ORANGE, RED), ("o", "^", "x"), strict=True)
-    for case, colour, marker in styles:
+    for case, color, marker in styles:
         part = descents.sel(case=case)
         mass = np.maximum(part["negative_mass"], 1e-6)
         words = str(case).replace(" + ", "+").replace(", no bias", "")
         panel.plot(
-            mass, part["end_cost"] - part["end_rank"], marker, color=colour, markersize=2.5, alpha=0.6, label=words
+            mass, part["end_cost"] - part["end_rank"], marker, color=color, markersize=2.5, alpha=0.6, label=words
         )
     panel.set_xscale("log")
     panel.axhline(0, color=BLACK, linewidth=0.8)
@@ -223,10 +223,10 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
     """Critical points of the discrete network: H varies as 1/L, weights grow by twice their biases (Proposition 9)."""
     figure, axes = new(1, 3, height=2.9)
     paths, L = critical_paths, critical_paths["layer_count"].values
-    for bias, colour, words in ((0, BLUE, "no bias"), (1, RED, "bias")):
+    for bias, color, words in ((0, BLUE, "no bias"), (1, RED, "bias")):
         spread = paths["spread"].sel(bias=bias)
-        axes[0, 0].loglog(L, spread.T, color=colour, linewidth=0.4, alpha=0.5)
-        axes[0, 0].loglog(L, np.exp(np.log(spread).mean("seed")), color=colour, linewidth=2, label=words)
+        axes[0, 0].loglog(L, spread.T, color=color, linewidth=0.4, alpha=0.5)
+        axes[0, 0].loglog(L, np.exp(np.log(spread).mean("seed")), color=color, linewidth=2, label=words)
     axes[0, 0].loglog(L, 0.5 / L, color=BLACK, linestyle=":", label="slope $-1$")
     axes[0, 0].set(
         title=r"spread of $\mathcal{H}$", xlabel="layers $L$", ylabel=r"range of $\mathcal{H}$ over $|\mathcal{H}|$"

@@ -45,10 +45,10 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
 
 def _errors(panel: Axes, errors: xr.DataArray) -> None:
     L = errors["layers"].values
-    for scheme, (colour, marker) in SCHEMES.items():
+    for scheme, (color, marker) in SCHEMES.items():
         draws = errors.sel(scheme=scheme).transpose("layers", "seed").values
-        panel.plot(L, draws, color=colour, linewidth=0.4, alpha=0.4)
-        panel.plot(L, draws.mean(axis=1), color=colour, marker=marker, linewidth=1.8, label=scheme)
+        panel.plot(L, draws, color=color, linewidth=0.4, alpha=0.4)
+        panel.plot(L, draws.mean(axis=1), color=color, marker=marker, linewidth=1.8, label=scheme)
     panel.set_xscale("log")
     panel.set_xticks(L, [str(n) for n in L])
     panel.minorticks_off()
@@ -57,13 +57,13 @@ def _errors(panel: Axes, errors: xr.DataArray) -> None:
 def _paired(panel: Axes, ratios: xr.DataArray) -> None:
     L = ratios["layers"].values
     for shift, scheme in ((0.97, "irregular"), (1.03, "adaptive")):
-        colour, marker = SCHEMES[scheme]
+        color, marker = SCHEMES[scheme]
         values = ratios.sel(scheme=scheme).transpose("layers", "seed").values
-        panel.plot(L * shift, values, ".", color=colour, markersize=3, alpha=0.5)
+        panel.plot(L * shift, values, ".", color=color, markersize=3, alpha=0.5)
         logs = np.log(values)
         middle, half = np.exp(logs.mean(axis=1)), half_width(logs)
         bars = (middle - middle * np.exp(-half), middle * np.exp(half) - middle)
-        panel.errorbar(L * shift, middle, bars, color=colour, marker=marker, linestyle="none", capsize=3)
+        panel.errorbar(L * shift, middle, bars, color=color, marker=marker, linestyle="none", capsize=3)
     panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
     panel.margins(y=0.1)
 
@@ -81,8 +81,8 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
             panel.axvline(position, color="0.88", linewidth=0.6, zorder=0)
         values, middle = net["weight_spectrum"].values, (p[1:] + p[:-1]) / 2
         for index in range(values.shape[1] - 1, -1, -1):
-            colour = BLUE if index < narrow else RED if index < wide else GREY
-            panel.plot(middle, values[:, index], color=colour, linewidth=1.3 if index < wide else 0.7)
+            color = BLUE if index < narrow else RED if index < wide else GREY
+            panel.plot(middle, values[:, index], color=color, linewidth=1.3 if index < wide else 0.7)
         panel.axvline(STAGE, color=BLACK, linestyle=":", linewidth=1)
         panel.set_title(str(teacher))
     for panel in axes[1]:
@@ -92,7 +92,7 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
     axes[0, 0].set_ylim(0, None)
     label_panels(axes)
     dimension = staged_measures["stage_dimension"].mean("seed")
-    told = ", ".join(f"({'abcd'[k]}) {value:.1f}" for k, value in enumerate(dimension.values))
+    counts = ", ".join(f"({'abcd'[k]}) {value:.1f}" for k, value in enumerate(dimension.values))
     return describe(
         figure,
         title="Weights of adaptive networks: is there a 6-dimensional stage? (Figure 2b)",
@@ -100,7 +100,7 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
         f"{float(staged_measures['effective_depth']):g}, learned and decayed maps. Blue: first {narrow} singular "
         f"values; orange-red: up to {wide}; gray: further ones. Gray vertical lines: $p_\\ell$. Dotted: $p$ = "
         f"{STAGE:g}, where "
-        f"singular values above a quarter of the largest number {told}, means over {staged_measures.sizes['seed']} "
+        f"singular values above a quarter of the largest number {counts}, means over {staged_measures.sizes['seed']} "
         f"seeds. {size_and_distance(staged_measures)}",
         alt="At the paper's penalty singular values fall off slowly at p = 0.3, a dozen of them above a quarter of the "
         "largest; under the stronger penalty five or six are.",
@@ -112,10 +112,10 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
     figure, axes = new(2, 2, height=2.2)
     require(scheme_measures, "scheme_measures", maps=(DECAYED,))
     learned = of_maps(scheme_measures)
-    for panel, (scheme, (colour, marker)) in zip(axes.ravel(), SCHEMES.items(), strict=False):
+    for panel, (scheme, (color, marker)) in zip(axes.ravel(), SCHEMES.items(), strict=False):
         plane = learned["plane"].sel(scheme=scheme).isel(seed=0).transpose("node", "axis").values
         plane = plane * np.sign([plane[0, 0] - plane[-1, 0], plane[len(plane) // 2, 1] - plane[[0, -1], 1].mean()])
-        panel.plot(*plane.T, color=colour, marker=marker, markersize=3.5)
+        panel.plot(*plane.T, color=color, marker=marker, markersize=3.5)
         for node, words in ((0, "$p = 0$"), (-1, "$p = 1$")):
             panel.annotate(words, plane[node], xytext=(4, 5), textcoords="offset points", fontsize=7.5)
         panel.set(title=scheme, xlabel="first principal axis", ylabel="second axis")
@@ -124,14 +124,14 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
     _step_lengths(axes[1, 1], learned)
     label_panels(axes)
     spreads = {scheme: float(learned["plane_unevenness"].sel(scheme=scheme).mean()) for scheme in SCHEMES}
-    told = ", ".join(f"{scheme} {value:.2f}" for scheme, value in spreads.items())
+    unevenness = ", ".join(f"{scheme} {value:.2f}" for scheme, value in spreads.items())
     return describe(
         figure,
         title="Paths in two dimensions (Figure 2c)",
         caption=f"(a)-(c) $A_\\ell / \\sqrt{{N}}$ on the two principal axes of each path, seed 0, $L$ = "
         f"{learned.sizes['layer']}, learned and decayed maps; they hold "
         f"{float(learned['plane_share'].mean()):.0%} of the variance. (d) Means over {learned.sizes['seed']} seeds; "
-        f"standard deviation over mean of the lengths: {told}. {size_and_distance(scheme_measures)}",
+        f"standard deviation over mean of the lengths: {unevenness}. {size_and_distance(scheme_measures)}",
         alt="All three paths bend once and their steps shorten along them. With equidistant steps the first are twice "
         "the mean; adaptive steps are of more equal length.",
     )
@@ -139,9 +139,9 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Figure:
 
 def _step_lengths(panel: Axes, learned: xr.Dataset) -> None:
     """Lengths of the steps in the plane over their mean, mean over seeds."""
-    for scheme, (colour, marker) in SCHEMES.items():
+    for scheme, (color, marker) in SCHEMES.items():
         relative = learned["plane_step"].sel(scheme=scheme).mean("seed").values
-        panel.plot(np.arange(1, relative.size + 1), relative, color=colour, marker=marker, markersize=3, label=scheme)
+        panel.plot(np.arange(1, relative.size + 1), relative, color=color, marker=marker, markersize=3, label=scheme)
     panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
     panel.set(title="lengths of the steps", xlabel=r"layer $\ell$", ylabel="length / mean", ylim=(0, None))
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))

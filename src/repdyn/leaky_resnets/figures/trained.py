@@ -161,11 +161,11 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
         ("stable_hamiltonian", SKY, "-.", STABLE_ENERGY),
         ("hamiltonian", BLUE, "-", ENERGY),
     )
-    for name, colour, style, words in shown:
+    for name, color, style, words in shown:
         for panel in axes[0, :2]:
             values = chains[name].transpose("seed", "layer").values
-            panel.plot(p, np.median(values, axis=0), color=colour, linestyle=style, label=words)
-            band(panel, p, values.min(axis=0), values.max(axis=0), color=colour)
+            panel.plot(p, np.median(values, axis=0), color=color, linestyle=style, label=words)
+            band(panel, p, values.min(axis=0), values.max(axis=0), color=color)
     rank = int(chains["rank"])
     for panel, title in zip(axes[0, :2], ("energies", "the same, near $k^*$"), strict=True):
         panel.axhline(rank, color=BLACK, linestyle=":", linewidth=1)

@@ -183,8 +183,8 @@ def _energies(net: LeakyResNet, A: Array, B: Array, gammas: Sequence[float]) -> 
     cost, kinetic = (np.empty((len(gammas), len(net.W))) for _ in range(2))
     for g, gamma in enumerate(gammas):
         for layer, (a, dA) in enumerate(zip(A[:-1], derivative, strict=True)):
-            found = stable_energies(a, dA, Lt, bias, layer_gamma(a, bias, gamma))
-            cost[g, layer], kinetic[g, layer] = found.cost, found.kinetic / Lt**2
+            energies = stable_energies(a, dA, Lt, bias, layer_gamma(a, bias, gamma))
+            cost[g, layer], kinetic[g, layer] = energies.cost, energies.kinetic / Lt**2
     lengths = Lt * np.sqrt(kinetic) @ net.rho
     return {
         "hamiltonian": np.array(scaled),
@@ -219,16 +219,16 @@ def _paths(net: LeakyResNet, A: Array, B: Array) -> Measured:
 
 
 def _spectra(net: LeakyResNet, A: Array, values: int) -> Measured:
-    plain, centred = (bottleneck_spectra(A, net.W, centred=way) for way in (False, True))
+    plain, centered = (bottleneck_spectra(A, net.W, centred=way) for way in (False, True))
     root, Lt = np.sqrt(A.shape[2]), net.effective_depth
     s = plain.representations
     return {
         "stable_rank": s.sum(axis=1) ** 2 / np.sum(s**2, axis=1),
         "spectrum": s[:, :values] / root,
-        "centred_spectrum": centred.representations[:, :values] / root,
+        "centred_spectrum": centered.representations[:, :values] / root,
         "weight_spectrum": plain.weights[:, :values] / Lt,
         "weight_dimension": np.sum(plain.weights > LARGE * plain.weights[:, :1], axis=1),
-        "centred_weight_spectrum": centred.weights[:, :values] / Lt,
+        "centred_weight_spectrum": centered.weights[:, :values] / Lt,
     }
 
 
@@ -238,7 +238,7 @@ def _scalars(net: LeakyResNet, A: Array, B: Array, task: Task, lam: float) -> Me
     fit = np.mean((task.Y - net.out @ A[-1]) ** 2)
     penalty = lam / (2 * net.effective_depth * len(task.Y)) * net.rho @ np.sum(net.W**2, axis=(1, 2))
     sizes = np.linalg.norm(A, axis=(1, 2)) * np.linalg.norm(B, axis=(1, 2))
-    found = {
+    scalars = {
         "relative_distance": near.relative,
         "kinks": near.kinks,
         "gradient": np.linalg.norm(by_weight),
@@ -248,7 +248,7 @@ def _scalars(net: LeakyResNet, A: Array, B: Array, task: Task, lam: float) -> Me
         "identity_error_without": np.max(np.abs(np.diff(np.sum(A * B, axis=(1, 2)))) / sizes[1:]),
         "identity_error": np.max(np.abs(momentum_identity(net.W, A, B, net.rho)) / sizes[1:]),
     }
-    return {name: np.asarray(value) for name, value in found.items()}
+    return {name: np.asarray(value) for name, value in scalars.items()}
 
 
 def _bounds(energies: Measured, net: LeakyResNet, A: Array, B: Array, gammas: Sequence[float]) -> Measured:
@@ -259,7 +259,7 @@ def _bounds(energies: Measured, net: LeakyResNet, A: Array, B: Array, gammas: Se
     largest = float(np.max(unit * momentum_sq))
     bounds = [theorem4_bounds(length, net.effective_depth, gamma * largest) for gamma, length in pairs]
     return {
-        "bound_low": np.array([one.lower for one in bounds]),
-        "bound_high": np.array([one.upper for one in bounds]),
+        "bound_low": np.array([bound.lower for bound in bounds]),
+        "bound_high": np.array([bound.upper for bound in bounds]),
         "gap": np.median(energies["hamiltonian"]) - energies["cost"].min(axis=1),
     }

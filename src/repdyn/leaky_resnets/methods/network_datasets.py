@@ -29,13 +29,13 @@ def restored(arrays: Mapping[str, np.ndarray], effective_depth: float) -> LeakyR
 
 def network_variables(dims: Sequence[str], shape: Sequence[int], nets: Sequence[Arrays]) -> dict[str, xr.Variable]:
     """Variables W, into, out, rho over `dims`, networks in C order; fewer layers or no bias are filled with zeros."""
-    layers, inputs = (max(one["W"].shape[axis] for one in nets) for axis in (0, 2))
+    layers, inputs = (max(net["W"].shape[axis] for net in nets) for axis in (0, 2))
 
     def stacked(name: str, tail: tuple[int, ...]) -> Array:
-        made = np.zeros((len(nets), *tail), nets[0][name].dtype)
-        for place, one in zip(made, nets, strict=True):
-            place[tuple(slice(size) for size in one[name].shape)] = one[name]
-        return made.reshape(*shape, *tail)
+        stack = np.zeros((len(nets), *tail), nets[0][name].dtype)
+        for place, net in zip(stack, nets, strict=True):
+            place[tuple(slice(size) for size in net[name].shape)] = net[name]
+        return stack.reshape(*shape, *tail)
 
     width = nets[0]["W"].shape[1]
     return {
@@ -49,18 +49,18 @@ def network_variables(dims: Sequence[str], shape: Sequence[int], nets: Sequence[
 def task_variables(dims: Sequence[str], tasks: Sequence[Task]) -> dict[str, xr.Variable]:
     """Variables X, Y, X_test, Y_test over one dimension or none."""
     words = {"X": "training inputs", "Y": "training targets", "X_test": "test inputs", "Y_test": "test targets"}
-    made = {}
+    variables = {}
     for name, long_name in words.items():
         values = np.stack([getattr(task, name) for task in tasks]).astype(np.float32)
-        made[name] = variable((*dims, "feature", "point"), values if dims else values[0], long_name)
-    return made
+        variables[name] = variable((*dims, "feature", "point"), values if dims else values[0], long_name)
+    return variables
 
 
 def size_coords(variables: Mapping[str, xr.Variable]) -> dict[str, xr.Variable]:
     """Counting coordinates of the dimensions that networks and tasks have."""
     words = {"layer": "layer l", "neuron": "neuron", "input": "input of a layer, the bias last", "feature": "feature"}
     words |= {"point": "data point"}
-    sizes = {dim: size for made in variables.values() for dim, size in made.sizes.items()}
+    sizes = {dim: size for array in variables.values() for dim, size in array.sizes.items()}
     counted = {dim: index(dim, sizes[dim], words[dim]) for dim in words if dim in sizes}
     if "layer" in counted:
         counted["layer"] = variable("layer", np.arange(1, sizes["layer"] + 1), words["layer"])

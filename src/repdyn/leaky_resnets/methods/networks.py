@@ -141,12 +141,12 @@ def _shape_problems(net: LeakyResNet) -> list[str]:
     if net.W.ndim != 3 or net.W.shape[2] - net.W.shape[1] not in (0, 1):
         return [f"W has shape {net.W.shape}; give (L, w, w + 1), or (L, w, w) without bias"]
     L, w, _ = net.W.shape
-    found = [] if net.rho.shape == (L,) else [f"rho has shape {net.rho.shape} for {L} layers; give one step per layer"]
+    faults = [] if net.rho.shape == (L,) else [f"rho has shape {net.rho.shape} for {L} layers; give one step per layer"]
     if net.into.shape[0] != w or net.out.shape[1] != w:
-        found.append(f"maps of shapes {net.into.shape} and {net.out.shape} do not fit width {w}")
+        faults.append(f"maps of shapes {net.into.shape} and {net.out.shape} do not fit width {w}")
     if w < max(net.into.shape[1], net.out.shape[0]):
-        found.append(f"width {w} is below the larger of the dimensions {net.into.shape[1]} and {net.out.shape[0]}")
-    return found
+        faults.append(f"width {w} is below the larger of the dimensions {net.into.shape[1]} and {net.out.shape[0]}")
+    return faults
 
 
 def _step_problems(net: LeakyResNet) -> list[str]:

@@ -73,13 +73,13 @@ def bottleneck_bounds(geodesics: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray
     lab = geodesics
     middle = lab["scaled_hamiltonian"].mean("p") - lab["cost"].min("p")
     gamma_c = (lab["gamma"] * lab["momentum_sq"]).max("p")
-    given = (lab["speed"].integrate("p"), lab["effective_depth"], gamma_c)
-    return middle, *xr.apply_ufunc(theorem4_bounds, *given, output_core_dims=[[], []], vectorize=True)
+    arguments = (lab["speed"].integrate("p"), lab["effective_depth"], gamma_c)
+    return middle, *xr.apply_ufunc(theorem4_bounds, *arguments, output_core_dims=[[], []], vectorize=True)
 
 
 def bottleneck_speed_gap(geodesics: xr.Dataset) -> xr.DataArray:
     """Theorem 4's second display over Lt sqrt(gamma_p) |B_p| at every position: within [-1, 2]."""
     lab = geodesics
-    given = (lab["speed"], lab["cost"], lab["scaled_hamiltonian"], lab["effective_depth"])
+    arguments = (lab["speed"], lab["cost"], lab["scaled_hamiltonian"], lab["effective_depth"])
     size = lab["effective_depth"] * np.sqrt(lab["gamma"] * lab["momentum_sq"])
-    return xr.apply_ufunc(theorem4_speed_gap, *given, vectorize=True) / size
+    return xr.apply_ufunc(theorem4_speed_gap, *arguments, vectorize=True) / size

@@ -54,8 +54,8 @@ def bottleneck_task(
 
 def normalised(Z: Array) -> Array:
     """Every feature (row) with mean 0 and variance 1 over all points."""
-    centred = Z - Z.mean(axis=1, keepdims=True)
-    return centred / centred.std(axis=1, keepdims=True)
+    centered = Z - Z.mean(axis=1, keepdims=True)
+    return centered / centered.std(axis=1, keepdims=True)
 
 
 def _connected(size: int, hidden: int, following: int, rng: np.random.Generator) -> Callable[[Array], Array]:

@@ -82,11 +82,11 @@ class Trainer:
     def _allocate(self, shape: tuple[int, ...]) -> None:
         """Buffers of the forward and the backward pass, and the views that a step walks through."""
         (L, M, w, inner), N = shape, self.X.shape[2]
-        made = {"dtype": self.dtype, "device": self.device}
-        self.rho, self.leak = (torch.empty((L, M, 1, 1), **made) for _ in range(2))
+        options = {"dtype": self.dtype, "device": self.device}
+        self.rho, self.leak = (torch.empty((L, M, 1, 1), **options) for _ in range(2))
         self.U = torch.empty_like(self.W)
-        S, G = torch.ones((L, M, inner, N), **made), torch.zeros((L + 1, M, w, N), **made)
-        self.A, self.residual = torch.empty((M, w, N), **made), torch.empty_like(self.Y)
+        S, G = torch.ones((L, M, inner, N), **options), torch.zeros((L + 1, M, w, N), **options)
+        self.A, self.residual = torch.empty((M, w, N), **options), torch.empty_like(self.Y)
         self.layers = list(zip(self.U.unbind(), S.unbind(), S[:, :, :w].unbind(), self.leak.unbind(), strict=True))
         turned = self.U[..., :w].transpose(2, 3)
         self.back = list(zip(turned.unbind(), S[:, :, :w].unbind(), self.leak.unbind(), strict=True))
@@ -97,13 +97,13 @@ class Trainer:
     def _compiled(self, shapes: Sequence[tuple[int, ...]]) -> tuple[Array, ...]:
         """Arguments of the compiled gradient: this trainer's arrays, and room for one network."""
         (L, M, w, inner), N = shapes[0], self.X.shape[2]
-        given = [part.numpy() for part in (self.W, self.P, self.Q, self.X, self.Y)]
+        arrays = [part.numpy() for part in (self.W, self.P, self.Q, self.X, self.Y)]
         steps = [part.view(L, M).numpy() for part in (self.rho, self.leak)]
         sizes = [(L + 1, inner, N), (L, w, inner), (L, w, w), *[(w, N)] * 3, self.Y.shape[1:]]
-        room = [np.ones(size, given[0].dtype) for size in sizes]
+        room = [np.ones(size, arrays[0].dtype) for size in sizes]
         slopes = self.dW, *([self.dP, self.dQ] if self.learned else [torch.empty(shape) for shape in shapes[1:]])
-        kind = given[0].dtype.type
-        return *given, *steps, kind(self.decay), self.learned, *room, *(part.to(self.dtype).numpy() for part in slopes)
+        kind = arrays[0].dtype.type
+        return *arrays, *steps, kind(self.decay), self.learned, *room, *(part.to(self.dtype).numpy() for part in slopes)
 
     def set_steps(self, rho: Array) -> None:
         """Gives the layers new steps, shape (L, M), kept in float64 so that they sum to 1."""

@@ -100,10 +100,10 @@ def _integrate(
         return moved
 
     with np.errstate(over="ignore", invalid="ignore"):
-        found = solve_ivp(checked_rates, (start, stops[-1]), first, method="DOP853", t_eval=stops, rtol=rtol, atol=ATOL)
-    if not found.success:
-        raise ValueError(f"the path from {start:g} does not reach {stops[-1]:g} ({found.message}); ask for less")
-    return found.y.T, found.nfev
+        path = solve_ivp(checked_rates, (start, stops[-1]), first, method="DOP853", t_eval=stops, rtol=rtol, atol=ATOL)
+    if not path.success:
+        raise ValueError(f"the path from {start:g} does not reach {stops[-1]:g} ({path.message}); ask for less")
+    return path.y.T, path.nfev
 
 
 def leaky_path(

@@ -45,8 +45,8 @@ def layer_steps(scheme: Scheme, L: int, a: float = 0.0) -> Array:
         return np.full(L, 1 / L)
     if scheme != "irregular":
         raise ValueError(f"scheme {scheme!r} is not one of equidistant, irregular; adaptive steps start equidistant")
-    centres = (np.arange(L) + 0.5) / L
-    rho = 1 + a * (0.25 - np.abs(centres - 0.5))
+    centers = (np.arange(L) + 0.5) / L
+    rho = 1 + a * (0.25 - np.abs(centers - 0.5))
     return rho / rho.sum()
 
 

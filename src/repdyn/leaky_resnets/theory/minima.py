@@ -70,8 +70,8 @@ def merging_coefficients(A: ArrayLike) -> Array:
     upper = np.triu_indices(A.shape[1])
     pairs = np.concatenate([np.einsum("ki,kj->kij", part, part)[:, *upper] for part in (A, np.maximum(A, 0))], axis=1)
     cost = np.arange(len(A), dtype=float)  # any cost that is not constant on the face picks a vertex
-    found = linprog(cost, A_eq=pairs.T, b_eq=pairs.sum(axis=0), bounds=(0, None), method="highs-ds")
-    return np.where(found.x > NULL * found.x.max(), found.x, 0.0)
+    solution = linprog(cost, A_eq=pairs.T, b_eq=pairs.sum(axis=0), bounds=(0, None), method="highs-ds")
+    return np.where(solution.x > NULL * solution.x.max(), solution.x, 0.0)
 
 
 def merged(A: ArrayLike, a: ArrayLike, t: float) -> Array:

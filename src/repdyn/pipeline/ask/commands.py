@@ -15,8 +15,8 @@ def claim(words: Sequence[str]) -> None:
     parser = _parser("claim", "Show one claim: statement, numbers, verdict, the smallest command that decides it.")
     parser.add_argument("id")
     parser.add_argument("--results", type=Path, default=Path("results"))
-    given = parser.parse_args(words)
-    print(ledger.show(given.id, given.results))
+    arguments = parser.parse_args(words)
+    print(ledger.show(arguments.id, arguments.results))
 
 
 def compare(words: Sequence[str]) -> int:
@@ -29,12 +29,12 @@ def compare(words: Sequence[str]) -> int:
     parser.add_argument("second", type=Path)
     tiers = comparison.TIERS
     parser.add_argument("--tier", choices=tiers, default=tiers[0], help="what counts as a difference (see the README)")
-    given = parser.parse_args(words)
-    if results.is_reference(given.second):
-        return _reproduces(given.first, given.second)
-    found = comparison.compare(given.first, given.second, given.tier)
-    print(comparison.show(found, given.first, given.second, given.tier))
-    return int(bool(found.differences(given.tier)))
+    arguments = parser.parse_args(words)
+    if results.is_reference(arguments.second):
+        return _reproduces(arguments.first, arguments.second)
+    outcome = comparison.compare(arguments.first, arguments.second, arguments.tier)
+    print(comparison.show(outcome, arguments.first, arguments.second, arguments.tier))
+    return int(bool(outcome.differences(arguments.tier)))
 
 
 def _reproduces(run: Path, reference: Path) -> int:
@@ -43,9 +43,9 @@ def _reproduces(run: Path, reference: Path) -> int:
 
     here = results.read(run) if results.is_reference(run) else results.of_run(run)
     there = results.read(reference)
-    found = reproduces.hold_against(here, there)
-    print(reproduces.show(found, here, there))
-    return int(not found.reproduced)
+    reproduction = reproduces.hold_against(here, there)
+    print(reproduces.show(reproduction, here, there))
+    return int(not reproduction.reproduced)
 
 
 def keep(words: Sequence[str]) -> None:
@@ -55,9 +55,9 @@ def keep(words: Sequence[str]) -> None:
     parser = _parser("keep", "Keep a finished run's ledger, key numbers, digests and versions, to compare others with.")
     parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/default")
     parser.add_argument("--into", type=Path, help="folder to write (default: reference/<name of the run's folder>)")
-    given = parser.parse_args(words)
-    folder = given.into or Path("reference") / given.results.resolve().name
-    results.keep(given.results, folder)
+    arguments = parser.parse_args(words)
+    folder = arguments.into or Path("reference") / arguments.results.resolve().name
+    results.keep(arguments.results, folder)
     print(f"{folder}: kept")
 
 
@@ -69,13 +69,13 @@ def verify(words: Sequence[str]) -> int:
     parser = _parser("verify", "List results that are older than today's code or settings, changed or missing.")
     parser.add_argument("run", nargs="?", default="default", help="name of the run (default: default)")
     _snakemake_options(parser)
-    given = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     folder = workflow.folder()
-    options = workflow.options(folder, given.run, given.configfile, given.config)
+    options = workflow.options(folder, arguments.run, arguments.configfile, arguments.config)
     jobs = workflow.jobs(folder, options)
-    reasons = verification.examine(given.run, jobs)
+    reasons = verification.examine(arguments.run, jobs)
     command = ["snakemake", "--cores", "8", *options, *verification.remedy(reasons, jobs), "--", "all"]
-    print(verification.report(given.run, reasons, shlex.join(command)))
+    print(verification.report(arguments.run, reasons, shlex.join(command)))
     return int(any(reasons.values()))
 
 
@@ -88,11 +88,11 @@ def plan(words: Sequence[str]) -> None:
     parser = _parser("plan", "Jobs, core-minutes and memory of a run before it starts.")
     parser.add_argument("--remaining", action="store_true", help="only what today's results lack")
     _snakemake_options(parser)
-    given = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     folder = workflow.folder()
-    options = workflow.options(folder, "default", given.configfile, given.config)
+    options = workflow.options(folder, "default", arguments.configfile, arguments.config)
     jobs = workflow.jobs(folder, options)
-    if given.remaining:
+    if arguments.remaining:
         jobs = verification.due(jobs)
     wanted = shlex.join(["snakemake", *options, "--", "all"])
     expected = planning.costs(jobs, folder / planning.FILE)
@@ -106,9 +106,9 @@ def costs(words: Sequence[str]) -> None:
 
     parser = _parser("costs", "Keep what the jobs of a finished run took in workflow/costs.csv, for `plan`.")
     parser.add_argument("run", help="name of the run")
-    given = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     file = workflow.folder() / planning.FILE
-    print(f"{file}: {planning.keep(given.run, file)} jobs of {given.run}")
+    print(f"{file}: {planning.keep(arguments.run, file)} jobs of {arguments.run}")
 
 
 def progress(words: Sequence[str]) -> None:
@@ -126,9 +126,9 @@ def controls(words: Sequence[str]) -> int:
 
     parser = _parser("controls", "List claims whose controls only shift a number, and parts without a control.")
     parser.add_argument("results", type=Path, help="folder of a finished run, e.g. results/smoke")
-    found = audit.examine(parser.parse_args(words).results)
-    print(audit.show(found))
-    return int(bool(found.faults))
+    examination = audit.examine(parser.parse_args(words).results)
+    print(audit.show(examination))
+    return int(bool(examination.faults))
 
 
 def false_alarms(words: Sequence[str]) -> None:
@@ -142,11 +142,11 @@ def false_alarms(words: Sequence[str]) -> None:
     cheap = "a claim is cheap if its data takes at most this long"
     parser.add_argument("--seconds", type=_at_least(float, 0), default=1.0, help=cheap)
     parser.add_argument("--output", type=Path, help="CSV file; shown only, if left out")
-    given = parser.parse_args(words)
-    counted = counting.measure(given.results, given.seeds, given.seconds)
+    arguments = parser.parse_args(words)
+    counted = counting.measure(arguments.results, arguments.seeds, arguments.seconds)
     print(counted.to_string(index=False))
-    if given.output:
-        write_text(given.output, counted.to_csv(index=False, lineterminator="\n"))
+    if arguments.output:
+        write_text(arguments.output, counted.to_csv(index=False, lineterminator="\n"))
 
 
 def check_config(words: Sequence[str]) -> None:

@@ -84,7 +84,7 @@ class Comparison:
     def differences(self, tier: str) -> list[str]:
         """What counts as a difference at a tier, in words; empty where the runs are equal."""
         lost = [path for paths in self.only for path in paths if tier == "identical" or path.endswith(".nc")]
-        beyond = [one for one in self.deviations if one.beyond]
+        beyond = [item for item in self.deviations if item.beyond]
         counts = {
             "verdicts": len(self.verdicts or ()),
             "files only on one side": len(lost) if tier != "verdicts" else 0,
@@ -101,19 +101,19 @@ def compare(first: Path, second: Path, tier: str = "identical") -> Comparison:
         DataError: a path is neither, or the tier asks for more than the digests in a manifest.
     """
     a, b = side(first), side(second)
-    for one in (a, b):
-        if tier == "rounding" and one.folder is None:
+    for run in (a, b):
+        if tier == "rounding" and run.folder is None:
             raise DataError(
-                f"{one.name}: its files are not beside it, and tier {tier} reads them; give the results folder"
+                f"{run.name}: its files are not beside it, and tier {tier} reads them; give the results folder"
             )
-        if tier == "verdicts" and one.verdicts is None:
-            raise DataError(f"{one.name}: has no ledger (claims.csv), and tier {tier} compares ledgers; finish the run")
+        if tier == "verdicts" and run.verdicts is None:
+            raise DataError(f"{run.name}: has no ledger (claims.csv), and tier {tier} compares ledgers; finish the run")
     both = sorted(set(a.digests) & set(b.digests))
     differing = [path for path in both if a.digests[path] != b.digests[path]]
-    found = [one for path in differing if a.folder and b.folder for one in _deviations(path, a.folder, b.folder)]
+    deviations = [item for path in differing if a.folder and b.folder for item in _deviations(path, a.folder, b.folder)]
     return Comparison(
         _verdict_changes(a, b),
-        sorted(found, key=lambda one: -one.size / one.band),
+        sorted(deviations, key=lambda item: -item.size / item.band),
         (sorted(set(a.digests) - set(b.digests)), sorted(set(b.digests) - set(a.digests))),
         differing,
         len(both) - len(differing),
@@ -130,10 +130,10 @@ def side(path: Path) -> Side:
             raise DataError(f"{path}: no results in this folder; give results/<run>")
         return Side(str(path), digests, _verdicts(path), path)
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        content, verdicts = told["content"], told.get("verdicts") or None
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        content, verdicts = manifest["content"], manifest.get("verdicts") or None
         inside = not any(Path(name).is_absolute() or ".." in Path(name).parts for name in content)
-        if not inside or not all(isinstance(one, str) for one in content.values()):
+        if not inside or not all(isinstance(digest, str) for digest in content.values()):
             raise ValueError("content names no files of a run")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: neither a results folder nor a manifest.json of a run") from error
@@ -141,18 +141,18 @@ def side(path: Path) -> Side:
     return side(path.parent) if whole else Side(str(path), content, verdicts, None)
 
 
-def show(found: Comparison, first: Path, second: Path, tier: str) -> str:
+def show(outcome: Comparison, first: Path, second: Path, tier: str) -> str:
     """The comparison as text, changed verdicts first."""
-    lines = _verdict_lines(found.verdicts)
-    if found.deviations:
-        beyond = sum(one.beyond for one in found.deviations)
-        lines.append(f"{len(found.deviations)} variables and columns differ, {beyond} beyond rounding; the largest:")
-        lines += _largest(found.deviations)
-    for where, paths in zip((first, second), found.only, strict=True):
+    lines = _verdict_lines(outcome.verdicts)
+    if outcome.deviations:
+        beyond = sum(item.beyond for item in outcome.deviations)
+        lines.append(f"{len(outcome.deviations)} variables and columns differ, {beyond} beyond rounding; the largest:")
+        lines += _largest(outcome.deviations)
+    for where, paths in zip((first, second), outcome.only, strict=True):
         more = ", ..." if len(paths) > SHOWN else ""
         lines += [f"only in {where}: {', '.join(paths[:SHOWN])}{more}"] if paths else []
-    lines.append(f"{found.equal} files have equal digests, {len(found.differing)} differ")
-    differences = found.differences(tier)
+    lines.append(f"{outcome.equal} files have equal digests, {len(outcome.differing)} differ")
+    differences = outcome.differences(tier)
     lines.append(f"tier {tier}: " + (f"DIFFERENT ({', '.join(differences)})" if differences else "equal"))
     return "\n".join(lines)
 
@@ -167,12 +167,12 @@ def _verdict_lines(changed: Mapping[str, tuple[str, str]] | None) -> list[str]:
 def _largest(deviations: list[Deviation]) -> list[str]:
     """The worst variable of each of the worst files."""
     by_file: dict[str, list[Deviation]] = {}
-    for one in deviations:
-        by_file.setdefault(one.file, []).append(one)
+    for item in deviations:
+        by_file.setdefault(item.file, []).append(item)
     lines = []
     for file, (worst, *others) in list(by_file.items())[:SHOWN]:
-        told = worst.note or f"{worst.size:.2g} of its scale (rounding: up to {worst.band:.2g})"
-        lines.append(f"  {file}: {worst.variable}: {told}" + (f"; {len(others)} more" if others else ""))
+        amount = worst.note or f"{worst.size:.2g} of its scale (rounding: up to {worst.band:.2g})"
+        lines.append(f"  {file}: {worst.variable}: {amount}" + (f"; {len(others)} more" if others else ""))
     return lines + ([f"  ... and {len(by_file) - SHOWN} more files"] if len(by_file) > SHOWN else [])
 
 
@@ -189,8 +189,8 @@ def _verdicts(folder: Path) -> dict[str, str] | None:
     whole = folder / "claims.csv"
     files = [whole] if whole.is_file() else sorted(folder.glob("*/claims.csv"))
     frames = [ledger.read(file) for file in files]
-    found = {id: verdict for frame in frames for id, verdict in zip(frame["id"], frame["verdict"], strict=True)}
-    return found or None
+    verdicts = {id: verdict for frame in frames for id, verdict in zip(frame["id"], frame["verdict"], strict=True)}
+    return verdicts or None
 
 
 def _deviations(path: str, a: Path, b: Path) -> Iterator[Deviation]:
@@ -198,8 +198,8 @@ def _deviations(path: str, a: Path, b: Path) -> Iterator[Deviation]:
     precision: type = float
     if path.endswith(".nc"):
         loaded = [datasets.read(folder / path) for folder in (a, b)]
-        old, new = (one.variables for one in loaded)
-        precision = np.float32 if any("torch" in one.attrs["versions"] for one in loaded) else float
+        old, new = (dataset.variables for dataset in loaded)
+        precision = np.float32 if any("torch" in dataset.attrs["versions"] for dataset in loaded) else float
     elif "/tables/" in path and path.endswith(".csv"):
         old, new = (dict(pd.read_csv(folder / path).items()) for folder in (a, b))
     else:
@@ -207,8 +207,8 @@ def _deviations(path: str, a: Path, b: Path) -> Iterator[Deviation]:
     for name in dict.fromkeys([*old, *new]):
         if name not in old or name not in new:
             yield Deviation(path, name, np.inf, 1.0, "only on one side")
-        elif (found := deviation(np.asarray(old[name]), np.asarray(new[name]), precision))[0]:
-            yield Deviation(path, name, *found)
+        elif (measured := deviation(np.asarray(old[name]), np.asarray(new[name]), precision))[0]:
+            yield Deviation(path, name, *measured)
 
 
 def deviation(old: np.ndarray, new: np.ndarray, precision: type = float) -> tuple[float, float, str]:
@@ -224,8 +224,8 @@ def deviation(old: np.ndarray, new: np.ndarray, precision: type = float) -> tupl
     if "f" not in (old.dtype.kind, new.dtype.kind) or {old.dtype.kind, new.dtype.kind} - set("fiu"):
         other = int(np.sum((old != new) & ~(pd.isna(old) & pd.isna(new))))
         return (np.inf, 1.0, f"{other} of {old.size} entries differ") if other else (0.0, 1.0, "")
-    old, new = (one if one.dtype.kind == "f" else one.astype(float) for one in (old, new))
-    band = float(np.sqrt(max(np.finfo(one).eps for one in (old.dtype, new.dtype, precision))))
+    old, new = (array if array.dtype.kind == "f" else array.astype(float) for array in (old, new))
+    band = float(np.sqrt(max(np.finfo(dtype).eps for dtype in (old.dtype, new.dtype, precision))))
     finite = np.isfinite(old) & np.isfinite(new)
     if np.any(~finite & ~((old == new) | (np.isnan(old) & np.isnan(new)))):
         return np.inf, band, "not finite at other places"

@@ -45,26 +45,26 @@ def measure(root: Path, seeds: int, seconds: float) -> pd.DataFrame:
     ledger = pd.read_csv(root / "claims.csv", keep_default_na=False).set_index("id")
     rates = pd.to_numeric(ledger["false_alarm"], errors="coerce").fillna(0.0)
     sampled = ledger[(rates > 0) & ledger["verdict"].isin(DECIDED)]
-    found = []
+    counted = []
     for study, rows in sampled.groupby("study", sort=False):
-        makers = Remaker(root, str(study))
-        known = {one.id: one for one in claims.claims_of(*load_modules(str(study), "claims"))}
-        cheap = {id: known[id] for id in rows.index if makers.cheap(known[id].data, seconds)}
-        counts = _count(makers, cheap, seeds) if cheap else {}
-        found += [_row(id, rates[id], counts[id], ledger["verdict"][id], seeds) for id in cheap]
-    if not found:
+        remaker = Remaker(root, str(study))
+        known = {claim.id: claim for claim in claims.claims_of(*load_modules(str(study), "claims"))}
+        cheap = {id: known[id] for id in rows.index if remaker.cheap(known[id].data, seconds)}
+        counts = _count(remaker, cheap, seeds) if cheap else {}
+        counted += [_row(id, rates[id], counts[id], ledger["verdict"][id], seeds) for id in cheap]
+    if not counted:
         raise RepdynError(f"{root}: no sampled claim is decided and takes at most {seconds} s to make again")
-    return pd.DataFrame(found)
+    return pd.DataFrame(counted)
 
 
-def _count(makers: Remaker, cheap: dict[str, claims.Claim], seeds: int) -> dict[str, Counter]:
-    names = sorted({name for one in cheap.values() for name in one.data})
+def _count(remaker: Remaker, cheap: dict[str, claims.Claim], seeds: int) -> dict[str, Counter]:
+    names = sorted({name for claim in cheap.values() for name in claim.data})
     counts: dict[str, Counter] = {id: Counter() for id in cheap}
-    progress = Progress(f"seeds of {makers.study}", seeds)
+    progress = Progress(f"seeds of {remaker.study}", seeds)
     for done in range(seeds):
-        made = makers.made(names, FIRST_SEED + done)
-        for id, one in cheap.items():
-            counts[id][one(*(made[name] for name in one.data)).status] += 1
+        datasets = remaker.datasets(names, FIRST_SEED + done)
+        for id, claim in cheap.items():
+            counts[id][claim(*(datasets[name] for name in claim.data)).status] += 1
         progress.step(done + 1)
     return counts
 

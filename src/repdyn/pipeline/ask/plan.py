@@ -59,13 +59,13 @@ def keep(run: str, file: Path) -> int:
         DataError: the run left no records.
     """
     latest = records.by_output(records.read(Path("logs") / run))
-    found = {str(record["log"]): record for path, record in latest.items() if Path(path).is_file()}
-    if not found:
+    recorded = {str(record["log"]): record for path, record in latest.items() if Path(path).is_file()}
+    if not recorded:
         raise DataError(f"logs/{run}: no job of this run left a record of its cost; finish the run first")
-    rows = [row for row in _rows(file) if row["run"] != run] + [_row(run, found[name]) for name in sorted(found)]
+    rows = [row for row in _rows(file) if row["run"] != run] + [_row(run, recorded[name]) for name in sorted(recorded)]
     lines = [",".join(COLUMNS), *(",".join(str(row[column]) for column in COLUMNS) for row in rows)]
     write_text(file, "\n".join(lines) + "\n")
-    return len(found)
+    return len(recorded)
 
 
 def costs(jobs: Iterable[Job], file: Path) -> list[tuple[Job, Cost | None]]:
@@ -130,12 +130,12 @@ def _cost(job: Job, rows: list[dict[str, str]]) -> Cost | None:
     steps = [(_step(sizes, row), row) for row in rows if len(row["sizes"].split()) == len(sizes)]
     if not steps:
         return None
-    (step, nearest), *others = sorted(steps, key=lambda one: (abs(one[0]), one[1]["run"] != job.run))
+    (step, nearest), *others = sorted(steps, key=lambda pair: (abs(pair[0]), pair[1]["run"] != job.run))
     took, memory = float(nearest["cpu_seconds"]), float(nearest["peak_memory_mb"])
     if abs(step) < SAME and (sizes or nearest["run"] == job.run):
         return Cost(took, memory, recorded=True)
     start = min(START_UP, 0.8 * min(float(row["cpu_seconds"]) for row in rows))
-    other = next((one for one in others if abs(one[0] - step) >= SAME), None)
+    other = next((pair for pair in others if abs(pair[0] - step) >= SAME), None)
     if _work(job.members):
         power = 1.0
     elif other:
@@ -157,7 +157,7 @@ def _power(took: float, step: float, other_took: float, other_step: float) -> fl
 
 
 def _row(run: str, record: records.Record) -> dict[str, object]:
-    sizes = " ".join(f"{one:.6g}" for one in size(record["job"]["members"]))
+    sizes = " ".join(f"{value:.6g}" for value in size(record["job"]["members"]))
     return {"run": run, "job": record["log"], "sizes": sizes} | {name: record[name] for name in COLUMNS[2:4]}
 
 
@@ -185,15 +185,15 @@ def _line(study: str, expected: Expected) -> str:
 
 def _remarks(expected: Expected) -> list[str]:
     known = [(job, cost) for job, cost in expected if cost]
-    told = []
+    notes = []
     if known:
-        longest, cost = max(known, key=lambda one: one[1].cpu_seconds)
-        told.append(f"No faster than {cost.cpu_seconds / 60:.1f} minutes on any number of cores: {longest.name}.")
+        longest, cost = max(known, key=lambda pair: pair[1].cpu_seconds)
+        notes.append(f"No faster than {cost.cpu_seconds / 60:.1f} minutes on any number of cores: {longest.name}.")
     if any(not cost.recorded for _, cost in known):
-        told.append(
+        notes.append(
             "Estimated: no cost is recorded at these settings; extrapolated from the nearest records, trainings by "
             "their work, others by the size of their settings: take these as an order of magnitude."
         )
     if len(known) < len(expected):
-        told.append("Unknown: never recorded; left out of the sum. Record a finished run: python -m repdyn costs RUN")
-    return told
+        notes.append("Unknown: never recorded; left out of the sum. Record a finished run: python -m repdyn costs RUN")
+    return notes

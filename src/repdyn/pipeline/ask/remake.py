@@ -38,7 +38,7 @@ class Remaker:
         tried = (self._timed(name) if self._recorded(name) <= SHARE * seconds + START_UP else np.inf for name in names)
         return sum(tried) <= seconds
 
-    def made(self, names: Iterable[str], seed: int | None = None) -> members.Inputs:
+    def datasets(self, names: Iterable[str], seed: int | None = None) -> members.Inputs:
         """The named datasets, made again with all that is behind them; with the run's own seed if none is given."""
         with tempfile.TemporaryDirectory() as folder:
             inputs = {name: self._paths(name) for name in names}
@@ -65,22 +65,22 @@ class Remaker:
     def _costs(self) -> dict[str, float]:
         """CPU seconds by file below the results of the job that made it."""
         home = f"results/{self.root.name}/"
-        return {file.removeprefix(home): one["cpu_seconds"] for one in self._records for file in one["outputs"]}
+        return {file.removeprefix(home): job["cpu_seconds"] for job in self._records for file in job["outputs"]}
 
     def _timed(self, name: str) -> float:
         if name not in self._seconds:
             began = time.process_time()
-            self.made([name])
+            self.datasets([name])
             self._seconds[name] = time.process_time() - began
         return self._seconds[name]
 
     def _recorded(self, name: str) -> float:
         """CPU seconds of the dearest job behind a dataset; infinite for what this study did not make."""
-        makers = self.members(name)
-        if not makers or any(maker["study"] != self.study for maker in makers):
+        jobs = self.members(name)
+        if not jobs or any(job["study"] != self.study for job in jobs):
             return np.inf
-        behind = {other for maker in makers for other in maker["inputs"] if other != "images"}
-        return max([self._costs[maker["outputs"][0]] for maker in makers] + [self._recorded(one) for one in behind])
+        behind = {other for job in jobs for other in job["inputs"] if other != "images"}
+        return max([self._costs[job["outputs"][0]] for job in jobs] + [self._recorded(other) for other in behind])
 
     def _make(self, file: str, folder: Path, seed: int | None) -> None:
         if (folder / file).exists():

@@ -80,20 +80,20 @@ def hold_against(run: Reference, reference: Reference) -> Reproduction:
     )
 
 
-def show(found: Reproduction, run: Reference, reference: Reference) -> str:
+def show(reproduction: Reproduction, run: Reference, reference: Reference) -> str:
     """One line that says whether the run reproduces the reference, then what differs."""
-    beyond = sorted((number for number in found.numbers if number.beyond), key=_excess, reverse=True)
-    word = "reproduces" if found.reproduced else "does NOT reproduce"
-    equal = found.claims - len(found.verdicts)
+    beyond = sorted((number for number in reproduction.numbers if number.beyond), key=_excess, reverse=True)
+    word = "reproduces" if reproduction.reproduced else "does NOT reproduce"
+    equal = reproduction.claims - len(reproduction.verdicts)
     lines = [
-        f"{run.name} {word} {reference.name}: {equal} of {found.claims} verdicts are equal,"
-        f" {len(found.numbers) - len(beyond)} of {len(found.numbers)} key numbers within their bands,"
-        f" {found.equal_files} of {found.files} files identical"
+        f"{run.name} {word} {reference.name}: {equal} of {reproduction.claims} verdicts are equal,"
+        f" {len(reproduction.numbers) - len(beyond)} of {len(reproduction.numbers)} key numbers within their bands,"
+        f" {reproduction.equal_files} of {reproduction.files} files identical"
     ]
-    if found.settings:
-        lines.append(f"{len(found.settings)} settings differ: {_listed(found.settings)}")
-    lines += [f"  {id}: {there} -> {here}" for id, (there, here) in found.verdicts.items()]
-    lines += [f"{found.missing} key numbers on one side only"] if found.missing else []
+    if reproduction.settings:
+        lines.append(f"{len(reproduction.settings)} settings differ: {_listed(reproduction.settings)}")
+    lines += [f"  {id}: {there} -> {here}" for id, (there, here) in reproduction.verdicts.items()]
+    lines += [f"{reproduction.missing} key numbers on one side only"] if reproduction.missing else []
     lines += [
         f"  {number.claim}, {number.part or 'whole'}: {number.here:.4g}, reference {number.reference:.4g}"
         f" (band {number.band[0]:.4g} to {number.band[1]:.4g})"
@@ -120,7 +120,7 @@ def _differences(there: object, here: object, place: str = "") -> list[str]:
     if isinstance(there, dict) and isinstance(here, dict):
         keys = dict.fromkeys([*there, *here])
         deeper = (_differences(there.get(key), here.get(key), f"{place}.{key}".lstrip(".")) for key in keys)
-        return [found for part in deeper for found in part]
+        return [key for part in deeper for key in part]
     return [place] if there != here and place != "run.name" else []
 
 

@@ -32,11 +32,11 @@ def examine(run: str, jobs: Sequence[Job]) -> Reasons:
         known = ", ".join(sorted(path.name for path in Path("results").glob("*/")))
         advice = f"name its run or give its --configfile (runs here: {known})"
         raise DataError(f"this configuration makes {others[0]}, not {home}: {advice}")
-    found = records.of_run(run)
-    if not found:
+    recorded = records.of_run(run)
+    if not recorded:
         manifest = f"results/{run}/manifest.json"
         raise DataError(f"neither logs/{run} nor {manifest} tells how results/{run} was made; is it the run's name?")
-    return _reasons(jobs, found)
+    return _reasons(jobs, recorded)
 
 
 def due(jobs: Sequence[Job]) -> list[Job]:
@@ -45,8 +45,8 @@ def due(jobs: Sequence[Job]) -> list[Job]:
     return [job for job in jobs if any(reasons[path] for path in job.outputs)]
 
 
-def _reasons(jobs: Iterable[Job], found: Iterable[records.Record]) -> Reasons:
-    latest = records.by_output(found)
+def _reasons(jobs: Iterable[Job], recorded: Iterable[records.Record]) -> Reasons:
+    latest = records.by_output(recorded)
     reasons: Reasons = {}
     for job in jobs:
         for path in job.outputs:
@@ -57,8 +57,8 @@ def _reasons(jobs: Iterable[Job], found: Iterable[records.Record]) -> Reasons:
 def remedy(reasons: Reasons, jobs: Iterable[Job]) -> list[str]:
     """Options that make Snakemake run the jobs of what is wrong by itself again; what is made from it follows."""
     first = (next((path for path in job.outputs if reasons[path] not in ("", DOWNSTREAM)), None) for job in jobs)
-    found = [path for path in first if path]
-    return ["--forceall"] if len(found) > MANY else ["--forcerun", *found] if found else []
+    outputs = [path for path in first if path]
+    return ["--forceall"] if len(outputs) > MANY else ["--forcerun", *outputs] if outputs else []
 
 
 def report(run: str, reasons: Reasons, command: str) -> str:
@@ -125,7 +125,7 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 def _left_over(run: str, reasons: Reasons) -> list[str]:
     files = (path for path in sorted((Path("results") / run).rglob("*")) if path.is_file())
     unknown = (
-        path for path in files if not {path.as_posix(), *(one.as_posix() for one in path.parents)} & set(reasons)
+        path for path in files if not {path.as_posix(), *(parent.as_posix() for parent in path.parents)} & set(reasons)
     )
     return [path.as_posix().split("/", 2)[2] for path in unknown]
 

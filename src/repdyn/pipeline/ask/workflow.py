@@ -26,8 +26,8 @@ def jobs(workflow: Path, options: Sequence[str]) -> list[Job]:
         RepdynError: Snakemake refuses the workflow or its configuration; with its own words.
     """
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow / "Snakefile"), "--cores", "1"]
-    told = os.environ | {"REPDYN_TELL_RUN": "1"}  # the Snakefile then prints the name of its run
-    done = subprocess.run([*command, *options, "--list-rules"], capture_output=True, text=True, check=False, env=told)
+    env = os.environ | {"REPDYN_TELL_RUN": "1"}  # the Snakefile then prints the name of its run
+    done = subprocess.run([*command, *options, "--list-rules"], capture_output=True, text=True, check=False, env=env)
     text = done.stdout + done.stderr
     if done.returncode:
         raise RepdynError("Snakemake refuses to plan this run:\n" + _complaint(text))
@@ -38,8 +38,8 @@ def options(workflow: Path, run: str, configfiles: Sequence[Path] | None, settin
     """Snakemake's options for a run: the overlays given, or else the scale of the run's name, if it is one."""
     scale = workflow / "workflow" / "scales" / f"{run}.yaml"
     overlays = configfiles if configfiles is not None else [scale] if scale.is_file() else []
-    found = ["--configfile", *map(str, overlays)] if overlays else []
-    return [*found, *(["--config", *settings] if settings else [])]
+    overlay_options = ["--configfile", *map(str, overlays)] if overlays else []
+    return [*overlay_options, *(["--config", *settings] if settings else [])]
 
 
 def folder() -> Path:
@@ -52,10 +52,10 @@ def folder() -> Path:
 
 
 def _run_name(text: str) -> str:
-    found = RUN_NAME.search(text)
-    if not found:
+    match = RUN_NAME.search(text)
+    if not match:
         raise RepdynError(f"the workflow did not tell the name of its run:\n{_complaint(text)}")
-    return found["name"]
+    return match["name"]
 
 
 def _complaint(text: str) -> str:

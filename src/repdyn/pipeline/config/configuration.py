@@ -110,16 +110,16 @@ def checked(model: type[Model], paths: Sequence[Path | str], overrides: Mapping[
     if overrides:
         sources.append(_from_command_line(overrides, len(sources), schema()))
     values, places = merged(sources)
-    found = [complaint for source in sources for complaint in source.complaints]
+    problems = [complaint for source in sources for complaint in source.complaints]
     try:
         settings = model.model_validate(values)
     except ValidationError as error:
-        told = {(complaint.place, complaint.path) for complaint in found}
+        known = {(complaint.place, complaint.path) for complaint in problems}
         new = complaints(error, values, places, schema())
-        found += [complaint for complaint in new if (complaint.place, complaint.path) not in told]
-    if found:
-        found.sort(key=lambda complaint: (complaint.place.order, complaint.place.line or 0))
-        raise ConfigError("\n".join(dict.fromkeys(map(str, found))))
+        problems += [complaint for complaint in new if (complaint.place, complaint.path) not in known]
+    if problems:
+        problems.sort(key=lambda complaint: (complaint.place.order, complaint.place.line or 0))
+        raise ConfigError("\n".join(dict.fromkeys(map(str, problems))))
     return settings
 
 
@@ -147,9 +147,9 @@ def section_of(config: Config, path: str) -> Any:
 
 def differences(one: Config, other: Config) -> dict[str, list[Any]]:
     """Dotted key -> [value in one, value in the other] where two configurations differ, apart from the `run` itself."""
-    found, theirs = _leaves(plain(one)), _leaves(plain(other))
-    keys = [key for key in dict.fromkeys([*found, *theirs]) if not key.startswith("run.")]
-    return {key: [found.get(key), theirs.get(key)] for key in keys if found.get(key) != theirs.get(key)}
+    ours, theirs = _leaves(plain(one)), _leaves(plain(other))
+    keys = [key for key in dict.fromkeys([*ours, *theirs]) if not key.startswith("run.")]
+    return {key: [ours.get(key), theirs.get(key)] for key in keys if ours.get(key) != theirs.get(key)}
 
 
 def _leaves(part: Any, path: str = "") -> dict[str, Any]:
@@ -178,9 +178,9 @@ def _from_command_line(overrides: Mapping[str, Any], order: int, root: Schema) -
 
 
 def _put(
-    source: Source, into: dict[str, Any], path: KeyPath, given: Mapping[str, Any], place: Place, root: Schema
+    source: Source, into: dict[str, Any], path: KeyPath, overrides: Mapping[str, Any], place: Place, root: Schema
 ) -> None:
-    for dotted, value in given.items():
+    for dotted, value in overrides.items():
         key, _, rest = str(dotted).partition(".")
         value, here = {rest: value} if rest else value, (*path, key)
         source.places[here] = place

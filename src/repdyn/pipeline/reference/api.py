@@ -93,10 +93,10 @@ def _signature(node: ast.FunctionDef | ast.ClassDef) -> str:
     """As one would call it: of a class with declared fields its fields, of another the arguments of `__init__`."""
     if isinstance(node, ast.FunctionDef):
         return f"{node.name}({ast.unparse(node.args)})" + (f" -> {ast.unparse(node.returns)}" if node.returns else "")
-    made = next((one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
-    if made:
-        return f"{node.name}({ast.unparse(made.args).removeprefix('self, ')})"
-    fields = ", ".join(ast.unparse(one) for one in node.body if isinstance(one, ast.AnnAssign))
+    init = next((part for part in node.body if isinstance(part, ast.FunctionDef) and part.name == "__init__"), None)
+    if init:
+        return f"{node.name}({ast.unparse(init.args).removeprefix('self, ')})"
+    fields = ", ".join(ast.unparse(part) for part in node.body if isinstance(part, ast.AnnAssign))
     return f"{node.name}({fields})"
 
 
@@ -110,5 +110,5 @@ def _paragraph(node: ast.AST) -> str:
 
 
 def _examples(docstring: str) -> str:
-    found = doctest.DocTestParser().get_examples(docstring)
-    return "\n".join((f">>> {one.source}" + one.want).rstrip("\n") for one in found)
+    examples = doctest.DocTestParser().get_examples(docstring)
+    return "\n".join((f">>> {example.source}" + example.want).rstrip("\n") for example in examples)

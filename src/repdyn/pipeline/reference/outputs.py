@@ -145,14 +145,14 @@ def _study(study: Study) -> Iterator[str]:
     """Figures, tables and datasets of a study, each with who reads it."""
     for head, functions in (("figure", study.figures), ("table", study.tables)):
         if functions:
-            rows = [(f"`{one.name}`", one.summary, _code(one.reads)) for one in functions.values()]
+            rows = [(f"`{function.name}`", function.summary, _code(function.reads)) for function in functions.values()]
             yield _rows((head, "shows", "datasets"), rows)
     shown = [*study.figures.values(), *study.tables.values(), *study.experiments.values()]
     rows = [
         (
             f"`{name}`",
             experiment.summary,
-            _code(dict.fromkeys(one.name for one in shown if name in one.reads)),
+            _code(dict.fromkeys(function.name for function in shown if name in function.reads)),
             _code(study.claims_of(name)),
         )
         for name, experiment in study.experiments.items()

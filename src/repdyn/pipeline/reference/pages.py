@@ -102,7 +102,7 @@ def _claim_row(study: str, claim: Claim, verdict: str) -> str:
 def _cell(text: str) -> str:
     """Text for a cell of a table, whose borders are the marks that formulas use for norms."""
     formula = re.compile(r"\$[^$]+\$")
-    spelled = formula.sub(lambda found: found[0].replace("\\|", "\\Vert ").replace("|", "\\vert "), text)
+    spelled = formula.sub(lambda match: match[0].replace("\\|", "\\Vert ").replace("|", "\\vert "), text)
     return spelled.replace("|", "\\|")
 
 

@@ -70,14 +70,14 @@ def of_run(results: Path) -> Reference:
     except (OSError, ValueError) as error:
         raise DataError(f"{results}: no finished run ({error}); run it to the end first") from error
     frame = ledger.read(results / "claims.csv")
-    told = {key: manifest[key] for key in ("configuration", "versions", "machine", "commit")}
-    told["configuration"]["data"]["mnist_folder"] = None  # a place on somebody's machine
+    about = {key: manifest[key] for key in ("configuration", "versions", "machine", "commit")}
+    about["configuration"]["data"]["mnist_folder"] = None  # a place on somebody's machine
     return Reference(
         str(results),
         frame[CLAIM_COLUMNS],
         evidence[NUMBER_COLUMNS],
         manifest["content"],
-        told | {"cpu_seconds": _seconds(manifest["costs"])},
+        about | {"cpu_seconds": _seconds(manifest["costs"])},
     )
 
 

@@ -106,12 +106,12 @@ class Site:
 
     def assets(self) -> dict[str, str]:
         """Path inside the report and text of styles and scripts."""
-        found = {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(ASSETS.iterdir())}
-        found |= {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(THEORY.glob("*.js"))}
+        assets = {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(ASSETS.iterdir())}
+        assets |= {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(THEORY.glob("*.js"))}
         font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()
         face = f'@font-face {{ font-family: "repdyn math"; src: url("data:font/woff2;base64,{font}"); }}\n'
         texts = {claim["id"]: views.searched(claim, self.contents) for claim in self.contents.ledger}
-        return found | {"assets/math.css": face, "assets/search.js": _script("texts", texts)}
+        return assets | {"assets/math.css": face, "assets/search.js": _script("texts", texts)}
 
     def _page(self, path: str, here: str, *, template: str = "", **shown: object) -> tuple[str, str]:
         page = self._environment.get_template(template or f"{here}.html.j2")
@@ -142,7 +142,7 @@ class Site:
         configuration = {name: self.contents.manifest["configuration"].get(name, {})}
         configuration |= {"data": self.contents.manifest["configuration"].get("data", {})}
         settings = sources.settings(configuration, self.sources)
-        return study | {"settings": settings, "differing": [one for one in settings if one.differs]}
+        return study | {"settings": settings, "differing": [setting for setting in settings if setting.differs]}
 
     def _overview(self) -> dict[str, object]:
         ledger = self.contents.ledger

@@ -22,7 +22,7 @@ def write(contents: Contents, folder: Path) -> None:
     for product in contents.products:
         title, caption = _escaped(product.title), _escaped(product.caption)
         write_text(folder / product.study / product.kind / f"{product.name}.rst", f"**{title}**\n\n{caption}\n")
-    labels = {f"{one.study}/{one.kind}/{one.name}": _labels(one, contents) for one in contents.products}
+    labels = {f"{item.study}/{item.kind}/{item.name}": _labels(item, contents) for item in contents.products}
     write_json(folder / LABELS, labels)
 
 

@@ -102,7 +102,7 @@ class Contents:
     @property
     def studies(self) -> list[str]:
         """Studies with claims, figures or tables."""
-        return list(dict.fromkeys([*(row["study"] for row in self.ledger), *(one.study for one in self.products)]))
+        return list(dict.fromkeys([*(row["study"] for row in self.ledger), *(item.study for item in self.products)]))
 
     def claims_of(self, study: str) -> list[Row]:
         """A study's rows of the ledger."""
@@ -134,13 +134,13 @@ class Contents:
     @cached_property
     def data(self) -> dict[str, list[dict[str, str]]]:
         """Study -> its datasets: what each holds, what made it, its digest."""
-        found = defaultdict(list)
+        datasets = defaultdict(list)
         for file, digest in self.manifest["content"].items():
             study, _, name = file.partition("/data/")
             if name:
                 about = {"file": file, "digest": digest, "job": self.jobs.get(file, "")}
-                found[study].append(_attributes(self.root / file) | about)
-        return dict(found)
+                datasets[study].append(_attributes(self.root / file) | about)
+        return dict(datasets)
 
     def paper(self, study: str) -> str:
         """The paper that a study is about, as its datasets name it."""
@@ -169,7 +169,7 @@ def read(root: Path, files: Iterable[Path], outputs: Mapping[str, Sequence[str]]
         files: files of figures and tables, among others; each is described by a JSON file among them.
         outputs: job -> files it makes, inside the run's results.
     """
-    jobs = {file: job for job, made in outputs.items() for file in made}
+    jobs = {file: job for job, paths in outputs.items() for file in paths}
     evidence = defaultdict(list)
     for row in _table(root / "evidence.csv"):
         evidence[row["id"]].append(row)
@@ -191,7 +191,7 @@ def _sorted(products: Sequence[Product]) -> list[Product]:
             graph = read_study(study)
             named = [(study, kind, name) for kind in SHOWN for name in getattr(graph, kind)]
             order |= {key: place for place, key in enumerate(named)}
-    return sorted(products, key=lambda one: order.get((one.study, one.kind, one.name), len(order)))
+    return sorted(products, key=lambda product: order.get((product.study, product.kind, product.name), len(order)))
 
 
 def _product(path: Path, root: Path, jobs: Mapping[str, str]) -> Product:

@@ -100,12 +100,12 @@ def _control(row: Row) -> Mapping[str, object] | None:
 
 def _measured(text: str) -> tuple[Markup, Markup]:
     """The number and which number it is, from the words of a test."""
-    if found := INTERVAL.fullmatch(text):
-        estimate, level, low, high, unit = (piece.strip() for piece in found.groups())
+    if match := INTERVAL.fullmatch(text):
+        estimate, level, low, high, unit = (piece.strip() for piece in match.groups())
         shown = numbers(estimate or f"{low} to {high}") + (f" {unit}" if unit and not estimate else "")
         return shown, numbers(f"{level} interval {low} to {high}" if estimate else f"{level} interval")
-    if found := EXTREME.fullmatch(text):
-        return numbers(found[2] + found[3]), numbers(found[1])
+    if match := EXTREME.fullmatch(text):
+        return numbers(match[2] + match[3]), numbers(match[1])
     return words(text), Markup()
 
 

@@ -61,7 +61,7 @@ def read(path: Path) -> dict[str, dict[str, str]]:
 def findings(chosen: Mapping[str, Mapping[str, str]], contents: Contents) -> list[Finding]:
     """Cards of the chosen claims that the run decided."""
     claims = {row["id"]: row for row in contents.ledger}
-    figures = {f"{one.study}/{one.name}": one for one in contents.products if one.kind == "figures"}
+    figures = {f"{product.study}/{product.name}": product for product in contents.products if product.kind == "figures"}
     return [
         Finding(
             claim=claims[id],

@@ -86,7 +86,7 @@ def _words(token: Token) -> str:
 def _passages(reader: MarkdownIt, tokens: list[Token], claims: Collection[str]) -> dict[str, Markup]:
     blocks = list(_blocks(tokens))
     anchored = [_anchors(block) & set(claims) for block in blocks]
-    found: dict[str, Markup] = {}
+    passages: dict[str, Markup] = {}
     for start, ids in enumerate(anchored):
         if not ids:
             continue
@@ -95,8 +95,8 @@ def _passages(reader: MarkdownIt, tokens: list[Token], claims: Collection[str]) 
             end += 1
         for id in sorted(ids):
             inside = [*_rows(blocks[start], id), *(token for block in blocks[start + 1 : end] for token in block)]
-            found[id] = Markup(reader.renderer.render(inside, reader.options, {"passage": True}))
-    return found
+            passages[id] = Markup(reader.renderer.render(inside, reader.options, {"passage": True}))
+    return passages
 
 
 def _rows(block: list[Token], claim: str) -> list[Token]:

@@ -167,8 +167,8 @@ def _controls(outcomes: Sequence[str], row: Row) -> str:
         return ""
     noticed = sum(outcome == "rejected" for outcome in outcomes)
     if row["verdict"] == "does not hold":
-        told = "was" if len(outcomes) == 1 else f"{noticed} of {len(outcomes)} were"
-        return f"Its control, a world in which it would hold, {told} told apart."
+        share = "was" if len(outcomes) == 1 else f"{noticed} of {len(outcomes)} were"
+        return f"Its control, a world in which it would hold, {share} told apart."
     if len(outcomes) == 1:
         return f"Its negative control was {outcomes[0]}."
     return f"{'All' if noticed == len(outcomes) else f'{noticed} of'} {len(outcomes)} negative controls were rejected."

@@ -14,5 +14,5 @@ def run(words: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="repdyn run", description="Run one job of the workflow by hand.")
     parser.add_argument("job", type=Path, help="its job file, logs/<run>/<study>/<job>.job.json")
     parser.add_argument("--threads", type=int, help="threads of numerical libraries (default: the job's own, 1)")
-    given = parser.parse_args(words)
-    return entry.main(given.job, given.threads)
+    arguments = parser.parse_args(words)
+    return entry.main(arguments.job, arguments.threads)

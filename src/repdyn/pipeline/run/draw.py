@@ -15,11 +15,11 @@ from repdyn.pipeline.run.members import arguments_of, origin, read_inputs
 def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
     """Draws one member of a job; where the run lacks what the figure needs, the figure says so."""
     function = load_function(member["study"], member["function"])
-    given = arguments_of(function, read_inputs(member, results))
+    arguments = arguments_of(function, read_inputs(member, results))
     stem = (results / member["outputs"][0]).with_suffix("")
     with figures.style():
         try:
             with enough_data("the figure"):
-                figures.save(function(**given), stem, origin(member))
+                figures.save(function(**arguments), stem, origin(member))
         except NotEnoughDataError as error:
             figures.save(figures.placeholder(function.__name__, str(error)), stem, origin(member))

@@ -119,7 +119,7 @@ def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
 
 
 def _claims(study: str, source: Path) -> dict[str, Function]:
-    found: dict[str, Function] = {}
+    functions: dict[str, Function] = {}
     for module, path in modules(study, "claims", source):
         constants = {ast.unparse(n.targets[0]): n.value for n in _statements(path) if isinstance(n, ast.Assign)}
         for node in _statements(path):
@@ -127,8 +127,8 @@ def _claims(study: str, source: Path) -> dict[str, Function]:
                 id, keywords = ast.literal_eval(call.args[0]), dict(_keywords(call, constants))
                 data = ast.literal_eval(keywords["data"]) if "data" in keywords else ()
                 reads = (data,) if isinstance(data, str) else tuple(data)
-                found[id] = _function(study, module, node, claim=id, reads=reads)
-    return found
+                functions[id] = _function(study, module, node, claim=id, reads=reads)
+    return functions
 
 
 def _statements(path: Path) -> list[ast.stmt]:
@@ -142,7 +142,7 @@ def _tree(path: Path, _changed: int) -> ast.Module:
 
 def _claim_call(node: ast.stmt) -> ast.Call | None:
     decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
-    calls = (one for one in decorators if isinstance(one, ast.Call) and isinstance(one.func, ast.Name))
+    calls = (part for part in decorators if isinstance(part, ast.Call) and isinstance(part.func, ast.Name))
     return next((call for call in calls if call.func.id == "claim"), None)
 
 
@@ -162,7 +162,7 @@ def _function(
     study: str, module: str, node: ast.FunctionDef, *, claim: str = "", reads: tuple[str, ...] | None = None
 ) -> Function:
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    annotations = {one.arg: ast.unparse(one.annotation) if one.annotation else "" for one in arguments}
+    annotations = {arg.arg: ast.unparse(arg.annotation) if arg.annotation else "" for arg in arguments}
     if reads is None:
         reads = tuple(name for name, kind in annotations.items() if "xr.Dataset" in kind)
     summary = (ast.get_docstring(node) or "").split("\n")[0]

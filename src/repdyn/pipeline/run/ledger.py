@@ -55,8 +55,8 @@ def read(path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path, keep_default_na=False, dtype=str)
     except (ValueError, pd.errors.ParserError) as error:
-        told = " ".join(str(error).split())
-        raise DataError(f"{path}: not a ledger ({told}); name the claims.csv of a run") from error
+        reason = " ".join(str(error).split())
+        raise DataError(f"{path}: not a ledger ({reason}); name the claims.csv of a run") from error
     if missing := sorted({"id", "verdict"} - set(frame.columns)):
         raise DataError(f"{path}: not a ledger (no column {', '.join(missing)}); name the claims.csv of a run")
     return frame
@@ -102,12 +102,12 @@ def show(id: str, results: Path) -> str:
     if not ledgers:
         raise DataError(f"{results}: no ledger here yet; make one with: snakemake --cores 8 all")
     frames = {path.parent.name: read(path) for path in ledgers}
-    found = [(run, row) for run, frame in frames.items() for _, row in frame[frame["id"] == id].iterrows()]
-    if not found:
+    matches = [(run, row) for run, frame in frames.items() for _, row in frame[frame["id"] == id].iterrows()]
+    if not matches:
         known = sorted({name for frame in frames.values() for name in frame["id"]})
         near = difflib.get_close_matches(id, known, 3) or known[:3]
         raise DataError(f"no claim {id!r} in {len(frames)} runs under {results}; the nearest: {', '.join(near)}")
-    return "\n\n".join(_text(run, row) for run, row in found)
+    return "\n\n".join(_text(run, row) for run, row in matches)
 
 
 def _text(run: str, row: pd.Series) -> str:

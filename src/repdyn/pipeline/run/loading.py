@@ -63,7 +63,7 @@ def load_function(study: str, function: str) -> Any:
         RepdynError: there is no such study, module or function; the message lists what there is.
     """
     module_name, _, name = function.partition(":")
-    defined = {found: module for module in _modules_of(study, module_name) for found in _functions(study, module)}
+    defined = {entry: module for module in _modules_of(study, module_name) for entry in _functions(study, module)}
     if name not in defined:
         raise RepdynError(f"{module_name} of {study} has no function {name!r}; it has {', '.join(sorted(defined))}")
     return getattr(load_module(study, defined[name]), name)

@@ -75,9 +75,9 @@ def build(
 
 def costs(logs: Path, files: Iterable[Path]) -> list[records.Record]:
     """The records of the jobs that made the files, the dearest first; those of former jobs are left out."""
-    made = records.by_output(records.read(logs))
-    found = {record["log"]: record for path in files if (record := made.get(path.as_posix()))}
-    return sorted(found.values(), key=lambda record: -record["cpu_seconds"])
+    by_path = records.by_output(records.read(logs))
+    by_job = {record["log"]: record for path in files if (record := by_path.get(path.as_posix()))}
+    return sorted(by_job.values(), key=lambda record: -record["cpu_seconds"])
 
 
 def versions() -> dict[str, str]:

@@ -79,8 +79,8 @@ def _record(job: Job, began: str, clock: float) -> Record:
         "began": began,
         "finished": _now(),
         "wall_seconds": round(time.perf_counter() - clock, 2),
-        "cpu_seconds": round(sum(one.ru_utime + one.ru_stime for one in used), 2),
-        "peak_memory_mb": round(max(one.ru_maxrss for one in used) / 1024, 1),
+        "cpu_seconds": round(sum(usage.ru_utime + usage.ru_stime for usage in used), 2),
+        "peak_memory_mb": round(max(usage.ru_maxrss for usage in used) / 1024, 1),
     }
 
 

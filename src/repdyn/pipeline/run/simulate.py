@@ -82,6 +82,6 @@ def _typed(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str,
         try:
             typed[name] = TypeAdapter(hints[name]).validate_python(value) if name in hints else value
         except ValidationError as error:
-            problems = (f"{'.'.join(map(str, (name, *one['loc'])))}: {one['msg']}" for one in error.errors())
+            problems = (f"{'.'.join(map(str, (name, *fault['loc'])))}: {fault['msg']}" for fault in error.errors())
             raise RepdynError("job file: " + "; ".join(problems)) from error
     return typed

@@ -15,10 +15,10 @@ from repdyn.pipeline.run.members import arguments_of, origin, read_inputs
 def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
     """Writes one member of a job; where the run lacks what the table needs, its caption says so."""
     function = load_function(member["study"], member["function"])
-    given = arguments_of(function, read_inputs(member, results))
+    arguments = arguments_of(function, read_inputs(member, results))
     try:
         with enough_data("the table"):
-            table = function(**given)
+            table = function(**arguments)
     except NotEnoughDataError as error:
         table = tables.placeholder(function.__name__, str(error))
     tables.save(table, (results / member["outputs"][0]).with_suffix(""), origin(member))

@@ -85,7 +85,7 @@ class RunJobs:
 
     def figures(self, study: str) -> dict[str, Job]:
         """Jobs that draw a study's figures, by module: one job per module of the study's `figures`."""
-        found = self._study(study)
+        graph = self._study(study)
         return {
             module: self._add(
                 Job(
@@ -96,7 +96,7 @@ class RunJobs:
                     memory_mb=1000,
                 )
             )
-            for module, figures in found.figures_by_module().items()
+            for module, figures in graph.figures_by_module().items()
         }
 
     def tables(self, study: str) -> Job | None:
@@ -120,7 +120,7 @@ class RunJobs:
         }
         return self._add(Job(self.run, f"{study}/claims", "decide", [member], memory_mb=1000))
 
-    def other(self, name: str, kind: str, *, outputs: Iterable[str], reads: Iterable[str] = (), **given: Any) -> Job:
+    def other(self, name: str, kind: str, *, outputs: Iterable[str], reads: Iterable[str] = (), **extra: Any) -> Job:
         """A job at an end of the workflow: images, ledger, manifest, report.
 
         Args:
@@ -128,11 +128,11 @@ class RunJobs:
             kind: a key of `entry.RUNNERS`.
             outputs: files it writes, below the run's results.
             reads: files it reads, below the run's results.
-            given: what its runner gets besides.
+            extra: what its runner gets besides.
         """
         code = self._code(f"repdyn.pipeline.run.{kind}:run", ENTRY)
         inputs = {path: path for path in reads}
-        member = {"code": code, "inputs": inputs, "outputs": list(outputs), **given}
+        member = {"code": code, "inputs": inputs, "outputs": list(outputs), **extra}
         return self._add(Job(self.run, name, kind, [member], memory_mb=600))
 
     def outputs(self, *kinds: str) -> list[str]:
@@ -209,7 +209,7 @@ class RunJobs:
             ConfigError: no section is of that class, or several and none has the experiment's name.
         """
         sections: Settings = getattr(self.config, study)
-        found = {}
+        values = {}
         for parameter, annotation in function.parameters.items():
             if parameter in function.reads or parameter in OFFERED[1:]:
                 continue
@@ -220,13 +220,13 @@ class RunJobs:
                 options = f"sections {', '.join(names)}" if names else "no section"
                 raise ConfigError(f"{study}: {function.path} wants {parameter}: {annotation}; {options} of this class")
             if names:
-                found[parameter] = json.loads(canonical(getattr(sections, names[0])))
+                values[parameter] = json.loads(canonical(getattr(sections, names[0])))
         entries = {
-            parameter: _entries(sections, parameter, annotation, found.get("settings", {}))
+            parameter: _entries(sections, parameter, annotation, values.get("settings", {}))
             for parameter, annotation in function.parameters.items()
-            if parameter not in found
+            if parameter not in values
         }
-        return found | {parameter: entry for parameter, entry in entries.items() if entry is not None}
+        return values | {parameter: entry for parameter, entry in entries.items() if entry is not None}
 
 
 def _entries(sections: Settings, parameter: str, annotation: str, own: Mapping[str, Any]) -> Any:

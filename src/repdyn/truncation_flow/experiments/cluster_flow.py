@@ -44,10 +44,10 @@ def staircase(settings: Staircase) -> xr.Dataset:
         schedule = truncation_times(x, b0, y)
         b[case] = bias_flow(x, b0, y, times)
         rate[case] = staircase_rate(np.array(x), b[case], y)
-        found = _by_events(np.array(x), b0, y, times)
-        reference[case] = found[0]
+        solution = _by_events(np.array(x), b0, y, times)
+        reference[case] = solution[0]
         meetings[case, : len(schedule.times)] = schedule.times
-        expected[case, : len(found[1])] = found[1]
+        expected[case, : len(solution[1])] = solution[1]
         counts[case, : len(schedule.counts)] = schedule.counts
         wrong[case, : len(schedule.times)] = _times_at_next_rate(schedule)
         slopes[case] = _stage_slopes(times, np.abs(y - reference[case]), schedule.times)
@@ -158,11 +158,11 @@ def printed_and_corrected(settings: PrintedAndCorrected, stream: Stream) -> xr.D
 def _examples(settings: PrintedAndCorrected, times: Array) -> tuple[Array, Array]:
     """Cost and speed at the start of the single points, by formula and example."""
     X = [np.array([x]) for x, _ in EXAMPLES.values()]
-    yt, one, zero = np.array([label for _, label in EXAMPLES.values()]), np.eye(2), np.zeros(2)
+    yt, eye, zero = np.array([label for _, label in EXAMPLES.values()]), np.eye(2), np.zeros(2)
     cost, speed = [], []
     for formula in FORMULAS:
-        path = integrate_flow(X, [one] * len(X), np.zeros_like(yt), yt, times, step=settings.step, formula=formula)
-        starts = [separated.effective_gradient(x, one, zero, y, formula=formula) for x, y in zip(X, yt, strict=True)]
+        path = integrate_flow(X, [eye] * len(X), np.zeros_like(yt), yt, times, step=settings.step, formula=formula)
+        starts = [separated.effective_gradient(x, eye, zero, y, formula=formula) for x, y in zip(X, yt, strict=True)]
         cost.append(path["cost"].values.T)
         speed.append([np.linalg.norm(start.dbeta) + np.linalg.norm(start.Omega) for start in starts])
     return np.array(cost), np.array(speed)
@@ -207,8 +207,8 @@ def integrators(settings: Integrators, stream: Stream) -> xr.Dataset:
         "occupation_cost": variable("step", occupation.RIGHT_SIDES * steps, "right sides, occupation scheme"),
         "euler_error": variable("step", np.array(plain), "error of Euler steps with Cayley retraction"),
         "euler_cost": variable("step", steps, "right sides, Euler"),
-        "scipy_error": variable("tolerance", np.array([error(one[:2]) for one in solved]), "error of RK45", "1"),
-        "scipy_cost": variable("tolerance", np.array([one[2] for one in solved]), "right sides, RK45"),
+        "scipy_error": variable("tolerance", np.array([error(run[:2]) for run in solved]), "error of RK45", "1"),
+        "scipy_cost": variable("tolerance", np.array([run[2] for run in solved]), "right sides, RK45"),
         "crossings": variable((), len(reference[2]), "crossings of coordinate planes up to the last time"),
     }
     variables["scipy_error"].attrs |= missing
@@ -234,11 +234,11 @@ SLIDING = (np.array([[-0.2, -1.0]]), np.array([-1.0, -0.5]))
 def _sliding_variables(settings: Integrators) -> dict[str, xr.Variable]:
     """The point that sticks to u_1 = 0: exactly, by the occupation scheme, by solve_ivp until its cap."""
     X, yt = SLIDING
-    one, zero, w = np.eye(2), np.zeros(2), np.ones(1)
-    R, beta, _ = event_flow(X, w, yt, one, zero, SLIDING_TIMES)
-    coarse = occupation.occupation_flow(X, w, yt, one, zero, SLIDING_TIMES, step=max(settings.steps))
+    eye, zero, w = np.eye(2), np.zeros(2), np.ones(1)
+    R, beta, _ = event_flow(X, w, yt, eye, zero, SLIDING_TIMES)
+    coarse = occupation.occupation_flow(X, w, yt, eye, zero, SLIDING_TIMES, step=max(settings.steps))
     cap = min(settings.evaluations, 20_000)
-    stuck = scipy_flow(X, one, zero, yt, SLIDING_TIMES, rtol=1e-6, evaluations=cap)
+    stuck = scipy_flow(X, eye, zero, yt, SLIDING_TIMES, rtol=1e-6, evaluations=cap)
 
     def first_coordinate(R: Array, beta: Array) -> Array:
         return occupation.pre_activation(X, R, beta)[:, 0, 0]
@@ -249,7 +249,7 @@ def _sliding_variables(settings: Integrators) -> dict[str, xr.Variable]:
 
     errors = []
     for h in settings.steps:
-        path = occupation.occupation_flow(X, w, yt, one, zero, SLIDING_TIMES, step=h)
+        path = occupation.occupation_flow(X, w, yt, eye, zero, SLIDING_TIMES, step=h)
         errors.append(float(np.abs(first_coordinate(*path) - first_coordinate(R, beta)).max()))
     last = float(SLIDING_TIMES[np.isfinite(stuck[1][:, 0])].max())
     variables = {

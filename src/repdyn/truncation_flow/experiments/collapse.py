@@ -91,12 +91,12 @@ def _worlds(
     }
     words = {"": "", "_untruncated": ", clusters untruncated", "_too_wide": ", clusters too wide to be separated"}
     variables = {
-        f"{name}{world}": variable("dimension", np.array([one[name] for one in found]), text + words[world], unit)
-        for world, found in numbers.items()
+        f"{name}{world}": variable("dimension", np.array([row[name] for row in measured]), text + words[world], unit)
+        for world, measured in numbers.items()
         for name, (text, unit) in texts.items()
     }
-    for one in variables.values():
-        one.attrs["missing"] = "no arrival, or fewer than three times after it"
+    for array in variables.values():
+        array.attrs["missing"] = "no arrival, or fewer than three times after it"
     return variables
 
 
@@ -114,13 +114,13 @@ def _summary(series: dict[str, Array], times: Array, late: Array) -> dict[str, f
 def _collapse_series(X: Array, path: xr.Dataset, yt: Array) -> dict[str, Array]:
     R, beta = path["R"].values, path["beta"].values
     labels = np.repeat(np.arange(len(X)), X.shape[1])
-    found = [neural_collapse_metrics(z.reshape(-1, X.shape[2]), labels) for z in images(X, R, beta)]
+    metrics = [neural_collapse_metrics(z.reshape(-1, X.shape[2]), labels) for z in images(X, R, beta)]
     return {
         "cost": path["cost"].sum("cluster").values,
         "generator_norm": path["generator_norm"].max("cluster").values,
         "margin": np.array([_kept(separation_margin(X, R[t], beta[t], yt)) for t in range(len(R))]),
         "composed_error": np.array([_composition_error(X, R[t], beta[t]) for t in range(len(R))]),
-        **{name: np.array([one[name] for one in found]) for name in ("within", "ratio", "equiangle")},
+        **{name: np.array([row[name] for row in metrics]) for name in ("within", "ratio", "equiangle")},
     }
 
 
@@ -159,13 +159,13 @@ def _collapse_dataset(
         "radius": variable(
             "dimension", np.array([largest_radius(int(Q)) for Q in dimensions]), "largest radius", "input"
         ),
-        "own_margin": variable("dimension", np.array([one[0] for one in direct]), "own margin, by formula", "input"),
+        "own_margin": variable("dimension", np.array([row[0] for row in direct]), "own margin, by formula", "input"),
         "others_margin": variable(
-            "dimension", np.array([one[1] for one in direct]), "others' margin, by formula", "input"
+            "dimension", np.array([row[1] for row in direct]), "others' margin, by formula", "input"
         ),
-        "own_direct": variable("dimension", np.array([one[2] for one in direct]), "own margin, measured", "input"),
+        "own_direct": variable("dimension", np.array([row[2] for row in direct]), "own margin, measured", "input"),
         "others_direct": variable(
-            "dimension", np.array([one[3] for one in direct]), "others' margin, measured", "input"
+            "dimension", np.array([row[3] for row in direct]), "others' margin, measured", "input"
         ),
     }
     return dataset(
@@ -216,8 +216,8 @@ def truncation_in_the_plane(settings: NeuralCollapse, stream: Stream) -> xr.Data
         "cone": variable(("dimension", "snapshot", "edge", "column"), cone, "rows of R_1, edges of the cone"),
         "moment": variable(("dimension", "snapshot"), when, "time of the snapshot"),
     }
-    for one in variables.values():
-        one.attrs["missing"] = "Q = 2 has two clusters and two coordinates"
+    for array in variables.values():
+        array.attrs["missing"] = "Q = 2 has two clusters and two coordinates"
     return dataset(
         variables,
         {

@@ -61,14 +61,14 @@ def _equal(image: Array, wanted: Array) -> Array:
 def equal_first_moments() -> Measured:
     """Two clusters with equal sector masses and means but other second moments move differently (Corollary 3.5)."""
     yt, beta = np.array([0.3, 0.2]), np.array([0.1, 0.4])
-    one = np.array([[1.0, -2.0], [2.0, -1.0]]) - beta
+    first = np.array([[1.0, -2.0], [2.0, -1.0]]) - beta
     other = np.array([[0.5, -2.5], [2.5, -0.5]]) - beta
-    generators = [separated.effective_gradient(X, ONE, beta, yt).Omega[0, 1] for X in (one, other)]
-    printed = [separated.effective_gradient(X, ONE, beta, yt, formula="printed").Omega[0, 1] for X in (one, other)]
+    generators = [separated.effective_gradient(X, ONE, beta, yt).Omega[0, 1] for X in (first, other)]
+    printed = [separated.effective_gradient(X, ONE, beta, yt, formula="printed").Omega[0, 1] for X in (first, other)]
     turn = np.array([[np.cos(0.1), np.sin(0.1)], [-np.sin(0.1), np.cos(0.1)]])
     pair = [yt + d for d in (np.array([[1.0, -2.0], [2.0, -1.0]]), turn @ np.array([[1.0, -2.0], [2.0, -1.0]]))]
     equal = [separated.effective_gradient(X, ONE, beta, yt).Omega[0, 1] for X in pair]
-    moments = [separated.sector_moments(X, yt, ONE, beta) for X in (one, other)]
+    moments = [separated.sector_moments(X, yt, ONE, beta) for X in (first, other)]
     return {
         "equal_means_true": (abs(generators[0] - generators[1]), "difference of Omega_12, equal first moments"),
         "equal_means_printed": (abs(printed[0] - printed[1]), "the same for the printed Omega"),
@@ -226,7 +226,7 @@ def _cross_product(X: Array, R: Array, beta: Array) -> float:
 
 
 def renormalised_domain(draws: int, generator: np.random.Generator, networks: int = 10) -> Measured:
-    """Points with P^-_1 != 0 for two layers in R^3, against (5.9) and against its mended form."""
+    """Points with P^-_1 != 0 for two layers in R^3, against (5.9) and against its corrected form."""
     counts = np.zeros(3)
     for _ in range(networks):
         layers = random_layers(3, draws // networks, generator)
@@ -235,8 +235,8 @@ def renormalised_domain(draws: int, generator: np.random.Generator, networks: in
         acting = np.abs(products).max(axis=(1, 2)) > 1e-12
         first, second = passed.H
         printed = ~first.all(axis=1) & second.all(axis=1)
-        mended = ~first.all(axis=1) & second.any(axis=1)
-        counts += acting.sum(), (acting & ~printed).sum(), (acting & ~mended).sum()
+        corrected = ~first.all(axis=1) & second.any(axis=1)
+        counts += acting.sum(), (acting & ~printed).sum(), (acting & ~corrected).sum()
     return {
         "domain_acting": (counts[0], "points with P^-_1 != 0, two layers, Q = 3"),
         "domain_violations": (counts[1], "of these outside D^- of (5.9)"),

@@ -41,7 +41,7 @@ def gap_bounds(B: Array, W: Array, Y: Array, times: Array, sign: str) -> dict[st
     top = float(np.linalg.norm(large, ord=2, axis=(1, 2)).max()) ** 2
     velocity = [standard_cost.collapsed_flow(b, w, Y) for b, w in zip(B, W, strict=True)]
     speeds = {name: np.array([np.linalg.norm(pair[n], 2) for pair in velocity]) for n, name in ((0, "B"), (1, "W"))}
-    found = {
+    ratios = {
         "gram_floor": float(np.linalg.eigvalsh(gram).min()) / gap,
         "gram_floor_largest": float(np.linalg.eigvalsh(gram).min()) / float(spectrum.max()),
         "weight_size": float((sizes / (solved + decaying)).max()),
@@ -51,10 +51,10 @@ def gap_bounds(B: Array, W: Array, Y: Array, times: Array, sign: str) -> dict[st
     }
     for name, target in (("output_error", Y), ("output_error_other", -Y)):
         ends = [np.linalg.norm(W[n] @ B[n] + target) for n in (0, -1)]
-        found[name] = float(ends[1] / ends[0])
+        ratios[name] = float(ends[1] / ends[0])
     above = np.exp(-gap * times) > SPEED_FLOOR
     for name, other in (("W", "B"), ("B", "W")):
         for suffix, rate in (("", gap), ("_twice", 2 * gap)):
             bound = np.sqrt(c) * norms[other].max() * np.exp(-rate * times)
-            found[f"speed_of_{name}{suffix}"] = float((speeds[name] / bound)[above].max())
-    return found
+            ratios[f"speed_of_{name}{suffix}"] = float((speeds[name] / bound)[above].max())
+    return ratios

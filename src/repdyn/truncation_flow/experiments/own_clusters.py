@@ -65,10 +65,10 @@ def own_clusters(settings: OwnClusters, images: xr.Dataset, stream: Stream) -> x
 def _digits(images: xr.Dataset, classes: tuple[int, ...]) -> dict[str, xr.Variable]:
     """Margins of digits drawn to their class means by growing factors."""
     digits, explained = digit_clusters(images, classes)
-    centres = [cluster.mean(axis=0, keepdims=True) for cluster in digits]
+    centers = [cluster.mean(axis=0, keepdims=True) for cluster in digits]
     margins = []
     for factor in SHRINKS:
-        drawn = [c + factor * (cluster - c) for c, cluster in zip(centres, digits, strict=True)]
+        drawn = [c + factor * (cluster - c) for c, cluster in zip(centers, digits, strict=True)]
         margins.append(cluster_separated_initial_data(drawn, require=False).margin)
     return {
         "digit_margin": variable(("shrink", "condition"), np.array(margins), "margin, digits"),
@@ -117,12 +117,12 @@ def general_margin(means: Array) -> float:
     The columns of D are the directions m_j - yt_l (j != l) and yt_l - m_l, P is a positive matrix; so W_l D = P > 0.
     The labels lie between the means and their barycentre, lifted a little out of the plane of the means.
     """
-    Q, centre = len(means), means.mean(axis=0)
-    normal = np.linalg.svd(means - centre)[2][-1]
+    Q, center = len(means), means.mean(axis=0)
+    normal = np.linalg.svd(means - center)[2][-1]
     P = (1 - OPENING) * np.eye(Q) + OPENING / Q
     margins = []
     for layer, mean in enumerate(means):
-        yt = mean + LIFT * (centre - mean) + LIFT * normal
+        yt = mean + LIFT * (center - mean) + LIFT * normal
         D = means - yt
         D[layer] = yt - mean
         W = P @ np.linalg.inv(D.T)
@@ -159,20 +159,20 @@ def digit_clusters(images: xr.Dataset, classes: tuple[int, ...]) -> tuple[list[A
     Q, labels = len(classes), images["label"].values
     X = [images["image"].values[labels == digit].reshape(np.sum(labels == digit), -1) for digit in classes]
     means = np.array([cluster.mean(axis=0) for cluster in X])
-    centre = means.mean(axis=0)
+    center = means.mean(axis=0)
     inner = np.concatenate([cluster - mean for cluster, mean in zip(X, means, strict=True)])
     within = inner.T @ inner / len(inner) + RIDGE * np.eye(inner.shape[1])
-    basis = np.linalg.qr(np.linalg.solve(within, (means - centre).T)[:, : Q - 1])[0]
+    basis = np.linalg.qr(np.linalg.solve(within, (means - center).T)[:, : Q - 1])[0]
     widest = np.linalg.svd(inner - inner @ basis @ basis.T, full_matrices=False)[2][0]
     widest *= np.sign(widest[np.argmax(np.abs(widest))])  # the sign of a singular vector is the library's choice
-    to_simplex = np.linalg.lstsq((means - centre) @ basis, np.eye(Q) - 1.0 / Q, rcond=None)[0]
+    to_simplex = np.linalg.lstsq((means - center) @ basis, np.eye(Q) - 1.0 / Q, rcond=None)[0]
     spread = np.sqrt(np.mean((inner @ basis @ to_simplex) ** 2) / np.mean((inner @ widest) ** 2))
     lift = np.outer(widest, np.full(Q, spread))
     reduced = [
-        1.0 / Q + (cluster - mean) @ lift + (cluster - centre) @ basis @ to_simplex
+        1.0 / Q + (cluster - mean) @ lift + (cluster - center) @ basis @ to_simplex
         for cluster, mean in zip(X, means, strict=True)
     ]
-    everything, frame = np.concatenate(X) - centre, np.column_stack((basis, widest))
+    everything, frame = np.concatenate(X) - center, np.column_stack((basis, widest))
     return reduced, float(np.sum((everything @ frame) ** 2) / np.sum(everything**2))
 
 

@@ -88,11 +88,11 @@ def proposition(settings: Proposition, stream: Stream) -> xr.Dataset:
 def _run(X: Array, beta: Array, times: Array, settings: Proposition) -> tuple[Constants, dict[str, Array]]:
     """Constants and series of one cluster from R = 1, yt = 0."""
     Q = len(beta)
-    one, yt = np.eye(Q), np.zeros(Q)
-    constants = proposition_4_2_constants(X, one, beta, yt, settings.gamma)
-    path = integrate_flow([X], one[None], beta[None], yt[None], times, step=settings.step).isel(cluster=0)
+    eye, yt = np.eye(Q), np.zeros(Q)
+    constants = proposition_4_2_constants(X, eye, beta, yt, settings.gamma)
+    path = integrate_flow([X], eye[None], beta[None], yt[None], times, step=settings.step).isel(cluster=0)
     series = {name: path[name].values for name in ("residual", "generator_norm", "cost")}
-    series["rotation"] = np.linalg.norm(path["R"].values - one, ord=2, axis=(-2, -1))
+    series["rotation"] = np.linalg.norm(path["R"].values - eye, ord=2, axis=(-2, -1))
     series["truncated_share"] = path["truncated_share"].min("coordinate").values
     series["decay_rate"] = -np.gradient(np.log(series["residual"]), times)
     return constants, series

@@ -105,7 +105,7 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
     weightings = {"1/N": np.full(N, 1.0 / N), "1/N_j": general.cluster_weights(cluster, Q)}
     times = np.linspace(0.0, settings.horizon, 21)
     formula, unweighted = np.empty((2, 2, len(times)))
-    limits, minimisers, slowest = [], [], []
+    limits, minimizers, slowest = [], [], []
     for index_, w in enumerate(weightings.values()):
         path = standard_cost.output_layer_flow(X, Y, W0, times, weights=w)
         solved = _integrated(X, Y, W0, w, times)
@@ -114,7 +114,7 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
         unweighted[index_] = np.abs(without - solved).max(axis=(1, 2))
         rate = np.linalg.eigvalsh((X * w) @ X.T)[0]
         limits.append(standard_cost.output_layer_flow(X, Y, W0, [60.0 / rate], weights=w)[0])
-        minimisers.append(standard_cost.least_squares_minimiser(X, Y, w))
+        minimizers.append(standard_cost.least_squares_minimiser(X, Y, w))
         slowest.append(rate)
     P = standard_cost.right_inverse(X)
     projector, gram = P @ X, X.T @ X
@@ -126,12 +126,12 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
             ),
             "limit_error": variable(
                 "weighting",
-                np.abs(np.array(limits) - np.array(minimisers)).max(axis=(1, 2)),
+                np.abs(np.array(limits) - np.array(minimizers)).max(axis=(1, 2)),
                 "limit against least squares",
             ),
             "crossed_error": variable(
                 "weighting",
-                np.abs(np.array(limits) - np.array(minimisers[::-1])).max(axis=(1, 2)),
+                np.abs(np.array(limits) - np.array(minimizers[::-1])).max(axis=(1, 2)),
                 "limit against least squares with the other weights",
             ),
             "slowest_rate": variable("weighting", np.array(slowest), "slowest rate of convergence", "1/time"),

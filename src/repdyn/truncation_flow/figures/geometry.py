@@ -20,9 +20,9 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
     for panel, moment in zip(axes[0], data["snapshot"].values, strict=True):
         snapshot = data.sel(snapshot=moment)
         _cone(panel, snapshot, _apex(snapshot).values)
-        for cluster, colour in ((0, RED), (1, BLUE)):
+        for cluster, color in ((0, RED), (1, BLUE)):
             points = snapshot["data"].sel(cluster=cluster).values[:, :2]
-            panel.scatter(*points.T, s=5, color=colour, alpha=0.25, linewidth=0)
+            panel.scatter(*points.T, s=5, color=color, alpha=0.25, linewidth=0)
         image = snapshot["image"].sel(cluster=0).values[:, :2]
         panel.scatter(*image.T, s=7, color=RED, linewidth=0)
         path = data["apex"].values[: int(np.searchsorted(data["time"], snapshot["moment"])) + 1, :2]
@@ -86,9 +86,9 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
 def _projected(panel: Axes, snapshot: xr.Dataset, path: np.ndarray) -> None:
     """Data, images, path of the apex and label in the plane orthogonal to (1, 1, 1)."""
     frame = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
-    for cluster, colour in enumerate((RED, BLUE, ORANGE)):
+    for cluster, color in enumerate((RED, BLUE, ORANGE)):
         points = snapshot["data"].sel(cluster=cluster).values
-        panel.scatter(*(frame @ points.T), s=5, color=colour, alpha=0.3, linewidth=0)
+        panel.scatter(*(frame @ points.T), s=5, color=color, alpha=0.3, linewidth=0)
     panel.scatter(*(frame @ snapshot["image"].sel(cluster=0).values.T), s=7, color=RED, linewidth=0)
     panel.plot(*(frame @ path.T), color=BLACK, linewidth=0.9)
     panel.scatter(*(frame @ snapshot["label"].values), marker="*", s=45, color=GREEN, zorder=5, linewidth=0)
@@ -105,11 +105,9 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
         ("margin", "margin of separation"),
     )
     for panel, (name, title) in zip(axes[0], shown, strict=True):
-        for colour, Q in zip(CYCLE, neural_collapse["dimension"].values, strict=False):
+        for color, Q in zip(CYCLE, neural_collapse["dimension"].values, strict=False):
             values = neural_collapse[name].sel(dimension=Q).values
-            panel.semilogy(
-                time, np.where(values > 1e-26, values, np.nan), color=colour, label=f"Q = {Q}", linewidth=1.1
-            )
+            panel.semilogy(time, np.where(values > 1e-26, values, np.nan), color=color, label=f"Q = {Q}", linewidth=1.1)
         panel.set(xlabel="flow time $s$", title=title)
     start = float(neural_collapse["cost"].isel(time=0).max())
     axes[0, 0].plot(time[time > 3], 30 * start * np.exp(-2 * time[time > 3]), color=BLACK, linestyle=":", linewidth=1)
@@ -136,13 +134,13 @@ def own_clusters(own_clusters: xr.Dataset) -> Figure:
     figure, axes = new(1, 3, height=3.0)
     order = np.argsort(own_clusters["triangle_angle"].values, kind="stable")
     angles = own_clusters["triangle_angle"].values[order]
-    for name, colour, marker, words in (
+    for name, color, marker, words in (
         ("triangle_margin", BLUE, "o", "search"),
         ("triangle_margin_procrustes", ORANGE, "s", "Procrustes alone"),
         ("triangle_bound", BLACK, "_", "bound"),
     ):
         axes[0, 0].plot(
-            angles, own_clusters[name].values[order], color=colour, marker=marker, linestyle="", markersize=3.5,
+            angles, own_clusters[name].values[order], color=color, marker=marker, linestyle="", markersize=3.5,
             label=words,
         )  # fmt: skip
     axes[0, 0].axvline(90, color=BLACK, linewidth=0.8, linestyle=":")

@@ -16,11 +16,11 @@ def conservation(collapsed_clusters: xr.Dataset) -> Figure:
     """Integral of motion, the decay of the cost against the spectral gap, and the bound (8.35)."""
     data, time = collapsed_clusters, collapsed_clusters["time"].values
     figure, axes = new(1, 3, height=3.1)
-    colours = {"positive": BLUE, "negative": ORANGE, "indefinite": GREEN}
-    for sign, colour in colours.items():
+    colors = {"positive": BLUE, "negative": ORANGE, "indefinite": GREEN}
+    for sign, color in colors.items():
         drift = data["drift"].sel(sign=sign).max("seed").values
         axes[0, 0].semilogy(
-            time[1:], np.maximum(drift[1:], ROUNDING_FLOOR), color=colour, label=rf"$\mathcal{{I}}(0)$ {sign}"
+            time[1:], np.maximum(drift[1:], ROUNDING_FLOOR), color=color, label=rf"$\mathcal{{I}}(0)$ {sign}"
         )
     for n, h in enumerate(data["euler_step"].values[::-1]):
         level = float(data["euler_drift"].sel(euler_step=h).mean())
@@ -28,16 +28,16 @@ def conservation(collapsed_clusters: xr.Dataset) -> Figure:
     axes[0, 0].set(ylim=(1e-15, 1), title="drift", ylabel=r"$\|\mathcal{I}(s) - \mathcal{I}(0)\|$")
     for sign in ("positive", "negative"):
         for orbit in data["rate_excess"].sel(sign=sign).values:
-            axes[0, 1].plot(time, orbit, color=colours[sign], linewidth=0.8)
-        axes[0, 1].plot([], [], color=colours[sign], label=rf"$\mathcal{{I}}(0)$ {sign}")
+            axes[0, 1].plot(time, orbit, color=colors[sign], linewidth=0.8)
+        axes[0, 1].plot([], [], color=colors[sign], label=rf"$\mathcal{{I}}(0)$ {sign}")
     axes[0, 1].axhline(0, color=BLACK, linewidth=0.8)
     axes[0, 1].set(title="cost against bound", ylabel=r"$\log C(s)/C(0) + 2 \lambda_0 s$")
-    for name, colour, style, words in (
+    for name, color, style, words in (
         ("weight_norm", BLACK, "-", r"$\|W + Y B^{-1}\|$"),
         ("weight_bound_corrected", BLUE, "-.", "bound, corrected"),
         ("weight_bound_printed", RED, "--", "bound (8.35), printed"),
     ):
-        axes[0, 2].semilogy(time, data[name], color=colour, linestyle=style, label=words)
+        axes[0, 2].semilogy(time, data[name], color=color, linestyle=style, label=words)
     axes[0, 2].set(title="output weight")
     for panel in axes[0]:
         panel.set_xlabel("flow time $s$")
@@ -90,12 +90,12 @@ def general_flow(general_flow: xr.Dataset) -> Figure:
     looks = {"flow": (BLUE, "-", "flow of Theorem 5.1, corrected"), "descent": (ORANGE, "--", "gradient descent")}
     for column, start in enumerate(general_flow["start"].values):
         axes[0, column].set_title(str(start))
-        for algorithm, (colour, style, words) in looks.items():
+        for algorithm, (color, style, words) in looks.items():
             part = general_flow.sel(start=start, algorithm=algorithm)
             for row, (name, floor) in enumerate((("cost", 1e-7), ("within", 1e-5))):
                 values, panel = np.maximum(part[name].values, floor), axes[row, column]
-                panel.semilogy(part["time"], values.T, color=colour, linestyle=style, linewidth=0.6, alpha=0.45)
-                panel.semilogy(part["time"], np.median(values, axis=0), color=colour, linestyle=style, label=words)
+                panel.semilogy(part["time"], values.T, color=color, linestyle=style, linewidth=0.6, alpha=0.45)
+                panel.semilogy(part["time"], np.median(values, axis=0), color=color, linestyle=style, label=words)
         axes[1, column].set_xlabel("flow time $s$")
     axes[0, 0].set_ylabel("cost")
     axes[1, 0].set_ylabel("variance within / all")

@@ -47,24 +47,22 @@ def staircase(staircase: xr.Dataset) -> Figure:
 def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -> Figure:
     """Cost along the weight flow of Theorem 3.2 as printed and as corrected: the printed one rises."""
     figure, axes = new(2, 2, height=2.2)
-    colours = {"printed": RED, "corrected": BLUE}
+    colors = {"printed": RED, "corrected": BLUE}
     styles = {"printed": "--", "corrected": "-"}
     flows, time = printed_and_corrected, printed_and_corrected["time"]
-    for formula in colours:
-        part, look = flows.sel(formula=formula), {"color": colours[formula], "linestyle": styles[formula]}
+    for formula in colors:
+        part, look = flows.sel(formula=formula), {"color": colors[formula], "linestyle": styles[formula]}
         for column, example in enumerate(flows["example"].values):
             axes[0, column].plot(time, part["example_cost"].sel(example=example), label=formula, **look)
             axes[0, column].set_title(f"one point, {example}")
         cost = part["cost"]
         axes[1, 0].plot(time, cost.mean("cluster"), label=formula, **look)
-        band(
-            axes[1, 0], time, *np.quantile(cost, [0.1, 0.9], axis=cost.get_axis_num("cluster")), color=colours[formula]
-        )
+        band(axes[1, 0], time, *np.quantile(cost, [0.1, 0.9], axis=cost.get_axis_num("cluster")), color=colors[formula])
     case = str(random_clusters["case"].values[1])
-    for formula in colours:
+    for formula in colors:
         rate = np.sort(random_clusters[f"{formula}_rate"].sel(case=case))
         axes[1, 1].plot(
-            rate, np.linspace(0, 1, rate.size), color=colours[formula], linestyle=styles[formula], label=formula
+            rate, np.linspace(0, 1, rate.size), color=colors[formula], linestyle=styles[formula], label=formula
         )
     axes[1, 1].axvline(0, color=BLACK, linewidth=0.8)
     axes[1, 1].set(
@@ -104,21 +102,21 @@ def proposition(proposition: xr.Dataset) -> Figure:
         ("truncated_share", "truncated share", False),
     )
     for panel, (name, title, log) in zip(axes.ravel(), shown, strict=True):
-        for Q, colour, style in zip(proposition["dimension"].values, (BLUE, RED), ("-", "--"), strict=True):
+        for Q, color, style in zip(proposition["dimension"].values, (BLUE, RED), ("-", "--"), strict=True):
             part = proposition.sel(dimension=Q)
             values = part[name].values
             panel.plot(
                 part["time"],
                 np.where(values > 0, values, np.nan) if log else values,
-                color=colour,
+                color=color,
                 linestyle=style,
                 label=f"Q = {Q}",
             )
-            panel.axvline(float(part["arrival"]), color=colour, linewidth=0.7, linestyle=":")
+            panel.axvline(float(part["arrival"]), color=color, linewidth=0.7, linestyle=":")
             if name in ("residual", "truncated_share"):
-                panel.axvline(float(part["arrival_bound"]), color=colour, linewidth=0.9, linestyle="-.")
+                panel.axvline(float(part["arrival_bound"]), color=color, linewidth=0.9, linestyle="-.")
             if name == "rotation":
-                panel.axhline(float(part["eta_2"]), color=colour, linewidth=0.9, linestyle="-.")
+                panel.axhline(float(part["eta_2"]), color=color, linewidth=0.9, linestyle="-.")
         panel.set_yscale("log" if log else "linear")
         panel.set(xlabel="flow time $s$", title=title)
     axes[1, 0].set_xlim(0, 2 * float(proposition["arrival"].max()))
@@ -147,10 +145,10 @@ def integrators(integrators: xr.Dataset) -> Figure:
         ("scipy", RED, "s", "solve_ivp, RK45"),
         ("euler", ORANGE, "^", "Euler with Cayley retraction"),
     )
-    for name, colour, marker, words in methods:
+    for name, color, marker, words in methods:
         cost, error = integrators[f"{name}_cost"], integrators[f"{name}_error"]
         known = np.isfinite(error.values)
-        panel.loglog(cost.values[known], error.values[known], color=colour, marker=marker, label=words)
+        panel.loglog(cost.values[known], error.values[known], color=color, marker=marker, label=words)
     panel.set(xlabel="right sides evaluated", ylabel=r"largest error in $R$ and $\beta$")
     panel.legend()
     return describe(

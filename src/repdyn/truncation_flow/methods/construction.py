@@ -36,11 +36,11 @@ def simplex_rotations(Q: int) -> Array:
     R_l sends the axis from e_l to the barycentre onto the diagonal of the positive orthant; shape (Q, Q, Q).
     """
     _at_least_two(Q)
-    one = np.eye(Q)
+    eye = np.eye(Q)
     rotations = []
-    for p in one:
+    for p in eye:
         q = (1 - p) / np.sqrt(Q - 1)
-        rotations.append(one - np.outer(p, p) - np.outer(q, q) + np.outer(p, q) - np.outer(q, p))
+        rotations.append(eye - np.outer(p, p) - np.outer(q, q) + np.outer(p, q) - np.outer(q, p))
     return np.array(rotations)
 
 

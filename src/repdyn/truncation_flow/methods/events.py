@@ -122,14 +122,14 @@ class Step(NamedTuple):
 
 def dormand_prince_step(cluster: Cluster, R: Array, b: Array, start: Velocity, h: float) -> Step:
     """One step of order 5 in the Cayley chart at R, with its embedded error estimate."""
-    one = np.eye(b.size)
+    eye = np.eye(b.size)
     slopes_theta, slopes_b, velocity_now = [start.Omega], [start.db], start
     for row in STAGES:
         theta = h * np.tensordot(row, np.array(slopes_theta), 1)
         b1 = b + h * row @ np.array(slopes_b)
         R1 = cayley(theta) @ R
         velocity_now = velocity(cluster, R1, b1)
-        slopes_theta.append((one - 0.5 * theta) @ velocity_now.Omega @ (one + 0.5 * theta))
+        slopes_theta.append((eye - 0.5 * theta) @ velocity_now.Omega @ (eye + 0.5 * theta))
         slopes_b.append(velocity_now.db)
     error_theta = np.max(np.abs(np.tensordot(ERROR, np.array(slopes_theta), 1)))
     error = h * max(float(error_theta), float(np.max(np.abs(ERROR @ np.array(slopes_b)))))

@@ -115,9 +115,9 @@ def _cluster_by_cluster(
     paths, events = [], []
     for index, cluster in enumerate(X):
         alone = (cluster, R0[index], beta0[index], yt[index], times)
-        path, found = _one_cluster(method, alone, tolerance, evaluations)
+        path, own_events = _one_cluster(method, alone, tolerance, evaluations)
         paths.append(path)
-        events += [(index, event) for event in found]
+        events += [(index, event) for event in own_events]
     R, beta = (np.stack(parts, axis=1) for parts in zip(*paths, strict=True))
     return R, beta, events
 

@@ -255,7 +255,7 @@ def composition_products(layers: Layers) -> Errors:
         ]
         for beta in (layers.beta, -layers.beta)
     ]
-    return holds(*(_worst(np.array(one)) for one in errors))
+    return holds(*(_worst(np.array(error)) for error in errors))
 
 
 def point_bias_gradient(layers: Layers) -> Errors:

@@ -29,15 +29,15 @@ def neural_collapse_metrics(features: ArrayLike, labels: ArrayLike) -> dict[str,
         raise ValueError("labels: got one cluster; expected at least two, collapse is relative to their distance")
     means = np.array([group.mean(axis=0) for group in groups])
     within = float(np.mean([np.mean(np.sum((z - mean) ** 2, axis=1)) for z, mean in zip(groups, means, strict=True)]))
-    centred = means - means.mean(axis=0)
-    norms = np.linalg.norm(centred, axis=1)
+    centered = means - means.mean(axis=0)
+    norms = np.linalg.norm(centered, axis=1)
     between = float(np.mean(norms**2))
     return {
         "within": within,
         "between": between,
         "ratio": within / between if between > 0 else np.inf,
         "equinorm": float(np.std(norms) / np.mean(norms)) if between > 0 else 0.0,
-        "equiangle": _angle_defect(centred, norms),
+        "equiangle": _angle_defect(centered, norms),
     }
 
 

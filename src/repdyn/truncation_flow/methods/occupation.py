@@ -29,8 +29,8 @@ RIGHT_SIDES = 1 + 2 * CORRECTIONS  # per step: the predicted end, then a midpoin
 
 def cayley(A: Array) -> Array:
     """Orthogonal matrix (1 - A/2)^{-1} (1 + A/2) of an antisymmetric A, second-order accurate for exp(A); batched."""
-    one = np.eye(A.shape[-1])
-    return np.linalg.solve(one - 0.5 * A, one + 0.5 * A)
+    eye = np.eye(A.shape[-1])
+    return np.linalg.solve(eye - 0.5 * A, eye + 0.5 * A)
 
 
 def occupation(u0: Array, u1: Array, rate0: Array | float = 1.0, rate1: Array | float = 1.0) -> Array:

@@ -285,8 +285,8 @@ def _conditions(
 def _obstacle(means: Array, margin: Margins) -> str:
     """Why no separation was found, in words."""
     angle = widest_angle(means)
-    found = ", ".join(f"{name} {value:.3g}" for name, value in margin._asdict().items())
-    text = f"no cluster separated truncations found: margins {found}; expected all positive."
+    values = ", ".join(f"{name} {value:.3g}" for name, value in margin._asdict().items())
+    text = f"no cluster separated truncations found: margins {values}; expected all positive."
     if angle.degrees >= 90:
         return (
             f"{text} None exist: the means {angle.others[1]} and {angle.others[0]} form an angle of"

@@ -271,8 +271,8 @@ def weighing_mends_the_triangle_inequality(representational_structure: xr.Datase
 def _gain(structure: xr.Dataset, over: str, part: str, run: str = "sgd") -> tuple[np.ndarray, float]:
     """(50)'s correlation minus another prediction's: over redrawn pairs of classes, and as measured."""
     redrawn, mean = (structure[name].sel(run=run, part=part) for name in ("resampled", "correlation_of_mean"))
-    one, other = (values.sel(prediction=WEIGHED) - values.sel(prediction=over) for values in (redrawn, mean))
-    return one.values, float(other)
+    gains, other = (values.sel(prediction=WEIGHED) - values.sel(prediction=over) for values in (redrawn, mean))
+    return gains.values, float(other)
 
 
 @claim(

@@ -25,7 +25,7 @@ def blob_structure(settings: BlobStructure, stream: Stream, blobs: dict[str, xr.
     return dataset(
         _measures(blobs)
         | {
-            "picture": variable(("run", "point", "component"), [one for one, _ in pictures], "scaled coordinates"),
+            "picture": variable(("run", "point", "component"), [x for x, _ in pictures], "scaled coordinates"),
             "share": variable("run", [share for _, share in pictures], "share of squared distances in the picture"),
             "feature": first["feature"].isel(point=points).variable,
             "context": first["context"].isel(point=points).variable,
@@ -56,7 +56,7 @@ def _measures(blobs: dict[str, xr.Dataset]) -> dict[str, xr.Variable]:
     collapse = np.stack([_collapse(data) for data in blobs.values()])
     apart = np.stack([[between_contexts(h, *_task(data)) for h in data["h"].values] for data in blobs.values()])
     loss = np.stack([data["loss"].values[-1] for data in blobs.values()])
-    learnt = has_learnt(loss, _plateau(next(iter(blobs.values()))))
+    learned = has_learnt(loss, _plateau(next(iter(blobs.values()))))
     each = ("run", "trial")
     words = {
         "collapse": "variance along the irrelevant over the relevant feature",
@@ -66,12 +66,12 @@ def _measures(blobs: dict[str, xr.Dataset]) -> dict[str, xr.Variable]:
         "collapse": variable((*each, "context_of"), collapse, words["collapse"]),
         "between": variable(each, apart, words["between"]),
         "loss": variable(each, loss, "loss at the end"),
-        "learnt": variable(each, learnt, "1 where the network has learnt"),
+        "learnt": variable(each, learned, "1 where the network has learnt"),
     }
     with np.errstate(divide="ignore"):
         logs_of = {"collapse": np.log(collapse).mean(axis=2), "between": np.log(apart)}
     for name, logs in logs_of.items():
-        kept = np.where(learnt, logs, 0.0).sum(axis=1), learnt.sum(axis=1)
+        kept = np.where(learned, logs, 0.0).sum(axis=1), learned.sum(axis=1)
         mean = np.exp(np.divide(*kept, out=np.full(len(kept[0]), np.nan), where=kept[1] > 0))
         word = f"geometric mean over networks that have learnt: {words[name]}"
         variables[f"typical_{name}"] = variable("run", mean, word)

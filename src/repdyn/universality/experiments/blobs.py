@@ -33,11 +33,11 @@ def blobs(settings: Blobs, stream: Stream, device: str, checkpoint: Checkpoint, 
         last = {"h": layers[minibatch_loop.halfway(network)].cpu().numpy()} if epoch == network.epochs else {}
         return {"loss": loss} | last
 
-    found = minibatch_loop.run(run, trainer, network.epochs, stream, watch, checkpoint)
+    records = minibatch_loop.run(run, trainer, network.epochs, stream, watch, checkpoint)
     return dataset(
         {
-            "h": variable(("trial", "point", "neuron"), found["h"][0], "representation after training"),
-            "loss": variable(("epoch", "trial"), found["loss"], "half the mean squared error"),
+            "h": variable(("trial", "point", "neuron"), records["h"][0], "representation after training"),
+            "loss": variable(("epoch", "trial"), records["loss"], "half the mean squared error"),
             "feature": variable(("point", "axis"), features[:, :2], "centre of the blob", "half width of the image"),
             "context": variable("point", features[:, 2].astype(int), "context: the feature that is the target"),
         },

@@ -48,11 +48,11 @@ def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset])
     first = [fits[place * shape[2]] for place in range(shape[1])]  # first pair of every kind, first network
     return dataset(
         {
-            "r2": made([[one.r2 for one in pair] for pair in fits], "explained variance", extra=("curve",)),
-            "fit_loss": made([[one.loss for one in pair] for pair in fits], "squared fit loss, equation (49)"),
-            "eta_h": made([[one.rates[0] for one in pair] for pair in fits], "effective rate, encoder", "epoch-1"),
-            "eta_y": made([[one.rates[1] for one in pair] for pair in fits], "effective rate, decoder", "epoch-1"),
-            "at_bound": made([[int(one.at_bound) for one in pair] for pair in fits], "1 where no rates fit"),
+            "r2": made([[fit.r2 for fit in pair] for pair in fits], "explained variance", extra=("curve",)),
+            "fit_loss": made([[fit.loss for fit in pair] for pair in fits], "squared fit loss, equation (49)"),
+            "eta_h": made([[fit.rates[0] for fit in pair] for pair in fits], "effective rate, encoder", "epoch-1"),
+            "eta_y": made([[fit.rates[1] for fit in pair] for pair in fits], "effective rate, decoder", "epoch-1"),
+            "at_bound": made([[int(fit.at_bound) for fit in pair] for pair in fits], "1 where no rates fit"),
             "growth": variable(
                 dims[:3], (data["h"].isel(epoch=-1) / data["h"].isel(epoch=0)).values, "h at the end over its start"
             ),
@@ -63,7 +63,7 @@ def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset])
             ),
             "theory": variable(
                 ("kind", "weighting", "curve", "epoch"),
-                np.array([[one.theory for one in pair] for pair in first]),
+                np.array([[fit.theory for fit in pair] for pair in first]),
                 "h, y, w of the fitted theory",
             ),
         },
@@ -79,8 +79,8 @@ def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset])
 def _fit(pair: xr.Dataset, weighting: str) -> PairFit:
     h, y, w = curves = [pair[name].values for name in CURVES]
     weights = [1.0] * 3 if weighting == WEIGHTINGS[0] else [1 / curve.var() for curve in curves]
-    found = fit_effective_rates(
+    effective = fit_effective_rates(
         h, y, w, float(pair["dx2"]), float(pair["dy2"]), weights=weights, allow_unconverged=True
     )
-    loss = float(((found.theory - np.stack(curves)) ** 2).sum())
-    return PairFit(found.r2, loss, (found.eta_h, found.eta_y), found.at_bound, found.theory)
+    loss = float(((effective.theory - np.stack(curves)) ** 2).sum())
+    return PairFit(effective.r2, loss, (effective.eta_h, effective.eta_y), effective.at_bound, effective.theory)

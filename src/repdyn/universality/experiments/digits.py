@@ -26,8 +26,8 @@ def representational_structure(
 ) -> xr.Dataset:
     """Distances of the first images' representations against (50), simpler predictions and other length scales."""
     raw, labels = INK * images["image"].values.reshape(images.sizes["point"], -1), images["label"].values
-    one, runs = next(iter(image_training.values())), list(image_training)
-    first = one.sizes["image"]
+    sample, runs = next(iter(image_training.values())), list(image_training)
+    first = sample.sizes["image"]
     order = np.argsort(labels[:first], kind="stable")
     shown = labels[:first][order]
     predicted, audit = _predictions(raw, labels, first)
@@ -95,11 +95,11 @@ def _correlation_variables(
     each = {run: _each(predicted, values, labels) for run, values in measured.items()}
 
     def of_mean(values: NDArray) -> list[NDArray]:
-        return [structure.correlations(values, one, labels) for one in mean.values()]
+        return [structure.correlations(values, distances, labels) for distances in mean.values()]
 
     return {
         "correlation": variable(
-            ("run", "prediction", "part", "trial"), [one[-1] for one in each.values()], "correlation, one network"
+            ("run", "prediction", "part", "trial"), [run[-1] for run in each.values()], "correlation, one network"
         ),
         "correlation_of_mean": variable(
             ("prediction", "run", "part"),
@@ -136,11 +136,11 @@ def _distances(data: xr.Dataset) -> NDArray:
 
 def _each(predicted: dict[str, NDArray], measured: NDArray, labels: NDArray) -> NDArray:
     """Correlations of single networks, shape (look, prediction, part, trial)."""
-    found = [
-        [[structure.correlations(values, one, labels) for one in look] for values in predicted.values()]
+    correlations = [
+        [[structure.correlations(values, network, labels) for network in look] for values in predicted.values()]
         for look in measured
     ]
-    return np.swapaxes(np.array(found), -1, -2)
+    return np.swapaxes(np.array(correlations), -1, -2)
 
 
 def _predictions(raw: NDArray, labels: NDArray, first: int) -> tuple[dict[str, NDArray], dict[str, xr.Variable]]:
@@ -176,12 +176,12 @@ def _predictions(raw: NDArray, labels: NDArray, first: int) -> tuple[dict[str, N
 
 def _within_blocks(values: NDArray, labels: NDArray) -> float:
     """Mean over pairs of classes of the standard deviation of the block over its mean."""
-    found = []
-    for one in np.unique(labels):
-        for other in np.unique(labels[labels > one]):
-            block = values[np.ix_(labels == one, labels == other)]
-            found.append(block.std() / block.mean())
-    return float(np.mean(found))
+    spreads = []
+    for label in np.unique(labels):
+        for other in np.unique(labels[labels > label]):
+            block = values[np.ix_(labels == label, labels == other)]
+            spreads.append(block.std() / block.mean())
+    return float(np.mean(spreads))
 
 
 def _scaled(raw: NDArray, labels: NDArray, first: int, scales: tuple[float, ...]) -> NDArray:
@@ -258,5 +258,7 @@ def _terms(trained: Perceptron, hidden: int, a: NDArray, b: NDArray) -> tuple[ND
     """Representational distances and the terms of both maps, shapes (pairs,) and (maps, 2, pairs)."""
     encoder, decoder = trained.split(hidden)
     inside = encoder(a), encoder(b)
-    terms = [taylor_terms(one, one.derivative, *ends) for one, ends in ((encoder, (a, b)), (decoder, inside))]
+    terms = [
+        taylor_terms(network, network.derivative, *ends) for network, ends in ((encoder, (a, b)), (decoder, inside))
+    ]
     return np.linalg.norm(inside[0] - inside[1], axis=1), np.maximum(np.array(terms), np.finfo(float).tiny)

@@ -24,7 +24,7 @@ def final_predictions(settings: Fits, final_distances: xr.Dataset, architectures
     dims = ("network", "dx", "dy", "seed")
     good = (grid["loss_end"].values < float(grid["converged"])).astype(np.int8)
     theory, theory_arithmetic = (_predicted(grid, rho) for rho in (geometric, arithmetic))
-    made = dataset(
+    predictions = dataset(
         {
             "rho": variable("network", geometric, "eta_h/eta_y, geometric mean over fitted trials"),
             "rho_arithmetic": variable("network", arithmetic, "mean eta_h over mean eta_y, as the paper averages"),
@@ -40,7 +40,7 @@ def final_predictions(settings: Fits, final_distances: xr.Dataset, architectures
         | {"distance": variable("distance", np.array(["dx", "dy"]), "distance whose power is fitted")},
         title="Final distances predicted by equation (10)",
     )
-    return explain_gaps(made, DROPPED)
+    return explain_gaps(predictions, DROPPED)
 
 
 def _predicted(grid: xr.Dataset, rho: Array) -> Array:
@@ -64,7 +64,7 @@ def power_law_variables(measured: Array, theory: Array, good: Array, dx: Array, 
         "errors": (("network", "distance"), "standard error of the missed power"),
     }
     names = {"exponents": "exponent", "errors": "missed_error"}
-    made = {}
+    variables = {}
     for name, (dims, word) in words.items():
-        made[names.get(name, name)] = with_gaps(dims, np.array([getattr(law, name) for law in laws]), word)
-    return made
+        variables[names.get(name, name)] = with_gaps(dims, np.array([getattr(law, name) for law in laws]), word)
+    return variables

@@ -46,11 +46,11 @@ def _coords(runs: xr.Dataset, *names: str) -> dict[str, xr.Variable]:
 
 def architecture_fits(settings: Fits, architectures: xr.Dataset) -> xr.Dataset:
     """Figures 2, 3, 12: rates, explained variance, plateau and loss curve of every network of Table 1."""
-    made, fits = fit_all(architectures, "network", settings.converged)
+    variables, fits = fit_all(architectures, "network", settings.converged)
     seeds, theory = _shown(fits, architectures.sizes["network"], architectures.sizes["epoch"])
     losses, shown = _loss_fits(architectures, fits, seeds)
     return dataset(
-        made
+        variables
         | losses
         | _plateaus(architectures)
         | {
@@ -75,23 +75,23 @@ def _loss_fits(runs: xr.Dataset, fits: Mapping[tuple, EffectiveFit], seeds: Arra
         "loss_r2_without_mean": ("R2 of the training loss by eq. (9) without its first term", "1"),
         "pair_r2_without_y": ("R2 of the loss less the mean output's part by eq. (9) without ||dy||^2", "1"),
     }
-    found = {name: np.full(shape, np.nan) for name in words}
+    numbers = {name: np.full(shape, np.nan) for name in words}
     shown, t, dy2 = np.full((shape[0], runs.sizes["epoch"]), np.nan), runs["epoch"].values, None
     for place, fit in fits.items():
         run = runs.isel(network=place[0], seed=place[1])
         loss, offset, dy2 = run["loss"].values, float(run["offset2"][0]), float(run["dy2"])
         eta_b, residual = fit_mean_rate(t, loss, fit.theory[1], fit.theory[2], dy2, offset)
         curve = effective_loss(t, fit.theory[1], fit.theory[2], dy2, offset, eta_b)
-        found["eta_b"][place], found["loss_residual"][place] = eta_b, residual
+        numbers["eta_b"][place], numbers["loss_residual"][place] = eta_b, residual
         pair = loss - run["offset2"].values / 2
-        found["loss_r2"][place] = _explained(loss, curve)
+        numbers["loss_r2"][place] = _explained(loss, curve)
         of_pair = squared_error(fit.theory[1], fit.theory[2], dy2) / 8
-        found["pair_r2"][place] = _explained(pair, of_pair)
-        found["loss_r2_without_mean"][place] = _explained(loss, of_pair)
-        found["pair_r2_without_y"][place] = _explained(pair, squared_error(0.0, fit.theory[2], dy2) / 8)
+        numbers["pair_r2"][place] = _explained(pair, of_pair)
+        numbers["loss_r2_without_mean"][place] = _explained(loss, of_pair)
+        numbers["pair_r2_without_y"][place] = _explained(pair, squared_error(0.0, fit.theory[2], dy2) / 8)
         if seeds[place[0]] == place[1]:
             shown[place[0]] = curve
-    return {name: with_gaps(("network", "seed"), found[name], *word) for name, word in words.items()}, shown
+    return {name: with_gaps(("network", "seed"), numbers[name], *word) for name, word in words.items()}, shown
 
 
 def _explained(measured: Array, theory: Array) -> float:
@@ -102,14 +102,14 @@ def _explained(measured: Array, theory: Array) -> float:
 
 def _plateaus(runs: xr.Dataset) -> dict[str, xr.Variable]:
     """Epochs until y is a quarter, half, three quarters of dy2."""
-    shape, made = (runs.sizes["network"], runs.sizes["seed"]), {}
+    shape, plateaus = (runs.sizes["network"], runs.sizes["seed"]), {}
     for name, share in {"quarter": 0.25, "half": 0.5, "three_quarters": 0.75}.items():
         values = [crossing(runs.isel(network=row, seed=seed), share) for row, seed in np.ndindex(shape)]
-        made[name] = variable(
+        plateaus[name] = variable(
             ("network", "seed"), np.reshape(values, shape), f"epoch at which y reaches {share} of dy2", "epoch"
         )
-        made[name].attrs["missing"] = "trials that never get there"
-    return made
+        plateaus[name].attrs["missing"] = "trials that never get there"
+    return plateaus
 
 
 def printed_data_fits(settings: Fits, printed_data: xr.Dataset) -> xr.Dataset:
@@ -138,10 +138,10 @@ def printed_data_fits(settings: Fits, printed_data: xr.Dataset) -> xr.Dataset:
 
 def adam_fits(settings: Fits, adam_runs: xr.Dataset) -> xr.Dataset:
     """Figure 15: fits of the theory to the default network trained by Adam."""
-    made, fits = fit_all(adam_runs, "rate", settings.converged)
+    variables, fits = fit_all(adam_runs, "rate", settings.converged)
     seeds, theory = _shown(fits, adam_runs.sizes["rate"], adam_runs.sizes["epoch"])
     return dataset(
-        made
+        variables
         | {
             "shown": variable("rate", seeds, "trial that figures show; -1 where none converged"),
             "theory": with_gaps(("rate", "curve", "epoch"), theory, "theory of the shown trial"),

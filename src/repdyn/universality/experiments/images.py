@@ -72,8 +72,10 @@ def image_training(
         settings.parameters_of,
         minibatch_loop.halfway(network),
     )
-    found = minibatch_loop.run(run, trainer, epochs, stream, lambda epoch: _watch(networks, watched, epoch), checkpoint)
-    return _dataset(settings, network, run, found, watched, points, images.attrs["source"])
+    records = minibatch_loop.run(
+        run, trainer, epochs, stream, lambda epoch: _watch(networks, watched, epoch), checkpoint
+    )
+    return _dataset(settings, network, run, records, watched, points, images.attrs["source"])
 
 
 def _drawn_pairs(labels: NDArray, settings: ImageTraining, stream: Stream) -> NDArray:
@@ -81,9 +83,9 @@ def _drawn_pairs(labels: NDArray, settings: ImageTraining, stream: Stream) -> ND
     drawn = np.empty((settings.trials, len(KINDS), settings.pairs, 2), int)
     for trial in range(settings.trials):
         generator = stream.generator("pairs", trial)
-        for kind, (one, other) in enumerate(KINDS.values()):
+        for kind, (digit, other) in enumerate(KINDS.values()):
             for pair in range(settings.pairs):
-                first = generator.choice(np.flatnonzero(labels == one))
+                first = generator.choice(np.flatnonzero(labels == digit))
                 left = np.flatnonzero((labels == other) & (np.arange(len(labels)) != first))
                 drawn[trial, kind, pair] = first, generator.choice(left)
     return drawn

@@ -84,7 +84,7 @@ def _large_weights(settings: TheoryMaps) -> tuple[dict, dict]:
     t = np.concatenate(
         [[0.0], np.geomspace(1e-15, 1e3, 36_001) * np.abs(high).max() / (settings.eta_y * low.max() ** 2)]
     )
-    learnt = [
+    learned = [
         [
             [_last_above(t, _error_of_start(settings, t, scale, factor, c), settings.dy2 / 4) for scale in scales]
             for c in DIRECTIONS.values()
@@ -93,7 +93,7 @@ def _large_weights(settings: TheoryMaps) -> tuple[dict, dict]:
     ]
     saddle = settings.eta_y * final.from_amplitudes(high, low)
     return {
-        "learning_time": variable(("start", "direction", "large_scale"), learnt, "time until dy is learnt", "epoch"),
+        "learning_time": variable(("start", "direction", "large_scale"), learned, "time until dy is learnt", "epoch"),
         "large_high": variable(("start", "large_scale"), high, "A_high of the start"),
         "large_low": variable((), low.max(), "A_low"),
         "large_growth": variable(
@@ -191,12 +191,12 @@ def final_distribution(settings: FinalDistribution, stream: Stream) -> xr.Datase
         draws = distribution.sample_final_distance(settings.draws, dx, dy, rho, gain, generator)
         cells.append(_laws(draws, levels, dx, dy, rho, gain) | _integrals(dx, dy, rho, gain))
     shape = (len(rhos), len(gains))
-    made = {}
+    variables = {}
     for name, word in WORDS.items():
         values = np.array([cell[name] for cell in cells])
-        made[name] = variable(names[: 1 + values.ndim], values.reshape(*shape, *values.shape[1:]), word)
+        variables[name] = variable(names[: 1 + values.ndim], values.reshape(*shape, *values.shape[1:]), word)
     return dataset(
-        made
+        variables
         | {
             "low": variable("rho", np.sqrt(rhos) * dx * dy, "A_low, the limit at small weights"),
             "draws": variable((), settings.draws, "draws per cell"),

@@ -22,11 +22,11 @@ LOSS_FACTOR = 1.0  # the authors' notebook takes the mean squared error without 
 def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Distances between the four representations and outputs, and the loss, during training, for every run."""
     names = list(type(settings.runs).model_fields)
-    found = {name: _run(name, getattr(settings.runs, name), settings, stream, device, checkpoint) for name in names}
+    records = {name: _run(name, getattr(settings.runs, name), settings, stream, device, checkpoint) for name in names}
     runs = [getattr(settings.runs, name) for name in names]
 
     def stacked(key: str) -> NDArray:
-        return np.stack([np.moveaxis(found[name][key], 0, 1) for name in names])
+        return np.stack([np.moveaxis(records[name][key], 0, 1) for name in names])
 
     pairs = ("run", "trial", "look", "point", "other")
     return dataset(
@@ -35,7 +35,7 @@ def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> x
             "y": variable(pairs, stacked("y"), "squared distance of two outputs"),
             "loss": variable(("run", "trial", "look"), stacked("loss"), "mean squared error"),
             "epoch": variable(
-                ("run", "look"), np.stack([found[name]["epoch"] for name in names]), "epochs done", "epoch"
+                ("run", "look"), np.stack([records[name]["epoch"] for name in names]), "epochs done", "epoch"
             ),
         },
         {

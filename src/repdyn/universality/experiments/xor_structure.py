@@ -39,7 +39,7 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
         "start": "distance of two representations at initialisation",
         "theory": "final distance of equation (10)",
     }
-    made = dataset(
+    structure = dataset(
         {name: variable(pairs, values, words[name]) for name, values in distances.items()}
         | _measures(**distances, unequal=xor["dy"].values > 0)
         | _wrong_formulas(distances, np.sqrt(other_task))
@@ -57,7 +57,7 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
         },
         title="XOR: distances after training against equation (10)",
     )
-    return explain_gaps(made, "no rates of the default two-point network were fitted")
+    return explain_gaps(structure, "no rates of the default two-point network were fitted")
 
 
 def _measures(distance: NDArray, start: NDArray, theory: NDArray, unequal: NDArray) -> dict[str, xr.Variable]:

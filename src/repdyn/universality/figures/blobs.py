@@ -73,19 +73,19 @@ def _pictures(data: xr.Dataset, runs: list[str], title: str, alt: str) -> Figure
     width = WIDTH * len(runs) / 4 if len(runs) < 4 else WIDTH
     figure, axes = new(3, len(runs), height=1.75, width=max(width, 5.2), subplot_kw={"projection": "3d"})
     feature, context = data["feature"].values, data["context"].values
-    colourings = (
+    colorings = (
         ("context", np.array([BLUE, ORANGE])[context], None),
         ("feature 1", feature[:, 0], "viridis"),
         ("feature 2", feature[:, 1], "viridis"),
     )
     for column, run in enumerate(runs):
-        one = data.sel(run=run)
-        for row, (words, colour, cmap) in enumerate(colourings):
-            _cloud(axes[row, column], one["picture"].values, context, colour, cmap)
+        own = data.sel(run=run)
+        for row, (words, color, cmap) in enumerate(colorings):
+            _cloud(axes[row, column], own["picture"].values, context, color, cmap)
             if column == 0:
                 place = {"transform": axes[row, 0].transAxes, "rotation": 90, "ha": "left", "va": "center"}
                 axes[row, 0].text2D(-0.04, 0.5, f"by {words}", **place)
-        axes[0, column].set_title(f"{_label(run)}\ngain {float(one['gain']):g}", pad=-2)
+        axes[0, column].set_title(f"{_label(run)}\ngain {float(own['gain']):g}", pad=-2)
     return describe(figure, title=title, caption=_caption(data, runs), alt=alt)
 
 
@@ -97,11 +97,11 @@ def _label(run: str) -> str:
 def _caption(data: xr.Dataset, runs: list[str]) -> str:
     indices = []
     for run in runs:
-        found = learnt(data, run)
-        if found.sizes["trial"]:
-            typical, between = (float(found[f"typical_{name}"]) for name in ("collapse", "between"))
+        networks = learnt(data, run)
+        if networks.sizes["trial"]:
+            typical, between = (float(networks[f"typical_{name}"]) for name in ("collapse", "between"))
             indices.append(
-                f"{_label(run)}: C {typical:.2g}, contexts {between:.2g}, {found.sizes['trial']} of"
+                f"{_label(run)}: C {typical:.2g}, contexts {between:.2g}, {networks.sizes['trial']} of"
                 f" {data.sizes['trial']} networks"
             )
     method = {"classical": "Classical scaling", "smacof": "Scaling by majorization"}[data["method"].item()]

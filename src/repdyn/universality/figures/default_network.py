@@ -59,12 +59,12 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
 def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Figure:
     """Figure 10: fit loss, explained variance and rates over the hidden layers, all from the same runs."""
     figure, axes = new(1, 3, height=2.4)
-    for fits, colour, style in ((default_network_fits, BLUE, "-o"), (default_ensemble_fits, ORANGE, "--s")):
+    for fits, color, style in ((default_network_fits, BLUE, "-o"), (default_ensemble_fits, ORANGE, "--s")):
         word = f"{int(fits['units'])} units, {int(fits['converged'].isel(layer=0).sum())} trials"
-        _over_layers(axes[0, 0], fits["fit_loss"], colour, style, word)
-        _over_layers(axes[0, 1], fits["r2"].mean("curve"), colour, style, word)
+        _over_layers(axes[0, 0], fits["fit_loss"], color, style, word)
+        _over_layers(axes[0, 1], fits["r2"].mean("curve"), color, style, word)
         for rate in ("eta_h", "eta_y"):
-            _over_layers(axes[0, 2], fits[rate], colour, style, word)
+            _over_layers(axes[0, 2], fits[rate], color, style, word)
     for rate, words, below in (("eta_h", "$1/\\tau_h$", -14), ("eta_y", "$1/\\tau_y$", 7)):
         last = default_network_fits[rate].median("seed")
         axes[0, 2].annotate(words, (15, float(last[15])), (0, below), textcoords="offset points")
@@ -100,8 +100,8 @@ def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dat
     seed = int(default_network_fits["shown"])
     run = default_network.sel(layer=int(default_network["halfway"])).isel(seed=max(seed, 0))
     for panel, name in zip(axes.flat, names, strict=True):
-        for curve, colour in COLOURS.items():
-            panel.plot(run["epoch"], run[curve], color=colour, label=NAMES[curve])
+        for curve, color in COLOURS.items():
+            panel.plot(run["epoch"], run[curve], color=color, label=NAMES[curve])
             fitted = default_network_fits["alternative_theory"].sel(alternative=name, curve=curve)
             panel.plot(run["epoch"], fitted, "--", color=BLACK, linewidth=0.9, label="fit" if curve == "w" else None)
         loss = float(default_network_fits["alternative_loss"].sel(alternative=name).isel(seed=max(seed, 0)))
@@ -153,13 +153,13 @@ def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
     require_converged(default_network_fits)
     figure, axes = new(1, 2, height=2.4)
     fits, epoch = default_network_fits, default_network_fits["epoch"]
-    for name, colour in COLOURS.items():
+    for name, color in COLOURS.items():
         both = fits["shown_curves"].sel(curve=name)
-        axes[0, 0].plot(epoch, both.sel(source="network"), color=colour, label=NAMES[name])
+        axes[0, 0].plot(epoch, both.sel(source="network"), color=color, label=NAMES[name])
         axes[0, 0].plot(epoch, both.sel(source="theory"), "--", color=BLACK, linewidth=0.9)
     h = fits["shown_curves"].sel(curve="h")
-    for source, style, colour in (("network", "-", BLUE), ("theory", "--", BLACK)):
-        axes[0, 1].plot(h.sel(source=source), fits["ratio"].sel(source=source), style, color=colour, label=source)
+    for source, style, color in (("network", "-", BLUE), ("theory", "--", BLACK)):
+        axes[0, 1].plot(h.sel(source=source), fits["ratio"].sel(source=source), style, color=color, label=source)
     axes[0, 0].set(xlabel="epoch", ylabel="$h$, $y$, $w$", title="closed form (dashed)")
     axes[0, 1].set(xlabel="$h$", ylabel="$y/h$", title="conserved: a straight line")
     axes[0, 0].legend(loc="center right", bbox_to_anchor=(1, 0.6))

@@ -36,17 +36,17 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
     figure, axes = new(2, 3, height=1.7, sharex=True)
     epoch = digit_pairs["epoch"].values
     for column, (kind, words) in enumerate(KINDS.items()):
-        one = digit_pairs.sel(kind=kind)
-        for curve, (colour, label) in CURVES.items():
+        fits = digit_pairs.sel(kind=kind)
+        for curve, (color, label) in CURVES.items():
             panel = axes[0 if curve == "h" else 1, column]
-            panel.plot(epoch, one["measured"].sel(curve=curve), color=colour, label=f"{label}, network")
+            panel.plot(epoch, fits["measured"].sel(curve=curve), color=color, label=f"{label}, network")
             for weighting, style, words_ in (
                 ("equation (49)", "--", "theory (49)"),
                 ("by variance", ":", "by variance"),
             ):
-                theory = one["theory"].sel(curve=curve, weighting=weighting)
-                panel.plot(epoch, theory, color=colour, linestyle=style, linewidth=1.1, label=f"{label}, {words_}")
-        r2 = one["r2"].isel(trial=0, pair=0).sel(weighting="equation (49)")
+                theory = fits["theory"].sel(curve=curve, weighting=weighting)
+                panel.plot(epoch, theory, color=color, linestyle=style, linewidth=1.1, label=f"{label}, {words_}")
+        r2 = fits["r2"].isel(trial=0, pair=0).sel(weighting="equation (49)")
         named = ", ".join(f"${curve}$ {_short(x)}" for curve, x in zip(CURVES, r2.values, strict=True))
         axes[0, column].set_title(f"{words}\n$R^2$ {named}")
         axes[1, column].axhline(0, color=BLACK, linewidth=0.6)
@@ -178,12 +178,12 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
         if not np.isfinite(cell["correlation"].values).all():
             panel.annotate("constant", (0.02, place), xycoords=("axes fraction", "data"), va="center", fontsize=7.5)
             continue
-        colour, marker = LOOKS[prediction]
+        color, marker = LOOKS[prediction]
         low, high = np.quantile(cell["resampled"].values, [0.025, 0.975])
-        panel.plot([low, high], [place, place], color=colour, linewidth=1.2)
-        panel.plot(float(cell["correlation_of_mean"]), place, color=colour, marker=marker, markersize=6)
+        panel.plot([low, high], [place, place], color=color, linewidth=1.2)
+        panel.plot(float(cell["correlation_of_mean"]), place, color=color, marker=marker, markersize=6)
         single = cell["correlation"].values
-        panel.plot(single, np.full(single.size, place + 0.28), ".", color=colour, markersize=3)
+        panel.plot(single, np.full(single.size, place + 0.28), ".", color=color, markersize=3)
     panel.axvline(CORRELATIONS[part], color=BLACK, linestyle=":", linewidth=1)
     panel.annotate(
         f"paper {CORRELATIONS[part]}", (CORRELATIONS[part], data.sizes["prediction"] - 0.45), (3, 0), **BESIDE
@@ -193,23 +193,23 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
 
 
 def _scales(panel: Axes, data: xr.Dataset) -> None:
-    for part, colour, style in (("all entries", BLUE, "-"), ("between classes", PURPLE, "--")):
+    for part, color, style in (("all entries", BLUE, "-"), ("between classes", PURPLE, "--")):
         values = data["correlation_by_scale"].sel(run="sgd", part=part)
-        panel.semilogx(data["scale"], values, color=colour, linestyle=style, marker=".", label=part)
+        panel.semilogx(data["scale"], values, color=color, linestyle=style, marker=".", label=part)
         alone = float(data["correlation_of_mean"].sel(run="sgd", part=part, prediction="pair alone"))
-        panel.axhline(alone, color=colour, linestyle=style, linewidth=0.6)
+        panel.axhline(alone, color=color, linestyle=style, linewidth=0.6)
     panel.set(title="length scale of the weighing", xlabel="scale over mean prediction", ylabel="correlation")
     legend_below(panel)
 
 
 def _progress(panel: Axes, data: xr.Dataset) -> None:
     for prediction in ("weighed (50)", "pair alone"):
-        colour = LOOKS[prediction][0]
+        color = LOOKS[prediction][0]
         for part, style in (("all entries", "-"), ("between classes", "--")):
             draws = data["correlation_by_look"].sel(prediction=prediction, part=part)
             middle, half = draws.mean("trial").values, half_width(draws.transpose("look", "trial").values)
-            panel.plot(data["look"], middle, color=colour, linestyle=style, marker=".", label=f"{prediction}, {part}")
-            band(panel, data["look"].values, middle - half, middle + half, color=colour)
+            panel.plot(data["look"], middle, color=color, linestyle=style, marker=".", label=f"{prediction}, {part}")
+            band(panel, data["look"].values, middle - half, middle + half, color=color)
     panel.set(title="during training", xlabel="passes over the data", ylabel="correlation")
     legend_below(panel)
 
@@ -217,16 +217,16 @@ def _progress(panel: Axes, data: xr.Dataset) -> None:
 def fig14_taylor(taylor_ratios: xr.Dataset) -> Figure:
     """Figure 14: first over second order by distance, encoder and decoder, at several times."""
     figure, axes = new(1, 2, height=2.6)
-    looks, colours = taylor_ratios["look"].values, (BLACK, SKY, ORANGE, BLUE, RED)
+    looks, colors = taylor_ratios["look"].values, (BLACK, SKY, ORANGE, BLUE, RED)
     for panel, kind in zip(axes[0], taylor_ratios["map"].values.tolist(), strict=True):
         for look, pass_ in enumerate(looks):
-            one = taylor_ratios.isel(look=look)
-            x = (one["distance"] / one["distance"].mean("bin")).mean("network").values
-            logs = np.log10(one["ratio"].sel(map=kind).transpose("bin", "network").values)
+            ratios = taylor_ratios.isel(look=look)
+            x = (ratios["distance"] / ratios["distance"].mean("bin")).mean("network").values
+            logs = np.log10(ratios["ratio"].sel(map=kind).transpose("bin", "network").values)
             middle, half = logs.mean(axis=1), half_width(logs)
             words = "before training" if pass_ == 0 else f"after {pass_} pass{'es' if pass_ > 1 else ''}"
-            panel.semilogy(x, 10**middle, color=colours[look], marker=".", label=words)
-            band(panel, x, 10 ** (middle - half), 10 ** (middle + half), color=colours[look])
+            panel.semilogy(x, 10**middle, color=colors[look], marker=".", label=words)
+            band(panel, x, 10 ** (middle - half), 10 ** (middle + half), color=colors[look])
         panel.axhline(1, color=BLACK, linewidth=0.6)
         plain_numbers(panel.yaxis)
         panel.set(title=f"{kind}", xlabel="representational distance over its mean", ylabel="first over second order")

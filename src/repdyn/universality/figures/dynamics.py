@@ -39,8 +39,8 @@ def fig1_two_points(default_network_fits: xr.Dataset) -> Figure:
         _moment(panel, float(np.sqrt(h)), float(np.sqrt(max(y_now, 0))), float(np.sqrt(y[-1])))
         epoch = int(default_network_fits["epoch"][frame])
         panel.set_title(f"{word}, epoch {epoch}")
-        told = "\n".join((f"$h$ = {_short(h)}", f"$y$ = {_short(y_now)}", f"$w$ = {_short(w)}"))
-        panel.text(0.98, 0.98, told, ha="right", va="top", transform=panel.transAxes, fontsize=7.5)
+        numbers = "\n".join((f"$h$ = {_short(h)}", f"$y$ = {_short(y_now)}", f"$w$ = {_short(w)}"))
+        panel.text(0.98, 0.98, numbers, ha="right", va="top", transform=panel.transAxes, fontsize=7.5)
     axes[0, 0].set_yticks([2, 1, 0], ["inputs", "hidden", "outputs"])
     for panel in axes[0]:
         panel.set_xlabel("distance, to scale")
@@ -62,8 +62,8 @@ def _short(value: float) -> str:
 
 
 def _moment(panel: Axes, dh: float, dy: float, target: float) -> None:
-    for height, size, colour in ((2, 1.0, BLACK), (1, dh, BLUE), (0, dy, RED)):
-        panel.plot([-size / 2, size / 2], [height, height], "-o", color=colour, markersize=6)
+    for height, size, color in ((2, 1.0, BLACK), (1, dh, BLUE), (0, dy, RED)):
+        panel.plot([-size / 2, size / 2], [height, height], "-o", color=color, markersize=6)
     panel.plot([-target / 2, target / 2], [0, 0], "x", color=BLACK, markersize=6)
     for side in (-0.5, 0.5):
         panel.annotate("", (side * dh, 1.08), (side, 1.92), arrowprops={"arrowstyle": "->", "color": "0.6"})
@@ -73,8 +73,8 @@ def _moment(panel: Axes, dh: float, dy: float, target: float) -> None:
 
 def _curves(panel: Axes, run: xr.Dataset, theory: xr.DataArray) -> None:
     """Network solid, theory dashed."""
-    for name, colour in COLOURS.items():
-        panel.plot(run["epoch"], run[name], color=colour, label=f"{NAMES[name]}, network")
+    for name, color in COLOURS.items():
+        panel.plot(run["epoch"], run[name], color=color, label=f"{NAMES[name]}, network")
         panel.plot(
             run["epoch"], theory.sel(curve=name), "--", color=BLACK, linewidth=0.9, label=f"{NAMES[name]}, theory"
         )
@@ -104,8 +104,8 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
             panel.text(0.5, 0.5, "none converged", ha="center", transform=panel.transAxes)
         else:
             _curves(panel, architectures.sel(network=name).isel(seed=seed), fits["theory"])
-        one = fits.isel(seed=max(seed, 0))
-        panel.set_title(f"{WORDS.get(name, name)}\n{_r2(one)}", fontsize=7.5)
+        fit = fits.isel(seed=max(seed, 0))
+        panel.set_title(f"{WORDS.get(name, name)}\n{_r2(fit)}", fontsize=7.5)
     _bottom(axes, len(rows))
     _legend(figure, axes[0, 0])
     return describe(
@@ -139,8 +139,8 @@ def _widths(runs: xr.Dataset, rows: list[str]) -> str:
 
 def _dropped(fits: xr.Dataset, rows: list[str]) -> str:
     chosen = fits["converged"].sel(network=rows)
-    told = [f"{int((chosen.sel(network=name) == 0).sum())} of {WORDS.get(name, name)}" for name in rows]
-    return ", ".join(word for word in told if not word.startswith("0 ")) or "none"
+    counts = [f"{int((chosen.sel(network=name) == 0).sum())} of {WORDS.get(name, name)}" for name in rows]
+    return ", ".join(word for word in counts if not word.startswith("0 ")) or "none"
 
 
 def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Dataset) -> Figure:
@@ -222,8 +222,8 @@ def fig15_adam(adam_runs: xr.Dataset, adam_fits: xr.Dataset, architecture_fits: 
     for place, (word, values) in enumerate(groups.items()):
         marks = np.clip(values.transpose("curve", "seed").values, -0.5, 1)
         x = np.arange(3)[:, None] + (place - len(rates) / 2) * width + np.zeros(marks.shape)
-        colour = BLACK if word == "descent" else (BLUE, RED, GREEN)[place % 3]
-        last.plot(x.ravel(), marks.ravel(), "x" if word == "descent" else "o", color=colour, markersize=2.5, label=word)
+        color = BLACK if word == "descent" else (BLUE, RED, GREEN)[place % 3]
+        last.plot(x.ravel(), marks.ravel(), "x" if word == "descent" else "o", color=color, markersize=2.5, label=word)
     last.set_xticks(np.arange(3), ["$h$", "$y$", "$w$"])
     last.set_ylabel("$R^2$, one mark per trial")
     last.legend(handletextpad=0.2, loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -15,9 +15,9 @@ def n1_phase_plane(theory_maps: xr.Dataset) -> Figure:
     _plane(axes[0, 0], theory_maps)
     panel = axes[0, 1]
     time = theory_maps["time"].values[1:]
-    for scale, colour in zip(theory_maps["scale"].values, [*CYCLE, "0.5"], strict=False):
+    for scale, color in zip(theory_maps["scale"].values, [*CYCLE, "0.5"], strict=False):
         error = theory_maps["plateau_error"].sel(start="equal", scale=scale).values[1:]
-        panel.semilogx(time, error, color=colour, label=f"{scale:g}")
+        panel.semilogx(time, error, color=color, label=f"{scale:g}")
     panel.set(xlabel="time, epochs", ylabel="squared error of dy over its start", xlim=(1, time[-1]), title="plateau")
     panel.legend(title="scale of\nthe start", title_fontsize=7.5, loc="upper left", bbox_to_anchor=(1, 1))
     return describe(
@@ -87,11 +87,11 @@ def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Figure:
     """Final distance over the size of the start: structured, then random, or back to zero."""
     figure, axes = new(1, 1, height=2.8)
     panel, size = axes[0, 0], theory_maps["size"]
-    for rho, colour in zip(theory_maps["rho"].values, (BLUE, ORANGE, GREEN), strict=False):
+    for rho, color in zip(theory_maps["rho"].values, (BLUE, ORANGE, GREEN), strict=False):
         row = theory_maps.sel(rho=rho)
-        panel.loglog(size, row["regime_h"] / row["regime_low"], color=colour, label=f"$\\tau_y/\\tau_h$ = {rho:g}")
+        panel.loglog(size, row["regime_h"] / row["regime_low"], color=color, label=f"$\\tau_y/\\tau_h$ = {rho:g}")
         printed = (row["regime_printed"] / row["regime_low"]).where(row["regime_printed"] > 0)
-        panel.loglog(size, printed, ":", color=colour, linewidth=1)
+        panel.loglog(size, printed, ":", color=color, linewidth=1)
     panel.axhline(1, color=BLACK, linewidth=0.7)
     panel.set(xlabel="initial ratios $h_0/dx^2 = y_0/h_0$", ylabel="final $h$ over $A_{low}$", ylim=(1e-7, 1e7))
     panel.set_xlim(float(size[0]), float(size[-1]))

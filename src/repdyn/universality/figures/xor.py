@@ -49,13 +49,13 @@ def _matrices(data: xr.Dataset, runs: list[str], title: str, alt: str) -> Figure
     axes[1, 0].legend(*axes[0, 0].get_legend_handles_labels(), loc="upper center", handletextpad=0.2)
     counts = []
     for column, (run, words) in enumerate(zip(runs, PANELS.values(), strict=True), start=1):
-        found = learnt(data, run)
-        counts.append(f"{found.sizes['trial']} ({words})")
+        nets = learnt(data, run)
+        counts.append(f"{nets.sizes['trial']} ({words})")
         for row, (name, side) in enumerate((("theory", "theory (10)"), ("distance", "network"))):
-            _matrix(axes[row, column], found[name].mean("trial").values if found.sizes["trial"] else np.zeros((4, 4)))
+            _matrix(axes[row, column], nets[name].mean("trial").values if nets.sizes["trial"] else np.zeros((4, 4)))
             if column == 1:
                 axes[row, column].set_ylabel(side)
-        axes[0, column].set_title(f"{words}\ngain {float(found['gain']):g}")
+        axes[0, column].set_title(f"{words}\ngain {float(nets['gain']):g}")
     units = ", ".join(f"{int(data['units'].sel(run=run))}" for run in runs)
     return describe(
         figure,
@@ -71,9 +71,9 @@ def _matrices(data: xr.Dataset, runs: list[str], title: str, alt: str) -> Figure
 
 def _task(panel: Axes) -> None:
     x, y = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    for target, colour, marker in ((0, BLUE, "o"), (1, ORANGE, "s")):
+    for target, color, marker in ((0, BLUE, "o"), (1, ORANGE, "s")):
         chosen = (x != y) == bool(target)
-        panel.scatter(x[chosen], y[chosen], color=colour, marker=marker, s=36, label=f"target {target}", clip_on=False)
+        panel.scatter(x[chosen], y[chosen], color=color, marker=marker, s=36, label=f"target {target}", clip_on=False)
     panel.set(xticks=[0, 1], yticks=[0, 1], xlabel="input 1", ylabel="input 2", aspect="equal", title="XOR")
     panel.set(xlim=(-0.35, 1.35), ylim=(-0.35, 1.35))
 

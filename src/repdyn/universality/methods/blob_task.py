@@ -20,11 +20,11 @@ def blob_images(positions: int, pixels: int) -> tuple[NDArray, NDArray, NDArray]
         Inputs (2 positions^2, pixels^2 + 2), targets (2 positions^2, 1), centres and context (2 positions^2, 3).
     """
     steps, grid = np.linspace(-1, 1, positions), np.linspace(-1, 1, pixels)
-    centres = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1).reshape(-1, 2)
+    centers = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1).reshape(-1, 2)
     places = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1).reshape(-1, 2)
-    shown = np.exp(-((centres[:, None] - places[None]) ** 2).sum(axis=-1) / 2)
+    shown = np.exp(-((centers[:, None] - places[None]) ** 2).sum(axis=-1) / 2)
     shown /= shown.sum(axis=1, keepdims=True)
-    context = np.repeat([0, 1], len(centres))
+    context = np.repeat([0, 1], len(centers))
     inputs = np.hstack([np.tile(shown, (2, 1)), np.eye(2)[context]])
-    features = np.column_stack([np.tile(centres, (2, 1)), context])
+    features = np.column_stack([np.tile(centers, (2, 1)), context])
     return inputs, features[np.arange(len(context)), context][:, None], features

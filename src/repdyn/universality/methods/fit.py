@@ -121,8 +121,8 @@ def fit_effective_rates(
 def _trajectory(h: ArrayLike, y: ArrayLike, w: ArrayLike, dx2: float, dy2: float) -> Array:
     positive(dx2, "dx2", "two different inputs are needed")
     arrays = [finite(value, name) for value, name in ((h, "h"), (y, "y"), (w, "w"))]
-    if len({one.shape for one in arrays}) != 1 or arrays[0].ndim != 1 or arrays[0].size < 3:
-        shapes = ", ".join(str(one.shape) for one in arrays)
+    if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 1 or arrays[0].size < 3:
+        shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"h, y, w have shapes {shapes}; expected three trajectories of equal length, 3 frames or more")
     realisable(*arrays, dy2)
     return np.stack(arrays)

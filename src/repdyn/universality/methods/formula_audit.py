@@ -93,7 +93,7 @@ def loss_curve(generator: np.random.Generator) -> Errors:
     d, target = points.x2 - points.x1, points.y2 - points.y1
     eta_b, t = 0.7, np.linspace(0, 5, 11)
     flow = matrix_flow(state, points, 0.2, 0.3, eta_b, t)
-    wanted = np.array([linearised.linear_loss(Linearised(*one), points) for one in zip(*flow, strict=True)]).real
+    wanted = np.array([linearised.linear_loss(Linearised(*moment), points) for moment in zip(*flow, strict=True)]).real
     dy = np.einsum("tij,tjk,k->ti", flow.D_y, flow.D_h, d)
     y, w, dy2 = (dy**2).sum(1), (dy**2).sum(1) - dy @ target, target @ target
     offset = ((state.ybar - (points.y1 + points.y2) / 2) ** 2).sum()

@@ -125,13 +125,13 @@ def layers(networks: Networks, X: Tensor) -> list[Tensor]:
     Returns:
         One array per hidden layer and the output, shape (T, points, units).
     """
-    found, a = [], X.expand(networks.trials, *X.shape[-2:])
+    activations, a = [], X.expand(networks.trials, *X.shape[-2:])
     for number, (weight, bias) in enumerate(_pairs(networks)):
         a = torch.baddbmm(bias, a, weight.transpose(1, 2))
         if number < len(networks.weights) - 1:
             _activate(networks.nonlinearity, a)
-        found.append(a)
-    return found
+        activations.append(a)
+    return activations
 
 
 def _activate(nonlinearity: Nonlinearity, z: Tensor) -> None:

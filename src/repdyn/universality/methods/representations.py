@@ -39,8 +39,8 @@ def classical_mds(h: ArrayLike, components: int = 3) -> tuple[Array, float]:
     h = np.asarray(h, float)
     if len(h) <= components:
         raise ValueError(f"got {len(h)} points for {components} components, expected more points than components")
-    centred = h - h.mean(axis=0)
-    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    centered = h - h.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centered, full_matrices=False)
     shown = left[:, :components] * sizes[:components]
     shown *= np.sign(shown[np.abs(shown).argmax(axis=0), np.arange(shown.shape[1])])
     shown = np.pad(shown, ((0, 0), (0, components - shown.shape[1])))  # fewer units than components
@@ -59,7 +59,7 @@ def smacof(h: ArrayLike, start: ArrayLike, seed: int) -> Array:
 
     distances = np.sqrt(squared_distances(h))
     np.fill_diagonal(distances, 0.0)
-    found, _ = majorize(
+    coordinates, _ = majorize(
         (distances + distances.T) / 2,
         n_components=np.shape(start)[1],
         init=np.asarray(start, float),
@@ -69,7 +69,7 @@ def smacof(h: ArrayLike, start: ArrayLike, seed: int) -> Array:
         random_state=seed % 2**32,
         normalized_stress=False,
     )
-    return found
+    return coordinates
 
 
 def collapse_index(h: ArrayLike, relevant: ArrayLike, irrelevant: ArrayLike) -> float:

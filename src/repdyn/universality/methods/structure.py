@@ -58,14 +58,14 @@ def weighed_by_all(x: ArrayLike, labels: ArrayLike, first: int, scales: Iterable
     x, labels, scales = np.asarray(x, float), np.asarray(labels), list(scales)
     near = low_weight_distances(x, labels, slice(0, first)).T
     weights = [np.exp(-near / scale) for scale in scales]
-    found = np.zeros((len(scales), first, first))
+    predictions = np.zeros((len(scales), first, first))
     for columns, block in _blocks(x, labels):
-        for total, weight in zip(found, weights, strict=True):
+        for total, weight in zip(predictions, weights, strict=True):
             total += (weight @ block) @ weight[:, columns].T
     if normalise:
         sums = [weight.sum(axis=1) for weight in weights]
-        found /= np.stack([np.outer(one, one) for one in sums])
-    return found
+        predictions /= np.stack([np.outer(norm, norm) for norm in sums])
+    return predictions
 
 
 def class_sums(x: ArrayLike, labels: ArrayLike) -> tuple[Array, Array]:

@@ -80,14 +80,14 @@ def fit_all(runs: xr.Dataset, dim: str, limit: float) -> tuple[dict[str, xr.Vari
     for place in zip(*np.nonzero(good), strict=True):
         run = runs.isel({dim: place[0], "seed": place[1]})
         fits[place] = fit = fit_run(run)
-        found = numbers(fit, run["h"].values, run["y"].values, float(run["dx2"]), float(run["dy2"]))
-        for name, value in found.items():
+        values = numbers(fit, run["h"].values, run["y"].values, float(run["dx2"]), float(run["dy2"]))
+        for name, value in values.items():
             stored[name][place] = value
         r2[place] = fit.r2
-    made = {name: with_gaps((dim, "seed"), stored[name], *NUMBERS[name]) for name in NUMBERS}
-    made["r2"] = with_gaps((dim, "seed", "curve"), r2, "explained variance R2 of the curve")
-    made["converged"] = variable((dim, "seed"), good.astype(np.int8), "1 where the final loss is below the limit")
-    return made, fits
+    variables = {name: with_gaps((dim, "seed"), stored[name], *NUMBERS[name]) for name in NUMBERS}
+    variables["r2"] = with_gaps((dim, "seed", "curve"), r2, "explained variance R2 of the curve")
+    variables["converged"] = variable((dim, "seed"), good.astype(np.int8), "1 where the final loss is below the limit")
+    return variables, fits
 
 
 def predicted_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, rho: ArrayLike) -> Array:
@@ -97,16 +97,16 @@ def predicted_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLik
     """
     h0, y0, dx, dy, rho = np.broadcast_arrays(h0, y0, dx, dy, rho)
     defined = np.isfinite(rho) & ((h0 > 0) | (dx == 0))
-    found = np.full(defined.shape, np.nan)
-    found[defined] = final_distance(*(one[defined] for one in (h0, y0, dx, dy, rho)))
-    return found
+    distances = np.full(defined.shape, np.nan)
+    distances[defined] = final_distance(*(array[defined] for array in (h0, y0, dx, dy, rho)))
+    return distances
 
 
 def with_gaps(dims: tuple[str, ...], values: Array, long_name: str, units: str = "1") -> xr.Variable:
     """A variable that is NaN where a trial was dropped."""
-    made = variable(dims, values, long_name, units)
-    made.attrs["missing"] = DROPPED
-    return made
+    array = variable(dims, values, long_name, units)
+    array.attrs["missing"] = DROPPED
+    return array
 
 
 def alternative(name: str, run: xr.Dataset) -> Solution | None:
@@ -119,7 +119,7 @@ def alternative(name: str, run: xr.Dataset) -> Solution | None:
 
     def solve(rates: Array, frames: Array) -> Array:
         count = int(frames[-1]) + 1
-        each = [altered_solution(name, count, every, start, *one, dx2, dy2, STEP)[:, frames] for one in rates.T]
+        each = [altered_solution(name, count, every, start, *pair, dx2, dy2, STEP)[:, frames] for pair in rates.T]
         return np.stack(each, axis=1)
 
     return solve

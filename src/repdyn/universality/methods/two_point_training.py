@@ -152,8 +152,8 @@ def _advance(
     if engine == "compiled":
         from repdyn.universality.methods.engines import compiled, compiled_convolution
 
-        one = compiled_convolution if task.net.connections == "convolution" else compiled
-        return one.advance(task, weights, epochs, active)
+        module = compiled_convolution if task.net.connections == "convolution" else compiled
+        return module.advance(task, weights, epochs, active)
     if engine == "batched":
         from repdyn.universality.methods.engines import batched
 

@@ -33,20 +33,20 @@ def _descent(settings: Sections, row: Sections, units: int | None = None) -> flo
     return settings["seeds"] * min(settings["epochs"], last) * _epoch(row, settings["dtype"], units)
 
 
-def _default(given: Sections, _: Sections) -> float:
-    return _descent(given["settings"], given["default"], given["settings"]["units"])
+def _default(sections: Sections, _: Sections) -> float:
+    return _descent(sections["settings"], sections["default"], sections["settings"]["units"])
 
 
-def _rows(given: Sections, _: Sections) -> float:
-    return sum(_descent(given["settings"], given["networks"][name]) for name in given["settings"]["rows"])
+def _rows(sections: Sections, _: Sections) -> float:
+    return sum(_descent(sections["settings"], sections["networks"][name]) for name in sections["settings"]["rows"])
 
 
-def _adam(given: Sections, _: Sections) -> float:
-    return AUTOGRAD * len(given["settings"]["rates"]) * _descent(given["settings"], given["default"])
+def _adam(sections: Sections, _: Sections) -> float:
+    return AUTOGRAD * len(sections["settings"]["rates"]) * _descent(sections["settings"], sections["default"])
 
 
-def _grid(given: Sections, arguments: Sections) -> float:
-    return len(given["settings"]["dx"]) * len(given["settings"]["dy"]) * _rows(given, arguments)
+def _grid(sections: Sections, arguments: Sections) -> float:
+    return len(sections["settings"]["dx"]) * len(sections["settings"]["dy"]) * _rows(sections, arguments)
 
 
 def _steps(network: Sections, ends: int, trials: int, steps: float, batch: int) -> float:
@@ -56,19 +56,19 @@ def _steps(network: Sections, ends: int, trials: int, steps: float, batch: int) 
     return steps * (6 * weights * batch / SINGLE + moved / FAR + CALL * (network["hidden"] + 1))
 
 
-def _xor(given: Sections, _: Sections) -> float:
-    settings = given["settings"]
+def _xor(sections: Sections, _: Sections) -> float:
+    settings = sections["settings"]
     return sum(_steps(run, 3, settings["trials"], run["epochs"], 4) for run in settings["runs"].values())
 
 
-def _blobs(given: Sections, arguments: Sections) -> float:
-    settings, run = given["settings"], given["settings"]["runs"][arguments["run"]]
+def _blobs(sections: Sections, arguments: Sections) -> float:
+    settings, run = sections["settings"], sections["settings"]["runs"][arguments["run"]]
     passes = math.ceil(2 * settings["positions"] ** 2 / settings["batch"])
     return _steps(run, settings["pixels"] ** 2 + 3, settings["trials"], run["epochs"] * passes, settings["batch"])
 
 
-def _images(given: Sections, arguments: Sections) -> float:
-    settings, run = given["settings"], given["settings"]["runs"][arguments["run"]]
+def _images(sections: Sections, arguments: Sections) -> float:
+    settings, run = sections["settings"], sections["settings"]["runs"][arguments["run"]]
     return _steps(run, 74, settings["trials"], run["steps"], settings["batch"])
 
 

@@ -52,16 +52,16 @@ def _used(data: xr.Dataset, epochs: int) -> dict[str, object]:
 
 
 def _xor_row(data: xr.Dataset, run: str) -> dict[str, object]:
-    one = data.sel(run=run)
-    used = _used(one, int(one["epochs"]))
-    return _row("xor", run, used, learnt(data, run).sizes["trial"], data.sizes["trial"], float(one["loss"].median()))
+    own = data.sel(run=run)
+    used = _used(own, int(own["epochs"]))
+    return _row("xor", run, used, learnt(data, run).sizes["trial"], data.sizes["trial"], float(own["loss"].median()))
 
 
 def _blob_row(data: xr.Dataset, run: str) -> dict[str, object]:
-    one = data.sel(run=run)
-    used = _used(one, int(one["epochs"]))
+    own = data.sel(run=run)
+    used = _used(own, int(own["epochs"]))
     count = learnt(data, run).sizes["trial"]
-    return _row("blobs", run, used, count, data.sizes["trial"], float(one["loss"].median()))
+    return _row("blobs", run, used, count, data.sizes["trial"], float(own["loss"].median()))
 
 
 def _digit_row(data: xr.Dataset, run: str) -> dict[str, object]:
@@ -76,20 +76,20 @@ def xor_distances(xor_structure: xr.Dataset) -> Table:
     """Merging, growth and match with equation (10) for every run."""
     rows = []
     for run in xor_structure["run"].values.tolist():
-        found = learnt(xor_structure, run)
+        data = learnt(xor_structure, run)
         medians = {
-            f"ratio {pair}": float(found["merged"].sel(pair=pair).median()) for pair in found["pair"].values.tolist()
+            f"ratio {pair}": float(data["merged"].sel(pair=pair).median()) for pair in data["pair"].values.tolist()
         }
         rows.append(
             {
                 "run": run,
-                "gain": float(found["gain"]),
-                "networks": found.sizes["trial"],
+                "gain": float(data["gain"]),
+                "networks": data.sizes["trial"],
                 **medians,
-                "growth at equal targets": float(found["growth_equal"].median()),
-                "growth at unequal targets": float(found["growth_apart"].median()),
-                "match with (10)": float(found["match"].median()),
-                "measured over (10)": float(found["scale"].median()),
+                "growth at equal targets": float(data["growth_equal"].median()),
+                "growth at unequal targets": float(data["growth_apart"].median()),
+                "match with (10)": float(data["match"].median()),
+                "measured over (10)": float(data["scale"].median()),
             }
         )
     return Table(
@@ -106,19 +106,19 @@ def blob_collapse(blob_structure: xr.Dataset) -> Table:
     """Collapse indices and distance of the contexts for every run."""
     rows = []
     for run in blob_structure["run"].values.tolist():
-        found = learnt(blob_structure, run)
+        data = learnt(blob_structure, run)
         rows.append(
             {
                 "run": run,
-                "nonlinearity": found["nonlinearity"].item(),
-                "optimizer": found["optimizer"].item(),
-                "gain": float(found["gain"]),
-                "networks": found.sizes["trial"],
-                "C, context x": float(found["collapse"].isel(context_of=0).median()),
-                "C, context y": float(found["collapse"].isel(context_of=1).median()),
-                "C, largest": float(found["collapse"].max()) if found.sizes["trial"] else np.nan,
-                "contexts apart": float(found["between"].median()),
-                "share of distances in the picture": float(found["share"]),
+                "nonlinearity": data["nonlinearity"].item(),
+                "optimizer": data["optimizer"].item(),
+                "gain": float(data["gain"]),
+                "networks": data.sizes["trial"],
+                "C, context x": float(data["collapse"].isel(context_of=0).median()),
+                "C, context y": float(data["collapse"].isel(context_of=1).median()),
+                "C, largest": float(data["collapse"].max()) if data.sizes["trial"] else np.nan,
+                "contexts apart": float(data["between"].median()),
+                "share of distances in the picture": float(data["share"]),
             }
         )
     return Table(

@@ -40,14 +40,14 @@ def hidden_layers(net: Net, weights: Parameters, X: Tensor, masks: Iterator[Tens
     a = X.expand(trials, *X.shape)
     if net.connections == "convolution":
         return _convolved(net, weights, phi(_affine(a, weights["first"], weights["biases"][:, 0])))
-    found: list[Tensor] = []
+    layers: list[Tensor] = []
     matrices = (weights["first"], *weights["middle"].unbind(1))  # one unbind: its gradient is one stack
     for layer, (W, b) in enumerate(zip(matrices, weights["biases"].unbind(1), strict=True)):
         a = phi(_affine(_masked(a, masks), W, b))
         if net.connections == "skip" and layer >= 2:
-            a = a + found[-2]
-        found.append(a)
-    return found
+            a = a + layers[-2]
+        layers.append(a)
+    return layers
 
 
 def _affine(a: Tensor, W: Tensor, b: Tensor) -> Tensor:
@@ -61,12 +61,12 @@ def _masked(a: Tensor, masks: Iterator[Tensor] | None) -> Tensor:
 def _convolved(net: Net, weights: Parameters, a: Tensor) -> list[Tensor]:
     """Convolutions with one group per trial, so that one call serves all."""
     phi, trials = ACTIVATIONS[net.nonlinearity], len(a)
-    a, found = a.transpose(0, 1), []
+    a, layers = a.transpose(0, 1), []
     for place in range(net.hidden + 1):
         kernel, bias = weights[f"kernel_{place}"], weights[f"bias_{place}"]
         a = phi(functional.conv1d(a, kernel.flatten(0, 1), bias.flatten(), groups=trials))
-        found.append(a.unflatten(1, (trials, -1)).flatten(2).transpose(0, 1))
-    return found
+        layers.append(a.unflatten(1, (trials, -1)).flatten(2).transpose(0, 1))
+    return layers
 
 
 def outputs(net: Net, weights: Parameters, hidden: list[Tensor], masks: Iterator[Tensor] | None = None) -> Tensor:
@@ -94,9 +94,9 @@ def advance(
         device: torch device.
     """
     chosen = np.arange(len(weights["first"])) if active is None else np.flatnonzero(active)
-    made = empty_frames(task, len(weights["first"]), epochs)
+    frames = empty_frames(task, len(weights["first"]), epochs)
     if not len(chosen):
-        return made
+        return frames
     parameters = {name: torch.tensor(array[chosen], device=device).requires_grad_() for name, array in weights.items()}
     X = torch.tensor(task.X, dtype=parameters["first"].dtype, device=device)
     Y = torch.tensor(task.Y, dtype=X.dtype, device=device)
@@ -105,14 +105,14 @@ def advance(
     generators = [torch.Generator().manual_seed(seeds[trial] % 2**63) for trial in chosen] if task.net.dropout else []
     for epoch in range(epochs):
         if epoch % task.every == 0:
-            _record(task, parameters, X, Y, made, chosen, epoch // task.every)
-            if stopped(task, made.loss[chosen, : epoch // task.every + 1]).all():
+            _record(task, parameters, X, Y, frames, chosen, epoch // task.every)
+            if stopped(task, frames.loss[chosen, : epoch // task.every + 1]).all():
                 break
         masks = _masks(task.net, generators, X) if generators else None
         _step(task.net, parameters, X, Y, optimizer, masks)
     for name, tensor in parameters.items():
         weights[name][chosen] = tensor.detach().cpu().numpy()
-    return _cut(task, made)
+    return _cut(task, frames)
 
 
 def _step(
@@ -143,7 +143,7 @@ def _record(task: Task, weights: Parameters, X: Tensor, Y: Tensor, made: Frames,
 def _masks(net: Net, generators: list[torch.Generator], X: Tensor) -> Iterator[Tensor]:
     """Dropout masks of one epoch, each trial from its own generator: kept inputs are scaled by 1/(1 - p)."""
     sizes = [net.inputs, *[net.units] * net.hidden]
-    draws = torch.stack([torch.rand(2 * sum(sizes), generator=one) for one in generators])
+    draws = torch.stack([torch.rand(2 * sum(sizes), generator=generator) for generator in generators])
     keep = (draws >= net.dropout).to(X) / (1 - net.dropout)
     return (part.unflatten(1, (2, -1)) for part in keep.split([2 * size for size in sizes], dim=1))
 

@@ -38,7 +38,7 @@ class Batch:
         self.Y = torch.tensor(task.Y.T, dtype=like.dtype, device=device).expand(trials, -1, -1).contiguous()
         units, outputs = task.net.units, task.Y.shape[1]
         self.a = [like.new_zeros(trials, units, 2) for _ in range(task.net.hidden)]
-        self.z = [torch.zeros_like(one) for one in self.a]
+        self.z = [torch.zeros_like(layer) for layer in self.a]
         self.out = like.new_zeros(trials, outputs, 2)
 
     def matrix(self, layer: int) -> Tensor:
@@ -99,17 +99,17 @@ class Batch:
 def advance(task: Task, weights: Weights, epochs: int, active: Array | None = None, *, device: str = "cpu") -> Frames:
     """Trains for `epochs` epochs, in place, and records; arguments as `compiled.advance`, and the torch device."""
     chosen = np.arange(len(weights["first"])) if active is None else np.flatnonzero(active)
-    made = empty_frames(task, len(weights["first"]), epochs)
+    frames = empty_frames(task, len(weights["first"]), epochs)
     if not len(chosen):
-        return made
+        return frames
     batch = Batch(task, {name: array[chosen] for name, array in weights.items()}, device)
     step = replayable(batch.epoch, batch.weights.values()) if device.startswith("cuda") else batch.epoch
     for epoch in range(epochs):
         if epoch % task.every == 0:
-            batch.record(made, chosen, epoch // task.every)
-            if stopped(task, made.loss[chosen, : epoch // task.every + 1]).all():
+            batch.record(frames, chosen, epoch // task.every)
+            if stopped(task, frames.loss[chosen, : epoch // task.every + 1]).all():
                 break
         step()
     for name, tensor in batch.weights.items():
         weights[name][chosen] = tensor.cpu().numpy()
-    return _cut(task, made)
+    return _cut(task, frames)

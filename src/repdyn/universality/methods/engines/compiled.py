@@ -40,11 +40,11 @@ def _activate(kind: int, z: np.ndarray, a: np.ndarray, slope: np.ndarray, leak: 
 @compiled(fastmath=FAST)
 def _affine(W: np.ndarray, b: np.ndarray, a: np.ndarray, z: np.ndarray) -> None:
     """Computes z = W a + b for both points; a (2, in), z (2, out)."""
-    one, other = a[0], a[1]
+    first, other = a[0], a[1]
     for i in range(W.shape[0]):
         row, s, t = W[i], b[i], b[i]
         for j in range(W.shape[1]):
-            s += row[j] * one[j]
+            s += row[j] * first[j]
             t += row[j] * other[j]
         z[0, i], z[1, i] = s, t
 
@@ -52,7 +52,7 @@ def _affine(W: np.ndarray, b: np.ndarray, a: np.ndarray, z: np.ndarray) -> None:
 @compiled(fastmath=FAST)
 def _descend(W: np.ndarray, b: np.ndarray, a: np.ndarray, delta: np.ndarray, back: np.ndarray, rate: float) -> None:
     """Computes back += delta W, then W -= rate delta^T a and b -= rate sum of delta, row by row."""
-    one, other, down_one, down_other = a[0], a[1], back[0], back[1]
+    first, other, down_one, down_other = a[0], a[1], back[0], back[1]
     for i in range(W.shape[0]):
         row, s, t = W[i], delta[0, i], delta[1, i]
         rs, rt = rate * s, rate * t
@@ -60,7 +60,7 @@ def _descend(W: np.ndarray, b: np.ndarray, a: np.ndarray, delta: np.ndarray, bac
             weight = row[j]
             down_one[j] += weight * s
             down_other[j] += weight * t
-            row[j] = weight - (rs * one[j] + rt * other[j])
+            row[j] = weight - (rs * first[j] + rt * other[j])
         b[i] -= rs + rt
 
 
@@ -139,13 +139,13 @@ def advance(task: Task, weights: Weights, epochs: int, active: Array | None = No
         Records of epochs 0, every, ... of the block.
     """
     trials, dtype = len(weights["first"]), weights["first"].dtype
-    made = empty_frames(task, trials, epochs)
+    frames = empty_frames(task, trials, epochs)
     kind, skip = NONLINEARITIES.index(task.net.nonlinearity), task.net.connections == "skip"
     X, Y, layers = task.X.astype(dtype), task.Y.astype(dtype), np.array(task.layers)
     names = ("first", "middle", "last", "biases", "last_bias")
     for trial in range(trials) if active is None else np.flatnonzero(active):
         arrays = [weights[name][trial] for name in names]
         arguments = (dtype.type(task.rate), epochs, task.every, layers, task.stop)
-        places = (made.h[trial], made.outputs[trial], made.loss[trial])
+        places = (frames.h[trial], frames.outputs[trial], frames.loss[trial])
         _train(kind, skip, dtype.type(LEAK), X, Y, *arrays, *arguments, *places)
-    return made
+    return frames

@@ -143,8 +143,8 @@ def _train(kind, leak, X, Y, maps, sizes, rate, epochs, every, layers, stop, h, 
                 length, apart = units - (layers[place] + 1) * (kernels.shape[3] - 1), 0.0
                 for c in range(sizes[layers[place] + 1]):
                     for i in range(length):
-                        one, other = a[layers[place] + 1, 0, c, i], a[layers[place] + 1, 1, c, i]
-                        apart += (np.float64(other) - np.float64(one)) ** 2
+                        value, other = a[layers[place] + 1, 0, c, i], a[layers[place] + 1, 1, c, i]
+                        apart += (np.float64(other) - np.float64(value)) ** 2
                 h[frame, place] = apart
             L[frame] = loss
             if not np.isfinite(loss) or loss < stop:
@@ -155,20 +155,20 @@ def _train(kind, leak, X, Y, maps, sizes, rate, epochs, every, layers, stop, h, 
 def advance(task: Task, weights: Weights, epochs: int, active: Array | None = None) -> Frames:
     """Trains for `epochs` epochs, in place, and records; arguments as `compiled.advance`, of a convolution network."""
     net, dtype = task.net, weights["first"].dtype
-    made = empty_frames(task, len(weights["first"]), epochs)
+    frames = empty_frames(task, len(weights["first"]), epochs)
     X, Y, layers = task.X.astype(dtype), task.Y.astype(dtype), np.array(task.layers)
     sizes = np.array([1, *[net.channels] * net.hidden, 1])
     numbers = (dtype.type(task.rate), epochs, task.every, layers, task.stop)
-    for trial in range(len(made.loss)) if active is None else np.flatnonzero(active):
-        one = {name: array[trial] for name, array in weights.items()}
-        kernels, biases = _stacked(net, one)
-        maps = (one["first"], one["biases"][0], kernels, biases, one["last"], one["last_bias"])
-        places = (made.h[trial], made.outputs[trial], made.loss[trial])
+    for trial in range(len(frames.loss)) if active is None else np.flatnonzero(active):
+        arrays = {name: array[trial] for name, array in weights.items()}
+        kernels, biases = _stacked(net, arrays)
+        maps = (arrays["first"], arrays["biases"][0], kernels, biases, arrays["last"], arrays["last_bias"])
+        places = (frames.h[trial], frames.outputs[trial], frames.loss[trial])
         _train(NONLINEARITIES.index(net.nonlinearity), dtype.type(LEAK), X, Y, maps, sizes, *numbers, *places)
         for place in range(net.hidden + 1):
-            one[f"kernel_{place}"][:] = kernels[place, : sizes[place + 1], : sizes[place]]
-            one[f"bias_{place}"][:] = biases[place, : sizes[place + 1]]
-    return made
+            arrays[f"kernel_{place}"][:] = kernels[place, : sizes[place + 1], : sizes[place]]
+            arrays[f"bias_{place}"][:] = biases[place, : sizes[place + 1]]
+    return frames
 
 
 def _stacked(net: Net, one: Weights) -> tuple[Array, Array]:
