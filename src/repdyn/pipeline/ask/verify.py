@@ -6,6 +6,7 @@ the digests of the inputs as they are now, and the file's own digest; and where 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -17,8 +18,18 @@ from repdyn.pipeline.run import records
 from repdyn.pipeline.run.jobs import Job
 
 Reasons = dict[str, str]
+STAMP = ".snakemake_timestamp"
 SHOWN, MANY = 6, 12
 DOWNSTREAM = "made from files that are out of date"
+
+
+def _digest(path: str) -> str:
+    """A file's digest, or a folder's as its job recorded it: without the time stamp that Snakemake leaves in it later."""
+    if not Path(path).is_dir():
+        return sha256(path)
+    files = (file for file in sorted(Path(path).rglob("*")) if file.is_file() and file.name != STAMP)
+    content = [(file.relative_to(path).as_posix(), sha256(file)) for file in files]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def examine(run: str, jobs: Sequence[Job]) -> Reasons:
@@ -84,7 +95,7 @@ def _reason(path: str, job: Job, record: records.Record | None, reasons: Reasons
         return "missing"
     if record is None:
         return "no record of the job that made it"
-    if record["outputs"][path] != sha256(path):
+    if record["outputs"][path] != _digest(path):
         return "changed since it was made"
     today = json.loads(job.text())
     if record["job"] != today:
