@@ -24,7 +24,7 @@ DOWNSTREAM = "made from files that are out of date"
 
 
 def _digest(path: str) -> str:
-    """A file's digest, or a folder's as its job recorded it: without the time stamp that Snakemake leaves in it later."""
+    """A file's digest, or a folder's as its job recorded it: without the stamp that Snakemake leaves in it later."""
     if not Path(path).is_dir():
         return sha256(path)
     files = (file for file in sorted(Path(path).rglob("*")) if file.is_file() and file.name != STAMP)
