@@ -191,4 +191,4 @@ def test_figures_of_one_moment_without_labels():
 
 def test_first_record_is_before_training():
     with pytest.raises(ValueError, match="the first measurement is before training"):
-        ConvolutionalNetwork.model_validate(SMALL.model_dump() | {"record": (1, 2)})
+        ConvolutionalNetwork.model_validate(SMALL.model_dump() | {"record": (1, 2, 3, 4)})

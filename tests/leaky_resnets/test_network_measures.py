@@ -81,5 +81,5 @@ def test_size_and_distance_name_the_networks():
         {"maps": ["decayed maps", "fixed maps"], "dimension": 10, "width": 30, "points": 300, "steps": 500},
     )
     words = size_and_distance(data)
-    assert "d = 10, w = 30, N = 300, 500 steps" in words
+    assert "$d$ = 10, $w$ = 30, $N$ = 300, 500 steps" in words
     assert "0.2 (decayed maps), 3 (fixed maps)" in words

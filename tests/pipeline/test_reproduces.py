@@ -1,5 +1,6 @@
 """`repdyn keep` and `repdyn compare` with a reference: verdicts, key numbers within their bands, files."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -10,6 +11,7 @@ from repdyn.base.errors import ConfigError, DataError
 from repdyn.pipeline.ask.reproduces import hold_against, show
 from repdyn.pipeline.reference import results
 from repdyn.pipeline.run import manifest
+from repdyn.pipeline.run.ledger import read_expected
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIM = dict.fromkeys(results.CLAIM_COLUMNS, "") | {"study": "s", "n": "8"}
@@ -126,3 +128,23 @@ def test_exceptions_are_texts(tmp_path):
     (tmp_path / "exceptions.yaml").write_text("x-0: 3\n")
     with pytest.raises(ConfigError, match="claim: text"):
         results.exceptions(tmp_path)
+
+
+def test_no_claim_is_decided_otherwise_at_another_scale_without_a_reason():
+    """A verdict may become decided as sizes grow; any other change has its paragraph, and no paragraph is idle."""
+    ledgers = results.ledgers(ROOT / results.FOLDER)
+    assert {"smoke", "default"} <= set(ledgers)
+    assert set(results.reversals(ledgers)) == set(results.exceptions(ROOT / results.FOLDER))
+
+
+def test_references_are_of_todays_claims_and_verdicts():
+    accepted = read_expected(ROOT / "workflow" / "expected_verdicts.yaml")
+    for name, frame in results.ledgers(ROOT / results.FOLDER).items():
+        assert set(frame.index) == set(accepted), name
+    default = results.ledgers(ROOT / results.FOLDER)["default"]["verdict"]
+    assert default.to_dict() == {id: entry["verdict"] for id, entry in accepted.items()}
+
+
+def test_references_are_kept_from_a_commit():
+    for path in (ROOT / results.FOLDER).glob("*/run.json"):
+        assert json.loads(path.read_text())["commit"] != "not a git checkout"
