@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -180,6 +181,7 @@ def test_a_record_tells_the_cost(tmp_path):
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():
-    command = f"{sys.executable} -m repdyn check-config {ROOT / 'config.yaml'} | head -c 0; echo ${{PIPESTATUS[0]}}"
+    config = shlex.quote(str(ROOT / "config.yaml"))
+    command = f"{sys.executable} -m repdyn check-config {config} | head -c 0; echo ${{PIPESTATUS[0]}}"
     done = run("bash", "-c", command)
     assert (done.stdout, done.stderr) == ("0\n", "")
