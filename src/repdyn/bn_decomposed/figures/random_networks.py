@@ -22,6 +22,7 @@ from repdyn.base.figures import (
     label_panels,
     legend_below,
     new,
+    plain_numbers,
 )
 
 REGIMES = (  # recentering, rescaling, and the words above the column
@@ -190,6 +191,7 @@ def _angle_against_batch(panel: Axes, layer_angles: xr.Dataset, fixed_point: xr.
     for level in (60, 75):
         panel.axhline(level, color=BLACK, linewidth=0.6, linestyle=(0, (1, 3)))
     panel.set_xscale("log")
+    plain_numbers(panel.xaxis)
     panel.set_title("angle at rest")
     panel.set_xlabel("data points in the batch n")
     panel.set_ylabel("angle (degree)")

@@ -45,9 +45,11 @@ def name_layers(panel: Axes, names: Sequence[str]) -> None:
 
 
 def seeds_text(data: xr.Dataset) -> str:
-    """How many seeds a caption speaks of; nothing where there is no such dimension."""
+    """How many seeds a caption is about; nothing where there is no such dimension."""
     if "seed" not in data.dims:
         return ""
+    if data.sizes["seed"] == 1:
+        return "; one seed"
     return f"; means over {data.sizes['seed']} seeds, bands without another meaning are their range"
 
 

@@ -46,7 +46,7 @@ def _energy_panel(panel: Axes, data: xr.Dataset) -> None:
     panel.set_ylim(bottom=0 if len(names) == 1 else None)
     panel.set_title("energy along the residual stream")
     panel.set_ylabel("energy, in dimensions")
-    legend_below(panel, columns=2)
+    panel.legend(loc="lower right", ncols=2)  # the names of layers take the place below
 
 
 def _radial_panel(panel: Axes, data: xr.Dataset) -> None:

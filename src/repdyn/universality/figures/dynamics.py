@@ -231,9 +231,10 @@ def fig15_adam(adam_runs: xr.Dataset, adam_fits: xr.Dataset, architecture_fits: 
     return describe(
         figure,
         title="Figure 15: Adam",
-        caption=f"The default network ({int(adam_runs['units'])} units) trained by Adam at {len(rates)} rates, one "
-        f"trial each, and the theory (dashed). Right: $R^2$ of all {adam_fits.sizes['seed']} trials, and of the same "
-        "initial weights under gradient descent; values below -0.5 are drawn at -0.5.",
+        caption=f"The default network ({int(adam_runs['units'])} units) trained by Adam at {len(rates)} "
+        f"{'rate' if len(rates) == 1 else 'rates'}, one trial each, and the theory (dashed). Right: $R^2$ of all "
+        f"{adam_fits.sizes['seed']} trials, and of the same initial weights under gradient descent; values below -0.5 "
+        "are drawn at -0.5.",
         alt="Under Adam the theory misses the early part of the curves; the explained variance of w is near zero, "
         "against 0.9 under gradient descent.",
     )
