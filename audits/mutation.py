@@ -3,12 +3,14 @@
     python -m audits.mutation truncation_flow/theory --mutants 100 --results results/smoke --output theory.csv
     python -m audits.mutation base pipeline/run universality/figures --mutants 20
 
-Arithmetic alone is changed in `theory`, in other modules also what `audits.operators` lists. Each mutant runs in a
-process of its own that sees the changed module in place of the real one. First the tests that reach the changed
-definition, the narrowest first, until one fails; then, for survivors, where a finished run is named, its datasets that
-reach the definition are made again with the run's own settings, and every claim that reads them or reaches the
-definition is decided: a verdict that differs, an error, or no end within the CPU limit counts as caught. Needs fork
-(Linux, macOS).
+Arithmetic alone is changed in `theory`, in other modules also what `audits.operators` lists. All mutants start from
+one process that has imported the libraries, the package and the tests and has passed the tests; each is a fork of it
+that forgets the modules which import the changed one. First come the claims, figures and tables on drawn data
+(`tests.drawn`) and the small experiments (`tests.small`) that reach the changed definition, then the test files that
+reach it, the narrowest first, until something fails; then, for survivors, where a finished run is named, its datasets
+that reach the definition are made again with the run's own settings, and every claim that reads them or reaches the
+definition is decided: a verdict that differs, an error, or no end within the CPU limit counts as caught. What cannot
+even be imported is counted apart. Needs fork (Linux, macOS).
 """
 
 from __future__ import annotations
@@ -22,24 +24,30 @@ import os
 import resource
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
+from functools import cache
+from io import StringIO
 from pathlib import Path
 from types import ModuleType
 
 import pandas as pd
 import pytest
 from scipy import stats
+from tests import drawn, small
 
 from audits.mutants import Mutant, mutants
 from repdyn.base.fingerprint import reached
 from repdyn.base.streams import Stream
+from repdyn.pipeline.config.configuration import STUDIES
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = ("-x", "-q", "-o", "addopts=", "--import-mode=importlib", "-p", "no:xdist", "-p", "no:cacheprovider")
-DRAWN = ROOT / "tests/test_drawn.py"  # every figure and table, found by the names in a study
 KEEP = "not slow"
 UNCHANGED = "unchanged"
 CAUGHT = ("test", "claim", "time")
+UNIMPORTABLE = 3  # exit status
+GUARDS = 10  # of the drawn claims, figures, tables and small experiments that reach a definition, at most
+WARM = ("hypothesis", "matplotlib.pyplot", "netCDF4", "numba", "pydantic", "sklearn.manifold", "torch", "xarray")
 
 
 class Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -87,8 +95,33 @@ def _reached_by(test: Path) -> set[tuple[str, str]]:
     return found
 
 
-def fate(module: str, mutant: Mutant, tests: Sequence[Path], results: Path | None, limit: int) -> tuple[str, float]:
-    """What became of a mutant ("test", "claim", "time", or "survived") and the CPU seconds it took."""
+def guards(package: str, definition: tuple[str, str]) -> list[str]:
+    """Tests by name: what reaches a definition of the drawn claims, figures and tables and of the small experiments."""
+    studies = (package,) if package in STUDIES else STUDIES
+    names = [name for study in studies for name, reach in _guards_of(study) if definition in reach]
+    return names[:: -(-len(names) // GUARDS)] if names else []
+
+
+@cache
+def _guards_of(study: str) -> list[tuple[str, frozenset[tuple[str, str]]]]:
+    """Name of each test and what it reaches of the package."""
+    shapes, here = drawn.read(study), f"{ROOT}/tests"
+    named = [
+        (f"{here}/test_drawn.py::test_what_is_shown_is_what_was_looked_at[{study}-{name}]", name)
+        for kind in drawn.KINDS
+        for name in sorted(shapes[kind])
+    ]
+    named += [
+        (f"{here}/test_small.py::test_a_small_experiment_holds_what_was_looked_at[{file}]", one["function"])
+        for file, one in small.members(study).items()
+    ]
+    return [(test, frozenset(reached(f"repdyn.{study}.{name}"))) for test, name in named]
+
+
+def fate(
+    module: str, mutant: Mutant, tests: Sequence[Path | str], results: Path | None, limit: int
+) -> tuple[str, float]:
+    """What became of a mutant ("import", "test", "claim", "time", or "survived") and the CPU seconds it took."""
     context = multiprocessing.get_context("fork")
     began = _spent()
     for by, run, arguments in (("test", _fails_tests, (tests,)), ("claim", _fails_claims, (results,))):
@@ -101,7 +134,7 @@ def fate(module: str, mutant: Mutant, tests: Sequence[Path], results: Path | Non
             child.kill()
             child.join()
         if child.exitcode != 0:
-            return by if child.exitcode == 1 else "time", _spent() - began
+            return {1: by, UNIMPORTABLE: "import"}.get(child.exitcode, "time"), _spent() - began
     return "survived", _spent() - began
 
 
@@ -115,16 +148,54 @@ def _in_child(run, module: str, mutant: Mutant, arguments: tuple, limit: int) ->
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    for name, known in list(sys.modules.items()):  # what the parent has imported would not be changed
-        if (getattr(known, "__file__", None) or "").startswith((f"{ROOT}/src/", f"{ROOT}/tests/")):
-            del sys.modules[name]
+    _forget(module)
     sys.meta_path.insert(0, Replaced(module, mutant.source))
+    try:
+        importlib.import_module(module)
+    except Exception:
+        os._exit(UNIMPORTABLE)
     os._exit(int(run(module, mutant, *arguments)))
 
 
-def _fails_tests(module: str, mutant: Mutant, tests: Sequence[Path]) -> bool:
-    of_study = {DRAWN: ["-k", module.split(".")[1]]}
-    return any(pytest.main([*RUN, "-m", KEEP, *of_study.get(test, []), str(test)]) != 0 for test in tests)
+def _forget(module: str) -> None:
+    """Makes a process import a module anew, and all that import it."""
+    ours = {name: _file_of(known) for name, known in sys.modules.items()}
+    imports = {name: _imported(file) for name, file in ours.items() if file.startswith(f"{ROOT}/")}
+    old, forgotten = set(), {module}
+    while old != forgotten:
+        old = forgotten
+        forgotten = old | {name for name, imported in imports.items() if imported & old}
+    for name in forgotten:
+        parent, _, leaf = name.rpartition(".")
+        sys.modules.pop(name, None)
+        vars(sys.modules.get(parent, ModuleType(""))).pop(leaf, None)
+
+
+def _file_of(module: object) -> str:
+    return getattr(module, "__file__", None) or ""
+
+
+@cache
+def _imported(file: str) -> frozenset[str]:
+    """Names of modules that a file may import: what stands behind `import`, and behind `from` with each name."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(names)
+
+
+def _fails_tests(module: str, mutant: Mutant, tests: Sequence[Path | str]) -> bool:
+    """Files one after the other, since reading all of them takes longer than the first that fails."""
+    named, files = [one for one in tests if "::" in str(one)], [one for one in tests if "::" not in str(one)]
+    return any(failing(group) for group in ([named] if named else []) + [[file] for file in files])
+
+
+def failing(tests: Sequence[Path | str]) -> bool:
+    """Whether any of the tests fails in this process."""
+    return pytest.main([*RUN, "-m", KEEP, *map(str, tests)]) not in (0, 5)
 
 
 def _fails_claims(module: str, mutant: Mutant, results: Path) -> bool:
@@ -158,16 +229,17 @@ def _touches(remaker, name: str, changed: tuple[str, str]) -> bool:
     )
 
 
-def check_baseline(module: str, tests: Sequence[Path], results: Path | None) -> None:
-    """Makes sure that unchanged code survives.
+def check_baseline(tests: Iterable[Path | str]) -> None:
+    """Makes sure that unchanged code passes, in this process, which is warm afterwards.
 
     Raises:
-        SystemExit: a test or claim fails without any mutant, so nothing could be learnt from one.
+        SystemExit: a test fails without any mutant, so nothing could be learnt from one.
     """
-    source = _file(module).read_text(encoding="utf-8")
-    by, _ = fate(module, Mutant(UNCHANGED, 0, "", source), tests, results, limit=1800)
-    if by != "survived":
-        raise SystemExit(f"{module}: unchanged code fails by {by}; correct that first (tests: {tests})")
+    for test in tests:
+        with redirect_stdout(StringIO()) as said:
+            fails = failing([test])
+        if fails:
+            raise SystemExit(f"{test}: fails on unchanged code; correct that first\n{said.getvalue()}")
 
 
 def _file(module: str) -> Path:
@@ -197,43 +269,34 @@ def mutants_of(part: str) -> list[tuple[str, Mutant]]:
 def audit(part: str, count: int, seed: int, results: Path | None, limit: int, most: int) -> pd.DataFrame:
     """The fates of mutants drawn evenly from all of a part of the package; all of them if `count` is 0."""
     every = mutants_of(part)
-    drawn = range(len(every))
+    drawn_places = range(len(every))
     if count and count < len(every):
-        drawn = sorted(Stream(seed, ("mutation", part)).generator().choice(len(every), count, replace=False))
-    tests, sound, rows = tests_by_definition(part.split("/")[0]), set(), []
-    for position in drawn:
+        drawn_places = sorted(Stream(seed, ("mutation", part)).generator().choice(len(every), count, replace=False))
+    package = part.split("/")[0]
+    by_definition, sound, rows = tests_by_definition(package), set(), []
+    for position in drawn_places:
         module, mutant = every[position]
-        reaching = tuple(tests.get((module, mutant.function), [])[:most])
-        reaching += (DRAWN,) * bool({"figures", "tables"} & set(module.split(".")))
-        if (module, reaching) not in sound:
-            check_baseline(module, reaching, None)
-            sound.add((module, reaching))
-        by, seconds = fate(module, mutant, reaching, results, limit)
-        rows.append(
-            {
-                "part": part,
-                "module": module,
-                "function": mutant.function,
-                "line": mutant.line,
-                "change": mutant.change,
-                "fate": by if reaching or by != "survived" else "untested",
-                "seconds": round(seconds, 1),
-            }
-        )
-        print(
-            f"{len(rows)}/{len(drawn)} {rows[-1]['fate']:8s} {seconds:5.1f} s  {module}:{mutant.line} {mutant.change}",
-            flush=True,
-        )
+        definition = (module, mutant.function)
+        tests = [*guards(package, definition), *by_definition.get(definition, [])[:most]]
+        check_baseline(test for test in tests if test not in sound)
+        sound |= set(tests)
+        by, seconds = fate(module, mutant, tests, results, limit)
+        by = by if tests or by != "survived" else "untested"
+        about = {"part": part, "module": module, "function": mutant.function, "line": mutant.line}
+        rows.append(about | {"change": mutant.change, "fate": by, "seconds": round(seconds, 1)})
+        print(f"{len(rows)}/{len(drawn_places)} {by:8s} {seconds:5.1f} s  {module}:{mutant.line} {mutant.change}", flush=True)
     return pd.DataFrame(rows)
 
 
-def summary(found: pd.DataFrame) -> str:
-    """Share caught with its 95 % interval (Clopper-Pearson; all mutants drawn at random), and the minutes it took."""
-    n, caught = len(found), int(found["fate"].isin(CAUGHT).sum())
+def summary(fates: pd.DataFrame) -> str:
+    """Share caught of what can be imported, its 95 % interval (Clopper-Pearson), and the minutes it took."""
+    importable = fates[fates["fate"] != "import"]
+    n, caught = len(importable), int(importable["fate"].isin(CAUGHT).sum())
     low = stats.beta.ppf(0.025, caught, n - caught + 1) if caught else 0.0
     high = stats.beta.ppf(0.975, caught + 1, n - caught) if caught < n else 1.0
     return (
-        f"{caught} of {n} caught: {caught / n:.1%} [{low:.1%}, {high:.1%}], {found['seconds'].sum() / 60:.1f} minutes"
+        f"{caught} of {n} caught: {caught / n:.1%} [{low:.1%}, {high:.1%}], {fates['seconds'].sum() / 60:.1f} minutes"
+        f"; {len(fates) - n} more cannot be imported"
     )
 
 
@@ -245,12 +308,14 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, help="a finished run at smoke scale, to decide its claims again")
     parser.add_argument("--limit", type=int, default=120, help="CPU seconds per mutant and stage")
-    parser.add_argument("--most", type=int, default=3, help="test files per mutant, the narrowest")
+    parser.add_argument("--most", type=int, default=2, help="test files per mutant, the narrowest, beside the guards")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args(arguments)
+    for name in WARM:
+        importlib.import_module(name)
     audits = [audit(part, given.mutants, given.seed, given.results, given.limit, given.most) for part in given.parts]
     found = pd.concat(audits, ignore_index=True)
-    print(found[~found["fate"].isin(CAUGHT)].to_string(index=False))
+    print(found[~found["fate"].isin([*CAUGHT, "import"])].to_string(index=False))
     for part, rows in found.groupby("part", sort=False):
         print(f"{part}: {summary(rows)}")
     if given.output:

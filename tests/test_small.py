@@ -1,0 +1,40 @@
+"""Every experiment computes on small settings what it computed when somebody last looked, variable by variable.
+
+A change of a dataset that is meant: `python -m tests.small`, and look at the difference; where settings or rules have
+changed, `python -m tests.small declared`.
+"""
+
+import difflib
+
+import pytest
+from tests.drawn import GOLDEN, alike, golden
+from tests.small import amplified_in, lines, make, members
+
+from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run.graph import read_study
+
+FILES = [file for study in STUDIES for file in members(study)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Datasets made so far, which others read."""
+    return tmp_path_factory.mktemp("small")
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_small_experiment_holds_what_was_looked_at(file, folder):
+    study = file.split("/")[0]
+    wanted = golden(study, "experiments")[file]
+    found = lines(file, make(file, folder), amplified_in(GOLDEN, study)[file])
+    same = len(wanted) == len(found) and all(map(alike, found, wanted))
+    assert same, "\n".join(difflib.unified_diff(wanted, found, "looked at", "now", n=0, lineterm=""))
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_experiment_has_been_looked_at(study):
+    assert {one["function"] for one in members(study).values()} == {
+        one.path for one in read_study(study).experiments.values()
+    }
+    assert list(golden(study, "experiments")) == list(members(study))
+    assert all(len(text) > 3 for text in golden(study, "experiments").values())
