@@ -22,19 +22,22 @@ import importlib.util
 import multiprocessing
 import os
 import resource
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from io import StringIO
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import pandas as pd
 import pytest
 from scipy import stats
-from tests import drawn, small
 
+from audits.guards import KEPT, Guard, forget, guards, notices, notices_anew
 from audits.mutants import Mutant, mutants
 from repdyn.base.fingerprint import reached
 from repdyn.base.streams import Stream
@@ -44,9 +47,9 @@ ROOT = Path(__file__).resolve().parents[1]
 RUN = ("-x", "-q", "-o", "addopts=", "--import-mode=importlib", "-p", "no:xdist", "-p", "no:cacheprovider")
 KEEP = "not slow"
 UNCHANGED = "unchanged"
-CAUGHT = ("test", "claim", "time")
+CAUGHT = ("guard", "test", "claim", "time")
 UNIMPORTABLE = 3  # exit status
-GUARDS = 10  # of the drawn claims, figures, tables and small experiments that reach a definition, at most
+ROOMS = ("claims", "experiments", "figures", "tables", "methods", "theory")
 WARM = ("hypothesis", "matplotlib.pyplot", "netCDF4", "numba", "pydantic", "sklearn.manifold", "torch", "xarray")
 
 
@@ -60,11 +63,11 @@ class Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Claims the changed module alone."""
         if fullname != self.module:
             return None
-        return importlib.util.spec_from_loader(fullname, self, origin=str(_file(self.module)))
+        return importlib.util.spec_from_loader(fullname, self, origin=str(source_file(self.module)))
 
     def exec_module(self, module: ModuleType) -> None:
         """Runs the changed source as the module, which may ask for its own file."""
-        module.__file__ = str(_file(self.module))
+        module.__file__ = str(source_file(self.module))
         exec(compile(self.source, f"<mutant of {self.module}>", "exec"), module.__dict__)
 
 
@@ -79,6 +82,7 @@ def roots_of(test: Path) -> list[str]:
     return found
 
 
+@cache
 def tests_by_definition(package: str) -> dict[tuple[str, str], list[Path]]:
     """Test files of a package by the definitions they reach; the file with the fewest definitions first."""
     reach = {test: _reached_by(test) for test in sorted((ROOT / "tests" / package).glob("test_*.py"))}
@@ -95,47 +99,44 @@ def _reached_by(test: Path) -> set[tuple[str, str]]:
     return found
 
 
-def guards(package: str, definition: tuple[str, str]) -> list[str]:
-    """Tests by name: what reaches a definition of the drawn claims, figures and tables and of the small experiments."""
-    studies = (package,) if package in STUDIES else STUDIES
-    names = [name for study in studies for name, reach in _guards_of(study) if definition in reach]
-    return names[:: -(-len(names) // GUARDS)] if names else []
+class Fate(NamedTuple):
+    """What became of a mutant.
 
+    Attributes:
+        by: "import", "guard", "test", "claim", "time" or "survived".
+        first: the guard, test or claim that noticed it first.
+        seconds: of CPU.
+    """
 
-@cache
-def _guards_of(study: str) -> list[tuple[str, frozenset[tuple[str, str]]]]:
-    """Name of each test and what it reaches of the package."""
-    shapes, here = drawn.read(study), f"{ROOT}/tests"
-    named = [
-        (f"{here}/test_drawn.py::test_what_is_shown_is_what_was_looked_at[{study}-{name}]", name)
-        for kind in drawn.KINDS
-        for name in sorted(shapes[kind])
-    ]
-    named += [
-        (f"{here}/test_small.py::test_a_small_experiment_holds_what_was_looked_at[{file}]", one["function"])
-        for file, one in small.members(study).items()
-    ]
-    return [(test, frozenset(reached(f"repdyn.{study}.{name}"))) for test, name in named]
+    by: str
+    first: str
+    seconds: float
 
 
 def fate(
-    module: str, mutant: Mutant, tests: Sequence[Path | str], results: Path | None, limit: int
-) -> tuple[str, float]:
-    """What became of a mutant ("import", "test", "claim", "time", or "survived") and the CPU seconds it took."""
+    module: str, mutant: Mutant, tests: Sequence[Path], results: Path | None, limit: int, named: Sequence[Guard] = ()
+) -> Fate:
+    """Tries a mutant on the guards, the test files and the claims of a finished run, until something fails."""
     context = multiprocessing.get_context("fork")
     began = _spent()
-    for by, run, arguments in (("test", _fails_tests, (tests,)), ("claim", _fails_claims, (results,))):
-        if by == "claim" and results is None:
+    stages = (("guard", _fails_guards, named), ("test", _fails_tests, tests), ("claim", _fails_claims, results))
+    for by, run, argument in stages:
+        if not argument:
             continue
-        child = context.Process(target=_in_child, args=(run, module, mutant, arguments, limit))
+        ours, theirs = context.Pipe(duplex=False)
+        child = context.Process(target=_in_child, args=(theirs, run, module, mutant, argument, limit))
         child.start()
-        child.join(20 * limit)
+        theirs.close()
+        first = ""
+        with suppress(EOFError):  # it ended without a word
+            first = ours.recv() if ours.poll(20 * limit) else ""
+        child.join(1)
         if child.is_alive():
             child.kill()
             child.join()
         if child.exitcode != 0:
-            return {1: by, UNIMPORTABLE: "import"}.get(child.exitcode, "time"), _spent() - began
-    return "survived", _spent() - began
+            return Fate({1: by, UNIMPORTABLE: "import"}.get(child.exitcode, "time"), first, _spent() - began)
+    return Fate("survived", "", _spent() - began)
 
 
 def _spent() -> float:
@@ -143,66 +144,55 @@ def _spent() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _in_child(run, module: str, mutant: Mutant, arguments: tuple, limit: int) -> None:
+def _in_child(pipe: Connection, run, module: str, mutant: Mutant, argument: object, limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    _forget(module)
+    forget(module)
     sys.meta_path.insert(0, Replaced(module, mutant.source))
     try:
         importlib.import_module(module)
     except Exception:
         os._exit(UNIMPORTABLE)
-    os._exit(int(run(module, mutant, *arguments)))
+    first = run(module, mutant, argument)
+    pipe.send(first)
+    os._exit(int(first != ""))
 
 
-def _forget(module: str) -> None:
-    """Makes a process import a module anew, and all that import it."""
-    ours = {name: _file_of(known) for name, known in sys.modules.items()}
-    imports = {name: _imported(file) for name, file in ours.items() if file.startswith(f"{ROOT}/")}
-    old, forgotten = set(), {module}
-    while old != forgotten:
-        old = forgotten
-        forgotten = old | {name for name, imported in imports.items() if imported & old}
-    for name in forgotten:
-        parent, _, leaf = name.rpartition(".")
-        sys.modules.pop(name, None)
-        vars(sys.modules.get(parent, ModuleType(""))).pop(leaf, None)
+def _fails_guards(module: str, mutant: Mutant, named: Sequence[Guard]) -> str:
+    return next((" ".join(guard) for guard in named if notices_anew(guard)), "")
 
 
-def _file_of(module: object) -> str:
-    return getattr(module, "__file__", None) or ""
+def _fails_tests(module: str, mutant: Mutant, tests: Sequence[Path]) -> str:
+    return next((first for test in tests if (first := failing(test))), "")
 
 
-@cache
-def _imported(file: str) -> frozenset[str]:
-    """Names of modules that a file may import: what stands behind `import`, and behind `from` with each name."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(Path(file).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return frozenset(names)
+class _Failures:
+    """Plugin that remembers what fails: a test, or the reading of its file."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.names += [report.nodeid] if report.failed else []
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self.names += [report.nodeid] if report.failed else []
 
 
-def _fails_tests(module: str, mutant: Mutant, tests: Sequence[Path | str]) -> bool:
-    """Files one after the other, since reading all of them takes longer than the first that fails."""
-    named, files = [one for one in tests if "::" in str(one)], [one for one in tests if "::" not in str(one)]
-    return any(failing(group) for group in ([named] if named else []) + [[file] for file in files])
+def failing(test: Path) -> str:
+    """The first of a file's tests that fails in this process, or nothing."""
+    failures = _Failures()
+    status = pytest.main([*RUN, "-m", KEEP, str(test)], plugins=[failures])
+    return "" if status in (0, 5) else (failures.names or [str(test)])[0]
 
 
-def failing(tests: Sequence[Path | str]) -> bool:
-    """Whether any of the tests fails in this process."""
-    return pytest.main([*RUN, "-m", KEEP, *map(str, tests)]) not in (0, 5)
-
-
-def _fails_claims(module: str, mutant: Mutant, results: Path) -> bool:
+def _fails_claims(module: str, mutant: Mutant, results: Path) -> str:
     from repdyn.base import claims
     from repdyn.pipeline.ask.remake import Remaker
     from repdyn.pipeline.run.graph import read_study
-    from repdyn.pipeline.run.loading import load_rooms
+    from repdyn.pipeline.run.loading import load_modules
     from repdyn.pipeline.run.members import read_inputs
 
     study, changed = module.split(".")[1], (module, mutant.function)
@@ -211,13 +201,13 @@ def _fails_claims(module: str, mutant: Mutant, results: Path) -> bool:
     names = [name for name in read_study(study).experiments if remaker.members(name)]
     touched = [name for name in names if every or _touches(remaker, name, changed)]
     kept = read_inputs({"inputs": {name: remaker._paths(name) for name in names}}, results)
-    arguments = kept | remaker.made(touched)
-    for claim in claims.claims_of(*load_rooms(study, "claims")):
+    arguments = kept | remaker.datasets(touched)
+    for claim in claims.claims_of(*load_modules(study, "claims")):
         reaches = changed in reached(f"{claim.check.__module__}:{claim.check.__name__}")
         concerned = every or reaches or set(claim.data) & set(touched)
         if concerned and claims.decide_claim(claim, arguments).ledger["verdict"] != accepted[claim.id]:
-            return True
-    return False
+            return claim.id
+    return ""
 
 
 def _touches(remaker, name: str, changed: tuple[str, str]) -> bool:
@@ -229,22 +219,30 @@ def _touches(remaker, name: str, changed: tuple[str, str]) -> bool:
     )
 
 
-def check_baseline(tests: Iterable[Path | str]) -> None:
+def check_baseline(tests: Iterable[Path], named: Iterable[Guard]) -> None:
     """Makes sure that unchanged code passes, in this process, which is warm afterwards.
 
     Raises:
         SystemExit: a test fails without any mutant, so nothing could be learnt from one.
     """
-    for test in tests:
-        with redirect_stdout(StringIO()) as said:
-            fails = failing([test])
+    said = StringIO()
+    for one in (*named, *tests):
+        with redirect_stdout(said), redirect_stderr(said):
+            fails = bool(failing(one)) if isinstance(one, Path) else notices(one, KEPT)
         if fails:
-            raise SystemExit(f"{test}: fails on unchanged code; correct that first\n{said.getvalue()}")
+            raise SystemExit(f"{one}: fails on unchanged code; correct that first\n{said.getvalue()}")
 
 
-def _file(module: str) -> Path:
+def source_file(module: str) -> Path:
+    """The file of a module or of a package."""
     base = (ROOT / "src").joinpath(*module.split("."))
     return base.with_suffix(".py") if base.with_suffix(".py").is_file() else base / "__init__.py"
+
+
+def definitions_of(module: str) -> list[str]:
+    """Names that a module defines at its top."""
+    tree = ast.parse(source_file(module).read_text(encoding="utf-8"))
+    return [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
 
 
 def _is_module(name: str) -> bool:
@@ -253,7 +251,9 @@ def _is_module(name: str) -> bool:
 
 
 def mutants_of(part: str) -> list[tuple[str, Mutant]]:
-    """All mutants of a part of the package, "universality/figures" or "base", each with its module."""
+    """All mutants of a part of the package, each with its module: "universality/figures", "base", "claims" for all."""
+    if part in ROOMS:
+        return [one for study in STUDIES for one in mutants_of(f"{study}/{part}")]
     base = ROOT / "src/repdyn" / part
     files = [base.with_suffix(".py")] if base.with_suffix(".py").is_file() else sorted(base.rglob("*.py"))
     is_theory = "theory" in Path(part).parts
@@ -269,22 +269,21 @@ def mutants_of(part: str) -> list[tuple[str, Mutant]]:
 def audit(part: str, count: int, seed: int, results: Path | None, limit: int, most: int) -> pd.DataFrame:
     """The fates of mutants drawn evenly from all of a part of the package; all of them if `count` is 0."""
     every = mutants_of(part)
-    drawn_places = range(len(every))
+    places = range(len(every))
     if count and count < len(every):
-        drawn_places = sorted(Stream(seed, ("mutation", part)).generator().choice(len(every), count, replace=False))
-    package = part.split("/")[0]
-    by_definition, sound, rows = tests_by_definition(package), set(), []
-    for position in drawn_places:
+        places = sorted(Stream(seed, ("mutation", part)).generator().choice(len(every), count, replace=False))
+    rows, sound = [], set()
+    for position in places:
         module, mutant = every[position]
-        definition = (module, mutant.function)
-        tests = [*guards(package, definition), *by_definition.get(definition, [])[:most]]
-        check_baseline(test for test in tests if test not in sound)
-        sound |= set(tests)
-        by, seconds = fate(module, mutant, tests, results, limit)
-        by = by if tests or by != "survived" else "untested"
+        package, definition = module.split(".")[1], (module, mutant.function)
+        named, tests = guards(package, definition), tests_by_definition(package).get(definition, [])[:most]
+        check_baseline((test for test in tests if test not in sound), (guard for guard in named if guard not in sound))
+        sound |= {*named, *tests}
+        by, first, seconds = fate(module, mutant, tests, results, limit, named)
+        by = by if named or tests or by != "survived" else "untested"
         about = {"part": part, "module": module, "function": mutant.function, "line": mutant.line}
-        rows.append(about | {"change": mutant.change, "fate": by, "seconds": round(seconds, 1)})
-        print(f"{len(rows)}/{len(drawn_places)} {by:8s} {seconds:5.1f} s  {module}:{mutant.line} {mutant.change}", flush=True)
+        rows.append(about | {"change": mutant.change, "fate": by, "first": first, "seconds": round(seconds, 1)})
+        print(f"{len(rows)}/{len(places)} {by:8s} {seconds:5.1f} s  {module}:{mutant.line} {mutant.change}", flush=True)
     return pd.DataFrame(rows)
 
 
@@ -300,6 +299,17 @@ def summary(fates: pd.DataFrame) -> str:
     )
 
 
+def warm_up() -> None:
+    """Imports what every fork would import for seconds."""
+    for name in WARM:
+        importlib.import_module(name)
+
+
+def clean_up(folder: Path) -> None:
+    """Removes what unchanged code made."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
 def main(arguments: Iterable[str] | None = None) -> None:
     """Runs the audit, prints the survivors and a line per part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -311,10 +321,10 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--most", type=int, default=2, help="test files per mutant, the narrowest, beside the guards")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args(arguments)
-    for name in WARM:
-        importlib.import_module(name)
+    warm_up()
     audits = [audit(part, given.mutants, given.seed, given.results, given.limit, given.most) for part in given.parts]
     found = pd.concat(audits, ignore_index=True)
+    clean_up(KEPT)
     print(found[~found["fate"].isin([*CAUGHT, "import"])].to_string(index=False))
     for part, rows in found.groupby("part", sort=False):
         print(f"{part}: {summary(rows)}")

@@ -20,14 +20,15 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pytest
 import xarray as xr
 from numba.core.dispatcher import Dispatcher
-from pytest import MonkeyPatch
 from tests.drawn import GOLDEN, alike
 from tests.end_to_end.test_reproducibility import OTHER_CPU
 
@@ -38,6 +39,11 @@ from repdyn.pipeline.run.jobs import input_paths
 from repdyn.pipeline.run.loading import load_function
 
 SMALL = Path(__file__).parent / "small.yaml"
+INTERPRETED = (
+    "repdyn.leaky_resnets.methods.compiled_steps",
+    "repdyn.universality.methods.engines.compiled",
+    "repdyn.universality.methods.engines.compiled_convolution",
+)
 STRETCHES = 6
 ZERO = 1e-9  # what is smaller counts as 0: sums that cancel differ from machine to machine
 FORMAT = "{:.5g}"
@@ -67,19 +73,22 @@ def make(file: str, folder: Path) -> xr.Dataset:
         images.run(member, folder, None)
     else:
         load_function(member["study"], member["function"])
-        with interpreted():
+        with interpreted(member["study"]):
             simulate.run(member, folder, None)
     return datasets.read(folder / file)
 
 
 @contextmanager
-def interpreted() -> Iterator[None]:
-    """Compiled functions of what has been imported run as Python: on small settings compiling takes far longer."""
-    with MonkeyPatch.context() as patch:
+def interpreted(study: str) -> Iterator[None]:
+    """Compiled trainings run as Python: a few steps of a small network take less than compiling."""
+    for name in INTERPRETED:
+        if name.startswith(f"repdyn.{study}."):
+            import_module(name)
+    with pytest.MonkeyPatch.context() as patch:
         for name, module in list(sys.modules.items()):
             if name.startswith("repdyn."):
                 for inside, value in list(vars(module).items()):
-                    if isinstance(value, Dispatcher):
+                    if isinstance(value, Dispatcher) and value.py_func.__module__ in INTERPRETED:
                         patch.setattr(module, inside, value.py_func)
         yield
 
@@ -89,10 +98,19 @@ def lines(file: str, data: xr.Dataset, amplified: Collection[str]) -> list[str]:
     text = [file]
     for name in sorted(data.variables):
         dims, values = ", ".join(data[name].dims), data[name].values
-        text.append(f"  ~ {name} | {dims} | {values.size}" if name in amplified else f"  {name} | {dims} | {_digest(values)}")
+        text.append(
+            f"  ~ {name} | {dims} | {values.size}" if name in amplified else f"  {name} | {dims} | {_digest(values)}"
+        )
     return text
 
 
+def text_of(file: str, folder: Path) -> list[str]:
+    """What a dataset holds, made in a folder, where those it reads may stand."""
+    study = file.split("/")[0]
+    return lines(file, make(file, folder), amplified_in(GOLDEN, study).get(file, ()))
+
+
+@cache
 def amplified_in(golden: Path, study: str) -> dict[str, set[str]]:
     """File -> its variables that are marked as amplifying rounding."""
     marked: dict[str, set[str]] = {}

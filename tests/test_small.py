@@ -7,13 +7,18 @@ changed, `python -m tests.small declared`.
 import difflib
 
 import pytest
-from tests.drawn import GOLDEN, alike, golden
-from tests.small import amplified_in, lines, make, members
+from tests.drawn import alike, golden
+from tests.small import members, text_of
 
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.graph import read_study
 
-FILES = [file for study in STUDIES for file in members(study)]
+COMPILES = "across_papers"  # for ten seconds
+FILES = [
+    pytest.param(file, marks=[pytest.mark.slow] if study == COMPILES else [])
+    for study in STUDIES
+    for file in members(study)
+]
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +29,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("file", FILES)
 def test_a_small_experiment_holds_what_was_looked_at(file, folder):
-    study = file.split("/")[0]
-    wanted = golden(study, "experiments")[file]
-    found = lines(file, make(file, folder), amplified_in(GOLDEN, study)[file])
+    wanted, found = golden(file.split("/")[0], "experiments")[file], text_of(file, folder)
     same = len(wanted) == len(found) and all(map(alike, found, wanted))
     assert same, "\n".join(difflib.unified_diff(wanted, found, "looked at", "now", n=0, lineterm=""))
 
