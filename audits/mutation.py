@@ -267,19 +267,28 @@ def mutants_of(part: str) -> list[tuple[str, Mutant]]:
 
 
 def audit(part: str, count: int, seed: int, results: Path | None, limit: int, most: int) -> pd.DataFrame:
-    """The fates of mutants drawn evenly from all of a part of the package; all of them if `count` is 0."""
+    """The fates of mutants drawn evenly from all of a part of the package; all of them if `count` is 0.
+
+    They come in the order drawn, so that those before a stop are a sample too.
+    """
     every = mutants_of(part)
     places = range(len(every))
     if count and count < len(every):
-        places = sorted(Stream(seed, ("mutation", part)).generator().choice(len(every), count, replace=False))
+        places = Stream(seed, ("mutation", part)).generator().choice(len(every), count, replace=False)
     rows, sound = [], set()
     for position in places:
         module, mutant = every[position]
         package, definition = module.split(".")[1], (module, mutant.function)
-        named, tests = guards(package, definition), tests_by_definition(package).get(definition, [])[:most]
-        check_baseline((test for test in tests if test not in sound), (guard for guard in named if guard not in sound))
-        sound |= {*named, *tests}
-        by, first, seconds = fate(module, mutant, tests, results, limit, named)
+        named = guards(package, definition)
+        tests = tests_by_definition(package).get(definition, [])[:most] if most else []
+        check_baseline([], [guard for guard in named if guard not in sound])
+        by, first, seconds = fate(module, mutant, [], None, limit, named)
+        if by == "survived" and (tests or results):
+            check_baseline([test for test in tests if test not in sound], [])
+            sound |= set(tests)
+            by, first, more = fate(module, mutant, tests, results, limit)
+            seconds += more
+        sound |= set(named)
         by = by if named or tests or by != "survived" else "untested"
         about = {"part": part, "module": module, "function": mutant.function, "line": mutant.line}
         rows.append(about | {"change": mutant.change, "fate": by, "first": first, "seconds": round(seconds, 1)})
@@ -318,7 +327,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--results", type=Path, help="a finished run at smoke scale, to decide its claims again")
     parser.add_argument("--limit", type=int, default=120, help="CPU seconds per mutant and stage")
-    parser.add_argument("--most", type=int, default=2, help="test files per mutant, the narrowest, beside the guards")
+    parser.add_argument("--most", type=int, default=2, help="test files per survivor of the guards")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args(arguments)
     warm_up()

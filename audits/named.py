@@ -13,7 +13,7 @@ from typing import NamedTuple
 from audits import mutation
 from audits.guards import KEPT, guards
 from audits.mutants import Mutant
-from audits.mutation import ROOT, fate, source_file, tests_by_definition
+from audits.mutation import ROOT, check_baseline, fate, source_file, tests_by_definition
 
 SEVERAL = " ... "  # between several exchanges of one mutation
 
@@ -406,6 +406,7 @@ def noticed(one: Named, limit: int = 120) -> tuple[str, str]:
     definition = (module, one.function)
     named = guards(package, definition) if one.function else guards_of_module(package, module)
     tests = [ROOT / "tests" / test for test in one.tests] or tests_by_definition(package).get(definition, [])[:3]
+    check_baseline([], named)
     found = fate(module, Mutant(one.function, 0, one.says, lambda: mutated(one)), tests, None, limit, named)
     return found.by, found.first
 
@@ -420,9 +421,11 @@ def main(arguments: Iterable[str] | None = None) -> None:
     """Prints a table of areas, mutations and what notices them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("areas", nargs="*", default=list(AREAS), help=", ".join(AREAS))
+    parser.add_argument("--words", default="", help="those alone whose description holds these words")
+    given = parser.parse_args(arguments)
     mutation.warm_up()
-    for area in parser.parse_args(arguments).areas:
-        for one in AREAS[area]:
+    for area in given.areas:
+        for one in (one for one in AREAS[area] if given.words in one.says):
             by, first = noticed(one)
             print(f"| {area} | {one.says} | `{one.module}` | {by} | {shortened(first)} |", flush=True)
     mutation.clean_up(KEPT)

@@ -45,7 +45,7 @@ INTERPRETED = (
     "repdyn.universality.methods.engines.compiled_convolution",
 )
 STRETCHES = 6
-ZERO = 1e-9  # what is smaller counts as 0: sums that cancel differ from machine to machine
+ZERO = 1e-6  # what is smaller counts as 0: errors of formulas and differences differ from machine to machine
 FORMAT = "{:.5g}"
 
 Member = Mapping[str, Any]

@@ -5,11 +5,13 @@ changed, `python -m tests.small declared`.
 """
 
 import difflib
+import json
 
 import pytest
 from tests.drawn import alike, golden
-from tests.small import members, text_of
+from tests.small import maker, members, text_of
 
+from repdyn.base import datasets
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.graph import read_study
 
@@ -29,9 +31,14 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("file", FILES)
 def test_a_small_experiment_holds_what_was_looked_at(file, folder):
-    wanted, found = golden(file.split("/")[0], "experiments")[file], text_of(file, folder)
+    """And every argument of its job stands in what it records."""
+    study = file.split("/")[0]
+    wanted, found = golden(study, "experiments")[file], text_of(file, folder)
     same = len(wanted) == len(found) and all(map(alike, found, wanted))
     assert same, "\n".join(difflib.unified_diff(wanted, found, "looked at", "now", n=0, lineterm=""))
+    says, (_, member) = datasets.read(folder / file).attrs, maker(file)
+    assert json.loads(says["settings"]) == {key: member[key] for key in ("seed", "settings", "arguments")}
+    assert (says["study"], says["experiment"], says["seed"]) == (study, member["function"], member["seed"])
 
 
 @pytest.mark.parametrize("study", STUDIES)
