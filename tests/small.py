@@ -5,7 +5,7 @@
     python -m tests.small kernels    # marks what another CPU changes
 
 `small.json` of a study holds its experiments as members of job files, `experiments.txt` what their datasets held when
-somebody last looked: of every variable its dimensions, smallest and largest value, and the mean of each of a few
+they were recorded: of every variable its dimensions, smallest and largest value, and the mean of each of a few
 stretches, whose weights notice another order. A variable marked `~` amplifies rounding: with the kernels of a CPU of
 2008 it is another one, so its shape alone counts.
 """

@@ -1,4 +1,4 @@
-"""Every experiment computes on small settings what it computed when somebody last looked, variable by variable.
+"""Every experiment computes on small settings what it computed when its numbers were recorded, variable by variable.
 
 A change of a dataset that is meant: `python -m tests.small`, and look at the difference; where settings or rules have
 changed, `python -m tests.small declared`.
@@ -30,19 +30,19 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_small_experiment_holds_what_was_looked_at(file, folder):
+def test_a_small_experiment_holds_what_was_recorded(file, folder):
     """And every argument of its job stands in what it records."""
     study = file.split("/")[0]
     wanted, found = golden(study, "experiments")[file], text_of(file, folder)
     same = len(wanted) == len(found) and all(map(alike, found, wanted))
-    assert same, "\n".join(difflib.unified_diff(wanted, found, "looked at", "now", n=0, lineterm=""))
+    assert same, "\n".join(difflib.unified_diff(wanted, found, "recorded", "now", n=0, lineterm=""))
     says, (_, member) = datasets.read(folder / file).attrs, maker(file)
     assert json.loads(says["settings"]) == {key: member[key] for key in ("seed", "settings", "arguments")}
     assert (says["study"], says["experiment"], says["seed"]) == (study, member["function"], member["seed"])
 
 
 @pytest.mark.parametrize("study", STUDIES)
-def test_every_experiment_has_been_looked_at(study):
+def test_every_experiment_is_recorded(study):
     assert {one["function"] for one in members(study).values()} == {
         one.path for one in read_study(study).experiments.values()
     }
