@@ -1,7 +1,7 @@
 """Mutations of the kind that real bugs are, by hand: which guard or test notices each of them first.
 
-    python -m audits.named                 # all, in 20 minutes on one core; a table as in docs/audits.md
-    python -m audits.named checkpoints rules
+python -m audits.named                 # all, in 20 minutes on one core; a table as in docs/audits.md
+python -m audits.named checkpoints rules
 """
 
 from __future__ import annotations
