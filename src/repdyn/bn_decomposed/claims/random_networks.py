@@ -44,7 +44,8 @@ def recentring_acts_once(recentring_depth: xr.Dataset) -> Verdict:
             recentring_depth["difference"].sel(relu=0),
             np.finfo(float).eps * depth * width,
             expected="relative difference zero in exact arithmetic",
-            reason=f"round-off of {depth} products of matrices of width {width}, eps * depth * width",
+            reason=f"round-off of {depth} products of matrices of width {width}, a rounding error times depth times "
+            "width",
         )
     )
 
@@ -61,7 +62,7 @@ def recentring_acts_once(recentring_depth: xr.Dataset) -> Verdict:
     data="orthogonality_gap",
     control=dict.fromkeys(
         ("gap left at the largest width", "slope of log gap in log width"),
-        wrong_formula("the sigma of eq. (2) for the root mean square", taken_for("rescale", "std", "rms")),
+        wrong_formula(r"the $\sigma$ of eq. (2) for the root mean square", taken_for("rescale", "std", "rms")),
     ),
 )
 def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
@@ -136,7 +137,7 @@ def recentring_and_relu_make_an_odd_point(ablation: xr.Dataset) -> Verdict:
                 95,
                 unit=" degree",
                 expected="90 degrees",
-                reason="orthogonal within 5 degrees, the width left by n = 16",
+                reason="orthogonal within 5 degrees, the width left by $n = 16$",
             ),
             cluster_angle=mean_within(
                 cell["intra_angle"],
@@ -217,14 +218,16 @@ def full_angle(n: int) -> float:
     formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",
     corrected_formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} z_i^2}",
     data="layer_angles",
-    control=wrong_formula("the sigma of eq. (2) for the root mean square", taken_for("normalization", "std", "rms")),
+    control=wrong_formula(
+        r"the $\sigma$ of eq. (2) for the root mean square", taken_for("normalization", "std", "rms")
+    ),
 )
 def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, for every batch size; printed: sigma of eq. (2), corrected: RMS."""
     return Verdict.from_tests(
         _published(layer_angles, "std", 60),
         _against_fixed_point(layer_angles, "rms", rms_angle),
-        "The paper states neither batch size nor how sigma is measured without recentering. "
+        r"The paper states neither batch size nor how $\sigma$ is measured without recentering. "
         + _means(layer_angles, "rms"),
     )
 
@@ -256,6 +259,6 @@ def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
 def _means(layer_angles: xr.Dataset, kind: str) -> str:
     means = layer_angles["mean_angle"].sel(normalization=kind).mean("seed")
     shown = ", ".join(
-        f"{float(mean):.2f} degree at n = {int(n)}" for n, mean in zip(means["batch"], means, strict=True)
+        f"{float(mean):.2f} degrees at $n = {int(n)}$" for n, mean in zip(means["batch"], means, strict=True)
     )
     return f"Measured: {shown}."

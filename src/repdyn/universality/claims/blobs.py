@@ -29,12 +29,12 @@ def collapse(data: xr.Dataset, run: str, low: float, high: float, expected: str,
 
 def collapsed(data: xr.Dataset, run: str) -> Test:
     """C below 0.1."""
-    return collapse(data, run, 0.0, COLLAPSED, "collapsed, C below 0.1", COLLAPSED_REASON)
+    return collapse(data, run, 0.0, COLLAPSED, "collapsed, $C$ below 0.1", COLLAPSED_REASON)
 
 
 def square(data: xr.Dataset, run: str) -> Test:
     """C between a half and two."""
-    return collapse(data, run, *SQUARE, "a square, C from 0.5 to 2", SQUARE_REASON)
+    return collapse(data, run, *SQUARE, "a square, $C$ from 0.5 to 2", SQUARE_REASON)
 
 
 def lines(data: xr.Dataset, run: str, low: float, high: float, expected: str) -> Test:
@@ -128,7 +128,7 @@ def lines_merge(blob_structure: xr.Dataset) -> Verdict:
         "very_small_weights": lines(blob_structure, "very_low", 0.0, ONE_LINE, "one line, below 0.5"),
         "small_weights": lines(blob_structure, "low", TWO_LINES, np.inf, "two lines, above 1"),
     }
-    note = f"C is {typical(blob_structure, 'very_low', 'collapse')} at very small weights."
+    note = f"$C$ is {typical(blob_structure, 'very_low', 'collapse')} at very small weights."
     return Verdict.from_tests(all_of(**tests), note=note)
 
 

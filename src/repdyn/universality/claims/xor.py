@@ -209,7 +209,7 @@ def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
         "two_layers": misses(xor_structure, "two_layers"),
     }
     note = (
-        f"Measured over predicted size of the distances: {scales}; rho = {float(xor_structure['rho']):.3g}. "
+        rf"Measured over predicted size of the distances: {scales}; $\rho$ = {float(xor_structure['rho']):.3g}. "
         + _at_start(xor_structure, *runs)
     )
     return Verdict.from_tests(all_of(**tests), note=note)
