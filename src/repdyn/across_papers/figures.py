@@ -38,12 +38,12 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Question 1: the effective two-point theory in four networks",
-        caption="(a-d) Two points alone: squared distance h of the representations at half depth, above; squared "
-        "distance y of the outputs and alignment w, below. Lines: network, dashed: theory with two fitted rates; the "
-        "seed is the middle one by the ratio of U with batch normalization to U without. (e) Unexplained share U of "
-        f"h, y, w: filled, two points alone ({theory_fits.sizes['seed']} seeds), open, pairs of digits in a batch "
-        f"({_digit_seeds(theory_fits)} seeds); bars: medians; shaded: up to twice the plain network's median on two "
-        "points.",
+        caption="(a-d) Two points alone: squared distance $h$ of the representations at half depth, above; squared "
+        "distance $y$ of the outputs and alignment $w$, below. Lines: network, dashed: theory with two fitted rates; "
+        "the seed is the middle one by the ratio of $U$ with batch normalization to $U$ without. (e) Unexplained share "
+        f"$U$ of $h, y, w$: filled, two points alone ({theory_fits.sizes['seed']} seeds), open, pairs of digits in a "
+        f"batch ({_digit_seeds(theory_fits)} seeds); bars: medians; shaded: up to twice the plain network's median on "
+        "two points.",
         alt="Curves of two points in four networks with the fitted theory dashed, and dots of the unexplained share.",
     )
 

@@ -124,7 +124,7 @@ def blob_collapse(blob_structure: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Blobs: collapse of the irrelevant feature",
-        caption="Medians over the networks that have learnt. C: variance of the representation along the irrelevant "
+        caption="Medians over the networks that have learnt. $C$: variance of the representation along the irrelevant "
         "over that along the relevant feature. Contexts apart: squared distance at equal target over the variance "
         "along it.",
         digits=3,
@@ -188,7 +188,7 @@ def digit_pairs(digit_pairs: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Figure 4: the theory fitted to pairs of digits",
-        caption=f"Explained variance of h, y, w over {digit_pairs.sizes['trial']} networks and "
+        caption=f"Explained variance of $h, y, w$ over {digit_pairs.sizes['trial']} networks and "
         f"{digit_pairs.sizes['pair']} pairs of each kind ({digit_pairs['source'].item()}): digits 0 and 1, 3 and 8, 0 "
         "and 0. Weights: equation (49), or each curve over its variance. No rates fit: share of fits at the border of "
         "the search.",
