@@ -115,7 +115,7 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
     "bnd-sec3-signs",
     where="Section III, intuition, 'In total, the effect ...'",
     kind="comparison",
-    states="Much more points map to zero where the projected cluster is above the mean than where it is below.",
+    states="Many more points map to zero where the projected cluster is above the mean than where it is below.",
     correction="The signs are exchanged: where the projected cluster is below the mean, most of it maps to zero and it "
     "becomes tighter; where it is above, the odd point and a few others do. The steps before the sentence say so.",
     formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu > 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu < 0\}",

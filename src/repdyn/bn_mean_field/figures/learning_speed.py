@@ -52,8 +52,8 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
         figure,
         title="Figure 1's order of magnitude is one of unequal progress",
         caption=r"Largest tangential speed of the BN model over that of the vanilla model, $\Sigma$ = diag(5, 1), "
-        f"$y = x_1$ and {speed_ratio.sizes['step']} steps $h$ (solid), and at the step of Figure 1 for $y = x_2$ and for "
-        f"isotropic data. Horizontal line: tenfold, dotted: the paper's iteration {look}. Band: range over "
+        f"$y = x_1$ and {speed_ratio.sizes['step']} steps $h$ (solid), and at the step of Figure 1 for $y = x_2$ and "
+        f"for isotropic data. Horizontal line: tenfold, dotted: the paper's iteration {look}. Band: range over "
         f"{drawn.sizes['start']} starts with random signs of $a$. (a) At equal iteration the ratio grows without "
         "limit, since the vanilla model has finished. (b) With the vanilla model at the iteration where it has the BN "
         f"model's loss the ratio at {look} is {value:.2f}.",
