@@ -29,6 +29,7 @@ def test_a_formula_becomes_mathml():
 
 def test_bars_and_names_of_functions_keep_their_distance():
     assert mathml("|a| / |b|").count('form="prefix"') == 4
+    assert mathml("x = -b - c").count('form="prefix"') == 1
     assert '<mi>log</mi><mspace width="0.17em" /><mi>x</mi>' in mathml(r"\log x")
     assert '</msub><mspace width="0.17em" /><mi>x</mi>' in mathml(r"\log_2 x")
     assert "<mspace" not in mathml(r"\log(x)")

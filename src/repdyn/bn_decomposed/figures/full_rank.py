@@ -11,9 +11,9 @@ from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, describe, label
 
 MARKS = {
     "circle": (BLUE, "o", "circle"),
-    "Gaussian k=2": (RED, "s", "Gaussian, k = 2"),
-    "Gaussian k=3": (GREEN, "^", "Gaussian, k = 3"),
-    "recentred": (ORANGE, "D", "recentred, k = 2"),
+    "Gaussian k=2": (RED, "s", "Gaussian, $k = 2$"),
+    "Gaussian k=3": (GREEN, "^", "Gaussian, $k = 3$"),
+    "recentred": (ORANGE, "D", "recentered, $k = 2$"),
 }
 
 
@@ -85,4 +85,4 @@ def _tail(panel: Axes, circle: xr.Dataset, bounds: xr.DataArray) -> None:
     ticks = [d for d in (3, 10, 30, 100, 300, 1000, 3000) if n - 1 <= d <= 3 * n / gamma]
     panel.set_xticks(ticks, labels=[str(d) for d in ticks])
     panel.set_xticks([], minor=True)
-    panel.set_title(f"tail, circle, n = {n}")
+    panel.set_title(f"tail, circle, $n$ = {n}")

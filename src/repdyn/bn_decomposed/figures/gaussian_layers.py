@@ -125,7 +125,7 @@ def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArra
     images = odd_point.sel(source="images")
     for (color, _, _), n in zip(SHADES, odd_point["batch"].values, strict=False):
         draws, limit = images[name].sel(batch=n), images[f"limit_{name}"].sel(batch=n)
-        panel.plot(draws["layer"], draws.median("seed"), color=color, label=f"n = {n}")
+        panel.plot(draws["layer"], draws.median("seed"), color=color, label=f"$n$ = {n}")
         band(panel, draws["layer"], draws.min("seed"), draws.max("seed"), color=color)
         panel.plot(limit["limit_layer"], limit.median("seed"), color=color, linestyle="--", linewidth=1)
         if np.isfinite(level := float(rest.sel(batch=n))):
@@ -191,7 +191,7 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
     for (color, dash, marker), n in zip(SHADES, contraction["batch"].values, strict=False):
         batch = contraction.sel(batch=n)
         factor = batch["factor"].mean("draw")
-        panel.plot(batch["spread"], factor, color=color, linestyle=dash, label=f"n = {n}")
+        panel.plot(batch["spread"], factor, color=color, linestyle=dash, label=f"$n$ = {n}")
         rest = float(batch["resting_spread"])
         level = np.interp(np.log(rest), np.log(batch["spread"]), factor)
         panel.plot(rest, level, color=color, marker=marker, markersize=5)

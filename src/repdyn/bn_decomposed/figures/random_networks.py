@@ -146,7 +146,7 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
                 marker=marker,
                 alpha=0.35,
                 linewidths=0,
-                label=f"n = {n}",
+                label=f"$n$ = {n}",
                 rasterized=True,
             )
         panel.plot((0, 90), (0, 90), color=BLACK, linewidth=0.7)

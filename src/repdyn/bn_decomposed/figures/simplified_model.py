@@ -127,7 +127,7 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
     _collapse(axes[1, 0], interior_angles)
     _second_extreme(axes[1, 1], tree_limits)
     label_panels(axes)
-    counts = ", ".join(f"{int((points == n).sum())} at n = {n}" for n in sizes.tolist())
+    counts = ", ".join(f"{int((points == n).sum())} at $n$ = {n}" for n in sizes.tolist())
     n = interior_angles.sizes["first"]
     return describe(
         figure,
@@ -177,7 +177,7 @@ def _second_extreme(panel: Axes, tree_limits: xr.Dataset) -> None:
     for n, (color, dash) in zip(np.unique(gaussian["points"].values).astype(int).tolist(), SIZES, strict=False):
         ratio = np.sort(gaussian["extremes"].values[gaussian["points"].values == n])
         share = np.arange(1, ratio.size + 1) / ratio.size
-        panel.step(ratio, share, where="post", color=color, linestyle=dash, label=f"n = {n}")
+        panel.step(ratio, share, where="post", color=color, linestyle=dash, label=f"$n$ = {n}")
         panel.plot(1 / (n - 1), 0, "o", color=color, clip_on=False, zorder=3)
     panel.text(0.03, 0.95, "dots: one odd point", transform=panel.transAxes, fontsize=7.5, va="top")
     panel.set(xlim=(0, 1), ylim=(0, 1), title="one odd point or two?")

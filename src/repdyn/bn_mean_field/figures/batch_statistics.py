@@ -26,7 +26,7 @@ def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Fig
         half = half_width(draws.transpose("batch", "group"))
         axes[0, 0].errorbar(sizes, draws.mean("group"), half, fmt=marker, color=color, capsize=2, label=name)
         slope_guide(axes[0, 0], sizes, float(draws.isel(batch=-1).mean()) * (sizes[0] / sizes[-1]) ** slope, slope)
-    axes[0, 0].set(xscale="log", yscale="log", xlabel="batch size $B$", ylabel="error of b' over |b'|")
+    axes[0, 0].set(xscale="log", yscale="log", xlabel="batch size $B$", ylabel="error of $b'$ over $|b'|$")
     numbered(axes[0, 0].xaxis, sizes)
     axes[0, 0].legend()
     radius, draws = batch_norm_eps["radius"].values, batch_norm_eps["radial"].sel(with_eps=1)

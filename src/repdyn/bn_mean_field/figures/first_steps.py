@@ -72,7 +72,7 @@ def _arrows_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
             x, y = r * np.cos(angle[k]), r * np.sin(angle[k])
             dx, dy = -tangent * np.sin(angle[k]), tangent * np.cos(angle[k])
             panel.annotate("", (x + dx, y + dy), (x, y), arrowprops={"arrowstyle": "->", "color": color, "lw": 0.8})
-    panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xlabel="b1", ylabel="b2", title="first steps")
+    panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xlabel="$b_1$", ylabel="$b_2$", title="first steps")
 
 
 def _turns_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
@@ -80,7 +80,7 @@ def _turns_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
     quantiles = first_step["turn_quantile"].isel(start=0).sel(model="BN", step=step)
     for color, dash, r in zip((RED, ORANGE, GREEN, BLUE), ("-", "--", "-.", ":"), (1e-3, 1e-2, 1e-1, 1.0), strict=True):
         near = quantiles.sel(radius=r, method="nearest")
-        label = f"r = {float(near['radius']):g}"
+        label = f"$r$ = {float(near['radius']):g}"
         panel.plot(near["later"], near.sel(quantile=0.5), dash, color=color, label=label)
         panel.plot(near["later"], near.sel(quantile=1.0), dash, color=color, linewidth=0.6)
     panel.set(yscale="log", ylim=(1e-6, 200), xlabel="iteration", ylabel="turn per iteration (degree)")

@@ -31,7 +31,7 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
             panel.set_title(f"{start} starts")
         _widths_panel(row[2], propagation_distances, "low discrepancy", target, "loss_gap", colors)
         row[2].set_title("low discrepancy")
-        row[0].set_ylabel(f"{target}: W2 to the reference")
+        row[0].set_ylabel(f"{target}: $W_2$ to the reference")
         row[2].set_ylabel("loss gap")
     for panel in axes[1]:
         panel.set_xlabel("neurons $m$")
@@ -64,7 +64,7 @@ def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
     legend_below(axes[0, 0], columns=2)
     frame = equicontinuity["frame"].values
     for name, color, dash, words in (
-        ("rate_metric", BLUE, "-", "norm of G"),
+        ("rate_metric", BLUE, "-", "norm of $G$"),
         ("rate_euclidean", RED, "--", "Euclidean norm, as printed"),
     ):
         axes[0, 2].plot(frame, equicontinuity[name] / equicontinuity["rate"], dash, color=color, label=words)
@@ -125,7 +125,7 @@ def _bound_panel(panel: Axes, row: xr.Dataset) -> None:
     later, origin = row["later"].values, float(row["time"])
     panel.plot(later, row["bound"], color=BLUE, label="corrected bound")
     panel.plot(later, row["coupled"], ":", color=BLACK, label="coupling of the proof")
-    panel.plot(later, row["w2"], "o", color=BLACK, label="exact W2 squared")
+    panel.plot(later, row["w2"], "o", color=BLACK, label="exact $W_2^2$")
     panel.plot(later, row["bound_printed"], "--", color=RED, label="printed bound")
     smallest = np.nanmin(np.abs(row["bound_printed"].values))
     panel.set(yscale="log", xlabel="later time t'", xlim=(origin, later[-1] * 1.02), ylim=(smallest / 2, None))

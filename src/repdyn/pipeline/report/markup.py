@@ -30,6 +30,8 @@ MINUS = re.compile(r"(?<![\w.)\]])-(?=\d)")
 ELEMENT = f"{{{MATHML}}}"
 LIMITS = ("lim", "max", "min", "sup", "inf")  # browsers know their spaces
 SPACE = "0.17em"
+SIGNS, RELATIONS = ("\N{MINUS SIGN}", "+", "\N{PLUS-MINUS SIGN}"), tuple("=,;<>(\u2264\u2265\u2208\u21d2\u21d4")
+UNDERLINE, MACRON = "\N{HORIZONTAL BAR}", "\N{MACRON}"
 
 ElementTree.register_namespace("", MATHML)
 
@@ -91,11 +93,14 @@ def _element(latex: str, display: bool) -> Markup | None:
 
 
 def _space(tree: ElementTree.Element) -> None:
-    """Bars cling to what they enclose; the name of a function clings to a bracket and stands apart from a letter."""
+    """Bars and signs cling to what follows; the name of a function clings to a bracket, stands apart from a letter."""
     for parent in list(tree.iter()):
         for place, child in reversed(list(enumerate(parent))):
-            if child.tag == f"{ELEMENT}mo" and child.text == "|":
+            is_sign = child.text in SIGNS and place and parent[place - 1].text in RELATIONS
+            if child.tag == f"{ELEMENT}mo" and (child.text == "|" or is_sign):
                 child.set("form", "prefix")
+            elif child.text == UNDERLINE:
+                child.text = MACRON  # as wide as a letter
             elif child.tag == f"{ELEMENT}mo" and _is_name(child) and child.text not in LIMITS:
                 child.tag = f"{ELEMENT}mi"
             base = child[0] if child.tag in (f"{ELEMENT}msub", f"{ELEMENT}msup") else child

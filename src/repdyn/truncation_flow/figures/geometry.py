@@ -66,14 +66,14 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
         for panel in axes[:, column]:
             _projected(panel, snapshot, path)
         axes[0, column].set_title(f"$s$ = {float(snapshot['moment']):.2g}")
-        axes[1, column].set_xlabel("along e1 - e2")
+        axes[1, column].set_xlabel("along $e_1 - e_2$")
     axes[1, 0].set(xlim=(0.5, 0.85), ylim=(0.25, 0.55))
     for panel in axes[:, 0]:
-        panel.set_ylabel("along e1+e2-2e3")
+        panel.set_ylabel("along $e_1 + e_2 - 2 e_3$")
     return describe(
         figure,
         title="Truncation in three dimensions",
-        caption=f"Three clusters of {data.sizes['point']} points around e1, e2, e3, projected on the plane through the "
+        caption=f"Three clusters of {data.sizes['point']} points around $e_1, e_2, e_3$, projected on the plane through the "
         "means; images of cluster 1 in full orange-red, its data pale, the path of the apex black, the label a green "
         "star. Below: cluster 1 enlarged. Times as in the plane.",
         alt="Three clusters at the corners of a triangle; the images of one contract to its label, inside"

@@ -25,7 +25,7 @@ from repdyn.base.figures import (
 )
 from repdyn.universality.theory.published import CORRELATIONS
 
-CURVES = {"h": (BLUE, "h"), "y": (ORANGE, "y"), "w": (GREEN, "w")}
+CURVES = {"h": (BLUE, "$h$"), "y": (ORANGE, "$y$"), "w": (GREEN, "$w$")}
 KINDS = {"dissimilar": "digits 0 and 1", "similar": "digits 3 and 8", "same": "two images of 0"}
 BESIDE = {"textcoords": "offset points", "fontsize": 7.5}
 LOOKS = {"weighed (50)": (BLUE, "o"), "class mean": (SKY, "s"), "pair alone": (ORANGE, "D"), "labels alone": (RED, "^")}
@@ -51,7 +51,7 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
         axes[0, column].set_title(f"{words}\n$R^2$ {named}")
         axes[1, column].axhline(0, color=BLACK, linewidth=0.6)
         axes[1, column].set_xlabel("passes over the data")
-    axes[0, 0].set_ylabel("h")
+    axes[0, 0].set_ylabel("$h$")
     axes[1, 0].set_ylabel("$y$ and $w$")
     handles = [handle for row in axes for handle in row[0].get_legend_handles_labels()[0]]
     names = [name for row in axes for name in row[0].get_legend_handles_labels()[1]]
