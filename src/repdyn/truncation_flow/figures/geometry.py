@@ -73,9 +73,9 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
     return describe(
         figure,
         title="Truncation in three dimensions",
-        caption=f"Three clusters of {data.sizes['point']} points around $e_1, e_2, e_3$, projected on the plane through the "
-        "means; images of cluster 1 in full orange-red, its data pale, the path of the apex black, the label a green "
-        "star. Below: cluster 1 enlarged. Times as in the plane.",
+        caption=f"Three clusters of {data.sizes['point']} points around $e_1, e_2, e_3$, projected on the plane "
+        "through the means; images of cluster 1 in full orange-red, its data pale, the path of the apex black, "
+        "the label a green star. Below: cluster 1 enlarged. Times as in the plane.",
         alt="Three clusters at the corners of a triangle; the images of one contract to its label, inside"
         " the triangle.",
     )
