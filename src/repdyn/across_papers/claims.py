@@ -240,7 +240,7 @@ def _losses(odd_batch: xr.Dataset, networks: tuple[str, ...]) -> str:
 
 
 def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Gives the recentred network's norms after training out for those of other networks, before and after."""
+    """Gives the recentered network's norms after training out for those of other networks, before and after."""
 
     def spoil(odd_batch: xr.Dataset) -> xr.Dataset:
         ratio = odd_batch["norm_ratio"]
@@ -251,7 +251,7 @@ def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
 
 
 ODD = {"where": "Question 3; Section III of bn_decomposed", "kind": "comparison", "origin": "ours", "data": "odd_batch"}
-ODD_WORLD = "networks whose norms are those with recentring alone"
+ODD_WORLD = "networks whose norms are those with recentering alone"
 
 
 @claim(
@@ -284,7 +284,7 @@ def training_makes_no_odd_point(odd_batch: xr.Dataset) -> Verdict:
 
 
 def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Gives the norms with batch normalization in full out for those with recentring alone, and its losses."""
+    """Gives the norms with batch normalization in full out for those with recentering alone, and its losses."""
 
     def spoil(odd_batch: xr.Dataset) -> xr.Dataset:
         own = (odd_batch["network"] == "recentred") & (odd_batch["end"] == end)
@@ -298,7 +298,7 @@ def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
 
 @claim(
     "acr-odd-survives",
-    states="The odd point of the network with recentring alone survives training that learns.",
+    states="The odd point of the network with recentering alone survives training that learns.",
     control={
         name: false_world("a network whose norms are those with batch normalization in full", _rescaled(end))
         for name, end in zip(("before", "after"), ENDS, strict=True)

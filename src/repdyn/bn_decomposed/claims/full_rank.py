@@ -325,7 +325,7 @@ def scale_without_recentring(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
     states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ less its mean; no two columns"
     " of $X$ are collinear.",
     correction="No two columns of $X$ less its mean may be collinear: six points on a circle off the origin, no two of "
-    "them collinear, become a centred hexagon whose rank stays at 5.",
+    "them collinear, become a centered hexagon whose rank stays at 5.",
     data=("rows_to_full_rank", "relu_rank"),
     control={
         "largest rank": wrong_formula("the printed hypothesis, on $X$ for $X$ less its mean", printed_hypothesis),

@@ -164,7 +164,7 @@ def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
     return Verdict.from_tests(all_of(**squares_are_kept(gaussian_layer.sel(start=INVARIANT))))
 
 
-NOT_RECENTRED = false_world("layers without recentring", replace_variables(inner="inner_not_recentred"))
+NOT_RECENTRED = false_world("layers without recentering", replace_variables(inner="inner_not_recentred"))
 
 
 def orthogonal(layer: xr.Dataset) -> Test:

@@ -72,7 +72,7 @@ def at_rest_without_recentring(relu_moments: xr.Dataset, fixed_point: xr.Dataset
     data=("relu_moments", "fixed_point"),
     control={
         "closed form minus sampled": wrong_formula("the closed form without recentering, $K(G)$", not_recentred),
-        "equal angles up to six points": false_world("rescaling without recentring", at_rest_without_recentring),
+        "equal angles up to six points": false_world("rescaling without recentering", at_rest_without_recentring),
     }
     | dict.fromkeys(
         (

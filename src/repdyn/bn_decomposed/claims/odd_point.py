@@ -239,7 +239,7 @@ def quiet_with_recentring(activity: xr.Dataset) -> Verdict:
                 -np.inf,
                 0.01,
                 expected="no neurons",
-                reason="a tenth of the share without recentring",
+                reason="a tenth of the share without recentering",
             ),
         ),
         note="The paper does not say what is negligible; here, a tenth of the neuron's largest response. Exactly zero "

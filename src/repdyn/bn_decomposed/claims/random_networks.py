@@ -37,7 +37,7 @@ def taken_for(dim: str, source: str, label: str) -> Callable[[xr.Dataset], xr.Da
     control=false_world("the same networks with ReLU, where recentering acts in every layer", exchange("relu", 0, 1)),
 )
 def recentring_acts_once(recentring_depth: xr.Dataset) -> Verdict:
-    """Recentring everywhere against recentering first, same weights, all layers."""
+    """Recentering everywhere against recentering first, same weights, all layers."""
     depth, width = recentring_depth.sizes["layer"], int(recentring_depth["width"])
     return Verdict.from_tests(
         deviation(
@@ -114,8 +114,8 @@ EXCHANGED = false_world("networks with and without rescaling exchanged", rescali
     "bnd-fig1-ablation",
     where="Abstract, Figure 1, Section III",
     kind="qualitative",
-    states="Recentring and the non-linearity together, without rescaling, leave one cluster and one odd point far away "
-    "in an orthogonal direction.",
+    states="Recentering and the non-linearity together, without rescaling, leave one cluster and one odd point far "
+    "away in an orthogonal direction.",
     data="ablation",
     control=dict.fromkeys(("second over first norm", "odd angle", "cluster angle"), EXCHANGED),
 )
@@ -244,7 +244,7 @@ def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
         r"= \frac{\sqrt{1 - \rho^2} + (\pi - \arccos\rho) \rho}{\pi}"
     ),
     data="layer_angles",
-    control=false_world("networks without recentring", taken_for("normalization", "rms", "full")),
+    control=false_world("networks without recentering", taken_for("normalization", "rms", "full")),
 )
 def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, for every batch size; printed: 75, corrected: the fixed point at n."""

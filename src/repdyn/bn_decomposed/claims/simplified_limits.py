@@ -121,8 +121,8 @@ def interior_points_collapse(interior_angles: xr.Dataset) -> Verdict:
                 1e-5,
                 expected=r"$\sqrt{\lambda_m / \lambda_1}$, $m$ the most unbalanced split between the two points, "
                 r"$\lambda_m = (m^2 + (n - m)^2) / n^2$",
-                reason="by $3 n^2$ layers the closest other split is at $e^{-12}$ in squares; the rates of "
-                "neighbouring splits differ by 2e-2",
+                reason="by $3 n^2$ layers the closest other split is at $e^{-12}$ in squares; the rates of neighboring "
+                "splits differ by 2e-2",
             ),
         ),
         note=f"$n = {n}$: the slowest pair keeps {slowest:.4f} of its angle per layer. Point 2 joins the others at a "

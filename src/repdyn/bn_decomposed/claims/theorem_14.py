@@ -160,7 +160,7 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     control={
         "items 1 and 2": ALPHA_ONE,
         "item 3": false_world(
-            "layers without recentring",
+            "layers without recentering",
             lambda gaussian_layer, contraction: (
                 replace_variables(inner="inner_not_recentred")(gaussian_layer),
                 contraction,

@@ -90,10 +90,10 @@ STRICT = "margin 0.5"
 
 
 def neighbours_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
-    """Takes the widest threshold, where neighbours fire, for the strict one.
+    """Takes the widest threshold, where neighbors fire, for the strict one.
 
     Raises:
-        NotEnoughDataError: no threshold lets neighbours fire.
+        NotEnoughDataError: no threshold lets neighbors fire.
     """
     margins = [name for name in point_neurons["scheme"].values.tolist() if name.startswith("margin")]
     if float(margins[-1].removeprefix("margin ")) <= 1:
@@ -110,7 +110,7 @@ def neighbours_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
     data="point_neurons",
     control=dict.fromkeys(
         ("orthogonal", "activity"),
-        wrong_formula("thresholds wide enough to let neighbours fire", neighbours_let_in),
+        wrong_formula("thresholds wide enough to let neighbors fire", neighbours_let_in),
     ),
 )
 def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdict:
@@ -132,7 +132,7 @@ def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdic
                 reason="a count over $n^2$",
             ),
         ),
-        note="The paper gives no formula; thresholds lie half-way between the point and its nearest neighbour.",
+        note="The paper gives no formula; thresholds lie half-way between the point and its nearest neighbor.",
     )
 
 

@@ -47,7 +47,7 @@ def fig4_tree(tree_example: xr.Dataset) -> Figure:
 
 
 def _places(tree: xr.Dataset) -> np.ndarray:
-    """Centre of every node: leaves side by side, a parent above the middle of its children."""
+    """Center of every node: leaves side by side, a parent above the middle of its children."""
     layer = tree["layer"].values
     rank = np.concatenate([np.arange(count) for count in np.bincount(layer)])
     width = 2.0 ** (layer.max() - layer)
@@ -136,7 +136,7 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
         "Gaussian), the better of the two extremes: norm of the cluster over that of the extreme, and how far the "
         r"angle between them is from 90 degrees. Dashed: bounds as printed, $3/(n-2)$ and $\sqrt 2 \pi/(n-2)$, which "
         r"exceeds 90 degrees up to $n = 4$; solid: the best possible, $\sqrt{2/((n-1)^2 + 1)}$ and its angle, reached "
-        f"by the symmetric batch. (c) Angles between neighbouring interior points of one Gaussian batch of {n}; thin "
+        f"by the symmetric batch. (c) Angles between neighboring interior points of one Gaussian batch of {n}; thin "
         r"black: slopes $(\lambda_m/\lambda_1)^{t/2}$ of the split of $m$ from $n - m$ points between them, "
         r"$\lambda_m = (m^2 + (n-m)^2)/n^2$. (d) Gaussian batches: share whose ratio of the extremes' limiting norms "
         "is at most the value on the axis. Near one, two orthogonal points leave the cluster alike; the single odd "

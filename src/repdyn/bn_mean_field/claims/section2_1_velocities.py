@@ -30,7 +30,7 @@ def _round_off(audit: xr.Dataset) -> tuple[float, str]:
     "bnm-eq3",
     where="eqs. (2), (3)",
     kind="identity",
-    states=r"For centred data batch normalization of $b^T x$ is $\bar b^T x$ with $\bar b = b / \sqrt{b^T \Sigma b}$.",
+    states=r"For centered data batch normalization of $b^T x$ is $\bar b^T x$ with $\bar b = b / \sqrt{b^T \Sigma b}$.",
     data="formula_audit",
     control=false_world("data of mean 1 instead of 0", with_wrong_formula("data of mean 1", "3").data),
 )

@@ -71,7 +71,7 @@ def _critical_to_the(power: float) -> Callable[[xr.Dataset], xr.Dataset]:
     },
 )
 def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
-    """Lengths of one neuron after one step from neighbouring initial lengths."""
+    """Lengths of one neuron after one step from neighboring initial lengths."""
     norm = first_step["norm"].sel(model="BN", iteration=1).transpose("radius", "start", "step", "neuron")
     growth = (norm.values[1:] / norm.values[:-1]).reshape(norm.sizes["radius"] - 1, -1)
     critical = first_step["critical"].transpose("start", "step", "neuron").values.ravel()

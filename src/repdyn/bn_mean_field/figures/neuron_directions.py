@@ -151,7 +151,7 @@ def _rose(panel: Axes, cell: xr.Dataset) -> None:
 
 
 def _compass(panel: Axes, cell: xr.Dataset) -> None:
-    """Lines from the centre to the directions of small (blue) and large (purple) neurons."""
+    """Lines from the center to the directions of small (blue) and large (purple) neurons."""
     for color, length, radius in zip((PURPLE, BLUE), (1.0, 0.75), cell["radius"].values[::-1], strict=True):
         angle = cell["angle"].sel(radius=radius).values
         tips = length * np.stack([np.cos(angle), np.sin(angle)], axis=-1)

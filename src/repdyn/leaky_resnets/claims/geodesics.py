@@ -290,7 +290,7 @@ def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: x
         flow=deviation(
             gain - 2, 0.01, expected="2", reason="far above quadrature and drift, far below the distance to 1"
         ),
-        discrete=deviation(most - 2, 20 / layers, expected="2", reason="discretisation, of order $1 / L$"),
+        discrete=deviation(most - 2, 20 / layers, expected="2", reason="discretization, of order $1 / L$"),
         no_bias=at_most(constant, 1e-5, expected="$|W|$ constant without bias", reason=DRIFT_REASON),
     )
     return Verdict.from_tests(printed, corrected)

@@ -156,7 +156,7 @@ def without_saddle(theory_maps: xr.Dataset) -> np.ndarray:
 
 
 def immediate(theory_maps: xr.Dataset, chosen: np.ndarray, which: str) -> Test:
-    """The larger the chosen starts, the sooner dy is learnt: times at one scale over those at the scale before."""
+    """The larger the chosen starts, the sooner dy is learned: times at one scale over those at the scale before."""
     times = theory_maps["learning_time"].transpose("start", "direction", "large_scale").values
     ratios = (times[..., 1:] / times[..., :-1])[chosen[..., 1:]]
     return at_most(
@@ -233,7 +233,7 @@ def _rate_of_small_weights(theory_maps: xr.Dataset) -> xr.Dataset:
     },
 )
 def decay_at_large_weights(theory_maps: xr.Dataset) -> Verdict:
-    """Times until dy is learnt from large starts of three kinds and directions; the saddle's growth rate."""
+    """Times until dy is learned from large starts of three kinds and directions; the saddle's growth rate."""
     require(theory_maps, "theory_maps", large_scale=3)
     free = without_saddle(theory_maps)
     printed = immediate(theory_maps, np.ones_like(free), "for all starts")
