@@ -128,8 +128,7 @@ def _bottom(axes: np.ndarray, used: int) -> None:
             panel.axis("off")
         elif place + axes.shape[1] >= used:
             panel.tick_params(labelbottom=True)
-    for panel in axes.flat[max(used - used % axes.shape[1], used - axes.shape[1]) : used]:
-        panel.set_xlabel("epoch")
+            panel.set_xlabel("epoch")
 
 
 def _widths(runs: xr.Dataset, rows: list[str]) -> str:
@@ -182,6 +181,7 @@ def fig12_training_loss(architectures: xr.Dataset, architecture_fits: xr.Dataset
     """Figure 12: training losses and equation (9)."""
     rows = [name for name in FIGURE_2 if name in architecture_fits["network"].values]
     figure, axes = new(3, 4, height=1.5, sharex=True)
+    figure.get_layout_engine().set(w_pad=0.08)  # inches: half of an axis's last number
     for panel, name in zip(axes.flat, rows, strict=False):
         fits = architecture_fits.sel(network=name)
         panel.set_title(WORDS.get(name, name), fontsize=7.5)
