@@ -358,6 +358,8 @@ def final_distances_follow(final_predictions: xr.Dataset) -> Verdict:
     shown = "; ".join(
         f"{name}: $r$ {float(row['correlation']):.2f} ($dy$ alone {float(row['correlation_dy']):.2f}), exponents $dx$ "
         f"{float(row['exponent'][0]):.2f}, $dy$ {float(row['exponent'][1]):.2f}, dropped {int(row['dropped'])}"
+        if np.isfinite(row["correlation"])
+        else f"{name}: too few trials, dropped {int(row['dropped'])}"
         for name, row in rows.items()
     )
     return Verdict.from_tests(worst_of({name: follows(row, len(names)) for name, row in rows.items()}), note=shown)

@@ -142,16 +142,20 @@ def untrained(structure: xr.Dataset, run: str = "sgd") -> xr.Dataset:
     return changed
 
 
+def _digits(correlation: xr.DataArray) -> str:
+    """Three digits; a constant prediction has no correlation."""
+    return "none" if np.isnan(correlation) else f"{float(correlation):.3f}"
+
+
 def _baselines(structure: xr.Dataset) -> str:
     mean = structure["correlation_of_mean"].sel(run="sgd")
     shown = [
-        f"{name} {float(mean.sel(prediction=name, part='all entries')):.3f}/"
-        f"{float(mean.sel(prediction=name, part='between classes')):.3f}"
+        f"{name} {'/'.join(_digits(mean.sel(prediction=name, part=part)) for part in CORRELATIONS)}"
         for name in structure["prediction"].values.tolist()
     ]
     start = structure["correlation_of_mean_untrained"]
     before = {
-        name: "/".join(f"{float(start.sel(prediction=name, part=part)):.3f}" for part in CORRELATIONS)
+        name: "/".join(_digits(start.sel(prediction=name, part=part)) for part in CORRELATIONS)
         for name in (WEIGHED, "pair alone")
     }
     return (
