@@ -68,6 +68,7 @@ use rule job as report with:
         files_of("src/repdyn/pipeline/report/page/theory", "*"),
         [page for study in STUDIES for page in files_of("docs", f"{study}.md")],
         files_of("workflow", "findings.yaml"),
+        files_of("workflow", "chosen_after_looking.yaml"),
         files_of("workflow", "settings_sources.yaml"),
         references(),
         **inputs(SITE),
