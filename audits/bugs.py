@@ -310,8 +310,8 @@ SHOWN = (
         "colors exchanged",
         f"{BNM}.figures.learning_speed",
         "matched_loss",
-        '(ORANGE, "--", "y = x2"), (GREEN',
-        '(GREEN, "--", "y = x2"), (ORANGE',
+        '(ORANGE, "--", "y = x2", "$y = x_2$"), (GREEN',
+        '(GREEN, "--", "y = x2", "$y = x_2$"), (ORANGE',
     ),
     Named(
         "speeds at the wrong angles",
