@@ -272,6 +272,7 @@ EDITS = [
     edit("a derivation", "docs/truncation_flow.md", "# ", "# On ", "report"),
     edit("where a setting is stated", "workflow/settings_sources.yaml", "Figure 5", "Fig. 5", "report"),
     edit("a finding of the first page", "workflow/findings.yaml", "that climbs", "that goes up", "report"),
+    edit("what was chosen after looking", "workflow/chosen_after_looking.yaml", ".", ",", "report"),
     edit("a page of the report", "src/repdyn/pipeline/report/page/assets/site.css", "{", "{ ", "report"),
     edit("another page of the documentation", "docs/cluster.md", "# ", "# On "),
 ]

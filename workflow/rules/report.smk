@@ -37,6 +37,7 @@ SITE = JOBS.other(
         "src/repdyn/pipeline/report/page/**/*",
         "reference/**/*",
         "workflow/findings.yaml",
+        "workflow/chosen_after_looking.yaml",
         "workflow/settings_sources.yaml",
         *(f"docs/{study}.md" for study in STUDIES),
         *(f"src/repdyn/{study}/{part}.py" for study in STUDIES for part in CODE_SHOWN),

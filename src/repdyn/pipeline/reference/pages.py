@@ -15,7 +15,7 @@ from repdyn.base.claims import REFUTED, Claim, claims_of
 from repdyn.base.settings import Settings, json_text
 from repdyn.pipeline.config.configuration import STUDIES, Config, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
-from repdyn.pipeline.reference import api, outputs
+from repdyn.pipeline.reference import api, chosen, outputs
 from repdyn.pipeline.run.ledger import read_expected
 from repdyn.pipeline.run.loading import load_modules
 
@@ -115,6 +115,7 @@ def write(root: Path) -> None:
     """Write the generated pages into `docs/` under `root`."""
     (root / "docs" / "claims.md").write_text(claims_page(root), encoding="utf-8")
     (root / "docs" / "outputs.md").write_text(outputs_page(), encoding="utf-8")
+    (root / "docs" / "fresh_draws.md").write_text(chosen.page(root), encoding="utf-8")
     (root / api.FOLDER).mkdir(exist_ok=True)
     for path, text in api.pages().items():
         (root / path).write_text(text, encoding="utf-8")

@@ -13,7 +13,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from repdyn.base.claims import REFUTED
-from repdyn.pipeline.reference import results
+from repdyn.pipeline.reference import chosen, results
 from repdyn.pipeline.report import captions, evidence, findings, latex, listings, markup, single, sources, views
 from repdyn.pipeline.report.contents import Contents, Row, read
 from repdyn.pipeline.report.notes import Notes, notes
@@ -68,6 +68,7 @@ class Site:
         self.sources = _optional(sources.read, workflow / sources.FILE)
         self.references = results.ledgers(workflow / results.FOLDER)
         self.exceptions = results.exceptions(workflow / results.FOLDER)
+        self.chosen = chosen.by_claim(_optional(chosen.read, workflow / chosen.FILE))
         self.findings = findings.findings(_optional(findings.read, workflow / findings.FILE), contents)
         self.studies = [self._study(name) for name in contents.studies]
         self._environment = self._make_environment()
@@ -102,6 +103,7 @@ class Site:
         for place, claim in enumerate(self.contents.ledger):
             view = views.claim(claim, self.contents, self.notes[claim["study"]])
             view |= {"scales": self._scales(claim["id"]), "exception": self.exceptions.get(claim["id"], "")}
+            view["chosen"] = self.chosen.get(claim["id"], [])
             yield self._page(f"claims/{claim['id']}.html", "claim", **view, **self._neighbors(place))
 
     def assets(self) -> dict[str, str]:

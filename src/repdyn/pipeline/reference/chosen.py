@@ -1,0 +1,87 @@
+"""What was chosen after a look at numbers, and how the claims it decides come out on draws that no choice has seen.
+
+`workflow/chosen_after_looking.yaml` maps a study to a list of `{chosen: text, claims: [id, ...]}`. The full scale has a
+seed of its own (`workflow/scales/full.yaml`), so that its reference holds the verdicts on fresh draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from repdyn.base.errors import ConfigError
+from repdyn.pipeline.config import yaml_places
+from repdyn.pipeline.reference import results
+
+FILE = "workflow/chosen_after_looking.yaml"
+LOOKED_AT, FRESH = "default", "full"
+INTRODUCTION = """\
+# Decided again on fresh draws
+
+Some regions, sizes and hypotheses were set after numbers of the default scale had been seen. Each is listed here with
+the claims that it decides. The full scale draws from a seed of its own that had no part in any choice; its verdicts
+stand beside those of the default scale. A verdict that is not decidable at one of them says nothing against the other.
+
+This page is generated from `workflow/chosen_after_looking.yaml` and `reference/` (`python -m repdyn reference`); a test
+holds it to them.
+"""
+
+
+def read(path: Path) -> dict[str, list[dict]]:
+    """What was chosen, by study: `chosen`, a text, and `claims`, their ids.
+
+    Raises:
+        ConfigError: the file is missing or damaged, or an entry has other keys or values.
+    """
+    source = yaml_places.read(path, 0)
+    if source.complaints:
+        raise ConfigError("\n".join(map(str, source.complaints)))
+    for study, choices in source.values.items():
+        for choice in choices if isinstance(choices, list) else [choices]:
+            if not _is_choice(choice):
+                raise ConfigError(
+                    f"{path}: {study}: expected a list of {{chosen: text, claims: [id, ...]}}, got {choice!r}"
+                )
+    return source.values
+
+
+def _is_choice(entry: object) -> bool:
+    return (
+        isinstance(entry, dict)
+        and set(entry) == {"chosen", "claims"}
+        and isinstance(entry["chosen"], str)
+        and isinstance(entry["claims"], list)
+        and all(isinstance(id, str) for id in entry["claims"])
+    )
+
+
+def by_claim(chosen: Mapping[str, list[dict]]) -> dict[str, list[str]]:
+    """Claim -> what was chosen for it."""
+    texts: dict[str, list[str]] = {}
+    for choices in chosen.values():
+        for choice in choices:
+            for id in choice["claims"]:
+                texts.setdefault(id, []).append(choice["chosen"])
+    return texts
+
+
+def page(root: Path) -> str:
+    """All choices with the verdicts of their claims at both scales, as Markdown; `root` is the checkout."""
+    frames = results.ledgers(root / results.FOLDER)
+    columns = [name for name in (LOOKED_AT, FRESH) if name in frames]
+    lines = [INTRODUCTION]
+    for study, choices in read(root / FILE).items():
+        lines += [f"## {study}\n", f"Chosen after looking: {len(choices)}.\n"]
+        lines += [f"| chosen | claim | {' | '.join(columns)} |", f"| --- | --- |{' --- |' * len(columns)}"]
+        for choice in choices:
+            for place, id in enumerate(choice["claims"]):
+                verdicts = [_verdict(frames[name], id) for name in columns]
+                lines.append(f"| {' | '.join(['' if place else choice['chosen'], f'`{id}`', *verdicts])} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _verdict(frame: pd.DataFrame, id: str) -> str:
+    return str(frame.loc[id, "verdict"]) if id in frame.index else "not judged"
