@@ -215,8 +215,6 @@ EDITS = [
                 "class FixedPoint(Settings):\n    extra: int = addition(3, ge=1, description='new')\n",
             ),
         ),
-        ("manifest",),
-        ("report",),
     ),
     Edit(
         "a new setting at another value",
