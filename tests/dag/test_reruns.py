@@ -8,10 +8,6 @@ from tests.dag import edits
 from tests.dag.declared import SMOKE, copy_sources, declared
 
 CHEAP = ("a renamed local variable", "two imported names exchanged", "one point more in a list")
-    "a comment",
-    "another function under an imported name, `stdtr as stdtrit` (error bars)",
-    "one point more in a list",
-)
 
 
 @pytest.fixture(scope="module")
