@@ -54,6 +54,16 @@ def test_conda_environments_equal_the_lock(file):
     assert found == wanted
 
 
+def test_the_container_holds_the_checkout_and_the_lock():
+    text = (ROOT / "envs/Dockerfile").read_text()
+    copied = [one for line in re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE) for one in line.split()]
+    assert {"src", "pyproject.toml", "Snakefile"} <= set(copied)
+    assert [one for one in copied if not (ROOT / one).exists()] == []
+    assert "pip install --no-cache-dir -c envs/constraints.txt -e ." in text
+    (python,) = re.findall(r"^FROM python:([\d.]+)-slim$", text, re.MULTILINE)
+    assert f"python={python}" in yaml.safe_load((ROOT / "envs/repdyn.yaml").read_text())["dependencies"]
+
+
 def test_rules_of_jobs_with_a_device_inherit_from_training():
     """From there they have the GPU's environment, memory and request."""
     text = "".join(file.read_text() for file in (ROOT / "workflow/rules").glob("*.smk"))

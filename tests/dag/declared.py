@@ -1,10 +1,13 @@
 """The jobs that a checkout declares: its Snakefile read in a process of its own, nothing run."""
 
+import json
 import multiprocessing
 import os
 import shutil
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from tests.conftest import ROOT
@@ -14,15 +17,34 @@ SMOKE = "workflow/scales/smoke.yaml"
 
 @dataclass(frozen=True)
 class Declared:
-    """What each job runs, reads and makes."""
+    """What each job runs, reads and makes, and what the rule `all` asks for."""
 
     texts: Mapping[str, str]
     inputs: Mapping[str, list[str]]
     outputs: Mapping[str, list[str]]
+    wanted: list[str]
 
     def changed(self, other: "Declared") -> set[str]:
         """Jobs whose functions, code, settings or files differ, and jobs that only one side has."""
         return {job for job in {*self.texts, *other.texts} if self.texts.get(job) != other.texts.get(job)}
+
+    @cached_property
+    def members(self) -> dict[str, dict]:
+        """`kind|job:member` -> what the job file says of the member, which is named by its first output."""
+        contents = {job: json.loads(text) for job, text in self.texts.items()}
+        return {
+            f"{content['kind']}|{job}:{_name(member)}": member
+            for job, content in contents.items()
+            for member in content["members"]
+        }
+
+    def changed_members(self, other: "Declared") -> set[str]:
+        """Members that differ, and those that only one side has."""
+        return {
+            name
+            for name in self.members | other.members
+            if json.dumps(self.members.get(name)) != json.dumps(other.members.get(name))
+        }
 
     def downstream(self, jobs: Iterable[str]) -> set[str]:
         """The jobs and all that read what they make, directly or not."""
@@ -35,12 +57,20 @@ class Declared:
             found |= more
 
 
+def _name(member: dict) -> str:
+    """`training/bn` of `bn_decomposed/data/training/bn.nc`."""
+    path = member["outputs"][0].rpartition(".")[0]
+    return path.split("/", 2)[2] if path.count("/") > 1 else path.rpartition("/")[2]
+
+
 def declared(folder: Path, *configfiles: str, config: Mapping[str, object] | None = None) -> Declared:
     """Reads a checkout's Snakefile; job files are written below it.
 
     Raises:
         RuntimeError: Snakemake refuses the workflow; with its words.
     """
+    import snakemake.api  # noqa: F401  before the fork, so that it is read once
+
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
     process = context.Process(target=_read, args=(theirs, folder, configfiles, dict(config or {})))
@@ -60,6 +90,8 @@ def _read(pipe, folder: Path, configfiles: tuple[str, ...], config: dict[str, ob
     from snakemake.api import ConfigSettings, OutputSettings, ResourceSettings, SnakemakeApi, WorkflowSettings
 
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    for name in [name for name in sys.modules if name.split(".")[0] == "repdyn"]:
+        del sys.modules[name]  # the checkout's own package is the one that is read
     settings = ConfigSettings(configfiles=[folder / name for name in configfiles], config=config)
     try:
         with SnakemakeApi(OutputSettings(quiet={"all"})) as api:
@@ -76,6 +108,7 @@ def _read(pipe, folder: Path, configfiles: tuple[str, ...], config: dict[str, ob
             texts,
             {name: job.inputs for name, job in jobs.items()},
             {name: job.outputs for name, job in jobs.items()},
+            [str(path) for path in workflow.get_rule("all").input],
         )
     except BaseException as error:
         answer = f"{type(error).__name__}: {error}"
@@ -86,7 +119,7 @@ def _read(pipe, folder: Path, configfiles: tuple[str, ...], config: dict[str, ob
 def copy_sources(target: Path) -> Path:
     """A copy of what the Snakefile reads, without the results of any run."""
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("Snakefile", "config.yaml", "workflow", "profiles", "envs", "src", "docs"):
+    for name in ("Snakefile", "config.yaml", "workflow", "profiles", "envs", "src", "docs", "reference"):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
         target.mkdir(parents=True, exist_ok=True)
         copy(ROOT / name, target / name, **({"ignore": ignored} if (ROOT / name).is_dir() else {}))

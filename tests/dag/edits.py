@@ -1,168 +1,336 @@
-"""The table of edits: what is edited, and which jobs must run again.
+"""The table of edits: what is edited, and which members of jobs must be computed again.
 
-`python -m tests.dag.edits` writes docs/reruns.md; the test of the table holds the page to it.
+Expectations stand here as data, derived from what reads what, not from the program. `tests/dag/test_reruns.py` tries
+each edit on a copy; `python -m tests.dag.edits` does the same and writes docs/reruns.md from what it finds.
 """
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conftest import ROOT
 from tests.dag.declared import SMOKE, Declared, copy_sources, declared
 
-STUDY = "src/repdyn/bn_decomposed"
 PAGE = ROOT / "docs/reruns.md"
-END = {"ledger", "manifest", "report"}
-SHOWN = {"manifest", "report"}
+STUDY = "src/repdyn/bn_decomposed"
+LAYERS, NETWORKS = f"{STUDY}/theory/layers.py", f"{STUDY}/experiments/random_networks.py"
+COMPONENTS = """    centered = Z - Z.mean(axis=1, keepdims=True)
+    out = centered if recenter else Z
+    if rescale is not None:
+        out = _rescaled(out, centered, rounding, recenter, rescale)
+    return np.maximum(out, 0.0) if relu else out
+"""
+VERDICTS = ("ledger", "manifest", "report")
+INTRODUCTION = """# What runs again after which edit
+
+Made by `python -m tests.dag.edits`, which tries each edit on a copy of the checkout at smoke scale; a test holds each
+row to what has to run by what reads what. A run has {jobs} jobs. A job runs again where the content of its job file
+changes: functions, code versions, settings, seed, inputs, the texts of the checkout that it shows. Of its members those
+that changed are computed again, the others are kept. Jobs that read what it makes follow; in them only members whose
+inputs came out different are computed. Whether `.snakemake/` is there makes no difference. The command line in front of
+a job, `python -m repdyn run`, only hands on the path of the job file and counts for nothing.
+
+What is deleted is made again, every file of every job: all are inputs of the rule `all`. The exception is a single file
+inside one of the report's folders, which `python -m repdyn verify` finds.
+
+| edit | members computed again | jobs that run |
+| --- | --- | --- |
+"""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """One occurrence of a text in a file replaced by another, and the jobs whose own members change by it."""
+    """An edit, the members that it changes, and the jobs that follow because they read what those make.
+
+    Attributes:
+        says: what is edited, in words.
+        replaced: file, text in it, text in its place (the first time it stands there); several if they belong together.
+        changes: members as `job:member`; `job` for all of a job, `kind|job` for jobs of one kind, with wildcards.
+        then: further jobs that run, with wildcards.
+    """
 
     says: str
-    file: str
-    old: str
-    new: str
-    changes: frozenset[str] | str  # names of jobs, or a word that all of them and no others hold
+    replaced: tuple[tuple[str, str, str], ...]
+    changes: tuple[str, ...] = ()
+    then: tuple[str, ...] = ()
 
 
-def edit(says, file, old, new, *changes, all_with=""):
-    return Edit(says, file, old, new, all_with or frozenset(changes))
+def edit(says, file, old, new, *changes, then=()):
+    return Edit(says, ((file, old, new),), changes, tuple(then))
 
 
 def bn(*names):
-    return [f"bn_decomposed/{name}" for name in names]
+    return tuple(f"bn_decomposed/{name}" for name in names)
 
+
+OF_LAYERS = bn(
+    *("ablation", "random_networks", "orthogonality_gap", "largest_norm", "odd_point", "gaussian_layers:activity")
+)
+READ_LAYERS = (*bn("figures_random_networks", "figures_gaussian_layers", "tables", "claims"), *VERDICTS)
 
 EDITS = [
-    edit("a comment", f"{STUDY}/theory/layers.py", "def as_batch", "# a remark\ndef as_batch"),
-    edit("a docstring", f"{STUDY}/theory/layers.py", '"""', '"""Really: '),
+    edit("a comment", LAYERS, "def as_batch", "# a remark\ndef as_batch"),
+    edit("a docstring", LAYERS, '"""Check a batch', '"""Really check a batch'),
+    edit("an annotation", LAYERS, "def _at_least_one(width: int)", "def _at_least_one(width: float)"),
+    edit("a renamed local variable", LAYERS, COMPONENTS, COMPONENTS.replace("out", "rows")),
     edit(
         "layout of a constant",
-        f"{STUDY}/experiments/random_networks.py",
+        NETWORKS,
         'RESCALES = (None, "std", "rms")',
         'RESCALES = (\n    None, "std",\n    "rms")',
     ),
+    edit("an import that nothing uses", NETWORKS, "import numpy as np", "import pathlib\n\nimport numpy as np"),
     edit(
-        "a local variable more",
-        f"{STUDY}/theory/layers.py",
-        "    return np.maximum(out, 0.0) if relu else out",
-        "    renamed = out\n    del out\n    return np.maximum(renamed, 0.0) if relu else renamed",
-        *bn("ablation", "random_networks", "orthogonality_gap", "largest_norm", "odd_point", "gaussian_layers"),
-    ),
-    edit("the help text of a setting", f"{STUDY}/settings/networks.py", 'description="', 'description="That is: '),
-    edit(
-        "a new setting at its old value",
-        f"{STUDY}/settings/networks.py",
-        "class FixedPoint(Settings):",
-        "class FixedPoint(Settings):\n    extra: int = addition(3, ge=1, description='unused so far')\n",
+        "a formula: the layer that random networks are made of",
+        *(LAYERS, "return np.maximum(out, 0.0) if relu else out", "return np.maximum(out, 1e-9) if relu else out"),
+        *OF_LAYERS,
+        then=READ_LAYERS,
     ),
     edit(
-        "the layer that random networks are made of",
-        f"{STUDY}/theory/layers.py",
-        "return np.maximum(out, 0.0) if relu else out",
-        "return np.maximum(out, 1e-9) if relu else out",
-        *bn("ablation", "random_networks", "orthogonality_gap", "largest_norm", "odd_point", "gaussian_layers"),
+        "one more step in it that changes no number",
+        *(LAYERS, "    return np.maximum(out, 0.0)", "    rows = out\n    return np.maximum(rows, 0.0)"),
+        *OF_LAYERS,
+        then=READ_LAYERS,
+    ),
+    edit(
+        "another function under an imported name, `stdtr as stdtrit` (error bars)",
+        *("src/repdyn/base/figures.py", "import stdtrit", "import stdtr as stdtrit"),
+        *("across_papers/tables:four_networks", "bn_decomposed/figures_random_networks:fig5_layer_angles"),
+        *(
+            "bn_mean_field/figures_batch_statistics:batches_and_eps",
+            "bn_mean_field/figures_particle_limit:mean_field_*",
+        ),
+        *("leaky_resnets/figures_distance:distance_*", "leaky_resnets/figures_schemes:fig2a_*"),
+        *("leaky_resnets/figures_trained:fig3_bounded", "universality/figures_digits:n4_correlations"),
+        "universality/figures_digits:fig14_taylor",
+        then=("manifest", "report"),
+    ),
+    edit(
+        "the same name imported from another package, `scipy.sparse.linalg.expm`",
+        *("src/repdyn/truncation_flow/experiments/trained_output.py", "scipy.linalg", "scipy.sparse.linalg"),
+        "truncation_flow/trained_output:reduced_network",
+        then=("truncation_flow/figures_many_layers", "truncation_flow/claims", "truncation_flow/tables", *VERDICTS),
+    ),
+    edit(
+        "another module under an alias, `cupy as np`",
+        *("src/repdyn/truncation_flow/experiments/own_clusters.py", "import numpy as np", "import cupy as np"),
+        "truncation_flow/own_clusters",
+        then=("truncation_flow/figures_geometry", "truncation_flow/claims", *VERDICTS),
+    ),
+    edit(
+        "two imported names exchanged",
+        f"{STUDY}/experiments/gaussian_layers.py",
+        "import expected_gram_fixed_point, odd_fixed_point,",
+        "import odd_fixed_point as expected_gram_fixed_point, expected_gram_fixed_point as odd_fixed_point,",
+        "bn_decomposed/gaussian_layers:contraction",
+        then=(*bn("figures_gaussian_layers", "figures_random_networks", "tables", "claims"), *VERDICTS),
+    ),
+    edit(
+        "one of two constants set together, named in a lambda",
+        *("src/repdyn/leaky_resnets/experiments/formula_audit.py", "RADIUS = 0.5, 0.25", "RADIUS = 0.5, 0.3"),
+        "leaky_resnets/exact:formula_audit",
+        then=("leaky_resnets/figures_exact", "leaky_resnets/tables", "leaky_resnets/claims", *VERDICTS),
+    ),
+    edit(
+        "a constant that a comprehension runs over",
+        *(f"{STUDY}/experiments/odd_point.py", '"above_half": 0.5', '"above_half": 0.6'),
+        "bn_decomposed/gaussian_layers:activity",
+        then=(*bn("figures_gaussian_layers", "figures_random_networks", "tables", "claims"), *VERDICTS),
+    ),
+    edit(
+        "a constant in an f-string",
+        *("src/repdyn/truncation_flow/experiments/collapsed_clusters.py", "SHORT = 1.0", "SHORT = 2.0"),
+        "truncation_flow/trained_output:collapsed_clusters",
+        then=("truncation_flow/figures_many_layers", "truncation_flow/claims", "truncation_flow/tables", *VERDICTS),
+    ),
+    edit(
+        "an effect in an `__init__`",
+        *("src/repdyn/truncation_flow/theory/__init__.py", "", "import numpy\n\nnumpy.seterr(all='raise')\n"),
+        "simulate|truncation_flow/*",
+        then=(*(f"truncation_flow/{name}" for name in ("figures_*", "tables", "claims")), *VERDICTS),
+    ),
+    edit("the threads of a job", "src/repdyn/base/devices.py", "= str(count)", "= str(count + 0)", "*"),
+    edit("how a job file is read", "src/repdyn/pipeline/run/jobs.py", 'content["kind"]', 'str(content["kind"])', "*"),
+    edit(
+        "the seed at the entry of simulations",
+        *("src/repdyn/pipeline/run/simulate.py", 'Stream(member["seed"],', 'Stream(member["seed"] + 1,'),
+        "simulate|*",
+        then=("draw|*", "tabulate|*", "decide|*", *VERDICTS),
+    ),
+    edit(
+        "how datasets are written",
+        *("src/repdyn/base/datasets.py", '"complevel": 4', '"complevel": 5'),
+        *("simulate|*", "images"),
+        then=("draw|*", "tabulate|*", "decide|*", *VERDICTS),
+    ),
+    edit(
+        "the command line in front of a job",
+        *("src/repdyn/__main__.py", "words = list(sys.argv[1:]", "words = list(sys.argv[1:][:]"),
+    ),
+    edit(
+        "the paper's name, which stands in every dataset",
+        *(f"{STUDY}/settings/study.py", 'PAPER = "', 'PAPER = "The paper '),
+        "simulate|bn_decomposed/*",
+        then=(*bn("figures_*", "tables", "claims"), *VERDICTS),
     ),
     edit(
         "one figure",
-        f"{STUDY}/figures/random_networks.py",
-        'panel.set_xlabel("layer")',
-        'panel.set_xlabel("depth")',
-        *bn("figures_random_networks"),
+        *(f"{STUDY}/figures/random_networks.py", 'panel.set_xlabel("layer")', 'panel.set_xlabel("depth")'),
+        *("bn_decomposed/figures_random_networks:orthogonality_gap", "report"),
+        then=("manifest",),
     ),
-    edit("a table", f"{STUDY}/tables.py", '"effective rank"', '"eff. rank"', *bn("tables")),
     edit(
-        "the job that decides claims",
+        "the style of figures",
+        *("src/repdyn/base/figures.py", '"font.size": 8', '"font.size": 9', "draw|*"),
+        then=("manifest", "report"),
+    ),
+    edit(
+        "a table",
+        *(f"{STUDY}/tables.py", '"effective rank"', '"eff. rank"', "bn_decomposed/tables:ablation", "report"),
+        then=("manifest",),
+    ),
+    edit(
+        "a claim's words",
+        *(f"{STUDY}/claims/full_rank.py", "is positive.", "is above zero.", "bn_decomposed/claims", "report"),
+        then=("ledger", "manifest"),
+    ),
+    edit("a comment above a claim", f"{STUDY}/claims/full_rank.py", "@claim(", "# a remark\n@claim(", "report"),
+    edit(
+        "how claims are decided",
         "src/repdyn/pipeline/run/decide.py",
         '{"study": study} | decision.ledger',
         '{"study": f"{study}"} | decision.ledger',
-        all_with="/claims",
+        "decide|*",
+        then=VERDICTS,
     ),
-    edit("how datasets are written", "src/repdyn/base/datasets.py", '"complevel": 4', '"complevel": 5', all_with=""),
+    edit("the help text of a setting", f"{STUDY}/settings/networks.py", 'description="', 'description="That is: '),
+    Edit(
+        "a new setting at its old value",
+        (
+            (f"{STUDY}/settings/networks.py", "import Many,", "import Many, addition,"),
+            (
+                f"{STUDY}/settings/networks.py",
+                "class FixedPoint(Settings):",
+                "class FixedPoint(Settings):\n    extra: int = addition(3, ge=1, description='new')\n",
+            ),
+        ),
+    ),
+    Edit(
+        "a new setting at another value",
+        (
+            (f"{STUDY}/settings/networks.py", "import Many,", "import Many, addition,"),
+            (
+                f"{STUDY}/settings/networks.py",
+                "class FixedPoint(Settings):",
+                "class FixedPoint(Settings):\n    extra: int = addition(3, ge=1, description='new')\n",
+            ),
+            (SMOKE, "  fixed_point:\n", "  fixed_point:\n    extra: 4\n"),
+        ),
+        ("bn_decomposed/gaussian_layers:fixed_point", "manifest"),
+        (*bn("figures_gaussian_layers", "figures_random_networks", "tables", "claims"), "ledger", "report"),
+    ),
     edit(
-        "the style of figures", "src/repdyn/base/figures.py", '"font.size": 8', '"font.size": 9', all_with="/figures_"
-    ),
-    edit("the threads of a job", "src/repdyn/base/devices.py", "= str(count)", "= str(count + 0)", all_with=""),
-    edit(
-        "a seed at the entry of simulations",
-        "src/repdyn/pipeline/run/simulate.py",
-        'Stream(member["seed"],',
-        'Stream(member["seed"] + 1,',
-        all_with="simulate",
+        "one value of the configuration",
+        *("config.yaml", "depth: 50 ", "depth: 40 ", "bn_decomposed/random_networks:recentring_depth", "manifest"),
+        then=(*bn("figures_random_networks", "claims"), "ledger", "report"),
     ),
     edit(
-        "another function under an imported name",
-        "src/repdyn/base/figures.py",
-        "from scipy.special import stdtrit",
-        "from scipy.special import stdtr as stdtrit",
-        all_with="half_width",
+        "one point more in a list",
+        *(SMOKE, "  contraction:\n    batches: [10, 20]", "  contraction:\n    batches: [10, 20, 30]"),
+        *("bn_decomposed/gaussian_layers:contraction", "manifest"),
+        then=(*bn("figures_gaussian_layers", "figures_random_networks", "tables", "claims"), "ledger", "report"),
     ),
     edit(
-        "the paper's name",
-        f"{STUDY}/settings/study.py",
-        'PAPER = "',
-        'PAPER = "The paper ',
-        all_with="bn_decomposed data",
+        "one tolerance more for `integrators`",
+        *("config.yaml", "tolerances: [1.0e-8, 1.0e-6, 1.0e-4]", "tolerances: [1.0e-8, 1.0e-6, 1.0e-5, 1.0e-4]"),
+        *("truncation_flow/one_cluster:integrators", "manifest"),
+        then=(
+            *("truncation_flow/figures_geometry", "truncation_flow/figures_one_cluster", "truncation_flow/tables"),
+            *("truncation_flow/claims", "ledger", "report"),
+        ),
     ),
-    edit("one value of the configuration", "config.yaml", "depth: 50 ", "depth: 40 ", *bn("random_networks")),
-    edit("an accepted verdict", "workflow/expected_verdicts.yaml", "undecided_at: []", "undecided_at: [smoke]"),
-    edit("a derivation", "docs/truncation_flow.md", "# ", "# On "),
+    edit(
+        "the rate of one network of blobs",
+        *(SMOKE, "low: {units: 40, rate: 0.15, epochs: 2500}", "low: {units: 40, rate: 0.16, epochs: 2500}"),
+        *("universality/blobs", "manifest"),
+        then=(
+            *("universality/data_set_analyses", "universality/figures_blobs", "universality/figures_digits"),
+            *("universality/figures_xor", "universality/tables", "universality/claims", "ledger", "report"),
+        ),
+    ),
+    edit("a comment in the configuration", "config.yaml", "# layers", "# layers of it"),
+    edit("the settings of another scale", "workflow/scales/paper.yaml", "width: ", "width: 1"),
+    edit("the memory of a rule", "workflow/rules/kinds.smk", "mem_mb=800", "mem_mb=900"),
+    edit(
+        "an accepted verdict",
+        *("workflow/expected_verdicts.yaml", "undecided_at: []", "undecided_at: [smoke]", "ledger"),
+        then=("manifest", "report"),
+    ),
+    edit("a derivation", "docs/truncation_flow.md", "# ", "# On ", "report"),
+    edit("where a setting is stated", "workflow/settings_sources.yaml", "Figure 5", "Fig. 5", "report"),
+    edit("a finding of the first page", "workflow/findings.yaml", "that climbs", "that goes up", "report"),
+    edit("what was chosen after looking", "workflow/chosen_after_looking.yaml", ".", ",", "report"),
+    edit("a page of the report", "src/repdyn/pipeline/report/page/assets/site.css", "{", "{ ", "report"),
+    edit("another page of the documentation", "docs/cluster.md", "# ", "# On "),
 ]
 
 
-def apply(folder: Path, one: Edit) -> str:
-    """Makes an edit; the file as it was."""
-    path = folder / one.file
-    before = path.read_text(encoding="utf-8")
-    assert one.old in before, f"{one.old!r} is not in {one.file}: the table of edits is out of date"
-    after = before.replace(one.old, one.new, 1)
-    if "addition(" in one.new:
-        after = after.replace("import Many,", "import Many, addition,", 1)
-    path.write_text(after, encoding="utf-8")
-    return before
+@contextmanager
+def applied(folder: Path, one: Edit) -> Iterator[None]:
+    """An edit made in a copy and taken back."""
+    before = {folder / file: (folder / file).read_text(encoding="utf-8") for file, _, _ in one.replaced}
+    try:
+        for file, old, new in one.replaced:
+            text = (folder / file).read_text(encoding="utf-8")
+            assert old in text, f"{old!r} is not in {file}: the table of edits is out of date"
+            (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+        yield
+    finally:
+        for path, text in before.items():
+            path.write_text(text, encoding="utf-8")
 
 
-def effects(folder: Path) -> dict[str, tuple[set[str], set[str]]]:
-    """Edit -> jobs whose members change, and all that run again because of them."""
-    before, found = declared(folder, SMOKE), {}
-    for one in EDITS:
-        text = apply(folder, one)
-        after: Declared = declared(folder, SMOKE)
-        (folder / one.file).write_text(text, encoding="utf-8")
-        changed = before.changed(after)
-        found[one.says] = (changed, before.downstream(changed))
-    return found
+def effect(folder: Path, before: Declared, one: Edit) -> tuple[set[str], set[str]]:
+    """Members that an edit changes, and all jobs that run again because of them."""
+    with applied(folder, one):
+        after = declared(folder, SMOKE)
+    return before.changed_members(after), before.downstream(before.changed(after))
 
 
-def page(found: dict[str, tuple[set[str], set[str]]], jobs: int) -> str:
+def page(found: dict[str, tuple[set[str], set[str]]], before: Declared) -> str:
     """The table as Markdown."""
-    lines = [
-        "# What runs again after which edit\n",
-        "Made by the test that tries each edit on a copy (`python -m tests.dag.edits` writes this page), at smoke",
-        f"scale, where a run has {jobs} jobs. A job runs again where the content of its job file changes: functions,",
-        "code versions, settings, seed, inputs. Jobs that read what it makes follow; in each, members whose inputs",
-        "came out equal are not computed again. Files of the checkout that only the ledger or the report reads make",
-        "these two run.\n",
-        "| edit | jobs that change | jobs that run again |",
-        "| --- | --- | --- |",
-    ]
-    for says, (changed, again) in found.items():
-        lines.append(f"| {says} | {_names(changed, jobs)} | {len(again)} |")
-    return "\n".join(lines) + "\n"
+    rows = [f"| {says} | {_words(members, before)} | {len(jobs)} |" for says, (members, jobs) in found.items()]
+    return INTRODUCTION.format(jobs=len(before.texts)) + "\n".join(rows) + "\n"
 
 
-def _names(jobs: set[str], every: int) -> str:
-    if not jobs:
-        return "none"
-    if len(jobs) == every:
+def _words(changed: set[str], before: Declared) -> str:
+    """Jobs, with the members where not all of a job are concerned; a count where there are many."""
+    if len(changed) == len(before.members):
         return "all"
-    return ", ".join(f"`{name}`" for name in sorted(jobs)) if len(jobs) <= 8 else f"{len(jobs)} jobs"
+    jobs = dict.fromkeys(member.split(":")[0].split("|")[1] for member in sorted(changed))
+    if len(jobs) > 9:
+        return f"{len(changed)} in {len(jobs)} jobs"
+    return ", ".join(_job(job, changed, before) for job in jobs) or "none"
+
+
+def _job(job: str, changed: set[str], before: Declared) -> str:
+    of_job = [member for member in before.members if member.split(":")[0].split("|")[1] == job]
+    names = [member.partition(":")[2] for member in of_job if member in changed]
+    if len(names) == len(of_job):
+        return f"`{job}`"
+    return f"`{job}` ({', '.join(names)})"
+
+
+def main() -> None:
+    """Tries all edits and writes the page."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = copy_sources(Path(name) / "checkout")
+        before = declared(folder, SMOKE)
+        found = {one.says: effect(folder, before, one) for one in EDITS}
+    PAGE.write_text(page(found, before), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as name:
-        checkout = copy_sources(Path(name) / "checkout")
-        PAGE.write_text(page(effects(checkout), len(declared(checkout, SMOKE).texts)), encoding="utf-8")
+    main()

@@ -3,30 +3,36 @@
 import json
 
 import pytest
-from tests.conftest import ROOT, snakemake
+from tests.conftest import ROOT, copy_checkout, snakemake
 
 pytestmark = pytest.mark.slow
 FIXED_POINT = "results/ours/bn_decomposed/data/fixed_point.nc"
-IMPORTER = f"""
+IMAGES = "results/ours/data/images.nc"
+IMPORTER = """
 configfile: "config.yaml"
 module repdyn:
-    snakefile: "{ROOT}/Snakefile"
+    snakefile: "SNAKEFILE"
     config: config["repdyn"]
 use rule * from repdyn as repdyn_*
 rule mine:
     default_target: True
-    input: "{FIXED_POINT}"
+    input: "TARGET"
     output: "mine.txt"
-    shell: "ls {{input}} > {{output}}"
+    shell: "ls {input} > {output}"
 """
 CONFIG = "own: 1\nrepdyn:\n  run: {name: ours, seed: 3}\n  bn_decomposed: {fixed_point: {batches: [3, 6]}}\n"
 
 
 @pytest.fixture
 def importer(tmp_path):
-    (tmp_path / "Snakefile").write_text(IMPORTER)
-    (tmp_path / "config.yaml").write_text(CONFIG)
-    return tmp_path
+    return write_importer(tmp_path, ROOT / "Snakefile", FIXED_POINT)
+
+
+def write_importer(folder, snakefile, target):
+    """Another project's workflow, which takes this one as a module."""
+    (folder / "Snakefile").write_text(IMPORTER.replace("SNAKEFILE", str(snakefile)).replace("TARGET", target))
+    (folder / "config.yaml").write_text(CONFIG)
+    return folder
 
 
 def test_a_target_of_the_module_is_made_in_the_importers_folder(importer):
@@ -44,3 +50,13 @@ def test_a_wrong_setting_of_the_module_is_told(importer):
     shown = snakemake(importer, "--cores", "1", "-n")
     assert shown.returncode != 0
     assert 'unknown key "sede"; did you mean "seed"?' in shown.stdout + shown.stderr
+
+
+def test_a_copy_in_another_projects_folder_runs(tmp_path):
+    copy_checkout(tmp_path / "other workflows" / "repdyn")
+    importer = write_importer(tmp_path, "other workflows/repdyn/Snakefile", IMAGES)
+    done = snakemake(importer, "--cores", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (importer / IMAGES).is_file()
+    assert (importer / "mine.txt").read_text() == f"{IMAGES}\n"
+    assert (importer / "logs/ours/images.log").is_file()

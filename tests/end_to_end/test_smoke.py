@@ -88,6 +88,8 @@ def test_no_check_figure_or_table_meets_data_it_did_not_foresee(smoke_run):
 PRODUCTS = {
     "data/images.nc": "images",
     "bn_decomposed/data/cluster_rows.nc": "bn_decomposed_simplified_model",
+    "bn_decomposed/figures/fig5_layer_angles.svg": "bn_decomposed_figures_random_networks",
+    "bn_mean_field/tables/first_steps.json": "bn_mean_field_tables",
     "truncation_flow/claims.csv": "truncation_flow_claims",
     "bn_mean_field/evidence.csv": "bn_mean_field_claims",
     "claims.csv": "ledger",

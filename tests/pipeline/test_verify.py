@@ -83,6 +83,10 @@ def test_another_input(run):
     assert wrong(f={"inputs": {"loss": "s/data/other.nc"}})[FIGURE] == "other loss"
 
 
+def test_another_text_of_the_checkout(run):
+    assert wrong(f={"texts": ["docs/s.md 0123456789abcdef"]})[FIGURE] == "other texts"
+
+
 def test_files_changed_by_hand_or_missing(run):
     Path(FIGURE).write_text("by hand")
     Path(CLAIMS).unlink()

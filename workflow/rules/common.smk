@@ -13,6 +13,7 @@ WORKFLOW = Path(workflow.current_basedir).parent.parent
 sys.path.insert(0, str(WORKFLOW / "src"))
 
 from repdyn.base.errors import ConfigError, RepdynError
+from repdyn.base.files import sha256
 from repdyn.base.settings import plain
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
@@ -38,6 +39,7 @@ STUDIES = configuration.STUDIES
 CACHED = workflow.workflow_settings.cache is not None  # a rule that says so without --cache is a warning in every run
 HERE = Path(os.path.relpath(WORKFLOW))  # relative, so that a copy of the whole folder has nothing to do
 GPU = int(CONFIG.run.device == "cuda")  # what a job with a device asks for: "auto" takes what it finds, "cuda" a GPU
+CONTAINER = str(HERE / "envs" / "repdyn.sif")  # for --sdm apptainer; made from envs/Dockerfile
 DEVICE_ENVIRONMENT = f"../../envs/{'repdyn-cuda' if GPU else 'repdyn'}.yaml"  # of jobs with a device
 
 granted = workflow.global_resources.get("gpu")
@@ -73,14 +75,10 @@ def logs(path):
     return f"logs/{RUN}/{path}"
 
 
-def files_of(folder, pattern):
-    """Files of the checkout that a rule reads."""
-    return [str(HERE / folder / path.name) for path in sorted((WORKFLOW / folder).glob(pattern))]
-
-
-def references():
-    """Reference runs that the report shows next to this one."""
-    return [str(HERE / path.relative_to(WORKFLOW)) for path in sorted((WORKFLOW / "reference").rglob("*.*"))]
+def texts(*patterns):
+    """Files of the checkout that a job reads besides its data, each with a digest."""
+    files = sorted({path for pattern in patterns for path in WORKFLOW.glob(pattern) if path.is_file()})
+    return [f"{path.relative_to(WORKFLOW).as_posix()} {sha256(path)[:16]}" for path in files]
 
 
 def inputs(job):

@@ -10,6 +10,8 @@ rule job:
         logs("kinds/job.log"),
     conda:
         "../../envs/repdyn.yaml"
+    container:
+        CONTAINER
     threads: 1
     resources:
         mem_mb=800,

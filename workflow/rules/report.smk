@@ -7,6 +7,7 @@ LEDGER = JOBS.other(
     outputs=["claims.csv", "evidence.csv"],
     run=RUN,
     expected=str(HERE / "workflow" / "expected_verdicts.yaml"),
+    texts=texts("workflow/expected_verdicts.yaml"),
 )
 MANIFEST = JOBS.other(
     "manifest",
@@ -19,6 +20,7 @@ MANIFEST = JOBS.other(
 )
 PAGES = ("index.html", "ledger.html", "errata.html", "provenance.html", "single.html")
 FOLDERS = ("assets", "captions", "claims", "errata", "figures", "settings", "studies")
+CODE_SHOWN = ("claims", "figures", "tables")
 SITE = JOBS.other(
     "report",
     "site",
@@ -31,12 +33,21 @@ SITE = JOBS.other(
     outputs=[f"report/{part}" for part in (*PAGES, *FOLDERS)],
     workflow=str(HERE),
     made=JOBS.rule_outputs(),
+    texts=texts(
+        "src/repdyn/pipeline/report/page/**/*",
+        "reference/**/*",
+        "workflow/findings.yaml",
+        "workflow/chosen_after_looking.yaml",
+        "workflow/settings_sources.yaml",
+        *(f"docs/{study}.md" for study in STUDIES),
+        *(f"src/repdyn/{study}/{part}.py" for study in STUDIES for part in CODE_SHOWN),
+        *(f"src/repdyn/{study}/{part}/**/*.py" for study in STUDIES for part in CODE_SHOWN),
+    ),
 )
 
 
 use rule job as ledger with:
     input:
-        HERE / "workflow" / "expected_verdicts.yaml",
         **inputs(LEDGER),
     output:
         report(
@@ -63,14 +74,6 @@ use rule job as manifest with:
 
 use rule job as report with:
     input:
-        files_of("src/repdyn/pipeline/report/page", "*.*"),
-        files_of("src/repdyn/pipeline/report/page/assets", "*"),
-        files_of("src/repdyn/pipeline/report/page/theory", "*"),
-        [page for study in STUDIES for page in files_of("docs", f"{study}.md")],
-        files_of("workflow", "findings.yaml"),
-        files_of("workflow", "chosen_after_looking.yaml"),
-        files_of("workflow", "settings_sources.yaml"),
-        references(),
         **inputs(SITE),
     output:
         [path if Path(path).suffix else directory(path) for path in SITE.outputs],

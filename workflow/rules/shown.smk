@@ -16,6 +16,8 @@ for study in STUDIES:
                 f"{study}_shown"
             conda:
                 "../../envs/repdyn.yaml"
+            container:
+                CONTAINER
             threads: 1
             resources:
                 mem_mb=job.memory_mb,

@@ -1,0 +1,73 @@
+"""An edit runs again what depends on it and nothing else: the table of edits, its page, and what `all` asks for."""
+
+import re
+from fnmatch import fnmatchcase
+
+import pytest
+from tests.dag import edits
+from tests.dag.declared import SMOKE, copy_sources, declared
+
+CHEAP = ("a renamed local variable", "two imported names exchanged", "one point more in a list")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return copy_sources(tmp_path_factory.mktemp("edited") / "checkout")
+
+
+@pytest.fixture(scope="module")
+def before(folder):
+    return declared(folder, SMOKE)
+
+
+def matching(patterns, names):
+    """The names that patterns of `edits.Edit` mean; each has to mean at least one."""
+    meant = set()
+    for pattern in patterns:
+        full = (pattern if "|" in pattern else f"*|{pattern}") + ("" if ":" in pattern else ":*")
+        matches = {name for name in names if fnmatchcase(name, full)}
+        assert matches, f"no member is called {pattern}"
+        meant |= matches
+    return meant
+
+
+def jobs_of(members):
+    return {re.split("[|:]", member)[1] for member in members}
+
+
+def check(folder, before, one):
+    members, jobs = edits.effect(folder, before, one)
+    expected = matching(one.changes, before.members)
+    assert members == expected
+    assert jobs == jobs_of(expected | matching(one.then, before.members))
+    return members, jobs
+
+
+@pytest.mark.parametrize("says", CHEAP)
+def test_an_edit_runs_what_depends_on_it(folder, before, says):
+    (one,) = [one for one in edits.EDITS if one.says == says]
+    check(folder, before, one)
+
+
+@pytest.mark.slow
+def test_the_table_of_edits(folder, before):
+    """Every edit as expected, all that fail told together; the page says the same."""
+    found, wrong = {}, {}
+    for one in edits.EDITS:
+        try:
+            found[one.says] = check(folder, before, one)
+        except AssertionError as error:
+            wrong[one.says] = str(error)
+    assert wrong == {}
+    assert edits.PAGE.read_text(encoding="utf-8") == edits.page(found, before)
+
+
+def test_the_page_has_a_row_for_every_edit():
+    rows = re.findall(r"^\| (.+?) \|", edits.PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert rows == ["edit", "---", *(one.says for one in edits.EDITS)]
+
+
+def test_every_product_is_asked_for(before):
+    """So that whatever is deleted is made again."""
+    made = [path for paths in before.outputs.values() for path in paths]
+    assert sorted(before.wanted) == sorted(made)
