@@ -331,8 +331,12 @@ SHOWN = (
         "printed and corrected columns exchanged",
         f"{TFL}.tables",
         "",
-        '"largest error as printed": float(part["printed"])' + SEVERAL + 'float(part["corrected"])',
-        '"largest error as printed": float(part["corrected"])' + SEVERAL + 'float(part["printed"])',
+        '"largest error as printed": float(part["printed"])'
+        + SEVERAL
+        + '"largest error corrected": float(part["corrected"])',
+        '"largest error as printed": float(part["corrected"])'
+        + SEVERAL
+        + '"largest error corrected": float(part["printed"])',
     ),
     Named(
         "--effective-depth ignored",
