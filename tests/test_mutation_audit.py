@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from audits import mutation
+from audits import mutation, named
+from audits.bugs import AREAS
 from audits.mutants import Mutant, mutants
 
 FORMULA = '''
@@ -125,3 +126,10 @@ def test_a_wrong_sign_is_caught_by_the_tests_and_an_equal_formula_is_not(old, ne
 def test_the_summary_counts_what_was_caught():
     found = pd.DataFrame({"fate": ["test"] * 17 + ["time", "claim", "untested", "import"], "seconds": 3.0})
     assert mutation.summary(found) == "19 of 20 caught: 95.0% [75.1%, 99.9%], 1.1 minutes; 1 more cannot be imported"
+
+
+def test_every_mutation_by_hand_changes_its_module():
+    for one in (one for area in AREAS.values() for one in area):
+        changed = named.mutated(one)
+        assert changed != mutation.source_file(f"repdyn.{one.module}").read_text(encoding="utf-8")
+        compile(changed, one.says, "exec")
