@@ -1,0 +1,82 @@
+"""What a job really executes lies in what its code version counts, and what it opens in what its job file names."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+from audits.tracing import outside_closure
+from tests.conftest import ROOT
+
+from repdyn.base.fingerprint import code_version
+from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run.jobs import read
+from repdyn.pipeline.run.workflow import ENTRY
+
+pytestmark = pytest.mark.slow
+CHEAP = 5  # CPU seconds at smoke scale
+SHOWN = ("figures_", "tables", "claims")
+
+
+def cheap_jobs(study):
+    """Of each kind of a study's jobs ("" for those at the ends) all that cost little, or else the cheapest."""
+    with (ROOT / "workflow/costs.csv").open(newline="") as file:
+        costs = {row["job"]: float(row["cpu_seconds"]) for row in csv.DictReader(file) if row["run"] == "smoke"}
+    kinds = {}
+    for job in sorted(costs, key=costs.get):
+        place, _, name = job.rpartition("/")
+        if place == study:
+            kinds.setdefault(name.partition("_")[0] if name.startswith(SHOWN) or not place else "data", []).append(job)
+    return [job for jobs in kinds.values() for job in jobs if costs[job] < CHEAP or job == jobs[0]]
+
+
+@pytest.fixture(scope="module")
+def checkout(smoke_run, tmp_path_factory):
+    """A finished run of which nothing is kept, so that each member runs again."""
+    folder = tmp_path_factory.mktemp("traced") / "checkout"
+    kept = shutil.ignore_patterns("*.kept", "*.checkpoints", ".snakemake")
+    return shutil.copytree(smoke_run, folder, ignore=kept)
+
+
+def roots_of(job, member):
+    """Sets of roots of a member with the code version that the job file gives for each."""
+    runner = f"repdyn.pipeline.run.{job.kind}:run"
+    if "function" in member:
+        return [((f"repdyn.{member['study']}.{member['function']}", runner, ENTRY), member["code"])]
+    claims = member.get("claims", {}).values()
+    return [((runner, ENTRY), member["code"])] + [
+        ((f"repdyn.{member['study']}.{claim['function']}",), claim["code"]) for claim in claims
+    ]
+
+
+@pytest.mark.parametrize("study", ["", *STUDIES])
+def test_what_is_executed_and_opened_is_known(checkout, study):
+    files = [f"logs/smoke/{job}.job.json" for job in cheap_jobs(study)]
+    environment = os.environ | {"PYTHONPATH": f"{checkout / 'src'}{os.pathsep}{ROOT}", "CUDA_VISIBLE_DEVICES": ""}
+    command = [sys.executable, "-m", "tests.dag.traced", "traced.json", *files]
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    traced = json.loads((checkout / "traced.json").read_text())
+    kinds, outside, unnamed = set(), [], []
+    for file in files:
+        job = read(checkout / file)
+        kinds.add(job.kind)
+        for member, found in zip(job.members, traced[file], strict=True):
+            known = roots_of(job, member)
+            assert [code_version(*roots) for roots, _ in known] == [version for _, version in known], file
+            executed = {tuple(pair) for pair in found["executed"]}
+            assert ("repdyn.pipeline.run.entry", "run_members") in executed
+            outside += outside_closure(executed, [root for roots, _ in known for root in roots])
+            named = {text.split()[0] for text in member.get("texts", ())}
+            unnamed += [path for path in found["opened"] if path not in named and not is_known(path)]
+    assert outside == []
+    assert unnamed == []
+    assert kinds >= ({"simulate", "draw"} if study else {"images", "ledger", "manifest", "site"})
+
+
+def is_known(path):
+    """Data and records of runs, and source files, which are read for the names of functions alone."""
+    return path.startswith(("results/", "logs/", ".cache/")) or path.endswith(".py")
