@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from audits import operators
@@ -23,13 +24,18 @@ class Mutant:
         function: the definition at the top of the module that holds the change.
         line: line of the change.
         change: before and after, as code.
-        source: the whole module, changed.
+        write: gives the whole module, changed.
     """
 
     function: str
     line: int
     change: str
-    source: str
+    write: Callable[[], str]
+
+    @property
+    def source(self) -> str:
+        """The whole module, changed."""
+        return self.write()
 
 
 def mutants(path: Path, *, formulas_only: bool = True) -> Iterator[Mutant]:
@@ -65,12 +71,16 @@ def _constants(tree: ast.Module, statement: ast.stmt) -> Iterator[Mutant]:
 
 
 def _mutant(tree: ast.Module, site: ast.AST, changed: ast.AST, name: str) -> Mutant:
-    before = copy.copy(site)
     shown = f"{ast.unparse(site)} -> {ast.unparse(ast.fix_missing_locations(copy.copy(changed)))}"
+    return Mutant(name, site.lineno, shown, partial(_written, tree, site, changed))
+
+
+def _written(tree: ast.Module, site: ast.AST, changed: ast.AST) -> str:
+    before = copy.copy(site)
     _become(site, changed)
     source = ast.unparse(ast.fix_missing_locations(tree))
     _become(site, before)
-    return Mutant(name, before.lineno, shown, source)
+    return source
 
 
 def _sites(node: ast.AST, formulas_only: bool) -> Iterator[ast.expr | ast.AugAssign]:

@@ -48,6 +48,8 @@ SAMPLES, MANY = 4, 3
 KINDS = ("figures", "tables", "claims")
 HEAVY = {"claims.full_rank:tail_of_rows"}  # goes through n / gamma rows: millions, where gamma has no meaning
 ROUNDING = 1e-9  # beside the largest of an array
+NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?|nan|inf")
+LAST_DIGIT = 2e-3  # of a number shown with four digits: the last of these and what another machine rounds
 
 
 # shapes of datasets
@@ -223,6 +225,24 @@ def decided(evidence: Iterable[Mapping[str, object]], note: str) -> Iterator[str
     for row in evidence:
         yield "  " + " | ".join(str(row[name]) for name in (*DECIDED, *CONTROLLED))
     yield f"  numbers noted: {_numbers([note])}"
+
+
+# what was shown
+
+
+def golden(study: str, kind: str) -> dict[str, list[str]]:
+    """What stands in a file, by its lines that are not indented: figures.txt by function."""
+    text = (GOLDEN / study / f"{kind}.txt").read_text(encoding="utf-8").splitlines()
+    begins = [k for k, line in enumerate(text) if line and not line.startswith(" ")]
+    return {text[a]: text[a:b] for a, b in zip(begins, [*begins[1:], len(text)], strict=bool(begins))}
+
+
+def alike(one: str, other: str) -> bool:
+    """Equal words, numbers within rounding."""
+    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
+        return False
+    pairs = zip(map(float, NUMBER.findall(one)), map(float, NUMBER.findall(other)), strict=True)
+    return all(a == b or abs(a - b) <= LAST_DIGIT * max(abs(a), abs(b)) or (a != a and b != b) for a, b in pairs)
 
 
 # a study at a time

@@ -6,32 +6,14 @@ tests.drawn`, and look at the difference. After a change of a dataset: `python -
 """
 
 import difflib
-import re
 
 import pytest
-from tests.drawn import GOLDEN, HEAVY, KINDS, read, text_of
+from tests.drawn import HEAVY, KINDS, alike, golden, read, text_of
 
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.graph import read_study
 
 CASES = [(study, kind, name) for study in STUDIES for kind in KINDS for name in sorted(read(study)[kind])]
-NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?|nan|inf")
-ROUNDING = 2e-3  # of a number shown with four digits: the last of these and what another machine rounds
-
-
-def golden(study, kind):
-    """What stands in the file, by function."""
-    text = (GOLDEN / study / f"{kind}.txt").read_text(encoding="utf-8").splitlines()
-    begins = [k for k, line in enumerate(text) if line and not line.startswith(" ")]
-    return {text[a]: text[a:b] for a, b in zip(begins, [*begins[1:], len(text)], strict=bool(begins))}
-
-
-def alike(one, other):
-    """Equal words, numbers within rounding."""
-    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
-        return False
-    pairs = zip(map(float, NUMBER.findall(one)), map(float, NUMBER.findall(other)), strict=True)
-    return all(a == b or abs(a - b) <= ROUNDING * max(abs(a), abs(b)) or (a != a and b != b) for a, b in pairs)
 
 
 @pytest.mark.parametrize(("study", "kind", "function"), CASES, ids=[f"{s}-{n}" for s, _, n in CASES])

@@ -116,12 +116,12 @@ def test_tests_are_found_by_what_they_reach():
 def test_a_wrong_sign_is_caught_by_the_tests_and_an_equal_formula_is_not(old, new, caught):
     source = (mutation.ROOT / "src" / Path(*MODULE.split("."))).with_suffix(".py").read_text()
     assert old in source
-    changed = Mutant("sector_pattern", 0, "", source.replace(old, new, 1))
+    changed = Mutant("sector_pattern", 0, "", lambda: source.replace(old, new, 1))
     tests = [mutation.ROOT / "tests/truncation_flow/test_truncation.py"]
-    by, _ = mutation.fate(MODULE, changed, tests, None, 120)
+    by = mutation.fate(MODULE, changed, tests, None, 120).by
     assert by == ("test" if caught else "survived")
 
 
 def test_the_summary_counts_what_was_caught():
-    found = pd.DataFrame({"fate": ["test"] * 17 + ["time", "claim", "untested"], "seconds": 3.0})
-    assert mutation.summary(found) == "19 of 20 caught: 95.0% [75.1%, 99.9%], 1.0 minutes"
+    found = pd.DataFrame({"fate": ["test"] * 17 + ["time", "claim", "untested", "import"], "seconds": 3.0})
+    assert mutation.summary(found) == "19 of 20 caught: 95.0% [75.1%, 99.9%], 1.1 minutes; 1 more cannot be imported"

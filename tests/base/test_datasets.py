@@ -101,6 +101,11 @@ def with_an_unexplained_gap(made):
     return made
 
 
+def with_unexplained_infinities(made):
+    made["gap"].values[~np.isfinite(made["gap"].values)] = np.inf
+    return with_an_unexplained_gap(made)
+
+
 BREACHES = [
     (without_coordinate, "dimension 'step' has no coordinate"),
     (without_units, "variable 'loss' has no units"),
@@ -108,6 +113,10 @@ BREACHES = [
     (coordinate_without_units, "variable 'step' has no units"),
     (with_objects, "variable 'label' has type object"),
     (with_an_unexplained_gap, "variable 'gap' is not finite everywhere and has no attribute 'missing' that says why"),
+    (
+        with_unexplained_infinities,
+        "variable 'gap' is not finite everywhere and has no attribute 'missing' that says why",
+    ),
 ]
 
 

@@ -69,6 +69,18 @@ FAULTS = {
         "'word' covers points",
     ),
     "two texts": (lambda left: (left.text(0.3, 0.7, "first"), left.text(0.32, 0.71, "second")), "cover each other"),
+    "turned text over another": (
+        lambda left: (left.text(0.3, 0.6, "first", rotation=45), left.text(0.3, 0.62, "on")),
+        "cover each other",
+    ),
+    "turned texts over each other": (
+        lambda left: [left.text(x, 0.6, word, rotation=50) for x, word in ((0.3, "a long word"), (0.32, "another"))],
+        "cover each other",
+    ),
+    "text upright and on its side": (
+        lambda left: (left.text(0.3, 0.6, "first", rotation=90), left.text(0.28, 0.63, "second")),
+        "cover each other",
+    ),
     "ticks": (lambda left: left.set_xticks(np.linspace(0, 0.1, 9)), "cover each other"),
     "small letters": (lambda left: left.set_xlabel("tiny", fontsize=7.4), "'tiny' has letters of 7.4 pt, under 7.5 pt"),
     "beyond the edge": (lambda left: left.text(-0.9, 0.5, "lost"), "'lost' is cut off by the figure's edge"),
@@ -90,7 +102,8 @@ HARMLESS = {
     "line that is not shown": lambda left: left.plot([0, 0.5], [0.92, 0.92], visible=False),
     "line beyond the view": lambda left: (left.plot([-1, -0.5], [0.92, 0.92]), left.set_xlim(0, 1)),
     "text over an area": lambda left: (left.bar([0.9], [0.6], 0.1), left.text(0.87, 0.1, "7")),
-    "turned text near another": lambda left: (left.text(0.3, 0.6, "first", rotation=45), left.text(0.3, 0.62, "on")),
+    "turned text near another": lambda left: (left.text(0.3, 0.6, "first", rotation=45), left.text(0.37, 0.6, "on")),
+    "turned texts side by side": lambda left: [left.text(x, 0.6, "a long word", rotation=50) for x in (0.2, 0.26)],
     "empty text": lambda left: (left.text(0.3, 0.6, ""), left.text(0.3, 0.6, " ")),
     "small letters nobody sees": lambda left: left.set_xlabel("tiny", fontsize=4, visible=False),
     "axis that is off": lambda left: (left.set_axis_off(), left.set_xlabel("tiny", fontsize=4)),

@@ -21,7 +21,7 @@ def make():
     """A table with text that LaTeX would misread; other processes import it from this file."""
     rows = {"kind": ["x_y & z", "50 %"], "loss (nat)": [1 / 3, np.nan], "gap": [1e-9, 123456.789], "n": [3, 40]}
     return Table(
-        pd.DataFrame(rows), title="Table T1: a_b", caption=r"95 % of a_b & c, $x$ #1 {x} ~ ^ \ – all.", digits=3
+        pd.DataFrame(rows), title="Table T1: a_b", caption=r"95 % of a_b & c, $x_1$ #1 {x} ~ ^ \ – all.", digits=3
     )
 
 
@@ -50,10 +50,11 @@ def test_json_holds_what_the_report_shows(saved):
 
 
 def test_latex_has_the_wanted_digits_and_no_bare_special_character(saved):
+    """A formula between dollars stays as it is."""
     text = Path(f"{saved}.tex").read_text(encoding="utf-8")
     assert r"x\_y \& z & 0.333 & 1e-09 & 3 \\" in text
     assert r"50 \% & NaN & 1.23e+05 & 40 \\" in text
-    escaped = r"95 \% of a\_b \& c, \$x\$ \#1 \{x\} \textasciitilde{} \textasciicircum{} \textbackslash{} – all."
+    escaped = r"95 \% of a\_b \& c, $x_1$ \#1 \{x\} \textasciitilde{} \textasciicircum{} \textbackslash{} – all."
     assert rf"\caption{{{escaped}}}" in text
     assert r"\label{tab:t1_losses}" in text
 

@@ -28,6 +28,13 @@ SMALL = Training(
 )
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_each_depth_has_one_rate(count):
+    rates = Rates(bn=(0.1, 0.1), default=(0.1, 0.1), he=(0.03,) * count)
+    with pytest.raises(ValueError, match=f"{count} rates for he, but 2 depths"):
+        Training(**dict(SMALL) | {"rates": rates})
+
+
 @pytest.fixture(scope="module")
 def images():
     return load_images("digits").isel(point=slice(0, 300))

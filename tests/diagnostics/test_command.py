@@ -13,6 +13,8 @@ from tests.conftest import ROOT
 from repdyn.__main__ import main
 from repdyn.base import datasets
 from repdyn.base.devices import THREAD_VARIABLES
+from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.theory.identity import Residual
 
 NETWORK = """
 from torch import nn
@@ -33,6 +35,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_network.py").write_text(NETWORK)
     (tmp_path / "my_missing.py").write_text("import no_such_package")
+    (tmp_path / "my_seeded.py").write_text(
+        NETWORK.replace("return nn.Seq", "import torch; torch.manual_seed(0); return nn.Seq")
+    )
     X = np.random.default_rng(0).normal(size=(12, 6))
     np.savez("data.npz", inputs=X, labels=np.arange(12) % 3, pairs=[[0, 1]])
     np.savez("bare.npz", X=X)
@@ -48,7 +53,7 @@ def folder(tmp_path, monkeypatch):
     np.savez("nan_pairs.npz", inputs=X, pairs=[[np.nan, 1.0]])
     np.savez("word_pairs.npz", inputs=X, pairs=[["a", "b"]])
     yield tmp_path
-    for name in ("my_network", "my_missing"):
+    for name in ("my_network", "my_missing", "my_seeded"):
         sys.modules.pop(name, None)
 
 
@@ -142,6 +147,22 @@ def test_effective_depths_that_are_none(depth, capsys, folder):
         assert words in error
         assert error.count("\n") == 1
         assert not (folder / "diag.nc").exists()
+
+
+def test_the_effective_depth_of_the_command_line_is_that_of_the_energies(folder):
+    """The kinetic energy is of the rates of change beside the leak; the file says how it was measured."""
+    energies = {}
+    for depth in (0.0, 2.5):
+        arguments = ("--data", "data.npz", "--residual", "1", "2", f"--effective-depth={depth}")
+        assert measured("my_seeded:build", *arguments) == 0
+        found = xr.load_dataset(folder / "diag.nc")
+        assert json.loads(found.attrs["settings"])["effective_depth"] == depth
+        arrays = np.load("data.npz")
+        stream = Residual(("1", "2"), depth)
+        again = measure(sys.modules["my_seeded"].build(), arrays["inputs"], labels=arrays["labels"], residual=stream)
+        energies[depth] = found["kinetic_energy"].values
+        np.testing.assert_allclose(energies[depth], again["kinetic_energy"], rtol=1e-6)
+    assert not np.allclose(energies[0.0], energies[2.5], rtol=0.01)
 
 
 BUILDERS = {

@@ -58,6 +58,13 @@ def test_rates_of_the_theory_are_found_again():
     assert not [problem for problem in problems(found) if not problem.startswith("attribute")]
 
 
+def test_time_counts_from_the_first_record():
+    recorded = recorded_from_theory()
+    late = effective_theory.fit(recorded.assign_coords(epoch=recorded["epoch"].copy(data=TIMES + 70)), "0")
+    np.testing.assert_allclose([late["eta_h"][0], late["eta_y"][0]], RATES, rtol=1e-5)
+    np.testing.assert_allclose(late["moment"][[0, -1]], [70, 70 + TIMES[-1]])
+
+
 def test_a_trained_linear_network_is_fitted():
     """Small equal start, two points: the setting of the theory, where it is known to hold."""
     torch.manual_seed(0)

@@ -48,6 +48,22 @@ def test_every_sampled_claim_states_its_false_alarm_rate(smoke_run):
     assert [row["id"] for row in (*sampled, *with_interval) if not 0 < float(row["false_alarm"]) <= 0.05] == []
 
 
+def test_formulas_in_the_ledger_are_latex(smoke_run):
+    """Outside of dollars no typed powers, roots, indices or Greek letters, in the ledger and in its evidence."""
+    typed = r"\w\^|R2\b|[<>]=|sqrt\(|\|\||\b[A-Za-z]_\w|\b(?:alpha|beta|gamma|eps|sigma|Sigma|Omega|rho|tau|kappa|Lt)\b"
+    columns = {
+        "claims": ("statement", "correction", "note"),
+        "evidence": ("part", "expected", "tolerance_reason", "control"),
+    }
+    found = set()
+    for name, texts in columns.items():
+        with (smoke_run / f"results/smoke/{name}.csv").open(newline="") as file:
+            for row in csv.DictReader(file):
+                outside = {column: re.sub(r"\$[^$]+\$", "", row[column]) for column in texts}
+                found |= {(row["id"], column) for column, text in outside.items() if re.search(typed, text)}
+    assert found == set()
+
+
 def test_every_decided_claim_has_a_control_that_turned(smoke_run):
     for row in ledger(smoke_run):
         if row["verdict"] in ("holds", "holds as corrected"):

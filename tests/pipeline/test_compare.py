@@ -70,6 +70,12 @@ def test_a_claim_that_is_gone_is_a_changed_verdict(first, tmp_path):
     assert compare(first, second).verdicts == {"x-1": ("holds", "no such claim")}
 
 
+def test_a_claim_that_is_new_is_a_changed_verdict(first, tmp_path):
+    second = run(tmp_path / "b")
+    (second / "claims.csv").write_text("id,verdict\nx-1,holds\nx-2,holds\nx-3,holds\n")
+    assert compare(first, second).verdicts == {"x-3": ("no such claim", "holds")}
+
+
 def test_parts_of_the_ledger_stand_in_for_it(first, tmp_path):
     for folder in (first, run(tmp_path / "b", verdict="does not hold")):
         (folder / "claims.csv").rename(folder / "s/claims.csv")

@@ -27,6 +27,16 @@ def test_a_formula_becomes_mathml():
     assert "http" not in made
 
 
+def test_bars_and_names_of_functions_keep_their_distance():
+    assert mathml("|a| / |b|").count('form="prefix"') == 4
+    assert mathml("x = -b - c").count('form="prefix"') == 1
+    assert '<mi>log</mi><mspace width="0.17em" /><mi>x</mi>' in mathml(r"\log x")
+    assert '</msub><mspace width="0.17em" /><mi>x</mi>' in mathml(r"\log_2 x")
+    assert "<mspace" not in mathml(r"\log(x)")
+    assert "<mi>Tr</mi><mo" in mathml(r"\operatorname{Tr}[A]")
+    assert "<mo>lim</mo>" in mathml(r"\lim_{t \to 0} x")
+
+
 def test_a_line_may_break_between_statements_and_before_an_arrow():
     assert mathml(r"a = b, \quad c = d \Rightarrow e = f").count("<math") == 3
     assert mathml(r"\quaduple").startswith("<code>")  # a longer command is another command

@@ -79,6 +79,7 @@ def test_a_passage_ends_where_the_next_begins(page):
 def test_display_formulas_and_money(page):
     assert 'display="block"' in page.body
     assert "$5 or $6" in page.body
+    assert "<math" in notes("| a |\n| - |\n| $x$ is 9 |", set(), {}).body
 
 
 def test_figures_of_the_run_are_shown_and_no_other_picture(page):

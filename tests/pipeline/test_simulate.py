@@ -12,6 +12,7 @@ from tests.pipeline import jobs_for_tests as made
 from tests.pipeline.jobs_for_tests import IMAGES, SETTINGS, STUDY
 
 from repdyn.base import datasets
+from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world
 from repdyn.base.errors import DataError, NotEnoughDataError, RepdynError
@@ -78,6 +79,50 @@ def test_the_seed_counts_and_the_numbers_are_the_functions(dataset, results):
     np.testing.assert_array_equal(dataset["difference"], again["difference"])
     other = run(made.member(seed=6, outputs=[f"{STUDY}/data/other.nc"]), results)
     assert not np.array_equal(dataset["difference"], other["difference"])
+
+
+CHANGES = {
+    "the same": ({}, False),
+    "settings": ({"settings": {"settings": SETTINGS | {"width": 9}}}, True),
+    "seed": ({"seed": 6}, True),
+    "code": ({"code": "fedcba9876543210"}, True),
+    "arguments": ({"arguments": {"mode": "he"}}, True),
+    "device": ({"device": "other"}, True),
+}
+
+
+@pytest.fixture
+def trials(monkeypatch):
+    """How often the one trial of an experiment with checkpoints was run."""
+    made_anew = []
+
+    def drawn(images: xr.Dataset, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
+        trial = checkpoint.get("trial")
+        if trial is None:
+            made_anew.append("trial")
+            trial = checkpoint.put("trial", {"x": stream.generator().random(2)})
+        coords = {"i": datasets.index("i", 2, "place")}
+        return datasets.dataset({"x": datasets.variable("i", trial["x"], "number")}, coords, title="numbers")
+
+    monkeypatch.setattr(simulate, "load_function", lambda study, function: drawn)
+    monkeypatch.setattr(simulate, "choose_device", lambda device: device)
+    return made_anew
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_job_resumes_from_what_the_same_job_left(what, trials, results, tmp_path):
+    change, anew = CHANGES[what]
+    simulate.run(made.member(), results, tmp_path)
+    simulate.run(made.member(**change), results, tmp_path)
+    assert len(trials) == 1 + anew
+
+
+def test_a_job_with_other_contents_of_its_inputs_resumes_nothing(trials, tmp_path):
+    here = made.results(tmp_path / "run")
+    simulate.run(made.member(), here, tmp_path / "kept")
+    datasets.write(made.images(count=7), here / IMAGES)
+    simulate.run(made.member(), here, tmp_path / "kept")
+    assert len(trials) == 2
 
 
 def test_an_experiment_that_breaks_the_conventions_is_not_saved(tmp_path, monkeypatch):

@@ -70,7 +70,10 @@ def test_curves_match(r2_of_w, seeds, status):
 
 def test_altered_dynamics_in_the_place_of_the_theory_miss_w():
     one = two_points.curves_match
-    for part, low in (("R2 of w of the default network", 0.5), ("mean R2 of h and y", 0.0)):
+    for part, low in (
+        ("variance of w explained for the default network", 0.5),
+        ("mean variance of h and y explained", 0.0),
+    ):
         spoilt = one(*one.controls[part].data(architecture_fits(0.5), altered_fits()))
         assert spoilt.status == "does not hold"
         assert spoilt.corrected.parts[part].outcome == "fails"

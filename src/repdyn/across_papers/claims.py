@@ -39,7 +39,7 @@ def _ratio(fits: xr.Dataset, network: str) -> Test:
         raise NotEnoughDataError(f"theory_fits: 2 seeds in which plain and {network} learned the pair, fits inside")
     shares = np.log2(fits["unexplained"])
     ratio = shares.sel(network=network) - shares.sel(network="plain")
-    expected = "log2 of U over U of the plain network at most 1"
+    expected = r"$\log_2$ of $U$ over $U$ of the plain network at most 1"
     return mean_within(ratio.values, -np.inf, 1, expected=expected, reason=TWICE)
 
 
@@ -51,7 +51,7 @@ def _note(theory_fits: xr.Dataset, network: str) -> str:
     explained, border = alone["explained"].median("seed").values, float(alone["at_bound"].mean())
     return (
         f"Unexplained share, medians: {median('two points', network):.2g} against {median('two points', 'plain'):.2g} "
-        f"of the plain network; median R2 of h, y, w {explained[0]:.2f}, {explained[1]:.2f}, {explained[2]:.2f}; "
+        f"of the plain network; median $R^2$ of $h, y, w$ {explained[0]:.2f}, {explained[1]:.2f}, {explained[2]:.2f}; "
         f"{100 * border:.0f} % of the fits end at the border of the search. On pairs of digits in a batch "
         f"{median('digits', network):.2g} against {median('digits', 'plain'):.2g}."
     )
@@ -140,7 +140,7 @@ def _settled(ratios: xr.DataArray) -> Test:
     """Decided where ten times the training, at the pace of the last doubling, does not change the outcome."""
     end, half = (ratios.sel(end=name).values for name in (ENDS[1], HALF))
     now, later = (
-        mean_within(values, -1, 1, expected="log2 of rank over the task's between -1 and 1", reason=RANKS)
+        mean_within(values, -1, 1, expected=r"$\log_2$ of rank over the task's between -1 and 1", reason=RANKS)
         for values in (end, end + np.log2(10) * (end - half))
     )
     same_side = now.outcome != "fails" or (now.value > 0) == (later.value > 0)
@@ -240,7 +240,7 @@ def _losses(odd_batch: xr.Dataset, networks: tuple[str, ...]) -> str:
 
 
 def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Gives the recentred network's norms after training out for those of other networks, before and after."""
+    """Gives the recentered network's norms after training out for those of other networks, before and after."""
 
     def spoil(odd_batch: xr.Dataset) -> xr.Dataset:
         ratio = odd_batch["norm_ratio"]
@@ -251,7 +251,7 @@ def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
 
 
 ODD = {"where": "Question 3; Section III of bn_decomposed", "kind": "comparison", "origin": "ours", "data": "odd_batch"}
-ODD_WORLD = "networks whose norms are those with recentring alone"
+ODD_WORLD = "networks whose norms are those with recentering alone"
 
 
 @claim(
@@ -284,7 +284,7 @@ def training_makes_no_odd_point(odd_batch: xr.Dataset) -> Verdict:
 
 
 def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Gives the norms with batch normalization in full out for those with recentring alone, and its losses."""
+    """Gives the norms with batch normalization in full out for those with recentering alone, and its losses."""
 
     def spoil(odd_batch: xr.Dataset) -> xr.Dataset:
         own = (odd_batch["network"] == "recentred") & (odd_batch["end"] == end)
@@ -298,7 +298,7 @@ def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
 
 @claim(
     "acr-odd-survives",
-    states="The odd point of the network with recentring alone survives training that learns.",
+    states="The odd point of the network with recentering alone survives training that learns.",
     control={
         name: false_world("a network whose norms are those with batch normalization in full", _rescaled(end))
         for name, end in zip(("before", "after"), ENDS, strict=True)

@@ -12,9 +12,9 @@ from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY, band, desc
 from repdyn.bn_decomposed.theory.odd_cluster import odd_fixed_point
 
 CURVES = {
-    "h": ("representation_distance", "h, half depth", BLUE),
-    "y": ("prediction_distance", "y, outputs", RED),
-    "w": ("prediction_alignment", "w, alignment", GREEN),
+    "h": ("representation_distance", "$h$, half depth", BLUE),
+    "y": ("prediction_distance", "$y$, outputs", RED),
+    "w": ("prediction_alignment", "$w$, alignment", GREEN),
 }
 SHADE = {"color": SKY, "alpha": 0.3, "linewidth": 0}
 
@@ -27,8 +27,8 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
     for column, kind in zip(axes.T, kinds, strict=True):
         _two_point_panels(column[:2], two_points.sel(network=kind, seed=seed), theory_fits.sel(network=kind, seed=seed))
         column[0].set_title(str(kind))
-    axes[0, 0].set_ylabel("h")
-    axes[1, 0].set_ylabel("y and w")
+    axes[0, 0].set_ylabel("$h$")
+    axes[1, 0].set_ylabel("$y$ and $w$")
     figure.legend(*axes[1, 1].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     for panel in axes[2]:
         panel.remove()
@@ -38,12 +38,12 @@ def theory_fits(two_points: xr.Dataset, theory_fits: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Question 1: the effective two-point theory in four networks",
-        caption="(a-d) Two points alone: squared distance h of the representations at half depth, above; squared "
-        "distance y of the outputs and alignment w, below. Lines: network, dashed: theory with two fitted rates; the "
-        "seed is the middle one by the ratio of U with batch normalization to U without. (e) Unexplained share U of "
-        f"h, y, w: filled, two points alone ({theory_fits.sizes['seed']} seeds), open, pairs of digits in a batch "
-        f"({_digit_seeds(theory_fits)} seeds); bars: medians; shaded: up to twice the plain network's median on two "
-        "points.",
+        caption="(a-d) Two points alone: squared distance $h$ of the representations at half depth, above; squared "
+        "distance $y$ of the outputs and alignment $w$, below. Lines: network, dashed: theory with two fitted rates; "
+        "the seed is the middle one by the ratio of $U$ with batch normalization to $U$ without. (e) Unexplained share "
+        f"$U$ of $h, y, w$: filled, two points alone ({theory_fits.sizes['seed']} seeds), open, pairs of digits in a "
+        f"batch ({_digit_seeds(theory_fits)} seeds); bars: medians; shaded: up to twice the plain network's median on "
+        "two points.",
         alt="Curves of two points in four networks with the fitted theory dashed, and dots of the unexplained share.",
     )
 
@@ -82,7 +82,7 @@ def _share_panel(panel: Axes, theory_fits: xr.Dataset) -> None:
     panel.set_ylim(bottom=float(shares.min()) / 1.5)
     panel.set_xticks(range(theory_fits.sizes["network"]), theory_fits["network"].values)
     panel.set_title("unexplained share")
-    panel.set_ylabel("U")
+    panel.set_ylabel("$U$")
 
 
 def bottlenecks(digits: xr.Dataset) -> Figure:

@@ -31,10 +31,10 @@ def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dat
     return Table(
         pd.DataFrame(rows),
         "Three questions to four networks, and the recentered one",
-        "Unexplained share U of the two-point theory over the plain network's, mean over seeds with the half-width of "
-        f"Student's 95 % interval (n = {theory_fits.sizes['seed']}); effective rank without the mean at half depth, "
-        f"tasks of rank {ranks}, medians (n = {digits.sizes['seed']}); largest over second norm in the last hidden "
-        f"layer, medians (n = {odd_batch.sizes['seed']}).",
+        "Unexplained share $U$ of the two-point theory over the plain network's, mean over seeds with the half-width "
+        f"of Student's 95 % interval ($n$ = {theory_fits.sizes['seed']}); effective rank without the mean at half "
+        f"depth, tasks of rank {ranks}, medians ($n$ = {digits.sizes['seed']}); largest over second norm in the last "
+        f"hidden layer, medians ($n$ = {odd_batch.sizes['seed']}).",
         digits=3,
     )
 

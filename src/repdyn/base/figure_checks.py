@@ -42,7 +42,7 @@ def problems(figure: Figure, *, is_drawn: bool = False) -> list[str]:
         {
             *_small(text for text, _ in texts),
             *_cut(figure, texts),
-            *_colliding(texts),
+            *_colliding(texts, renderer),
             *(problem for panel in figure.axes for problem in _covering(panel, figure, renderer)),
         }
     )
@@ -107,17 +107,37 @@ def _cut(figure: Figure, texts: Iterable[tuple[Text, Bbox]]) -> Iterator[str]:
             yield f"{_shown(text)} is cut off by the figure's edge"
 
 
-def _colliding(texts: Iterable[tuple[Text, Bbox]]) -> Iterator[str]:
-    straight = [(text, box) for text, box in texts if text.get_rotation() % 90 == 0]
-    for (first, box), (second, other) in combinations(straight, 2):
-        if _overlap(box, other):
+def _colliding(texts: Iterable[tuple[Text, Bbox]], renderer: object) -> Iterator[str]:
+    drawn = [(text, box, _corners(text, box, renderer)) for text, box in texts]
+    for (first, box, corners), (second, other, others) in combinations(drawn, 2):
+        if box.overlaps(other) and _overlap(corners, others):
             yield f"{_shown(first)} and {_shown(second)} cover each other"
 
 
-def _overlap(box: Bbox, other: Bbox) -> bool:
-    width = min(box.x1, other.x1) - max(box.x0, other.x0)
-    height = min(box.y1, other.y1) - max(box.y0, other.y0)
-    return width > TOUCHING and height > 2 * TOUCHING
+def _corners(text: Text, box: Bbox, renderer: object) -> np.ndarray:
+    """Corners of a text in order, shape (4, 2), pixels: the box of its letters, turned as they are, less the leading.
+
+    Args:
+        text: the text.
+        box: what it takes of the picture, upright.
+        renderer: the figure's.
+    """
+    turn = text.get_rotation()
+    text.set_rotation(0)
+    level = text.get_window_extent(renderer)
+    text.set_rotation(turn)
+    x, y = max(level.width - TOUCHING, 0) / 2, max(level.height - 2 * TOUCHING, 0) / 2
+    cosine, sine = np.cos(np.radians(turn)), np.sin(np.radians(turn))
+    middle = [(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2]
+    return middle + np.array([[-x, -y], [x, -y], [x, y], [-x, y]]) @ [[cosine, sine], [-sine, cosine]]
+
+
+def _overlap(corners: np.ndarray, others: np.ndarray) -> bool:
+    """Whether two rectangles overlap: along no side of either do their shadows lie apart."""
+    sides = np.concatenate([np.diff(corners[:3], axis=0), np.diff(others[:3], axis=0)])
+    shadows, other_shadows = sides @ corners.T, sides @ others.T
+    apart = (shadows.max(axis=1) <= other_shadows.min(axis=1)) | (other_shadows.max(axis=1) <= shadows.min(axis=1))
+    return not apart.any()
 
 
 def _covering(panel: Axes, figure: Figure, renderer: object) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +46,7 @@ def save(table: Table, stem: Path | str, origin: Mapping[str, object] | None = N
         index=False,
         escape=True,
         float_format=f"%.{table.digits}g",
-        caption=table.caption.translate(LATEX),  # pandas escapes the cells alone
+        caption=_latex(table.caption),  # pandas escapes the cells alone
         label=f"tab:{stem.name}",
     )
     write_text(stem.with_name(stem.name + ".tex"), latex)
@@ -53,6 +54,12 @@ def save(table: Table, stem: Path | str, origin: Mapping[str, object] | None = N
         stem.with_name(stem.name + ".json"),
         {"title": table.title, "caption": table.caption, "digits": table.digits, **(origin or {})},
     )
+
+
+def _latex(words: str) -> str:
+    """Words for LaTeX: formulas between dollars stay, all else is escaped."""
+    pieces = re.split(r"(\$[^$]+\$)", words)
+    return "".join(piece if place % 2 else piece.translate(LATEX) for place, piece in enumerate(pieces))
 
 
 def placeholder(name: str, needs: str) -> Table:

@@ -102,10 +102,10 @@ def full_rank(rows_to_full_rank: xr.Dataset) -> Table:
     }
     return Table(
         pd.DataFrame({name: values.values for name, values in columns.items()}),
-        title="Theorem 3: rows until ReLU(W X) has full rank, batch by batch",
-        caption=f"Mean of y over {draws} draws of the weights against n/gamma, gamma exact, and against the bound of "
-        "the proof, the sum over t of 1/gamma of the first t columns. Recentered: Gaussian points of mean 5 in every "
-        "coordinate, gamma of X - mean (Corollary 4).",
+        title=r"Theorem 3: rows until $\mathrm{ReLU}(W X)$ has full rank, batch by batch",
+        caption=rf"Mean of $y$ over {draws} draws of the weights against $n/\gamma$, $\gamma$ exact, and against the "
+        r"bound of the proof, the sum over $t$ of $1/\gamma$ of the first $t$ columns. Recentered: Gaussian points of "
+        r"mean 5 in every coordinate, $\gamma$ of $X$ less its mean (Corollary 4).",
     )
 
 
@@ -158,9 +158,9 @@ def fixed_points(fixed_point: xr.Dataset) -> Table:
     return Table(
         frame,
         title="Table T3: fixed points of the expected Gram matrix with recentering and ReLU",
-        caption="Infinite width. Odd point and cluster from the reduced map of one angle, beside the n x n map "
-        "iterated from an odd start, which for n <= 6 ends at equal points. Multiplier: derivative of the reduced map "
-        "in the cosine; below 1 the fixed point is stable within one odd point and n - 1 equivalent ones.",
+        caption=r"Infinite width. Odd point and cluster from the reduced map of one angle, beside the $n \times n$ map "
+        r"iterated from an odd start, which for $n \le 6$ ends at equal points. Multiplier: derivative of the reduced "
+        "map in the cosine; below 1 the fixed point is stable within one odd point and $n - 1$ equivalent ones.",
         digits=6,
     )
 
@@ -190,8 +190,8 @@ def largest_norm(largest_norm: xr.Dataset) -> Table:
         caption=f"Shares of {largest_norm.sizes['run']} batches of {int(largest_norm['point_count'])} points; chance "
         f"is {1 / int(largest_norm['point_count']):g}. Recentering and ReLU through {int(largest_norm['depth'])} "
         f"layers, at infinite width {int(largest_norm['limit_depth'])}. Odd point: largest norm in the last layer; "
-        "longest: largest norm of the input; farthest: largest distance from the batch's mean. Unit norms: k as in the "
-        "last Gaussian batch.",
+        "longest: largest norm of the input; farthest: largest distance from the batch's mean. Unit norms: $k$ as in "
+        "the last Gaussian batch.",
     )
 
 

@@ -34,9 +34,9 @@ def speed_ratios(speed_ratio: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title=f"Speeds at iteration {look}: the factor of Figure 1 and what it depends on",
-        caption="Largest tangential speed with BN over that without, both signs of a at each direction, and range over "
-        f"{speed_ratio.sizes['start'] - 1} starts of random signs; last columns: vanilla model at the iteration where "
-        "it has the BN model's loss.",
+        caption="Largest tangential speed with BN over that without, both signs of $a$ at each direction, and range "
+        f"over {speed_ratio.sizes['start'] - 1} starts of random signs; last columns: vanilla model at the iteration "
+        "where it has the BN model's loss.",
         digits=3,
     )
 
@@ -67,7 +67,8 @@ def first_steps(first_step: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="First steps of BN gradient descent over the length of the neurons",
-        caption=f"y = x1, Sigma = diag(5, 1), {paired.sizes['neuron']} neurons, both signs of a at each direction.",
+        caption=rf"$y = x_1$, $\Sigma$ = diag(5, 1), {paired.sizes['neuron']} neurons, both signs of $a$ at each "
+        "direction.",
         digits=3,
     )
 
@@ -92,8 +93,9 @@ def stability(first_step: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Long runs over the length of the neurons: the vanilla model diverges where BN does not",
-        caption=f"y = x1, Sigma = diag(5, 1), both signs of a at each direction, {int(first_step['long_iterations'])} "
-        "iterations; losses below 1e-15 are rounding. Diverged: loss above 1e8 times its start.",
+        caption=r"$y = x_1$, $\Sigma$ = diag(5, 1), both signs of $a$ at each direction, "
+        f"{int(first_step['long_iterations'])} iterations; losses below 1e-15 are rounding. Diverged: loss above 1e8 "
+        "times its start.",
         digits=3,
     )
 

@@ -26,9 +26,9 @@ def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Table
     return Table(
         pd.DataFrame(rows),
         title="Gradient audit",
-        caption=f"Largest absolute error over {gradient_audit.sizes['draw']} draws per dimension, Q ="
-        f" {gradient_audit['dimension'].values.tolist()}, against derivations that share no formula; Section 8 over"
-        f" {propagators.sizes['seed']} starts.",
+        caption=f"Largest absolute error over {gradient_audit.sizes['draw']} draws per dimension, $Q$ = "
+        f"{gradient_audit['dimension'].values.tolist()}, against derivations that share no formula; Section 8 over "
+        f"{propagators.sizes['seed']} starts.",
         digits=3,
     )
 
@@ -53,9 +53,9 @@ def construction(neural_collapse: xr.Dataset) -> Table:
     )
     return Table(
         frame,
-        title="Explicit cluster separated truncations for every Q",
-        caption=f"Clusters around e_l of radius {float(data['fill']):g} times the largest, {int(data['points'])} "
-        "points each; margins of the centres at beta = -yt; last columns along the flow to s = "
+        title="Explicit cluster separated truncations for every $Q$",
+        caption=f"Clusters around $e_l$ of radius {float(data['fill']):g} times the largest, {int(data['points'])} "
+        r"points each; margins of the centers at $\beta = -\tilde y$; last columns along the flow to $s$ = "
         f"{float(data['time'][-1]):g}.",
     )
 
@@ -91,7 +91,7 @@ def proposition(proposition: xr.Dataset) -> Table:
     return Table(
         frame,
         title="Constants of Proposition 4.2",
-        caption=f"Rigorous upper bounds for {int(proposition['points'])} points, gamma = "
+        caption=rf"Rigorous upper bounds for {int(proposition['points'])} points, $\gamma$ = "
         f"{float(proposition['gamma']):g}; all below 1/10 where the proposition asks for it; `highest` below 0 "
         "certifies (4.16). Hypotheses are certified in the largest of the three balls of rotations.",
     )

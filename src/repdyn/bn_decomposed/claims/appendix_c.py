@@ -57,7 +57,7 @@ def positive_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdic
         "eq 35b": with_wrong_formula("the sum over all points", "35b"),
         "eq 35c": with_wrong_formula("the share of the positive entries itself", "35c"),
         "eq 35e": with_wrong_formula("the largest entry one layer earlier", "35e"),
-        "eq 35f": with_wrong_formula("2/n for 1 - 2/n", "35f"),
+        "eq 35f": with_wrong_formula("$2/n$ for $1 - 2/n$", "35f"),
     },
 )
 def negative_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdict:

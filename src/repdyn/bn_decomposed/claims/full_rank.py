@@ -29,7 +29,9 @@ from repdyn.bn_decomposed.theory.rank import circle_cells, circle_cells_as_print
 
 LARGEST_RESOLVED = 6  # points of a circle on which (7b) is above what the draws resolve
 LARGEST_LOGARITHM = 700.0  # of a float64
-HALF_A_FACTOR_TWO = "a factor sqrt(2) either way, half of the factor 2 by which the example after the definition slips"
+HALF_A_FACTOR_TWO = (
+    r"a factor $\sqrt 2$ either way, half of the factor 2 by which the example after the definition slips"
+)
 
 
 def equal_cells(sign_cells: xr.Dataset) -> xr.Dataset:
@@ -63,7 +65,7 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
     " volume of a class, is positive.",
     data="sign_cells",
     control={
-        "classes": wrong_formula("rows w and -w taken for one class", replace_variables(cell_count="pair_count")),
+        "classes": wrong_formula("rows $w$ and $-w$ taken for one class", replace_variables(cell_count="pair_count")),
         "sum of volumes": wrong_formula(
             "the smallest classes left out", replace_variables(volume_sum="volume_sum_without_smallest")
         ),
@@ -84,7 +86,9 @@ def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
     }
     return Verdict.from_tests(
         all_of(
-            classes=equal(gaussian["cell_count"].values, by_count, expected="2n in two dimensions, n(n-1)+2 in three"),
+            classes=equal(
+                gaussian["cell_count"].values, by_count, expected="$2n$ in two dimensions, $n (n - 1) + 2$ in three"
+            ),
             sum_of_volumes=deviation(
                 gaussian["volume_sum"] - 1,
                 1e-9,
@@ -122,8 +126,8 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     corrected_formula=r"|\{l : \mathrm{vol}(\Gamma_l) > 0\}| = 2n, \quad \gamma(X) = \frac{1}{2n}",
     data="sign_cells",
     control=dict.fromkeys(
-        ("classes seen", "gamma"),
-        false_world("the circle of n + 1 points, an even number, in the place of each odd n", even_circles),
+        ("classes seen", "smallest cell"),
+        false_world("the circle of $n + 1$ points, an even number, in the place of each odd $n$", even_circles),
     ),
 )
 def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
@@ -134,10 +138,10 @@ def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
         counts, volumes = zip(*map(law, odd["n"].values.tolist()), strict=True)
         return all_of(
             classes_seen=equal(odd["patterns_seen"].values, counts, expected=words),
-            gamma=deviation(
+            smallest_cell=deviation(
                 odd["gamma"] / np.array(volumes) - 1,
                 1e-12,
-                expected="zero relative to the stated gamma",
+                expected=r"zero relative to the stated $\gamma$",
                 reason="angles between lines are known to 1e-15 rad, the smallest is 0.03 rad and more",
             ),
         )
@@ -167,7 +171,7 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentred: int) -> Test:
     states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if"
     " no two columns are collinear.",
     data="rows_to_full_rank",
-    control=wrong_formula("n rows for the bound: gamma left out", without_gamma),
+    control=wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma),
 )
 def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Mean of y over its bound, circles and Gaussian batches of two and three dimensions with exact gamma."""
@@ -226,11 +230,11 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     " at least (7b).",
     data=("full_rank_tail", "rows_to_full_rank"),
     control=dict.fromkeys(
-        ("exact tail over 7a", "the same for alpha from 1 to 2", "closed form 28c", "growth with gamma"),
-        wrong_formula("the sign of log(alpha) reversed in (7a) and (7b)", sign_of_the_logarithm),
+        ("exact tail over 7a", "the same below its range", "closed form 28c", "growth with the bound"),
+        wrong_formula(r"the sign of $\log \alpha$ reversed in (7a) and (7b)", sign_of_the_logarithm),
     )
     | {
-        "exponent 7b over 7a": wrong_formula("the sign of log(alpha) reversed in (7b)", sign_in_7b),
+        "exponent 7b over 7a": wrong_formula(r"the sign of $\log \alpha$ reversed in (7b)", sign_in_7b),
     }
     | dict.fromkeys(
         ("below geometric", "below 7b"),
@@ -245,7 +249,7 @@ def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> V
     return Verdict.from_tests(
         all_of(
             exact_tail_over_7a=at_most(over.sel(alpha=over["alpha"] > 2), 1, **bound),
-            the_same_for_alpha_from_1_to_2=at_most(over.sel(alpha=over["alpha"] <= 2), 1, **bound),
+            the_same_below_its_range=at_most(over.sel(alpha=over["alpha"] <= 2), 1, **bound),
             exponent_7b_over_7a=at_most(b / a, 1, **bound),
             closed_form_28c=deviation(
                 full_rank_tail["log_chernoff"] / -a - 1,
@@ -253,15 +257,16 @@ def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> V
                 expected="zero relative to the minimum in (28b)",
                 reason="terms up to 1e5 times the exponent cancel, which leaves 11 digits",
             ),
-            growth_with_gamma=at_least(
+            growth_with_the_bound=at_least(
                 fine.values[:, 1:] / fine.values[:, :-1],
                 1,
-                expected="at least 1 from one gamma to the next",
+                expected=r"at least 1 from one $\gamma$ to the next",
                 reason="monotone, by which (28d) follows from (28c)",
             ),
             **_survival(rows_to_full_rank),
         ),
-        note="Holds for alpha > 1 already: the minimum in (28b) is at e^s = (alpha-gamma)/(alpha(1-gamma)) > 1.",
+        note=r"Holds for $\alpha > 1$ already: the minimum in (28b) is at "
+        r"$e^s = (\alpha - \gamma) / (\alpha (1 - \gamma)) > 1$.",
     )
 
 
@@ -290,7 +295,7 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     even = (plain["case_kind"].values == "circle") & (n % 2 == 0) & (n >= 6)
     return Verdict.from_tests(
         all_of(
-            even_circles=equal(plain["rank_cells"].values[even], n[even] // 2 + 2, expected="n/2 + 2, below n"),
+            even_circles=equal(plain["rank_cells"].values[even], n[even] // 2 + 2, expected="$n/2 + 2$, below $n$"),
             with_many_rows=equal(
                 plain["rank_sampled"].values, plain["rank_cells"], expected="the largest rank by the cells"
             ),
@@ -298,7 +303,7 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
             without_collinear_columns=equal(plain["rank_cells"].values[free], n[free], expected="n"),
         ),
         note="The sharp condition: no two columns of the same direction, and the lines that hold antipodal points "
-        "linearly independent. A batch in k dimensions bears k antipodal pairs in general position, not k + 1.",
+        "linearly independent. A batch in $k$ dimensions bears $k$ antipodal pairs in general position, not $k + 1$.",
     )
 
 
@@ -319,12 +324,12 @@ def scale_without_recentring(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
     kind="bound",
     states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ less its mean; no two columns"
     " of $X$ are collinear.",
-    correction="No two columns of X - mean may be collinear: six points on a circle off the origin, no two of them "
-    "collinear, become a centred hexagon whose rank stays at 5.",
+    correction="No two columns of $X$ less its mean may be collinear: six points on a circle off the origin, no two of "
+    "them collinear, become a centered hexagon whose rank stays at 5.",
     data=("rows_to_full_rank", "relu_rank"),
     control={
-        "largest rank": wrong_formula("the printed hypothesis, on X for X - mean", printed_hypothesis),
-        "mean over bound": wrong_formula("n rows for the bound: gamma left out", without_gamma),
+        "largest rank": wrong_formula("the printed hypothesis, on $X$ for $X$ less its mean", printed_hypothesis),
+        "mean over bound": wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma),
         "rows where the scale changes the rank": false_world("rescaling alone", scale_without_recentring),
     },
 )
@@ -334,7 +339,7 @@ def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
 
     def full(condition: str) -> Test:
         allowed = shifted.isel(case=shifted[condition].values == 0)
-        words = "n, for all batches that the hypothesis allows"
+        words = "$n$, for all batches that the hypothesis allows"
         return equal(allowed["rank_cells"].values, allowed["points"], expected=words)
 
     ranks = relu_rank["rank_normalized"]
@@ -377,7 +382,7 @@ def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
                 0.95,
                 np.inf,
                 expected=f"rank of {n} points in {int(relu_rank['input_dim'][-1])} dimensions: min(rows, {n})",
-                reason="5 % below the limit: a few rows more than n are needed now and then",
+                reason="5 % below the limit: a few rows more than $n$ are needed now and then",
             ),
             linear_layer=equal(
                 linear.max("draw").values.tolist(),

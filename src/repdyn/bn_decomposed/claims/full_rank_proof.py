@@ -55,7 +55,7 @@ def maximum_for_minimum(relu_rank: xr.Dataset) -> xr.Dataset:
     corrected_formula=r"\operatorname{rank}(AB) \le \min(\operatorname{rank} A, \operatorname{rank} B)",
     data="relu_rank",
     control={
-        "products above the bound": false_world("ReLU(W X) in the place of W X", with_relu_between),
+        "products above the bound": false_world(r"$\mathrm{ReLU}(W X)$ in the place of $W X$", with_relu_between),
         "products whose rank it lets grow": wrong_formula("the printed maximum", maximum_for_minimum),
     },
     possible_ocr_error=True,
@@ -88,11 +88,11 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     r" $t + 1$ columns full rank with probability at least $\gamma$ of the $t + 1$ columns.",
     data="stalled_rows",
     control={
-        "probability over gamma": false_world(
+        r"probability over its bound": false_world(
             "six points on the circle, with antipodal pairs, stalled at rank 5", hexagon
         ),
         "frequency minus probability": wrong_formula(
-            "gamma, the bound, for the probability", replace_variables(probability="gamma")
+            r"$\gamma$, the bound, for the probability", replace_variables(probability="gamma")
         ),
     },
 )
@@ -101,7 +101,7 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     ratio = stalled_rows["probability"] / stalled_rows["gamma"]
     return Verdict.from_tests(
         all_of(
-            probability_over_gamma=at_least(
+            probability_over_its_bound=at_least(
                 ratio,
                 1,
                 expected="at least 1",
@@ -113,7 +113,7 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
                 -0.02,
                 0.02,
                 expected="0",
-                reason="a cell with w u = 0 that is counted, or one left out, would shift it by its volume; 0.02 is "
+                reason="a cell with $w u = 0$ that is counted, or one left out, would shift it by its volume; 0.02 is "
                 "a few per cent of the typical probability",
             ),
         ),
@@ -155,15 +155,16 @@ def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
             share.sel(step=step),
             0.5 / int(sign_cells["rows_tried"]),
             expected="none of the rows",
-            reason="not a single row; eps = 1e-9, so a second hyperplane so near has a chance below 1e-3 in all rows",
+            reason="not a single row; at a step of 1e-9 a second hyperplane so near has a chance below 1e-3 in all "
+            "rows",
             n=int(sign_cells["rows_tried"]),
         )
 
     return Verdict.from_tests(
         all_of(as_printed=form("printed"), with_the_norm_squared=form("printed, norm squared")),
         form("corrected"),
-        "The printed form fails even with a lost square of the norm put back, by the index of (18). In (20) x_i stands "
-        "for x_j, and the condition is that its sign stays, not that it is positive.",
+        "The printed form fails even with a lost square of the norm put back, by the index of (18). In (20) $x_i$ "
+        "stands for $x_j$, and the condition is that its sign stays, not that it is positive.",
     )
 
 
@@ -191,8 +192,8 @@ def waits_are_independent(rows_to_full_rank: xr.Dataset) -> Verdict:
     standard = (circle - circle.mean(axis=0)) / circle.std(axis=0)
     return Verdict.from_tests(
         mean_within(standard[:, 0] * standard[:, 1], -0.1, 0.1, expected="correlation 0", reason=UNCORRELATED),
-        note="On the circle of three points y_2 = 0 is impossible if y_1 = 1, but has probability 2/5. The conclusion "
-        "(28b) stands by bnd-yt-dominated.",
+        note="On the circle of three points $y_2 = 0$ is impossible if $y_1 = 1$, but has probability 2/5. The "
+        "conclusion (28b) stands by bnd-yt-dominated.",
     )
 
 
@@ -229,7 +230,7 @@ def waits_are_dominated(rows_to_full_rank: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         worst_survival(
             cases,
-            expected="P(y_t > s | y_(t-1)) over (1 - gamma)^s at most 1",
+            expected=r"$P(y_t > s \mid y_{t-1})$ over $(1 - \gamma)^s$ at most 1",
             reason=f"the bound itself, over pasts with at least {LEAST_CLASS} draws",
         )
     )
@@ -257,12 +258,12 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     r"\sum_{t=0}^{n-1} \frac{1}{\gamma(X^{(t+1)})} \le \frac{n}{\gamma}",
     data="rows_to_full_rank",
     control={
-        "sum of bounds": wrong_formula("the index t + 1 to the end, with a further point", index_above),
-        "first wait": wrong_formula("gamma of one column less", index_below),
+        "sum of bounds": wrong_formula("the index $t + 1$ to the end, with a further point", index_above),
+        "first wait": wrong_formula(r"$\gamma$ of one column less", index_below),
         "later waits": false_world(
             "six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits
         ),
-        "all columns": wrong_formula("n for the sum: gamma left out", replace_variables(bound_by_column="n")),
+        "all columns": wrong_formula(r"$n$ for the sum: $\gamma$ left out", replace_variables(bound_by_column="n")),
     },
 )
 def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
@@ -276,14 +277,14 @@ def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
             sum_of_bounds=at_most(
                 (1 / gamma[:, :n]).sum(axis=1) * rows_to_full_rank["wait_gamma"].values / n,
                 1,
-                expected="at most 1, over n/gamma",
-                reason="the bound itself; gamma is exact",
+                expected=r"at most 1, over $n / \gamma$",
+                reason=r"the bound itself; $\gamma$ is exact",
             ),
             first_wait=mean_within(
                 waits[..., 0].ravel() * gamma[0, 0],
                 0.9,
                 1.1,
-                expected="E[y_1] gamma = 1: the first column waits for a positive product",
+                expected=r"$\gamma E[y_1] = 1$: the first column waits for a positive product",
                 reason="10 %, which tells it from half and from twice the value",
             ),
             later_waits=worst_mean_over_bound(later, 1 / gamma[:, 1:n].ravel(), **means),
@@ -291,6 +292,6 @@ def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
                 rows_to_full_rank["y"].values, rows_to_full_rank["bound_by_column"].values, **means
             ),
         ),
-        note="With y_t = r_t - r_(t-1) as defined, the wait in (22)-(26) is y_(t+1), and the sum in (27) runs from 0 "
-        "to n - 1; printed, its last term asks for a column n + 1, which does not exist.",
+        note="With $y_t = r_t - r_{t-1}$ as defined, the wait in (22)-(26) is $y_{t+1}$, and the sum in (27) runs from "
+        "0 to $n - 1$; printed, its last term asks for a column $n + 1$, which does not exist.",
     )

@@ -14,7 +14,9 @@ from repdyn.bn_decomposed.theory.invariance import theorem13_alpha
 from repdyn.bn_decomposed.theory.kernel import arccos_kernel
 
 INVARIANT, FAR = "definition 12", "R > n/(n-1)"
-CONSTANTS = "a twentieth: a forgotten factor 1/2, root or alpha moves the value by a fifth and more at the smallest n"
+CONSTANTS = (
+    r"a twentieth: a forgotten factor 1/2, root or $\alpha$ moves the value by a fifth and more at the smallest $n$"
+)
 CLOSED = "closed forms of a few operations, with a wide margin for round-off"
 NEXT_TO_ROUNDING = 1e-12
 LINEAR = false_world(
@@ -107,7 +109,7 @@ def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
         at_least(
             excess,
             NEXT_TO_ROUNDING,
-            expected="above 0 for all different points, y = 2x among them",
+            expected="above 0 for all different points, $y = 2 x$ among them",
             reason="above round-off, so above zero",
         ),
         all_of(
@@ -115,7 +117,7 @@ def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
                 excess[apart] / least,
                 1,
                 expected="above 1",
-                reason="3 (sin theta - theta cos theta) / theta^3 falls from 1 to 3/pi^2 on [0, pi]",
+                reason=r"$3 (\sin \theta - \theta \cos \theta) / \theta^3$ falls from 1 to $3 / \pi^2$ on $[0, \pi]$",
             ),
             excess_for_collinear_vectors=deviation(
                 excess[rho == 1], NEXT_TO_ROUNDING, expected="0 at cosine 1", reason=CLOSED
@@ -133,7 +135,7 @@ def alpha_one(gaussian_layer: xr.Dataset, *others: xr.Dataset) -> tuple[xr.Datas
     return gaussian_layer.assign({name: gaussian_layer[name] / alpha for name in squares}), *others
 
 
-ALPHA_ONE = wrong_formula("sigma^2 = 2/d for 2 alpha/d", alpha_one)
+ALPHA_ONE = wrong_formula(r"$\sigma^2 = 2/d$ for $2 \alpha / d$", alpha_one)
 SQUARES = ("closed form", "odd point sampled", "cluster sampled")
 
 
@@ -143,7 +145,7 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
     return {
         "closed_form": deviation(np.stack(closed) - 1, NEXT_TO_ROUNDING, expected="both squares 1", reason=CLOSED),
         "odd_point_sampled": near(layer["odd_square"], "block", "square of the odd point 1"),
-        "cluster_sampled": near(layer["cluster_square"], "block", "square of the cluster's mean 1/(n-1)^2"),
+        "cluster_sampled": near(layer["cluster_square"], "block", "square of the cluster's mean $1 / (n - 1)^2$"),
     }
 
 
@@ -162,7 +164,7 @@ def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
     return Verdict.from_tests(all_of(**squares_are_kept(gaussian_layer.sel(start=INVARIANT))))
 
 
-NOT_RECENTRED = false_world("layers without recentring", replace_variables(inner="inner_not_recentred"))
+NOT_RECENTRED = false_world("layers without recentering", replace_variables(inner="inner_not_recentred"))
 
 
 def orthogonal(layer: xr.Dataset) -> Test:
@@ -171,7 +173,7 @@ def orthogonal(layer: xr.Dataset) -> Test:
         layer["inner"],
         NEXT_TO_ROUNDING,
         expected="inner product 0 in every layer",
-        reason="x~_1 and nu~ are antipodal, so one factor of every product is zero up to round-off",
+        reason=r"$\tilde x_1$ and $\tilde \nu$ are antipodal, so one factor of every product is zero up to round-off",
         n=layer.sizes["block"],
     )
 

@@ -13,8 +13,10 @@ from repdyn.bn_decomposed.claims.worst_of import worst_mean
 
 LEADING = 50  # points from which the leading term 3 pi / n is tested
 FEWEST_WITH_ODD_POINT = 7  # from which the odd point can rest at infinite width
-ITERATED = "the n x n map stops when its entries change by 1e-13; the narrowest cluster's angle is then good to 1e-3"
-EQUAL_ANGLES = "n points at equal angles, which rest without an odd point"
+ITERATED = (
+    r"the $n \times n$ map stops when its entries change by 1e-13; the narrowest cluster's angle is then good to 1e-3"
+)
+EQUAL_ANGLES = "$n$ points at equal angles, which rest without an odd point"
 
 
 def with_odd_point(fixed_point: xr.Dataset) -> xr.Dataset:
@@ -69,8 +71,8 @@ def at_rest_without_recentring(relu_moments: xr.Dataset, fixed_point: xr.Dataset
     formula=r"G^{(t+1)} = K\left(H G^{(t)} H\right), \quad H = I - \frac{1}{n} \mathbf{1} \mathbf{1}^T",
     data=("relu_moments", "fixed_point"),
     control={
-        "closed form minus sampled": wrong_formula("the closed form without recentering, K(G)", not_recentred),
-        "equal angles up to six points": false_world("rescaling without recentring", at_rest_without_recentring),
+        "closed form minus sampled": wrong_formula("the closed form without recentering, $K(G)$", not_recentred),
+        "equal angles up to six points": false_world("rescaling without recentering", at_rest_without_recentring),
     }
     | dict.fromkeys(
         (
@@ -156,8 +158,8 @@ def cluster_keeps_a_width(fixed_point: xr.Dataset, contraction: xr.Dataset) -> V
             cluster_angle_over_leading_term=deviation(
                 wide["odd_intra_angle"] * wide["batch"] / 540 - 1,
                 0.1,
-                expected=f"1 up to O(1/n) from n = {LEADING} on",
-                reason=f"corrections of order 1/n are a few times 1/{LEADING}",
+                expected=f"1 up to $O(1/n)$ from $n = {LEADING}$ on",
+                reason=f"corrections of order $1/n$ are a few times 1/{LEADING}",
             ),
             equal_angles_up_to_six_points=deviation(
                 few["simplex_angle"] - few["iterated_intra_angle"], 0.01, expected="0", reason=ITERATED, unit=" degree"
@@ -169,5 +171,5 @@ def cluster_keeps_a_width(fixed_point: xr.Dataset, contraction: xr.Dataset) -> V
                 reason="a modulus below 1 is stable",
             ),
         ),
-        "Equal angles are stable for larger n too, so the batch decides between the two.",
+        "Equal angles are stable for larger $n$ too, so the batch decides between the two.",
     )

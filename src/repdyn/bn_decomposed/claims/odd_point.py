@@ -76,7 +76,7 @@ def cluster_forms_beside_odd_point(odd_point: xr.Dataset) -> Verdict:
         cluster_and_odd(last),
         cluster_and_odd(larger_batches(last)),
         f"Decided at layer {depth}. The paper does not state its batches; those it shows are larger. The cluster keeps "
-        "an angular width near 540/n degree (bnd-infwidth).",
+        "an angular width near $540/n$ degrees (bnd-infwidth).",
     )
 
 
@@ -115,7 +115,7 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
     "bnd-sec3-signs",
     where="Section III, intuition, 'In total, the effect ...'",
     kind="comparison",
-    states="Much more points map to zero where the projected cluster is above the mean than where it is below.",
+    states="Many more points map to zero where the projected cluster is above the mean than where it is below.",
     correction="The signs are exchanged: where the projected cluster is below the mean, most of it maps to zero and it "
     "becomes tighter; where it is above, the odd point and a few others do. The steps before the sentence say so.",
     formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu > 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu < 0\}",
@@ -136,9 +136,9 @@ def cluster_maps_to_zero(odd_point: xr.Dataset) -> Verdict:
         for layer in larger["layer"].values[[0, -1]]
     )
     return Verdict.from_tests(
-        worst_mean((above - below) / n, "seed", expected="more above, over n", **words),
-        worst_mean((below - above) / n, "seed", expected="more below, over n", **words),
-        f"Points at zero, n = {int(n[0])}, {numbers}.",
+        worst_mean((above - below) / n, "seed", expected="more above, over $n$", **words),
+        worst_mean((below - above) / n, "seed", expected="more below, over $n$", **words),
+        f"Points at zero, $n = {int(n[0])}$, {numbers}.",
     )
 
 
@@ -239,7 +239,7 @@ def quiet_with_recentring(activity: xr.Dataset) -> Verdict:
                 -np.inf,
                 0.01,
                 expected="no neurons",
-                reason="a tenth of the share without recentring",
+                reason="a tenth of the share without recentering",
             ),
         ),
         note="The paper does not say what is negligible; here, a tenth of the neuron's largest response. Exactly zero "
@@ -274,8 +274,8 @@ def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
                 "seed",
                 -0.05,
                 0.05,
-                expected="near (n-1)/n",
-                reason="a twentieth; a point like any other would carry 1/n",
+                expected="near $(n - 1) / n$",
+                reason="a twentieth; a point like any other would carry $1/n$",
             ),
         ),
         note="Half of the neurons fire for the odd point; the other half respond weakly to most of the cluster. "

@@ -37,14 +37,15 @@ def taken_for(dim: str, source: str, label: str) -> Callable[[xr.Dataset], xr.Da
     control=false_world("the same networks with ReLU, where recentering acts in every layer", exchange("relu", 0, 1)),
 )
 def recentring_acts_once(recentring_depth: xr.Dataset) -> Verdict:
-    """Recentring everywhere against recentering first, same weights, all layers."""
+    """Recentering everywhere against recentering first, same weights, all layers."""
     depth, width = recentring_depth.sizes["layer"], int(recentring_depth["width"])
     return Verdict.from_tests(
         deviation(
             recentring_depth["difference"].sel(relu=0),
             np.finfo(float).eps * depth * width,
             expected="relative difference zero in exact arithmetic",
-            reason=f"round-off of {depth} products of matrices of width {width}, eps * depth * width",
+            reason=f"round-off of {depth} products of matrices of width {width}, a rounding error times depth times "
+            "width",
         )
     )
 
@@ -61,7 +62,7 @@ def recentring_acts_once(recentring_depth: xr.Dataset) -> Verdict:
     data="orthogonality_gap",
     control=dict.fromkeys(
         ("gap left at the largest width", "slope of log gap in log width"),
-        wrong_formula("the sigma of eq. (2) for the root mean square", taken_for("rescale", "std", "rms")),
+        wrong_formula(r"the $\sigma$ of eq. (2) for the root mean square", taken_for("rescale", "std", "rms")),
     ),
 )
 def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
@@ -113,8 +114,8 @@ EXCHANGED = false_world("networks with and without rescaling exchanged", rescali
     "bnd-fig1-ablation",
     where="Abstract, Figure 1, Section III",
     kind="qualitative",
-    states="Recentring and the non-linearity together, without rescaling, leave one cluster and one odd point far away "
-    "in an orthogonal direction.",
+    states="Recentering and the non-linearity together, without rescaling, leave one cluster and one odd point far "
+    "away in an orthogonal direction.",
     data="ablation",
     control=dict.fromkeys(("second over first norm", "odd angle", "cluster angle"), EXCHANGED),
 )
@@ -136,7 +137,7 @@ def recentring_and_relu_make_an_odd_point(ablation: xr.Dataset) -> Verdict:
                 95,
                 unit=" degree",
                 expected="90 degrees",
-                reason="orthogonal within 5 degrees, the width left by n = 16",
+                reason="orthogonal within 5 degrees, the width left by $n = 16$",
             ),
             cluster_angle=mean_within(
                 cell["intra_angle"],
@@ -217,14 +218,16 @@ def full_angle(n: int) -> float:
     formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",
     corrected_formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} z_i^2}",
     data="layer_angles",
-    control=wrong_formula("the sigma of eq. (2) for the root mean square", taken_for("normalization", "std", "rms")),
+    control=wrong_formula(
+        r"the $\sigma$ of eq. (2) for the root mean square", taken_for("normalization", "std", "rms")
+    ),
 )
 def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, for every batch size; printed: sigma of eq. (2), corrected: RMS."""
     return Verdict.from_tests(
         _published(layer_angles, "std", 60),
         _against_fixed_point(layer_angles, "rms", rms_angle),
-        "The paper states neither batch size nor how sigma is measured without recentering. "
+        r"The paper states neither batch size nor how $\sigma$ is measured without recentering. "
         + _means(layer_angles, "rms"),
     )
 
@@ -241,7 +244,7 @@ def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
         r"= \frac{\sqrt{1 - \rho^2} + (\pi - \arccos\rho) \rho}{\pi}"
     ),
     data="layer_angles",
-    control=false_world("networks without recentring", taken_for("normalization", "rms", "full")),
+    control=false_world("networks without recentering", taken_for("normalization", "rms", "full")),
 )
 def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, for every batch size; printed: 75, corrected: the fixed point at n."""
@@ -256,6 +259,6 @@ def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
 def _means(layer_angles: xr.Dataset, kind: str) -> str:
     means = layer_angles["mean_angle"].sel(normalization=kind).mean("seed")
     shown = ", ".join(
-        f"{float(mean):.2f} degree at n = {int(n)}" for n, mean in zip(means["batch"], means, strict=True)
+        f"{float(mean):.2f} degrees at $n = {int(n)}$" for n, mean in zip(means["batch"], means, strict=True)
     )
     return f"Measured: {shown}."

@@ -20,7 +20,10 @@ from repdyn.bn_decomposed.theory.tree_formulas import (
     split_rate,
 )
 
-REACHED = "the other splits have lost e^40 in squares; the symmetric batch reaches the sharp bound within round-off"
+REACHED = (
+    "the other splits have lost a factor $e^{40}$ in squares; the symmetric batch reaches the sharp bound within "
+    "round-off"
+)
 DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a wide margin
 
 
@@ -34,7 +37,8 @@ DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a w
     " $B$ exchanged.",
     data="tree_limits",
     control=dict.fromkeys(
-        ("norm ratio", "angle"), wrong_formula("A and B exchanged", replace_variables(deep_A="deep_B", deep_B="deep_A"))
+        ("norm ratio", "angle"),
+        wrong_formula("$A$ and $B$ exchanged", replace_variables(deep_A="deep_B", deep_B="deep_A")),
     ),
 )
 def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
@@ -46,16 +50,16 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
         for end in ("first", "last"):
             ratios.append(batch[f"deep_ratio_{end}"].values / getattr(limit, f"ratio_{end}") - 1)
             angles.append(np.arccos(batch[f"deep_cosine_{end}"].values) - getattr(limit, f"angle_{end}"))
-    decayed = "the other splits have lost e^40 in squares, 4e-12 even if they began a millionfold; rounding of a "
-    decayed += "thousand layers adds 2e-13"
+    decayed = "the other splits have lost a factor $e^{40}$ in squares, 4e-12 even if they began a millionfold; "
+    decayed += "rounding of a thousand layers adds 2e-13"
     return Verdict.from_tests(
         all_of(
             norm_ratio=deviation(ratios, 1e-9, expected="the limit", reason=decayed),
             angle=deviation(angles, 1e-9, unit=" rad", expected="the limit", reason=decayed),
         ),
-        note="Appendix D leaves three-cluster rows out; they only feed A and B, so the formulas stay exact with them "
-        "if A and B are taken at great depth. In (56) the root in the numerator is one too many (in the text at "
-        "hand); (57) is right.",
+        note="Appendix D leaves three-cluster rows out; they only feed $A$ and $B$, so the formulas stay exact with "
+        "them if $A$ and $B$ are taken at great depth. In (56) the root in the numerator is one too many (in the text "
+        "at hand); (57) is right.",
     )
 
 
@@ -65,14 +69,14 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"The smallest and the largest point are orthogonal in every layer $t \ge 1$.",
     data="cluster_rows",
-    control=false_world("points 1 and 2 for 1 and n", replace_variables(both_extremes="first_two")),
+    control=false_world("points 1 and 2 for 1 and $n$", replace_variables(both_extremes="first_two")),
 )
 def extremes_are_orthogonal(cluster_rows: xr.Dataset) -> Verdict:
     """Rows are non-negative, so an inner product of zero is no row with both points positive."""
     after = cluster_rows["both_extremes"].sel(layer=slice(1, None))
     return Verdict.from_tests(
         none(after, "no row in which both are positive"),
-        note="At t = 0 the points are numbers on a line and the statement is empty.",
+        note="At $t = 0$ the points are numbers on a line and the statement is empty.",
     )
 
 
@@ -110,19 +114,19 @@ def interior_points_collapse(interior_angles: xr.Dataset) -> Verdict:
                 1e-6,
                 unit=" degree",
                 expected="zero",
-                reason="the slowest split has decayed to e^-20 rad or less by 4 n^2 layers",
+                reason="the slowest split has decayed to $e^{-20}$ rad or less by $4 n^2$ layers",
             ),
             rate_per_layer=deviation(
                 differences,
                 1e-5,
-                expected="sqrt(lambda_m / lambda_1), m the most unbalanced split between the two points, "
-                "lambda_m = (m^2 + (n-m)^2) / n^2",
-                reason="by 3 n^2 layers the closest other split has lost e^-12 in squares; the rates of neighbouring "
+                expected=r"$\sqrt{\lambda_m / \lambda_1}$, $m$ the most unbalanced split between the two points, "
+                r"$\lambda_m = (m^2 + (n - m)^2) / n^2$",
+                reason="by $3 n^2$ layers the closest other split is at $e^{-12}$ in squares; the rates of neighboring "
                 "splits differ by 2e-2",
             ),
         ),
-        note=f"n = {n}: the slowest pair keeps {slowest:.4f} of its angle per layer. Point 2 joins the others at a "
-        "rate that takes about n layers per factor e.",
+        note=f"$n = {n}$: the slowest pair keeps {slowest:.4f} of its angle per layer. Point 2 joins the others at a "
+        "rate that takes about $n$ layers per factor $e$.",
     )
 
 
@@ -161,7 +165,7 @@ BOTH = wrong_formula("both extremes for one", the_other_extreme)
     where="Theorem 11, item 3; (51)-(52), (72)-(73), (79)-(80)",
     kind="bound",
     states="For one of the two extremes the norm of every interior point over its norm tends to a limit of at most "
-    "3/(n-2); for two-cluster rows and for the points next to the extremes the root of 2 over n-1 is enough.",
+    r"$3 / (n - 2)$; for two-cluster rows and for the points next to the extremes $\sqrt{2} / (n - 1)$ is enough.",
     formula=r"\min_{e \in \{1, n\}} \lim_{t \to \infty} \frac{\|x_i^{(t)}\|}{\|x_e^{(t)}\|} \le \frac{3}{n-2}",
     data="tree_limits",
     control=dict.fromkeys(("ratio over 3 over n minus 2", "ratio over eqs 51 and 79"), BOTH),
@@ -175,7 +179,7 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
             ratio_over_3_over_n_minus_2=at_most(ratio / _bounds(n, "theorem")[0], 1, **bound),
             ratio_over_eqs_51_and_79=at_most(ratio / _bounds(n, "two_clusters")[0], 1, **bound),
         ),
-        note="(72)-(73) are loose because they keep the (2, n-2) rows, which vanish beside the (1, n-1) rows.",
+        note="(72)-(73) are loose because they keep the $(2, n - 2)$ rows, which vanish beside the $(1, n - 1)$ rows.",
     )
 
 
@@ -199,7 +203,7 @@ def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
             distance_from_90_degree_over_its_bound=at_most(missing / _bounds(n, "theorem")[1], 1, **bound),
             the_same_over_eq_59=at_most(missing / _bounds(n, "two_clusters")[1], 1, **bound),
         ),
-        note="The printed bound says nothing up to n = 4, where it is negative. The angle is never above 90 degrees: "
+        note="The printed bound says nothing up to $n = 4$, where it is negative. The angle is never above 90 degrees: "
         "entries are not negative.",
     )
 
@@ -241,7 +245,7 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
     bound = {"expected": "at most 1", "reason": REACHED}
     reached = {"expected": "the bound is reached", "reason": REACHED}
     numbers = "; ".join(
-        f"n = {k}: {ratio[n == k].max():.4f} ({ratio_bound(k, 'sharp'):.4f}, {ratio_bound(k, 'theorem'):.4f}), "
+        f"$n = {k}$: {ratio[n == k].max():.4f} ({ratio_bound(k, 'sharp'):.4f}, {ratio_bound(k, 'theorem'):.4f}), "
         f"{np.degrees(angle[n == k].min()):.2f} ({np.degrees(angle_bound(k, 'sharp')):.2f}, "
         f"{np.degrees(angle_bound(k, 'theorem')):.2f})"
         for k in np.unique(n).tolist()
@@ -281,9 +285,9 @@ def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         none((apart < 1) | (apart > 2), "no batch with none or more than two points apart"),
         note="With many points two is typical. Gaussian batches where both extremes are at more than 45 degrees from "
-        f"the cluster and more than twice as long, by n, with the median of the shorter over the longer: {shares}. The "
-        "single odd point of Figure 3, whose norm exceeds every other by a factor of order n, is then not what the "
-        "model gives.",
+        f"the cluster and more than twice as long, by $n$, with the median of the shorter over the longer: {shares}. "
+        "The single odd point of Figure 3, whose norm exceeds every other by a factor of order $n$, is then not what "
+        "the model gives.",
     )
 
 
@@ -313,10 +317,10 @@ def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
             [farther[points == n] for n in sizes],
             0.5,
             np.inf,
-            expected="more than half at every n",
+            expected="more than half at every $n$",
             reason="typically: more often than not; exact binomial interval",
         ),
-        note=f"Share by n, in brackets that of the extreme of larger modulus in the input: {shares}. The model does "
+        note=f"Share by $n$, in brackets that of the extreme of larger modulus in the input: {shares}. The model does "
         "not see a shift of the batch, so the norm itself can matter only where the mean is near zero.",
     )
 
@@ -347,12 +351,12 @@ def several_coordinates_share_extremes(several_coordinates: xr.Dataset) -> Verdi
                 1e-4,
                 unit=" degree",
                 expected="zero",
-                reason="the slowest split has decayed to e^-20 rad, and a cosine near 1 resolves 1e-8 rad",
+                reason="the slowest split has decayed to $e^{-20}$ rad, and a cosine near 1 resolves 1e-8 rad",
             ),
             item_3=at_most(shared["ratio"] / ratio, 1, expected="at most 1", reason="an upper bound"),
             item_4=at_most(
                 (90 - shared["odd_angle"]) / angle, 1, expected="at most 1", reason="a lower bound on the angle"
             ),
         ),
-        note="The trees do not interact: A and B add up over the coordinates and the formulas stay.",
+        note="The trees do not interact: $A$ and $B$ add up over the coordinates and the formulas stay.",
     )

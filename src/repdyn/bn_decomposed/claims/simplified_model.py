@@ -74,7 +74,7 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
     data="cluster_rows",
     control={
         "layers with another excess": wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
-        "layers where the algorithm differs": wrong_formula("n - 2 in spite of ties", algorithm_without_ties),
+        "layers where the algorithm differs": wrong_formula("$n - 2$ in spite of ties", algorithm_without_ties),
         "layers with more wide rows": wrong_formula(
             "rows of two clusters counted as wide", replace_variables(wide_rows="parted_rows")
         ),
@@ -108,8 +108,9 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
                 reason="float64 sums of thousands of positive terms, scale taken through a logarithm",
             ),
         ),
-        note="A row of k clusters, a of them below its mean, has children of k - a + 1 and a + 1 clusters, together "
-        "k + 2, whence the conservation. From t0 on n - 2 rows of three clusters are left, less ties, for ever.",
+        note="A row of $k$ clusters, $a$ of them below its mean, has children of $k - a + 1$ and $a + 1$ clusters, "
+        "together $k + 2$, whence the conservation. From $t_0$ on $n - 2$ rows of three clusters are left, less ties, "
+        "for ever.",
     )
 
 
@@ -152,7 +153,7 @@ def a_layer_late(
     )
 
 
-IN_N_ALONE = wrong_formula("a bound in n alone, that of equal gaps", without_the_gap)
+IN_N_ALONE = wrong_formula("a bound in $n$ alone, that of equal gaps", without_the_gap)
 
 
 @claim(
@@ -170,7 +171,10 @@ IN_N_ALONE = wrong_formula("a bound in n alone, that of equal gaps", without_the
 )
 def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset) -> Verdict:
     """The exact depth of stability against a bound from the input's gaps; the algorithm against all rows."""
-    bound = {"expected": "at most 1", "reason": "Appendix C: the mean falls by 1 - 1/n per layer, the inner gaps stay"}
+    bound = {
+        "expected": "at most 1",
+        "reason": "Appendix C: the mean falls by $1 - 1/n$ per layer, the inner gaps stay",
+    }
     depth, decade = narrow_gap["stable_depth"], narrow_gap["decade"]
     slope = float((depth[-1] - depth[0]) / (decade[-1] - decade[0]))
     return Verdict.from_tests(
@@ -181,7 +185,7 @@ def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_
                 cluster_rows["most_by_algorithm"] != cluster_rows["most_clusters"].clip(min=2), "none"
             ),
         ),
-        note=f"Depth of Gaussian batches, median (largest), by n: {_depths(tree_limits)}. It is not bounded in n "
+        note=f"Depth of Gaussian batches, median (largest), by $n$: {_depths(tree_limits)}. It is not bounded in $n$ "
         f"alone: (0, 0.3, 0.5, 0.5 + gap, 1) needs {slope:.2f} layers per decade of the gap, {int(depth[-1])} at "
         f"1e-{int(decade[-1])}. One layer serves all rows, since a binary tree whose branches all end is finite.",
     )
@@ -219,7 +223,7 @@ def two_cluster_rows_add_up(split_rows: xr.Dataset) -> Verdict:
             square = float(split_rows["square"][row, end, place])
             closed.append(square / split_contribution(1.0, own, n, T) - 1)
             by_paths.append(square / split_contribution_by_paths(1.0, own, n, T) - 1)
-    reason = "sums of thousands of positive float64 terms after a dozen layers, each within a few eps"
+    reason = "sums of thousands of positive float64 terms after a dozen layers, each within a few rounding errors"
     return Verdict.from_tests(
         all_of(
             enumeration_over_eq_40=deviation(closed, 1e-12, expected="equal", reason=reason),
@@ -240,12 +244,12 @@ NORMS = wrong_formula("norms for squared norms", norms_for_squares)
     "bnd-eq61-62",
     where="(61)-(62), Appendix E",
     kind="bound",
-    states="The (2, n-2) descendants of a three-cluster row contribute at most (61) to the squared norms of the middle "
-    "point and of a point in the large cluster, and (61) is at most (62).",
+    states="The $(2, n - 2)$ descendants of a three-cluster row contribute at most (61) to the squared norms of the "
+    "middle point and of a point in the large cluster, and (61) is at most (62).",
     data="split_rows",
     control={
         "enumeration over eq 61": NORMS,
-        "eq 61 over eq 62": wrong_formula("2 n - 3 for 2 n - 7 in (62)", replace_variables(eq_62="wrong_eq_62")),
+        "eq 61 over eq 62": wrong_formula("$2n - 3$ for $2n - 7$ in (62)", replace_variables(eq_62="wrong_eq_62")),
     },
 )
 def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
@@ -264,9 +268,9 @@ def three_cluster_rows_are_bounded(split_rows: xr.Dataset) -> Verdict:
                 split_rows["eq_61"] / split_rows["eq_62"],
                 1 + 1e-12,
                 expected="at most 1",
-                reason="the quotient is 1 - (b/a)^(T-1) and reaches 1 within the rounding of 500 terms",
+                reason="the quotient is $1 - (b/a)^{T-1}$ and reaches 1 within the rounding of 500 terms",
             ),
         ),
-        note="From T = 2 on; at T = 1 the sum (61) is empty while a point of the large cluster already gains. Needs "
-        "n >= 4. The births that (61) leaves out, those of the last layer, are smaller than its slack.",
+        note="From $T = 2$ on; at $T = 1$ the sum (61) is empty while a point of the large cluster already gains. "
+        r"Needs $n \ge 4$. The births that (61) leaves out, those of the last layer, are smaller than its slack.",
     )

@@ -39,7 +39,8 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
     "bnd-thm14-1-2",
     where="Theorem 14, items 1 and 2",
     kind="identity",
-    states="At the variance of Theorem 14 the expected norm of the odd point is 1, that of the cluster's mean 1/(n-1).",
+    states="At the variance of Theorem 14 the expected norm of the odd point is 1, that of the cluster's mean "
+    "$1 / (n - 1)$.",
     correction="That is true of the expected squared norms. The expected norms are smaller by a factor of the width, "
     "which tends to 1.",
     formula=r"\alpha = \frac{n^2}{(n-1)^2 R^2}: \quad \mathbb{E} \|x_1'\| = 1, \quad "
@@ -57,7 +58,7 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     layer = gaussian_layer.sel(start=FAR)
     printed = all_of(
         odd_point=near(layer["odd_norm"], "block", "norm 1"),
-        cluster=near(layer["cluster_norm"], "block", "norm 1/(n-1)"),
+        cluster=near(layer["cluster_norm"], "block", "norm $1 / (n - 1)$"),
     )
     norms = {
         "norm_of_the_odd_point": near(layer["odd_norm"] / layer["norm_ratio"], "block", "over its closed form"),
@@ -66,7 +67,7 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         printed,
         all_of(**squares_are_kept(layer), **norms),
-        "Item 2 prints 1/(n-1) on the right, so the squares are missing on both sides, not lost in the text.",
+        "Item 2 prints $1 / (n - 1)$ on the right, so the squares are missing on both sides, not lost in the text.",
     )
 
 
@@ -91,7 +92,7 @@ def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     )
 
 
-WRONG_KERNEL = "arccos rho for pi - arccos rho in (111)"
+WRONG_KERNEL = r"$\arccos \rho$ for $\pi - \arccos \rho$ in (111)"
 
 
 def wrong_kernel(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -112,13 +113,13 @@ def at_the_invariant_distance(contraction: xr.Dataset, *others: xr.Dataset) -> t
     "bnd-thm14-4",
     where="Theorem 14, item 4, eqs. (112)-(117)",
     kind="bound",
-    states="If the odd point is farther than n/(n-1) from the cluster's mean, a layer brings any two points of the "
-    "cluster closer in mean square.",
+    states="If the odd point is farther than $n / (n - 1)$ from the cluster's mean, a layer brings any two points of "
+    "the cluster closer in mean square.",
     formula=r"R > \frac{n}{n-1} \;\Rightarrow\; \mathbb{E} \|x_i' - x_j'\|^2 < \|x_i - x_j\|^2",
     data=("contraction", "gaussian_layer"),
     control={
-        "factor": false_world("R of an invariant representation, below n/(n-1)", at_the_invariant_distance),
-        "factor over alpha": wrong_formula(WRONG_KERNEL, wrong_kernel),
+        "factor": false_world("$R$ of an invariant representation, below $n / (n - 1)$", at_the_invariant_distance),
+        r"factor over its limit": wrong_formula(WRONG_KERNEL, wrong_kernel),
         "sampled over closed form": wrong_formula(WRONG_KERNEL, wrong_kernel),
     },
 )
@@ -129,18 +130,18 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     return Verdict.from_tests(
         all_of(
             factor=at_most(factor, 1, expected="below 1", reason="the statement"),
-            factor_over_alpha=at_most(
+            factor_over_its_limit=at_most(
                 factor / contraction["alpha"],
                 1 + NEXT_TO_ROUNDING,
                 expected="at most 1",
-                reason="alpha is the limit of narrow clusters; round-off",
+                reason=r"$\alpha$ is the limit of narrow clusters; round-off",
             ),
             sampled_over_closed_form=near(
                 layer["pair_factor"] / layer["expected_pair_factor"], "block", "the expectation (116)"
             ),
         ),
-        note="The radius 1/n^2 of the cluster is not needed. Positively collinear recentered points contract by alpha "
-        "alone. The second expectation sign is missing in (114)-(115).",
+        note="The radius $1 / n^2$ of the cluster is not needed. Positively collinear recentered points contract by "
+        r"$\alpha$ alone. The second expectation sign is missing in (114)-(115).",
     )
 
 
@@ -148,9 +149,10 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     "bnd-thm14-hyp",
     where="Theorem 14, hypothesis",
     kind="bound",
-    states="Theorem 14 is about invariant representations whose odd point is farther than n/(n-1) from the cluster.",
-    correction="There is none: norms 1 and 1/(n-1) and orthogonality already fix a smaller distance. The items hold "
-    "for any batch whose odd point is farther than n/(n-1) from the mean of the others.",
+    states="Theorem 14 is about invariant representations whose odd point is farther than $n / (n - 1)$ from the "
+    "cluster.",
+    correction="There is none: norms 1 and $1 / (n - 1)$ and orthogonality already fix a smaller distance. The items "
+    "hold for any batch whose odd point is farther than $n / (n - 1)$ from the mean of the others.",
     formula=r"\|x_1\| = 1, \quad \|\nu_c\| = \frac{1}{n-1}, \quad x_1 \cdot \nu_c = 0, \quad "
     r"\|x_1 - \nu_c\| = R > \frac{n}{n-1}",
     corrected_formula=r"x_1, \nu_c \text{ arbitrary}, \quad \|x_1 - \nu_c\| = R > \frac{n}{n-1}",
@@ -158,14 +160,14 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     control={
         "items 1 and 2": ALPHA_ONE,
         "item 3": false_world(
-            "layers without recentring",
+            "layers without recentering",
             lambda gaussian_layer, contraction: (
                 replace_variables(inner="inner_not_recentred")(gaussian_layer),
                 contraction,
             ),
         ),
         "item 4": false_world(
-            "R of an invariant representation, below n/(n-1)",
+            "$R$ of an invariant representation, below $n / (n - 1)$",
             lambda gaussian_layer, contraction: at_the_invariant_distance(contraction, gaussian_layer)[::-1],
         ),
     },
@@ -177,7 +179,7 @@ def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -
         at_least(
             contraction["invariant_distance"] / contraction["required_distance"],
             1,
-            expected="distance of Definition 12 above n/(n-1)",
+            expected="distance of Definition 12 above $n / (n - 1)$",
             reason="the hypothesis",
         ),
         all_of(
@@ -197,7 +199,7 @@ def distance_kept(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[
     return contraction.assign(factor=contraction["factor"] * alpha / norm_keeping), gaussian_layer
 
 
-DISTANCE_KEPT = false_world("an odd point kept farther than n/(n-1) in every layer", distance_kept)
+DISTANCE_KEPT = false_world("an odd point kept farther than $n / (n - 1)$ in every layer", distance_kept)
 
 
 @claim(
@@ -206,8 +208,8 @@ DISTANCE_KEPT = false_world("an odd point kept farther than n/(n-1) in every lay
     kind="limit",
     states="A narrow cluster and one separate point remain geometrically unchanged through the layers of a network: "
     "the cluster contracts while the scale of the odd point is kept.",
-    correction="Theorem 14 can be applied once: after it the distance is below n/(n-1). From then on, at the variance "
-    "that keeps the odd point's norm, a cluster as narrow as the theorem's widens (bnd-cluster-rest).",
+    correction="Theorem 14 can be applied once: after it the distance is below $n / (n - 1)$. From then on, at the "
+    "variance that keeps the odd point's norm, a cluster as narrow as the theorem's widens (bnd-cluster-rest).",
     formula=r"\frac{\mathbb{E} \|x_i' - x_j'\|^2}{\|x_i - x_j\|^2} < 1 \quad \text{at } \alpha = "
     r"\frac{n^2}{(n-1)^2 + 1}",
     data=("contraction", "gaussian_layer"),
@@ -219,8 +221,8 @@ def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset
     if not narrow.sizes["spread"]:
         raise NotEnoughDataError("contraction: a spread of 1 or less")
     return Verdict.from_tests(
-        at_most(narrow, 1, expected="below 1 for all sizes below 1/n^2", reason="the statement"),
-        note="One layer from a distance above n/(n-1) does contract the cluster (bnd-thm14-4).",
+        at_most(narrow, 1, expected="below 1 for all sizes below $1 / n^2$", reason="the statement"),
+        note="One layer from a distance above $n / (n - 1)$ does contract the cluster (bnd-thm14-4).",
     )
 
 
@@ -240,14 +242,14 @@ def point_cluster(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[
     where="beside Theorem 14",
     kind="limit",
     origin="ours",
-    states="After the layer of Theorem 14 the distance is below n/(n-1). At the variance that keeps the odd point's "
-    "norm a narrow cluster widens, a wide one contracts, and what is stable is a cluster of a finite width.",
+    states="After the layer of Theorem 14 the distance is below $n / (n - 1)$. At the variance that keeps the odd "
+    "point's norm a narrow cluster widens, a wide one contracts, and what is stable is a cluster of a finite width.",
     formula=r"R'^2 = 1 + \frac{1}{(n-1)^2} < \frac{n^2}{(n-1)^2}, \quad \alpha = \frac{n^2}{(n-1)^2 + 1} > 1, \quad "
     r"\theta \to \frac{3\pi}{n}",
     data=("contraction", "gaussian_layer"),
     control={
         "next square distance": wrong_formula(
-            "sigma^2 = 2/d for 2 alpha/d", lambda contraction, layer: alpha_one(layer, contraction)[::-1]
+            r"$\sigma^2 = 2/d$ for $2 \alpha / d$", lambda contraction, layer: alpha_one(layer, contraction)[::-1]
         ),
         "narrow cluster": DISTANCE_KEPT,
         "wide cluster": false_world("a layer without ReLU", layer_without_relu),
@@ -266,9 +268,12 @@ def cluster_comes_to_rest(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -
     multipliers = np.concatenate([contraction["family_multiplier"].values, full[np.isfinite(full)]])
     return Verdict.from_tests(
         all_of(
-            next_square_distance=near(sampled, "block", "1 + 1/(n-1)^2"),
+            next_square_distance=near(sampled, "block", "$1 + 1 / (n - 1)^2$"),
             narrow_cluster=deviation(
-                narrow - 1, 0.01, expected="factor alpha > 1", reason="leading correction 2 theta/(3 pi), theta < 0.02"
+                narrow - 1,
+                0.01,
+                expected=r"factor $\alpha > 1$",
+                reason=r"leading correction $2 \theta / (3 \pi)$, $\theta < 0.02$",
             ),
             wide_cluster=at_most(
                 contraction["factor"].isel(spread=-1), 1, expected="factor below 1", reason="the cluster contracts"

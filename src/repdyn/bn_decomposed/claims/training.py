@@ -90,10 +90,10 @@ STRICT = "margin 0.5"
 
 
 def neighbours_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
-    """Takes the widest threshold, where neighbours fire, for the strict one.
+    """Takes the widest threshold, where neighbors fire, for the strict one.
 
     Raises:
-        NotEnoughDataError: no threshold lets neighbours fire.
+        NotEnoughDataError: no threshold lets neighbors fire.
     """
     margins = [name for name in point_neurons["scheme"].values.tolist() if name.startswith("margin")]
     if float(margins[-1].removeprefix("margin ")) <= 1:
@@ -110,7 +110,7 @@ def neighbours_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
     data="point_neurons",
     control=dict.fromkeys(
         ("orthogonal", "activity"),
-        wrong_formula("thresholds wide enough to let neighbours fire", neighbours_let_in),
+        wrong_formula("thresholds wide enough to let neighbors fire", neighbours_let_in),
     ),
 )
 def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdict:
@@ -123,16 +123,16 @@ def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdic
                 strict["off_diagonal"],
                 rounding(1.0, n),
                 expected="off-diagonal Gram entries zero",
-                reason="round-off of n products",
+                reason="round-off of $n$ products",
             ),
             activity=deviation(
                 strict["activity"] * n - 1,
                 rounding(1.0, n),
-                expected="1/n of the entries positive",
-                reason="a count over n squared",
+                expected="$1/n$ of the entries positive",
+                reason="a count over $n^2$",
             ),
         ),
-        note="The paper gives no formula; thresholds lie half-way between the point and its nearest neighbour.",
+        note="The paper gives no formula; thresholds lie half-way between the point and its nearest neighbor.",
     )
 
 

@@ -11,9 +11,9 @@ from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, describe, label
 
 MARKS = {
     "circle": (BLUE, "o", "circle"),
-    "Gaussian k=2": (RED, "s", "Gaussian, k = 2"),
-    "Gaussian k=3": (GREEN, "^", "Gaussian, k = 3"),
-    "recentred": (ORANGE, "D", "recentred, k = 2"),
+    "Gaussian k=2": (RED, "s", "Gaussian, $k = 2$"),
+    "Gaussian k=3": (GREEN, "^", "Gaussian, $k = 3$"),
+    "recentred": (ORANGE, "D", "recentered, $k = 2$"),
 }
 
 
@@ -24,7 +24,7 @@ def thm3_full_rank(rows_to_full_rank: xr.Dataset) -> Figure:
     circles = rows_to_full_rank.isel(batch=rows_to_full_rank["kind"].values == "circle")
     for panel, end in zip(axes[0, 1:], (0, -1), strict=True):
         _tail(panel, circles.isel(batch=end), rows_to_full_rank["tail_bound"].isel(circle_points=end))
-    axes[0, 1].set_ylabel("P(rank < n)")
+    axes[0, 1].set_ylabel(r"$P(\mathrm{rank} < n)$")
     label_panels(axes)
     (marks, kinds), (lines, forms) = (panel.get_legend_handles_labels() for panel in axes[0, :2])
     handles, labels = marks + lines, kinds + forms
@@ -34,16 +34,15 @@ def thm3_full_rank(rows_to_full_rank: xr.Dataset) -> Figure:
     ratio = rows_to_full_rank["y"].mean("draw") / rows_to_full_rank["bound"]
     return describe(
         figure,
-        title="Theorem 3: rows until ReLU(W X) has full rank, bound and measured",
+        title=r"Theorem 3: rows until $\mathrm{ReLU}(W X)$ has full rank, bound and measured",
         caption=f"(a) Mean number of rows over {draws} draws of the weights for each batch against the bound "
-        f"$n/\\gamma$, $\\gamma$ exact; standard errors are smaller than the marks. Batches: n from "
-        f"{int(rows_to_full_rank['n'].min())} "
-        f"to {int(rows_to_full_rank['n'].max())}, equally spaced points on the circle, Gaussian points in k "
-        "dimensions, and Gaussian points off the origin after recentering (Corollary 4). The mean is between "
-        f"{float(ratio.min()):.1e} and {float(ratio.max()):.2f} of the bound. (b), (c) Probability that d rows do not "
-        f"give full rank, on circles: simulated ({draws} draws, shown down to one draw), the exact tail of n "
-        "independent geometric variables by which the proof bounds it, and (7a), (7b), which begin at $\\alpha = 1$, "
-        "$d = n/\\gamma$; the paper asks for $\\alpha > 2$.",
+        r"$n/\gamma$, $\gamma$ exact; standard errors are smaller than the marks. Batches: $n$ from "
+        f"{int(rows_to_full_rank['n'].min())} to {int(rows_to_full_rank['n'].max())}, equally spaced points on the "
+        "circle, Gaussian points in $k$ dimensions, and Gaussian points off the origin after recentering (Corollary "
+        f"4). The mean is between {float(ratio.min()):.1e} and {float(ratio.max()):.2f} of the bound. (b), (c) "
+        f"Probability that $d$ rows do not give full rank, on circles: simulated ({draws} draws, shown down to one "
+        "draw), the exact tail of $n$ independent geometric variables by which the proof bounds it, and (7a), (7b), "
+        r"which begin at $\alpha = 1$, $d = n/\gamma$; the paper asks for $\alpha > 2$.",
         alt="Left, all batches lie below the line on which mean and bound are equal, most by several powers of ten. "
         "Right, on two circles the simulated probability falls far earlier than the geometric tail, which lies below "
         "both closed forms.",
@@ -60,7 +59,7 @@ def _means(panel: Axes, rows: xr.Dataset) -> None:
     ends = np.array([3.0, 1.4 * float(mean.max())])
     panel.plot(ends, ends, color=BLACK, linewidth=0.8)
     panel.annotate("mean = bound", (ends[1], ends[1]), xytext=(3, -3), textcoords="offset points", fontsize=7.5)
-    panel.set(xscale="log", yscale="log", xlabel=r"bound $n/\gamma$ (rows)", ylabel="measured mean of y (rows)")
+    panel.set(xscale="log", yscale="log", xlabel=r"bound $n/\gamma$ (rows)", ylabel="measured mean of $y$ (rows)")
     ticks = [3, 10, 30, 100, 300]
     panel.set_yticks(ticks, labels=[str(y) for y in ticks])
     panel.set_yticks([], minor=True)
@@ -81,9 +80,9 @@ def _tail(panel: Axes, circle: xr.Dataset, bounds: xr.DataArray) -> None:
         words = "geometric sum" if form == "geometric" else f"bound ({form})"
         panel.plot(curve["alpha"] * n / gamma, curve.sel(form=form), color=color, linestyle=dash, label=words)
     panel.axvline(2 * n / gamma, color=BLACK, linewidth=0.7, linestyle=(0, (1, 3)))
-    panel.set(xscale="log", yscale="log", xlabel="rows d", xlim=(n - 1, 3 * n / gamma), ylim=(0.4 / y.size, 2))
+    panel.set(xscale="log", yscale="log", xlabel="rows $d$", xlim=(n - 1, 3 * n / gamma), ylim=(0.4 / y.size, 2))
     panel.text(1.9 * n / gamma, 0.5 / y.size, r"$\alpha = 2$", fontsize=7.5, ha="right", va="bottom")
     ticks = [d for d in (3, 10, 30, 100, 300, 1000, 3000) if n - 1 <= d <= 3 * n / gamma]
     panel.set_xticks(ticks, labels=[str(d) for d in ticks])
     panel.set_xticks([], minor=True)
-    panel.set_title(f"tail, circle, n = {n}")
+    panel.set_title(f"tail, circle, $n$ = {n}")

@@ -40,8 +40,8 @@ def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
         "in orange-red. (b) Angles of all pairs before and after that layer, those with this point in orange-red; "
         "diagonal: unchanged. (c) Second largest over largest norm and (d) median angle between the other points "
         f"against depth. Solid lines and bands: median and range of {odd_point.sizes['seed']} draws of batch and "
-        "weights; dashed lines: the same batches at infinite width, median; dotted: in (c) the fixed point of "
-        "infinite width, in (d) 540/n degrees, where an odd point can rest. Of the batches of "
+        "weights; dashed lines: the same batches at infinite width, median; dotted: in (c) the fixed point of infinite "
+        "width, in (d) $540/n$ degrees, where an odd point can rest. Of the batches of "
         f"{_listed(odd_point['batch'].values)} points those of {_listed(batches)} are shown; Gaussian batches behave "
         "alike.",
         alt="One point far from a knot of others. All its angles are 90 degrees, those of the others are small. In "
@@ -70,7 +70,7 @@ def _projection(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
     panel.plot(0, 0, "+", color=BLACK, markersize=9, markeredgewidth=0.7)
     panel.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
     panel.set_aspect("equal")
-    panel.set_title(f"projection, n = {n}")
+    panel.set_title(f"projection, $n$ = {n}")
     panel.set_xlabel("random direction 1")
     panel.set_ylabel("random direction 2")
     place = {"xy": (x[odd][0], y[odd][0]), "xytext": (0, 6 if up < 0 else -6), "textcoords": "offset points"}
@@ -115,7 +115,7 @@ def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset, n: int) -> None:
         )
     panel.set(xlim=(0, 95), ylim=(0, 95), xticks=(0, 30, 60, 90), yticks=(0, 30, 60, 90))
     panel.set_aspect("equal")
-    panel.set_title(f"angles, n = {n}")
+    panel.set_title(f"angles, $n$ = {n}")
     panel.set_xlabel("before the last layer (degree)")
     panel.set_ylabel("after it (degree)")
     legend_below(panel, columns=2)
@@ -125,7 +125,7 @@ def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArra
     images = odd_point.sel(source="images")
     for (color, _, _), n in zip(SHADES, odd_point["batch"].values, strict=False):
         draws, limit = images[name].sel(batch=n), images[f"limit_{name}"].sel(batch=n)
-        panel.plot(draws["layer"], draws.median("seed"), color=color, label=f"n = {n}")
+        panel.plot(draws["layer"], draws.median("seed"), color=color, label=f"$n$ = {n}")
         band(panel, draws["layer"], draws.min("seed"), draws.max("seed"), color=color)
         panel.plot(limit["limit_layer"], limit.median("seed"), color=color, linestyle="--", linewidth=1)
         if np.isfinite(level := float(rest.sel(batch=n))):
@@ -191,7 +191,7 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
     for (color, dash, marker), n in zip(SHADES, contraction["batch"].values, strict=False):
         batch = contraction.sel(batch=n)
         factor = batch["factor"].mean("draw")
-        panel.plot(batch["spread"], factor, color=color, linestyle=dash, label=f"n = {n}")
+        panel.plot(batch["spread"], factor, color=color, linestyle=dash, label=f"$n$ = {n}")
         rest = float(batch["resting_spread"])
         level = np.interp(np.log(rest), np.log(batch["spread"]), factor)
         panel.plot(rest, level, color=color, marker=marker, markersize=5)
@@ -209,12 +209,12 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
         figure,
         title="Theorem 14: what a layer does to the cluster, and where it comes to rest",
         caption="(a) Expected mean square distance within the cluster after a layer over before, above 1 where the "
-        "cluster widens, at the $\\sigma$ that "
-        "keeps $\\|x_1\\|$, against the root mean square distance from the mean in units of $1/n^2$; mean of "
-        f"{contraction.sizes['draw']} clusters, whose factors differ by less than the line is wide. Markers: size of "
-        "the cluster at the fixed point of infinite width. Shaded: the sizes of Theorem 14, at which the cluster "
-        "widens. (b) Angles at rest at infinite width against the batch size: lines from the reduced map, circles from "
-        "iterating the n x n map from an odd start; below 7 points (shaded) no odd point rests.",
+        r"cluster widens, at the $\sigma$ that keeps $\|x_1\|$, against the root mean square distance from the mean in "
+        f"units of $1/n^2$; mean of {contraction.sizes['draw']} clusters, whose factors differ by less than the line "
+        "is wide. Markers: size of the cluster at the fixed point of infinite width. Shaded: the sizes of Theorem 14, "
+        "at which the cluster widens. (b) Angles at rest at infinite width against the batch size: lines from the "
+        r"reduced map, circles from iterating the $n \times n$ map from an odd start; below 7 points (shaded) no odd "
+        "point rests.",
         alt="Left: the factor exceeds one for narrow clusters and falls below one near six over n squared for all n. "
         "Right: the angle in the cluster falls as 540/n, the odd point stands at 90 degrees.",
     )
@@ -227,7 +227,7 @@ def _fixed_points(panel: Axes, fixed_point: xr.Dataset) -> None:
     panel.plot(n, fixed_point["odd_angle"], color=RED, label="odd point to cluster")
     panel.plot(n, fixed_point["simplex_angle"], color=GREEN, linestyle="--", label="equal points")
     panel.plot(n, fixed_point["odd_intra_angle"], color=BLUE, linestyle="-.", label="within the cluster")
-    panel.plot(n[many], 540 / n[many], color=BLACK, linestyle=THIN, linewidth=1, label="540/n")
+    panel.plot(n[many], 540 / n[many], color=BLACK, linestyle=THIN, linewidth=1, label="$540/n$")
     panel.plot(n, fixed_point["iterated_intra_angle"], "o", color=BLACK, markerfacecolor="none", label="iterated")
     panel.plot(n, fixed_point["iterated_odd_angle"], "o", color=BLACK, markerfacecolor="none")
     panel.set_xscale("log")
@@ -238,6 +238,6 @@ def _fixed_points(panel: Axes, fixed_point: xr.Dataset) -> None:
     panel.set_xlim(n.min() * 0.9, n.max() * 1.1)
     panel.set_ylim(bottom=2)
     panel.set_title("angles at rest")
-    panel.set_xlabel("data points in the batch n")
+    panel.set_xlabel("data points in the batch $n$")
     panel.set_ylabel("angle (degree)")
     legend_below(panel, columns=2)

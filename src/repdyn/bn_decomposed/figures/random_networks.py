@@ -113,7 +113,7 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Rescaling alone: orthonormal or collapsed, by what the scale is measured from",
-        caption=f"Distance of the normalized Gram matrix of {n} Gaussian points from I/n through linear layers with "
+        caption=f"Distance of the normalized Gram matrix of {n} Gaussian points from $I/n$ through linear layers with "
         "rescaling and no recentering. (a) Dividing each neuron by its root mean square makes the batch orthonormal up "
         "to a gap that falls with the square root of the width. (b) Dividing by the standard deviation of eq. (2), "
         f"which is measured from the mean, does the opposite. Lines: medians, bands: range of {gap.sizes['seed']} "
@@ -146,7 +146,7 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
                 marker=marker,
                 alpha=0.35,
                 linewidths=0,
-                label=f"n = {n}",
+                label=f"$n$ = {n}",
                 rasterized=True,
             )
         panel.plot((0, 90), (0, 90), color=BLACK, linewidth=0.7)
@@ -165,10 +165,9 @@ def fig5_layer_angles(layer_angles: xr.Dataset, fixed_point: xr.Dataset) -> Figu
         caption=f"(a)-(c) Angles of all pairs before and after layer {int(layer_angles['depth'])} (width "
         f"{int(layer_angles['width'])}, ReLU), 4 draws shown; diagonal: unchanged; horizontal lines: fixed points at "
         "infinite width for these batch sizes. About 60 degrees needs rescaling by the root mean square; with the "
-        "$\\sigma$ of eq. (2) the batch collapses. (d) Mean angle against batch size n: points with 95 % intervals of "
-        "the "
-        f"mean over {layer_angles.sizes['seed']} draws of batch and weights, curves: exact fixed points. 75 degrees is "
-        "the value at n = 9; it falls to $\\arccos(1/\\pi)$ = 71.4 degrees.",
+        r"$\sigma$ of eq. (2) the batch collapses. (d) Mean angle against batch size $n$: points with 95 % intervals "
+        f"of the mean over {layer_angles.sizes['seed']} draws of batch and weights, curves: exact fixed points. 75 "
+        r"degrees is the value at $n = 9$; it falls to $\arccos(1/\pi)$ = 71.4 degrees.",
         alt="Three scatter plots of pair angles and one curve: with recentering the angle falls from 84 degrees for "
         "three points to 71 degrees for many, passing 75 at nine.",
     )
@@ -193,6 +192,6 @@ def _angle_against_batch(panel: Axes, layer_angles: xr.Dataset, fixed_point: xr.
     panel.set_xscale("log")
     plain_numbers(panel.xaxis)
     panel.set_title("angle at rest")
-    panel.set_xlabel("data points in the batch n")
+    panel.set_xlabel("data points in the batch $n$")
     panel.set_ylabel("angle (degree)")
     legend_below(panel, columns=2)

@@ -37,17 +37,17 @@ def fig4_tree(tree_example: xr.Dataset) -> Figure:
         title="Figures 4, 7 and 8: the tree of positive and negative transformations, computed",
         caption=f"All rows of the first {layers} layers of the simplified model from the batch ({values}). Every line "
         "is one row, drawn from zero to its largest entry; a mark is a data point, points in one cluster are stacked; "
-        "the tick is the mean. Solid green edges, +: ReLU(x - mean); dashed purple edges, -: ReLU(mean - x). Rows of "
-        "two clusters only change sides (Figure 7), a row of three makes one of three and one of two (Figure 8), and "
-        f"the sum over a layer of (clusters - 2) stays n - 2 = {n - 2}: however deep, no more than {n - 2} rows have "
-        "more than two clusters.",
+        r"the tick is the mean. Solid green edges, +: $\mathrm{{ReLU}}(x - \bar x)$; dashed purple edges, -: "
+        r"$\mathrm{{ReLU}}(\bar x - x)$. Rows of two clusters only change sides (Figure 7), a row of three makes one "
+        f"of three and one of two (Figure 8), and the sum over a layer of (clusters - 2) stays n - 2 = {n - 2}: "
+        f"however deep, no more than {n - 2} rows have more than two clusters.",
         alt="A binary tree of rows of marked points. The rows become more clustered with depth, and at every layer the "
         f"clusters beyond two add up to {n - 2}.",
     )
 
 
 def _places(tree: xr.Dataset) -> np.ndarray:
-    """Centre of every node: leaves side by side, a parent above the middle of its children."""
+    """Center of every node: leaves side by side, a parent above the middle of its children."""
     layer = tree["layer"].values
     rank = np.concatenate([np.arange(count) for count in np.bincount(layer)])
     width = 2.0 ** (layer.max() - layer)
@@ -127,22 +127,20 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Figure
     _collapse(axes[1, 0], interior_angles)
     _second_extreme(axes[1, 1], tree_limits)
     label_panels(axes)
-    counts = ", ".join(f"{int((points == n).sum())} at n = {n}" for n in sizes.tolist())
+    counts = ", ".join(f"{int((points == n).sum())} at $n$ = {n}" for n in sizes.tolist())
     n = interior_angles.sizes["first"]
     return describe(
         figure,
         title="Theorem 11: limits of the simplified model",
-        caption=f"(a), (b) Limits for batches of n points ({counts}; one symmetric, one with a far point, the others "
+        caption=f"(a), (b) Limits for batches of $n$ points ({counts}; one symmetric, one with a far point, the others "
         "Gaussian), the better of the two extremes: norm of the cluster over that of the extreme, and how far the "
-        "angle between them is from 90 degrees. Dashed: bounds as printed, 3/(n-2) and sqrt(2) pi/(n-2), which exceeds "
-        "90 degrees up to n = 4; solid: the best possible, $\\sqrt{2/((n-1)^2 + 1)}$ and its angle, reached by the "
-        f"symmetric batch. (c) Angles between neighbouring interior points of one Gaussian batch of {n}; thin black: "
-        "slopes $(\\lambda_m/\\lambda_1)^{t/2}$ of the split of $m$ from $n - m$ points between them, $\\lambda_m = "
-        "(m^2 + "
-        "(n-m)^2)/n^2$. (d) "
-        "Gaussian batches: share whose ratio of the extremes' limiting norms is at most the value on the axis. Near "
-        "one, two orthogonal points leave the cluster alike; the single odd point of Figure 3 would be $1/(n-1)$, the "
-        "dots.",
+        r"angle between them is from 90 degrees. Dashed: bounds as printed, $3/(n-2)$ and $\sqrt 2 \pi/(n-2)$, which "
+        r"exceeds 90 degrees up to $n = 4$; solid: the best possible, $\sqrt{2/((n-1)^2 + 1)}$ and its angle, reached "
+        f"by the symmetric batch. (c) Angles between neighboring interior points of one Gaussian batch of {n}; thin "
+        r"black: slopes $(\lambda_m/\lambda_1)^{t/2}$ of the split of $m$ from $n - m$ points between them, "
+        r"$\lambda_m = (m^2 + (n-m)^2)/n^2$. (d) Gaussian batches: share whose ratio of the extremes' limiting norms "
+        "is at most the value on the axis. Near one, two orthogonal points leave the cluster alike; the single odd "
+        "point of Figure 3 would be $1/(n-1)$, the dots.",
         alt="Four panels: limits lie on or below the sharp bound, which is well below the printed one; interior angles "
         "decay exponentially at the predicted slopes; the shorter extreme is typically half as long as the longer.",
     )
@@ -154,7 +152,7 @@ def _against_bounds(
     panel.plot(printed["bound_points"], printed, color=RED, linestyle="--", label="bound as printed")
     panel.plot(sharp["bound_points"], sharp, color=BLUE, label="best possible bound")
     panel.plot(points, values, "o", color=BLACK, markersize=2.2, alpha=0.35, markeredgewidth=0, label="batches")
-    panel.set(xscale="log", yscale="log", xlabel="data points in the batch n")
+    panel.set(xscale="log", yscale="log", xlabel="data points in the batch $n$")
     sizes = np.unique(points)
     panel.set_xticks(sizes, [f"{n}" for n in sizes])
     panel.minorticks_off()
@@ -170,7 +168,7 @@ def _collapse(panel: Axes, interior_angles: xr.Dataset) -> None:
         panel.plot(layer[shown], pair[shown], color=color, linestyle=dash, label=f"points {m}, {m + 1}")
         slope = 8 * pair[start] * float(interior_angles["kept"].sel(split=m)) ** (layer - layer[start])
         panel.plot(layer[start:][shown[start:]], slope[start:][shown[start:]], color=BLACK, linewidth=0.9)
-    panel.set(yscale="log", xlim=(0, 205), title="the cluster forms", xlabel="layer t", ylabel="angle (degree)")
+    panel.set(yscale="log", xlim=(0, 205), title="the cluster forms", xlabel="layer $t$", ylabel="angle (degree)")
     panel.legend(loc="lower left")
 
 
@@ -179,7 +177,7 @@ def _second_extreme(panel: Axes, tree_limits: xr.Dataset) -> None:
     for n, (color, dash) in zip(np.unique(gaussian["points"].values).astype(int).tolist(), SIZES, strict=False):
         ratio = np.sort(gaussian["extremes"].values[gaussian["points"].values == n])
         share = np.arange(1, ratio.size + 1) / ratio.size
-        panel.step(ratio, share, where="post", color=color, linestyle=dash, label=f"n = {n}")
+        panel.step(ratio, share, where="post", color=color, linestyle=dash, label=f"$n$ = {n}")
         panel.plot(1 / (n - 1), 0, "o", color=color, clip_on=False, zorder=3)
     panel.text(0.03, 0.95, "dots: one odd point", transform=panel.transAxes, fontsize=7.5, va="top")
     panel.set(xlim=(0, 1), ylim=(0, 1), title="one odd point or two?")

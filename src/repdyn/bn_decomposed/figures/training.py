@@ -109,9 +109,9 @@ def disc_point_neurons(point_neurons: xr.Dataset) -> Figure:
         title="Discussion: one neuron per data point",
         caption=f"Two-layer networks with {int(point_neurons['points'])} neurons for as many training images, zero "
         f"head, {int(point_neurons['steps_made'])} steps of full-batch gradient descent on both layers, each scheme at "
-        "its best rate. Margin: threshold of neuron i between its own point (0) and the nearest other (1); "
-        f"beyond 1 neighbours fire. Each dot is one of {point_neurons.sizes['seed']} draws of the training points, "
-        "bars are medians. One neuron per point is orthogonal and sparse as proposed, but generalizes worse than He's "
+        "its best rate. Margin: threshold of neuron $i$ between its own point (0) and the nearest other (1); beyond 1 "
+        f"neighbors fire. Each dot is one of {point_neurons.sizes['seed']} draws of the training points, bars are "
+        "medians. One neuron per point is orthogonal and sparse as proposed, but generalizes worse than He's "
         "initialization; it catches up only when it stops being one neuron per point.",
         alt="Dots by initialization: thresholds that let one neuron fire per point have the least activity and the "
         "lowest test accuracy.",

@@ -22,7 +22,7 @@ def decide_lines(audit: xr.Dataset, note: str = "", **lines: str) -> Verdict:
 
 def _round_off(audit: xr.Dataset) -> tuple[float, str]:
     samples = int(audit["samples"])
-    reason = f"round-off of sums over {samples} samples, relative to the largest entry: 10 N eps"
+    reason = f"round-off of sums over {samples} samples, relative to the largest entry: $10 N$ rounding errors"
     return rounding(1.0, 10 * samples), reason
 
 
@@ -30,14 +30,14 @@ def _round_off(audit: xr.Dataset) -> tuple[float, str]:
     "bnm-eq3",
     where="eqs. (2), (3)",
     kind="identity",
-    states=r"For centred data batch normalization of $b^T x$ is $\bar b^T x$ with $\bar b = b / \sqrt{b^T \Sigma b}$.",
+    states=r"For centered data batch normalization of $b^T x$ is $\bar b^T x$ with $\bar b = b / \sqrt{b^T \Sigma b}$.",
     data="formula_audit",
     control=false_world("data of mean 1 instead of 0", with_wrong_formula("data of mean 1", "3").data),
 )
 def normalizer(formula_audit: xr.Dataset) -> Verdict:
     """Torch's BatchNorm1d without eps against the formula."""
     verdict = decide_formula(formula_audit, "3", *_round_off(formula_audit))
-    note = "The norm is printed as sqrt(b^T Sigma b^T), which is no matrix product; possibly an OCR error."
+    note = r"The norm is printed as $\sqrt{b^T \Sigma b^T}$, which is no matrix product; possibly an OCR error."
     return Verdict.from_tests(verdict.printed, note=note)
 
 
@@ -115,8 +115,8 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
     "bnm-eq7",
     where="eq. (7)",
     kind="identity",
-    states="The normalized weights follow the b-line of eq. (7), the output weights its a-line.",
-    correction=r"The a-line lacks the minus; the b-line needs $\|b_k\| = 1$, in general the factor is "
+    states="The normalized weights follow the $b$-line of eq. (7), the output weights its $a$-line.",
+    correction=r"The $a$-line lacks the minus; the $b$-line needs $\|b_k\| = 1$, in general the factor is "
     r"$\|\bar b_k\|^2 / \|b_k\|^2$.",
     formula=(
         r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k "
@@ -130,8 +130,8 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
     data="formula_audit",
     control={
         "a line": with_wrong_formula("the printed sign in the corrected form", "7, a"),
-        "b line": with_wrong_formula(r"the factor 1/||b||^2 left out", "7, b"),
-        "b line at unit length": with_wrong_formula(r"the factor ||bbar||^2 left out", "7, b, unit length"),
+        "b line": with_wrong_formula(r"the factor $1 / \|b\|^2$ left out", "7, b"),
+        "b line at unit length": with_wrong_formula(r"the factor $\|\bar b\|^2$ left out", "7, b, unit length"),
     },
 )
 def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
@@ -145,7 +145,7 @@ def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
     where="eq. (8)",
     kind="identity",
     states="The gradient flow of the vanilla model has the right-hand sides of eq. (8).",
-    correction="The a-line lacks the minus; the b-line is right.",
+    correction="The $a$-line lacks the minus; the $b$-line is right.",
     formula=r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x)",
     corrected_formula=r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x)",
     data="formula_audit",
@@ -159,7 +159,7 @@ def gradient_flow_of_vanilla(formula_audit: xr.Dataset) -> Verdict:
     return decide_lines(formula_audit, a_line="8, a", b_line="8, b")
 
 
-TIME = "The paper drops 1/m between (6) and (10) without saying that time is rescaled, t -> m t."
+TIME = r"The paper drops $1/m$ between (6) and (10) without saying that time is rescaled, $t \to m t$."
 
 
 @claim(
@@ -168,12 +168,12 @@ TIME = "The paper drops 1/m between (6) and (10) without saying that time is res
     kind="identity",
     states=r"In mean-field time $(a, \bar b)$ moves with the velocity field of eq. (14).",
     data="formula_audit",
-    control=with_wrong_formula("the paper's parameter time, with the factor 1/m", "14"),
+    control=with_wrong_formula("the paper's parameter time, with the factor $1/m$", "14"),
 )
 def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
     """Formula against m times autograd, pushed to bbar, at unit length; the signs of (14) are right."""
     verdict = decide_formula(formula_audit, "14", *_round_off(formula_audit))
-    return Verdict.from_tests(verdict.printed, note=f"For ||b|| = 1. {TIME}")
+    return Verdict.from_tests(verdict.printed, note=rf"For $\|b\| = 1$. {TIME}")
 
 
 @claim(
@@ -183,8 +183,8 @@ def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
     states="In mean-field time the two gradient flows are eqs. (21) and (22).",
     data="formula_audit",
     control={
-        "bn": with_wrong_formula("the paper's parameter time, with the factor 1/m", "21"),
-        "vanilla": with_wrong_formula("the paper's parameter time, with the factor 1/m", "22"),
+        "bn": with_wrong_formula("the paper's parameter time, with the factor $1/m$", "21"),
+        "vanilla": with_wrong_formula("the paper's parameter time, with the factor $1/m$", "22"),
     },
 )
 def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
@@ -206,7 +206,7 @@ def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
 )
 def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
     """Autograd's gradients of two proportional neurons in one model, c = 10."""
-    note = "sigma'(c w) = sigma'(w) is needed for the vanilla model only."
+    note = r"$\sigma'(c w) = \sigma'(w)$ is needed for the vanilla model only."
     return decide_lines(formula_audit, note, bn="4.2, BN", vanilla="4.2, vanilla")
 
 
@@ -215,16 +215,16 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
     where="Section 4.2, opening of section 4 (ours)",
     kind="scaling",
     origin="ours",
-    states=r"The direction of $b_2 = c b_1$ turns $1/c^2$ as fast as that of $b_1$ with BN and $1/c$ as fast without: "
-    "small neurons turn faster in both models, and one power of c is BN's own.",
+    states="The direction of $b_2 = c b_1$ turns $1/c^2$ as fast as that of $b_1$ with BN and $1/c$ as fast without: "
+    "small neurons turn faster in both models, and one power of $c$ is BN's own.",
     formula=(
         r"\left\|\frac{d}{dt} \frac{b}{\|b\|} \right\|\propto \frac{1}{c^2} \text{ with BN}, "
         r"\quad \propto \frac{1}{c} \text{ without}"
     ),
     data="formula_audit",
     control={
-        "bn": with_wrong_formula("one power of c for BN", "4.2, direction, BN"),
-        "vanilla": with_wrong_formula("no power of c for the vanilla model", "4.2, direction, vanilla"),
+        "bn": with_wrong_formula("one power of $c$ for BN", "4.2, direction, BN"),
+        "vanilla": with_wrong_formula("no power of $c$ for the vanilla model", "4.2, direction, vanilla"),
     },
 )
 def direction_speeds(formula_audit: xr.Dataset) -> Verdict:
@@ -233,7 +233,7 @@ def direction_speeds(formula_audit: xr.Dataset) -> Verdict:
     return decide_lines(formula_audit, **lines)
 
 
-EPS_WORLD = "eps added to the deviation instead of the variance: the radial fraction grows as 1/||b||"
+EPS_WORLD = r"$\epsilon$ added to the deviation instead of the variance: the radial fraction grows as $1 / \|b\|$"
 
 
 @claim(
@@ -247,7 +247,9 @@ EPS_WORLD = "eps added to the deviation instead of the variance: the radial frac
     formula=r"\frac{| b^T \dot b |}{\|b\|\|\dot b\|} \propto \frac{\epsilon}{\|b\|^2}",
     data="batch_norm_eps",
     control={
-        "without eps": wrong_formula("the gradient with eps", lambda data: data.assign(radial=_eps_everywhere(data))),
+        r"without the offset": wrong_formula(
+            r"the gradient with $\epsilon$", lambda data: data.assign(radial=_eps_everywhere(data))
+        ),
         "exponent": false_world(EPS_WORLD, lambda data: data.assign(radial=_next_to_norm(data))),
     },
 )
@@ -260,11 +262,11 @@ def eps_breaks_scale_invariance(batch_norm_eps: xr.Dataset) -> Verdict:
     shortest = float(batch_norm_eps["length"].isel(with_eps=1, radius=0).median())
     return Verdict.from_tests(
         all_of(
-            without_eps=_tangent(batch_norm_eps, radial.sel(with_eps=0)),
+            without_the_offset=_tangent(batch_norm_eps, radial.sel(with_eps=0)),
             exponent=mean_within(slope, -2.5, -1.5, expected="-2", reason="nearer to -2 than to -1 and -3"),
         ),
-        note=f"At ||b|| = {float(batch_norm_eps['radius'][0]):g} the first step reaches {shortest:.2f} of the length "
-        "for eps = 0. The paper's eq. (2) has no eps; libraries do.",
+        note=rf"At $\|b\|$ = {float(batch_norm_eps['radius'][0]):g} the first step reaches {shortest:.2f} of the "
+        r"length for $\epsilon = 0$. The paper's eq. (2) has no $\epsilon$; libraries do.",
     )
 
 

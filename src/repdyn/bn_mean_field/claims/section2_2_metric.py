@@ -12,7 +12,7 @@ from repdyn.base.controls import Control, replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, rounding
 
-FLOW_REASON = "solver tolerance 1e-12 per step; the ReLU velocity is C^1 only, which costs its order"
+FLOW_REASON = "solver tolerance 1e-12 per step; the ReLU velocity is $C^1$ only, which costs its order"
 ARCS_REASON = "Gauss quadrature, 40 nodes"
 
 
@@ -44,20 +44,23 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
         r"\quad r = \|b_k \|"
     ),
     data="equivalence",
-    control=wrong_formula("the metric without the factor r^2", _exchange_flows(manifold_scaled="manifold")),
+    control=wrong_formula("the metric without the factor $r^2$", _exchange_flows(manifold_scaled="manifold")),
 )
 def lengths_matter(equivalence: xr.Dataset) -> Verdict:
     """BN flows of other lengths against the flow on M with G (printed) and r^2 G (corrected)."""
     radii = [r for r in equivalence["radius"].values.tolist() if r != 1.0]
     return Verdict.from_tests(
         _flow_gap(equivalence, "manifold", radii, "same flow for every length"),
-        _flow_gap(equivalence, "manifold_scaled", radii, "flow with the metric r^2 G"),
+        _flow_gap(equivalence, "manifold_scaled", radii, "flow with the metric $r^2 G$"),
     )
 
 
 def _metric_tolerance(metric_audit: xr.Dataset, operations: int = 50) -> tuple[float, str]:
     condition = float(metric_audit["condition"].max())
-    reason = f"pseudo-inverse and products with cond Sigma = {condition:g}: {operations} cond eps"
+    reason = (
+        rf"pseudo-inverse and products at a condition of $\Sigma$ of {condition:g}: {operations} rounding errors times "
+        "the condition"
+    )
     return rounding(condition, operations), reason
 
 
@@ -73,12 +76,13 @@ def _metric(metric_audit: xr.Dataset, name: str, expected: str) -> Test:
     states=r"$h(\alpha, \beta) = \alpha^T G \beta$ is symmetric on the tangent space.",
     data="metric_audit",
     control=wrong_formula(
-        "the oblique form (I - b b^T Sigma) Sigma in the place of G", replace_variables(asymmetry="asymmetry_oblique")
+        r"the oblique form $(I - b b^T \Sigma) \Sigma$ in the place of $G$",
+        replace_variables(asymmetry="asymmetry_oblique"),
     ),
 )
 def metric_is_symmetric(metric_audit: xr.Dataset) -> Verdict:
     """G formed literally on random covariances."""
-    return Verdict.from_tests(_metric(metric_audit, "asymmetry", "h(alpha, beta) = h(beta, alpha)"))
+    return Verdict.from_tests(_metric(metric_audit, "asymmetry", r"$h(\alpha, \beta) = h(\beta, \alpha)$"))
 
 
 @claim(
@@ -87,13 +91,13 @@ def metric_is_symmetric(metric_audit: xr.Dataset) -> Verdict:
     kind="bound",
     states=r"$h$ is positive definite on the tangent space.",
     data="metric_audit",
-    control=wrong_formula("the whole space, where G Sigma b = 0", replace_variables(smallest="smallest_in_space")),
+    control=wrong_formula(r"the whole space, where $G \Sigma b = 0$", replace_variables(smallest="smallest_in_space")),
 )
 def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
     """Smallest eigenvalue on the tangent space over Kantorovich's bound 4k/(k+1)^2 > 0."""
     tolerance, _ = _metric_tolerance(metric_audit)
     ratio = metric_audit["smallest"] / metric_audit["kantorovich"]
-    expected, reason = "at least Kantorovich's bound, so positive", "a bound for all b; the slack is rounding"
+    expected, reason = "at least Kantorovich's bound, so positive", "a bound for all $b$; the slack is rounding"
     return Verdict.from_tests(at_least(ratio, 1 - tolerance, expected=expected, reason=reason))
 
 
@@ -111,14 +115,14 @@ def _cosine_not_squared(metric_audit: xr.Dataset) -> xr.Dataset:
     data="metric_audit",
     control={
         "smallest": wrong_formula("the cosine, not its square", _cosine_not_squared),
-        "others": wrong_formula("G without the factor ||b||^2", replace_variables(others="others_unscaled")),
+        "others": wrong_formula(r"$G$ without the factor $\|b\|^2$", replace_variables(others="others_unscaled")),
     },
 )
 def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
     """Eigenvalues of the literal G against the closed form."""
     tolerance, reason = _metric_tolerance(metric_audit)
     ratio = metric_audit["smallest"] / metric_audit["alignment"] - 1
-    smallest = deviation(ratio, tolerance, expected="cos^2 of the angle", reason=reason)
+    smallest = deviation(ratio, tolerance, expected=r"$\cos^2$ of the angle", reason=reason)
     return Verdict.from_tests(all_of(smallest=smallest, others=_metric(metric_audit, "others", "equal to 1")))
 
 
@@ -153,18 +157,19 @@ def _of_metric(says: str, **sources: str) -> Control:
         "a line": _of_audit("the printed sign in the corrected form", "Theorem 2, a"),
         "b line": _of_audit("the printed sign in the corrected form", "Theorem 2, b"),
         "pairing": _of_metric("the printed sign in the corrected form", pairing="pairing_printed"),
-        "closed form": _of_metric("the factor ||b||^2 left out", formula_gap="formula_gap_unscaled"),
+        "closed form": _of_metric(r"the factor $\|b\|^2$ left out", formula_gap="formula_gap_unscaled"),
     },
 )
 def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Verdict:
     """Against G^+ P dL from autograd; <t, G grad_m> against the derivative along t; closed form against G^+ P grad."""
-    reason = "round-off of sums over the samples and of G's inverse, relative to the largest entry"
+    reason = "round-off of sums over the samples and of the inverse of $G$, relative to the largest entry"
     lines = {
         name: decide_formula(formula_audit, f"Theorem 2, {name[0]}", 1e-10, reason) for name in ("a_line", "b_line")
     }
-    closed = _metric(metric_audit, "formula_gap", "||b||^2 A grad = G^+ P grad")
+    closed = _metric(metric_audit, "formula_gap", r"$\|b\|^2 A \nabla = G^+ P \nabla$")
     pairings = [
-        _metric(metric_audit, name, "<t, G grad_m> = derivative along t") for name in ("pairing_printed", "pairing")
+        _metric(metric_audit, name, r"$\langle t, G \nabla_m \rangle$ = derivative along $t$")
+        for name in ("pairing_printed", "pairing")
     ]
     printed = all_of(**{part: row.printed for part, row in lines.items()}, pairing=pairings[0], closed_form=closed)
     corrected = all_of(**{part: row.corrected for part, row in lines.items()}, pairing=pairings[1], closed_form=closed)
@@ -181,7 +186,7 @@ def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Ve
     r"proof.",
     corrected_formula=r"\partial_{\bar b_k} L_0 = \frac{1}{m} \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x",
     data="formula_audit",
-    control=with_wrong_formula("the printed form, without 1/m", "Theorem 2, proof"),
+    control=with_wrong_formula("the printed form, without $1/m$", "Theorem 2, proof"),
 )
 def euclidean_gradient(formula_audit: xr.Dataset) -> Verdict:
     """Against autograd of the vanilla model's loss at the normalized weights."""
@@ -219,7 +224,7 @@ def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:
     """G on tangent bases against (I - u u^T)/||b||^2, and arcs of an ellipse measured with G against angles."""
     lengths = metric_audit["tick_length"]
     ratio = lengths * lengths.size / (2 * np.pi) - 1
-    arcs = deviation(ratio, 1e-9, expected="length = angle", reason=ARCS_REASON)
+    arcs = deviation(ratio, 1e-9, expected="length equal to the angle", reason=ARCS_REASON)
     return Verdict.from_tests(all_of(metric=_metric(metric_audit, "round_gap", "equal on tangent vectors"), arcs=arcs))
 
 
@@ -235,5 +240,8 @@ def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:
 def regular_points_agree(metric_audit: xr.Dataset) -> Verdict:
     """Smallest <t, A t>/|t|^2 over tangents: on the tangent space A is at least the identity."""
     tolerance, _ = _metric_tolerance(metric_audit)
-    expected, reason = "at least 1, so positive", "I - b b^T Sigma is a projection onto the tangents; slack: rounding"
+    expected, reason = (
+        "at least 1, so positive",
+        r"$I - b b^T \Sigma$ is a projection onto the tangents; slack: rounding",
+    )
     return Verdict.from_tests(at_least(metric_audit["ascent"], 1 - tolerance, expected=expected, reason=reason))

@@ -102,13 +102,13 @@ def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
         all_of(**tests),
         note="Whole sequences are observed to converge; the theorem promises a subsequence and gives no rate. With "
         f"opposite signs differences of the start are amplified up to {_amplification(propagation_distances):.1f} "
-        "times, so the fall is not monotone in m.",
+        "times, so the fall is not monotone in $m$.",
     )
 
 
 def _falls(exponents: np.ndarray) -> Test:
     expected = "W2 falls at every time, exponent 0.25 or more"
-    return at_least(exponents, 0.25, expected=expected, reason="half of 1/2, the best of m points in the plane")
+    return at_least(exponents, 0.25, expected=expected, reason="half of 1/2, the best of $m$ points in the plane")
 
 
 def _falls_in_every_draw(exponents: np.ndarray) -> Test:
@@ -147,7 +147,7 @@ def some_subsequence() -> Verdict:
     )
 
 
-LITERAL = "y left out of l'(0, y), so that A = 0"
+LITERAL = r"$y$ left out of $\ell'(0, y)$, so that $A = 0$"
 
 
 @claim(
@@ -177,15 +177,19 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
     speeds = exit_times["speed"] / exit_times["speed_bound"]
     return Verdict.from_tests(
         all_of(
-            bound_18=at_least(times / reached["bound"], 1, expected="t_r at least (18)", reason="a bound"),
-            gronwall=at_least(times / reached["gronwall"], 1, expected="t_r at least Gronwall's", reason="a bound"),
-            speed=at_most(speeds, 1, expected="|a'| <= A + B r", reason="a bound"),
+            bound_18=at_least(times / reached["bound"], 1, expected="$t_r$ at least (18)", reason="a bound"),
+            gronwall=at_least(times / reached["gronwall"], 1, expected="$t_r$ at least Gronwall's", reason="a bound"),
+            speed=at_most(speeds, 1, expected=r"$|a'| \le A + B r$", reason="a bound"),
             sum_19=deviation(
-                growth - 1, 0.05, expected="grows as log(n)/B", reason="next term of the harmonic sum, A/(B r0 n)"
+                growth - 1,
+                0.05,
+                expected=r"grows as $\log(n) / B$",
+                reason="next term of the harmonic sum, $A / (B r_0 n)$",
             ),
         ),
-        note=f"Loose: the times are at least {slack:.0f} times the bound. In print l'(0) hides y: it must be "
-        "sup_y |l'(0, y)|, which Assumption 2 does not bound; with y left out (the control) the bound is violated.",
+        note=rf"Loose: the times are at least {slack:.0f} times the bound. In print $\ell'(0)$ hides $y$: it must be "
+        r"$\sup_y |\ell'(0, y)|$, which Assumption 2 does not bound; with $y$ left out (the control) the bound is "
+        "violated.",
     )
 
 
@@ -205,7 +209,7 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
         r"\le (t' - t) \bar L_0"
     ),
     data="equicontinuity",
-    control=wrong_formula("the factor t' - t left out", replace_variables(bound="bound_without_time")),
+    control=wrong_formula("the factor $t' - t$ left out", replace_variables(bound="bound_without_time")),
 )
 def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     """All pairs of times: exact W2 against the printed bound, the larger coupling cost against the corrected."""
@@ -214,8 +218,8 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     corrected = _pairs(coupled / equicontinuity["bound"])
     violated = int((w2 > equicontinuity["bound_printed"]).sum())
     return Verdict.from_tests(
-        at_most(printed, 1, expected="W2^2 at most (t'-t) L(t')", reason="a bound"),
-        at_most(corrected, 1 + 1e-6, expected="at most (t'-t)(L(t) - L(t'))", reason="solver tolerance 1e-10"),
+        at_most(printed, 1, expected="$W_2^2$ at most $(t' - t) L(t')$", reason="a bound"),
+        at_most(corrected, 1 + 1e-6, expected="at most $(t' - t) (L(t) - L(t'))$", reason="solver tolerance 1e-10"),
         note=f"The printed bound fails for {violated} of {printed.size} pairs with exact transport; the corrected one "
         f"for none of {corrected.size} pairs, even for the coupling of the proof.",
     )
@@ -237,9 +241,9 @@ def coupling_bounds_the_distance(equicontinuity: xr.Dataset) -> Verdict:
     """Exact W2 on M against the coupling of the proof, with chords and with geodesics."""
     printed, corrected = (_pairs(equicontinuity["w2"] / equicontinuity[name]) for name in ("chord", "coupled"))
     return Verdict.from_tests(
-        at_most(printed, 1, expected="W2^2 at most the mean squared chord", reason="a bound"),
+        at_most(printed, 1, expected="$W_2^2$ at most the mean squared chord", reason="a bound"),
         at_most(corrected, 1 + 1e-9, expected="at most the mean squared distance", reason="rounding of the transport"),
-        note="Along an eigen-direction of variance lambda a geodesic is sqrt(lambda) times its chord.",
+        note=r"Along an eigen-direction of variance $\lambda$ a geodesic is $\sqrt \lambda$ times its chord.",
     )
 
 

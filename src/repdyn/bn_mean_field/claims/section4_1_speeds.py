@@ -65,8 +65,8 @@ def _along_x2(target_scan: xr.Dataset) -> xr.Dataset:
     ),
     data="target_scan",
     control={
-        "law": wrong_formula("one power of the norm less, sqrt(det Sigma) over the deviation", _one_power_less),
-        "target x1": false_world("the speeds for the target y = x2", _along_x2),
+        "law": wrong_formula(r"one power of the norm less, $\sqrt{\det \Sigma}$ over the deviation", _one_power_less),
+        "target x1": false_world("the speeds for the target $y = x_2$", _along_x2),
     },
 )
 def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
@@ -79,13 +79,14 @@ def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         all_of(target_x1=along_x1, target_x2=along_x2),
         all_of(target_x1=along_x1, law=law),
-        f"Ratio of speeds near x2 to those near x1 over the target's angle to x1 in degrees: {by_angle}. {UNSTATED}.",
+        f"Ratio of speeds near $x_2$ to those near $x_1$ over the target's angle to $x_1$ in degrees: {by_angle}. "
+        f"{UNSTATED}.",
     )
 
 
 def _isotropic(speed_ratio: xr.Dataset) -> xr.Dataset:
     names = speed_ratio["problem"].values
-    return speed_ratio.sel(problem=["y = x1, Sigma = I"] * len(names)).assign_coords(problem=names)
+    return speed_ratio.sel(problem=[r"y = x1, Sigma = I"] * len(names)).assign_coords(problem=names)
 
 
 def _at_look(speed_ratio: xr.Dataset, name: str) -> xr.DataArray:
@@ -111,7 +112,7 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     """Holds if the ratio is ten at every step tried, does not if at none; else the unstated step decides."""
     ratios = _at_look(speed_ratio, "ratio")
     tests = {float(step): _order_of_magnitude(ratios.sel(step=step)) for step in ratios["step"].values}
-    medians = ", ".join(f"{float(ratios.sel(step=step).median()):.3g} at h = {step:g}" for step in tests)
+    medians = ", ".join(f"{float(ratios.sel(step=step).median()):.3g} at $h$ = {step:g}" for step in tests)
     outcomes = {test.outcome for test in tests.values()}
     reached = next((test for test in tests.values() if test.outcome == "passes"), next(iter(tests.values())))
     if outcomes >= {"passes", "fails"}:
@@ -143,8 +144,8 @@ def speeds_at_matched_loss(speed_ratio: xr.Dataset) -> Verdict:
     cell = speed_ratio.sel(problem="y = x1", step=step, iteration=look).isel(start=0)
     bn, vanilla = (float(cell["loss"].sel(model=model)) for model in ("BN", "vanilla"))
     note = (
-        f"Both signs of a: loss {bn:.3g} with BN, {vanilla:.2g} without; the vanilla model has BN's loss at iteration "
-        f"{float(cell['matched_iteration']):.0f}, where the ratio is {float(cell['matched_ratio']):.2f}."
+        f"Both signs of $a$: loss {bn:.3g} with BN, {vanilla:.2g} without; the vanilla model has BN's loss at "
+        f"iteration {float(cell['matched_iteration']):.0f}, where the ratio is {float(cell['matched_ratio']):.2f}."
     )
     return Verdict.from_tests(test, note=note)
 
@@ -173,7 +174,8 @@ def neurons_concentrate(anisotropy: xr.Dataset) -> Verdict:
             with_bn=at_least(bn, 0.5, expected="most", reason=MOST),
             without=at_most(vanilla, 0.5, expected="not most", reason=MOST),
         ),
-        note=f"{UNSTATED}. For y = x1 both models learn: that the vanilla neurons stay where they are is no failure.",
+        note=f"{UNSTATED}. For $y = x_1$ both models learn: that the vanilla neurons stay where they are is no "
+        "failure.",
     )
 
 
@@ -202,7 +204,7 @@ def neurons_follow_the_target(anisotropy: xr.Dataset) -> Verdict:
     return Verdict.from_tests(
         all_of(target_x1=along, target_x2=across),
         along,
-        f"For y = x2 the share near x1 ends at {across.value:.2f} times its start, that near x2 at "
+        f"For $y = x_2$ the share near $x_1$ ends at {across.value:.2f} times its start, that near $x_2$ at "
         f"{gathered.value:.1f}.",
     )
 
@@ -254,8 +256,7 @@ def learning_is_sped_up(learning_rates: xr.Dataset) -> Verdict:
             equal_step_and_function=_faster(learning_rates, "vanilla, same function"),
         ),
         note=f"BN needs {ratio:.1f} times the iterations at equal step; each at its best step {bn:.0f} and "
-        f"{vanilla:.0f}. "
-        f"Read as concentration of directions the sentence is bnm-fig1-conc. y = x1. {UNSTATED}.",
+        f"{vanilla:.0f}. Read as concentration of directions the sentence is bnm-fig1-conc. $y = x_1$. {UNSTATED}.",
     )
 
 
@@ -297,7 +298,7 @@ def range_of_steps_is_wider(learning_rates: xr.Dataset) -> Verdict:
     note = (
         f"Steps that learn in {int(learning_rates['iterations'])} iterations: "
         f"{_ranges(learning_rates, 'BN', 'vanilla', 'vanilla, many lengths')}. BN shifts the range to larger steps by "
-        f"more than it widens it. y = x1. {UNSTATED}."
+        f"more than it widens it. $y = x_1$. {UNSTATED}."
     )
     return Verdict.from_tests(_wider(learning_rates, "BN", "vanilla"), note=note)
 
@@ -323,7 +324,7 @@ def many_lengths_widen_the_range(learning_rates: xr.Dataset) -> Verdict:
     """Range of steps that learn y = x1, BN with lengths spread over two decades against BN with unit lengths."""
     note = (
         f"Steps that learn in {int(learning_rates['iterations'])} iterations: "
-        f"{_ranges(learning_rates, 'BN', 'BN, many lengths')}. y = x1. {UNSTATED}."
+        f"{_ranges(learning_rates, 'BN', 'BN, many lengths')}. $y = x_1$. {UNSTATED}."
     )
     return Verdict.from_tests(_wider(learning_rates, "BN, many lengths", "BN"), note=note)
 
@@ -359,5 +360,5 @@ def small_neurons_converge_first(magnitudes: xr.Dataset) -> Verdict:
             ),
         ),
         note=f"Mean turn at the end {float(last['mean_turn'].sel(radius=small).mean()):.0f} and "
-        f"{float(last['mean_turn'].sel(radius=large).mean()):.1f} degrees. y = x1. {UNSTATED}.",
+        f"{float(last['mean_turn'].sel(radius=large).mean()):.1f} degrees. $y = x_1$. {UNSTATED}.",
     )

@@ -45,7 +45,7 @@ def no_neuron_shrinks(first_step: xr.Dataset) -> Verdict:
 def length_after_one_step(first_step: xr.Dataset) -> Verdict:
     """Simulated lengths against the law, g measured at unit length."""
     ratio = first_step["norm"].sel(model="BN", iteration=1) / first_step["norm_law"] - 1
-    reason = "rounding of g, summed over 200 neurons, where g is 1e-5 of its largest"
+    reason = "rounding of $g$, summed over 200 neurons, where $g$ is 1e-5 of its largest"
     return Verdict.from_tests(deviation(ratio, 1e-10, expected="the law", reason=reason))
 
 
@@ -59,20 +59,19 @@ def _critical_to_the(power: float) -> Callable[[xr.Dataset], xr.Dataset]:
     kind="scaling",
     states="The smaller a neuron is initially, the bigger it is after one step.",
     correction=r"Only for $r < r^* = \sqrt{h g}$; the smallest result is $\sqrt{2 h g}$ at $r^*$, beyond it $r_1$ "
-    r"grows "
-    "with r.",
+    "grows with $r$.",
     corrected_formula=(
         r"r_1 = \sqrt{r^2 + \left( \frac{h g}{r} \right)^2}, "
         r"\quad \frac{d r_1}{d r} < 0 \Leftrightarrow r < r^* = \sqrt{h g}"
     ),
     data="first_step",
     control={
-        "below": wrong_formula("r* = (h g)^(1/4)", _critical_to_the(0.5)),
-        "above": wrong_formula("r* = h g", _critical_to_the(2.0)),
+        "below": wrong_formula("$r^* = (h g)^{1/4}$", _critical_to_the(0.5)),
+        "above": wrong_formula("$r^* = h g$", _critical_to_the(2.0)),
     },
 )
 def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
-    """Lengths of one neuron after one step from neighbouring initial lengths."""
+    """Lengths of one neuron after one step from neighboring initial lengths."""
     norm = first_step["norm"].sel(model="BN", iteration=1).transpose("radius", "start", "step", "neuron")
     growth = (norm.values[1:] / norm.values[:-1]).reshape(norm.sizes["radius"] - 1, -1)
     critical = first_step["critical"].transpose("start", "step", "neuron").values.ravel()
@@ -81,10 +80,10 @@ def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
     require(xr.Dataset(coords={"pair": growth[below]}), "first_step, lengths below r*", pair=1)
     require(xr.Dataset(coords={"pair": growth[above]}), "first_step, lengths above r*", pair=1)
     return Verdict.from_tests(
-        at_most(growth, 1, expected="r_1 falls in r", reason="monotone as stated"),
+        at_most(growth, 1, expected="$r_1$ falls in $r$", reason="monotone as stated"),
         all_of(
-            below=at_most(growth[below], 1, expected="r_1 falls in r below r*", reason="monotone"),
-            above=at_least(growth[above], 1, expected="r_1 grows in r above r*", reason="monotone"),
+            below=at_most(growth[below], 1, expected="$r_1$ falls in $r$ below $r^*$", reason="monotone"),
+            above=at_least(growth[above], 1, expected="$r_1$ grows in $r$ above $r^*$", reason="monotone"),
         ),
     )
 
@@ -126,7 +125,7 @@ EXPONENTS = "half-way between 1/2 and 1 the exponents are told apart; the smalle
     where="eq. (2) (ours)",
     kind="scaling",
     origin="ours",
-    states="Population BN is the limit of BN over batches of size B: bias of order $1/B$, noise of order "
+    states="Population BN is the limit of BN over batches of size $B$: bias of order $1/B$, noise of order "
     "$1/\\sqrt{B}$.",
     data="finite_batch",
     control={

@@ -26,7 +26,7 @@ def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Fig
         half = half_width(draws.transpose("batch", "group"))
         axes[0, 0].errorbar(sizes, draws.mean("group"), half, fmt=marker, color=color, capsize=2, label=name)
         slope_guide(axes[0, 0], sizes, float(draws.isel(batch=-1).mean()) * (sizes[0] / sizes[-1]) ** slope, slope)
-    axes[0, 0].set(xscale="log", yscale="log", xlabel="batch size B", ylabel="error of b' over |b'|")
+    axes[0, 0].set(xscale="log", yscale="log", xlabel="batch size $B$", ylabel="error of $b'$ over $|b'|$")
     numbered(axes[0, 0].xaxis, sizes)
     axes[0, 0].legend()
     radius, draws = batch_norm_eps["radius"].values, batch_norm_eps["radial"].sel(with_eps=1)
@@ -35,15 +35,15 @@ def batches_and_eps(finite_batch: xr.Dataset, batch_norm_eps: xr.Dataset) -> Fig
     inverse_square = last * (radius / radius[-1]) ** -2.0
     axes[0, 1].plot(radius[inverse_square < 1], inverse_square[inverse_square < 1], color=BLACK, linewidth=0.6)
     axes[0, 0].set_title("finite batches")
-    axes[0, 1].set_title("eps of libraries")
+    axes[0, 1].set_title(r"$\epsilon$ of libraries")
     axes[0, 1].set(xscale="log", yscale="log", xlabel="length of the weights", ylabel="radial fraction of the gradient")
     label_panels(axes)
     return describe(
         figure,
-        title="Beyond the population model: finite batches and eps",
-        caption="(a) Bias and noise of the BN velocity over batches of size B against the population's; "
+        title=r"Beyond the population model: finite batches and $\epsilon$",
+        caption="(a) Bias and noise of the BN velocity over batches of size $B$ against the population's; "
         f"{finite_batch.sizes['group']} groups of {int(finite_batch['repeats'])} batches, 95 % intervals of the mean, "
-        "lines of slope -1 and -1/2. (b) Median radial fraction of autograd's gradient with eps = "
+        r"lines of slope -1 and -1/2. (b) Median radial fraction of autograd's gradient with $\epsilon$ = "
         f"{float(batch_norm_eps['eps']):g}, {batch_norm_eps.sizes['draw']} networks, and a line of slope -2: scale "
         "invariance is lost for small weights.",
         alt="Bias falls as 1/B and noise as the inverse root; the radial fraction grows as the inverse square of the "

@@ -32,12 +32,12 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
         axes[0, 0].plot(r, norm.median("neuron"), marker, color=color, label=f"{model}, median neuron")
         band(axes[0, 0], r, norm.quantile(0.05, "neuron"), norm.quantile(0.95, "neuron"), color=color)
     g, fine = float(start["gradient"].median()), np.geomspace(r[0], r[-1], 200)
-    axes[0, 0].plot(fine, np.hypot(fine, step * g / fine), color=BLACK, linewidth=0.9, label="law, median g")
+    axes[0, 0].plot(fine, np.hypot(fine, step * g / fine), color=BLACK, linewidth=0.9, label="law, median $g$")
     axes[0, 0].axvline(np.sqrt(step * g), color=BLACK, linewidth=0.7, linestyle=":")
     axes[0, 0].annotate(
-        "r*", (np.sqrt(step * g), 1), (3, -9), xycoords=("data", "axes fraction"), textcoords="offset points"
+        "$r^*$", (np.sqrt(step * g), 1), (3, -9), xycoords=("data", "axes fraction"), textcoords="offset points"
     )
-    axes[0, 0].set(xscale="log", yscale="log", xlabel="initial length r", ylabel="length after one step")
+    axes[0, 0].set(xscale="log", yscale="log", xlabel="initial length $r$", ylabel="length after one step")
     axes[0, 0].set_ylim(1e-2, 1e4)
     legend_below(axes[0, 0])
     axes[0, 0].set_title("length")
@@ -47,13 +47,11 @@ def fig3_first_step(first_step: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 3, computed: first-step amplification",
-        caption=f"y = x1, $\\Sigma$ = diag(5, 1), {first_step.sizes['neuron']} neurons, mean-field step {step:g}. (a) "
-        "Length after one step: medians, bands of 5 to 95 % of the neurons, and $\\sqrt{r^2 + (h g/r)^2}$: only "
-        "below "
-        "$r^* = \\sqrt{h g}$ are smaller neurons bigger afterwards. (b) First steps of some neurons on circles of "
-        "three lengths "
-        "(the paper's sketch). (c) Turn per iteration: median (lines) and largest (thin) neuron, both signs of a: the "
-        "median is stable from the second iteration on, single neurons are not.",
+        caption=rf"$y = x_1$, $\Sigma$ = diag(5, 1), {first_step.sizes['neuron']} neurons, mean-field step {step:g}. "
+        r"(a) Length after one step: medians, bands of 5 to 95 % of the neurons, and $\sqrt{r^2 + (h g/r)^2}$: only "
+        r"below $r^* = \sqrt{h g}$ are smaller neurons bigger afterwards. (b) First steps of some neurons on circles "
+        "of three lengths (the paper's sketch). (c) Turn per iteration: median (lines) and largest (thin) neuron, both "
+        "signs of $a$: the median is stable from the second iteration on, single neurons are not.",
         alt="The length after one step falls in r up to r* and grows beyond; turns of the median neuron are small "
         "after the first iteration, while the largest turn stays high.",
     )
@@ -74,7 +72,7 @@ def _arrows_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
             x, y = r * np.cos(angle[k]), r * np.sin(angle[k])
             dx, dy = -tangent * np.sin(angle[k]), tangent * np.cos(angle[k])
             panel.annotate("", (x + dx, y + dy), (x, y), arrowprops={"arrowstyle": "->", "color": color, "lw": 0.8})
-    panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xlabel="b1", ylabel="b2", title="first steps")
+    panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xlabel="$b_1$", ylabel="$b_2$", title="first steps")
 
 
 def _turns_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
@@ -82,7 +80,7 @@ def _turns_panel(panel: Axes, first_step: xr.Dataset, step: float) -> None:
     quantiles = first_step["turn_quantile"].isel(start=0).sel(model="BN", step=step)
     for color, dash, r in zip((RED, ORANGE, GREEN, BLUE), ("-", "--", "-.", ":"), (1e-3, 1e-2, 1e-1, 1.0), strict=True):
         near = quantiles.sel(radius=r, method="nearest")
-        label = f"r = {float(near['radius']):g}"
+        label = f"$r$ = {float(near['radius']):g}"
         panel.plot(near["later"], near.sel(quantile=0.5), dash, color=color, label=label)
         panel.plot(near["later"], near.sel(quantile=1.0), dash, color=color, linewidth=0.6)
     panel.set(yscale="log", ylim=(1e-6, 200), xlabel="iteration", ylabel="turn per iteration (degree)")

@@ -30,12 +30,13 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
     colors = dict(zip(speed_ratio["step"].values.tolist(), (SKY, BLUE, BLACK, GREEN), strict=False))
     for step, color in colors.items():
         for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
-            panel.plot(cell["iteration"], cell[name].sel(step=step), color=color, label=f"h = {step:g}")
+            panel.plot(cell["iteration"], cell[name].sel(step=step), color=color, label=f"$h$ = {step:g}")
     drawn = speed_ratio.sel(problem="y = x1", step=float(speed_ratio["paper_step"])).isel(start=slice(1, None))
-    for color, dash, problem in ((ORANGE, "--", "y = x2"), (GREEN, ":", "y = x1, Sigma = I")):
+    others = ((ORANGE, "--", "y = x2", "$y = x_2$"), (GREEN, ":", "y = x1, Sigma = I", r"$y = x_1$, $\Sigma = I$"))
+    for color, dash, problem, label in others:
         other = speed_ratio.sel(problem=problem, step=float(speed_ratio["paper_step"])).isel(start=0)
         for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
-            panel.plot(other["iteration"], other[name], dash, color=color, label=problem.replace("Sigma", r"$\Sigma$"))
+            panel.plot(other["iteration"], other[name], dash, color=color, label=label)
     for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
         band(panel, drawn["iteration"], drawn[name].min("start"), drawn[name].max("start"), color=BLUE)
         panel.axhline(10, color=RED, linewidth=0.8, linestyle="--")
@@ -50,13 +51,12 @@ def matched_loss(speed_ratio: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 1's order of magnitude is one of unequal progress",
-        caption="Largest tangential speed of the BN model over that of the vanilla model, $\\Sigma$ = diag(5, 1), y = "
-        "x1 "
-        f"and {speed_ratio.sizes['step']} steps h (solid), and at the step of Figure 1 for y = x2 and for isotropic "
-        "data. Horizontal line: tenfold, "
-        f"dotted: the paper's iteration {look}. Band: range over {drawn.sizes['start']} starts with random signs of a. "
-        "(a) At equal iteration the ratio grows without limit, since the vanilla model has finished. (b) With the "
-        f"vanilla model at the iteration where it has the BN model's loss the ratio at {look} is {value:.2f}.",
+        caption=r"Largest tangential speed of the BN model over that of the vanilla model, $\Sigma$ = diag(5, 1), "
+        f"$y = x_1$ and {speed_ratio.sizes['step']} steps $h$ (solid), and at the step of Figure 1 for $y = x_2$ and "
+        f"for isotropic data. Horizontal line: tenfold, dotted: the paper's iteration {look}. Band: range over "
+        f"{drawn.sizes['start']} starts with random signs of $a$. (a) At equal iteration the ratio grows without "
+        "limit, since the vanilla model has finished. (b) With the vanilla model at the iteration where it has the BN "
+        f"model's loss the ratio at {look} is {value:.2f}.",
         alt="At equal iteration the ratio grows exponentially, faster for larger steps; at equal loss it falls below "
         "one.",
     )
@@ -82,9 +82,9 @@ def learning_over_steps(learning_rates: xr.Dataset) -> Figure:
         axes[0, 1].plot([end.median() for end in ends], [-place, -place], color=color, linestyle=dash, linewidth=2)
         for end in ends:
             axes[0, 1].plot(end, np.full(end.size, -place), "|", color=color)
-    axes[0, 0].set(xscale="log", yscale="log", xlabel="mean-field step h", ylabel="iterations to learn y = x1")
+    axes[0, 0].set(xscale="log", yscale="log", xlabel="mean-field step $h$", ylabel="iterations to learn $y = x_1$")
     axes[0, 0].set_title("iterations at equal step")
-    axes[0, 1].set(xscale="log", xlabel="mean-field step h", xlim=axes[0, 0].get_xlim())
+    axes[0, 1].set(xscale="log", xlabel="mean-field step $h$", xlim=axes[0, 0].get_xlim())
     axes[0, 1].set_yticks([-place for place in range(len(NETWORKS))], [name for name, _, _ in NETWORKS])
     axes[0, 1].set_title("steps that learn")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -92,12 +92,12 @@ def learning_over_steps(learning_rates: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Sections 4.1, 4.2: BN shifts the steps that learn and hardly widens their range",
-        caption="Gradient descent on y = x1, $\\Sigma$ = diag(5, 1); learned: loss at most "
-        f"{float(learning_rates['learned']):g} of that of f = 0 after {int(learning_rates['iterations'])} iterations. "
-        f"(a) Iterations until it is learned, medians over {drawn.sizes['start']} starts of random signs. (b) Steps "
-        f"that "
-        "learn: medians (lines) and every start's smallest and largest (ticks). Unit lengths; the vanilla network with "
-        "the BN network's function at the start; lengths spread evenly in the logarithm from 1/10 to 10.",
+        caption=r"Gradient descent on $y = x_1$, $\Sigma$ = diag(5, 1); learned: loss at most "
+        f"{float(learning_rates['learned']):g} of that of $f = 0$ after {int(learning_rates['iterations'])} "
+        f"iterations. (a) Iterations until it is learned, medians over {drawn.sizes['start']} starts of random signs. "
+        "(b) Steps that learn: medians (lines) and every start's smallest and largest (ticks). Unit lengths; the "
+        "vanilla network with the BN network's function at the start; lengths spread evenly in the logarithm from 1/10 "
+        "to 10.",
         alt="At equal step the BN network needs over ten times the iterations of the vanilla network; its range of "
         "steps "
         "lies a factor of ten higher and is hardly wider, also with neurons of many lengths.",
@@ -115,7 +115,9 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
         axes[0, 0].plot(target_scan["angle"], ratios, marker, color=color, markersize=2.5, alpha=0.4)
         axes[0, 0].plot(target_scan["angle"], ratios.median("seed"), color=color, label=words)
     axes[0, 0].axhline(1, color=BLACK, linewidth=0.7)
-    axes[0, 0].set(yscale="log", xlabel="angle of the target to x1 (degree)", ylabel="speed near x2 over near x1")
+    axes[0, 0].set(
+        yscale="log", xlabel="angle of the target to $x_1$ (degree)", ylabel="speed near $x_2$ over near $x_1$"
+    )
     axes[0, 0].set_title("contrast of speeds")
     for color, marker, angle in ((BLUE, "o", 0.0), (RED, "^", 90.0)):
         cell = target_scan.sel(angle=angle)
@@ -128,7 +130,7 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
             markersize=2,
             label=words,
         )
-    axes[0, 1].set(xlabel="angle of the neuron to x1 (degree)", ylabel="speed")
+    axes[0, 1].set(xlabel="angle of the neuron to $x_1$ (degree)", ylabel="speed")
     axes[0, 1].set_title("speeds of all neurons")
     for panel in axes[0]:
         legend_below(panel)
@@ -136,11 +138,10 @@ def speeds_over_targets(target_scan: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Section 4.1: where neurons are fast depends on the target",
-        caption=f"BN model, $\\Sigma$ = diag(5, 1), iteration {int(target_scan['look'])}, step "
-        f"{float(target_scan['step']):g}, "
-        f"target $w^T x$, {target_scan.sizes['seed']} starts of random signs. (a) Mean speed of neurons near the x2 "
-        f"axis, of "
-        "small variance, over that near the x1 axis: above 1 for targets up to about 60 degrees from x1. (b) Speed of "
-        "every neuron over its direction for targets along either axis: it vanishes at the target's own axis.",
+        caption=rf"BN model, $\Sigma$ = diag(5, 1), iteration {int(target_scan['look'])}, step "
+        f"{float(target_scan['step']):g}, target $w^T x$, {target_scan.sizes['seed']} starts of random signs. (a) Mean "
+        "speed of neurons near the $x_2$ axis, of small variance, over that near the $x_1$ axis: above 1 for targets "
+        "up to about 60 degrees from $x_1$. (b) Speed of every neuron over its direction for targets along either "
+        "axis: it vanishes at the target's own axis.",
         alt="The contrast falls from about 25 for the target x1 to below one for the target x2.",
     )

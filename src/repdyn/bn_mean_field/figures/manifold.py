@@ -50,7 +50,7 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="The manifold M is a round cylinder in other coordinates",
+        title=r"The manifold $\mathcal M$ is a round cylinder in other coordinates",
         caption=f"(a) $\\Omega$ for $\\Sigma$ = diag(5, 1) with {len(points)} points at equal distances in the metric "
         f"G (arcs "
         "measured by quadrature of G); (b) the same points on the unit circle: $b \\mapsto b/\\|b\\|$ is an isometry. "

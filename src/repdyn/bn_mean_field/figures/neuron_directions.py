@@ -20,8 +20,8 @@ from repdyn.base.figures import (
 )
 
 UNSTATED = (
-    "Not stated in the paper and chosen here: Gaussian inputs with exact population gradients, y = x1, ReLU, squared "
-    "loss, {neurons} equispaced unit directions, each with a = +1 and a = -1, a trained, mean-field step {step:g}."
+    "Not stated in the paper and chosen here: Gaussian inputs with exact population gradients, $y = x_1$, ReLU, "
+    r"squared loss, {neurons} equispaced unit directions, each with $a = \pm 1$, $a$ trained, mean-field step {step:g}."
 )
 
 
@@ -55,10 +55,9 @@ def fig1_anisotropy(anisotropy: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Figure 1: speeds and directions of neurons with and without batch normalization",
-        caption=f"$\\Sigma$ = diag(5, 1). Left: tangential speed of each neuron at iteration {look}; the scales "
-        f"differ by "
-        f"{ratio:.1f}. Right: directions at the iterations above; dots: neurons on the unit circle, blue a > 0, "
-        "orange-red a < 0, paler for small |a|; gray bars: number of neurons in 15 degrees; thin line: the ellipse "
+        caption=rf"$\Sigma$ = diag(5, 1). Left: tangential speed of each neuron at iteration {look}; the scales differ "
+        f"by {ratio:.1f}. Right: directions at the iterations above; dots: neurons on the unit circle, blue $a > 0$, "
+        "orange-red $a < 0$, paler for small $|a|$; gray bars: number of neurons in 15 degrees; thin line: the ellipse "
         r"$\Omega$. "
         + UNSTATED.format(neurons=neurons, step=step)
         + " The factor between the scales is one of unequal progress: see the figure on matched loss.",
@@ -79,8 +78,8 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figu
     pooled = magnitudes["axis_angle"].isel(start=slice(1, None)).stack(all=("start", "neuron"))
     for color, dash, radius in ((BLUE, "-", small), (PURPLE, "--", large)):
         _directions_panel(axes[0, 2], pooled.sel(radius=radius), "all", color, dash, f"length {radius:g}")
-    axes[0, 2].set_title("two sizes, target y = x1")
-    axes[0, 0].set_ylabel("angle to the x1 axis (degree)")
+    axes[0, 2].set_title("two sizes, target $y = x_1$")
+    axes[0, 0].set_ylabel("angle to the $x_1$ axis (degree)")
     for panel, corner in zip(axes[0], ("upper right", "lower right", "upper right"), strict=True):
         panel.legend(loc=corner)
         panel.set_yticks([0, 30, 60, 90])
@@ -117,7 +116,7 @@ def fig2_magnitudes(magnitudes: xr.Dataset) -> Figure:
         band(below, near["iteration"], drawn.min("start"), drawn.max("start"), color=color)
         below.plot(near["iteration"], near.sel(radius=radius, start=0), ":", color=color, label="both signs")
     below.set_xlabel("iteration")
-    below.set_ylabel("fraction within\n15 degree of x1")
+    below.set_ylabel("fraction within\n15 degrees of $x_1$")
     below.set_ylim(0, 1.05)
     below.legend(ncols=2, loc="center right")
     neurons = magnitudes.sizes["neuron"] // 2
@@ -126,8 +125,8 @@ def fig2_magnitudes(magnitudes: xr.Dataset) -> Figure:
         title="Figure 2: small neurons turn, tenfold larger ones do not",
         caption="Top: directions at the iterations above (blue: small, purple: tenfold larger, drawn longer), both "
         "signs of a at each direction. Below: fraction of neurons within 15 degrees of the axis of large variance; "
-        f"lines and bands: mean and range over {magnitudes.sizes['start'] - 1} starts with random signs of a, dotted: "
-        "both signs. " + UNSTATED.format(neurons=neurons, step=float(magnitudes["step"])),
+        f"lines and bands: mean and range over {magnitudes.sizes['start'] - 1} starts with random signs of $a$, "
+        "dotted: both signs. " + UNSTATED.format(neurons=neurons, step=float(magnitudes["step"])),
         alt="The blue directions gather at the horizontal axis by iteration 4000; the purple ones stay where they "
         "were.",
     )
@@ -152,7 +151,7 @@ def _rose(panel: Axes, cell: xr.Dataset) -> None:
 
 
 def _compass(panel: Axes, cell: xr.Dataset) -> None:
-    """Lines from the centre to the directions of small (blue) and large (purple) neurons."""
+    """Lines from the center to the directions of small (blue) and large (purple) neurons."""
     for color, length, radius in zip((PURPLE, BLUE), (1.0, 0.75), cell["radius"].values[::-1], strict=True):
         angle = cell["angle"].sel(radius=radius).values
         tips = length * np.stack([np.cos(angle), np.sin(angle)], axis=-1)

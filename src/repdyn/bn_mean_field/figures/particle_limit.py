@@ -31,23 +31,23 @@ def mean_field_limit(propagation_distances: xr.Dataset) -> Figure:
             panel.set_title(f"{start} starts")
         _widths_panel(row[2], propagation_distances, "low discrepancy", target, "loss_gap", colors)
         row[2].set_title("low discrepancy")
-        row[0].set_ylabel(f"{target}: W2 to the reference")
+        row[0].set_ylabel(f"{target}: $W_2$ to the reference")
         row[2].set_ylabel("loss gap")
     for panel in axes[1]:
-        panel.set_xlabel("neurons m")
+        panel.set_xlabel("neurons $m$")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     label_panels(axes)
     seeds = int(propagation_distances["seed"].max()) + 1
     return describe(
         figure,
         title="Theorem 4: particle systems converge to the mean-field flow",
-        caption="Exact 2-Wasserstein distance on M (network simplex, geodesic cost) between m particles and a "
-        f"reference of {int(propagation_distances['reference'])} (low discrepancy; "
-        f"{int(propagation_distances['random_reference'])} for i.i.d. starts) at "
-        f"{propagation_distances.sizes['time']} mean-field times. Start: a and direction uniform. (b), (e): mean over "
-        f"{seeds} draws with 95 % interval of the mean. (c), (f): gap of the loss, low discrepancy. Thin line: slope "
-        "-1/2. Teachers of opposite signs (below) make the flow pass near unstable directions, which amplifies "
-        "differences of the start; the distances fall still, but not always monotonely. The theorem gives no rate.",
+        caption=r"Exact 2-Wasserstein distance on $\mathcal M$ (network simplex, geodesic cost) between $m$ particles "
+        f"and a reference of {int(propagation_distances['reference'])} (low discrepancy; "
+        f"{int(propagation_distances['random_reference'])} for i.i.d. starts) at {propagation_distances.sizes['time']} "
+        f"mean-field times. Start: $a$ and direction uniform. (b), (e): mean over {seeds} draws with 95 % interval of "
+        "the mean. (c), (f): gap of the loss, low discrepancy. Thin line: slope -1/2. Teachers of opposite signs "
+        "(below) make the flow pass near unstable directions, which amplifies differences of the start; the distances "
+        "fall still, but not always monotonely. The theorem gives no rate.",
         alt="Distances fall with the width with slope about minus one half at all times for low-discrepancy starts, "
         "more slowly for random starts.",
     )
@@ -59,12 +59,12 @@ def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
     transported = np.flatnonzero(np.isfinite(equicontinuity["w2"]).any("later"))
     for panel, k in zip(axes[0], transported[:2], strict=False):
         _bound_panel(panel, equicontinuity.isel(time=k))
-        panel.set_title(f"from t = {float(equicontinuity['time'][k]):.3g}")
+        panel.set_title(f"from $t$ = {float(equicontinuity['time'][k]):.3g}")
     axes[0, 0].set_ylabel("squared distance")
     legend_below(axes[0, 0], columns=2)
     frame = equicontinuity["frame"].values
     for name, color, dash, words in (
-        ("rate_metric", BLUE, "-", "norm of G"),
+        ("rate_metric", BLUE, "-", "norm of $G$"),
         ("rate_euclidean", RED, "--", "Euclidean norm, as printed"),
     ):
         axes[0, 2].plot(frame, equicontinuity[name] / equicontinuity["rate"], dash, color=color, label=words)
@@ -76,8 +76,9 @@ def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
         title="Theorem 4, proof: equicontinuity as printed and corrected",
         caption=f"One BN flow of {int(equicontinuity['width'])} particles. (a), (b) Squared distance between the "
         "measures at two times: exact transport (dots) and the coupling of the proof (line), against the corrected "
-        "bound (t'-t)(L(t)-L(t')) and the printed (t'-t)L(t'), which fails. (c) Mean squared speed over the rate at "
-        "which the loss falls: equal to 1 in the norm of the metric, not in the Euclidean norm of the printed display.",
+        "bound $(t'-t)(L(t)-L(t'))$ and the printed $(t'-t) L(t')$, which fails. (c) Mean squared speed over the rate "
+        "at which the loss falls: equal to 1 in the norm of the metric, not in the Euclidean norm of the printed "
+        "display.",
         alt="The distances lie just under the corrected bound and far above the printed one.",
     )
 
@@ -88,15 +89,14 @@ def global_minimum(minimisation: xr.Dataset) -> Figure:
     for panel, flag, words in ((axes[0, 0], 1, "separating starts"), (axes[0, 1], 0, "no separation")):
         _loss_panel(panel, minimisation.isel(start=np.flatnonzero(minimisation["separates"] == flag)))
         panel.set_title(words)
-    axes[0, 0].set_ylabel("loss over loss of f = 0")
+    axes[0, 0].set_ylabel("loss over loss of $f = 0$")
     label_panels(axes)
     return describe(
         figure,
         title="Theorem 5: separation leads to the global minimum, and cannot be dropped",
-        caption="Loss over that of f = 0 along exact BN flows, $\\Sigma$ = diag(5, 1), targets of 1 to 3 neurons, "
-        "minimum "
-        "0. (a) Starts {a = 0} x circle and {a = +-1} x circle, ReLU and erf. (b) Point masses and thin arcs come to "
-        "rest at a positive loss; a wide arc escapes.",
+        caption=r"Loss over that of $f = 0$ along exact BN flows, $\Sigma$ = diag(5, 1), targets of 1 to 3 neurons, "
+        r"minimum 0. (a) Starts $\{a = 0\} \times$ circle and $\{a = \pm 1\} \times$ circle, ReLU and erf. (b) Point "
+        "masses and thin arcs come to rest at a positive loss; a wide arc escapes.",
         alt="All separating starts fall by three orders of magnitude and more; point masses level off.",
     )
 
@@ -112,7 +112,7 @@ def _widths_panel(
         groups = [mine[name].sel(time=time).values[mine["width"].values == m] for m in widths]
         mean = np.array([group.mean() for group in groups])
         half = np.array([half_width(group) for group in groups])
-        panel.errorbar(widths, mean, half, fmt=f"{marker}-", color=color, capsize=2, label=f"t = {time:g}")
+        panel.errorbar(widths, mean, half, fmt=f"{marker}-", color=color, capsize=2, label=f"$t$ = {time:g}")
     panel.set(xscale="log", yscale="log")
     numbered(panel.xaxis, widths)
     if name == "distance":
@@ -125,7 +125,7 @@ def _bound_panel(panel: Axes, row: xr.Dataset) -> None:
     later, origin = row["later"].values, float(row["time"])
     panel.plot(later, row["bound"], color=BLUE, label="corrected bound")
     panel.plot(later, row["coupled"], ":", color=BLACK, label="coupling of the proof")
-    panel.plot(later, row["w2"], "o", color=BLACK, label="exact W2 squared")
+    panel.plot(later, row["w2"], "o", color=BLACK, label="exact $W_2^2$")
     panel.plot(later, row["bound_printed"], "--", color=RED, label="printed bound")
     smallest = np.nanmin(np.abs(row["bound_printed"].values))
     panel.set(yscale="log", xlabel="later time t'", xlim=(origin, later[-1] * 1.02), ylim=(smallest / 2, None))

@@ -28,10 +28,9 @@ def draw_stream(found: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Residual stream and normalized layers",
-        caption=f"{found.attrs['title']}{seeds_text(found)}. Energies in the norm of $K + \\gamma \\|K\\| I$ along the "
-        f"residual stream, $\\gamma$ = {found.attrs['gamma']:g}. Radial gradient fraction: share of the gradient "
-        f"along a "
-        "weight that normalization makes free; 0 in the theory, which has no eps.",
+        caption=rf"{found.attrs['title']}{seeds_text(found)}. Energies in the norm of $K + \gamma \|K\| I$ along the "
+        rf"residual stream, $\gamma$ = {found.attrs['gamma']:g}. Radial gradient fraction: share of the gradient along "
+        r"a weight that normalization makes free; 0 in the theory, which has no $\epsilon$.",
         alt="Energies against the blocks of the residual stream; radial fractions of the normalized layers, all small.",
     )
 

@@ -65,7 +65,7 @@ def steps_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
         logs = np.log(ratios.sel(scheme=scheme))
         wins = (logs < 0).sum("seed")
         cells = "; ".join(
-            f"{maps}: {', '.join(f'L = {L}: {int(wins.sel(maps=maps, layers=L))}' for L in wins['layers'].values)}"
+            f"{maps}: {', '.join(f'$L = {L}$: {int(wins.sel(maps=maps, layers=L))}' for L in wins['layers'].values)}"
             for maps in wins["maps"].values
         )
         words.append(f"{scheme}, mean ratio {float(np.exp(logs.mean())):.3g}: {cells}")
@@ -85,7 +85,7 @@ def _middle_for_stage(measures: xr.Dataset) -> xr.Dataset:
     states="With a teacher through 6 and then 3 dimensions the weights are roughly 6-dimensional near $p = 0.3$.",
     data=("scheme_measures", "staged_measures"),
     control=false_world(
-        "the middle of the network in the place of p = 0.3",
+        "the middle of the network in the place of $p = 0.3$",
         lambda schemes, staged: (_middle_for_stage(schemes), staged),
     ),
 )
@@ -213,7 +213,7 @@ def layers_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
     centered = by_layers - by_layers.mean()
     slopes = (logs * centered).sum("layers") / float((centered**2).sum())
     test = mean_within(
-        of_maps(slopes).mean("scheme").values, -np.inf, 0, expected="test error falls with L", reason="a sign"
+        of_maps(slopes).mean("scheme").values, -np.inf, 0, expected="test error falls with $L$", reason="a sign"
     )
     words = "; ".join(
         f"{maps} "
@@ -223,8 +223,8 @@ def layers_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
         for maps in slopes["maps"].values
     )
     note = (
-        f"Exponents: {words}. That singular values separate better at larger L, the paper's reason, is not tested."
-        f" {size_and_distance(scheme_measures)}"
+        f"Exponents: {words}. That singular values separate better at larger $L$, the paper's reason, is not tested. "
+        f"{size_and_distance(scheme_measures)}"
     )
     return Verdict.from_tests(test, None, note)
 
@@ -254,5 +254,5 @@ def adaptive_steps_even_out(scheme_measures: xr.Dataset) -> Verdict:
         float(enough.sel(scheme="equidistant").mean()),
         float(uneven.sel(scheme="adaptive").isel(layers=0).mean()),
     )
-    note = f"Equidistant steps: {even:.3g}. Fewest layers, where the cap rho Lt < 1 binds: {least:.3g}."
+    note = rf"Equidistant steps: {even:.3g}. Fewest layers, where the cap $\rho \tilde L < 1$ binds: {least:.3g}."
     return Verdict.from_tests(test, None, note)

@@ -33,7 +33,7 @@ RADIUS = 0.25  # r of the added neuron's triangle
     states=r"Weights $W_{q/c} / c$ with leak $\tilde L / c$ on $[0, c]$ give the activations $A_{q/c}$, and $1/c$ of"
     " the squared norm.",
     data="formula_audit",
-    control=with_wrong_formula("weights that are not divided by c", "1.2 range of p"),
+    control=with_wrong_formula("weights that are not divided by $c$", "1.2 range of p"),
 )
 def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
     """Both paths integrated, both norms by quadrature (alpha_{q/2} in the display is alpha_{q/c})."""
@@ -51,7 +51,9 @@ def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
 def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
     """Both paths integrated; with bias too, once b_p is scaled by e^{-cp}."""
     verdict = decide_formula(formula_audit, "1.2 scale of outputs", INTEGRATED, INTEGRATED_REASON)
-    return Verdict(verdict.status, verdict.printed, verdict.corrected, "Holds with bias if b_p is scaled by e^{-cp}.")
+    return Verdict(
+        verdict.status, verdict.printed, verdict.corrected, "Holds with bias if $b_p$ is scaled by $e^{-cp}$."
+    )
 
 
 @claim(
@@ -61,7 +63,7 @@ def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
     states=r"Leaky ResNets reach from ResNets at $\tilde L = 0$ to fully connected networks, equidistant steps at"
     r" $\tilde L = L$.",
     data="formula_audit",
-    control=with_wrong_formula("Lt = L / 2 in the place of L", "1.1 no leak"),
+    control=with_wrong_formula(r"$\tilde L = L / 2$ in the place of $L$", "1.1 no leak"),
 )
 def between_resnet_and_connected(formula_audit: xr.Dataset) -> Verdict:
     """Against both recursions written out."""
@@ -74,7 +76,7 @@ def between_resnet_and_connected(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"The weights of a minimizer are $W_p = (\tilde L A_p + \partial_p A_p) \sigma(A_p)^+$.",
     data="formula_audit",
-    control=with_wrong_formula("A in the place of Lt A", "1.3 least weights"),
+    control=with_wrong_formula(r"$A$ in the place of $\tilde L A$", "1.3 least weights"),
 )
 def weights_of_a_path(formula_audit: xr.Dataset) -> Verdict:
     """Against Lagrange multipliers (w >= N), the only solution (w < N), and longer solutions."""
@@ -119,7 +121,9 @@ def lagrangian_splits(formula_audit: xr.Dataset) -> Verdict:
 def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
     """Gauss quadrature along paths of linear networks from starts of rank 3 against the ends; absolute error."""
     verdict = decide_formula(formula_audit, "footnote 1", SOLVED, SOLVED_REASON)
-    note = "Weights of finite norm carry A_p = Phi_p A_0 with Phi_p invertible, so the rank is constant by itself."
+    note = (
+        r"Weights of finite norm carry $A_p = \Phi_p A_0$ with $\Phi_p$ invertible, so the rank is constant by itself."
+    )
     return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
 
 
@@ -153,7 +157,7 @@ def zero_stays_constant(formula_audit: xr.Dataset) -> Verdict:
 def infinite_terms_cancel(formula_audit: xr.Dataset) -> Verdict:
     """Stable norms at gamma = 1e-8 |S|^2 against their limits, w + 1 < N."""
     return decide_formula(
-        formula_audit, "1.3 infinite terms", 1e-5, "gamma = 1e-8 |S|^2 and condition numbers below 10: 1e-6"
+        formula_audit, "1.3 infinite terms", 1e-5, r"$\gamma = 10^{-8} |S|^2$ and condition numbers below 10: 1e-6"
     )
 
 
@@ -183,7 +187,7 @@ def connected_networks_are_balanced(formula_audit: xr.Dataset) -> Verdict:
     states=r"$\partial_p A = \partial \mathcal{H} / \partial B$ and $-\partial_p B = \partial \mathcal{H} / \partial"
     r" A$ for $\mathcal{H} = \frac{\tilde L}{2} \|B \sigma(A)^T\|^2 - \tilde L \operatorname{Tr}[B A^T]$.",
     data="formula_audit",
-    control=with_wrong_formula("dB/dp with the other sign", "1.5 Hamilton's equations"),
+    control=with_wrong_formula("$dB/dp$ with the other sign", "1.5 Hamilton's equations"),
 )
 def hamilton_equations(formula_audit: xr.Dataset) -> Verdict:
     """Against central differences of H (the row of the bias dropped from S B^T B)."""
@@ -211,7 +215,7 @@ def hamiltonian_splits(formula_audit: xr.Dataset) -> Verdict:
     states=r"$-\frac{2}{\tilde L} \mathcal{H} = \|A\|_\gamma^2 - \left\|\frac{1}{\tilde L} \partial_p A + \gamma"
     r" B\right\|_\gamma^2 + \gamma \|B\|^2$, where $\|\cdot\|_\gamma$ is the norm of $K + \gamma I$.",
     data="formula_audit",
-    control=with_wrong_formula("gamma |B|^2 subtracted", "Theorem 7 identity"),
+    control=with_wrong_formula(r"$\gamma |B|^2$ subtracted", "Theorem 7 identity"),
 )
 def theorem4_identity(formula_audit: xr.Dataset) -> Verdict:
     """Any A and B, gamma = 1e-3 and 1."""
@@ -225,7 +229,7 @@ def theorem4_identity(formula_audit: xr.Dataset) -> Verdict:
     states="For $w > N(N + 1)$ a path of constant cost of identity leads to a representation with a zero row,"
     " critical if the first is.",
     data="formula_audit",
-    control=with_wrong_formula("rows scaled by (1 - t) + t a without the root", "Prop. 3 merged neurons"),
+    control=with_wrong_formula("rows scaled by $(1 - t) + t a$ without the root", "Prop. 3 merged neurons"),
 )
 def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
     """N = 2, w = 9: cost along the path, number of rows, and gradients that scale with their rows."""
@@ -233,9 +237,9 @@ def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
         formula_audit, "Prop. 3 merged neurons", 1e-8, "a vertex of a linear program, solved to 1e-9"
     )
     note = (
-        "That the end is a saddle also needs it to be critical, which the proof leaves out: the COI depends on"
-        " (A^T A, K) only, so each row's gradient scales with the row. With bias the converse of Proposition 2 is"
-        " missing."
+        "That the end is a saddle also needs it to be critical, which the proof leaves out: the COI depends on "
+        "$(A^T A, K)$ only, so each row's gradient scales with the row. With bias the converse of Proposition 2 is "
+        "missing."
     )
     return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
 
@@ -258,7 +262,7 @@ def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
         r" A_i \right), \quad W_p - \tilde L \epsilon^2 t^2 A_i \sigma(A_i)^T"
     ),
     data="formula_audit",
-    control=with_wrong_formula("-(1/Lt) with the right block", "Prop. 8 norm"),
+    control=with_wrong_formula(r"$-1 / \tilde L$ with the right block", "Prop. 8 norm"),
 )
 def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
     """Norms of the enlarged weights at finite eps, extrapolated."""
@@ -274,7 +278,7 @@ def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
     formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}^2",
     corrected_formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}",
     data="formula_audit",
-    control=with_wrong_formula("the root of |K|_op", "2.1 gamma_p"),
+    control=with_wrong_formula("the root of $|K|_{op}$", "2.1 gamma_p"),
     possible_ocr_error=True,
 )
 def scale_of_gamma(formula_audit: xr.Dataset) -> Verdict:
@@ -294,9 +298,11 @@ def scale_of_gamma(formula_audit: xr.Dataset) -> Verdict:
     ),
     data="formula_audit",
     control={
-        "end": wrong_formula("the limit 1 as printed, that of a at p_0", replace_variables(end_activation=MIDDLE)),
-        "integral": wrong_formula("a at p_0 in the place of a_1", replace_variables(end_activation=MIDDLE)),
-        "middle": wrong_formula("a_1 in the place of a at p_0", replace_variables(middle_activation="end_activation")),
+        "end": wrong_formula("the limit 1 as printed, that of $a$ at $p_0$", replace_variables(end_activation=MIDDLE)),
+        "integral": wrong_formula("$a$ at $p_0$ in the place of $a_1$", replace_variables(end_activation=MIDDLE)),
+        "middle": wrong_formula(
+            "$a_1$ in the place of $a$ at $p_0$", replace_variables(middle_activation="end_activation")
+        ),
     },
 )
 def added_neuron_vanishes_at_the_end(formula_audit: xr.Dataset) -> Verdict:
@@ -305,12 +311,12 @@ def added_neuron_vanishes_at_the_end(formula_audit: xr.Dataset) -> Verdict:
     last, agree = float(end[-1]), (end / formula_audit["end_integrated"] - 1)
     steep = RADIUS * formula_audit["effective_depth"]
     near = 1 - (1 - np.exp(-steep)) / steep  # a at p_0 in closed form, 1 in the limit
-    printed = deviation(last - 1, 1e-3, expected="a_1 = 1 at Lt = 80", reason="a tenth of 1/Lt")
+    printed = deviation(last - 1, 1e-3, expected=r"$a_1 = 1$ at $\tilde L = 80$", reason=r"a tenth of $1 / \tilde L$")
     corrected = all_of(
-        end=at_most(last, 1e-3, expected="a_1 = 0 at Lt = 80", reason="a tenth of 1/Lt"),
+        end=at_most(last, 1e-3, expected=r"$a_1 = 0$ at $\tilde L = 80$", reason=r"a tenth of $1 / \tilde L$"),
         integral=deviation(agree, 1e-6, expected="the integrated path", reason="tolerance 1e-12 over values of 1e-10"),
         middle=deviation(
-            formula_audit["middle_activation"] - near, SOLVED, expected="t K_i in the limit", reason="quadrature"
+            formula_audit["middle_activation"] - near, SOLVED, expected="$t K_i$ in the limit", reason="quadrature"
         ),
     )
     return Verdict.from_tests(printed, corrected)
@@ -334,7 +340,7 @@ def added_neuron_vanishes_at_the_end(formula_audit: xr.Dataset) -> Verdict:
     data="step_schemes",
     control={
         "odd": wrong_formula(
-            "a / (4 L) in the place of a / (4 L^2)",
+            "$a / (4 L)$ in the place of $a / (4 L^2)$",
             lambda steps: steps.assign(excess=steps["excess"] * steps["layer_count"]),
         ),
         "symmetry": wrong_formula(
@@ -353,17 +359,19 @@ def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
     printed = deviation(steps["excess"], 1e-15, expected="sum 1", reason="exact fractions")
     corrected = all_of(
         odd=deviation(
-            steps["excess"] + (L % 2) * a / (4 * L**2), 1e-15, expected="-a/(4 L^2) for odd L", reason="exact"
+            steps["excess"] + (L % 2) * a / (4 * L**2), 1e-15, expected="$-a / (4 L^2)$ for odd $L$", reason="exact"
         ),
-        symmetry=deviation(steps["corrected_asymmetry"], 1e-12, expected="first = last step", reason="round-off"),
+        symmetry=deviation(
+            steps["corrected_asymmetry"], 1e-12, expected="first step equal to the last", reason="round-off"
+        ),
         code=deviation(steps["float_error"], 1e-15, expected="the code's steps", reason="round-off"),
     )
     worst = float(abs(steps["asymmetry"]).max())
-    return Verdict.from_tests(printed, corrected, f"As printed, first and last step differ by up to {worst:.2g} / L.")
+    return Verdict.from_tests(printed, corrected, f"As printed, first and last step differ by up to {worst:.2g} $/ L$.")
 
 
 HIGHER_PEAK = wrong_formula(
-    "steps that peak at 1 + a/2", lambda steps: steps.assign(cap=steps["cap"] + steps["irregularity"] / 4)
+    "steps that peak at $1 + a/2$", lambda steps: steps.assign(cap=steps["cap"] + steps["irregularity"] / 4)
 )
 
 
@@ -381,10 +389,10 @@ def steps_stay_below_the_leak(step_schemes: xr.Dataset) -> Verdict:
     even = steps["cap"].where(steps["layer_count"] % 2 == 0, drop=True)
     test = all_of(
         enough=deviation(
-            np.maximum(steps["cap"], 0), 1e-15, expected="no step above (1 + a/4)/L", reason="exact fractions"
+            np.maximum(steps["cap"], 0), 1e-15, expected="no step above $(1 + a/4) / L$", reason="exact fractions"
         ),
-        needed=deviation(even, 1e-15, expected="equality at even L", reason="exact fractions"),
+        needed=deviation(even, 1e-15, expected="equality at even $L$", reason="exact fractions"),
     )
     return Verdict.from_tests(
-        test, None, "At odd L the largest step is (1 + a/4 - a/(2 L)) / L: slightly fewer layers do."
+        test, None, "At odd $L$ the largest step is $(1 + a/4 - a/(2 L)) / L$: slightly fewer layers do."
     )

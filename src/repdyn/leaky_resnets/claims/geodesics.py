@@ -12,7 +12,7 @@ from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, devia
 
 QUADRATURE = 1e-4
 QUADRATURE_REASON = "Simpson's rule and maxima over the stored positions, across kinks"
-OTHER_SIGN = "the Hamiltonian with the other sign of Tr[B A^T]"
+OTHER_SIGN = r"the Hamiltonian with the other sign of $\mathrm{Tr}[B A^T]$"
 DRIFT_REASON = "integrator tolerance 1e-9 or less over a few thousand steps, exceeded where a kink lies inside a step"
 
 
@@ -71,7 +71,8 @@ def _order(paths: xr.Dataset) -> np.ndarray:
     data="critical_paths",
     control={
         "order": wrong_formula(
-            "a spread that falls as 1 / L^2", lambda paths: paths.assign(spread=paths["spread"] / paths["layer_count"])
+            "a spread that falls as $1 / L^2$",
+            lambda paths: paths.assign(spread=paths["spread"] / paths["layer_count"]),
         ),
         "momenta": wrong_formula("the momenta of the next layer", replace_variables(momenta="momenta_shifted")),
     },
@@ -92,8 +93,8 @@ def discrete_hamiltonian_varies(critical_paths: xr.Dataset) -> Verdict:
         ),
     )
     spread = critical_paths["spread"].mean(("bias", "seed"))
-    first, last = (f"{float(spread[n]):.2g} at L = {int(spread['layer_count'][n])}" for n in (0, -1))
-    return Verdict.from_tests(tests, None, f"Mean spread over |H|: {first}, {last}.")
+    first, last = (f"{float(spread[n]):.2g} at $L$ = {int(spread['layer_count'][n])}" for n in (0, -1))
+    return Verdict.from_tests(tests, None, f"Mean spread over $|H|$: {first}, {last}.")
 
 
 def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
@@ -119,10 +120,10 @@ NO_SQUARE = replace_variables(scaled_hamiltonian="product")
             "the energies added, not subtracted", lambda random, *others: (ENERGIES_ADDED(random), *others)
         ),
         "scalar": wrong_formula(
-            "H with the other sign", lambda random, scalar, laboratory: (random, OTHER_H(scalar), laboratory)
+            "$H$ with the other sign", lambda random, scalar, laboratory: (random, OTHER_H(scalar), laboratory)
         ),
         "laboratory": wrong_formula(
-            "H without its quadratic term",
+            "$H$ without its quadratic term",
             lambda random, scalar, laboratory: (random, scalar, NO_SQUARE(laboratory)),
         ),
     },
@@ -160,7 +161,7 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
             lambda random, scalar, laboratory: (random, replace_variables(lower="lower_printed")(scalar), laboratory),
         ),
         "random": wrong_formula(
-            "the bound without sqrt(gamma c)",
+            r"the bound without $\sqrt{\gamma c}$",
             lambda random, scalar, laboratory: (replace_variables(lower="lower_without")(random), scalar, laboratory),
         ),
         "closed form": wrong_formula(
@@ -186,16 +187,16 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
         scalar=_ratio(scalar["middle"] / scalar["lower"]),
         random=_ratio(random["middle"] / random["lower"]),
         closed_form=deviation(
-            closed, 1e-8, expected="the general flow at w = N = 1", reason="tolerance 1e-12, Simpson"
+            closed, 1e-8, expected="the general flow at $w = N = 1$", reason="tolerance 1e-12, Simpson"
         ),
     )
     count, draws = int((random["middle"] < random["lower_printed"]).sum()), random["middle"].size
     note = (
-        f"w = N = 1, u = -1, a = 10, Lt = .05, gamma = 100: {example['middle']:.4f} against the printed bound"
-        f" {example['lower as printed']:.4f}; right bound {example['lower']:.4f}. Violated by {count} of {draws} random"
-        " trajectories. For c >= 1 the printed bound is true and weaker; it changes when A is scaled, H and COI do not."
-        f" In bottlenecks the quantity is positive in {float((geodesics['middle'] > 0).mean()):.0%} of cases, where the"
-        " bound says nothing."
+        rf"$w = N = 1$, $u = -1$, $a = 10$, $\tilde L = 0.05$, $\gamma = 100$: {example['middle']:.4f} against the "
+        f"printed bound {example['lower as printed']:.4f}; right bound {example['lower']:.4f}. Violated by {count} of "
+        rf"{draws} random trajectories. For $c \ge 1$ the printed bound is true and weaker; it changes when $A$ is "
+        "scaled, $H$ and COI do not. In bottlenecks the quantity is positive in "
+        f"{float((geodesics['middle'] > 0).mean()):.0%} of cases, where the bound says nothing."
     )
     return Verdict.from_tests(printed, corrected, note)
 
@@ -268,10 +269,10 @@ ALL_COLUMNS = replace_variables(norm_gain="norm_gain_all")
     data=("random_geodesics", "critical_paths"),
     control={
         "flow": wrong_formula(
-            "all columns of W in the place of its bias", lambda random, paths: (ALL_COLUMNS(random), paths)
+            "all columns of $W$ in the place of its bias", lambda random, paths: (ALL_COLUMNS(random), paths)
         ),
         "discrete": wrong_formula(
-            "all columns of W in the place of its bias", lambda random, paths: (random, ALL_COLUMNS(paths))
+            "all columns of $W$ in the place of its bias", lambda random, paths: (random, ALL_COLUMNS(paths))
         ),
         "no bias": false_world("paths with bias", lambda random, paths: (exchange("bias", 0, 1)(random), paths)),
     },
@@ -282,19 +283,21 @@ def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: x
     most = critical_paths["norm_gain"].sel(bias=1).isel(layer_count=-1)
     layers = int(critical_paths["layer_count"][-1])
     constant = random_geodesics["norm_range"].sel(bias=0)
-    printed = deviation(gain - 1, 0.01, expected="gain = 1 Lt int |b|^2", reason="as the spread allows, .01")
+    printed = deviation(
+        gain - 1, 0.01, expected=r"gain over $\tilde L \int |b|^2$ equal to 1", reason="as the spread allows, .01"
+    )
     corrected = all_of(
         flow=deviation(
             gain - 2, 0.01, expected="2", reason="far above quadrature and drift, far below the distance to 1"
         ),
-        discrete=deviation(most - 2, 20 / layers, expected="2", reason="discretisation, of order 1 / L"),
-        no_bias=at_most(constant, 1e-5, expected="|W| constant without bias", reason=DRIFT_REASON),
+        discrete=deviation(most - 2, 20 / layers, expected="2", reason="discretization, of order $1 / L$"),
+        no_bias=at_most(constant, 1e-5, expected="$|W|$ constant without bias", reason=DRIFT_REASON),
     )
     return Verdict.from_tests(printed, corrected)
 
 
 AT_THE_END = false_world(
-    "the representation at p = 0, where the speed grows with Lt",
+    r"the representation at $p = 0$, where the speed grows with $\tilde L$",
     lambda laboratory: laboratory.assign(negative_mass=laboratory["negative_mass"].isel(p=0) + 0 * laboratory["p"]),
 )
 
@@ -351,7 +354,7 @@ def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
             ),
         ),
         "proportional": wrong_formula(
-            "the kinetic energy at 1 - p", replace_variables(proportion="mirrored_proportion")
+            "the kinetic energy at $1 - p$", replace_variables(proportion="mirrored_proportion")
         ),
     },
 )
@@ -360,19 +363,23 @@ def time_scales_separate(geodesics: xr.Dataset) -> Verdict:
     lab, last = geodesics, geodesics.isel(effective_depth=-1)
     tests = all_of(
         rate=deviation(
-            _growth_rate(lab) - 1, 0.5, expected="rate Lt", reason="nearer to 1 than to 0, the rate at rest, or 2"
+            _growth_rate(lab) - 1,
+            0.5,
+            expected=r"rate $\tilde L$",
+            reason="nearer to 1 than to 0, the rate at rest, or 2",
         ),
         proportional=at_least(
-            lab["proportion"], 0.95, expected="correlation 1", reason="gamma adds 2 Lt sqrt(gamma c)"
+            lab["proportion"], 0.95, expected="correlation 1", reason=r"$\gamma$ adds $2 \tilde L \sqrt{\gamma c}$"
         ),
     )
     fastest = (lab["plain_speed"].max("p") / lab["effective_depth"]).mean(("bias", "seed")).values
     middle = float(last["plain_speed"].sel(p=0.5, method="nearest").mean())
     off = float(np.abs(last["scaled_hamiltonian"] - lab["rank"]).max())
     note = (
-        f"The kick at p = 1/2 is chosen to fall with Lt. So at Lt = {float(last['effective_depth']):g} -2 H / Lt is"
-        f" within {off:.1g} of k, the share of p with COI below k + 1/2 is {float(last['share_near_rank'].mean()):.2f}"
-        f" and the relative speed in the middle {middle:.2g}: these follow from the choice. Largest relative speed over"
-        f" Lt, by depth: {', '.join(f'{value:.2f}' for value in fastest)}."
+        r"The kick at $p = 1/2$ is chosen to fall with $\tilde L$. So at $\tilde L$ = "
+        rf"{float(last['effective_depth']):g} $-2 H / \tilde L$ is within {off:.1g} of $k$, the share of $p$ with COI "
+        f"below $k + 1/2$ is {float(last['share_near_rank'].mean()):.2f} and the relative speed in the middle "
+        rf"{middle:.2g}: these follow from the choice. Largest relative speed over $\tilde L$, by depth: "
+        f"{', '.join(f'{value:.2f}' for value in fastest)}."
     )
     return Verdict.from_tests(tests, None, note)

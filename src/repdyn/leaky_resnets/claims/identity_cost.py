@@ -54,7 +54,7 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
     printed = at_least(
         _ratios(costs, "bound_printed", ["no bias, printed", "bias, printed"]),
         1 - SOLVED,
-        expected="ratio >= 1",
+        expected="ratio at least 1",
         reason=reason,
     )
     least = costs["least_ratio"].sel(search=["no bias, printed", "bias, corrected"])
@@ -62,20 +62,20 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
         bound=at_least(
             _ratios(costs, "bound_corrected", ["no bias, printed", "bias, corrected"]),
             1 - SOLVED,
-            expected="ratio >= 1",
+            expected="ratio at least 1",
             reason=reason,
         ),
         tight=deviation(least.min("start") - 1, 0.01, expected="1 is reached", reason="a search of 60 steps"),
         constant=deviation(
             costs["constant_cost"] - costs["constant_bound"],
             ROUNDING,
-            expected="c^2 / (1 + c^2)",
+            expected="$c^2 / (1 + c^2)$",
             reason=ROUNDING_REASON,
         ),
     )
     plain = float((costs["plain_cost"] / costs["bound_printed"]).sel(bias=0).min())
     return Verdict.from_tests(
-        printed, corrected, f"Without the convention the ratio falls to {plain:.2g} (A = -I costs 0)."
+        printed, corrected, f"Without the convention the ratio falls to {plain:.2g} ($A = -I$ costs 0)."
     )
 
 
@@ -98,8 +98,12 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
 def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
     """Random representations."""
     costs, reason = identity_costs, "round-off"
-    low = at_least(costs["nuclear_rank"] / costs["spectral_rank"], 1 - ROUNDING, expected="ratio >= 1", reason=reason)
-    high = at_least(costs["full_rank"] / costs["nuclear_rank"], 1 - ROUNDING, expected="ratio >= 1", reason=reason)
+    low = at_least(
+        costs["nuclear_rank"] / costs["spectral_rank"], 1 - ROUNDING, expected="ratio at least 1", reason=reason
+    )
+    high = at_least(
+        costs["full_rank"] / costs["nuclear_rank"], 1 - ROUNDING, expected="ratio at least 1", reason=reason
+    )
     return Verdict.from_tests(all_of(nuclear_over_spectral=low, rank_over_nuclear=high))
 
 
@@ -128,7 +132,7 @@ def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
     """Random non-negative representations of rank 1 to 5, without and with 1 in the row space."""
     costs = identity_costs
     nonnegative, expected = costs["nonnegative_cost"], "equal"
-    printed = deviation(nonnegative - costs["rank"], SOLVED, expected="COI = Rank A", reason=SOLVED_REASON)
+    printed = deviation(nonnegative - costs["rank"], SOLVED, expected="COI equal to Rank $A$", reason=SOLVED_REASON)
     corrected = all_of(
         no_bias=deviation(nonnegative.sel(bias=0) - costs["rank"], SOLVED, expected="Rank A", reason=SOLVED_REASON),
         closed=deviation(nonnegative - costs["nonnegative_closed"], SOLVED, expected=expected, reason=SOLVED_REASON),
@@ -175,12 +179,15 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
     formula = deviation(
         formula_audit["corrected"].sel(equation="Prop. 2 added neuron"),
         1e-5,
-        expected="the cost at finite eps",
+        expected=r"the cost at finite $\epsilon$",
         reason="relative; Richardson extrapolation",
     )
     short = wide["neuron_change"] - wide["neuron_change_short"]
     agree = deviation(
-        np.abs(short) / np.abs(wide["neuron_change_short"]), 1e-6, expected="|S_i|^2 - |A_i|^2", reason="condition of K"
+        np.abs(short) / np.abs(wide["neuron_change_short"]),
+        1e-6,
+        expected="$|S_i|^2 - |A_i|^2$",
+        reason="condition of $K$",
     )
 
     def falls(coefficient: xr.DataArray) -> Test:
@@ -331,10 +338,12 @@ def stable_rank_is_continuous(identity_costs: xr.Dataset) -> Verdict:
 def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
     """The cost of 0.9 A against that of A, random A that are not 0: equal without bias, lower with bias."""
     scaling = identity_costs["scaling"].sel(shape=WIDE)
-    test = at_most(1 + scaling, 1 + SOLVED, expected="0.9 A costs no more than A", reason=f"a ratio; {SOLVED_REASON}")
+    test = at_most(
+        1 + scaling, 1 + SOLVED, expected="$0.9 A$ costs no more than $A$", reason=f"a ratio; {SOLVED_REASON}"
+    )
     note = (
-        "It holds of A = 0 only and says nothing otherwise: scaling down never raises the COI (without bias it stays"
-        f" within {float(abs(scaling.sel(bias=0)).max()):.1g}), so no other A is a strict local minimum. At A = 0 the"
-        " COI is 0, and stays so with a zero row added; it is positive all around (Proposition 1)."
+        "It holds of $A = 0$ only and says nothing otherwise: scaling down never raises the COI (without bias it stays "
+        f"within {float(abs(scaling.sel(bias=0)).max()):.1g}), so no other $A$ is a strict local minimum. At $A = 0$ "
+        "the COI is 0, and stays so with a zero row added; it is positive all around (Proposition 1)."
     )
     return Verdict.from_tests(test, None, note)

@@ -93,7 +93,7 @@ def _bounded(chains: xr.Dataset, name: str) -> Test:
         -1,
         1,
         expected="within a factor of 2 (log2 in [-1, 1])",
-        reason=f"'relatively constant' while Lt grows {depths[-1] / depths[0]:g} times",
+        reason=rf"'relatively constant' while $\tilde L$ grows {depths[-1] / depths[0]:g} times",
     )
 
 
@@ -133,8 +133,8 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     tests = {part: _bounded(chains, name) for part, name in names.items()}
     parts = {part: chains[name] for part, name in names.items()}
     note = f"{LEARNED} Means: path length {in_words(parts['length'])}, in the stable norm"
-    note += f" {in_words(chains['stable_length'].isel(gamma=0))}; max |B| {in_words(parts['largest_B'])}; median"
-    note += f" |B S^T| {in_words(parts['median_BS'])}."
+    note += f" {in_words(chains['stable_length'].isel(gamma=0))}; max $|B|$ {in_words(parts['largest_B'])}; median"
+    note += f" $|B S^T|$ {in_words(parts['median_BS'])}."
     return Verdict.from_tests(all_of(**tests), None, note)
 
 
@@ -142,10 +142,10 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     "lrn-balanced-size",
     where="Section 2.1, Appendix A.3",
     kind="qualitative",
-    states="$W_p$ is of approximately constant size along p.",
+    states="$W_p$ is of approximately constant size along $p$.",
     data="chain_measures",
     control=wrong_formula(
-        "the cost of identity, which varies a hundredfold, in the place of |W_p|^2",
+        "the cost of identity, which varies a hundredfold, in the place of $|W_p|^2$",
         lambda measures: measures.assign(weight_sq=measures["cost"].isel(gamma=0)),
     ),
 )
@@ -160,7 +160,7 @@ def weights_are_of_constant_size(chain_measures: xr.Dataset) -> Verdict:
         1,
         np.sqrt(2),
         expected="largest at most 1.4 times the least",
-        reason="'approximately constant': |W|^2 within a factor of 2",
+        reason="'approximately constant': $|W|^2$ within a factor of 2",
     )
     span = float((cost.max("layer") / cost.min("layer")).mean())
     note = f"{LEARNED} The cost of identity spans a factor of {span:.0f} along the same paths."
@@ -181,7 +181,7 @@ def _slopes(chains: xr.Dataset) -> Array:
     formula=r"\|B_p\|_F \propto \|\sigma(A_p)\|_{op}^{-1}",
     data="chain_measures",
     control=wrong_formula(
-        "|B| |S| in the place of |B|",
+        "$|B| |S|$ in the place of $|B|$",
         lambda measures: measures.assign(momentum=measures["momentum"] * measures["activation"]),
     ),
 )
@@ -196,7 +196,7 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     for maps in chains["maps"].values:
         part = of_maps(chains, maps)
         span = float((part["activation"].max("layer") / part["activation"].min("layer")).mean())
-        words.append(f"{maps} {_slopes(part).mean():.2f} (|S| spans {span:.2g} times)")
+        words.append(f"{maps} {_slopes(part).mean():.2f} ($|S|$ spans {span:.2g} times)")
     return Verdict.from_tests(test, None, f"Exponents by maps: {'; '.join(words)}.")
 
 
@@ -244,7 +244,7 @@ def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
     }
     tests = {
         name: mean_within(
-            slopes, -np.inf, -1, expected="falls faster than 1 / Lt", reason="told apart from a slow drift"
+            slopes, -np.inf, -1, expected=r"falls faster than $1 / \tilde L$", reason="told apart from a slow drift"
         )
         for name, slopes in exponents.items()
     }
@@ -327,5 +327,5 @@ def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
         f"{LEARNED} Means: first layer {in_words(first)}; least {in_words(least)}; last layer {in_words(last)},"
         f" where the"
     )
-    note += " cost of identity is near its least and the speed grows more slowly than Lt."
+    note += r" cost of identity is near its least and the speed grows more slowly than $\tilde L$."
     return Verdict.from_tests(tests, None, note)

@@ -35,7 +35,7 @@ APPROACH_1A = (
 )
 LEARNED = "Linear maps: learned and decayed like the layers."
 MUCH = "'much less': a tenth, of the cost's range in the middle; at the ends it is hundreds"
-LITTLE = "range over all layers at most a tenth of the cost's over 0.2 < p < 0.8"
+LITTLE = "range over all layers at most a tenth of the cost's over $0.2 < p < 0.8$"
 
 
 def _stable(chains: xr.Dataset) -> xr.DataArray:
@@ -50,7 +50,7 @@ def _below(values: xr.DataArray, rank: int) -> Test:
     """Below the rank at every effective depth but the last, where 'at the rank' is asked for."""
     largest = values.isel(effective_depth=slice(None, -1)).max("effective_depth")
     return mean_within(
-        largest.values, -np.inf, rank, expected=f"below {rank} at all Lt but the last", reason="'from below'"
+        largest.values, -np.inf, rank, expected=rf"below {rank} at all $\tilde L$ but the last", reason="'from below'"
     )
 
 
@@ -58,7 +58,7 @@ def _approach(chains: xr.Dataset) -> dict[str, Test]:
     """Both estimates end at the rank, the cost of identity comes from above."""
     rank, last = int(chains["rank"]), {"effective_depth": -1}
     return {
-        "H": near(chains["median_hamiltonian"].isel(last), rank, "median -2 H / Lt at the largest Lt"),
+        "H": near(chains["median_hamiltonian"].isel(last), rank, r"median $-2 H / \tilde L$ at the largest $\tilde L$"),
         **_approach_of_stable_forms(chains),
     }
 
@@ -66,28 +66,30 @@ def _approach(chains: xr.Dataset) -> dict[str, Test]:
 def _approach_of_stable_forms(chains: xr.Dataset) -> dict[str, Test]:
     rank, last = int(chains["rank"]), {"effective_depth": -1}
     return {
-        "H_gamma": near(_stable(chains).isel(last), rank, "median -2 H_gamma / Lt at the largest Lt"),
+        "stable_H": near(
+            _stable(chains).isel(last), rank, r"median $-2 H_\gamma / \tilde L$ at the largest $\tilde L$"
+        ),
         "least_cost": mean_within(
             _cost(chains).isel(last).values,
             rank - 1,
             2 * rank,
-            expected=f"least cost of identity at the largest Lt close to {rank}",
-            reason="from above and tens at small Lt: still up to twice the rank; gamma takes off up to 1",
+            expected=rf"least cost of identity at the largest $\tilde L$ close to {rank}",
+            reason=r"from above and tens at small $\tilde L$: still up to twice the rank; $\gamma$ takes off up to 1",
         ),
-        "cost_falls": positive(-change(_cost(chains)), "least cost of identity falls with Lt"),
+        "cost_falls": positive(-change(_cost(chains)), r"least cost of identity falls with $\tilde L$"),
     }
 
 
 def _note(chains: xr.Dataset) -> str:
     depths = ", ".join(f"{Lt:g}" for Lt in chains["effective_depth"].values)
     values = {
-        "median -2 H / Lt": in_words(chains["median_hamiltonian"]),
-        "-2 H_gamma / Lt": in_words(_stable(chains)),
+        r"median $-2 H / \tilde L$": in_words(chains["median_hamiltonian"]),
+        r"$-2 H_\gamma / \tilde L$": in_words(_stable(chains)),
         "least cost": in_words(_cost(chains)),
-        "|W - Lt B S^T| / |W|": in_words(chains["relative_distance"], 2),
+        r"$|W - \tilde L B S^T| / |W|$": in_words(chains["relative_distance"], 2),
     }
     words = "; ".join(f"{name} {numbers}" for name, numbers in values.items())
-    return f"Lt = {depths}: means over {chains.sizes['seed']} seeds of {words}."
+    return rf"$\tilde L$ = {depths}: means over {chains.sizes['seed']} seeds of {words}."
 
 
 def shallowest(maps: str) -> Control:
@@ -117,7 +119,7 @@ REVERSED = false_world("effective depths in reversed order", reversed_along("eff
     data="chain_measures",
     control={
         "H": shallowest(DECAYED),
-        "H gamma": shallowest(DECAYED),
+        "stable H": shallowest(DECAYED),
         "least cost": REVERSED,
         "cost falls": REVERSED,
     },
@@ -129,7 +131,7 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     approach, rank = _approach(chains), int(chains["rank"])
     rising = {
         "H_from_below": _below(chains["median_hamiltonian"], rank),
-        "H_gamma_from_below": _below(_stable(chains), rank),
+        "stable_H_from_below": _below(_stable(chains), rank),
     }
     return Verdict.from_tests(all_of(**approach, **rising), all_of(**approach), _note(chains))
 
@@ -181,7 +183,7 @@ def _first_above(measures: xr.Dataset) -> xr.Dataset:
     data="chain_measures",
     control={
         "H": shallowest(FREE),
-        "H gamma": shallowest(FREE),
+        "stable H": shallowest(FREE),
         "least cost": REVERSED,
         "cost falls": REVERSED,
         "first": false_world("the effective depth next to 7 in the place of the first", _first_above),
@@ -193,9 +195,11 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     need_chains(chain_measures, FREE, FIXED)
     chains = of_maps(chain_measures, FREE)
     approach, H, rank = _approach(chains), chains["median_hamiltonian"], int(chains["rank"])
-    first = mean_within(H.isel(effective_depth=0).values, -np.inf, rank, expected="below k* at first", reason="a sign")
-    starts = {"first": first, "rises": positive(change(H), "-2 H / Lt rises with Lt")}
-    rising = {"H_from_below": _below(H, rank), "H_gamma_from_below": _below(_stable(chains), rank)}
+    first = mean_within(
+        H.isel(effective_depth=0).values, -np.inf, rank, expected="below $k^*$ at first", reason="a sign"
+    )
+    starts = {"first": first, "rises": positive(change(H), r"$-2 H / \tilde L$ rises with $\tilde L$")}
+    rising = {"H_from_below": _below(H, rank), "stable_H_from_below": _below(_stable(chains), rank)}
     note = f"{_note(chains)} See lrn-free-maps for why these numbers depend on the length of training."
     return Verdict.from_tests(all_of(**approach, **starts, **rising), all_of(**approach, **starts), note)
 
@@ -216,7 +220,7 @@ def _decayed_for_fixed(measures: xr.Dataset) -> xr.Dataset:
     r" k^*",
     data="chain_measures",
     control={
-        "H gamma": REVERSED,
+        "stable H": REVERSED,
         "least cost": REVERSED,
         "cost falls": REVERSED,
         "from below": false_world("decayed maps, which come from above", _decayed_for_fixed),
@@ -232,7 +236,7 @@ def hamiltonian_with_fixed_maps(chain_measures: xr.Dataset) -> Verdict:
     tests = all_of(
         **_approach_of_stable_forms(chains),
         from_below=_below(stable, int(chains["rank"])),
-        rises=positive(change(stable), "-2 H_gamma / Lt rises with Lt"),
+        rises=positive(change(stable), r"$-2 H_\gamma / \tilde L$ rises with $\tilde L$"),
     )
     return Verdict.from_tests(tests, None, _note(of_maps(chain_measures, FIXED)))
 
@@ -276,11 +280,11 @@ CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_c
     "lrn-fig1c",
     where="Figure 1c, Section 2.1",
     kind="qualitative",
-    states="Along p the Hamiltonian varies much less than its parts; the kinetic energy is proportional to the extra"
-    " cost of identity, both large at the two ends.",
+    states="Along $p$ the Hamiltonian varies much less than its parts; the kinetic energy is proportional to the extra "
+    "cost of identity, both large at the two ends.",
     data="chain_measures",
     control={
-        "H gamma": COST_FOR_H,
+        "stable H": COST_FOR_H,
         "H": COST_FOR_H,
         "proportion": wrong_formula(
             "the speed in the place of its square", lambda measures: measures.assign(kinetic=measures["kinetic"] ** 0.5)
@@ -296,9 +300,14 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
     stable, mixed = _spans(chains)
     kinetic = chains["kinetic"].isel(gamma=0)
     ends = [np.log10(kinetic.isel(layer=end) / kinetic.min("layer")).values for end in (0, -1)]
-    large = {"low": 0.3, "high": np.inf, "expected": "over twice the least", "reason": "'large': twice, log10 2 = 0.3"}
+    large = {
+        "low": 0.3,
+        "high": np.inf,
+        "expected": "over twice the least",
+        "reason": r"'large': twice, $\log_{10} 2 = 0.3$",
+    }
     tests = all_of(
-        H_gamma=mean_within(stable, 0, 0.1, expected=LITTLE, reason=MUCH),
+        stable_H=mean_within(stable, 0, 0.1, expected=LITTLE, reason=MUCH),
         H=mean_within(mixed, 0, 0.1, expected=LITTLE, reason=MUCH),
         proportion=mean_within(
             _proportion(chains), 0.75, 1.25, expected="exponent 1", reason="1 is told apart from 1/2 and 3/2"
@@ -307,7 +316,9 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
         last=mean_within(ends[1], **large),
     )
     spread = float(chains["hamiltonian_range"].mean())
-    return Verdict.from_tests(tests, None, f"{LEARNED} Range of -2 H / Lt over layers {spread:.2g}, mean over seeds.")
+    return Verdict.from_tests(
+        tests, None, rf"{LEARNED} Range of $-2 H / \tilde L$ over layers {spread:.2g}, mean over seeds."
+    )
 
 
 @claim(
@@ -330,14 +341,14 @@ def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:
             gap.isel(effective_depth=-1).values,
             -1,
             1,
-            expected="within 1 at the largest Lt",
+            expected=r"within 1 at the largest $\tilde L$",
             reason="'close': less than one dimension",
         ),
-        closes=positive(-change(np.abs(gap)), "its size falls with Lt"),
+        closes=positive(-change(np.abs(gap)), r"its size falls with $\tilde L$"),
     )
     note = (
-        f"{LEARNED} Difference {in_words(gap, 2)} from the least to the largest Lt. The theorem itself bounds it by"
-        f" {in_words(chains['bound_low'], 2)} and {in_words(chains['bound_high'], 2)} (corrected, gamma_p): satisfied,"
-        " and far too wide to explain it."
+        rf"{LEARNED} Difference {in_words(gap, 2)} from the least to the largest $\tilde L$. The theorem itself bounds "
+        rf"it by {in_words(chains['bound_low'], 2)} and {in_words(chains['bound_high'], 2)} (corrected, $\gamma_p$): "
+        "satisfied, and far too wide to explain it."
     )
     return Verdict.from_tests(tests, None, note)

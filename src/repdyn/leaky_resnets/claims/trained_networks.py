@@ -117,7 +117,7 @@ FIRST_LAYER = false_world(
         "place": false_world(
             "spectra with the mean over points", lambda measures: exchange("spectrum_of", "A", "A centred")(measures)
         ),
-        "H gamma": wrong_formula(
+        "stable H": wrong_formula(
             "the largest cost of identity in the place of the Hamiltonian",
             lambda measures: measures.assign(median_stable=measures["cost"].max("layer")),
         ),
@@ -130,20 +130,26 @@ def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
     last = series.isel(stop=-1, gamma=0)
     place, step = (last[f"separation_{name}"].sel(spectrum_of="A centred").values for name in ("place", "step"))
     tests = all_of(
-        step=mean_within(step, np.log(2), np.inf, expected="log of A's largest step over log 2", reason="'clear'"),
-        place=share_within(
-            np.abs(place - rank) <= 1, 0.5, np.inf, expected="after k* values, one more or less", reason=NEIGHBOURS
+        step=mean_within(
+            step, np.log(2), np.inf, expected=r"log of the largest step of $A$ over $\log 2$", reason="'clear'"
         ),
-        H_gamma=mean_within(
-            last["median_stable"].values, rank - 1, rank + 1, expected="median -2 H_gamma / Lt at k*", reason=NEIGHBOURS
+        place=share_within(
+            np.abs(place - rank) <= 1, 0.5, np.inf, expected="after $k^*$ values, one more or less", reason=NEIGHBOURS
+        ),
+        stable_H=mean_within(
+            last["median_stable"].values,
+            rank - 1,
+            rank + 1,
+            expected=r"median $-2 H_\gamma / \tilde L$ at $k^*$",
+            reason=NEIGHBOURS,
         ),
     )
     words = "; ".join(
         f"{words} {in_words(values)}"
         for words, values in {
-            "median -2 H / Lt": series["median_hamiltonian"],
-            "-2 H_gamma / Lt": series["median_stable"].isel(gamma=0),
-            "|W - Lt B S^T| / |W|": series["relative_distance"],
+            r"median $-2 H / \tilde L$": series["median_hamiltonian"],
+            r"$-2 H_\gamma / \tilde L$": series["median_stable"].isel(gamma=0),
+            r"$|W - \tilde L B S^T| / |W|$": series["relative_distance"],
         }.items()
     )
     steps = ", ".join(str(int(n)) for n in paper_measures["steps"].values)
@@ -215,7 +221,7 @@ def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
     )
     steps = ", ".join(str(int(n)) for n in convergence_measures["steps"].values)
     words = "; ".join(f"{maps} {in_words(values)}" for maps, values in medians.items())
-    return Verdict.from_tests(tests, None, f"Median -2 H / Lt after {steps} steps: {words}.")
+    return Verdict.from_tests(tests, None, rf"Median $-2 H / \tilde L$ after {steps} steps: {words}.")
 
 
 @claim(
@@ -241,7 +247,7 @@ def range_falls_with_layers(refinement_measures: xr.Dataset) -> Verdict:
     spans = ", ".join(f"{np.exp(row).mean():.2g}" for row in span)
     factors = ", ".join(f"{value:.3g}" for value in finer["balance_factor"].mean("seed").values)
     layers = ", ".join(str(int(L)) for L in finer["layers"].values)
-    note = f"L = {layers}: range {spans}; factor of Proposition 9 {factors}, on its way to 2 (printed 1)."
+    note = f"$L$ = {layers}: range {spans}; factor of Proposition 9 {factors}, on its way to 2 (printed 1)."
     return Verdict.from_tests(test, None, note)
 
 
@@ -326,7 +332,7 @@ def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
     means = ", ".join(
         f"{place} {float(last['merged_change'].sel(place=place).mean()):.2g}" for place in ("start", "end")
     )
-    note = f"Merged into one step of rho Lt = {float(last['merged_step'].mean()):.2g}. Elsewhere: {means}."
+    note = rf"Merged into one step of $\rho \tilde L$ = {float(last['merged_step'].mean()):.2g}. Elsewhere: {means}."
     return Verdict.from_tests(_merged(last, "middle"), None, note)
 
 
@@ -350,7 +356,7 @@ def large_penalties_take_the_bottleneck(excess_measures: xr.Dataset) -> Verdict:
     kept = (np.abs(place - int(excess_measures["rank"])) <= 1) & clear & (excess_measures["train_error"] < 0.5)
     tests = all_of(
         regular=share_within(
-            kept.isel(excess=0).values, 0.5, np.inf, expected="k* dimensions in most networks", reason=NEIGHBOURS
+            kept.isel(excess=0).values, 0.5, np.inf, expected="$k^*$ dimensions in most networks", reason=NEIGHBOURS
         ),
         excess=share_within(
             kept.isel(excess=-1).values, -np.inf, 0.5, expected="in few networks", reason="'too large': most lose it"
@@ -361,4 +367,4 @@ def large_penalties_take_the_bottleneck(excess_measures: xr.Dataset) -> Verdict:
         f" {float(excess_measures['train_error'].sel(excess=factor).mean()):.2g}"
         for factor in kept["excess"].values
     )
-    return Verdict.from_tests(tests, None, f"Networks with k* dimensions by penalty: {words}.")
+    return Verdict.from_tests(tests, None, f"Networks with $k^*$ dimensions by penalty: {words}.")

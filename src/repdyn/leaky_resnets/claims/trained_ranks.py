@@ -92,5 +92,5 @@ def image_is_missed(chain_measures: xr.Dataset) -> Verdict:
         reason="'rarely true': a tenth; 1e-5 is the root of the tolerance 1e-10 on ranks",
     )
     typical = ", ".join(f"{maps} {float(gap.sel(maps=maps).median()):.2g}" for maps in gap["maps"].values)
-    note = f"Median share of |A| outside the image by maps: {typical}. There COI and kinetic energy are infinite."
+    note = f"Median share of $|A|$ outside the image by maps: {typical}. There COI and kinetic energy are infinite."
     return Verdict.from_tests(test, None, note)

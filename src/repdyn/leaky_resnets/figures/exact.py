@@ -51,15 +51,13 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Geodesic laboratory: exact trajectories through a bottleneck",
-        caption=f"Hamiltonian flow from a perturbed fixed point of rank {k} at p = 1/2 to both ends, no training;"
-        f" {lab.sizes['seed']} bottlenecks, no bias, COI and kinetic energy with $\\gamma_p$ ="
-        f" {float(lab['gamma_0']):g} $\\|K_p\\|_{{op}}$. (a), (b) Medians. (c) Median and range. (d) All positions "
-        f"with a"
-        " positive abscissa; line of slope 1. Theorem 4 allows a distance of $2 \\sqrt{\\gamma} \\|B\\|$ in the "
-        "roots, the"
-        f" plateau on the left. At $p = 1/2$ and $\\tilde L$ = {depths[-1]:g} the stable COI lies below $k$, from"
-        f" {float(inside.min()):.2f} to {float(inside.max()):.2f}. That the kick at $p = 1/2$ falls with $\\tilde L$ is"
-        " chosen.",
+        caption=f"Hamiltonian flow from a perturbed fixed point of rank {k} at $p = 1/2$ to both ends, no training; "
+        rf"{lab.sizes['seed']} bottlenecks, no bias, COI and kinetic energy with $\gamma_p$ = "
+        rf"{float(lab['gamma_0']):g} $\|K_p\|_{{op}}$. (a), (b) Medians. (c) Median and range. (d) All positions with "
+        r"a positive abscissa; line of slope 1. Theorem 4 allows a distance of $2 \sqrt{\gamma} \|B\|$ in the roots, "
+        rf"the plateau on the left. At $p = 1/2$ and $\tilde L$ = {depths[-1]:g} the stable COI lies below $k$, from "
+        rf"{float(inside.min()):.2f} to {float(inside.max()):.2f}. That the kick at $p = 1/2$ falls with $\tilde L$ is "
+        "chosen.",
         alt="As the effective depth grows, the cost of identity stays near its least value on more and more of the"
         " path, where the speed falls by decades, while at one end the speed keeps pace with the effective depth; the"
         " kinetic energy is proportional to the extra cost.",

@@ -52,6 +52,7 @@ def laboratory(geodesics: xr.Dataset) -> Table:
     return Table(
         pd.concat(frames, ignore_index=True),
         title="Geodesic laboratory",
-        caption=f"Medians over {lab.sizes['seed']} exact trajectories through a bottleneck of rank k = "
-        f"{int(lab['rank'])}; COI with gamma_p = {float(lab['gamma_0']):g} |K_p|_op, speed |dA/dp| / |A|.",
+        caption=f"Medians over {lab.sizes['seed']} exact trajectories through a bottleneck of rank $k$ = "
+        rf"{int(lab['rank'])}; COI with $\gamma_p$ = {float(lab['gamma_0']):g} $\|K_p\|_{{op}}$, speed "
+        "$|dA/dp| / |A|$.",
     )

@@ -32,7 +32,7 @@ def chains(chain_measures: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Trained networks along chains of effective depths",
-        caption=f"Means over {first.sizes['seed']} seeds; medians or least values over layers; gamma_p ="
-        f" {float(first['gamma']):g} |K_p|_op; sd: standard deviation over seeds.",
+        caption=rf"Means over {first.sizes['seed']} seeds; medians or least values over layers; $\gamma_p$ = "
+        rf"{float(first['gamma']):g} $\|K_p\|_{{op}}$; sd: standard deviation over seeds.",
         digits=3,
     )

@@ -31,9 +31,14 @@ def _labels(product: Product, contents: Contents) -> dict[str, str]:
     named = bool(words) and re.match(r"(Figure|Table) ", number)
     return {
         "figure" if product.kind == "figures" else "table": number if named else "new",
-        "title": words if named else product.title,
+        "title": _unmarked(words if named else product.title),
         "claims": _counted(claim["verdict"] for claim in contents.claims_on(product)),
     }
+
+
+def _unmarked(title: str) -> str:
+    """A title for a list that sets no formulas and takes braces for wildcards: letters by their names."""
+    return re.sub(r"\\(?:mathrm|mathcal|mathbb|tilde)(?![a-z]) ?|[\\{}$]", "", title)
 
 
 def _counted(verdicts: Iterable[str]) -> str:

@@ -27,6 +27,12 @@ BOLD = str.maketrans({str(digit): chr(0x1D7CE + digit) for digit in range(10)}) 
 POWER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?)e([-+]?)0*(\d+)(?![\w.])")
 MINUS = re.compile(r"(?<![\w.)\]])-(?=\d)")
 
+ELEMENT = f"{{{MATHML}}}"
+LIMITS = ("lim", "max", "min", "sup", "inf")  # browsers know their spaces
+SPACE = "0.17em"
+SIGNS, RELATIONS = ("\N{MINUS SIGN}", "+", "\N{PLUS-MINUS SIGN}"), tuple("=,;<>(\u2264\u2265\u2208\u21d2\u21d4")
+UNDERLINE, MACRON = "\N{HORIZONTAL BAR}", "\N{MACRON}"
+
 ElementTree.register_namespace("", MATHML)
 
 
@@ -79,10 +85,33 @@ def _element(latex: str, display: bool) -> Markup | None:
         return None
     if "\\" in "".join(tree.itertext()) or not all(_is_known(element) for element in tree.iter()):
         return None
-    for number in tree.iter(f"{{{MATHML}}}mn"):
+    _space(tree)
+    for number in tree.iter(f"{ELEMENT}mn"):
         if number.attrib.pop("mathvariant", "") == "bold":
             number.text = (number.text or "").translate(BOLD)
     return Markup(ElementTree.tostring(tree, encoding="unicode").replace(f' xmlns="{MATHML}"', "", 1))
+
+
+def _space(tree: ElementTree.Element) -> None:
+    """Bars and signs cling to what follows; the name of a function clings to a bracket, stands apart from a letter."""
+    for parent in list(tree.iter()):
+        for place, child in reversed(list(enumerate(parent))):
+            is_sign = child.text in SIGNS and place and parent[place - 1].text in RELATIONS
+            if child.tag == f"{ELEMENT}mo" and (child.text == "|" or is_sign):
+                child.set("form", "prefix")
+            elif child.text == UNDERLINE:
+                child.text = MACRON  # as wide as a letter
+            elif child.tag == f"{ELEMENT}mo" and _is_name(child) and child.text not in LIMITS:
+                child.tag = f"{ELEMENT}mi"
+            base = child[0] if child.tag in (f"{ELEMENT}msub", f"{ELEMENT}msup") else child
+            after = parent[place + 1].tag if place + 1 < len(parent) else f"{ELEMENT}mo"
+            is_line = parent.tag in (f"{ELEMENT}mrow", f"{ELEMENT}math")
+            if is_line and base.tag == f"{ELEMENT}mi" and _is_name(base) and after != f"{ELEMENT}mo":
+                parent.insert(place + 1, ElementTree.Element(f"{ELEMENT}mspace", width=SPACE))
+
+
+def _is_name(element: ElementTree.Element) -> bool:
+    return bool(element.text) and len(element.text) > 1 and element.text.isalpha()
 
 
 def _is_known(element: ElementTree.Element) -> bool:

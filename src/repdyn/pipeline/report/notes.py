@@ -221,7 +221,7 @@ def _reader(claims: Collection[str], pictures: Mapping[str, str]) -> MarkdownIt:
     reader.use(
         dollarmath_plugin,
         allow_space=False,
-        allow_digits=False,
+        allow_digits=True,
         double_inline=True,
         renderer=lambda latex, options: mathml(latex.strip(), display=options["display_mode"]),
     )

@@ -10,7 +10,7 @@ TITLES = {
     "bn_mean_field": "Mean field with batch normalization",
     "leaky_resnets": "Leaky ResNets",
     "universality": "When representations align",
-    "diagnostics": "The diagnostics on an own network",
+    "diagnostics": "The diagnostics on your own network",
     "across_papers": "Across the papers",
 }
 MEANINGS = {

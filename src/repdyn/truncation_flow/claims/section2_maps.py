@@ -18,7 +18,7 @@ from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, zero
     states="The truncation map of $W_* R$, with $W_*$ diagonal and positive, is that of $R$.",
     formula=r"\tau_{W_* R, \beta}(x) = R^T \sigma(R (x + \beta)) - \beta",
     data="gradient_audit",
-    control=with_wrong_formula("R W_* in the place of W_* R", "(6.2) tau without W_*"),
+    control=with_wrong_formula("$R W_*$ in the place of $W_* R$", "(6.2) tau without W_*"),
 )
 def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
     """The definition with the inverse weight against the one with the transposed rotation."""
@@ -72,19 +72,19 @@ def derivative_of_tau(gradient_audit: xr.Dataset) -> Verdict:
     data="counterexamples",
     control={
         "fixed points": wrong_formula(
-            "the map without its last term, -beta", replace_variables(fixed_mismatch="fixed_mismatch_wrong")
+            r"the map without its last term, $-\beta$", replace_variables(fixed_mismatch="fixed_mismatch_wrong")
         ),
         "apex": wrong_formula(
-            "the map without its last term, -beta", replace_variables(apex_mismatch="apex_mismatch_wrong")
+            r"the map without its last term, $-\beta$", replace_variables(apex_mismatch="apex_mismatch_wrong")
         ),
     },
 )
 def fixed_points(counterexamples: xr.Dataset) -> Verdict:
     """Random points of all sectors and of their borders."""
-    apex = zero(counterexamples["apex_mismatch"], "taken to the apex: all coordinates <= 0", COUNTED)
+    apex = zero(counterexamples["apex_mismatch"], "taken to the apex: all coordinates at most 0", COUNTED)
     printed, corrected = (
-        all_of(fixed_points=zero(counterexamples[name], f"fixed: all coordinates {sign} 0", COUNTED), apex=apex)
-        for name, sign in (("fixed_mismatch_printed", ">"), ("fixed_mismatch", ">="))
+        all_of(fixed_points=zero(counterexamples[name], f"fixed: all coordinates {words} 0", COUNTED), apex=apex)
+        for name, words in (("fixed_mismatch_printed", "above"), ("fixed_mismatch", "at least"))
     )
     return Verdict.from_tests(printed, corrected)
 

@@ -106,7 +106,10 @@ def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -
         part = printed_and_corrected.sel(formula=formula)
         rises = [float(_largest_rise(part[name])) for name in ("example_cost", "cost")]
         return at_most(
-            rises, 0.1 * step, expected="no rise", reason="a scheme of step h may rise by O(h) while sliding: h/10"
+            rises,
+            0.1 * step,
+            expected="no rise",
+            reason="a scheme of step $h$ may rise by $O(h)$ while sliding: $h/10$",
         )
 
     share = (random_clusters["printed_rate"] > 0).mean("draw")
@@ -247,9 +250,9 @@ def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
     """Velocity and cost from the half-space moments alone, without a pass through the data or the network."""
     verdict = decide_formula(gradient_audit, "moment form", *EXACT)
     note = (
-        "Between crossings one Q x Q matrix per coordinate decides the flow whatever N. In Theorem 5.1 the products"
-        " $P^+$ and $P^-$ transposed are reverse-mode differentiation by hand. Times:"
-        " benchmarks/truncation_flow.py."
+        r"Between crossings one $Q \times Q$ matrix per coordinate decides the flow whatever $N$. In Theorem 5.1 the "
+        "products $P^+$ and $P^-$ transposed are reverse-mode differentiation by hand. Times: "
+        "benchmarks/truncation_flow.py."
     )
     return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
 

@@ -73,7 +73,9 @@ def truncated_moves(counterexamples: xr.Dataset) -> Verdict:
         "time of release": wrong_formula(
             "the formula without the label", replace_variables(release_error="release_error_wrong")
         ),
-        "kept": false_world("clusters with some R (x - yt) > 0", replace_variables(kept_events="released_runs")),
+        "kept": false_world(
+            r"clusters with some $R (x - \tilde y) > 0$", replace_variables(kept_events="released_runs")
+        ),
     },
 )
 def truncated_may_be_released(counterexamples: xr.Dataset) -> Verdict:
@@ -83,7 +85,7 @@ def truncated_may_be_released(counterexamples: xr.Dataset) -> Verdict:
         zero(counterexamples["released_runs"], "no cluster released", COUNTED),
         all_of(
             time_of_release=zero(counterexamples["release_error"], "released at the time of the formula", LOCATED),
-            kept=zero(counterexamples["kept_events"], "no release where R (x - yt) <= 0", COUNTED),
+            kept=zero(counterexamples["kept_events"], r"no release where $R (x - \tilde y) \le 0$", COUNTED),
         ),
         note,
     )
@@ -150,7 +152,7 @@ def share_stays_large(proposition: xr.Dataset) -> Verdict:
     """Along the orbit, against the rigorous bound over the ball."""
     ratio = proposition["truncated_share"] / (1 - proposition["eta_0"])
     return Verdict.from_tests(
-        at_least(ratio, 1.0 - 1e-12, expected="share over bound >= 1", reason="a bound; rounding")
+        at_least(ratio, 1.0 - 1e-12, expected="share over bound at least 1", reason="a bound; rounding")
     )
 
 
@@ -172,7 +174,7 @@ def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
         f" ratio {float(counterexamples['bound_ratio_outside']):.3g}."
     )
     return Verdict.from_tests(
-        at_most(counterexamples["bound_ratio"], 1.0, expected="norm over bound <= 1", reason="a bound"), None, note
+        at_most(counterexamples["bound_ratio"], 1.0, expected="norm over bound at most 1", reason="a bound"), None, note
     )
 
 
@@ -196,7 +198,8 @@ def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
     first, second = (proposition["eta_2_printed"].sel(equation=name) for name in ("(4.13)", "(4.32)"))
     ratio = proposition["rotation"].max("time") / proposition["eta_2"]
     return Verdict.from_tests(
-        zero(first - second, "equal radii"), at_most(ratio, 1.0, expected="rotation over radius <= 1", reason="a bound")
+        zero(first - second, "equal radii"),
+        at_most(ratio, 1.0, expected="rotation over radius at most 1", reason="a bound"),
     )
 
 
@@ -222,14 +225,16 @@ def residual_decays(proposition: xr.Dataset) -> Verdict:
     turned = later["rotation"] / (proposition["eta_1_prime"] * later["time"])
     return Verdict.from_tests(
         all_of(
-            rate=at_least(proposition["decay_rate"] / least, 1.0, expected="rate over bound >= 1", reason="a bound"),
+            rate=at_least(
+                proposition["decay_rate"] / least, 1.0, expected="rate over bound at least 1", reason="a bound"
+            ),
             residual=at_most(
                 proposition["residual"] / (start * np.exp(-least * time)),
                 1.0 + 1e-12,
-                expected="residual over bound <= 1",
-                reason="a bound; rounding at s = 0",
+                expected="residual over bound at most 1",
+                reason="a bound; rounding at $s = 0$",
             ),
-            rotation=at_most(turned, 1.0, expected="rotation over bound <= 1", reason="a bound"),
+            rotation=at_most(turned, 1.0, expected="rotation over bound at most 1", reason="a bound"),
         )
     )
 
@@ -251,9 +256,9 @@ def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
     )
     return Verdict.from_tests(
         all_of(
-            constants=at_most(largest, 0.1, expected="eta_0, eta_1 < 1/10", reason="the paper's bound"),
+            constants=at_most(largest, 0.1, expected=r"$\eta_0, \eta_1 < 1/10$", reason="the paper's bound"),
             negative_sector=at_most(
-                1.0 + proposition["highest"], 1.0, expected="1 + largest coordinate <= 1", reason="sign only"
+                1.0 + proposition["highest"], 1.0, expected="1 + largest coordinate at most 1", reason="sign only"
             ),
         ),
         None,
@@ -278,7 +283,7 @@ def arrival_is_bounded(proposition: xr.Dataset) -> Verdict:
         raise NotEnoughDataError(f"proposition: flow times beyond the bound {float(bound.max()):.3g}, has {last:g}")
     ratio = proposition["arrival"].clip(max=last) / bound
     note = f"Ratio to the sharper bound at most {float(ratio.max()):.2f}: the bound is loose."
-    return Verdict.from_tests(at_most(ratio, 1.0, expected="s_1 / bound <= 1", reason="a bound"), None, note)
+    return Verdict.from_tests(at_most(ratio, 1.0, expected="$s_1$ over bound at most 1", reason="a bound"), None, note)
 
 
 @claim(
@@ -314,7 +319,7 @@ def rates_after_arrival(proposition: xr.Dataset) -> Verdict:
     """Log-slopes; (4.20) prints < where (4.37) has equality."""
     finite(proposition, "proposition", "residual_rate", "cost_rate")
     step = float(proposition["step"])
-    tolerance = Tolerance(step**2, "midpoint rule: relative error of a rate h^2/12, below h^2")
+    tolerance = Tolerance(step**2, "midpoint rule: relative error of a rate $h^2/12$, below $h^2$")
     return Verdict.from_tests(
         all_of(
             residual=zero(proposition["residual_rate"] - 1, "rate 1", tolerance),

@@ -24,10 +24,11 @@ SLOPES = Tolerance(1e-6, "local error 1e-11 over distances and lengths of stages
     data="staircase",
     control={
         "all cases": wrong_formula(
-            "the rate (n + 1)/N in the place of n/N", replace_variables(meeting="meeting_at_next_rate")
+            "the rate $(n + 1) / N$ in the place of $n / N$", replace_variables(meeting="meeting_at_next_rate")
         ),
         "as printed": wrong_formula(
-            "the rate (n + 1)/N in the place of n/N", replace_variables(printed_time="printed_time_at_next_rate")
+            "the rate $(n + 1) / N$ in the place of $n / N$",
+            replace_variables(printed_time="printed_time_at_next_rate"),
         ),
     },
 )
@@ -70,7 +71,7 @@ def rates_step(staircase: xr.Dataset) -> Verdict:
     reaches(staircase, "staircase", END)
     return Verdict.from_tests(
         all_of(
-            stages=zero(_slope_errors(staircase, "beyond"), "rates n/N", SLOPES),
+            stages=zero(_slope_errors(staircase, "beyond"), "rates $n / N$", SLOPES),
             last=zero(staircase["rate"].sel(case="beyond")[-1] - 1.0, "rate 1 at the end"),
         )
     )
@@ -86,7 +87,7 @@ def _label_beyond(staircase: xr.Dataset) -> xr.Dataset:
     "tf-stair-between",
     where="after eq. (4.49)",
     kind="identity",
-    states="Once the n-th point is truncated, the next is reached in finite time, so every point will be truncated.",
+    states="Once the $n$-th point is truncated, the next is reached in finite time, so every point will be truncated.",
     correction="Needs a label beyond all points. If it lies above $m$ points, these are truncated, the rate stays at"
     " $m/N$, and the cost does not vanish.",
     formula=r"s_{n+1} < \infty \text{ for every } n",
@@ -108,8 +109,8 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
     every = zero(met - 3, "three further points met in finite time", COUNTED)
     corrected = all_of(
         points=zero(met - 1, "one further point met", COUNTED),
-        rate=zero(between["rate"].isel(time=-1) - 0.5, "final rate m/N = 1/2"),
-        slope=zero(_slope_errors(staircase, "between"), "log-slopes n/N", SLOPES),
+        rate=zero(between["rate"].isel(time=-1) - 0.5, "final rate $m / N = 1/2$"),
+        slope=zero(_slope_errors(staircase, "between"), "log-slopes $n / N$", SLOPES),
     )
     return Verdict.from_tests(every, corrected)
 

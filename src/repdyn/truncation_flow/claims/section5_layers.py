@@ -45,7 +45,7 @@ def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset
         zero(
             neural_collapse["composed_error_largest"],
             "composition equals the own map",
-            Tolerance(1e-10, "Q maps, round-off 1e-13 each"),
+            Tolerance(1e-10, "$Q$ maps, round-off 1e-13 each"),
         ),
         f"Definition 3.1 holds in the counterexample to {float(counterexamples['composition_others']):.1g}.",
     )
@@ -80,7 +80,7 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
     digits = own_clusters["digit_margin"].min("condition")
     widest = float(digits["shrink"].where(digits > 0).max())
     counted = zip(own_clusters["dimension"].values, own_clusters["acute_share"].values, strict=True)
-    shares = ", ".join(f"{share:.0%} for Q = {Q}" for Q, share in counted)
+    shares = ", ".join(f"{share:.0%} for $Q = {Q}$" for Q, share in counted)
     note = (
         "The paper asks for clusters 'sufficiently separated' and constructs none; being narrow does not suffice."
         f" Random Gaussian means without a right or obtuse angle: {shares}. Digits of three classes: margin"
@@ -131,7 +131,7 @@ def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
                 reason="squares of round-off",
             ),
             rate=deviation(
-                neural_collapse["cost_rate"] - 2, 1e-3, expected="rate 2", reason="midpoint rule: error h^2/6"
+                neural_collapse["cost_rate"] - 2, 1e-3, expected="rate 2", reason="midpoint rule: error $h^2/6$"
             ),
         ),
         None,

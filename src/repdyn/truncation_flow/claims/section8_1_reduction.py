@@ -47,12 +47,12 @@ def reduction_holds_while_sectors_are_kept(reduced_network: xr.Dataset) -> Verdi
     gap = np.abs(reduced_network["cost_network"] - reduced_network["cost_reduced"])
     kept = gap.where(reduced_network["time"] < reduced_network["lost"], 0.0)
     step = float(reduced_network["step"])
-    why = "midpoint rule against a reference: h^2 times derivatives of order 1"
+    why = "midpoint rule against a reference: $h^2$ times derivatives of order 1"
     last = adverse.isel(time=-1)
     note = (
-        f"Exchanged labels leave the sectors by s = {float(adverse['lost']):.2f}; at the end the network's cost is"
-        f" {float(last['cost_network']):.2f}, the reduced {float(last['cost_reduced']):.1e}. (8.4) 'persists' is not"
-        f" proved."
+        f"Exchanged labels leave the sectors by $s$ = {float(adverse['lost']):.2f}; at the end the network's cost is "
+        f"{float(last['cost_network']):.2f}, the reduced {float(last['cost_reduced']):.1e}. (8.4) 'persists' is not "
+        "proved."
     )
     tests = [deviation(part, 0.2 * step, expected="equal costs", reason=why) for part in (gap, kept)]
     return Verdict.from_tests(*tests, note)
@@ -166,7 +166,7 @@ def variation_of_constants(propagators: xr.Dataset) -> Verdict:
 def propagator_decays(propagators: xr.Dataset) -> Verdict:
     """The gap is the smallest eigenvalue of I(0), which bounds that of the Gram matrix along the orbit (8.31)."""
     return Verdict.from_tests(
-        at_least(propagators["propagator_rate"], 1.0, expected="rate over gap >= 1", reason="a bound"),
+        at_least(propagators["propagator_rate"], 1.0, expected="rate over gap at least 1", reason="a bound"),
         None,
         "In (8.14) the middle factor lacks a transpose.",
     )
@@ -186,7 +186,7 @@ def propagator_decays(propagators: xr.Dataset) -> Verdict:
 def product_is_bounded_below(propagators: xr.Dataset) -> Verdict:
     """Random pairs with the smallest eigenvalue as gap; the first factor must not vanish."""
     return Verdict.from_tests(
-        at_least(propagators["product_ratio"], 1.0, expected="ratio >= 1", reason="a bound"),
+        at_least(propagators["product_ratio"], 1.0, expected="ratio at least 1", reason="a bound"),
         None,
         "The first norm in (8.19) lacks a square.",
     )

@@ -50,7 +50,7 @@ def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
 def gap_is_kept(collapsed_clusters: xr.Dataset) -> Verdict:
     """Random definite starts of both signs."""
     floor = collapsed_clusters["gram_floor"].sel(sign=DEFINITE)
-    return Verdict.from_tests(at_least(floor, 1.0, expected="eigenvalue over gap >= 1", reason="a bound"))
+    return Verdict.from_tests(at_least(floor, 1.0, expected="eigenvalue over gap at least 1", reason="a bound"))
 
 
 @claim(
@@ -68,7 +68,7 @@ def cost_decays(collapsed_clusters: xr.Dataset) -> Verdict:
     attained = float(-np.log(slow[-1] / slow[0]) / (2 * collapsed_clusters["slow_gap"] * last))
     excess = collapsed_clusters["rate_excess"].sel(sign=DEFINITE).fillna(0.0)  # the cost is round-off there
     return Verdict.from_tests(
-        at_most(excess, 1e-9, expected="log of cost over bound <= 0", reason="integrator"),
+        at_most(excess, 1e-9, expected="log of cost over bound at most 0", reason="integrator"),
         None,
         f"Attained: rate over twice the gap {attained:.4f} for $W = 0.01$, $B = 1$, $Y = 0$. In (8.33) $B B^T$ must be"
         " $B^T B$.",
@@ -89,7 +89,9 @@ def output_converges(collapsed_clusters: xr.Dataset) -> Verdict:
     error, gap = (collapsed_clusters[name].sel(sign=DEFINITE) for name in ("output_error", "gap"))
     bound = np.maximum(np.exp(-gap * float(collapsed_clusters["time"][-1])), 1e-9)
     return Verdict.from_tests(
-        at_most(error / bound, 1.0, expected="error over bound <= 1", reason="a bound; 1e-9 is the integrator's error")
+        at_most(
+            error / bound, 1.0, expected="error over bound at most 1", reason="a bound; 1e-9 is the integrator's error"
+        )
     )
 
 
@@ -142,7 +144,7 @@ def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
         name: at_most(
             collapsed_clusters["weight_norm"] / collapsed_clusters[name],
             1.0,
-            expected="norm over bound <= 1",
+            expected="norm over bound at most 1",
             reason="a bound",
         )
         for name in ("weight_bound_printed", "weight_bound_corrected")
@@ -150,7 +152,7 @@ def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
     random = at_most(
         collapsed_clusters["weight_size"].sel(sign=DEFINITE),
         1.0 + 1e-9,
-        expected="norm over bound <= 1",
+        expected="norm over bound at most 1",
         reason="a bound; integrator",
     )
     return Verdict.from_tests(
@@ -171,7 +173,7 @@ def bias_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
     """Random definite starts of both signs, with the largest norm along the orbit for the constant."""
     size = collapsed_clusters["bias_size"].sel(sign=DEFINITE)
     return Verdict.from_tests(
-        at_most(size, 1.0 + 1e-9, expected="square over bound <= 1", reason="a bound; integrator")
+        at_most(size, 1.0 + 1e-9, expected="square over bound at most 1", reason="a bound; integrator")
     )
 
 
@@ -201,21 +203,21 @@ def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
         name: at_most(
             collapsed_clusters["weight_speed"] / collapsed_clusters[name],
             1.0,
-            expected="speed over bound <= 1",
+            expected="speed over bound at most 1",
             reason="a bound",
         )
         for name in ("speed_bound_printed", "speed_bound_corrected")
     }
     random = {
         part: at_most(
-            collapsed_clusters[name].sel(sign=DEFINITE), 1.0, expected="speed over bound <= 1", reason="a bound"
+            collapsed_clusters[name].sel(sign=DEFINITE), 1.0, expected="speed over bound at most 1", reason="a bound"
         )
         for part, name in (("output", "speed_of_W"), ("biases", "speed_of_B"))
     }
     return Verdict.from_tests(
         slow["speed_bound_printed"],
         all_of(slow_start=slow["speed_bound_corrected"], **random),
-        "The printed constant is too small where the cost at the start is small, as for W = 0.01, B = 1, Y = 0.",
+        "The printed constant is too small where the cost at the start is small, as for $W = 0.01$, $B = 1$, $Y = 0$.",
     )
 
 
@@ -231,5 +233,5 @@ def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
 def limits_exist(collapsed_clusters: xr.Dataset) -> Verdict:
     """Change over one unit of time, 14 units after the last time, definite starts."""
     motion = collapsed_clusters["late_motion"].sel(sign=DEFINITE)
-    late = Tolerance(1e-8, "rates above 0.9 for 20 units leave exp(-18)")
+    late = Tolerance(1e-8, "rates above 0.9 for 20 units leave $e^{-18}$")
     return Verdict.from_tests(deviation(motion, late.size, expected="no motion left", reason=late.reason))

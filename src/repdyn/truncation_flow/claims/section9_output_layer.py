@@ -16,8 +16,8 @@ from repdyn.truncation_flow.claims.tolerances import EXACT
     where="eq. (9.3)",
     kind="identity",
     states="For untruncated data the standard cost (2.22) is the mean of squares over all points.",
-    correction="(2.22) weighs every point by the size of its class; the two differ by a factor Q for classes of equal"
-    " size, and have other minimizers else.",
+    correction="(2.22) weighs every point by the size of its class; the two differ by a factor $Q$ for classes of "
+    "equal size, and have other minimizers else.",
     formula=(
         r"\widetilde{\mathcal{C}} = \frac{1}{2N} \sum_{\ell=1}^{Q} \sum_{i=1}^{N_\ell} "
         r"|W_{Q+1} x_{\ell,i} - y_\ell|^2"
@@ -74,12 +74,12 @@ def output_gradient(gradient_audit: xr.Dataset) -> Verdict:
         r"= W(0) e^{-\frac{s}{N} X X^T} + Y_{\mathrm{ext}} \mathcal{P} \left( 1 - e^{-\frac{s}{N} X X^T} \right)"
     ),
     data="output_layer",
-    control=wrong_formula("without 1/N in the exponent", replace_variables(formula_error="formula_error_unweighted")),
+    control=wrong_formula("without $1/N$ in the exponent", replace_variables(formula_error="formula_error_unweighted")),
 )
 def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     """Shapes of the product; closed form with one label per point against an integrator."""
     shapes = equal(
-        int(output_layer["columns_of_Y"]), int(output_layer["rows_of_P"]), expected="columns of Y = rows of P"
+        int(output_layer["columns_of_Y"]), int(output_layer["rows_of_P"]), expected="columns of $Y$ are rows of $P$"
     )
     closed = deviation(
         output_layer["formula_error"], 1e-7, expected="equal to the integrator", reason="its relative 1e-12, stiff part"
@@ -92,7 +92,7 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     where="eq. (9.11)",
     kind="identity",
     states=r"$\mathcal{P}$ is the projector onto the range of $X^T$.",
-    correction=r"It is a right inverse of $X$, with N rows and Q columns; the projector is $\mathcal{P} X$.",
+    correction=r"It is a right inverse of $X$, with $N$ rows and $Q$ columns; the projector is $\mathcal{P} X$.",
     formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } \mathcal{P}^2 = \mathcal{P}",
     corrected_formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } (\mathcal{P} X)^2 = \mathcal{P} X",
     data="output_layer",
@@ -108,10 +108,10 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
 def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     """A projector is square; the product with the data is one, and leaves the range alone."""
     square = equal(int(output_layer["columns_of_P"]), int(output_layer["rows_of_P"]), expected="P square")
-    why = "N x N products of order 1"
+    why = r"$N \times N$ products of order 1"
     corrected = all_of(
-        projector=deviation(output_layer["projector_defect"], 1e-10, expected="(P X)^2 = P X", reason=why),
-        range=deviation(output_layer["range_error"], 1e-10, expected="P X X^T = X^T", reason=why),
+        projector=deviation(output_layer["projector_defect"], 1e-10, expected="$(P X)^2 = P X$", reason=why),
+        range=deviation(output_layer["range_error"], 1e-10, expected="$P X X^T = X^T$", reason=why),
     )
     return Verdict.from_tests(square, corrected)
 
@@ -131,7 +131,7 @@ def limit_is_least_squares(output_layer: xr.Dataset) -> Verdict:
     """Against least squares, for the weights 1/N of (9.3) and those of (2.22), which differ."""
     return Verdict.from_tests(
         deviation(
-            output_layer["limit_error"], 1e-9, expected="least squares", reason="conditioning of X X^T below 1e5"
+            output_layer["limit_error"], 1e-9, expected="least squares", reason="conditioning of $X X^T$ below 1e5"
         ),
         None,
         f"The minimizers for the weights of (9.3) and of (2.22) differ by"

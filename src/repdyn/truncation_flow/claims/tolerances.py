@@ -18,7 +18,7 @@ class Tolerance(NamedTuple):
 
 
 ROUNDING = Tolerance(1e-12, "a few operations on numbers of order 1")
-LOCATED = Tolerance(1e-9, "crossings are located to 1e-13 in u, steps to a local error of 1e-11")
+LOCATED = Tolerance(1e-9, "crossings are located to 1e-13 in $u$, steps to a local error of 1e-11")
 EXACT = Tolerance(
     1e-10,
     "round-off of sums over points and products over layers of numbers up to 100, without cancellation beyond 1e-12",
@@ -27,7 +27,7 @@ DIFFERENCED = Tolerance(
     1e-7, "central difference with step 1e-6: truncation 1e-12 times third derivatives, round-off 1e-10"
 )
 INTEGRATED = Tolerance(1e-4, "trapezoid rule: squared node distance (at most 4e-6) times second derivatives up to 10")
-SOLVED = Tolerance(1e-9, "relative tolerance 1e-12 of the integrator times its steps (< 1000)")
+SOLVED = Tolerance(1e-9, "relative tolerance 1e-12 of the integrator times its steps (fewer than 1000)")
 COUNTED = Tolerance(0.5, "integers")
 
 

@@ -28,7 +28,7 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
         path = data["apex"].values[: int(np.searchsorted(data["time"], snapshot["moment"])) + 1, :2]
         panel.plot(*path.T, color=BLACK, linewidth=0.9)
         panel.scatter(*data["label"].values[:2], marker="*", s=45, color=GREEN, zorder=5, linewidth=0)
-        panel.set_title(f"s = {float(snapshot['moment']):.2g}")
+        panel.set_title(f"$s$ = {float(snapshot['moment']):.2g}")
         panel.set_aspect("equal")
     axes[0, 0].set(xlim=(-0.35, 1.4), ylim=(-0.45, 1.35), ylabel="input coordinate 2")
     for panel in axes[0]:
@@ -39,10 +39,8 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
         title="Truncation in the plane",
         caption=f"Two clusters of {data.sizes['point']} points (orange-red: cluster 1, blue: cluster 2) under the "
         "truncation map of cluster 1. Pale: data; full orange-red: images of cluster 1; shaded: the cone of points "
-        "that "
-        r"stay; black: path of its apex $-\beta$; green star: pulled-back label. The columns are s = 0, a quarter, a "
-        "half and all of "
-        f"the time s_1 = {moments[3]:.2f} of full truncation, and s = {moments[4]:.0f}.",
+        r"that stay; black: path of its apex $-\beta$; green star: pulled-back label. The columns are $s = 0$, a "
+        f"quarter, a half and all of the time $s_1$ = {moments[3]:.2f} of full truncation, and $s$ = {moments[4]:.0f}.",
         alt="Five panels: a cone moves over one cluster, whose points are pushed onto its boundary and in the end "
         "into its apex at the label; the other cluster lies inside the cone and does not move.",
     )
@@ -67,17 +65,17 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
         path = data["apex"].values[: int(np.searchsorted(data["time"], snapshot["moment"])) + 1]
         for panel in axes[:, column]:
             _projected(panel, snapshot, path)
-        axes[0, column].set_title(f"s = {float(snapshot['moment']):.2g}")
-        axes[1, column].set_xlabel("along e1 - e2")
+        axes[0, column].set_title(f"$s$ = {float(snapshot['moment']):.2g}")
+        axes[1, column].set_xlabel("along $e_1 - e_2$")
     axes[1, 0].set(xlim=(0.5, 0.85), ylim=(0.25, 0.55))
     for panel in axes[:, 0]:
-        panel.set_ylabel("along e1+e2-2e3")
+        panel.set_ylabel("along $e_1 + e_2 - 2 e_3$")
     return describe(
         figure,
         title="Truncation in three dimensions",
-        caption=f"Three clusters of {data.sizes['point']} points around e1, e2, e3, projected on the plane through the "
-        "means; images of cluster 1 in full orange-red, its data pale, the path of the apex black, the label a green "
-        "star. Below: cluster 1 enlarged. Times as in the plane.",
+        caption=f"Three clusters of {data.sizes['point']} points around $e_1, e_2, e_3$, projected on the plane "
+        "through the means; images of cluster 1 in full orange-red, its data pale, the path of the apex black, "
+        "the label a green star. Below: cluster 1 enlarged. Times as in the plane.",
         alt="Three clusters at the corners of a triangle; the images of one contract to its label, inside"
         " the triangle.",
     )
@@ -107,7 +105,9 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
     for panel, (name, title) in zip(axes[0], shown, strict=True):
         for color, Q in zip(CYCLE, neural_collapse["dimension"].values, strict=False):
             values = neural_collapse[name].sel(dimension=Q).values
-            panel.semilogy(time, np.where(values > 1e-26, values, np.nan), color=color, label=f"Q = {Q}", linewidth=1.1)
+            panel.semilogy(
+                time, np.where(values > 1e-26, values, np.nan), color=color, label=f"$Q$ = {Q}", linewidth=1.1
+            )
         panel.set(xlabel="flow time $s$", title=title)
     start = float(neural_collapse["cost"].isel(time=0).max())
     axes[0, 0].plot(time[time > 3], 30 * start * np.exp(-2 * time[time > 3]), color=BLACK, linestyle=":", linewidth=1)

@@ -47,11 +47,11 @@ def conservation(collapsed_clusters: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Integral of motion and spectral gap (Section 8)",
-        caption=f"Collapsed clusters, Q = {int(data['dimension'])}, {data.sizes['seed']} random starts per sign of "
+        caption=f"Collapsed clusters, $Q$ = {int(data['dimension'])}, {data.sizes['seed']} random starts per sign of "
         "the integral of motion. (a) Its largest drift over the starts (integrator of relative tolerance 1e-12), and "
         f"the mean drift of Euler steps (lengths {lengths}, from above) after one unit of time. (b) One line per "
-        "start, until the cost is round-off; the theorem says none rises above zero. (c) $Y = 0$, $B = 1$, "
-        "$W = 0.01$: the printed bound falls below the norm it should bound.",
+        "start, until the cost is round-off; the theorem says none rises above zero. (c) $Y = 0$, $B = 1$, $W = 0.01$: "
+        "the printed bound falls below the norm it should bound.",
         alt="The integral of motion is kept to 1e-12 while Euler steps drift in proportion to their length; the cost "
         "stays below its exponential bound; the printed bound on the weight is violated, the corrected one holds.",
     )
@@ -75,7 +75,7 @@ def reduced_network(reduced_network: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Collapsed initial data: reduced flow and network",
-        caption=f"Three clusters of {int(reduced_network['points'])} points, all collapsed at s = 0. (a) Labels near "
+        caption=f"Three clusters of {int(reduced_network['points'])} points, all collapsed at $s = 0$. (a) Labels near "
         r"$W \tilde y$: the costs coincide. (b) Labels exchanged between clusters: the sectors are lost at the dotted "
         f"line, the network ends at {float(last['cost_network']):.2f} while the reduced flow claims "
         f"{float(last['cost_reduced']):.0e}.",
@@ -145,7 +145,7 @@ def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figur
     return describe(
         figure,
         title="Every equation, as printed and as corrected",
-        caption=f"Largest absolute error over {draws} random draws for each Q from {dims.min()} to {dims.max()}, "
+        caption=f"Largest absolute error over {draws} random draws for each $Q$ from {dims.min()} to {dims.max()}, "
         "against complex steps of the cost, the network's definition, or an integrator. Rows whose two entries agree "
         "are right as printed (errors up to 1e-5 are those of difference quotients and quadrature). Yellow on the "
         "left, blue on the right: wrong as printed.",

@@ -19,15 +19,15 @@ def staircase(staircase: xr.Dataset) -> Figure:
         axes[0, column].step(part["time"], part["rate"], where="post", color=BLUE)
         axes[0, column].set_title(f"y = {y:g}, b(0) = {start:g}")
         axes[0, column].set_ylim(-0.05, 1.08)
-        axes[1, column].plot(part["time"], part["b"], color=BLUE, label="b(s)")
-        axes[1, column].axhline(y, color=GREEN, linestyle="--", linewidth=1, label="label y")
+        axes[1, column].plot(part["time"], part["b"], color=BLUE, label="$b(s)$")
+        axes[1, column].axhline(y, color=GREEN, linestyle="--", linewidth=1, label="label $y$")
         for x in part["x"].values:
             axes[1, column].axhline(x, color=BLACK, linewidth=0.5, alpha=0.4)
         for moment in part["meeting"].values[np.isfinite(part["meeting"].values)]:
             for panel in axes[:, column]:
                 panel.axvline(moment, color=ORANGE, linewidth=0.7, linestyle=":")
         axes[1, column].set_xlabel("flow time $s$")
-    axes[0, 0].set_ylabel("rate n/N")
+    axes[0, 0].set_ylabel("rate $n/N$")
     axes[1, 0].set_ylabel("bias, data")
     handles, labels = axes[1, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2)
@@ -38,7 +38,7 @@ def staircase(staircase: xr.Dataset) -> Figure:
         caption="One coordinate at fixed weights, data at 0, 1, 2, 3 (thin lines), exact solution. Top: rate of "
         "approach to the label, which steps at every meeting (dotted, equation (4.49)). Left: all points are truncated "
         "and the rate ends at 1. Middle: the label lies between points, the rate stays at 1/2, the rest is never "
-        "truncated. Right: points are released on the way down and b stops at the smallest, not at the label.",
+        "truncated. Right: points are released on the way down and $b$ stops at the smallest, not at the label.",
         alt="Rates climb in steps to one when the label lies beyond the data, stay at one half when it lies between, "
         "and step down to zero when it lies below, where the bias stops short of the label.",
     )
@@ -79,13 +79,12 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
     return describe(
         figure,
         title="Theorem 3.2 as printed raises the cost",
-        caption="Blue, full: corrected weight flow; orange-red, dashed: as printed in (3.22)-(3.23). (a) $x = (1, "
-        "-1)$, "
-        rf"$\tilde y = (1/2, 0)$: the printed flow takes the cost from {float(rise[0]):.3f} to {float(rise[-1]):.3f}. "
-        rf"(b) $\tilde y = 0$: the printed flow rests at cost 1/2. (c) Mean and 10-90 % range over "
-        f"{flows.sizes['cluster']} clusters of {int(flows['points'])} points. (d) Distribution of dC/ds over "
-        f"{random_clusters.sizes['draw']} random clusters near $\\beta = -\\tilde y$; to the right of zero "
-        f"the cost rises: {share:.0%} of them under the printed flow, none under the corrected.",
+        caption="Blue, full: corrected weight flow; orange-red, dashed: as printed in (3.22)-(3.23). (a) "
+        rf"$x = (1, -1)$, $\tilde y = (1/2, 0)$: the printed flow takes the cost from {float(rise[0]):.3f} to "
+        rf"{float(rise[-1]):.3f}. (b) $\tilde y = 0$: the printed flow rests at cost 1/2. (c) Mean and 10-90 % range "
+        f"over {flows.sizes['cluster']} clusters of {int(flows['points'])} points. (d) Distribution of $dC/ds$ over "
+        rf"{random_clusters.sizes['draw']} random clusters near $\beta = -\tilde y$; to the right of zero the cost "
+        f"rises: {share:.0%} of them under the printed flow, none under the corrected.",
         alt="The printed flow raises the cost in the first panel, rests at a cost of one half in the second, ends "
         "higher on average in the third; in the fourth a large share of random states have a positive derivative of "
         "the cost.",
@@ -110,7 +109,7 @@ def proposition(proposition: xr.Dataset) -> Figure:
                 np.where(values > 0, values, np.nan) if log else values,
                 color=color,
                 linestyle=style,
-                label=f"Q = {Q}",
+                label=f"$Q$ = {Q}",
             )
             panel.axvline(float(part["arrival"]), color=color, linewidth=0.7, linestyle=":")
             if name in ("residual", "truncated_share"):
@@ -174,7 +173,7 @@ def sliding(integrators: xr.Dataset) -> Figure:
         integrators["sliding_u_occupation"].values[early],
         color=GREEN,
         linestyle="--",
-        label=f"occupation, h = {largest:g}",
+        label=f"occupation, $h$ = {largest:g}",
     )
     panel.plot(
         time[early],
@@ -202,13 +201,11 @@ def sliding(integrators: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Sliding on a coordinate plane",
-        caption="$x = (-0.2, -1)$, $\\tilde y = (-1, -0.5)$, $\\beta = 0$, $R = 1$: where $b_i < 0$ the velocity "
-        "pushes back "
-        "from both sides and the point slides on $u_1 = 0$. (a) solve_ivp (RK45, relative tolerance 1e-6) uses up "
-        f"{int(integrators['sliding_cap'])} right sides by $s$ = {float(integrators['sliding_reached']):.2f} (dotted). "
-        "(b) Cost of Filippov's solution. (c) Largest error of $u_1$ under the occupation scheme, first order in $h$ "
-        "while "
-        "sliding.",
+        caption=r"$x = (-0.2, -1)$, $\tilde y = (-1, -0.5)$, $\beta = 0$, $R = 1$: where $b_i < 0$ the velocity pushes "
+        "back from both sides and the point slides on $u_1 = 0$. (a) scipy's solve_ivp (RK45, relative tolerance 1e-6) "
+        f"uses up {int(integrators['sliding_cap'])} right sides by $s$ = {float(integrators['sliding_reached']):.2f} "
+        "(dotted). (b) Cost of Filippov's solution. (c) Largest error of $u_1$ under the occupation scheme, first "
+        "order in $h$ while sliding.",
         alt="The first coordinate falls to zero and stays there; the adaptive solver stops where sliding begins, the "
         "occupation scheme follows with an error of the order of its step.",
     )

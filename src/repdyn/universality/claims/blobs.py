@@ -20,33 +20,33 @@ LINES_REASON = "distance of the contexts against the spread along a line: below 
 
 
 def collapse(data: xr.Dataset, run: str, low: float, high: float, expected: str, reason: str) -> Test:
-    """Geometric mean of both contexts' C, over the networks that have learnt."""
+    """Geometric mean of both contexts' C, over the networks that have learned."""
     indices = learnt(data, run)["collapse"].values
     if len(indices) < 2:
-        return undecided(f"{len(indices)} networks of {run} have learnt", expected, reason)
+        return undecided(f"{len(indices)} networks of {run} have learned", expected, reason)
     return log_mean_within(np.exp(np.log(indices).mean(axis=1)), low, high, expected=expected, reason=reason)
 
 
 def collapsed(data: xr.Dataset, run: str) -> Test:
     """C below 0.1."""
-    return collapse(data, run, 0.0, COLLAPSED, "collapsed, C below 0.1", COLLAPSED_REASON)
+    return collapse(data, run, 0.0, COLLAPSED, "collapsed, $C$ below 0.1", COLLAPSED_REASON)
 
 
 def square(data: xr.Dataset, run: str) -> Test:
     """C between a half and two."""
-    return collapse(data, run, *SQUARE, "a square, C from 0.5 to 2", SQUARE_REASON)
+    return collapse(data, run, *SQUARE, "a square, $C$ from 0.5 to 2", SQUARE_REASON)
 
 
 def lines(data: xr.Dataset, run: str, low: float, high: float, expected: str) -> Test:
     """Squared distance between contexts at equal target over the variance along the target."""
     ratios = learnt(data, run)["between"].values
     if ratios.size < 2:
-        return undecided(f"{ratios.size} networks of {run} have learnt", expected, LINES_REASON)
+        return undecided(f"{ratios.size} networks of {run} have learned", expected, LINES_REASON)
     return log_mean_within(ratios, low, high, expected=expected, reason=LINES_REASON)
 
 
 def typical(data: xr.Dataset, run: str, name: str) -> str:
-    """The run's geometric mean over the networks that have learnt, two digits."""
+    """The run's geometric mean over the networks that have learned, two digits."""
     return f"{float(data[f'typical_{name}'].sel(run=run)):.2g}"
 
 
@@ -62,10 +62,10 @@ def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
     """Variance along the irrelevant over the relevant feature, tanh, gain 0.5."""
     apart = {run: typical(blob_structure, run, "between") for run in ("low", "leaky_low")}
     note = (
-        f"{learnt(blob_structure, 'low').sizes['trial']} of {blob_structure.sizes['trial']} networks have learnt."
-        f" Contexts stay apart: squared distance {apart['low']} of the variance along the target. With leaky ReLU,"
-        f" which the public notebook uses where the paper says tanh, it is {apart['leaky_low']}: one line, not two, at"
-        " these weights."
+        f"{learnt(blob_structure, 'low').sizes['trial']} of {blob_structure.sizes['trial']} networks have learned. "
+        f"Contexts stay apart: squared distance {apart['low']} of the variance along the target. With leaky ReLU, "
+        f"which the public notebook uses where the paper says tanh, it is {apart['leaky_low']}: one line, not two, at "
+        "these weights."
     )
     return Verdict.from_tests(collapsed(blob_structure, "low"), note=note)
 
@@ -128,7 +128,7 @@ def lines_merge(blob_structure: xr.Dataset) -> Verdict:
         "very_small_weights": lines(blob_structure, "very_low", 0.0, ONE_LINE, "one line, below 0.5"),
         "small_weights": lines(blob_structure, "low", TWO_LINES, np.inf, "two lines, above 1"),
     }
-    note = f"C is {typical(blob_structure, 'very_low', 'collapse')} at very small weights."
+    note = f"$C$ is {typical(blob_structure, 'very_low', 'collapse')} at very small weights."
     return Verdict.from_tests(all_of(**tests), note=note)
 
 

@@ -212,7 +212,7 @@ def accurate_in_the_second_half(default_network_fits: xr.Dataset, default_ensemb
     }
     wide = ", ".join(f"{half} {np.nanmean(values):.3g}" for half, values in accuracies(default_network_fits).items())
     note = f"At {int(default_network_fits['units'])} units: {wide}. From layer {_from(default_ensemble_fits)} on the "
-    note += "mean R2 is 0.8 or more. Within the second half accuracy does not rise: "
+    note += "mean $R^2$ is 0.8 or more. Within the second half accuracy does not rise: "
     return Verdict.from_tests(all_of(**tests), note=note + _best_layers((default_network_fits, default_ensemble_fits)))
 
 
@@ -282,7 +282,7 @@ def decoder_rate_at_earlier_layers(default_ensemble_fits: xr.Dataset) -> Verdict
     """Slope of the log rate of the decoder over the layers of the first half, per seed."""
     earlier = halves(default_ensemble_fits)[0]
     r2 = float(earlier["r2"].mean())
-    note = f"The fits from which these rates come explain little there: mean R2 {r2:.2f}."
+    note = f"The fits from which these rates come explain little there: mean $R^2$ {r2:.2f}."
     return Verdict.from_tests(_trend(slope_in_layer(earlier, "eta_y"), True, 1), note=note)
 
 
@@ -293,7 +293,7 @@ def decoder_rate_at_earlier_layers(default_ensemble_fits: xr.Dataset) -> Verdict
     states=r"At the start the distance falls by a constant factor per layer, $h(0) \sim G^n dx^2$, with $G < 1$.",
     data=("default_network_fits", "default_ensemble_fits"),
     control=wrong_formula(
-        "gain^2, the factor of a linear network",
+        r"$\mathrm{gain}^2$, the factor of a linear network",
         lambda *both: tuple(replace_variables(layer_gain_theory="layer_gain_linear")(fits) for fits in both),
     ),
 )
@@ -303,8 +303,8 @@ def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.D
         (default_ensemble_fits["layer_gain"] / default_ensemble_fits["layer_gain_theory"]).values,
         0.9,
         1.1,
-        expected="G over gain^2 (1 + 0.01^2)/2 is 1 within a tenth",
-        reason="a layer of n units lowers the mean of the log by 5/(2n), 2.5 % at 100 units",
+        expected=r"$G$ over $\mathrm{gain}^2 (1 + 0.01^2) / 2$ is 1 within a tenth",
+        reason="a layer of $n$ units lowers the mean of the log by $5 / (2n)$, 2.5 % at 100 units",
     )
     wide = float(default_network_fits["layer_gain"].mean() / default_network_fits["layer_gain_theory"])
     return Verdict.from_tests(test, note=f"at {int(default_network_fits['units'])} units the ratio is {wide:.3f}")
@@ -312,7 +312,7 @@ def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.D
 
 def follows(row: xr.Dataset, share: int) -> Test:
     """Student's intervals of the powers of dx and dy that the theory misses lie within a quarter of 0."""
-    expected, trials = "h over the theory depends on no distance, powers 0 within 0.25", int(row["trials"])
+    expected, trials = "$h$ over the theory depends on no distance, powers 0 within 0.25", int(row["trials"])
     if trials < FEWEST or not np.isfinite(row["missed"]).all():
         return undecided(f"{trials} trials converged", expected, MISSED_REASON)
     half = stats.t.ppf(1 - FALSE_ALARM / share / 4, trials - 3) * row["missed_error"].values
@@ -356,8 +356,10 @@ def final_distances_follow(final_predictions: xr.Dataset) -> Verdict:
     names = final_predictions["network"].values.tolist()
     rows = {name: final_predictions.sel(network=name) for name in names}
     shown = "; ".join(
-        f"{name}: r {float(row['correlation']):.2f} (dy alone {float(row['correlation_dy']):.2f}), exponents dx "
-        f"{float(row['exponent'][0]):.2f}, dy {float(row['exponent'][1]):.2f}, dropped {int(row['dropped'])}"
+        f"{name}: $r$ {float(row['correlation']):.2f} ($dy$ alone {float(row['correlation_dy']):.2f}), exponents $dx$ "
+        f"{float(row['exponent'][0]):.2f}, $dy$ {float(row['exponent'][1]):.2f}, dropped {int(row['dropped'])}"
+        if np.isfinite(row["correlation"])
+        else f"{name}: too few trials, dropped {int(row['dropped'])}"
         for name, row in rows.items()
     )
     return Verdict.from_tests(worst_of({name: follows(row, len(names)) for name, row in rows.items()}), note=shown)

@@ -69,7 +69,7 @@ def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="For a zero and a one tracked while a network learns all digits, the three curves resemble the theory after "
     "fitting two constants.",
-    correction="The distance of the representations does and that of the outputs; the alignment w does not.",
+    correction="The distance of the representations does and that of the outputs; the alignment $w$ does not.",
     data="digit_pairs",
     control=for_parts(false_world("pairs of one digit in the place of a zero and a one", of_one_digit), "h", "y"),
 )
@@ -78,8 +78,8 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
     loss = digit_pairs["fit_loss"].sel(kind="dissimilar", weighting=PRINTED)
     n = loss.size
     note = (
-        f"Median explained variance of h, y, w over {n} pairs: {_medians(digit_pairs, 'dissimilar')}. Fit losses (49)"
-        f" {float(loss.min()):.0f} to {float(loss.max()):.0f}, dominated by h. Images of one digit: "
+        f"Median explained variance of $h, y, w$ over {n} pairs: {_medians(digit_pairs, 'dissimilar')}. Fit losses "
+        f"(49) {float(loss.min()):.0f} to {float(loss.max()):.0f}, dominated by $h$. Images of one digit: "
         f"{_medians(digit_pairs, 'same')}."
     )
     tests = _resembles(digit_pairs, "dissimilar")
@@ -100,7 +100,7 @@ def similar_pair_follows_less(digit_pairs: xr.Dataset) -> Verdict:
         _explained(digit_pairs, "dissimilar", curve) - _explained(digit_pairs, "similar", curve) for curve in "hyw"
     )
     test = mean_of(gain / 3, 0.0, np.inf, 1, expected="better for dissimilar digits", reason="sign of the difference")
-    note = f"Medians for 3 and 8, h, y, w: {_medians(digit_pairs, 'similar')}."
+    note = f"Medians for 3 and 8, $h, y, w$: {_medians(digit_pairs, 'similar')}."
     return Verdict.from_tests(on_mnist(test, digit_pairs["source"].item()), note=note)
 
 
@@ -113,8 +113,8 @@ def _backwards(digit_pairs: xr.Dataset) -> xr.Dataset:
     where="Section 4.3, (37)",
     kind="qualitative",
     origin="ours",
-    states="Within a data set, too, two images of one digit approach each other: h falls from its start, as (37) says "
-    "of two points alone.",
+    states="Within a data set, too, two images of one digit approach each other: $h$ falls from its start, as (37) "
+    "says of two points alone.",
     formula=r"y_i = y_j \Rightarrow \|dh_{i,j}(\infty)\|^2 \le \|dh_{i,j}(0)\|^2",
     data="digit_pairs",
     control=false_world("training run backwards", _backwards),
@@ -123,7 +123,7 @@ def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
     """Growth of h of two images of a zero, geometric mean over a network's pairs."""
     growth = np.exp(np.log(digit_pairs["growth"]).mean("pair"))
     same, other = (growth.sel(kind=kind).values for kind in ("same", "dissimilar"))
-    falls = log_mean_within(same, 0.0, 1.0, expected="h falls", reason="(37): h never exceeds its start")
+    falls = log_mean_within(same, 0.0, 1.0, expected="h falls", reason="(37): $h$ never exceeds its start")
     less = log_mean_within(same / other, 0.0, 1.0, expected="less than for two digits", reason="sign of the difference")
     return Verdict.from_tests(falls, note=f"The growth over that of a zero and a one: {less.measured}.")
 
@@ -142,16 +142,20 @@ def untrained(structure: xr.Dataset, run: str = "sgd") -> xr.Dataset:
     return changed
 
 
+def _digits(correlation: xr.DataArray) -> str:
+    """Three digits; a constant prediction has no correlation."""
+    return "none" if np.isnan(correlation) else f"{float(correlation):.3f}"
+
+
 def _baselines(structure: xr.Dataset) -> str:
     mean = structure["correlation_of_mean"].sel(run="sgd")
     shown = [
-        f"{name} {float(mean.sel(prediction=name, part='all entries')):.3f}/"
-        f"{float(mean.sel(prediction=name, part='between classes')):.3f}"
+        f"{name} {'/'.join(_digits(mean.sel(prediction=name, part=part)) for part in CORRELATIONS)}"
         for name in structure["prediction"].values.tolist()
     ]
     start = structure["correlation_of_mean_untrained"]
     before = {
-        name: "/".join(f"{float(start.sel(prediction=name, part=part)):.3f}" for part in CORRELATIONS)
+        name: "/".join(_digits(start.sel(prediction=name, part=part)) for part in CORRELATIONS)
         for name in (WEIGHED, "pair alone")
     }
     return (
@@ -236,8 +240,11 @@ def weighing_is_a_table_of_labels(representational_structure: xr.Dataset) -> Ver
     count, own = int(data["point_count"]), float(data["pair_spread"])
     error, least = (float(data[name]) for name in ("table_error", "least_exponent"))
     limit = rounding(1.0, count) + count**2 * np.exp(-min(least, 700.0))
-    reason = f"round-off of sums; e^-{least:.0f} n^2 beyond"
-    note = f"{int(data['table_values'])} different values: 45 pairs of classes and 0. A_low itself spreads by {own:.2g}"
+    reason = f"round-off of sums; beyond, $e^{{-{least:.0f}}} n^2$"
+    note = (
+        rf"{int(data['table_values'])} different values: 45 pairs of classes and 0. $A_{{\mathrm{{low}}}}$ itself "
+        f"spreads by {own:.2g}"
+    )
     return Verdict.from_tests(
         deviation(error, limit, expected="the label table", reason=reason), note=f"{note} within a pair of classes."
     )

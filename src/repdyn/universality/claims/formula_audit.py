@@ -15,13 +15,13 @@ ROUNDING_REASON = "a few dozen operations in float64, ratios of numbers within t
 SOLVED = 1e-7
 SOLVED_REASON = "the solver works to 1e-11 or 1e-12 per step and grows its error over some ten growth times"
 STEPPED = 1e-6
-STEPPED_REASON = "speeds at h = 1e-6 and 2e-6, extrapolated: quadratic in h over rates of order 1e-2"
+STEPPED_REASON = "speeds at $h$ of 1e-6 and 2e-6, extrapolated: quadratic in $h$ over rates of order 1e-2"
 
 
 def decide_signs(audit: xr.Dataset, equation: str, signs: str, tolerance: float, reason: str) -> Verdict:
     """The verdict on an equation and the signs that are stated with it: no random case may have others."""
     tests = []
-    for form, where in zip(FORMS[:2], ("at A_low = 0 or above", "at A_low > 0"), strict=True):
+    for form, where in zip(FORMS[:2], (r"at $A_{\text{low}} = 0$ or above", r"at $A_{\text{low}} > 0$"), strict=True):
         errors = audit[form].sel(equation=equation)
         formula = deviation(errors, tolerance, expected="equal to the independent derivation", reason=reason)
         tests.append(all_of(formula=formula, signs=_signs(audit[form].sel(equation=signs), where)))
@@ -58,7 +58,7 @@ def midpoint_expansion(formula_audit: xr.Dataset) -> Verdict:
     "uni-eq7-reduction",
     where="eqs. (7), (8), (19)-(21)",
     kind="identity",
-    states="If the representations move only along their difference, (19), then h, y, w obey the closed system (7).",
+    states="If the representations move only along their difference, (19), then $h, y, w$ obey the closed system (7).",
     data="formula_audit",
     control=with_wrong_formula(
         "the same flow from Jacobians that do not meet (19), where (7) is off by up to 70 %", "(7), (19)-(21)"
@@ -79,7 +79,7 @@ def reduction_is_closed(formula_audit: xr.Dataset) -> Verdict:
     states=r"The training loss is $L = \frac12 \|\bar y(0) - \bar y^*\|^2 e^{-2t/\tau_{\bar y}} + \frac14 \left(w +"
     r" \frac12 (\|y_2 - y_1\|^2 - \|dy\|^2)\right)$.",
     data="formula_audit",
-    control=with_wrong_formula("without the term (||y2 - y1||^2 - y)/2", "(9), (22)"),
+    control=with_wrong_formula(r"without the term $(\|y_2 - y_1\|^2 - y) / 2$", "(9), (22)"),
 )
 def loss_of_the_theory(formula_audit: xr.Dataset) -> Verdict:
     """Against the loss (16) along the matrix flow."""
@@ -93,7 +93,7 @@ def loss_of_the_theory(formula_audit: xr.Dataset) -> Verdict:
     states=r"The final distance is $h_\infty = \frac12 A_{\text{high}} + \sqrt{\frac14 A_{\text{high}}^2 +"
     r" A_{\text{low}}^2}$.",
     data="formula_audit",
-    control=with_wrong_formula("the second part of A_high with the sign +", "(10), (36)"),
+    control=with_wrong_formula(r"the second part of $A_{\text{high}}$ with the sign +", "(10), (36)"),
 )
 def final_distance(formula_audit: xr.Dataset) -> Verdict:
     """Against (7) solved until it rests."""
@@ -116,7 +116,7 @@ def final_distance(formula_audit: xr.Dataset) -> Verdict:
         r" \frac{d}{dt} D_y = -\frac{1}{\tau_y} \frac{1}{4} (dy - (y_2 - y_1)) dh^T"
     ),
     data="formula_audit",
-    control=with_wrong_formula("the flow of D_y with the wrong sign", "(17)"),
+    control=with_wrong_formula("the flow of $D_y$ with the wrong sign", "(17)"),
 )
 def gradient_flow(formula_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the loss."""
@@ -147,7 +147,7 @@ def mean_decouples(formula_audit: xr.Dataset) -> Verdict:
     states=r"$\frac{\|dy\|^2}{\|dh\|^2} - \frac{\tau_h}{\tau_y} \frac{\|dh\|^2}{\|x_2 - x_1\|^2}$ is constant along"
     " (7).",
     data="formula_audit",
-    control=with_wrong_formula("tau_y/tau_h in the place of tau_h/tau_y", "(23), (24)"),
+    control=with_wrong_formula(r"$\tau_y / \tau_h$ in the place of $\tau_h / \tau_y$", "(23), (24)"),
 )
 def conserved_ratio(formula_audit: xr.Dataset) -> Verdict:
     """Drift along numerical solutions."""
@@ -158,7 +158,7 @@ def conserved_ratio(formula_audit: xr.Dataset) -> Verdict:
     "uni-eq25-2d",
     where="eq. (25)",
     kind="identity",
-    states="With (24) the system reduces to the plane (h, w).",
+    states="With (24) the system reduces to the plane $(h, w)$.",
     data="formula_audit",
     control=with_wrong_formula("the constant of (24) with the wrong sign", "(25)"),
 )
@@ -179,7 +179,7 @@ def plane_system(formula_audit: xr.Dataset) -> Verdict:
     corrected_formula=r"A_{\text{low}} > 0 \Rightarrow D > 0",
     data="formula_audit",
     control={
-        "formula": with_wrong_formula("another tau_y in (29)", "(29)-(31)"),
+        "formula": with_wrong_formula(r"another $\tau_y$ in (29)", "(29)-(31)"),
         "signs": with_wrong_formula("the flow run backwards", "(30), (31) signs"),
     },
 )
@@ -187,8 +187,9 @@ def stable_node(formula_audit: xr.Dataset) -> Verdict:
     """Jacobian, its signs and the eigenvalues -S/(2 tau_y), -h/tau_y against complex steps of the flow."""
     verdict = decide_signs(formula_audit, "(29)-(31)", "(30), (31) signs", ROUNDING, ROUNDING_REASON)
     note = (
-        "The eigenvalues are -S/(2 tau_y) and -h/tau_y, S = sqrt(A_high^2 + 4 A_low^2): never a spiral. For A_low = 0 "
-        "and A_high <= 0 there is no node, and h falls to 0."
+        r"The eigenvalues are $-S / (2 \tau_y)$ and $-h / \tau_y$, "
+        r"$S = \sqrt{A_{\text{high}}^2 + 4 A_{\text{low}}^2}$: never a spiral. For $A_{\text{low}} = 0$ and "
+        r"$A_{\text{high}} \le 0$ there is no node, and $h$ falls to 0."
     )
     return replace(verdict, note=note)
 
@@ -243,7 +244,7 @@ def equal_targets(formula_audit: xr.Dataset) -> Verdict:
     verdict = decide_formula(formula_audit, "(39), (40)", SOLVED, SOLVED_REASON)
     speed = float(formula_audit["printed"].sel(equation="(37), (38)").max())
     return Verdict(
-        verdict.status, verdict.printed, verdict.corrected, f"(37), (38) hold, h' and y': deviation {speed:.1e}"
+        verdict.status, verdict.printed, verdict.corrected, f"(37), (38) hold, $h'$ and $y'$: deviation {speed:.1e}"
     )
 
 
@@ -262,7 +263,7 @@ def equal_targets(formula_audit: xr.Dataset) -> Verdict:
         r" \quad t' = G t \Rightarrow \|y_2 - y_1\|^2 \to G^{-2} \|y_2 - y_1\|^2"
     ),
     data="formula_audit",
-    control=with_wrong_formula("the corrected map, with G^{+2} ||y2 - y1||^2", "(42), (43)"),
+    control=with_wrong_formula(r"the corrected map, with $G^{+2} \|y_2 - y_1\|^2$", "(42), (43)"),
 )
 def change_of_scale(formula_audit: xr.Dataset) -> Verdict:
     """Both maps against the right-hand side of (7)."""

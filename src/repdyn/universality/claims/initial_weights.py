@@ -32,9 +32,11 @@ from repdyn.universality.theory.final import large_weight_limit
     ),
     data="final_distribution",
     control={
-        "law": wrong_formula("the printed law (47), right for rho = 1 alone", replace_variables(corrected="printed")),
+        "law": wrong_formula(
+            r"the printed law (47), right for $\rho = 1$ alone", replace_variables(corrected="printed")
+        ),
         "density": wrong_formula("the printed density (48)", replace_variables(mean_corrected="mean_printed")),
-        "limit": false_world("weights that stay large, G = 0.3 in the place of 0.01", exchange("gain", 0.3, 0.01)),
+        "limit": false_world("weights that stay large, $G = 0.3$ in the place of 0.01", exchange("gain", 0.3, 0.01)),
     },
 )
 def random_features(final_distribution: xr.Dataset) -> Verdict:
@@ -52,8 +54,9 @@ def random_features(final_distribution: xr.Dataset) -> Verdict:
     limit = at_most(
         np.concatenate([narrow["deviation"] / narrow["low"], np.abs(narrow["mean"] / narrow["low"] - 1)]),
         0.02,
-        expected="h_inf -> A_low, spread -> 0",
-        reason="at G = 0.01 first order in G gives a spread below 0.014 dx^2 over A_low of 0.6 and more",
+        expected=r"$h_\infty \to A_{\text{low}}$, spread to 0",
+        reason=r"at $G = 0.01$ first order in $G$ gives a spread below $0.014 \, dx^2$ over $A_{\text{low}}$ of 0.6 "
+        "and more",
     )
     note = "A Gaussian of equal mean and deviation gives negative squared distances with probability 0.159."
     printed_mean, mean = (density_mean(final_distribution, form) for form in ("printed", "corrected"))
@@ -101,15 +104,18 @@ def _arithmetic_rates(theory_maps: xr.Dataset) -> xr.Dataset:
     formula=r"\|dh(\infty)\|^2 \to A_{\text{high}}",
     corrected_formula=r"\|dh(\infty)\|^2 \to \max(A_{\text{high}}, 0)",
     data="theory_maps",
-    control=wrong_formula("A_high with its second part added, not subtracted", _wrong_sign),
+    control=wrong_formula(r"$A_{\text{high}}$ with its second part added, not subtracted", _wrong_sign),
 )
 def large_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e6, for three ratios of the rates."""
     far = theory_maps.isel(size=-1)
     scale = float(far["size"])
-    reason = "the next term of (10) is A_low^2/|A_high|, 1e-12 of the initial distance, and A_low itself where rho = 1"
+    reason = (
+        r"the next term of (10) is $A_{\text{low}}^2 / |A_{\text{high}}|$, 1e-12 of the initial distance, and "
+        r"$A_{\text{low}}$ itself where $\rho = 1$"
+    )
     printed, corrected = (
-        deviation((far["regime_h"] - far[form]) / scale, 1e-5, expected="h_inf equals the limit", reason=reason)
+        deviation((far["regime_h"] - far[form]) / scale, 1e-5, expected=r"$h_\infty$ equals the limit", reason=reason)
         for form in ("regime_printed", "regime_corrected")
     )
     return Verdict.from_tests(printed, corrected)
@@ -121,7 +127,7 @@ def large_weights(theory_maps: xr.Dataset) -> Verdict:
     kind="limit",
     states=r"For small initial weights, (13), the final distance converges to $A_{\text{low}}$.",
     data="theory_maps",
-    control=wrong_formula("A_low with tau_y/tau_h in the place of its root", _arithmetic_rates),
+    control=wrong_formula(r"$A_{\text{low}}$ with $\tau_y / \tau_h$ in the place of its root", _arithmetic_rates),
 )
 def small_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e-6."""
@@ -130,8 +136,8 @@ def small_weights(theory_maps: xr.Dataset) -> Verdict:
         deviation(
             near["regime_h"] / near["regime_low"] - 1,
             1e-4,
-            expected="h_inf = A_low",
-            reason="the next term is A_high/(2 A_low), at most 1e-5 here",
+            expected=r"$h_\infty = A_{\text{low}}$",
+            reason=r"the next term is $A_{\text{high}} / (2 A_{\text{low}})$, at most 1e-5 here",
         )
     )
 
@@ -150,7 +156,7 @@ def without_saddle(theory_maps: xr.Dataset) -> np.ndarray:
 
 
 def immediate(theory_maps: xr.Dataset, chosen: np.ndarray, which: str) -> Test:
-    """The larger the chosen starts, the sooner dy is learnt: times at one scale over those at the scale before."""
+    """The larger the chosen starts, the sooner dy is learned: times at one scale over those at the scale before."""
     times = theory_maps["learning_time"].transpose("start", "direction", "large_scale").values
     ratios = (times[..., 1:] / times[..., :-1])[chosen[..., 1:]]
     return at_most(
@@ -223,11 +229,11 @@ def _rate_of_small_weights(theory_maps: xr.Dataset) -> xr.Dataset:
     data="theory_maps",
     control={
         "decay": PASSES_SADDLE,
-        "plateau at the saddle": wrong_formula("the growth rate of small weights at h = 0", _rate_of_small_weights),
+        "plateau at the saddle": wrong_formula("the growth rate of small weights at $h = 0$", _rate_of_small_weights),
     },
 )
 def decay_at_large_weights(theory_maps: xr.Dataset) -> Verdict:
-    """Times until dy is learnt from large starts of three kinds and directions; the saddle's growth rate."""
+    """Times until dy is learned from large starts of three kinds and directions; the saddle's growth rate."""
     require(theory_maps, "theory_maps", large_scale=3)
     free = without_saddle(theory_maps)
     printed = immediate(theory_maps, np.ones_like(free), "for all starts")
@@ -240,7 +246,10 @@ def decay_at_large_weights(theory_maps: xr.Dataset) -> Verdict:
         reason="the next term falls as one over the square of the scale, 1/9 of a percent and less of what is seen",
     )
     times = slow["learning_time"].values
-    note = f"For A_high < 0 the time grows from {times[0]:.3g} to {times[-1]:.3g} epochs over these scales."
+    note = (
+        rf"For $A_{{\text{{high}}}} < 0$ the time grows from {times[0]:.3g} to {times[-1]:.3g} epochs over these "
+        "scales."
+    )
     return Verdict.from_tests(
         printed, all_of(decay=immediate(theory_maps, free, "away from the saddle"), plateau_at_the_saddle=law), note
     )

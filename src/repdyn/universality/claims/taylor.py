@@ -76,7 +76,7 @@ def _all_trends(taylor: xr.Dataset) -> str:
     parts = []
     for look, pass_ in enumerate(taylor["look"].values):
         shown = ", ".join(f"{trend(taylor, look, kind).mean():+.2f} {kind}" for kind in MAPS)
-        parts.append(f"{pass_} passes ({progress(taylor, look):.2g} of the paper's epochs): {shown}")
+        parts.append(f"pass {pass_} ({progress(taylor, look):.2g} of the paper's epochs): {shown}")
     return f"Change from near to far pairs in decades after {'; '.join(parts)}. Images: {taylor['source'].item()}."
 
 

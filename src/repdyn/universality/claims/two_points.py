@@ -28,7 +28,7 @@ def explained(r2: xr.DataArray, rows: tuple[str, ...], share: int = 1) -> Test:
 
     A negative R2, where a constant would do better, counts as 0: nothing is explained.
     """
-    expected = f"least R2 among {len(rows)} networks 0.8 or more"
+    expected = f"least $R^2$ among {len(rows)} networks 0.8 or more"
     if not rows:
         return undecided(f"no network with {ENOUGH} converged trials", expected, WELL_REASON)
     least = r2.sel(network=list(rows)).min("network").clip(0, 1).values
@@ -61,13 +61,13 @@ def _altered(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -
     "uni-fig2-fit",
     where="Figure 2, Section 3.1",
     kind="qualitative",
-    states="After fitting two constants the theory matches the curves of h, y and w quite well for all networks.",
+    states="After fitting two constants the theory matches the curves of $h$, $y$ and $w$ quite well for all networks.",
     correction="$h$ and $y$ (mean of their $R^2$) are matched for all networks that are decided, $w$ for the default "
     "network.",
     data=("architecture_fits", "default_ensemble_fits"),
     control={
-        "mean R2 of h and y": BROKEN,
-        "R2 of w of the default network": wrong_formula(
+        "mean variance of h and y explained": BROKEN,
+        "variance of w explained for the default network": wrong_formula(
             f"the dynamics altered by a {ALTERED}, (51), in the place of the theory", _altered
         ),
     },
@@ -77,10 +77,14 @@ def curves_match(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Datase
     require(architecture_fits, "architecture_fits", network=("default", "very_high"))
     rows, r2 = judged(architecture_fits), architecture_fits["r2"]
     w = default_ensemble_fits["alternative_r2"].sel(alternative="theory", curve="w").clip(0, 1).values
-    printed = all_of(**{f"R2 of {curve}": explained(r2.sel(curve=curve), rows, 3) for curve in ("h", "y", "w")})
+    printed = all_of(
+        **{f"variance of {curve} explained": explained(r2.sel(curve=curve), rows, 3) for curve in ("h", "y", "w")}
+    )
     corrected = all_of(
-        mean_R2_of_h_and_y=explained(r2.sel(curve=["h", "y"]).mean("curve"), rows, 2),
-        R2_of_w_of_the_default_network=mean_of(w, WELL, np.inf, 2, expected="0.8 or more", reason=WELL_REASON),
+        mean_variance_of_h_and_y_explained=explained(r2.sel(curve=["h", "y"]).mean("curve"), rows, 2),
+        variance_of_w_explained_for_the_default_network=mean_of(
+            w, WELL, np.inf, 2, expected="0.8 or more", reason=WELL_REASON
+        ),
     )
     return Verdict.from_tests(printed, corrected, _curves_note(architecture_fits, default_ensemble_fits))
 
@@ -96,8 +100,8 @@ def _curves_note(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Datase
     well = (altered.sel(curve=["h", "y"]).min("curve") >= WELL) & (altered["alternative"] != "theory")
     alike = ", ".join(altered["alternative"].values[well.values]) or "none"
     return (
-        f"mean R2 of w: {of_w}; of h, y, w of the default network under (51): {each}; h and y are matched as well by: "
-        f"{alike}; {dropped(architecture_fits)}"
+        f"mean $R^2$ of $w$: {of_w}; of $h, y, w$ of the default network under (51): {each}; $h$ and $y$ are matched "
+        f"as well by: {alike}; {dropped(architecture_fits)}"
     )
 
 
@@ -123,8 +127,8 @@ def _gains_reversed(architecture_fits: xr.Dataset) -> xr.Dataset:
     control=for_parts(
         false_world("the five gains in reverse order", _gains_reversed),
         "slope of log plateau",
-        "R2 of h at the smallest gain",
-        "R2 of h at the largest gain",
+        "variance of h explained at the smallest gain",
+        "variance of h explained at the largest gain",
     ),
 )
 def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:
@@ -136,7 +140,7 @@ def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:
     r2 = architecture_fits["r2"].sel(curve="h").clip(-1, 1)
     ends = {"smallest": ("low", WELL, np.inf), "largest": ("very_high", -np.inf, 0.5)}
     tests = {
-        f"R2_of_h_at_the_{name}_gain": mean_of(
+        f"variance_of_h_explained_at_the_{name}_gain": mean_of(
             r2.sel(network=row).values,
             low,
             high,
@@ -165,7 +169,7 @@ def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:
             "(9) without its first term, the mean output's", replace_variables(loss_r2="loss_r2_without_mean")
         ),
         "without the mean output": wrong_formula(
-            "the second term of (9) without ||dy||^2", replace_variables(pair_r2="pair_r2_without_y")
+            r"the second term of (9) without $\|dy\|^2$", replace_variables(pair_r2="pair_r2_without_y")
         ),
     },
 )
@@ -204,12 +208,12 @@ def adam_fits_worse(adam_fits: xr.Dataset, architecture_fits: xr.Dataset) -> Ver
         0.1,
         np.inf,
         1,
-        expected="mean R2 of h, y, w lower by more than 0.1, at the best rate of Adam",
-        reason="a tenth of the variance, averaged over h, y, w, is visible in the figure",
+        expected="mean $R^2$ of $h, y, w$ lower by more than 0.1, at the best rate of Adam",
+        reason="a tenth of the variance, averaged over $h, y, w$, is visible in the figure",
     )
     rates, curves = adam_fits["rate"].values.tolist(), adam_fits["r2"].mean("seed").transpose("rate", "curve").values
     shown = "; ".join(f"{rate}: {h:.2f}, {y:.2f}, {w:.2f}" for rate, (h, y, w) in zip(rates, curves, strict=True))
-    return Verdict.from_tests(test, note=f"mean R2 of h, y, w by rate: {shown}")
+    return Verdict.from_tests(test, note=f"mean $R^2$ of $h, y, w$ by rate: {shown}")
 
 
 def most_converge(good: np.ndarray, false_alarm: float = FALSE_ALARM / 2) -> Test:

@@ -38,10 +38,10 @@ def in_the_place_of(run: str, other: str, says: str) -> Control:
 
 
 def pair_ratio(data: xr.Dataset, run: str, pair: int, low: float, high: float, expected: str) -> Test:
-    """Distance of a pair of equal targets over that of unequal ones, over the networks that have learnt."""
+    """Distance of a pair of equal targets over that of unequal ones, over the networks that have learned."""
     ratios = learnt(data, run)["merged"].isel(pair=pair).values
     if ratios.size < 2:
-        return undecided(f"{ratios.size} networks of {run} have learnt", expected, MERGED_REASON)
+        return undecided(f"{ratios.size} networks of {run} have learned", expected, MERGED_REASON)
     return log_mean_within(ratios, low, high, expected=expected, reason=MERGED_REASON)
 
 
@@ -56,10 +56,10 @@ def pair_stays(data: xr.Dataset, run: str, pair: int) -> Test:
 
 
 def match(data: xr.Dataset, run: str, low: float, high: float, expected: str) -> Test:
-    """Correlation with equation (10) over the networks that have learnt."""
+    """Correlation with equation (10) over the networks that have learned."""
     correlations = learnt(data, run)["match"].values
     if correlations.size < 2:
-        return undecided(f"{correlations.size} networks of {run} have learnt", expected, MATCH_REASON)
+        return undecided(f"{correlations.size} networks of {run} have learned", expected, MATCH_REASON)
     return mean_within(correlations, low, high, expected=expected, reason=MATCH_REASON)
 
 
@@ -77,7 +77,7 @@ def keeps_size(data: xr.Dataset, run: str) -> Test:
     """Sum of the measured distances over that of equation (10), where (10) keeps the starting distances."""
     ratios, expected = learnt(data, run)["scale"].values, "size of the distances within a factor 1.5 of (10)"
     if ratios.size < 2:
-        return undecided(f"{ratios.size} networks of {run} have learnt", expected, SIZE_REASON)
+        return undecided(f"{ratios.size} networks of {run} have learned", expected, SIZE_REASON)
     return log_mean_within(ratios, *SIZE, expected=expected, reason=SIZE_REASON)
 
 
@@ -102,10 +102,10 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
     """Both pairs with equal targets, gain 0.85."""
     low, relu = learnt(xor_structure, "low"), learnt(xor_structure, "relu_low")
     note = (
-        f"{low.sizes['trial']} of {xor_structure.sizes['trial']} networks have learnt. Merging means staying: distances"
-        f" at equal targets grow {float(low['growth_equal'].median()):.1f} times (median), those at unequal targets"
-        f" {float(low['growth_apart'].median()):.0f} times. With ReLU, as in the authors' notebook,"
-        f" {int((relu['merged'] < MERGED).all('pair').sum())} of {xor_structure.sizes['trial']} merge both pairs."
+        f"{low.sizes['trial']} of {xor_structure.sizes['trial']} networks have learned. Merging means staying: "
+        f"distances at equal targets grow {float(low['growth_equal'].median()):.1f} times (median), those at unequal "
+        f"targets {float(low['growth_apart'].median()):.0f} times. With ReLU, as in the authors' notebook, "
+        f"{int((relu['merged'] < MERGED).all('pair').sum())} of {xor_structure.sizes['trial']} merge both pairs."
     )
     tests = {name: pair_merges(xor_structure, "low", pair) for pair, name in enumerate(("first_pair", "second_pair"))}
     return Verdict.from_tests(all_of(**tests), note=note)
@@ -209,7 +209,7 @@ def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
         "two_layers": misses(xor_structure, "two_layers"),
     }
     note = (
-        f"Measured over predicted size of the distances: {scales}; rho = {float(xor_structure['rho']):.3g}. "
+        rf"Measured over predicted size of the distances: {scales}; $\rho$ = {float(xor_structure['rho']):.3g}. "
         + _at_start(xor_structure, *runs)
     )
     return Verdict.from_tests(all_of(**tests), note=note)

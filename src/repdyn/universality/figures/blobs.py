@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from mpl_toolkits.mplot3d import proj3d
 
 from repdyn.base.figures import BLUE, ORANGE, WIDTH, describe, new
 from repdyn.universality.methods.selection import learnt
@@ -82,6 +83,7 @@ def _pictures(data: xr.Dataset, runs: list[str], title: str, alt: str) -> Figure
         own = data.sel(run=run)
         for row, (words, color, cmap) in enumerate(colorings):
             _cloud(axes[row, column], own["picture"].values, context, color, cmap)
+            _name_axes(axes[row, column])
             if column == 0:
                 place = {"transform": axes[row, 0].transAxes, "rotation": 90, "ha": "left", "va": "center"}
                 axes[row, 0].text2D(-0.04, 0.5, f"by {words}", **place)
@@ -101,17 +103,17 @@ def _caption(data: xr.Dataset, runs: list[str]) -> str:
         if networks.sizes["trial"]:
             typical, between = (float(networks[f"typical_{name}"]) for name in ("collapse", "between"))
             indices.append(
-                f"{_label(run)}: C {typical:.2g}, contexts {between:.2g}, {networks.sizes['trial']} of"
-                f" {data.sizes['trial']} networks"
+                f"{_label(run)}: $C$ {typical:.2g}, contexts {between:.2g}, {networks.sizes['trial']} of "
+                f"{data.sizes['trial']} networks"
             )
     method = {"classical": "Classical scaling", "smacof": "Scaling by majorization"}[data["method"].item()]
     return (
         f"{method} to three dimensions of the distances between {data.sizes['point']} of {int(data['point_count'])} "
         f"representations in the hidden layer halfway of one network each ({int(data['units'])} units, four hidden "
-        "layers), colored by context and by each feature. Axes are to scale; only one that leads from one context to "
-        f"the other is flattened, to {FLATTEN:g} times the second. Collapse of the irrelevant over the relevant "
-        "feature (geometric mean, C) and squared distance of the contexts over the variance along the "
-        "target: " + "; ".join(indices) + "."
+        "layers), colored by context and by each feature. Axes 1 to 3 are the coordinates of the scaling, to scale; "
+        f"only one that leads from one context to the other is flattened, to {FLATTEN:g} times the second. Collapse of "
+        "the irrelevant over the relevant feature (geometric mean, $C$) and squared distance of the contexts over the "
+        "variance along the target: " + "; ".join(indices) + "."
     )
 
 
@@ -130,3 +132,16 @@ def _cloud(panel: Axes, points: np.ndarray, context: np.ndarray, colour: np.ndar
     panel.set(zlim=(middle[2] - room[2], middle[2] + room[2]), xticks=[], yticks=[], zticks=[])
     panel.set_box_aspect(aspect, zoom=1.0)
     panel.view_init(elev=22, azim=-58)
+
+
+def _name_axes(panel: Axes) -> None:
+    """Names at the edges of the box that stand free."""
+    (left, right), (front, back), (low, high) = panel.get_xlim(), panel.get_ylim(), panel.get_zlim()
+    middles = (
+        ((left + right) / 2, front, low, "1 ", "right", "top"),
+        (right, (front + back) / 2, low, " 2", "left", "top"),
+        (right, back, (low + high) / 2, " 3", "left", "center"),
+    )
+    for *place, name, ha, va in middles:
+        x, y, _ = proj3d.proj_transform(*place, panel.get_proj())
+        panel.text2D(x, y, name, transform=panel.transData, ha=ha, va=va)

@@ -48,9 +48,9 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         title="Figure 5: final distances at other input and target distances",
         caption=f"Each dot is a trial of {widths} units at one of {final_predictions.sizes['dx']} x "
         f"{final_predictions.sizes['dy']} pairs of distances ({final_predictions.sizes['seed']} trials each); "
-        f"{dropped} trials did not converge and are left out. Rates: geometric mean of the fits at $dx = 1$, $dy^2 = "
-        f"0.5$. "
-        "Line: equality. r: correlation of the logarithms over cells with dy > 0, beside that of dy alone.",
+        f"{dropped} trials did not converge and are left out. Rates: geometric mean of the fits at $dx = 1$, "
+        "$dy^2 = 0.5$. Line: equality. $r$: correlation of the logarithms over cells with $dy > 0$, beside that of "
+        "$dy$ alone.",
         alt="Skip networks lie on the line of equality; other networks scatter about it, some with a slope of their "
         "own.",
     )
@@ -70,7 +70,7 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
         end = min(15, last.size - 1)
         axes[0, 2].annotate(words, (end, float(last[end])), (0, below), textcoords="offset points")
     axes[0, 0].set(yscale="log", ylabel="squared fit loss (49), epochs", title="fit loss")
-    axes[0, 1].set(ylabel="$R^2$, mean of h, y, w", title="explained variance", ylim=(-0.5, 1.05))
+    axes[0, 1].set(ylabel="$R^2$, mean of $h, y, w$", title="explained variance", ylim=(-0.5, 1.05))
     axes[0, 2].set(yscale="log", ylabel="fitted rate, 1/epoch", title="effective rates")
     for panel in axes[0]:
         panel.set_xlabel("hidden layer")
@@ -169,9 +169,9 @@ def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Closed form and conserved quantities on a trained network",
-        caption=f"Trial {int(fits['shown'])} of the default network ({int(fits['units'])} units). Right: y/h is "
-        "linear in h along the theory, equation (24). For one output Cauchy-Schwarz is an equality, (y - w)^2 = "
-        f"y ||y2 - y1||^2; network and theory keep it to {residual:.0e}.",
+        caption=f"Trial {int(fits['shown'])} of the default network ({int(fits['units'])} units). Right: $y/h$ is "
+        "linear in $h$ along the theory, equation (24). For one output Cauchy-Schwarz is an equality, "
+        rf"$(y - w)^2 = y \|y_2 - y_1\|^2$; network and theory keep it to {residual:.0e}.",
         alt="The closed form has the plateau, the step and the level of the network's curves, and rises earlier and "
         "more slowly; the network's ratio y over h bends below the theory's straight line.",
     )

@@ -25,7 +25,7 @@ from repdyn.base.figures import (
 )
 from repdyn.universality.theory.published import CORRELATIONS
 
-CURVES = {"h": (BLUE, "h"), "y": (ORANGE, "y"), "w": (GREEN, "w")}
+CURVES = {"h": (BLUE, "$h$"), "y": (ORANGE, "$y$"), "w": (GREEN, "$w$")}
 KINDS = {"dissimilar": "digits 0 and 1", "similar": "digits 3 and 8", "same": "two images of 0"}
 BESIDE = {"textcoords": "offset points", "fontsize": 7.5}
 LOOKS = {"weighed (50)": (BLUE, "o"), "class mean": (SKY, "s"), "pair alone": (ORANGE, "D"), "labels alone": (RED, "^")}
@@ -51,8 +51,8 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
         axes[0, column].set_title(f"{words}\n$R^2$ {named}")
         axes[1, column].axhline(0, color=BLACK, linewidth=0.6)
         axes[1, column].set_xlabel("passes over the data")
-    axes[0, 0].set_ylabel("h")
-    axes[1, 0].set_ylabel("y and w")
+    axes[0, 0].set_ylabel("$h$")
+    axes[1, 0].set_ylabel("$y$ and $w$")
     handles = [handle for row in axes for handle in row[0].get_legend_handles_labels()[0]]
     names = [name for row in axes for name in row[0].get_legend_handles_labels()[1]]
     figure.legend(handles, names, loc="outside lower center", ncols=3, columnspacing=1.0)
@@ -65,10 +65,10 @@ def fig4_digit_pairs(digit_pairs: xr.Dataset) -> Figure:
         title="Figure 4: pairs of digits within a whole data set",
         caption=f"First drawn pair of each kind in one network with four hidden layers of {int(digit_pairs['units'])} "
         f"units trained on {int(digit_pairs['point_count'])} images ({digit_pairs['source'].item()}); dashed, the "
-        "theory with two rates fitted by equation (49), which h dominates; dotted, with every curve over its variance; "
-        "$R^2$ of h, y, w for (49). At equal targets w = y. Squared representational distance h above, squared output "
-        f"distance y and alignment w below. Median explained variance of h, y, w over {digit_pairs.sizes['trial']} "
-        f"networks and {digit_pairs.sizes['pair']} pairs: {shown}.",
+        "theory with two rates fitted by equation (49), which $h$ dominates; dotted, with every curve over its "
+        "variance; $R^2$ of $h, y, w$ for (49). At equal targets $w = y$. Squared representational distance $h$ above, "
+        "squared output distance $y$ and alignment $w$ below. Median explained variance of $h, y, w$ over "
+        f"{digit_pairs.sizes['trial']} networks and {digit_pairs.sizes['pair']} pairs: {shown}.",
         alt="For a zero and a one the theory follows the rise of h and roughly y and w; for a three and an eight y and "
         "w are missed; for two zeros the distance grows although the theory lets it fall.",
     )

@@ -52,7 +52,7 @@ def fig1_two_points(default_network_fits: xr.Dataset) -> Figure:
         caption="Distances of the two points in input, hidden and output space of one default network of "
         f"{int(default_network_fits['units'])} units per layer (trial {int(default_network_fits['shown'])}), hidden "
         f"layer {int(default_network_fits['halfway'])}, at three epochs. Circles are the points, crosses their "
-        "targets; w is the scalar product of the output difference with its error.",
+        "targets; $w$ is the scalar product of the output difference with its error.",
         alt="Two inputs a unit apart; their hidden representations and outputs coincide at first, then move apart "
         "until the outputs lie on their targets.",
     )
@@ -117,10 +117,10 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
     return describe(
         figure,
         title="Figure 2: the same dynamics in different networks",
-        caption="Squared representational distance h, squared output distance y and alignment w of one converged trial "
-        f"per network ({_widths(architectures, rows)} units; {architecture_fits.sizes['seed']} trials each, "
+        caption="Squared representational distance $h$, squared output distance $y$ and alignment $w$ of one converged "
+        f"trial per network ({_widths(architectures, rows)} units; {architecture_fits.sizes['seed']} trials each, "
         f"{_dropped(architecture_fits, rows)} did not converge), and the theory with two fitted rates (dashed). Above "
-        "each panel: $R^2$ of h, y, w of the shown trial.",
+        "each panel: $R^2$ of $h, y, w$ of the shown trial.",
         alt="In every network h and y rise from a plateau in one step. The theory follows it closely for leaky ReLU, "
         "ReLU, narrow and shallow networks, and too slowly for linear, tanh, ELU, swish and convolution; under dropout "
         "y stays below it. w dips and returns, where the theory dips too early and too wide.",
@@ -134,8 +134,7 @@ def _bottom(axes: np.ndarray, used: int) -> None:
             panel.axis("off")
         elif place + axes.shape[1] >= used:
             panel.tick_params(labelbottom=True)
-    for panel in axes.flat[max(used - used % axes.shape[1], used - axes.shape[1]) : used]:
-        panel.set_xlabel("epoch")
+            panel.set_xlabel("epoch")
 
 
 def _widths(runs: xr.Dataset, rows: list[str]) -> str:
@@ -165,14 +164,14 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
         bottom.plot(run["epoch"], run["loss"], color=BLUE)
         bottom.plot(run["epoch"], fits["theory_loss"], "--", color=BLACK, linewidth=0.9)
         top.set_title(f"gain {float(runs['gain']):g}\n{_r2(fits.isel(seed=seed))}", fontsize=7.5)
-    axes[0, 0].set_ylabel("h, y, w")
+    axes[0, 0].set_ylabel("$h, y, w$")
     axes[1, 0].set_ylabel("training loss")
     _legend(figure, axes[0])
     return describe(
         figure,
         title="Figure 3: plateau and decay at growing initial weights",
         caption=f"One converged trial per gain of the default network ({_widths(architectures, rows)} units), with the "
-        "learning rates of Table 1. Top: h, y, w and the theory (dashed), $R^2$ of h, y, w above. Bottom: the loss "
+        "learning rates of Table 1. Top: $h, y, w$ and the theory (dashed), $R^2$ of $h, y, w$ above. Bottom: the loss "
         "and equation (9) with a third fitted rate. Share of fits whose rates lie at the border of the search, so that "
         f"no rates fit, by gain: {_at_bound(architecture_fits, rows)}.",
         alt="At small gains a long plateau ends in a step that the theory follows; at gain 1.3 and 1.4 the distance h "
@@ -188,6 +187,7 @@ def fig12_training_loss(architectures: xr.Dataset, architecture_fits: xr.Dataset
     """Figure 12: training losses and equation (9)."""
     rows = [name for name in FIGURE_2 if name in architecture_fits["network"].values]
     figure, axes = new(3, 4, height=1.5, sharex=True)
+    figure.get_layout_engine().set(w_pad=0.08)  # inches: half of an axis's last number
     for panel, name in zip(axes.flat, rows, strict=False):
         fits = architecture_fits.sel(network=name)
         panel.set_title(WORDS.get(name, name), fontsize=7.5)

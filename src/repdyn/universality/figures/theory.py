@@ -75,9 +75,9 @@ def n2_final_distribution(final_distribution: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Distribution of the final distance over random initial weights",
-        caption=f"{int(final_distribution['draws'])} draws of the initial ratios at G = "
-        f"{float(final_distribution['gain'][0]):g}, dx = dy = 1. Standard deviation of the final h at "
-        f"tau_y/tau_h = 1 for G = {gains}: {spread}.",
+        caption=f"{int(final_distribution['draws'])} draws of the initial ratios at $G$ = "
+        f"{float(final_distribution['gain'][0]):g}, $dx = dy = 1$. Standard deviation of the final $h$ at "
+        rf"$\tau_y/\tau_h = 1$ for $G$ = {gains}: {spread}.",
         alt="The corrected distribution function lies on the draws for every ratio of the time constants; the printed "
         "one only where they are equal.",
     )

@@ -61,10 +61,10 @@ def _matrices(data: xr.Dataset, runs: list[str], title: str, alt: str) -> Figure
         figure,
         title=title,
         caption="Left: the task, color is the target. Right: distances between the representations of the four points "
-        f"in the hidden layer halfway, mean over the networks that have learnt: {', '.join(counts)}; units per layer "
+        f"in the hidden layer halfway, mean over the networks that have learned: {', '.join(counts)}; units per layer "
         f"{units} (the paper has 500). Above, equation (10) with each network's own start and the ratio of rates "
-        f"{float(data['rho']):.2g} fitted to two points; below, the networks. Each matrix has its own color scale "
-        "from 0 to its largest entry; the numbers are distances.",
+        f"{float(data['rho']):.2g} fitted to two points; below, the networks. Each matrix has its own color scale from "
+        "0 to its largest entry; the numbers are distances.",
         alt=alt,
     )
 

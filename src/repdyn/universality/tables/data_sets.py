@@ -24,10 +24,10 @@ def table2_settings(
         pd.DataFrame(rows),
         title="Table 2: settings as printed, as public, as used",
         caption="Rate in the units of the loss: mean squared error for XOR, half of it for the others, mean over "
-        "points and outputs. Learnt: loss below 1/25 of a constant output's; digits: training accuracy above 0.95. "
-        "The paper prints nothing of Adam: its rates here are our choice, far above the public one. Four "
-        "hidden layers are 'five layers' in Figure 8 and 'four' in Figure 13; Figure 4's caption has 100 units where "
-        "Table 2 has 200.",
+        "points and outputs. Learned: loss below 1/25 of a constant output's; digits: training accuracy above 0.95. "
+        "The paper prints nothing of Adam: its rates here are our choice, far above the public one. Four hidden layers "
+        "are 'five layers' in Figure 8 and 'four' in Figure 13; Figure 4's caption has 100 units where Table 2 has "
+        "200.",
     )
 
 
@@ -95,9 +95,9 @@ def xor_distances(xor_structure: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="XOR: distances between representations after training",
-        caption="Medians over the networks that have learnt. Ratio: distance of a pair with equal targets over the mean"
-        " distance at unequal targets. Match: correlation of the six distances with equation (10), whose ratio of rates"
-        f" {float(xor_structure['rho']):.3g} comes from the default two-point network.",
+        caption="Medians over the networks that have learned. Ratio: distance of a pair with equal targets over the "
+        "mean distance at unequal targets. Match: correlation of the six distances with equation (10), whose "
+        f"ratio of rates {float(xor_structure['rho']):.3g} comes from the default two-point network.",
         digits=3,
     )
 
@@ -124,7 +124,7 @@ def blob_collapse(blob_structure: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Blobs: collapse of the irrelevant feature",
-        caption="Medians over the networks that have learnt. C: variance of the representation along the irrelevant "
+        caption="Medians over the networks that have learned. $C$: variance of the representation along the irrelevant "
         "over that along the relevant feature. Contexts apart: squared distance at equal target over the variance "
         "along it.",
         digits=3,
@@ -188,7 +188,7 @@ def digit_pairs(digit_pairs: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Figure 4: the theory fitted to pairs of digits",
-        caption=f"Explained variance of h, y, w over {digit_pairs.sizes['trial']} networks and "
+        caption=f"Explained variance of $h, y, w$ over {digit_pairs.sizes['trial']} networks and "
         f"{digit_pairs.sizes['pair']} pairs of each kind ({digit_pairs['source'].item()}): digits 0 and 1, 3 and 8, 0 "
         "and 0. Weights: equation (49), or each curve over its variance. No rates fit: share of fits at the border of "
         "the search.",

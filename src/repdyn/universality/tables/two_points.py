@@ -39,8 +39,8 @@ def table1_settings(architectures: xr.Dataset, architecture_fits: xr.Dataset, pr
     return Table(
         pd.DataFrame(rows),
         title="Table 1 as printed and as used",
-        caption=f"Settings of the two-point networks. Data used: dx^2 = {float(data['dx2']):g}, dy^2 = "
-        f"{float(data['dy2']):.2g}; section B.1 prints dx = 0.5, dy = 1, for which the last column counts the "
+        caption=f"Settings of the two-point networks. Data used: $dx^2$ = {float(data['dx2']):g}, $dy^2$ = "
+        f"{float(data['dy2']):.2g}; section B.1 prints $dx = 0.5$, $dy = 1$, for which the last column counts the "
         f"converged of {printed_data_fits.sizes['seed']} trials at the printed rate. The convolution has fewer "
         "channels than the printed 20 where its units are fewer than 500.",
     )
@@ -74,7 +74,7 @@ def effective_rates(architecture_fits: xr.Dataset) -> Table:
         pd.DataFrame(rows),
         title="Effective rates of the networks of Table 1",
         caption="Geometric means of the fitted rates over converged trials, their spread over trials beside the error "
-        "of a single fit, mean explained variances. Fit losses scale with h and cannot be compared between networks.",
+        "of a single fit, mean explained variances. Fit losses scale with $h$ and cannot be compared between networks.",
         digits=3,
     )
 
@@ -99,7 +99,7 @@ def altered_dynamics(default_network_fits: xr.Dataset, default_ensemble_fits: xr
         pd.DataFrame(rows),
         title="Fit losses of the altered dynamics (51)",
         caption="Squared fit loss (49) of the default network, hidden layer halfway, global minimum over both rates, "
-        "beside the single published trial. The square is printed as w^2; a factor two in h is the other reading.",
+        "beside the single published trial. The square is printed as $w^2$; a factor two in $h$ is the other reading.",
         digits=3,
     )
 
@@ -127,8 +127,8 @@ def distances(final_predictions: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Final distances against equation (10)",
-        caption="Correlation of log h over converged trials of all cells with dy > 0, with the theory and with dy "
-        "alone; exponents of h in dx and dy by least squares (the theory at small weights: 1 and 1); rates from the "
-        "fits at one pair of distances, averaged both ways.",
+        caption=r"Correlation of $\log h$ over converged trials of all cells with $dy > 0$, with the theory and with "
+        "dy alone; exponents of $h$ in $dx$ and $dy$ by least squares (the theory at small weights: 1 and 1); rates "
+        "from the fits at one pair of distances, averaged both ways.",
         digits=3,
     )

@@ -1,0 +1,440 @@
+"""Mutations of the kind that real bugs are, by hand: which guard or test notices each of them first.
+
+python -m audits.named                 # all, in 20 minutes on one core; a table as in docs/audits.md
+python -m audits.named checkpoints rules
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from audits import mutation
+from audits.guards import KEPT, guards
+from audits.mutants import Mutant
+from audits.mutation import ROOT, check_baseline, fate, source_file, tests_by_definition
+
+SEVERAL = " ... "  # between several exchanges of one mutation
+
+
+class Named(NamedTuple):
+    """A mutation: what it is, where, the code before and after, and tests that no static reading leads to."""
+
+    says: str
+    module: str
+    function: str
+    before: str
+    after: str
+    tests: tuple[str, ...] = ()
+
+
+BND, BNM, TFL = "bn_decomposed", "bn_mean_field", "truncation_flow"
+LRN, UNI, DIAG = "leaky_resnets", "universality", "diagnostics"
+CHECKPOINTS, SIMULATE = ("base/test_checkpoints.py",), ("pipeline/test_simulate.py",)
+WORKFLOW = ("pipeline/test_workflow.py",)
+
+EXPERIMENTS = (
+    Named("one seed for all trials", f"{BND}.experiments.training", "training", ".child(depth, seed)", ".child(depth)"),
+    Named("one seed for all starts", f"{BNM}.experiments.speed_ratio", "speed_ratio", "generator(seed)", "generator()"),
+    Named("one seed for all starts", f"{BNM}.experiments.learning_rates", "_starts", "generator(seed)", "generator()"),
+    Named(
+        "one seed for all networks",
+        f"{DIAG}.experiments",
+        "convolutional_network",
+        'generator(seed, "weights")',
+        'generator("weights")',
+    ),
+    Named(
+        'ranks "at initialization" measured after training',
+        f"{BND}.experiments.training",
+        "_trial",
+        'return {"accuracy": np.array(list(steps))}',
+        "steps = list(steps); ranks = networks.rank_profile(network, X[: settings.rank_points])\n"
+        '    return {"accuracy": np.array(steps)}',
+    ),
+    Named(
+        "best rate by training accuracy",
+        f"{BND}.experiments.training",
+        "point_neurons",
+        'best = ends["test',
+        'best = ends["train',
+    ),
+    Named(
+        "loss matched the wrong way round",
+        f"{BNM}.experiments.speed_ratio",
+        "_ratio_dataset",
+        "loss[bn], loss[vanilla]",
+        "loss[vanilla], loss[bn]",
+    ),
+    Named(
+        "largest and median exchanged",
+        f"{BNM}.experiments.speed_ratio",
+        "speed_ratio",
+        "speed.max(axis=-1), np.median(speed, axis=-1)",
+        "np.median(speed, axis=-1), speed.max(axis=-1)",
+    ),
+    Named(
+        'share at the end as "at the start"',
+        f"{TFL}.experiments.collapse",
+        "neural_collapse",
+        "isel(time=0)",
+        "isel(time=-1)",
+    ),
+    Named(
+        'largest decay as "least"',
+        f"{TFL}.experiments.propagators",
+        "propagators",
+        "rate.min()",
+        "rate.max()",
+    ),
+    Named(
+        "first layer's rotation for all",
+        f"{TFL}.experiments.all_layers",
+        "general_flow",
+        "general.forward(points, a, c)",
+        "general.forward(points, rotations[0], c)",
+    ),
+    Named(
+        "held-out points trained on",
+        f"{DIAG}.experiments",
+        "convolutional_network",
+        "X[rest], labels[rest]",
+        "X, labels",
+    ),
+    Named(
+        "training points counted as test points",
+        f"{BND}.experiments.training",
+        "_descend",
+        "right[cut:]",
+        "right[:]",
+    ),
+    Named(
+        "recorded after the step",
+        f"{DIAG}.experiments",
+        "descend",
+        "        yield step\n        if" + SEVERAL + "        descent.step()\n",
+        "        if" + SEVERAL + "        descent.step()\n        yield step\n",
+    ),
+    Named(
+        "a wrong depth carried along the chain",
+        f"{LRN}.experiments.chains",
+        "_stages",
+        "before[names[last]]",
+        "before[names[settings.effective_depths[0]]]",
+    ),
+    Named(
+        "every depth from scratch",
+        f"{LRN}.experiments.chains",
+        "_stages",
+        "if settings.from_scratch:",
+        "if not settings.from_scratch:",
+    ),
+)
+CLAIMS = (
+    Named("false alarm not shared among cells", f"{BND}.claims.worst_of", "worst_mean", "/ len(cells)", ""),
+    Named("... among exponents", f"{BNM}.claims.section3_limit", "", "1e-3 / len(exponents)", "1e-3"),
+    Named("... among networks", f"{UNI}.claims.two_points", "", "FEW / len(rows)", "FEW"),
+    Named(
+        "largest in the place of means",
+        f"{BND}.claims.odd_point",
+        "",
+        '.mean(("source", "seed"))',
+        '.max(("source", "seed"))',
+    ),
+    Named(
+        "largest in the place of means",
+        f"{BNM}.claims.section4_1_speeds",
+        "",
+        '["outer_contrast"].mean("seed")',
+        '["outer_contrast"].max("seed")',
+    ),
+    Named(
+        "largest in the place of means", f"{LRN}.claims.discretisation", "", "(ratios < 0).mean(", "(ratios < 0).max("
+    ),
+    Named("least along another axis", f"{BND}.claims.full_rank", "", 'min("rows")', "min()"),
+    Named(
+        "largest along another axis",
+        f"{BND}.claims.simplified_model",
+        "",
+        '.max("point").transpose("row"',
+        '.max("row").transpose("point"',
+    ),
+    Named(
+        "largest along another axis", f"{LRN}.claims.geodesics", "", 'drift.max(("bias", "draw"))', 'drift.max("draw")'
+    ),
+    Named(
+        "a control decided by another form",
+        "base.claims",
+        "_same_form",
+        "(turned.corrected if verdict.corrected and turned.corrected else None) or turned.printed",
+        "turned.printed",
+    ),
+    Named(
+        "datasets in the order of the alphabet",
+        "base.claims",
+        "decide_claim",
+        "tuple(datasets[name] for name in claim.data)",
+        "tuple(datasets[name] for name in sorted(claim.data))",
+    ),
+)
+CHECKPOINT = (
+    *(
+        Named(f"resumed after other {what}", "pipeline.run.simulate", "_identity", "dict(member)", change, SIMULATE)
+        for what, change in (
+            ("settings", "{**member, 'settings': 0}"),
+            ("seeds", "{**member, 'seed': 0}"),
+            ("code", "{**member, 'code': 0}"),
+        )
+    ),
+    Named("resumed after other inputs", "pipeline.run.simulate", "_identity", "device, digests]", "device]", SIMULATE),
+    Named(
+        "resumed with other packages",
+        "base.checkpoints",
+        "Checkpoint",
+        "\\n{package_versions(*PACKAGES)}",
+        "",
+        CHECKPOINTS,
+    ),
+    Named(
+        "seal not compared",
+        "base.checkpoints",
+        "Checkpoint",
+        "seal != _digest(self.identity, name, trial) or ",
+        "",
+        CHECKPOINTS,
+    ),
+    Named("name not under the seal", "base.checkpoints", "_digest", "[identity, name]", "[identity]", CHECKPOINTS),
+    Named("half-written files read", "base.checkpoints", "Checkpoint", '"[!.]*.npz"', '"*"', CHECKPOINTS),
+    Named(
+        "every claim gets the first one's code version",
+        "pipeline.run.decide",
+        "run",
+        '(check["code"], claims',
+        '(next(iter(member["claims"].values()))["code"], claims',
+        SIMULATE,
+    ),
+    Named(
+        "further arguments not recorded",
+        "pipeline.run.simulate",
+        "run",
+        '("seed", "settings", "arguments")',
+        '("seed", "settings")',
+        SIMULATE,
+    ),
+    Named("device not recorded", "pipeline.run.simulate", "run", "        device=device,\n", "", SIMULATE),
+    Named("another device recorded", "pipeline.run.simulate", "run", "device=device,", 'device="cuda",', SIMULATE),
+    Named(
+        "no folder for checkpoints",
+        "pipeline.run.entry",
+        "run_members",
+        'Path(f"{job.log}.checkpoints")',
+        "None",
+        WORKFLOW,
+    ),
+)
+FILES = (
+    Named(
+        "claims that only the second run has",
+        "pipeline.ask.compare",
+        "_verdict_changes",
+        "[*old, *new]",
+        "[*old]",
+        ("pipeline/test_compare.py",),
+    ),
+    Named(
+        "records without inputs",
+        "pipeline.run.records",
+        "_record",
+        "_digests(job.inputs)",
+        "{}",
+        ("pipeline/test_jobs.py", "pipeline/test_verify.py"),
+    ),
+    Named(
+        "torch's version missing",
+        "pipeline.run.manifest",
+        "PACKAGES",
+        '    "torch",\n',
+        "",
+        ("pipeline/test_manifest.py",),
+    ),
+    Named(
+        "untracked files are no edits",
+        "pipeline.run.manifest",
+        "_commit",
+        '"--porcelain"]',
+        '"--porcelain", "--untracked-files=no"]',
+        ("pipeline/test_manifest.py",),
+    ),
+    Named(
+        "too many rates accepted",
+        f"{BND}.settings.networks",
+        "Training",
+        "!= len(self.depths)",
+        "< len(self.depths)",
+        ("pipeline/test_config.py",),
+    ),
+    Named(
+        "unexplained infinities pass",
+        "base.datasets",
+        "problems",
+        "not np.isfinite(array.values).all()",
+        "np.isnan(array.values).any()",
+        ("base/test_datasets.py",),
+    ),
+)
+RULES = tuple(
+    Named(says, "pipeline.run.workflow", "RunJobs", before, after, WORKFLOW)
+    for says, before, after in (
+        (
+            "another function's code version",
+            'self._code(function.root, "repdyn.pipeline.run.simulate:run"',
+            'self._code(list(functions.values())[0].root, "repdyn.pipeline.run.simulate:run"',
+        ),
+        (
+            "an edit of the runner runs nothing again",
+            'self._code(function.root, "repdyn.pipeline.run.simulate:run", ENTRY)',
+            "self._code(function.root)",
+        ),
+        (
+            "the first table's code version for all",
+            'self._code(function.root, f"repdyn',
+            'self._code(list(getattr(self._study(study), kind).values())[0].root, f"repdyn',
+        ),
+        ("an input of tables missing", "for name in function.reads},", "for name in function.reads[:1]},"),
+        ("run.seed ignored", '"seed": self.config.run.seed', '"seed": 1'),
+        ("code of claims: the first one's", "self._code(check.root)", "self._code(list(checks.values())[0].root)"),
+    )
+)
+SHOWN = (
+    Named("colors exchanged", f"{DIAG}.figures.depth", "_collapse_panel", 'label, color, ":"', 'label, "C3", ":"'),
+    Named("NC1 drawn as NC2", f"{DIAG}.figures.depth", "_collapse_panel", 'moment["nc1"]', 'moment["equiangle"]'),
+    Named("another variable", f"{DIAG}.figures.depth", "_odd_panel", '"norm_ratio"', '"numerical_rank"'),
+    Named(
+        "panels exchanged",
+        f"{BNM}.figures.learning_speed",
+        "matched_loss",
+        '("ratio", "matched_ratio"), strict=True):\n            panel.plot(cell',
+        '("matched_ratio", "ratio"), strict=True):\n            panel.plot(cell',
+    ),
+    Named(
+        "colors exchanged",
+        f"{BNM}.figures.learning_speed",
+        "matched_loss",
+        '(ORANGE, "--", "y = x2"), (GREEN',
+        '(GREEN, "--", "y = x2"), (ORANGE',
+    ),
+    Named(
+        "speeds at the wrong angles",
+        f"{BNM}.figures.neuron_directions",
+        "fig1_anisotropy",
+        'cell["speed"].values[order]',
+        'cell["speed"].values',
+    ),
+    Named(
+        "w drawn as loss",
+        f"{UNI}.figures.default_network",
+        "n5_closed_form",
+        'both.sel(source="network")',
+        'both.sel(source="theory")',
+    ),
+    Named(
+        "printed and corrected columns exchanged",
+        f"{TFL}.tables",
+        "",
+        '"largest error as printed": float(part["printed"])' + SEVERAL + 'float(part["corrected"])',
+        '"largest error as printed": float(part["corrected"])' + SEVERAL + 'float(part["printed"])',
+    ),
+    Named(
+        "--effective-depth ignored",
+        f"{DIAG}.command",
+        "run_arguments",
+        "        effective_depth=arguments.effective_depth,\n",
+        "",
+        ("diagnostics/test_command.py",),
+    ),
+    Named(
+        "effective depth ignored",
+        f"{DIAG}.command",
+        "measure_and_save",
+        "Residual(tuple(residual), effective_depth)",
+        "Residual(tuple(residual), 0.0)",
+        ("diagnostics/test_command.py",),
+    ),
+    Named(
+        "dropout on", f"{DIAG}.methods.forward", "", "model.eval()", "model.train()", ("diagnostics/test_measure.py",)
+    ),
+    Named(
+        "time not from the first record",
+        f"{DIAG}.methods.effective_theory",
+        "fit",
+        "values.astype(float) - float(part[time][0])",
+        "values.astype(float)",
+        ("diagnostics/test_effective_theory.py",),
+    ),
+)
+AREAS = {
+    "experiments": EXPERIMENTS,
+    "claims": CLAIMS,
+    "checkpoints": CHECKPOINT,
+    "files": FILES,
+    "rules": RULES,
+    "shown": SHOWN,
+}
+
+
+def mutated(one: Named) -> str:
+    """The module's source with the mutation.
+
+    Raises:
+        ValueError: what it changes is not there.
+    """
+    source = source_file(f"repdyn.{one.module}").read_text(encoding="utf-8")
+    begin = max(source.find(f"{word} {one.function}") for word in ("def", "class")) if one.function else 0
+    begin = max(begin, 0)
+    head, rest = source[:begin], source[begin:]
+    for before, after in zip(one.before.split(SEVERAL), one.after.split(SEVERAL), strict=True):
+        if before not in rest:
+            raise ValueError(f"{one.says}: {one.module} has no {before!r}")
+        rest = rest.replace(before, after, 1)
+    return head + rest
+
+
+def noticed(one: Named, limit: int = 120) -> tuple[str, str]:
+    """What became of a mutation, and the guard or test that noticed it first."""
+    module, package = f"repdyn.{one.module}", one.module.split(".")[0]
+    definition = (module, one.function)
+    named = guards(package, definition) if one.function else guards_of_module(package, module)
+    tests = [ROOT / "tests" / test for test in one.tests] or tests_by_definition(package).get(definition, [])[:3]
+    check_baseline([], named)
+    found = fate(module, Mutant(one.function, 0, one.says, lambda: mutated(one)), tests, None, limit, named)
+    return found.by, found.first
+
+
+def guards_of_module(package: str, module: str) -> list[tuple[str, str, str]]:
+    """Guards of any definition of a module."""
+    names = mutation.definitions_of(module)
+    return list(dict.fromkeys(guard for name in names for guard in guards(package, (module, name))))
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    """Prints a table of areas, mutations and what notices them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("areas", nargs="*", default=list(AREAS), help=", ".join(AREAS))
+    parser.add_argument("--words", default="", help="those alone whose description holds these words")
+    given = parser.parse_args(arguments)
+    mutation.warm_up()
+    for area in given.areas:
+        for one in (one for one in AREAS[area] if given.words in one.says):
+            by, first = noticed(one)
+            print(f"| {area} | {one.says} | `{one.module}` | {by} | {shortened(first)} |", flush=True)
+    mutation.clean_up(KEPT)
+
+
+def shortened(first: str) -> str:
+    """A test's name without the path of this checkout."""
+    return first.replace(f"{ROOT}/", "").replace("tests/", "")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""What the workflow's own view makes of the graph: code versions, inputs and seeds of members; checkpoints' folder."""
+
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT
+
+from repdyn.base.fingerprint import code_version
+from repdyn.pipeline.config import configuration
+from repdyn.pipeline.run import entry
+from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.workflow import ENTRY, RunJobs
+
+STUDY, SEED = "bn_mean_field", 7
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory):
+    """All of a study declared, every experiment in a job of its own, the images' readers too."""
+    config = configuration.load([ROOT / "config.yaml"], {"run": {"name": "mine", "seed": SEED}})
+    declared = RunJobs(config, ROOT / "src", tmp_path_factory.mktemp("code") / "versions.json")
+    for name in read_study(STUDY).experiments:
+        declared.simulate(f"{STUDY}/{name}", name)
+    declared.figures(STUDY)
+    declared.tables(STUDY)
+    declared.claims(STUDY)
+    return declared.jobs
+
+
+def members(jobs, kind):
+    return [member for job in jobs.values() if job.kind == kind for member in job.members]
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"), [("simulate", "experiments"), ("draw", "figures"), ("tabulate", "tables")], ids=str
+)
+def test_each_member_has_its_own_code_and_reads_what_its_function_reads(jobs, kind, part):
+    functions = {one.path: one for one in getattr(read_study(STUDY), part).values()}
+    assert {member["function"] for member in members(jobs, kind)} == set(functions)
+    for member in members(jobs, kind):
+        function = functions[member["function"]]
+        assert member["code"] == code_version(function.root, f"repdyn.pipeline.run.{kind}:run", ENTRY)
+        assert list(member["inputs"]) == list(function.reads)
+        assert all(path == f"{STUDY}/data/{name}.nc" for name, path in member["inputs"].items())
+
+
+def test_each_claim_has_its_own_code(jobs):
+    checks = read_study(STUDY).claims
+    (member,) = members(jobs, "decide")
+    assert {id: one["code"] for id, one in member["claims"].items()} == {
+        id: code_version(check.root) for id, check in checks.items()
+    }
+    assert set(member["inputs"]) == {name for check in checks.values() for name in check.reads}
+
+
+def test_the_seed_is_the_runs(jobs):
+    assert {member["seed"] for member in members(jobs, "simulate")} == {SEED}
+
+
+def test_members_get_the_folder_of_the_jobs_checkpoints(tmp_path, monkeypatch):
+    """Beside the job's log, one for all members; what a runner returns is called when all are done."""
+    monkeypatch.chdir(tmp_path)
+    seen = []
+
+    def run(member, results, checkpoints):
+        (results / member["outputs"][0]).parent.mkdir(parents=True, exist_ok=True)
+        (results / member["outputs"][0]).write_text("made")
+        seen.append((member["function"], checkpoints))
+        return lambda: seen.append("finished")
+
+    many = [{"function": name, "code": "1", "inputs": {}, "outputs": [f"s/{name}.txt"]} for name in ("a", "b")]
+    job = Job("mine", "s/job", "simulate", many)
+    entry.run_members(job, Path(job.file), run)
+    folder = Path("logs/mine/s/job.log.checkpoints")
+    assert seen == [("a", folder), ("b", folder), "finished", "finished"]

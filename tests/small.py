@@ -1,0 +1,206 @@
+"""Every experiment on the settings of `small.yaml`: what its dataset holds, as text.
+
+    python -m tests.small            # after a change that is meant: writes tests/golden/*/experiments.txt
+    python -m tests.small declared   # after a change of settings or rules: first asks the workflow what its jobs are
+    python -m tests.small kernels    # marks what another CPU changes
+
+`small.json` of a study holds its experiments as members of job files, `experiments.txt` what their datasets held when
+they were recorded: of every variable its dimensions, smallest and largest value, and the mean of each of a few
+stretches, whose weights notice another order. A variable marked `~` amplifies rounding: with the kernels of a CPU of
+2008 it is another one, so its shape alone counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from numba.core.dispatcher import Dispatcher
+from tests.drawn import GOLDEN, alike
+from tests.end_to_end.test_reproducibility import OTHER_CPU
+
+from repdyn.base import datasets
+from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run import images, simulate
+from repdyn.pipeline.run.jobs import input_paths
+from repdyn.pipeline.run.loading import load_function
+
+SMALL = Path(__file__).parent / "small.yaml"
+INTERPRETED = (
+    "repdyn.leaky_resnets.methods.compiled_steps",
+    "repdyn.universality.methods.engines.compiled",
+    "repdyn.universality.methods.engines.compiled_convolution",
+)
+STRETCHES = 6
+ZERO = 1e-6  # what is smaller counts as 0: errors of formulas and differences differ from machine to machine
+FORMAT = "{:.5g}"
+
+Member = Mapping[str, Any]
+
+
+def members(study: str) -> dict[str, Member]:
+    """Dataset's file -> the member of a job that makes it, in an order in which they can run."""
+    return json.loads((GOLDEN / study / "small.json").read_text(encoding="utf-8"))
+
+
+@cache
+def maker(file: str) -> tuple[str, Member]:
+    """Kind and member of the job that makes a file."""
+    study = file.split("/")[0]
+    return ("images", members("data")[file]) if study == "data" else ("simulate", members(study)[file])
+
+
+def make(file: str, folder: Path) -> xr.Dataset:
+    """The dataset of a file, made with all that it reads where that is not in the folder yet."""
+    kind, member = maker(file)
+    for other in input_paths([member]):
+        if not (folder / other).is_file():
+            make(other, folder)
+    if kind == "images":
+        images.run(member, folder, None)
+    else:
+        load_function(member["study"], member["function"])
+        with interpreted(member["study"]):
+            simulate.run(member, folder, None)
+    return datasets.read(folder / file)
+
+
+@contextmanager
+def interpreted(study: str) -> Iterator[None]:
+    """Compiled trainings run as Python: a few steps of a small network take less than compiling."""
+    for name in INTERPRETED:
+        if name.startswith(f"repdyn.{study}."):
+            import_module(name)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("repdyn."):
+                for inside, value in list(vars(module).items()):
+                    if isinstance(value, Dispatcher) and value.py_func.__module__ in INTERPRETED:
+                        patch.setattr(module, inside, value.py_func)
+        yield
+
+
+def lines(file: str, data: xr.Dataset, amplified: Collection[str]) -> list[str]:
+    """The file's name and a line per variable; of those that amplify rounding without numbers."""
+    text = [file]
+    for name in sorted(data.variables):
+        dims, values = ", ".join(data[name].dims), data[name].values
+        text.append(
+            f"  ~ {name} | {dims} | {values.size}" if name in amplified else f"  {name} | {dims} | {_digest(values)}"
+        )
+    return text
+
+
+def text_of(file: str, folder: Path) -> list[str]:
+    """What a dataset holds, made in a folder, where those it reads may stand."""
+    study = file.split("/")[0]
+    return lines(file, make(file, folder), amplified_in(GOLDEN, study).get(file, ()))
+
+
+@cache
+def amplified_in(golden: Path, study: str) -> dict[str, set[str]]:
+    """File -> its variables that are marked as amplifying rounding."""
+    marked: dict[str, set[str]] = {}
+    file = golden / study / "experiments.txt"
+    for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
+        if not line.startswith(" "):
+            found = marked.setdefault(line, set())
+        elif line.startswith("  ~ "):
+            found.add(line.split()[1])
+    return marked
+
+
+def _digest(values: np.ndarray) -> str:
+    flat = np.ravel(values)
+    if flat.dtype.kind not in "fiub":
+        texts = list(dict.fromkeys(map(str, flat)))
+        return f"{len(flat)}: " + " ".join(text[:20].replace("\n", " ") for text in texts[:STRETCHES])
+    numbers = flat.astype(float)
+    finite = numbers[np.isfinite(numbers)]
+    if not len(finite):
+        return f"{len(flat)}: none"
+    weights = 1 + np.arange(len(flat)) % 7
+    weighed = np.array_split(np.where(np.isfinite(numbers), numbers, 0) * weights, STRETCHES)
+    means = [float(part.mean()) for part in weighed if len(part)]
+    shown = [finite.min(), finite.max(), *means]
+    return f"{len(finite)} of {len(flat)}: " + " ".join(FORMAT.format(one if abs(one) > ZERO else 0.0) for one in shown)
+
+
+def declare() -> None:
+    """Writes what the workflow's jobs are on the small settings."""
+    from tests.dag.declared import SMOKE, copy_sources, declared
+
+    with TemporaryDirectory() as folder:
+        checkout = copy_sources(Path(folder) / "checkout")
+        (checkout / "small.yaml").write_bytes(SMALL.read_bytes())
+        jobs = declared(checkout, SMOKE, "small.yaml")
+    found: dict[str, dict[str, Member]] = {study: {} for study in ("data", *STUDIES)}
+    for job in map(json.loads, jobs.texts.values()):
+        if job["kind"] in ("simulate", "images"):
+            for member in job["members"]:
+                found[member["outputs"][0].split("/")[0]][member["outputs"][0]] = member | {"code": ""}
+    for study, entries in found.items():
+        (GOLDEN / study).mkdir(parents=True, exist_ok=True)
+        text = ",\n".join(f"{json.dumps(file)}: {json.dumps(one, ensure_ascii=False)}" for file, one in entries.items())
+        (GOLDEN / study / "small.json").write_text("{\n" + text + "\n}\n", encoding="utf-8")
+
+
+def texts(study: str, folder: Path, amplified: Mapping[str, set[str]]) -> Iterator[str]:
+    """What all datasets of a study hold; tells the time of each on the way."""
+    for file in members(study):
+        began = time.process_time()
+        yield from lines(file, make(file, folder), amplified.get(file, ()))
+        print(f"{time.process_time() - began:6.2f} s  {file}", file=sys.stderr, flush=True)
+
+
+def write(golden: Path) -> None:
+    """Writes what the datasets of all studies hold."""
+    with TemporaryDirectory() as folder:
+        for study in STUDIES:
+            text = "".join(f"{line}\n" for line in texts(study, Path(folder), amplified_in(golden, study)))
+            (golden / study).mkdir(parents=True, exist_ok=True)
+            (golden / study / "experiments.txt").write_text(text, encoding="utf-8")
+
+
+def mark_amplified() -> None:
+    """Marks the variables that the kernels of another CPU change, beside those that are marked."""
+    with TemporaryDirectory() as folder:
+        command = f"from pathlib import Path; from tests import small; small.write(Path({folder!r}))"
+        subprocess.run([sys.executable, "-c", command], env=os.environ | OTHER_CPU, check=True)
+        for study in STUDIES:
+            file = GOLDEN / study / "experiments.txt"
+            ours, theirs = (
+                path.read_text(encoding="utf-8").splitlines() for path in (file, Path(folder) / study / file.name)
+            )
+            marked = [
+                one if one.startswith("  ~") or alike(one, other) else _without_numbers(one)
+                for one, other in zip(ours, theirs, strict=True)
+            ]
+            file.write_text("".join(f"{line}\n" for line in marked), encoding="utf-8")
+
+
+def _without_numbers(line: str) -> str:
+    name, dims, numbers = line.split(" | ")
+    return f"  ~ {name.strip()} | {dims} | {numbers.partition(':')[0].split()[-1]}"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["kernels"]:
+        mark_amplified()
+    else:
+        if sys.argv[1:] == ["declared"]:
+            declare()
+        write(GOLDEN)

@@ -1,0 +1,50 @@
+"""Every experiment computes on small settings what it computed when its numbers were recorded, variable by variable.
+
+A change of a dataset that is meant: `python -m tests.small`, and look at the difference; where settings or rules have
+changed, `python -m tests.small declared`.
+"""
+
+import difflib
+import json
+
+import pytest
+from tests.drawn import alike, golden
+from tests.small import maker, members, text_of
+
+from repdyn.base import datasets
+from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run.graph import read_study
+
+COMPILES = "across_papers"  # for ten seconds
+FILES = [
+    pytest.param(file, marks=[pytest.mark.slow] if study == COMPILES else [])
+    for study in STUDIES
+    for file in members(study)
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Datasets made so far, which others read."""
+    return tmp_path_factory.mktemp("small")
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_small_experiment_holds_what_was_recorded(file, folder):
+    """And every argument of its job stands in what it records."""
+    study = file.split("/")[0]
+    wanted, found = golden(study, "experiments")[file], text_of(file, folder)
+    same = len(wanted) == len(found) and all(map(alike, found, wanted))
+    assert same, "\n".join(difflib.unified_diff(wanted, found, "recorded", "now", n=0, lineterm=""))
+    says, (_, member) = datasets.read(folder / file).attrs, maker(file)
+    assert json.loads(says["settings"]) == {key: member[key] for key in ("seed", "settings", "arguments")}
+    assert (says["study"], says["experiment"], says["seed"]) == (study, member["function"], member["seed"])
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_experiment_is_recorded(study):
+    assert {one["function"] for one in members(study).values()} == {
+        one.path for one in read_study(study).experiments.values()
+    }
+    assert list(golden(study, "experiments")) == list(members(study))
+    assert all(len(text) > 3 for text in golden(study, "experiments").values())
