@@ -67,7 +67,8 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
             _over_layers(axes[0, 2], fits[rate], color, style, word)
     for rate, words, below in (("eta_h", "$1/\\tau_h$", -14), ("eta_y", "$1/\\tau_y$", 7)):
         last = default_network_fits[rate].median("seed")
-        axes[0, 2].annotate(words, (15, float(last[15])), (0, below), textcoords="offset points")
+        end = min(15, last.size - 1)
+        axes[0, 2].annotate(words, (end, float(last[end])), (0, below), textcoords="offset points")
     axes[0, 0].set(yscale="log", ylabel="squared fit loss (49), epochs", title="fit loss")
     axes[0, 1].set(ylabel="$R^2$, mean of $h, y, w$", title="explained variance", ylim=(-0.5, 1.05))
     axes[0, 2].set(yscale="log", ylabel="fitted rate, 1/epoch", title="effective rates")
@@ -128,7 +129,7 @@ def n6_fit_losses(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Da
         for place, name in enumerate(names):
             loss = fits["alternative_loss"].sel(alternative=name).values
             kept = loss[np.isfinite(loss)]
-            offset = np.linspace(-0.15, 0.15, kept.size) if kept.size > 1 else 0
+            offset = np.linspace(-0.15, 0.15, kept.size) if kept.size > 1 else np.zeros(kept.size)
             panel.plot(place + offset, kept, "o", color=BLUE, markersize=3, label="our trials" if place == 0 else None)
             if name in FIT_LOSSES:
                 label = "published" if place == 0 else None

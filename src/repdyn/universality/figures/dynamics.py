@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -80,8 +82,12 @@ def _curves(panel: Axes, run: xr.Dataset, theory: xr.DataArray) -> None:
         )
 
 
-def _legend(figure: Figure, panel: Axes) -> None:
-    handles, labels = panel.get_legend_handles_labels()
+def _legend(figure: Figure, panels: Iterable[Axes]) -> None:
+    """Names the curves, by the first panel that has some."""
+    drawn = [panel for panel in panels if panel.lines]
+    if not drawn:
+        raise NotEnoughDataError("a converged trial of one of the networks")
+    handles, labels = drawn[0].get_legend_handles_labels()
     chosen = [*range(0, len(labels), 2), 1]
     texts = [labels[i].split(", network")[0] for i in chosen[:-1]] + ["theory"]
     figure.legend([handles[i] for i in chosen], texts, loc="outside lower center", ncols=4)
@@ -107,7 +113,7 @@ def fig2_architectures(architectures: xr.Dataset, architecture_fits: xr.Dataset)
         fit = fits.isel(seed=max(seed, 0))
         panel.set_title(f"{WORDS.get(name, name)}\n{_r2(fit)}", fontsize=7.5)
     _bottom(axes, len(rows))
-    _legend(figure, axes[0, 0])
+    _legend(figure, axes.flat)
     return describe(
         figure,
         title="Figure 2: the same dynamics in different networks",
@@ -160,7 +166,7 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
         top.set_title(f"gain {float(runs['gain']):g}\n{_r2(fits.isel(seed=seed))}", fontsize=7.5)
     axes[0, 0].set_ylabel("$h, y, w$")
     axes[1, 0].set_ylabel("training loss")
-    _legend(figure, axes[0, 0])
+    _legend(figure, axes[0])
     return describe(
         figure,
         title="Figure 3: plateau and decay at growing initial weights",
@@ -227,7 +233,7 @@ def fig15_adam(adam_runs: xr.Dataset, adam_fits: xr.Dataset, architecture_fits: 
     last.set_xticks(np.arange(3), ["$h$", "$y$", "$w$"])
     last.set_ylabel("$R^2$, one mark per trial")
     last.legend(handletextpad=0.2, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    _legend(figure, axes[0, 0])
+    _legend(figure, axes[0, :-1])
     return describe(
         figure,
         title="Figure 15: Adam",
