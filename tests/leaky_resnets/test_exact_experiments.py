@@ -152,3 +152,13 @@ def test_knobs_refuse_what_makes_no_experiment(model, values, message):
 def test_laboratory_refuses_what_is_no_bottleneck(change, message):
     with pytest.raises(ValidationError, match=message):
         knobs.GeodesicLaboratory(**(TINY["geodesics"][1].model_dump() | change))
+
+
+def test_a_search_never_starts_at_infinite_cost():
+    """Of this seed the first draw has infinite cost, where a search would stand still."""
+    stream = Stream(27, ("leaky_resnets", "identity_costs"))
+    ratio = identity_costs.SEARCHES["no bias, printed"]
+    first = stream.generator("search", 0).standard_normal(np.prod(identity_costs.SEARCHED))
+    assert ratio(first) == identity_costs.INFEASIBLE
+    found = identity_costs._least_ratios("no bias, printed", 1, stream)
+    assert 1 - 1e-9 <= found.item() < 1.1

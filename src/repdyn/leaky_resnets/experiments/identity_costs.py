@@ -180,13 +180,16 @@ def _constants() -> dict[str, xr.Variable]:
     }
 
 
+INFEASIBLE = 1e3  # in the place of an infinite logarithm, for searches
+
+
 def _ratio(bias: bool, bound: Callable[[Array], float]) -> Callable[[Array], float]:
     """Logarithm of cost over bound; the convention makes an infeasible A infinitely costly."""
 
     def of(flat: Array) -> float:
         A = flat.reshape(SEARCHED)
         cost = cost_of_identity(A, bias).value
-        return float(np.log(cost / bound(A))) if np.isfinite(cost) else 1e3
+        return float(np.log(cost / bound(A))) if np.isfinite(cost) else INFEASIBLE
 
     return of
 
@@ -199,9 +202,12 @@ SEARCHES = {
 
 
 def _least_ratios(name: str, starts: int, stream: Stream) -> Array:
-    """Least ratio of cost and bound by BFGS from random starts that have positive and negative entries."""
+    """Least ratio of cost and bound by BFGS from random starts of finite cost with positive and negative entries."""
     ratios = np.empty(starts)
     for start in range(starts):
-        first = stream.generator("search", start).standard_normal(SEARCHED[0] * SEARCHED[1])
+        generator = stream.generator("search", start)
+        first = generator.standard_normal(SEARCHED[0] * SEARCHED[1])
+        while SEARCHES[name](first) == INFEASIBLE:  # flat around: a search would stay there
+            first = generator.standard_normal(SEARCHED[0] * SEARCHED[1])
         ratios[start] = np.exp(minimize(SEARCHES[name], first, method="BFGS", options={"maxiter": 60}).fun)
     return ratios
