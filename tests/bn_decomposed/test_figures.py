@@ -136,11 +136,11 @@ def test_every_batch_size_has_its_points(drawn, data):
     angles = data["layer_angles"]
     for panel, kind in zip(drawn["fig5_layer_angles"].axes, ("rms", "std", "full"), strict=False):
         clouds = {cloud.get_label(): cloud.get_offsets() for cloud in panel.collections}
-        assert set(clouds) == {f"n = {n}" for n in BATCHES}
+        assert set(clouds) == {f"$n$ = {n}" for n in BATCHES}
         for n in BATCHES:
             pairs = angles.sel(normalization=kind).isel(pair=np.flatnonzero(angles["pair_batch"] == n))
             expected = np.stack([pairs["before"].values.ravel(), pairs["after"].values.ravel()], axis=1)
-            np.testing.assert_array_equal(np.sort(clouds[f"n = {n}"], axis=0), np.sort(expected, axis=0))
+            np.testing.assert_array_equal(np.sort(clouds[f"$n$ = {n}"], axis=0), np.sort(expected, axis=0))
 
 
 def test_measured_angles_stand_on_the_curves_of_their_regime(drawn, data):

@@ -149,15 +149,15 @@ def test_figures_draw_the_variables_they_name(study):
         lines(panels[2])["bound, corrected"], study["collapsed_clusters"].weight_bound_corrected
     )
     panels = draw("neural_collapse", study).axes
-    np.testing.assert_array_equal(lines(panels[0])["Q = 3"], study["neural_collapse"]["cost"].sel(dimension=3))
-    np.testing.assert_array_equal(lines(panels[2])["Q = 2"], study["neural_collapse"]["margin"].sel(dimension=2))
+    np.testing.assert_array_equal(lines(panels[0])["$Q$ = 3"], study["neural_collapse"]["cost"].sel(dimension=3))
+    np.testing.assert_array_equal(lines(panels[2])["$Q$ = 2"], study["neural_collapse"]["margin"].sel(dimension=2))
     panels = draw("reduced_network", study).axes
     np.testing.assert_array_equal(
         lines(panels[1])["network"], study["reduced_network"].cost_network.sel(labels="adverse")
     )
     panels = draw("proposition", study).axes
-    np.testing.assert_array_equal(lines(panels[0])["Q = 2"], study["proposition"]["residual"].sel(dimension=2))
-    np.testing.assert_array_equal(lines(panels[3])["Q = 3"], study["proposition"]["truncated_share"].sel(dimension=3))
+    np.testing.assert_array_equal(lines(panels[0])["$Q$ = 2"], study["proposition"]["residual"].sel(dimension=2))
+    np.testing.assert_array_equal(lines(panels[3])["$Q$ = 3"], study["proposition"]["truncated_share"].sel(dimension=3))
 
 
 def test_tables_hold_the_variables_they_name(study):
