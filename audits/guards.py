@@ -16,6 +16,7 @@ from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run.jobs import input_paths
 
 ROOT = Path(__file__).resolve().parents[1]
+OURS = tuple(f"{ROOT}/{name}/" for name in ("src", "tests", "audits"))
 MOST = 6  # of those that reach a definition
 OF_BASE = ("bn_mean_field", "truncation_flow")  # what reaches a definition of `base` is looked for in these
 KEPT = Path(tempfile.mkdtemp(prefix="small"))  # small experiments of unchanged code
@@ -69,7 +70,7 @@ def notices_anew(guard: Guard) -> bool:
 def forget(module: str) -> None:
     """Makes a process import a module anew, and all that import it."""
     ours = {name: _file_of(known) for name, known in sys.modules.items()}
-    imports = {name: _imported(file) for name, file in ours.items() if file.startswith(f"{ROOT}/")}
+    imports = {name: _imported(file) for name, file in ours.items() if file.startswith(OURS) and file.endswith(".py")}
     old, forgotten = set(), {module}
     while old != forgotten:
         old = forgotten

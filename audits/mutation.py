@@ -134,6 +134,8 @@ def fate(
         if child.is_alive():
             child.kill()
             child.join()
+        if child.exitcode == 1 and not first:
+            raise RuntimeError(f"{module}: the process that tries its mutant broke down; nothing was learnt")
         if child.exitcode != 0:
             return Fate({1: by, UNIMPORTABLE: "import"}.get(child.exitcode, "time"), first, _spent() - began)
     return Fate("survived", "", _spent() - began)
