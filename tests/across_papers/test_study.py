@@ -13,7 +13,7 @@ from repdyn.across_papers.settings import Digits, OddBatch, TwoPoints
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.claims import claims_of, decide_claim
 from repdyn.base.datasets import problems
-from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.errors import ConfigError, NotEnoughDataError
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.measure import measure
 
@@ -121,7 +121,8 @@ def test_seeds_differ_and_do_not_depend_on_their_number(made, images):
         assert not np.allclose(many[name].isel(seed=0), many[name].isel(seed=1))
 
 
-def test_coordinates_in_the_span_change_no_training():
+def test_coordinates_in_the_span_change_no_training(monkeypatch):
+    monkeypatch.setattr(experiments, "PIXELS", 9)
     rng = np.random.default_rng(0)
     X, Y = torch.from_numpy(rng.normal(size=(4, 9))), torch.from_numpy(rng.normal(size=(4, 2)))
     for kind in ("plain", "leaky"):
@@ -131,6 +132,29 @@ def test_coordinates_in_the_span_change_no_training():
         options = {"rate": 0.1, "decay": 0.01, "steps": 20}
         runs = [[loss for _, loss in networks.descend(*one, Y, **options)] for one in ((whole, X), (inside, Z))]
         np.testing.assert_allclose(*runs, rtol=1e-10)
+
+
+def test_finer_images_are_learned_at_the_same_rate():
+    """Every pixel doubled in both directions: the outputs, the losses and so the rates stay."""
+    rng = np.random.default_rng(0)
+    images, Y = rng.normal(size=(4, 8, 8)), torch.from_numpy(rng.normal(size=(4, 2)))
+    runs = []
+    for times in (1, 2):
+        X = torch.from_numpy(images.repeat(times, axis=1).repeat(times, axis=2).reshape(4, -1))
+        network = networks.build("residual", 64, 6, 4, 2, gain=0.8, leak=1.0, stream=Stream(1, ("t",)), seeds=2)
+        if times == 2:  # the same maps, shared out among the four pixels of each
+            number = np.arange(64).reshape(8, 8).repeat(2, axis=0).repeat(2, axis=1).ravel()
+            network.into.weight.data = network.into.weight.data[:, :, number] / 4
+        inside, Z = experiments._in_span(network, X)
+        np.testing.assert_allclose(inside(Z).detach(), network(X).detach(), rtol=1e-10)
+        runs.append([loss for _, loss in networks.descend(inside, Z, Y, rate=0.1, decay=0.0, steps=20)])
+    np.testing.assert_allclose(*runs, rtol=1e-10)
+
+
+def test_a_rate_that_diverges_is_named(images):
+    fast = SIXTY.model_copy(update={"rates": SIXTY.rates.model_copy(update={"residual": 10.0}), "steps": 300})
+    with pytest.raises(ConfigError, match="the residual network diverges before step .* rate 10: lower rates.residual"):
+        experiments.digits(fast, images, Stream(1, ("across_papers", "digits")), no_checkpoint())
 
 
 def test_pairs_of_all_seeds_are_measured_as_on_one_network():

@@ -88,7 +88,7 @@ UNI_XOR = JOBS.simulate(
     "universality/xor_and_images",
     "xor",
     *[("image_training", {"run": run}) for run in type(CONFIG.universality.image_training.runs).model_fields],
-    memory_mb=2000,
+    memory_mb=3000,
 )
 
 

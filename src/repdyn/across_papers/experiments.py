@@ -39,12 +39,14 @@ from repdyn.across_papers.methods.recording import CURVES, PairRecorder
 from repdyn.across_papers.settings import Digits, OddBatch, Training, TwoPoints
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, explain_gaps, variable
+from repdyn.base.errors import ConfigError
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.measure import Recorder
 from repdyn.diagnostics.methods import effective_theory
 
 POINTS, TARGETS = ((-1.0,), (0.0,)), ((0.6,), (1.3071,))  # dx^2 = 1, dy^2 = 0.5: the public setting of universality
+PIXELS = 64  # of the images on which rates were chosen
 POINTS_FIRST = {"input": 0}  # batch normalization lets points change each other
 PAIR_FACTS = ("input_distance", "target_distance")
 PROFILE = (
@@ -127,9 +129,13 @@ def _digits_of(
 
 
 def _in_span(network: networks.Network, X: Tensor) -> tuple[networks.Network, Tensor]:
-    """The networks on the points' coordinates in their own span: as many inputs as points, the same training."""
-    basis = torch.linalg.svd(X, full_matrices=False).Vh.T
-    return network.within(basis), X @ basis
+    """The networks on the points' coordinates in their own span: as many inputs as points, the same training.
+
+    Finer images count as ones of `PIXELS`: the points are shorter and the first weights longer by as much, so that a
+    rate means the same at every resolution.
+    """
+    basis, scale = torch.linalg.svd(X, full_matrices=False).Vh.T, (PIXELS / X.shape[1]) ** 0.5
+    return network.within(basis / scale), X @ basis * scale
 
 
 def odd_batch(settings: OddBatch, images: xr.Dataset, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
@@ -230,8 +236,12 @@ def _descent(
     moments: Collection[int],
     decay: float = 0.0,
 ) -> Iterator[tuple[int, np.ndarray]]:
-    rate = getattr(settings.rates, kind.replace(" ", "_"))
-    return networks.descend(network, X, Y, rate=rate, decay=decay, steps=settings.steps, moments=moments)
+    key = kind.replace(" ", "_")
+    rate = getattr(settings.rates, key)
+    for step, losses in networks.descend(network, X, Y, rate=rate, decay=decay, steps=settings.steps, moments=moments):
+        if not np.isfinite(losses).all():
+            raise ConfigError(f"the {kind} network diverges before step {step} at the rate {rate:g}: lower rates.{key}")
+        yield step, losses
 
 
 def _record(recorders: list[Recorder], network: networks.Network, step: int) -> None:
