@@ -113,6 +113,7 @@ def test_tests_are_found_by_what_they_reach():
     assert "test_staircase.py" not in [test.name for test in found[(MODULE, "output_bias_as_printed")]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "caught"), [("X + beta", "X - beta", True), ("X + beta", "beta + X", False)])
 def test_a_wrong_sign_is_caught_by_the_tests_and_an_equal_formula_is_not(old, new, caught):
     source = (mutation.ROOT / "src" / Path(*MODULE.split("."))).with_suffix(".py").read_text()

@@ -153,7 +153,7 @@ def test_finer_images_are_learned_at_the_same_rate():
 
 def test_a_rate_that_diverges_is_named(images):
     fast = SIXTY.model_copy(update={"rates": SIXTY.rates.model_copy(update={"residual": 10.0}), "steps": 300})
-    with pytest.raises(ConfigError, match="the residual network diverges before step .* rate 10: lower rates.residual"):
+    with pytest.raises(ConfigError, match=r"residual network diverges before step .* rate 10: lower rates\.residual"):
         experiments.digits(fast, images, Stream(1, ("across_papers", "digits")), no_checkpoint())
 
 

@@ -40,6 +40,7 @@ def test_a_corrupted_file_costs_its_trial_alone(tmp_path, capsys):
         assert "cannot be read" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_no_byte_can_change_what_a_trial_was(tmp_path, capsys):
     """Whatever byte is damaged: the trial comes back as it was, or not at all."""
     kept, rng = Checkpoint(tmp_path, "job"), np.random.default_rng(0)

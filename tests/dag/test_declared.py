@@ -102,6 +102,7 @@ def test_a_job_file_is_small(folder, jobs):
     assert all(Path(folder, f"logs/smoke/{name}.job.json").is_file() for name in jobs.texts)
 
 
+@pytest.mark.slow
 def test_thousands_of_variants_are_declared(folder):
     many = declared(folder, SMOKE, config={"leaky_resnets": {"trained": {"blocks": 1000}}})
     assert sum(name.startswith("leaky_resnets/trained-") for name in many.texts) == 1000

@@ -57,6 +57,7 @@ def test_duplicates_are_refused_but_where_a_list_is_no_choice(study):
     assert [name for name, other in twice.items() if accepts(model, other)] == []
 
 
+@pytest.mark.slow
 def test_reversed_lists_are_accepted_and_some_are_reversed():
     found = reversed_lists()
     for study in STUDIES:

@@ -169,6 +169,7 @@ def test_start_is_hes_times_the_gain():
     assert not network.dense.bias.any()
 
 
+@pytest.mark.slow
 def test_figures_of_the_report(measured, tmp_path):
     fitted = two_points(TwoPoints(layer="relu"), measured)
     assert not [problem for problem in problems(fitted) if not problem.startswith("attribute")]

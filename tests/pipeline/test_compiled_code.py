@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.compiling import KEPT_IN
@@ -36,6 +37,7 @@ def test_a_folder_that_cannot_be_made_is_done_without(tmp_path):
     assert compiled_code(tmp_path / "src") is None
 
 
+@pytest.mark.slow
 def test_kept_code_gives_the_same_numbers(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     environment.pop(KEPT_IN, None)
