@@ -94,7 +94,8 @@ def test_work_sees_nested_networks_and_runs():
         return universality.WORK["architectures"](given, {})
 
     assert 3 < work(units=200) / work() < 9  # from what stays in the cache to what does not
-    assert work(dropout=0.1) == pytest.approx(6 * work())
+    adam = universality.WORK["adam_runs"]({"settings": settings | {"rates": [0.1, 0.2]}, "default": row}, {})
+    assert adam == pytest.approx(14 * work())  # moments leave the cache: seven times descent, at each rate
     run = {"units": 100, "hidden": 4, "epochs": 10, "optimizer": "sgd"}
     blobs = {"trials": 6, "batch": 64, "positions": 30, "pixels": 5, "runs": {"low": run, "high": run | {"epochs": 20}}}
     low, high = (universality.WORK["blobs"]({"settings": blobs}, {"run": name}) for name in ("low", "high"))

@@ -12,7 +12,7 @@ from repdyn.base.checkpoints import Checkpoint, Trial
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.universality.methods.engines.frames import Array, Frames, Task, empty_frames, stopped
-from repdyn.universality.methods.networks import Net, Weights, initial_weights
+from repdyn.universality.methods.networks import Weights, initial_weights
 from repdyn.universality.settings.two_points import TwoPointRun
 from repdyn.universality.theory.effective import two_point_observables
 
@@ -22,33 +22,28 @@ SAVE_AFTER = 20.0  # seconds of training worth a save; has no effect on numbers
 
 
 def choose_engine(wanted: str, task: Task, device: str) -> str:
-    """The engine for a task: autograd for dropout and Adam, else compiled on a CPU; on a GPU batched.
+    """The engine for a task: compiled on a CPU, on a GPU batched.
 
-    A convolution is compiled on a CPU, on a GPU it takes autograd.
+    Autograd takes what these cannot: a convolution with dropout or Adam; on a GPU any of the three.
 
     Raises:
         ValueError: an engine that is unknown, or that cannot train this network.
     """
     if wanted not in ENGINES:
         raise ValueError(f"engine {wanted!r} is not one of {', '.join(ENGINES)}")
-    special, convolution = needs_autograd(task.net, task.optimizer), task.net.connections == "convolution"
+    special, convolution = task.net.dropout > 0 or task.optimizer != "sgd", task.net.connections == "convolution"
     on_gpu = device.startswith("cuda")
     if wanted == "auto":
-        if special or (convolution and on_gpu):
+        if (special or convolution) if on_gpu else (special and convolution):
             return "autograd"
         return "batched" if on_gpu else "compiled"
-    if special and wanted != "autograd":
-        raise ValueError(f"engine {wanted!r} knows no dropout or Adam; use auto or autograd")
+    if special and (wanted == "batched" or (wanted == "compiled" and convolution)):
+        raise ValueError(f"engine {wanted!r} knows no dropout or Adam for this network; use auto or autograd")
     if convolution and wanted == "batched":
         raise ValueError("engine 'batched' knows no convolution; use auto, compiled or autograd")
     if wanted == "compiled" and on_gpu:
         raise ValueError("engine 'compiled' runs on the CPU only; use auto or batched with device cuda")
     return wanted
-
-
-def needs_autograd(net: Net, optimizer: str) -> bool:
-    """Whether automatic differentiation alone can train the network."""
-    return net.dropout > 0 or optimizer != "sgd"
 
 
 def two_points(dx: float, dy: float) -> tuple[Array, Array]:
@@ -152,8 +147,9 @@ def _advance(
     if engine == "compiled":
         from repdyn.universality.methods.engines import compiled, compiled_convolution
 
-        module = compiled_convolution if task.net.connections == "convolution" else compiled
-        return module.advance(task, weights, epochs, active)
+        if task.net.connections == "convolution":
+            return compiled_convolution.advance(task, weights, epochs, active)
+        return compiled.advance(task, weights, epochs, active, seeds)
     if engine == "batched":
         from repdyn.universality.methods.engines import batched
 

@@ -1,6 +1,6 @@
 """The reference engine: plain PyTorch, automatic differentiation, all trials side by side.
 
-It is what the other engines are tested against, and the only one for convolutions, dropout and Adam. Trials share no
+It is what the other engines are tested against, and the only one for convolutions with dropout or Adam. Trials share no
 number: their losses are summed, so each parameter sees its own trial alone.
 """
 
@@ -140,11 +140,15 @@ def _record(task: Task, weights: Parameters, X: Tensor, Y: Tensor, made: Frames,
     made.loss[chosen, frame] = ((out - Y) ** 2).sum(dim=(1, 2)).cpu().numpy() / 4
 
 
+def kept_inputs(net: Net, generator: torch.Generator) -> Tensor:
+    """Which inputs of the maps dropout keeps in an epoch, map by map, of each the first point's and the other's."""
+    return torch.rand(2 * (net.inputs + net.hidden * net.units), generator=generator) >= net.dropout
+
+
 def _masks(net: Net, generators: list[torch.Generator], X: Tensor) -> Iterator[Tensor]:
     """Dropout masks of one epoch, each trial from its own generator: kept inputs are scaled by 1/(1 - p)."""
     sizes = [net.inputs, *[net.units] * net.hidden]
-    draws = torch.stack([torch.rand(2 * sum(sizes), generator=generator) for generator in generators])
-    keep = (draws >= net.dropout).to(X) / (1 - net.dropout)
+    keep = torch.stack([kept_inputs(net, generator) for generator in generators]).to(X) / (1 - net.dropout)
     return (part.unflatten(1, (2, -1)) for part in keep.split([2 * size for size in sizes], dim=1))
 
 

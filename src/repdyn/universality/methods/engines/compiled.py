@@ -1,18 +1,22 @@
 """The exact compiled engine: two points through dense or skip networks, one trial after the other.
 
 The gradient of two points has rank two. Going down, each row of a weight matrix is read once: it adds to W^T delta
-and takes its rank-two update while it is in the first-level cache. An epoch moves three times the weights (read,
-read and write) where automatic differentiation moves far more. Nothing is approximated.
+and takes its rank-two update, or Adam's, while it is in the first-level cache. An epoch of descent moves three times
+the weights (read, read and write) where automatic differentiation moves far more. Nothing is approximated.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from repdyn.base.compiling import compiled
 from repdyn.universality.methods.engines.frames import Array, Frames, Task, empty_frames
-from repdyn.universality.methods.networks import LEAK, NONLINEARITIES, Weights
+from repdyn.universality.methods.networks import LEAK, NONLINEARITIES, Net, Weights
 
+NAMES = ("first", "middle", "last", "biases", "last_bias")
+BETAS, EPSILON = (0.9, 0.999), 1e-8  # Adam, the usual ones
 FAST = {"reassoc", "contract", "nsz"}  # sums may be reordered for the vector unit; NaN and infinity keep their meaning
 
 
@@ -65,50 +69,117 @@ def _descend(W: np.ndarray, b: np.ndarray, a: np.ndarray, delta: np.ndarray, bac
 
 
 @compiled(fastmath=FAST)
-def _forward(kind, skip, leak, X, first, middle, last, biases, last_bias, z, a, slope, out):
-    """Pre-activations are scratch; a and slope keep every layer, shape (hidden, 2, units)."""
-    for layer in range(biases.shape[0]):
+def _descend_by_adam(W, b, a, delta, back, mean_W, square_W, mean_b, square_b, adam):
+    """The same with Adam's update; means and squares of the gradient are kept in place."""
+    first, other, down_one, down_other = a[0], a[1], back[0], back[1]
+    new, new_square, step, root, epsilon = adam[0], adam[1], adam[2], adam[3], adam[4]
+    for i in range(W.shape[0]):
+        row, mean, square, s, t = W[i], mean_W[i], square_W[i], delta[0, i], delta[1, i]
+        for j in range(W.shape[1]):
+            down_one[j] += row[j] * s
+            down_other[j] += row[j] * t
+            gradient = s * first[j] + t * other[j]
+            mean[j] += new * (gradient - mean[j])
+            square[j] += new_square * (gradient * gradient - square[j])
+            row[j] -= step * mean[j] / (np.sqrt(square[j]) / root + epsilon)
+        gradient = s + t
+        mean_b[i] += new * (gradient - mean_b[i])
+        square_b[i] += new_square * (gradient * gradient - square_b[i])
+        b[i] -= step * mean_b[i] / (np.sqrt(square_b[i]) / root + epsilon)
+
+
+@compiled(fastmath=FAST)
+def _drop(kept, share, a, given):
+    """What a map is given of `a`, (2, in): entries kept are scaled by `share`; all of them where nothing is dropped."""
+    size = a.shape[1]
+    for point in range(2):
+        for j in range(size):
+            given[point, j] = a[point, j]
+            if kept.size:
+                given[point, j] = a[point, j] * share if kept[point * size + j] else 0.0
+
+
+@compiled(fastmath=FAST)
+def _part(kept, layer, inputs, units):
+    """Those of an epoch's kept entries that belong to the input of a map."""
+    begin = 2 * (inputs + (layer - 1) * units) if layer else 0
+    return kept[begin : begin + 2 * (units if layer else inputs)]
+
+
+@compiled(fastmath=FAST)
+def _forward(kind, skip, leak, X, weights, kept, share, z, given, a, slope, out):
+    """Pre-activations are scratch; `given` keeps every map's input, a and slope every layer, (hidden, 2, units)."""
+    first, middle, last, biases, last_bias = weights
+    hidden, units = biases.shape
+    for layer in range(hidden):
+        part = _part(kept, layer, X.shape[1], units)
         if layer == 0:
-            _affine(first, biases[0], X, z)
+            _drop(part, share, X, given[0])
+            _affine(first, biases[0], given[0], z)
         else:
-            _affine(middle[layer - 1], biases[layer], a[layer - 1], z)
+            _drop(part, share, a[layer - 1], given[layer])
+            _affine(middle[layer - 1], biases[layer], given[layer], z)
         for point in range(2):
             _activate(kind, z[point], a[layer, point], slope[layer, point], leak)
         if skip and layer >= 2:
             a[layer] += a[layer - 2]
-    _affine(last, last_bias, a[-1], out)
+    _drop(_part(kept, hidden, X.shape[1], units), share, a[-1], given[hidden])
+    _affine(last, last_bias, given[hidden], out)
 
 
 @compiled(fastmath=FAST)
-def _backward(skip, X, first, middle, last, biases, last_bias, a, slope, error, grad, rate):
-    """One step of descent; grad (hidden + 1, 2, units) holds dL/da of every layer, and scratch for the input."""
+def _backward(skip, X, weights, mean, square, kept, share, given, slope, error, grad, down, rate, adam):
+    """One update; grad (hidden + 1, 2, scratch) holds dL/da of every layer, and scratch for the input."""
+    first, middle, last, biases, last_bias = weights
+    hidden, units = biases.shape
     grad[:] = 0.0
-    hidden = biases.shape[0]
-    _descend(last, last_bias, a[-1], error, grad[hidden], rate)
-    for layer in range(hidden - 1, -1, -1):
-        above = grad[layer + 1]
-        if skip and layer >= 2:
-            grad[layer - 1] += above
-        for point in range(2):
-            for i in range(above.shape[1]):
-                slope[layer, point, i] *= above[point, i]
-        if layer == 0:
-            _descend(first, biases[0], X, slope[0], grad[0], rate)
+    for layer in range(hidden, -1, -1):
+        if layer == hidden:
+            W, b, delta = last, last_bias, error
         else:
-            _descend(middle[layer - 1], biases[layer], a[layer - 1], slope[layer], grad[layer], rate)
+            W, b, delta = middle[layer - 1] if layer else first, biases[layer], slope[layer]
+            above = grad[layer + 1]
+            if skip and layer >= 2:
+                grad[layer - 1] += above
+            for point in range(2):
+                for i in range(units):
+                    delta[point, i] *= above[point, i]
+        part = _part(kept, layer, X.shape[1], units)
+        back = grad[layer]
+        if part.size:
+            down[:] = 0.0
+            back = down
+        if not adam.size:
+            _descend(W, b, given[layer], delta, back, rate)
+        elif layer == hidden:
+            _descend_by_adam(W, b, given[layer], delta, back, mean[2], square[2], mean[4], square[4], adam)
+        else:
+            m, v = (mean[1][layer - 1], square[1][layer - 1]) if layer else (mean[0], square[0])
+            _descend_by_adam(W, b, given[layer], delta, back, m, v, mean[3][layer], square[3][layer], adam)
+        if part.size:
+            size = part.size // 2
+            for point in range(2):
+                for j in range(size):
+                    grad[layer, point, j] += down[point, j] * share if part[point * size + j] else 0.0
 
 
 @compiled(fastmath=FAST)
-def _train(kind, skip, leak, X, Y, first, middle, last, biases, last_bias, rate, epochs, every, layers, stop, h, o, L):
+def _train(net, X, Y, weights, mean, square, adams, kept, share, rate, epochs, every, layers, stop, records):
     """Trains one trial in place and records; stops at a loss below `stop` or not finite."""
+    kind, skip, leak = net
+    h, o, L = records
+    first, _, _, biases, _ = weights
     hidden, units = biases.shape
     scratch = max(units, X.shape[1])
     z, out = np.empty((2, units), first.dtype), np.empty((2, Y.shape[1]), first.dtype)
     a, slope = np.empty((hidden, 2, units), first.dtype), np.empty((hidden, 2, units), first.dtype)
-    grad = np.empty((hidden + 1, 2, scratch), first.dtype)
+    given, grad = np.zeros((hidden + 1, 2, scratch), first.dtype), np.empty((hidden + 1, 2, scratch), first.dtype)
+    down, nothing = np.empty((2, scratch), first.dtype), kept[:0].reshape(-1)
     for epoch in range(epochs):
-        _forward(kind, skip, leak, X, first, middle, last, biases, last_bias, z, a, slope, out)
-        if epoch % every == 0:
+        recorded = epoch % every == 0
+        if recorded or not kept.size:
+            _forward(kind, skip, leak, X, weights, nothing, share, z, given, a, slope, out)
+        if recorded:
             frame = epoch // every
             loss = 0.0
             for point in range(2):
@@ -123,29 +194,62 @@ def _train(kind, skip, leak, X, Y, first, middle, last, biases, last_bias, rate,
             L[frame] = loss
             if not np.isfinite(loss) or loss < stop:
                 return
-        _backward(skip, X, first, middle, last, biases, last_bias, a, slope, (out - Y) / 2, grad, rate)
+        keeps = nothing
+        if kept.size:
+            keeps = kept[epoch]
+            _forward(kind, skip, leak, X, weights, keeps, share, z, given, a, slope, out)
+        error = (out - Y) / 2
+        _backward(skip, X, weights, mean, square, keeps, share, given, slope, error, grad, down, rate, adams[epoch])
 
 
-def advance(task: Task, weights: Weights, epochs: int, active: Array | None = None) -> Frames:
+def advance(
+    task: Task, weights: Weights, epochs: int, active: Array | None = None, seeds: Sequence[int] = ()
+) -> Frames:
     """Trains for `epochs` epochs, in place, and records.
 
     Args:
-        task: what to train on; dense or skip connections, no dropout, plain descent.
+        task: what to train on; dense or skip connections.
         weights: as `networks.initial_weights` with a leading axis of trials; changed in place.
-        epochs: epochs of this block.
+        epochs: epochs of this block; Adam starts its moments afresh in each block.
         active: trials to train, shape (trials,); None for all.
+        seeds: seed of the dropout masks of each trial.
 
     Returns:
         Records of epochs 0, every, ... of the block.
     """
     trials, dtype = len(weights["first"]), weights["first"].dtype
     frames = empty_frames(task, trials, epochs)
-    kind, skip = NONLINEARITIES.index(task.net.nonlinearity), task.net.connections == "skip"
-    X, Y, layers = task.X.astype(dtype), task.Y.astype(dtype), np.array(task.layers)
-    names = ("first", "middle", "last", "biases", "last_bias")
+    net = (NONLINEARITIES.index(task.net.nonlinearity), task.net.connections == "skip", dtype.type(LEAK))
+    points = (task.X.astype(dtype), task.Y.astype(dtype))
+    about = (dtype.type(task.rate), epochs, task.every, np.array(task.layers), task.stop)
+    adams, share = _adams(task, epochs).astype(dtype), dtype.type(1 / (1 - task.net.dropout))
     for trial in range(trials) if active is None else np.flatnonzero(active):
-        arrays = [weights[name][trial] for name in names]
-        arguments = (dtype.type(task.rate), epochs, task.every, layers, task.stop)
-        places = (frames.h[trial], frames.outputs[trial], frames.loss[trial])
-        _train(kind, skip, dtype.type(LEAK), X, Y, *arrays, *arguments, *places)
+        arrays = tuple(weights[name][trial] for name in NAMES)
+        shapes = [array.shape if adams.size else array.ndim * (0,) for array in arrays]
+        moments = [tuple(np.zeros(shape, dtype) for shape in shapes) for _ in ("mean", "square")]
+        kept = _kept(task.net, epochs, seeds[trial]) if task.net.dropout else np.empty((0, 0), bool)
+        records = (frames.h[trial], frames.outputs[trial], frames.loss[trial])
+        _train(net, *points, arrays, *moments, adams, kept, share, *about, records)
     return frames
+
+
+def _adams(task: Task, epochs: int) -> Array:
+    """Adam's numbers in each epoch: shares of the new gradient and of its square, step, its divisor's root, epsilon.
+
+    Shape (epochs, 5), or (epochs, 0) without Adam.
+    """
+    if task.optimizer != "adam":
+        return np.empty((epochs, 0))
+    first, second = (1 - beta ** np.arange(1.0, epochs + 1) for beta in BETAS)
+    constant = [np.full(epochs, 1 - beta) for beta in BETAS]
+    return np.stack([*constant, task.rate / first, np.sqrt(second), np.full(epochs, EPSILON)], axis=1)
+
+
+def _kept(net: Net, epochs: int, seed: int) -> np.ndarray:
+    """Inputs of the maps that dropout keeps in each epoch, drawn as automatic differentiation draws them."""
+    import torch
+
+    from repdyn.universality.methods.engines.autograd import kept_inputs
+
+    generator = torch.Generator().manual_seed(seed % 2**63)
+    return np.stack([kept_inputs(net, generator).numpy() for _ in range(epochs)])
