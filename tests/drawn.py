@@ -314,6 +314,8 @@ def rewrite(study: str) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] and not Path(sys.argv[1], "claims.csv").is_file():
+        sys.exit(f"{sys.argv[1]}: no finished run (it has no claims.csv)")
     if sys.argv[1:]:
         write(Path(sys.argv[1]))
     else:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -214,6 +215,13 @@ def test_all_parts_are_listed_and_their_chances_of_a_false_alarm_added():
 
 def test_chances_add_up_to_one_at_most():
     assert all_of(a=made("passes", false_alarm=0.7), b=made("passes", false_alarm=0.7)).false_alarm == 1.0
+
+
+def test_members_of_a_list_are_told_one_by_one():
+    first, other = made("passes", 3), made("fails", 0.5)
+    whole = replace(all_of(one=first, other=other), parts={}, members={"one": first, "other": other})
+    assert (whole.outcome, whole.parts) == ("fails", {})
+    assert whole.leaves == {"one": first, "other": other}
 
 
 def test_a_conjunction_keeps_its_parts_by_name():

@@ -58,6 +58,11 @@ def test_margins(text, words):
     assert margin(text).striptags() == words
 
 
+def test_a_control_of_several_rows_is_told_once():
+    rows = [PART | {"part": name} for name in ("tanh", "swish")] + [PART | {"part": "relu", "control_margin": "77"}]
+    assert [bool(one.control) for one in parts(rows, PART["form"])] == [False, True, True]
+
+
 def test_forms_are_apart_and_controls_belong_to_their_part():
     (printed,), (corrected,) = (parts([PRINTED, PART], form) for form in ("printed", "corrected"))
     assert (printed.outcome, printed.control) == ("fails", None)

@@ -48,6 +48,7 @@ class Test:
         value: the measured number, None where it is none (tables of integers).
         region: what the statement allows for it, from low to high; infinite where it has no bound.
         parts: of a conjunction, its tests by name; each may be a conjunction again.
+        members: of one part on a list that the configuration sets, its tests by name; a control turns them together.
     """
 
     __test__ = False  # for pytest: not a test class
@@ -63,15 +64,15 @@ class Test:
     value: float | None = None
     region: tuple[float, float] | None = None
     parts: Mapping[str, Test] = field(default_factory=dict)
+    members: Mapping[str, Test] = field(default_factory=dict)
 
     @property
     def leaves(self) -> dict[str, Test]:
-        """The tests that are no conjunctions, under the names of all parts that lead to them; itself under ""."""
-        if not self.parts:
+        """The tests that are no conjunctions, under the names of all that lead to them; itself under ""."""
+        inside = self.parts or self.members
+        if not inside:
             return {"": self}
-        return {
-            f"{name} {inner}".strip(): leaf for name, part in self.parts.items() for inner, leaf in part.leaves.items()
-        }
+        return {f"{name} {inner}".strip(): leaf for name, one in inside.items() for inner, leaf in one.leaves.items()}
 
 
 @dataclass(frozen=True)

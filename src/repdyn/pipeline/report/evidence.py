@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -54,8 +54,15 @@ class Part:
 
 
 def parts(rows: Iterable[Row], form: str) -> list[Part]:
-    """The parts of a form, "printed" or "corrected", of one claim's rows of evidence."""
-    return [part(row) for row in rows if row["form"] == form]
+    """The parts of a form, "printed" or "corrected", of one claim's rows of evidence.
+
+    A control of several rows stands with the last of them.
+    """
+    found = [part(row) for row in rows if row["form"] == form]
+    following = [*(one.control for one in found[1:]), None][: len(found)]
+    return [
+        replace(one, control=None) if one.control == after else one for one, after in zip(found, following, strict=True)
+    ]
 
 
 def part(row: Row) -> Part:

@@ -71,7 +71,8 @@ def quantiles_within(
 
 def worst_of(tests: Mapping[str, Test]) -> Test:
     """Passes if every test passes: for a statement on all members of a list that the configuration sets."""
-    return replace(all_of(**tests), parts={})
+    whole = all_of(**tests)
+    return replace(whole, parts={}, members=whole.parts)
 
 
 def for_parts(control: Control, *parts: str) -> dict[str, Control]:
