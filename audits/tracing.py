@@ -41,6 +41,8 @@ def executed_definitions(source: Path = SOURCE) -> Iterator[set[Definition]]:
         code = frame.f_code
         if event != "call" or code in seen or not code.co_filename.startswith(inside):
             return
+        if not code.co_filename.endswith(".py"):  # a page's template, under its own name
+            return
         if not code.co_flags & OPTIMIZED or _is_import(frame, inside):
             return
         seen.add(code)

@@ -37,14 +37,15 @@ def _members(file: Path):
 
 @contextmanager
 def _opening():
-    """Files of the checkout opened inside the block, but not to import them; paths from the working directory."""
+    """Files of the checkout opened inside the block and still there, but not to import them; relative paths."""
     global OPENED
     OPENED, found = [], set()
     try:
         yield found
     finally:
         paths = [Path(path).absolute() for path in OPENED]
-        found |= {path.relative_to(Path.cwd()).as_posix() for path in paths if path.is_relative_to(Path.cwd())}
+        kept = [path for path in paths if path.is_relative_to(Path.cwd()) and path.is_file()]
+        found |= {path.relative_to(Path.cwd()).as_posix() for path in kept}
         OPENED = None
 
 
