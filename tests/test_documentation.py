@@ -83,6 +83,14 @@ def test_tables_keep_their_columns(page):
     assert wrong == []
 
 
+@pytest.mark.parametrize("study", [study for study in PREFIXES if study != "across_papers"])
+def test_a_studys_page_opens_with_its_summary(study):
+    """The report shows what stands before the first heading."""
+    opening = (ROOT / f"docs/{study}.md").read_text(encoding="utf-8").split("\n## ")[0]
+    assert "**What the paper claims.**" in opening
+    assert "**What we found.**" in opening
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_verdicts_in_tables_are_the_accepted_ones(page):
     accepted = accepted_verdicts()
