@@ -10,8 +10,10 @@ from tests.conftest import ROOT
 
 from repdyn.base.claims import claims_of
 from repdyn.base.verdicts import STATUSES
+from repdyn.pipeline.reference import results
 from repdyn.pipeline.run.loading import load_modules
 
+OPEN = "not decidable at this scale"
 PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("examples/**/*.md")]
 )
@@ -140,3 +142,13 @@ def test_the_readme_counts_the_accepted_verdicts():
     assert {study: int(count) for study, count in listed} == {
         one: n for one, n in own.items() if one != "across_papers"
     }
+
+
+def test_the_readme_counts_what_the_full_scale_says():
+    default, full = (results.read(ROOT / f"reference/{run}").verdicts for run in ("default", "full"))
+    pairs = [(verdict, full[id]) for id, verdict in default.items()]
+    equal, decided = sum(a == b for a, b in pairs), sum(a == OPEN != b for a, b in pairs)
+    opened = sum(a != OPEN == b for a, b in pairs)
+    assert equal + decided + opened == len(pairs), "a verdict has turned"
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"gives {equal} of the {len(pairs)} verdicts again, decides {decided} more, leaves {opened} open" in text

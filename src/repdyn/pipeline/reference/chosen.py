@@ -21,9 +21,8 @@ INTRODUCTION = """\
 # Decided again on fresh draws
 
 Some regions, sizes and hypotheses were set after numbers of the default scale had been seen. Each is listed here with
-the claims that it decides. The full scale draws from a seed of its own that had no part in any choice; once its
-reference is kept, its verdicts stand beside those of the default scale. A verdict that is not decidable at one of them
-says nothing against the other.
+the claims that it decides. The full scale draws from a seed of its own that had no part in any choice; its verdicts
+stand beside those of the default scale. A verdict that is not decidable at one of them says nothing against the other.
 
 This page is generated from `workflow/chosen_after_looking.yaml` and `reference/` (`python -m repdyn reference`); a test
 holds it to them.
