@@ -41,7 +41,7 @@ def test_data_made_from_variants_are_made_again_with_all_variants(smoke_run):
 
 
 def test_what_a_long_job_made_is_not_tried(smoke_run, monkeypatch):
-    monkeypatch.setattr(Remaker, "made", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr(Remaker, "_make", lambda *_: pytest.fail("made again"))
     remaker = Remaker(smoke_run / "results/smoke", "universality")
     assert remaker._recorded("xor") > 1
     assert not remaker.cheap(["xor"], -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -57,3 +58,5 @@ def run_members(job: jobs.Job, file: Path, run: Callable[..., Callable[[], None]
     for finish in filter(None, last):
         finish()
     kept.sweep()
+    if job.study:  # those of members that an earlier try finished, too
+        shutil.rmtree(f"{job.log}.checkpoints", ignore_errors=True)

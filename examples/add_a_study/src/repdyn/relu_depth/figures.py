@@ -35,5 +35,4 @@ def correlation_map(overlaps: xr.Dataset, gaps: xr.Dataset) -> Figure:
         caption=f"(a) One layer: mean of {found.sizes['draw']} draws with 95 % intervals against the closed form. "
         f"(b) Gap through {len(layers) - 1} layers at infinite width, from {gaps.sizes['cosine']} cosines.",
         alt="Sampled points lie on the curve of the closed form; whatever the start, the gap falls as 1 over depth^2.",
-        claims=("rd-kernel", "rd-rate"),
     )
