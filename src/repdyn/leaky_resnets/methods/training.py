@@ -13,12 +13,12 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from repdyn.base.adam import BETAS, EPSILON
 from repdyn.base.checks import Array
 from repdyn.base.graphs import replayable
 from repdyn.leaky_resnets.methods import compiled_steps
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam's usual constants
 COMPILED = 500_000  # entries of one network's representations that stay in a core's cache; more go to torch's products
 MAP_RATE = 0.2  # rate of the linear maps over that of the layers
 _masked = torch.ops.aten.threshold_backward.grad_input
@@ -150,11 +150,11 @@ class Trainer:
         if self._small_on_cpu:
             vectors = (self.theta, self.grad, self.first, self.second, self.pace)
             kind = self._small_on_cpu[0].dtype.type
-            numbers = (kind(self.rate), kind(BETA_1), kind(BETA_2), kind(EPSILON))
+            numbers = (kind(self.rate), *map(kind, BETAS), kind(EPSILON))
             compiled_steps.adam(*(vector.numpy() for vector in vectors), *numbers)
             return
-        self.first.lerp_(self.grad, 1 - BETA_1)
-        self.second.mul_(BETA_2).addcmul_(self.grad, self.grad, value=1 - BETA_2)
+        self.first.lerp_(self.grad, 1 - BETAS[0])
+        self.second.mul_(BETAS[1]).addcmul_(self.grad, self.grad, value=1 - BETAS[1])
         torch.sqrt(self.second, out=self.scratch).add_(EPSILON)
         torch.div(self.first, self.scratch, out=self.scratch).mul_(self.pace)
         self.theta.addcmul_(self.scratch, self.rate)
@@ -173,7 +173,7 @@ class Trainer:
             if between and index % every == 0:
                 between()
             self.done += 1
-            self.rate.fill_(-rate * np.sqrt(1 - BETA_2**self.done) / (1 - BETA_1**self.done))
+            self.rate.fill_(-rate * np.sqrt(1 - BETAS[1] ** self.done) / (1 - BETAS[0] ** self.done))
             step()
 
     @torch.inference_mode()

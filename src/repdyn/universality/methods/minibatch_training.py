@@ -21,12 +21,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from repdyn.base.adam import BETAS, EPSILON
 from repdyn.base.graphs import replayable
 from repdyn.universality.methods.networks import LEAK
 
 Nonlinearity = Literal["leaky relu", "relu", "tanh", "none"]
 NONLINEARITIES: tuple[Nonlinearity, ...] = ("leaky relu", "relu", "tanh", "none")
-BETAS, EPSILON = (0.9, 0.999), 1e-8  # of Adam, torch's defaults
 
 
 @dataclass(frozen=True)

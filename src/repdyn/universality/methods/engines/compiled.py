@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from repdyn.base.adam import BETAS, EPSILON
 from repdyn.base.compiling import compiled
 from repdyn.universality.methods.engines.frames import Array, Frames, Task, empty_frames
 from repdyn.universality.methods.networks import LEAK, NONLINEARITIES, Net, Weights
 
 NAMES = ("first", "middle", "last", "biases", "last_bias")
-BETAS, EPSILON = (0.9, 0.999), 1e-8  # Adam, the usual ones
 FAST = {"reassoc", "contract", "nsz"}  # sums may be reordered for the vector unit; NaN and infinity keep their meaning
 
 
