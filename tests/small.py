@@ -200,7 +200,9 @@ def _without_numbers(line: str) -> str:
 if __name__ == "__main__":
     if sys.argv[1:] == ["kernels"]:
         mark_amplified()
+    elif sys.argv[1:] not in ([], ["declared"]):
+        sys.exit(f"{' '.join(sys.argv[1:])}: expected nothing, declared or kernels")
     else:
-        if sys.argv[1:] == ["declared"]:
+        if sys.argv[1:]:
             declare()
         write(GOLDEN)

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from markupsafe import Markup
 
@@ -59,9 +60,9 @@ def parts(rows: Iterable[Row], form: str) -> list[Part]:
     A control of several rows stands with the last of them.
     """
     found = [part(row) for row in rows if row["form"] == form]
-    following = [*(one.control for one in found[1:]), None][: len(found)]
     return [
-        replace(one, control=None) if one.control == after else one for one, after in zip(found, following, strict=True)
+        replace(one, control=None) if after and one.control == after.control else one
+        for one, after in zip_longest(found, found[1:])
     ]
 
 

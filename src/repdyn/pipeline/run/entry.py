@@ -46,7 +46,8 @@ def run_members(job: jobs.Job, file: Path, run: Callable[..., Callable[[], None]
     """Runs the members in order; one whose code, settings and inputs are those of last time is not run again.
 
     A runner gets the member, the folder of the results and the folder for checkpoints; what it returns is called
-    when all members are done: of a job that fails no output stays, so its finished trials are kept until then.
+    when all members are done: of a job that fails no output stays, so its finished trials are kept until then. A
+    study's job that ends well leaves no checkpoints, those of an earlier try or of other settings included.
     """
     results, kept, last = jobs.results_of(file), Kept(Path(job.log)), []
     for member in job.members:
@@ -58,5 +59,5 @@ def run_members(job: jobs.Job, file: Path, run: Callable[..., Callable[[], None]
     for finish in filter(None, last):
         finish()
     kept.sweep()
-    if job.study:  # those of members that an earlier try finished, too
+    if job.study:
         shutil.rmtree(f"{job.log}.checkpoints", ignore_errors=True)
