@@ -25,6 +25,7 @@ OTHER = {
 }
 ORDERING = {"sorted", "reversed", "sort", "unique", "flip"}
 GUARDS = {"strict", "exist_ok", "parents", "check"}  # they change nothing while all is well
+STYLE = {"linewidth", "markersize", "s", "fontsize", "alpha", "zorder", "capsize", "labelpad", "ncols", "loc", "digits"}
 STREAMS = {"child", "generator", "integer"}
 COLORS = ("BLACK", "ORANGE", "SKY", "GREEN", "YELLOW", "BLUE", "RED", "PURPLE")
 
@@ -83,7 +84,7 @@ def _other_call(node: ast.Call) -> Iterator[ast.AST]:
 def _other_keyword(node: ast.Call, place: int, keyword: ast.keyword) -> Iterator[ast.AST]:
     before, after = node.keywords[:place], node.keywords[place + 1 :]
     value = keyword.value
-    if keyword.arg in GUARDS:
+    if keyword.arg in GUARDS | STYLE:
         return
     if isinstance(value, ast.Constant) and isinstance(value.value, bool):
         yield with_parts(node, keywords=[*before, with_parts(keyword, value=ast.Constant(not value.value)), *after])

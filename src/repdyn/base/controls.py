@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Literal
 
@@ -104,7 +104,13 @@ def kind_of_change(control: Control, before: Datasets, after: Datasets) -> str:
         return "nothing"
     if _calls_formula(control.data):
         return "recomputed"
-    unknown = [(was, now) for place, was, now in changed if now is not None and not _is_recorded(place, now, old)]
+
+    @cache
+    def held(role: str, dtype: np.dtype) -> np.ndarray:
+        known = [array.ravel() for place, array in old.items() if place[2] == role and array.dtype == dtype]
+        return np.unique(np.concatenate(known)) if known else np.zeros(0, dtype)
+
+    unknown = [(was, now) for place, was, now in changed if now is not None and not _is_recorded(place, now, old, held)]
     shifts = [(was, now) for was, now in unknown if len(unknown) == len(changed) or not _is_carried(was, now)]
     if not shifts:
         return "recorded"
@@ -128,26 +134,24 @@ def _same(old: Mapping[Place, np.ndarray], new: Mapping[Place, np.ndarray], plac
     return was.shape == now.shape and np.array_equal(was, now, equal_nan=was.dtype.kind == now.dtype.kind == "f")
 
 
-def _is_recorded(place: Place, now: np.ndarray, old: Mapping[Place, np.ndarray]) -> bool:
+def _is_recorded(
+    place: Place, now: np.ndarray, old: Mapping[Place, np.ndarray], held: Callable[[str, np.dtype], np.ndarray]
+) -> bool:
     """Whether the datasets hold what a variable was changed to: as another array, or value by value.
 
     Fractions may come from any arrays of fractions, but must not all be 0. Of whole numbers, truth values and labels
     few values exist: they must come from the variable itself, and truth values and labels in the same numbers.
     """
     own, role = old.get(place), place[2]
-    known = [array for other, array in old.items() if other[2] == role and array.dtype == now.dtype]
-    if any(np.array_equal(now, array) for array in known if array is not own):
+    others = (array for other, array in old.items() if other[2] == role and array.dtype == now.dtype)
+    if any(np.array_equal(now, array) for array in others if array is not own):
         return True
     if now.dtype.kind in "iu":
         return own is not None and len(np.unique(now)) > 1 and bool(np.isin(now, own).all())
     if now.dtype.kind != "f":
         return own is not None and now.size == own.size and np.array_equal(_sorted(now), _sorted(own))
-    left = np.unique(now[np.isfinite(now)])
-    if not left.any():
-        return False
-    for array in sorted(known, key=np.size):
-        left = left[~np.isin(left, array)]
-    return not left.size
+    fractions = np.unique(now[np.isfinite(now)])
+    return bool(fractions.any() and np.isin(fractions, held(role, now.dtype), assume_unique=True).all())
 
 
 def _is_carried(was: np.ndarray | None, now: np.ndarray) -> bool:

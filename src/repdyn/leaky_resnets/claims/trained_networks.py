@@ -164,11 +164,10 @@ def _tightening(measures: xr.Dataset) -> dict[float, Array]:
 
 
 def _before_and_after_exchanged(measures: xr.Dataset) -> xr.Dataset:
-    rates, distance = measures["descent_rate"].values, measures["relative_distance"]
-    adam = int(np.flatnonzero(rates == 0)[-1])
-    ends = {at: 2 * distance.isel(stop=adam) - distance.isel(stop=at) for at in np.flatnonzero(rates > 0)}
-    parts = [ends.get(at, distance.isel(stop=at)) for at in range(len(rates))]
-    return measures.assign(relative_distance=np.abs(xr.concat(parts, "stop").transpose(*distance.dims)))
+    distance, descending = measures["relative_distance"], measures["descent_rate"] > 0
+    before = distance.isel(stop=int(np.flatnonzero(~descending)[-1]), drop=True)
+    changed = distance.where(~descending, np.abs(2 * before - distance))
+    return measures.assign(relative_distance=changed.transpose(*distance.dims))
 
 
 @claim(
