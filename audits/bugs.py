@@ -165,6 +165,7 @@ CLAIMS = (
         "decide_claim",
         "tuple(datasets[name] for name in claim.data)",
         "tuple(datasets[name] for name in sorted(claim.data))",
+        ("base/test_claims.py",),
     ),
 )
 CHECKPOINT = (
@@ -261,7 +262,7 @@ FILES = (
         "Training",
         "!= len(self.depths)",
         "< len(self.depths)",
-        ("pipeline/test_config.py",),
+        ("bn_decomposed/test_training.py",),
     ),
     Named(
         "unexplained infinities pass",

@@ -42,13 +42,14 @@ from repdyn.pipeline.run.loading import load_function
 
 GOLDEN = Path(__file__).parent / "golden"
 VERBATIM, COORDINATES = 16, 64  # variables of at most so many numbers are kept as they are; texts always
-MEMBERSHIP = 256  # likewise for whole numbers, which often say what belongs where
+MEMBERSHIP = 512  # likewise for whole numbers, which often say what belongs where
 LONG = 200  # attributes beyond are about how the data were made
 GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 STEEP = 1e3  # largest over least value from which a positive variable is filled evenly in its logarithm
 SAMPLES, MANY = 4, 3
 KINDS = ("figures", "tables", "claims")
-NARROW, SAMPLED = 0.04, ("seed", "trial", "start", "teacher", "sample", "draw")  # share of a range, along these
+SAMPLED = ("seed", "trial", "start", "teacher", "sample", "draw", "resample")
+NARROW = 0.04  # share of its range that a variable takes along these
 HEAVY = {"claims.full_rank:tail_of_rows"}  # goes through n / gamma rows: millions, where gamma has no meaning
 MET = {  # what claims ask of data that the default scale does not give: sizes and ranges
     "leaky_resnets/data/paper_measures.nc": {"seed": 6},

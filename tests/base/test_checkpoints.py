@@ -1,11 +1,14 @@
 """Checkpoints keep finished trials and nothing else."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 import xarray as xr
 
 from repdyn.base import checkpoints
 from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.files import atomic
 
 
 def test_trials_come_back_and_the_file_goes(tmp_path):
@@ -38,6 +41,17 @@ def test_a_corrupted_file_costs_its_trial_alone(tmp_path, capsys):
         file.write_bytes(damaged)
         assert set(Checkpoint(tmp_path, "job").trials) == {"good"}
         assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_file_that_a_kill_left_half_written_is_passed_over_in_silence(tmp_path, capsys):
+    kept = Checkpoint(tmp_path, "job")
+    kept.put("trial", {"x": np.arange(3)})
+    with suppress(KeyboardInterrupt), atomic(kept._file("killed")) as temporary:
+        temporary.write_bytes(b"half a zip")
+        assert len(list(kept.path.iterdir())) == 2
+        assert set(Checkpoint(tmp_path, "job").trials) == {"trial"}
+        raise KeyboardInterrupt
+    assert "cannot be read" not in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -169,12 +169,12 @@ def test_what_is_undecided_needs_a_control_but_not_its_rejection():
 
 
 def test_several_datasets_come_in_the_order_they_are_named():
-    def check(first, second):
+    def check(second, first):
         return Verdict.from_tests(near(second["residual"] - first["residual"], 1))
 
-    swapped = claimed(check, false_world("exchanged", lambda a, b: (b, a)), data=("first", "second"))
-    decision = decide_claim(swapped, {"second": data(3.0), "first": data(2.0), "third": data(9.0)})
-    assert (decision.ledger["verdict"], decision.ledger["datasets"]) == ("holds", "first second")
+    swapped = claimed(check, false_world("exchanged", lambda a, b: (b, a)), data=("second", "first"))
+    decision = decide_claim(swapped, {"first": data(2.0), "second": data(3.0), "third": data(9.0)})
+    assert (decision.ledger["verdict"], decision.ledger["datasets"]) == ("holds", "second first")
     assert decision.evidence[0]["control_change"] == "recorded"
 
 

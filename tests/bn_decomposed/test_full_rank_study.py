@@ -97,6 +97,8 @@ def test_worst_mean_speaks_for_all_rows():
     bounded = worst_of.worst_mean_over_bound
     assert bounded(samples, np.array([100.0, 100.0]), **words).outcome == "passes"
     assert bounded(np.repeat(samples, 20, axis=1), np.array([100.0, 2.0]), **words).outcome == "fails"
+    # the row of the largest mean, not that of the largest draw
+    assert bounded(np.array([[0.0, 5.0, 1.0], [3.0, 3.1, 2.9]]), np.full(2, 10.0), **words).value == pytest.approx(0.3)
     # one of the two rows speaks, at half of the false-alarm rate
     assert bounded(samples, np.array([100.0, 100.0]), **words).false_alarm == worst_of.FALSE_ALARM / 2
 

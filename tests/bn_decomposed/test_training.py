@@ -12,6 +12,7 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.controls import exchange
 from repdyn.base.sources import load_images
 from repdyn.base.streams import Stream
+from repdyn.bn_decomposed.experiments import training as experiment
 from repdyn.bn_decomposed.experiments.training import point_neurons, training
 from repdyn.bn_decomposed.methods import networks
 from repdyn.bn_decomposed.settings.networks import PointNeurons, Rates, Training
@@ -195,6 +196,15 @@ def test_gradient_of_the_two_layer_network_is_that_of_autograd(images):
     final = [p.detach().numpy() for p in parameters]
     right = _predict(*final, U) == labels
     assert (train, test) == (right[:20].mean(), right[20:].mean())
+
+
+def test_a_scheme_counts_at_the_rate_whose_test_accuracy_is_best_on_average(images, monkeypatch):
+    """Not by what it has learnt by heart, nor by its best draw."""
+    ends = {0.1: (3, 1.0, 0.5), 0.2: (3, 0.6, 0.7), 0.3: (3, 0.8, 0.6)}
+    monkeypatch.setattr(experiment, "_descend", lambda W, b, U, labels, rate, settings: ends[rate])
+    few = PointNeurons(points=20, margins=(0.5,), rates=tuple(ends), steps=3, seeds=2)
+    made = point_neurons(few, images, Stream(1))
+    assert made["best_rate"].values.tolist() == [0.2, 0.2]
 
 
 def test_gain_of_point_neurons_is_decided_by_the_data():
