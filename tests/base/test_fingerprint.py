@@ -94,7 +94,8 @@ TOY = {
         CHOICE = "b"
 
         def load(name):
-            return import_module(name)
+            wanted = name
+            return import_module(locals()["wanted"])
     """,
     "study/strategies": """
         def plain(x):
@@ -309,6 +310,7 @@ MATTERS = {
     "module handed on as a value": ("study/strategies", "x * x", "x ** 3"),
     "module that uses importlib": ("study/plugins", 'TABLE = "a"', 'TABLE = "b"'),
     "module that uses a name of importlib": ("study/more_plugins", 'CHOICE = "b"', 'CHOICE = "c"'),
+    "variable that is read by its name": ("study/more_plugins", "wanted = name", "needed = name"),
     "statement at the top of a module": ("base/effects", 'all="raise"', 'all="warn"'),
     "import inside a function": ("base/lazy", "x % 7", "x % 8"),
     "first of two imports under one name": ("base/fast", "1.0", "1.5"),
