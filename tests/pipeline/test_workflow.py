@@ -13,6 +13,7 @@ from repdyn.pipeline.run.jobs import Job
 from repdyn.pipeline.run.workflow import ENTRY, RunJobs
 
 STUDY, SEED = "bn_mean_field", 7
+VARIANT = {"blobs": "leaky_low", "image_training": "adam"}
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +53,23 @@ def test_each_claim_has_its_own_code(jobs):
         id: code_version(check.root) for id, check in checks.items()
     }
     assert set(member["inputs"]) == {name for check in checks.values() for name in check.reads}
+
+
+@pytest.mark.parametrize(
+    ("experiment", "knob", "value"), [("blobs", "rate", 0.001), ("image_training", "gain", 0.9)], ids=str
+)
+def test_a_knob_of_one_variant_changes_its_member_alone(tmp_path, experiment, knob, value):
+    def declared(changes):
+        config = configuration.load([ROOT / "config.yaml"], {"universality": {experiment: changes}})
+        jobs = RunJobs(config, ROOT / "src", tmp_path / "versions.json")
+        jobs.other("images", "images", outputs=["data/images.nc"])
+        runs = type(getattr(config.universality, experiment).runs).model_fields
+        return jobs.simulate("universality/all", *[(experiment, {"run": run}) for run in runs]).members
+
+    before, after = declared({}), declared({"runs": {(run := VARIANT[experiment]): {knob: value}}})
+    changed = [one["arguments"]["run"] for one, other in zip(before, after, strict=True) if one != other]
+    assert changed == [run]
+    assert all("runs" not in one["settings"]["settings"] for one in after)
 
 
 def test_the_seed_is_the_runs(jobs):

@@ -17,12 +17,11 @@ from repdyn.universality.experiments.xor import xor
 from repdyn.universality.experiments.xor_structure import xor_structure
 from repdyn.universality.methods import minibatch_loop
 from repdyn.universality.settings.data_sets import (
-    BlobRuns,
-    Blobs,
     BlobStructure,
+    BlobTraining,
     ImageNetwork,
     ImageRuns,
-    ImageTraining,
+    Images,
     RepresentationalStructure,
     TaylorRatios,
     TrainedNetwork,
@@ -32,6 +31,7 @@ from repdyn.universality.settings.data_sets import (
 )
 
 STREAM = Stream(1, ("test",))
+NOTHING_KEPT = Checkpoint(None, "")
 
 
 def network(**changes):
@@ -55,14 +55,22 @@ def xor_settings(**changes):
 
 
 def blob_settings(**changes):
-    runs = BlobRuns(**{name: network(nonlinearity="tanh") for name in BlobRuns.model_fields})
-    return Blobs(**({"trials": 2, "batch": 16, "positions": 5, "pixels": 4, "looks": 4, "runs": runs} | changes))
+    return BlobTraining(**({"trials": 2, "batch": 16, "positions": 5, "pixels": 4, "looks": 4} | changes))
+
+
+def trained_blobs(run):
+    return blobs(blob_settings(), network(nonlinearity="tanh"), STREAM, "cpu", Checkpoint(None, ""), run)
 
 
 def image_settings(**changes):
     given = {"trials": 2, "batch": 32, "tracked": 30, "pairs": 2, "stored_steps": (0, 14, 84), "parameters_at": (0, 84)}
     runs = ImageRuns(sgd=on_images(steps=84, rate=0.2), adam=on_images(steps=21, optimizer="adam", rate=0.01))
-    return ImageTraining(**(given | {"parameters_of": 2, "runs": runs} | changes))
+    return Images(**(given | {"parameters_of": 2, "runs": runs} | changes))
+
+
+def trained_on(images, run, checkpoint=NOTHING_KEPT):
+    given = image_settings()
+    return image_training(given, getattr(given.runs, run), images, STREAM, "cpu", checkpoint, run)
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +80,7 @@ def images():
 
 @pytest.fixture(scope="module")
 def trained(images):
-    given = image_settings()
-    return {run: image_training(given, images, STREAM, "cpu", Checkpoint(None, ""), run) for run in ("sgd", "adam")}
+    return {run: trained_on(images, run) for run in ("sgd", "adam")}
 
 
 def test_another_network_changes_no_old_number_and_gains_share_their_draws():
@@ -132,8 +139,8 @@ def test_xor_structure_of_a_network_that_keeps_the_square():
 
 
 def test_blobs_repeat_themselves_and_their_structure_is_measured():
-    runs = {name: blobs(blob_settings(), STREAM, "cpu", Checkpoint(None, ""), name) for name in ("high", "low")}
-    assert runs["high"].identical(blobs(blob_settings(), STREAM, "cpu", Checkpoint(None, ""), "high"))
+    runs = {name: trained_blobs(name) for name in ("high", "low")}
+    assert runs["high"].identical(trained_blobs("high"))
     for method in ("classical", "smacof"):
         found = blob_structure(BlobStructure(method=method, shown=20), STREAM, runs)
         assert found["picture"].shape == (2, 20, 3)
@@ -164,7 +171,7 @@ def test_trajectories_are_those_of_the_network(trained, images):
 
 def test_training_resumes_bit_for_bit(tmp_path, monkeypatch, images):
     """A run that is killed half-way, with its state on disk, ends like an uninterrupted one."""
-    whole = image_training(image_settings(), images, STREAM, "cpu", Checkpoint(None, ""), "sgd")
+    whole = trained_on(images, "sgd")
     monkeypatch.setattr(minibatch_loop, "KEPT_EVERY", 0.0)
 
     class KilledError(Exception):
@@ -178,10 +185,10 @@ def test_training_resumes_bit_for_bit(tmp_path, monkeypatch, images):
     orders = minibatch_loop._orders
     monkeypatch.setattr(minibatch_loop, "_orders", dies)
     with pytest.raises(KilledError):
-        image_training(image_settings(), images, STREAM, "cpu", Checkpoint(tmp_path, "x"), "sgd")
+        trained_on(images, "sgd", Checkpoint(tmp_path, "x"))
     seen = []
     monkeypatch.setattr(minibatch_loop, "_orders", lambda *given: seen.append(given[2]) or orders(*given))
-    again = image_training(image_settings(), images, STREAM, "cpu", Checkpoint(tmp_path, "x"), "sgd")
+    again = trained_on(images, "sgd", Checkpoint(tmp_path, "x"))
     assert seen[0] == 7
     xr.testing.assert_identical(whole, again)
 

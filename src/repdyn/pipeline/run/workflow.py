@@ -174,7 +174,7 @@ class RunJobs:
             "code": self._code(function.root, "repdyn.pipeline.run.simulate:run", ENTRY),
             "seed": self.config.run.seed,
             "paper": paper_of(study, self.source),
-            "settings": self._settings(study, function),
+            "settings": self._settings(study, function, variant),
             "arguments": {**variant, **further},
             "inputs": {read: self._input(study, read) for read in function.reads},
             "outputs": [output],
@@ -202,31 +202,49 @@ class RunJobs:
             raise ConfigError(f"{study}: the dataset {name!r} is made by no job declared before; add it to a rule")
         return known[name]
 
-    def _settings(self, study: str, function: Function) -> dict[str, Any]:
-        """Sections of the study's settings by parameter: those whose model class annotates it.
+    def _settings(self, study: str, function: Function, variant: Mapping[str, Any]) -> dict[str, Any]:
+        """Sections of the study's settings by parameter: those whose model class, or a parent of it, annotates it.
+
+        A parameter annotated by a parent gets the parent's knobs alone, so that a change of others concerns it not.
 
         Raises:
             ConfigError: no section is of that class, or several and none has the experiment's name.
         """
         sections: Settings = getattr(self.config, study)
-        values = {}
+        values, own = {}, None
         for parameter, annotation in function.parameters.items():
             if parameter in function.reads or parameter in OFFERED[1:]:
                 continue
-            names = [name for name in type(sections).model_fields if _class_name(sections, name) == annotation]
+            models = {name: _model(getattr(sections, name), annotation) for name in type(sections).model_fields}
+            names = [name for name, model in models.items() if model]
             if len(names) > 1 and function.name in names:
                 names = [function.name]
             if len(names) > 1 or (parameter == "settings" and not names):
                 options = f"sections {', '.join(names)}" if names else "no section"
                 raise ConfigError(f"{study}: {function.path} wants {parameter}: {annotation}; {options} of this class")
             if names:
-                values[parameter] = json.loads(canonical(getattr(sections, names[0])))
+                section = json.loads(canonical(getattr(sections, names[0])))
+                values[parameter] = {key: section[key] for key in section if key in models[names[0]].model_fields}
+                own = getattr(sections, names[0]) if parameter == "settings" else own
         entries = {
-            parameter: _entries(sections, parameter, annotation, values.get("settings", {}))
+            parameter: _of_variant(own, annotation, variant)
+            or _entries(sections, parameter, annotation, values.get("settings", {}))
             for parameter, annotation in function.parameters.items()
             if parameter not in values
         }
         return values | {parameter: entry for parameter, entry in entries.items() if entry is not None}
+
+
+def _model(section: Settings, annotation: str) -> type[Settings] | None:
+    """The section's class or the parent that has the annotation's name."""
+    return next((model for model in type(section).__mro__ if model.__name__ == annotation), None)
+
+
+def _of_variant(own: Settings | None, model: str, variant: Mapping[str, Any]) -> Any:
+    """The entry of the experiment's own section that a variant is named by: `runs.high` for `{"run": "high"}`."""
+    parts = [getattr(own, name) for name in type(own).model_fields] if own else []
+    entries = ((part, value) for part in parts for value in variant.values() if value in _of_class(part, model))
+    return next((json.loads(canonical(getattr(part, value))) for part, value in entries), None)
 
 
 def _entries(sections: Settings, parameter: str, annotation: str, own: Mapping[str, Any]) -> Any:
@@ -238,7 +256,7 @@ def _entries(sections: Settings, parameter: str, annotation: str, own: Mapping[s
     model = annotation.removeprefix("Mapping[str, ").removesuffix("]")
     for name in type(sections).model_fields:
         section = getattr(sections, name)
-        entries = {entry for entry in type(section).model_fields if _class_name(section, entry) == model}
+        entries = _of_class(section, model)
         if annotation == model and parameter in entries:
             return json.loads(canonical(getattr(section, parameter)))
         if annotation != model and parameter == name and entries:
@@ -246,8 +264,10 @@ def _entries(sections: Settings, parameter: str, annotation: str, own: Mapping[s
     return None
 
 
-def _class_name(sections: Settings, name: str) -> str:
-    return type(getattr(sections, name)).__name__
+def _of_class(section: Any, model: str) -> set[str]:
+    """Names of a section's entries whose class has this name; none where it is no section."""
+    names = type(section).model_fields if isinstance(section, Settings) else {}
+    return {name for name in names if type(getattr(section, name)).__name__ == model}
 
 
 def _label(key: str, value: object) -> str:

@@ -11,12 +11,13 @@ from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.universality.methods import minibatch_loop, minibatch_training
 from repdyn.universality.methods.blob_task import blob_images
-from repdyn.universality.settings.data_sets import Blobs
+from repdyn.universality.settings.data_sets import BlobTraining, TrainedNetwork
 
 
-def blobs(settings: Blobs, stream: Stream, device: str, checkpoint: Checkpoint, run: str) -> xr.Dataset:
+def blobs(
+    settings: BlobTraining, network: TrainedNetwork, stream: Stream, device: str, checkpoint: Checkpoint, run: str
+) -> xr.Dataset:
     """Trained representations of all blobs for one run, and the loss on the way."""
-    network = getattr(settings.runs, run)
     inputs, targets, features = blob_images(settings.positions, settings.pixels)
     X, Y = (torch.tensor(values, dtype=torch.float32, device=device) for values in (inputs, targets))
     networks = minibatch_loop.start(network, X.shape[1], 1, settings.trials, stream, device)

@@ -43,10 +43,15 @@ class Watched:
 
 
 def image_training(
-    settings: ImageTraining, images: xr.Dataset, stream: Stream, device: str, checkpoint: Checkpoint, run: str
+    settings: ImageTraining,
+    network: ImageNetwork,
+    images: xr.Dataset,
+    stream: Stream,
+    device: str,
+    checkpoint: Checkpoint,
+    run: str,
 ) -> xr.Dataset:
     """Trajectories of pairs, representations of the first images and parameters of perceptrons trained on digits."""
-    network: ImageNetwork = getattr(settings.runs, run)
     points, labels = standardised(images)
     X = torch.tensor(points, dtype=torch.float32, device=device)
     Y = torch.tensor(np.eye(CLASSES)[labels], dtype=torch.float32, device=device)

@@ -75,14 +75,19 @@ class BlobRuns(Settings):
     adam_low: TrainedNetwork = Field(description="Small weights with Adam.")
 
 
-class Blobs(Settings):
-    """Images of blobs of which one of two features counts, by context (Figures 7, 8, 13 and 17)."""
+class BlobTraining(Settings):
+    """What the runs on images of blobs share."""
 
     trials: Trials = Field(description="Networks per run, each with weights and an order of the points of its own.")
     batch: Batch = Field(description="Points per step.")
     positions: Annotated[int, Field(ge=3, le=100)] = Field(description="Positions of the blob along each axis.")
     pixels: Annotated[int, Field(ge=2, le=64)] = Field(description="Pixels along each axis.")
     looks: Annotated[int, Field(ge=2, le=1000)] = Field(description="Epochs at which the loss is stored.")
+
+
+class Blobs(BlobTraining):
+    """Images of blobs of which one of two features counts, by context (Figures 7, 8, 13 and 17)."""
+
     runs: BlobRuns = Field(description="Networks by name.")
 
 
@@ -105,7 +110,7 @@ class ImageRuns(Settings):
 
 
 class ImageTraining(Settings):
-    """Perceptrons on images of digits (Figures 4, 9, 14 and 18)."""
+    """What the runs on images of digits share."""
 
     trials: Trials = Field(description="Networks per run, each with weights and an order of the images of its own.")
     batch: Batch = Field(description="Images per step.")
@@ -124,22 +129,31 @@ class ImageTraining(Settings):
     parameters_of: Annotated[int, Field(ge=2, le=100)] = Field(
         description="Networks whose parameters are stored, at most `trials`; half a megabyte each and epoch."
     )
-    runs: ImageRuns = Field(description="Networks by name.")
 
     def problems(self) -> Iterator[Problem]:
-        """Looks increase from the start to the end of the gradient descent; parameters are stored at some of them."""
+        """Looks increase; parameters are stored at some of them."""
         yield from increasing("parameters_at", self.parameters_at)
         if extra := sorted(set(self.parameters_at) - set(self.stored_steps)):
             text = f"{extra[0]} is not one of stored_steps: choose from them"
             yield Problem(("parameters_at", "stored_steps"), text)
         yield from increasing("stored_steps", self.stored_steps)
+        if self.parameters_of > self.trials:
+            text = f"{self.parameters_of} networks, but trials is {self.trials}"
+            yield Problem(("parameters_of", "trials"), f"{text}: lower it")
+
+
+class Images(ImageTraining):
+    """Perceptrons on images of digits (Figures 4, 9, 14 and 18)."""
+
+    runs: ImageRuns = Field(description="Networks by name.")
+
+    def problems(self) -> Iterator[Problem]:
+        """Looks also go from the start to the end of the gradient descent."""
+        yield from super().problems()
         first, last = self.stored_steps[0], self.stored_steps[-1]
         if first != 0 or last != self.runs.sgd.steps:
             text = f"it goes from {first} to {last}, runs.sgd.steps is {self.runs.sgd.steps}"
             yield Problem(("stored_steps", "runs"), f"{text}: let it begin with 0 and end with the last step")
-        if self.parameters_of > self.trials:
-            text = f"{self.parameters_of} networks, but trials is {self.trials}"
-            yield Problem(("parameters_of", "trials"), f"{text}: lower it")
 
 
 class RepresentationalStructure(Settings):

@@ -6,7 +6,7 @@ from repdyn.base.settings import Problem, Settings
 from repdyn.universality.settings.data_sets import (
     Blobs,
     BlobStructure,
-    ImageTraining,
+    Images,
     RepresentationalStructure,
     TaylorRatios,
     TrajectoryFits,
@@ -46,7 +46,7 @@ class Universality(Settings):
     xor: Xor
     blobs: Blobs
     blob_structure: BlobStructure
-    image_training: ImageTraining
+    image_training: Images
     digit_pairs: TrajectoryFits
     representational_structure: RepresentationalStructure
     taylor_ratios: TaylorRatios

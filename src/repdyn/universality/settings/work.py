@@ -60,14 +60,14 @@ def _xor(sections: Sections, _: Sections) -> float:
     return sum(_steps(run, 3, settings["trials"], run["epochs"], 4) for run in settings["runs"].values())
 
 
-def _blobs(sections: Sections, arguments: Sections) -> float:
-    settings, run = sections["settings"], sections["settings"]["runs"][arguments["run"]]
+def _blobs(sections: Sections, _: Sections) -> float:
+    settings, run = sections["settings"], sections["network"]
     passes = math.ceil(2 * settings["positions"] ** 2 / settings["batch"])
     return _steps(run, settings["pixels"] ** 2 + 3, settings["trials"], run["epochs"] * passes, settings["batch"])
 
 
-def _images(sections: Sections, arguments: Sections) -> float:
-    settings, run = sections["settings"], sections["settings"]["runs"][arguments["run"]]
+def _images(sections: Sections, _: Sections) -> float:
+    settings, run = sections["settings"], sections["network"]
     return _steps(run, 74, settings["trials"], run["steps"], settings["batch"])
 
 
