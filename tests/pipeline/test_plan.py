@@ -11,11 +11,12 @@ from tests.dag.declared import SMOKE, copy_sources, declared
 
 from repdyn.base.errors import DataError
 from repdyn.pipeline.ask import plan, verify, workflow
+from repdyn.pipeline.run import costs
 from repdyn.pipeline.run.graph import read_study
 from repdyn.pipeline.run.jobs import Job
 from repdyn.universality.settings import work as universality
 
-HEAD = ",".join(plan.COLUMNS)
+HEAD = ",".join(costs.COLUMNS)
 TRAININGS = {
     "across_papers/training",
     "leaky_resnets/near_critical",
@@ -58,13 +59,13 @@ def cost(file, one):
     ],
 )
 def test_the_size_is_the_product_of_the_settings(settings, size):
-    assert plan.size(job(**settings).members) == [pytest.approx(size)]
+    assert costs.size(job(**settings).members) == [pytest.approx(size)]
 
 
 def test_a_job_of_several_parts_has_several_sizes():
     members = [{"settings": {"settings": {"a": 2}}}, {"settings": {"settings": {"a": 3, "b": 5}}}]
-    assert plan.size(members) == [2, 15]
-    assert plan.size([{"inputs": {}}]) == []
+    assert costs.size(members) == [2, 15]
+    assert costs.size([{"inputs": {}}]) == []
 
 
 TRAINED = {"width": 30, "points": 300, "layers": 20, "first_steps": 600, "steps": 1500, "maps": ["decayed maps"]}
@@ -78,11 +79,11 @@ def chain(**settings):
 
 
 def test_work_counts_steps_not_settings():
-    (once,) = plan.size(chain().members)
+    (once,) = costs.size(chain().members)
     assert once == pytest.approx(3 * 20 * (600 + 2 * 1500) * 6 * 30**2 * 300 / (8e9 * 30**0.5))
-    assert plan.size(chain(seeds=6).members) == [pytest.approx(2 * once)]
-    assert plan.size(chain(descent_steps=1500).members) == [pytest.approx(once * 6600 / 3600)]
-    assert plan.size(chain(from_scratch=True).members) == [pytest.approx(once * 4200 / 3600)]
+    assert costs.size(chain(seeds=6).members) == [pytest.approx(2 * once)]
+    assert costs.size(chain(descent_steps=1500).members) == [pytest.approx(once * 6600 / 3600)]
+    assert costs.size(chain(from_scratch=True).members) == [pytest.approx(once * 4200 / 3600)]
 
 
 def test_work_sees_nested_networks_and_runs():
@@ -97,26 +98,27 @@ def test_work_sees_nested_networks_and_runs():
     adam = universality.WORK["adam_runs"]({"settings": settings | {"rates": [0.1, 0.2]}, "default": row}, {})
     assert adam == pytest.approx(14 * work())  # moments leave the cache: seven times descent, at each rate
     run = {"units": 100, "hidden": 4, "epochs": 10, "optimizer": "sgd"}
-    blobs = {"trials": 6, "batch": 64, "positions": 30, "pixels": 5, "runs": {"low": run, "high": run | {"epochs": 20}}}
-    low, high = (universality.WORK["blobs"]({"settings": blobs}, {"run": name}) for name in ("low", "high"))
+    blobs = {"trials": 6, "batch": 64, "positions": 30, "pixels": 5}
+    networks = (run, run | {"epochs": 20})
+    low, high = (universality.WORK["blobs"]({"settings": blobs, "network": one}, {}) for one in networks)
     assert high == pytest.approx(2 * low)
 
 
 def test_cost_is_in_proportion_to_work(tmp_path):
-    (once,) = plan.size(chain().members)
+    (once,) = costs.size(chain().members)
     file = recorded(tmp_path, f"default,s/chain,52.0,300.0,{once}", f"smoke,s/chain,9.0,300.0,{once / 100}")
     assert cost(file, chain()) == plan.Cost(52.0, 300.0, True)
     assert cost(file, chain(seeds=60)).cpu_seconds == pytest.approx(2 + 50 * 20)
 
 
 def test_every_work_is_of_an_experiment():
-    for study, work in plan.WORK.items():
+    for study, work in costs.WORK.items():
         assert set(work) <= set(read_study(study, ROOT / "src").experiments), study
 
 
 def test_work_is_in_seconds():
     """The jobs of the recorded default run took from half to three and a half times their work."""
-    rows = [row for row in csv.DictReader((ROOT / plan.FILE).open()) if row["run"] == "default"]
+    rows = [row for row in csv.DictReader((ROOT / costs.FILE).open()) if row["run"] == "default"]
     known = [row for row in rows if row["job"] in TRAININGS]
     assert len(known) == len(TRAININGS)
     for row in known:
@@ -139,6 +141,24 @@ def test_another_size_is_a_power_through_two_records_above_the_start(tmp_path):
     found = cost(file, job(seeds=400, width=100))
     assert found.cpu_seconds == pytest.approx(2 + 48 * 10**power)
     assert (found.memory_mb, found.recorded) == (900, False)
+
+
+def test_memory_asked_for_grows_with_the_settings(tmp_path):
+    """Base 400 MB; 500 MB at size 400 and 900 at 40,000: a power log 5 / log 100 of the size."""
+    rows = ("smoke,s/train,10.0,500.0,400", "default,s/train,50.0,900.0,40000")
+    known = costs.recorded(recorded(tmp_path, *rows))["s/train"]
+    expected = 400 + 500 * 10 ** (math.log(5) / math.log(100))
+    assert costs.memory(job(seeds=4000, width=100), known) == math.ceil(costs.ROOM * expected / 100) * 100
+    assert costs.memory(job(seeds=400, width=100), known) == 1400
+    assert costs.memory(job(seeds=4, width=100), known) == 900  # what its rule says
+    assert costs.memory(job(seeds=4), known[:0]) == 900
+
+
+def test_memory_grows_at_most_with_the_square_root(tmp_path):
+    rows = ("smoke,s/train,10.0,500.0,400", "default,s/train,50.0,1400.0,800")
+    known = costs.recorded(recorded(tmp_path, *rows))["s/train"]
+    expected = 400 + 1000 * 2  # four times the size
+    assert costs.memory(job(seeds=32, width=100), known) == math.ceil(costs.ROOM * expected / 100) * 100
 
 
 def test_one_record_is_scaled_by_the_square_root(tmp_path):
@@ -206,7 +226,7 @@ def test_costs_of_a_run_replace_its_former_ones(tmp_path, monkeypatch):
 
 def test_every_job_of_the_smoke_scale_is_recorded(tmp_path):
     names = set(declared(copy_sources(tmp_path / "checkout"), SMOKE).texts)
-    recorded = {row["job"] for row in csv.DictReader((ROOT / plan.FILE).open()) if row["run"] == "smoke"}
+    recorded = {row["job"] for row in csv.DictReader((ROOT / costs.FILE).open()) if row["run"] == "smoke"}
     assert names == recorded, "after a finished smoke run: python -m repdyn costs smoke"
 
 

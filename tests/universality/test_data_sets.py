@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.sources import load_images
 from repdyn.base.streams import Stream
+from repdyn.universality.experiments import images as experiment
 from repdyn.universality.experiments.blob_structure import blob_structure
 from repdyn.universality.experiments.blobs import blobs
 from repdyn.universality.experiments.digit_pairs import digit_pairs
@@ -167,6 +168,14 @@ def test_trajectories_are_those_of_the_network(trained, images):
     assert np.all((y - w) ** 2 <= y * dy2 * (1 + 1e-6) + 1e-12)  # Cauchy and Schwarz
     assert np.allclose(w[:, :, 2], y[:, :, 2])  # equal targets: w = y
     assert "parameters" not in trained["adam"]
+
+
+def test_a_part_of_the_images_at_a_time_gives_the_same_means(trained, images, monkeypatch):
+    monkeypatch.setattr(experiment, "PART", 64)
+    again = trained_on(images, "sgd")
+    for name in ("loss", "representation"):
+        np.testing.assert_allclose(again[name], trained["sgd"][name], rtol=1e-5, atol=1e-6)
+    assert np.array_equal(again["accuracy"], trained["sgd"]["accuracy"])
 
 
 def test_training_resumes_bit_for_bit(tmp_path, monkeypatch, images):

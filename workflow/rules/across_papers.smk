@@ -12,7 +12,7 @@ use rule job as across_papers_training with:
         ACR_TRAINING.log,
     cache: CACHED
     resources:
-        mem_mb=ACR_TRAINING.memory_mb,
+        mem_mb=memory(),
         runtime=30,
 
 

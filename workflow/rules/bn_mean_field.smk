@@ -19,7 +19,7 @@ use rule job as bn_mean_field_audits with:
         BNM_AUDITS.log,
     cache: CACHED
     resources:
-        mem_mb=BNM_AUDITS.memory_mb,
+        mem_mb=memory(),
         runtime=30,
 
 
@@ -48,7 +48,7 @@ use rule job as bn_mean_field_propagation_distances with:
         BNM_DISTANCES.log,
     cache: CACHED
     resources:
-        mem_mb=BNM_DISTANCES.memory_mb,
+        mem_mb=memory(),
         runtime=120,
 
 
@@ -99,7 +99,7 @@ use rule job as bn_mean_field_descent with:
         BNM_DESCENT.log,
     cache: CACHED
     resources:
-        mem_mb=BNM_DESCENT.memory_mb,
+        mem_mb=memory(),
         runtime=60,
 
 

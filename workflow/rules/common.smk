@@ -92,9 +92,9 @@ def outputs(job):
     return {re.sub(r"\W", "_", path.rpartition("data/")[2].removesuffix(".nc")): path for path in job.outputs}
 
 
-def memory(mb):
-    """Memory that a job asks for, CUDA's own included; tried again, it asks for as much more."""
-    return lambda wildcards, attempt: attempt * (mb + 2000 * GPU)
+def memory(more=0):
+    """Memory that a job asks for at its sizes, and more for CUDA's own; tried again, it asks for as much again."""
+    return lambda wildcards, input, attempt: attempt * (JOBS.memory(input.job) + more)
 
 
 def shown(job):

@@ -12,7 +12,7 @@ use rule job as diagnostics_network with:
         DIA_NETWORK.log,
     cache: CACHED
     resources:
-        mem_mb=DIA_NETWORK.memory_mb,
+        mem_mb=memory(),
         runtime=30,
 
 

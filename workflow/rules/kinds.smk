@@ -14,7 +14,7 @@ rule job:
         CONTAINER
     threads: 1
     resources:
-        mem_mb=800,
+        mem_mb=memory(),
         runtime=30,
     shell:
         "python -m repdyn run {input.job:q} 2> {log:q}"
@@ -29,6 +29,6 @@ use rule job as training with:
     conda:
         DEVICE_ENVIRONMENT
     resources:
-        mem_mb=memory(1500),
+        mem_mb=memory(2000 * GPU),
         runtime=480,
         gpu=GPU,

@@ -112,5 +112,5 @@ use rule job as leaky_resnets_measures with:
         LRN_MEASURES.log,
     cache: CACHED
     resources:
-        mem_mb=LRN_MEASURES.memory_mb,
+        mem_mb=memory(),
         runtime=30,

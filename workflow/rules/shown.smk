@@ -20,7 +20,7 @@ for study in STUDIES:
                 CONTAINER
             threads: 1
             resources:
-                mem_mb=job.memory_mb,
+                mem_mb=memory(),
                 runtime=10,
             shell:
                 "python -m repdyn run {input.job:q} 2> {log:q}"

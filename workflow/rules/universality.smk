@@ -31,7 +31,7 @@ use rule training as universality_default_network with:
         UNI_DEFAULT.log,
     cache: CACHED
     resources:
-        mem_mb=memory(UNI_DEFAULT.memory_mb),
+        mem_mb=memory(2000 * GPU),
         runtime=480,
         gpu=GPU,
 
@@ -54,7 +54,7 @@ use rule training as universality_table_1_networks with:
         UNI_ARCHITECTURES.log,
     cache: CACHED
     resources:
-        mem_mb=memory(UNI_ARCHITECTURES.memory_mb),
+        mem_mb=memory(2000 * GPU),
         runtime=480,
         gpu=GPU,
 
@@ -80,7 +80,7 @@ use rule job as universality_fits with:
         UNI_FITS.log,
     cache: CACHED
     resources:
-        mem_mb=UNI_FITS.memory_mb,
+        mem_mb=memory(),
         runtime=30,
 
 
@@ -101,7 +101,7 @@ use rule training as universality_xor_and_images with:
         UNI_XOR.log,
     cache: CACHED
     resources:
-        mem_mb=memory(UNI_XOR.memory_mb),
+        mem_mb=memory(2000 * GPU),
         runtime=480,
         gpu=GPU,
 
@@ -143,5 +143,5 @@ use rule job as universality_data_set_analyses with:
         UNI_ANALYSES.log,
     cache: CACHED
     resources:
-        mem_mb=UNI_ANALYSES.memory_mb,
+        mem_mb=memory(),
         runtime=30,

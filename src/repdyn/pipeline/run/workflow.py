@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Settings, canonical
 from repdyn.pipeline.config.configuration import Config
-from repdyn.pipeline.run import records
+from repdyn.pipeline.run import costs, records
 from repdyn.pipeline.run.digests import CodeVersions
 from repdyn.pipeline.run.graph import OFFERED, SOURCE, Function, Study, modules, read_study
 from repdyn.pipeline.run.jobs import Inputs, Job, Member, write_all
@@ -38,6 +39,7 @@ class RunJobs:
     def __init__(self, config: Config, source: Path, memory: Path) -> None:
         self.config, self.source, self.run = config, source, config.run.name
         self._versions = CodeVersions(source, memory)
+        self._known = costs.recorded(source.parent / costs.FILE)
         self.jobs: dict[str, Job] = {}
         self._data: dict[str, dict[str, Inputs | str]] = {}
 
@@ -54,7 +56,7 @@ class RunJobs:
             name: study and job, "leaky_resnets/exact".
             experiments: functions by name; with the value of one further argument for a variant of its own:
                 `("blobs", {"run": "sgd"})` makes `data/blobs/sgd.nc`.
-            memory_mb: memory of the first try.
+            memory_mb: memory of the first try, where no record lets expect more.
             arguments: further arguments by function, which every variant gets.
 
         Raises:
@@ -145,6 +147,10 @@ class RunJobs:
         self._versions.save()
         write_all(list(self.jobs.values()), {record["log"]: record for record in records.of_run(self.run)})
 
+    def memory(self, file: str) -> int:
+        """Megabytes that the job of a job file asks for at the first try; 800 for a file that is none of ours."""
+        return next((job.memory_mb for job in self.jobs.values() if job.file == file), 800)
+
     def rule_outputs(self) -> dict[str, list[str]]:
         """Rule's job -> files below the results that it makes, for the report's links."""
         return {job.name: [path for m in job.members for path in m["outputs"]] for job in self.jobs.values()}
@@ -152,8 +158,9 @@ class RunJobs:
     def _add(self, job: Job) -> Job:
         if job.name in self.jobs:
             raise ConfigError(f"the workflow declares the job {job.name} twice")
-        self.jobs[job.name] = job
-        return job
+        asked = costs.memory(job, self._known.get(job.name, []))
+        self.jobs[job.name] = replace(job, memory_mb=asked)
+        return self.jobs[job.name]
 
     def _study(self, study: str) -> Study:
         return read_study(study, self.source)

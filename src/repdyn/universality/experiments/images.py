@@ -23,6 +23,7 @@ from repdyn.universality.methods.trajectory_fits import FEWEST_PASSES
 from repdyn.universality.settings.data_sets import ImageNetwork, ImageTraining
 
 CLASSES = 10
+PART = 2048  # images whose activations are held at a time, at least those that are tracked
 KINDS = {"dissimilar": (0, 1), "similar": (3, 8), "same": (0, 0)}
 """Pairs of digits whose trajectories are stored: "fairly distinct", similar, and of one label (Appendix B.4)."""
 
@@ -99,14 +100,23 @@ def _drawn_pairs(labels: NDArray, settings: ImageTraining, stream: Stream) -> ND
 def _watch(networks: Networks, watched: Watched, epoch: int) -> minibatch_loop.Records:
     seen = _trajectories(networks, watched)
     if epoch in watched.passes:
-        layers = minibatch_training.layers(networks, watched.X)
-        seen["representation"] = layers[watched.hidden][:, : watched.tracked].cpu().numpy()
-        targets = torch.nn.functional.one_hot(watched.labels, CLASSES)
-        seen["loss"] = 0.5 * ((layers[-1] - targets).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
-        seen["accuracy"] = (layers[-1].argmax(dim=2) == watched.labels).double().mean(dim=1).cpu().numpy()
+        seen |= _look(networks, watched)
     if epoch in watched.parameters_at:
         seen["parameters"] = minibatch_training.parameters(networks)[: watched.parameters_of]
     return seen
+
+
+def _look(networks: Networks, watched: Watched) -> minibatch_loop.Records:
+    """Representation of the first images, loss and accuracy over all, a part of the images at a time."""
+    seen, losses, right = {}, [], []
+    for X, labels in zip(watched.X.split(PART), watched.labels.split(PART), strict=True):
+        layers = minibatch_training.layers(networks, X)
+        seen = seen or {"representation": layers[watched.hidden][:, : watched.tracked].cpu().numpy()}
+        targets = torch.nn.functional.one_hot(labels, CLASSES)
+        losses.append(0.5 * ((layers[-1] - targets).double() ** 2).mean(dim=2))
+        right.append((layers[-1].argmax(dim=2) == labels).double())
+    means = {"loss": torch.cat(losses, dim=1).mean(dim=1), "accuracy": torch.cat(right, dim=1).mean(dim=1)}
+    return seen | {name: values.cpu().numpy() for name, values in means.items()}
 
 
 def _trajectories(networks: Networks, watched: Watched) -> minibatch_loop.Records:
