@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 from repdyn.__main__ import main
 from repdyn.base import datasets
 from repdyn.base.errors import DataError
-from repdyn.pipeline.ask.compare import RESIDUE, compare, deviation, show
+from repdyn.pipeline.ask.compare import RESIDUE, SHOWN, Comparison, compare, deviation, show
 from repdyn.pipeline.run.manifest import build
 
 ATTRS = dict.fromkeys(datasets.REQUIRED, "x")
@@ -126,6 +127,14 @@ def test_files_on_one_side(first, tmp_path):
     shutil.copy(second / DATA, second / "s/data/more.nc")
     assert tiers(first, second) == {"verdicts"}
     assert f"only in {second}: extra.txt, s/data/more.nc" in show(compare(first, second), first, second, "identical")
+
+
+@pytest.mark.parametrize(("number", "end"), [(SHOWN, f"{SHOWN - 1:02}.nc"), (SHOWN + 1, f"{SHOWN - 1:02}.nc, ...")])
+def test_of_many_files_on_one_side_the_first_are_told(number, end):
+    outcome = Comparison({}, [], ([f"{place:02}.nc" for place in range(number)], []), [], 0)
+    line = show(outcome, Path("a"), Path("b"), "identical").splitlines()[1]
+    assert line.startswith("only in a: 00.nc, 01.nc, ")
+    assert line.endswith(f", {end}")
 
 
 def test_a_variable_on_one_side(first, tmp_path):

@@ -1,17 +1,45 @@
 """Counting false alarms over seeds: what is counted, and that too many are noticed."""
 
+import json
 from collections import Counter
 
 import pytest
 
-from repdyn.base import datasets
+from repdyn.base import claims, datasets
 from repdyn.base.errors import RepdynError
+from repdyn.base.verdicts import Verdict, deviation
 from repdyn.pipeline.ask import false_alarms
 from repdyn.pipeline.ask.remake import Remaker
 
-pytestmark = pytest.mark.slow
+STUDY = "x_study"
 
 
+@pytest.fixture
+def remaker(tmp_path):
+    """The study of a run whose records know one dataset alone, one of two variants, and one with a longer name."""
+    files = [f"{STUDY}/data/{name}.nc" for name in ("loss", "training/bn", "training/he", "training_more")]
+    members = [{"study": STUDY, "inputs": {}, "outputs": [file]} for file in files]
+    record = tmp_path / "logs/mine" / STUDY / "made.log.cost.json"
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"job": {"kind": "simulate", "members": members}, "outputs": {}}))
+    return Remaker(tmp_path / "results/mine", STUDY)
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("loss", ["loss.nc"]),
+        ("training", ["training/bn.nc", "training/he.nc"]),
+        ("training_more", ["training_more.nc"]),
+        ("nothing", []),
+    ],
+)
+def test_what_made_a_dataset_is_one_member_or_one_per_variant(remaker, name, files):
+    made = [member["outputs"] for member in remaker.members(name)]
+    assert made == [[f"{STUDY}/data/{file}"] for file in files]
+
+
+@pytest.mark.slow
 def test_cheap_sampled_claims_are_counted(smoke_run):
     counted = false_alarms.measure(smoke_run / "results/smoke", seeds=1, seconds=3.0).set_index("claim")
     assert "bnd-eq98" in counted.index  # its data are relu_moments alone, a third of a second
@@ -20,6 +48,7 @@ def test_cheap_sampled_claims_are_counted(smoke_run):
     assert counted["compatible"].all()
 
 
+@pytest.mark.slow
 def test_another_seed_makes_other_data_and_the_same_seed_the_same(smoke_run):
     remaker = Remaker(smoke_run / "results/smoke", "bn_decomposed")
     first, again, other = (remaker.datasets(["relu_moments"], seed)["relu_moments"] for seed in (1, 1, 2))
@@ -29,6 +58,7 @@ def test_another_seed_makes_other_data_and_the_same_seed_the_same(smoke_run):
     assert not first.equals(other)
 
 
+@pytest.mark.slow
 def test_data_made_from_variants_are_made_again_with_all_variants(smoke_run):
     remaker = Remaker(smoke_run / "results/smoke", "universality")
     made = remaker.datasets(["digit_pairs", "image_training"])  # from the images, which stay
@@ -40,6 +70,7 @@ def test_data_made_from_variants_are_made_again_with_all_variants(smoke_run):
     assert not remaker.cheap(["relu_moments"], 600)  # another study's
 
 
+@pytest.mark.slow
 def test_what_a_long_job_made_is_not_tried(smoke_run, monkeypatch):
     monkeypatch.setattr(Remaker, "_make", lambda *_: pytest.fail("made again"))
     remaker = Remaker(smoke_run / "results/smoke", "universality")
@@ -53,6 +84,36 @@ def test_more_refutations_than_the_rate_allows_are_noticed(refuted, compatible):
     counts = Counter({"holds": 200 - refuted - 5, "does not hold": refuted, "not decidable at this scale": 5})
     row = false_alarms._row("x-1", 0.001, counts, "holds", 200)
     assert (row["refuted"], row["undecided"], row["compatible"]) == (refuted, 5, compatible)
+
+
+@pytest.mark.parametrize(
+    ("refuted", "limit"),
+    [(0, 1 - 0.01 ** (1 / 20)), (19, 0.99 ** (1 / 20)), (20, 1.0)],
+    ids=["none", "all but one", "all"],
+)
+def test_the_upper_limit_is_clopper_and_pearsons(refuted, limit):
+    """By hand: at the limit p, P(no refutation of 20) = (1 - p)^20 and P(at most 19) = 1 - p^20 are 1 %."""
+    counts = Counter({"holds": 20 - refuted, "does not hold": refuted})
+    row = false_alarms._row("x-1", 0.001, counts, "holds", 20)
+    assert row["upper_limit"] == pytest.approx(limit, abs=5e-5)
+
+
+def test_verdicts_are_counted_over_seeds_up_to_the_last(remaker, monkeypatch, capsys):
+    tried = []
+
+    def datasets(names, seed):
+        tried.append((names, seed))
+        return {"loss": seed % 2}
+
+    def odd(loss):
+        return Verdict.from_tests(deviation(float(loss - 1), 0.5, expected="1", reason=""))
+
+    monkeypatch.setattr(remaker, "datasets", datasets)
+    declared = claims.claim("x-odd", where="Theorem 1", kind="identity", states="S.", data="loss")
+    counts = false_alarms._count(remaker, {"x-odd": declared(odd)}, 3)
+    assert counts == {"x-odd": {"holds": 2, "does not hold": 1}}
+    assert tried == [(["loss"], seed) for seed in range(10_001, 10_004)]
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"seeds of {STUDY}: step 3/3 ")
 
 
 def test_a_run_that_is_none_is_told(tmp_path):

@@ -10,7 +10,7 @@ import yaml
 from repdyn.base.claims import claim, decide_claim
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.verdicts import STATUSES, not_testable
-from repdyn.pipeline.run.ledger import UNDECIDED, build, change, read_expected, show
+from repdyn.pipeline.run.ledger import UNDECIDED, build, change, read_expected, run, show
 
 ROOT = Path(__file__).parents[2]
 ROW = {
@@ -141,6 +141,23 @@ def test_one_id_in_two_studies_is_refused(tmp_path):
     with pytest.raises(DataError, match="two studies share the claim ids x-thm1"):
         build(parts, accepted, "default", tmp_path / "claims.csv")
     assert not (tmp_path / "claims.csv").exists()
+
+
+def test_the_job_joins_ledgers_and_evidence_of_the_studies(tmp_path):
+    for study, id in (("x_study", "x-thm1"), ("y_study", "y-thm1")):
+        write(tmp_path / study / "claims.csv", ROW | {"study": study, "id": id, "verdict": UNDECIDED})
+        write(tmp_path / study / "evidence.csv", {"study": study, "id": id, "value": "NA"})
+    accepted = expected(
+        tmp_path,
+        "x-thm1: {verdict: holds, undecided_at: [smoke]}\ny-thm1: {verdict: holds, undecided_at: []}\n",
+    )
+    reads = [f"{study}/{name}.csv" for study in ("x_study", "y_study") for name in ("claims", "evidence")]
+    outputs = ["joined/claims.csv", "joined/evidence.csv"]
+    member = {"inputs": dict(zip(reads, reads, strict=True)), "outputs": outputs, "run": "smoke"}
+    run(member | {"expected": str(accepted)}, tmp_path, None)
+    ledger, evidence = (read(tmp_path / path) for path in outputs)
+    assert [(row["id"], row["change"]) for row in ledger] == [("x-thm1", ""), ("y-thm1", "was: holds")]
+    assert [(row["id"], row["value"]) for row in evidence] == [("x-thm1", "NA"), ("y-thm1", "NA")]
 
 
 # The list of accepted verdicts

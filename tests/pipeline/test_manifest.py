@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from repdyn.pipeline.run import manifest as job
 from repdyn.pipeline.run.manifest import PACKAGES, build, costs
 
 COSTS = [("b/slow", 30.5, "claims.csv"), ("a/quick", 0.4, "x/data/loss.nc"), ("c/former", 100.0, "x/data/loss.nc")]
@@ -46,6 +47,17 @@ def test_content_is_digests_of_all_files_relative_to_the_run(run):
         "x/data/loss.nc": hashlib.sha256(b"abc").hexdigest(),
         "claims.csv": hashlib.sha256(b"id,verdict\n").hexdigest(),
     }
+
+
+def test_the_job_tells_of_its_files_with_the_configuration_it_was_given(run, monkeypatch):
+    monkeypatch.setattr(job, "_commit", str)
+    names = ("x/data/loss.nc", "claims.csv")
+    folders = {"logs": str(run / "logs"), "workflow": str(run / "checkout")}
+    member = {"inputs": dict(zip(names, names, strict=True)), "outputs": ["made.json"], **folders}
+    job.run(member | {"config": {"run": {"name": "mine"}}}, run / "results", None)
+    made, wanted = json.loads((run / "results/made.json").read_text()), manifest(run, workflow=run / "checkout")
+    assert made | {"made": ""} == wanted | {"made": ""}
+    assert made["commit"] == str(run / "checkout")
 
 
 def test_the_verdicts_of_the_ledger_stand_in_it(run):

@@ -16,7 +16,7 @@ import xarray as xr
 from repdyn.base import figures, tables
 from repdyn.base.errors import DataError
 from repdyn.base.verdicts import STATUSES
-from repdyn.pipeline.report import contents
+from repdyn.pipeline.report import contents, views
 from repdyn.pipeline.report.build import Source, build
 from repdyn.pipeline.report.texts import MEANINGS
 from repdyn.pipeline.run.manifest import build as build_manifest
@@ -305,6 +305,15 @@ def test_a_claim_leads_to_figures_data_code_rule_and_derivation(pages):
     assert "hashlib.file_digest" in pages["claims/x-exists.html"].words
 
 
+def test_a_claim_leads_to_the_one_before_and_the_one_after(pages):
+    ids = [claim["id"] for claim in CLAIMS]
+    for before, id, after in zip([None, *ids], ids, [*ids[1:], None], strict=False):
+        links = {link["rel"]: link["href"] for link in pages[f"claims/{id}.html"].of("a") if "rel" in link}
+        assert links == {
+            rel: f"{other}.html" for rel, other in (("prev", before), ("next", after)) if other is not None
+        }, id
+
+
 def test_claims_of_a_figures_own_number_come_first(pages):
     told = pages["studies/x_study.html"].source.split('id="fig1"', 1)[1].split("</figure>", 1)[0]
     assert re.findall(r"claims/(x-[a-z0-9]+)\.html", told)[0] in ("x-thm1", "x-evil")
@@ -412,6 +421,26 @@ def test_published_numbers_show_measured_next_to_required(pages):
     words = Page("<p " + told).words
     for part in ("Figure 1", "two and a half", "2.5 rad", "99.9 % interval 2.25 to 2.75", "2 to 3", "passes"):
         assert part in words
+
+
+def test_a_tables_numbers_have_its_digits(pages):
+    told = pages["studies/x_study.html"].source.split('id="t1"', 1)[1].split("</table>", 1)[0]
+    cells = [Page(cell).words for cell in re.findall(r"<td[^>]*>(.*?)</td>", told)]
+    assert [cells[place::4] for place in (1, 2, 3)] == [
+        ["0.123", "", "2 × 10 −9"],
+        ["1", "20", "300"],
+        ["True", "False", "True"],
+    ]
+
+
+def test_costs_are_summed_by_study_and_what_serves_all_comes_last():
+    jobs = [("report", 30.0, 400.0), ("x_study/b", 90.0, 80.0), ("a_study/a", 6.0, 70.0), ("x_study/a", 60.0, 90.0)]
+    records = [{"log": log, "cpu_seconds": seconds, "peak_memory_mb": peak} for log, seconds, peak in jobs]
+    assert views.costs(records, {"x_study": "Study X"}) == [
+        ("a_study", 1, 0.1, 70.0),
+        ("Study X", 2, 2.5, 90.0),
+        ("all studies", 1, 0.5, 400.0),
+    ]
 
 
 def test_settings_are_stated_or_chosen(pages):

@@ -1,12 +1,15 @@
 """Evidence of the report: numbers as a reader takes them in, intervals drawn where they belong."""
 
 import re
+from pathlib import Path
 
 import pytest
-from tests.pipeline.test_report import PART, PRINTED
+from tests.pipeline.test_report import CLAIM, PART, PRINTED
 
 from repdyn.pipeline.report import views
+from repdyn.pipeline.report.contents import Contents
 from repdyn.pipeline.report.evidence import EDGE, WIDTH, drawing, margin, part, parts
+from repdyn.pipeline.report.notes import Notes
 
 
 def places(row, kind):
@@ -80,6 +83,14 @@ def test_a_value_in_the_middle_of_its_region_is_drawn_there():
     assert 0 < region < interval < value
 
 
+@pytest.mark.parametrize("unit", [0.01, 100])
+def test_a_drawing_is_the_same_in_another_unit(unit):
+    names = ("value", "interval_low", "interval_high", "region_low", "region_high")
+    row = {name: str(float(PART[name]) * unit) for name in names}
+    for kind in ("value", "interval", "region", "bound"):
+        assert places(row, kind) == pytest.approx(places({}, kind), abs=0.11), kind
+
+
 def test_a_value_outside_is_drawn_outside():
     (value,) = places({"value": "9", "interval_low": "8.9", "interval_high": "9.1"}, "value")
     assert value > max(places({"value": "9", "interval_low": "8.9", "interval_high": "9.1"}, "bound"))
@@ -130,6 +141,15 @@ def test_the_drawing_has_words():
 def test_a_claim_in_short(verdict, told):
     printed, corrected = parts([PRINTED], "printed"), parts([PART], "corrected")
     assert views.short({"verdict": verdict}, printed, corrected).startswith(told)
+
+
+def test_only_a_correction_makes_a_claim_a_corrected_one():
+    """Whatever else its row says, its datasets too."""
+    manifest = {"configuration": {"run": {"name": "mine"}}, "content": {}}
+    run = Contents([], {CLAIM["id"]: [PRINTED, PART]}, manifest, [], {}, Path())
+    assert views.claim(CLAIM, run, Notes())["corrected"] == CLAIM["correction"]
+    assert not views.claim(CLAIM | {"correction": ""}, run, Notes())["corrected"]
+    assert views.claim(CLAIM | {"datasets": ""}, run, Notes())["corrected"]
 
 
 def test_undecided_parts_are_counted():

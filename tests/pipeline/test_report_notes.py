@@ -76,6 +76,16 @@ def test_a_passage_ends_where_the_next_begins(page):
     assert "&lt;b&gt;" not in page.passages["x-four"]
 
 
+def test_a_passage_in_a_table_is_its_head_and_the_claims_own_row(page):
+    cells = re.findall(r"<(t[hd])>(.*?)</\1>", page.passages["x-four"])
+    assert [(kind, re.sub("<[^>]*>", "", text)) for kind, text in cells] == [
+        ("th", "a"),
+        ("th", "b"),
+        ("td", "2"),
+        ("td", "four"),
+    ]
+
+
 def test_display_formulas_and_money(page):
     assert 'display="block"' in page.body
     assert "$5 or $6" in page.body

@@ -68,6 +68,14 @@ def test_a_number_reproduces_within_the_interval_of_the_reference(tmp_path, valu
     assert ("x-0, whole" in told) is not reproduced
 
 
+def test_of_the_numbers_beyond_their_bands_the_farthest_comes_first(tmp_path):
+    here = run(tmp_path / "a", value="3.1")
+    text = (here / "evidence.csv").read_text()
+    (here / "evidence.csv").write_text(text.replace("1e-12", "5.0"))
+    _, told = held(here, run(tmp_path / "b"))
+    assert [line.split(",")[0] for line in told.splitlines()[1:]] == ["  x-1", "  x-0"]
+
+
 @pytest.mark.parametrize(("value", "reproduced"), [("2.5004", True), ("2.51", False)])
 def test_a_number_without_interval_reproduces_up_to_rounding(tmp_path, value, reproduced):
     none = ("", "")

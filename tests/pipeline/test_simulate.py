@@ -213,9 +213,10 @@ def test_an_unknown_kind_of_job_is_named():
         load_runner("paint")
 
 
-def test_a_package_that_is_not_installed_is_no_missing_module(monkeypatch):
+@pytest.mark.parametrize("package", ["torch", None])
+def test_a_package_that_is_not_installed_is_no_missing_module(monkeypatch, package):
     def missing(name):
-        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        raise ModuleNotFoundError("No module named 'torch'", name=package)
 
     monkeypatch.setattr(loading.importlib, "import_module", missing)
     with pytest.raises(ModuleNotFoundError):

@@ -171,6 +171,17 @@ def test_snakemakes_own_words_where_it_refuses(tmp_path):
         workflow.jobs(workflow.folder(), ["--config", "bn_decomposed={training: {widht: 1}}"])
 
 
+def test_the_checkout_is_the_working_directory_or_else_that_of_the_package(tmp_path, monkeypatch):
+    """A Snakefile alone does not make a folder ours."""
+    package = Path(verify.__file__).parents[4]
+    monkeypatch.chdir(tmp_path)
+    assert workflow.folder() == package
+    (tmp_path / "Snakefile").touch()
+    assert workflow.folder() == package
+    monkeypatch.chdir(package)
+    assert workflow.folder() == Path()
+
+
 def test_a_scale_is_known_by_its_name(run):
     folder = Path(verify.__file__).parents[4]
     assert workflow.options(folder, "mine", None, []) == []

@@ -3,17 +3,22 @@
 from pathlib import Path
 
 import pytest
-from tests.conftest import ROOT
+from tests import small
+from tests.conftest import ROOT, SMOKE
 
+from repdyn.base.errors import ConfigError
 from repdyn.base.fingerprint import code_version
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.run import entry
-from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.run.digests import CodeVersions
+from repdyn.pipeline.run.graph import Function, read_study
 from repdyn.pipeline.run.jobs import Job
 from repdyn.pipeline.run.workflow import ENTRY, RunJobs
 
 STUDY, SEED = "bn_mean_field", 7
 VARIANT = {"blobs": "leaky_low", "image_training": "adam"}
+OF_NETWORKS = ("architectures", "printed_data", "final_distances")
+OF_THE_DEFAULT = ("default_network", "default_ensemble", "adam_runs")
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +32,13 @@ def jobs(tmp_path_factory):
     declared.tables(STUDY)
     declared.claims(STUDY)
     return declared.jobs
+
+
+@pytest.fixture(scope="module")
+def small_run(tmp_path_factory):
+    """A run on the small settings, whose jobs the tests declare."""
+    config = configuration.load([ROOT / "config.yaml", ROOT / SMOKE, small.SMALL])
+    return RunJobs(config, ROOT / "src", tmp_path_factory.mktemp("code") / "versions.json")
 
 
 def members(jobs, kind):
@@ -70,6 +82,38 @@ def test_a_knob_of_one_variant_changes_its_member_alone(tmp_path, experiment, kn
     changed = [one["arguments"]["run"] for one, other in zip(before, after, strict=True) if one != other]
     assert changed == [run]
     assert all("runs" not in one["settings"]["settings"] for one in after)
+
+
+def test_an_experiment_gets_its_own_section_and_the_networks_that_it_names(small_run):
+    declared = small_run.simulate("universality/two_points", *OF_NETWORKS, *OF_THE_DEFAULT).members
+    wanted = small.members("universality")
+    assert all(member | {"code": ""} == wanted[member["outputs"][0]] for member in declared)
+    settings = {member["outputs"][0].split("/")[-1].removesuffix(".nc"): member["settings"] for member in declared}
+    assert all(list(settings[name]["networks"]) == settings[name]["settings"]["rows"] for name in OF_NETWORKS)
+    assert len({str(settings[name]["default"]) for name in OF_THE_DEFAULT}) == 1
+
+
+@pytest.mark.parametrize(
+    ("annotation", "told"),
+    [("TwoPointRun", "sections architectures, default_network, .* of this class"), ("Nowhere", "no section of this")],
+)
+def test_settings_that_could_be_several_sections_or_none_are_refused(small_run, annotation, told):
+    function = Function("universality", "experiments.x", "made_up", "", (), {"settings": annotation})
+    with pytest.raises(ConfigError, match=f"universality: experiments.x:made_up wants settings: {annotation}; {told}"):
+        small_run._settings("universality", function, {})
+
+
+def test_code_versions_are_remembered_for_one_state_of_the_sources(tmp_path):
+    module, kept = tmp_path / "src/repdyn/one.py", tmp_path / "versions.json"
+    module.parent.mkdir(parents=True)
+    module.write_text("def made():\n    return 1\n")
+    versions = CodeVersions(module.parents[1], kept)
+    version = versions.of("repdyn.one:made")
+    versions.save()
+    kept.write_text(kept.read_text().replace(version, "remembered"))
+    assert CodeVersions(module.parents[1], kept).of("repdyn.one:made") == "remembered"
+    module.write_text("def made():\n    return 2\n")
+    assert CodeVersions(module.parents[1], kept).of("repdyn.one:made") != "remembered"
 
 
 def test_the_seed_is_the_runs(jobs):
