@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from pydantic import ValidationError
 from tests.bn_decomposed.deciding import decided
 
@@ -101,6 +102,14 @@ def test_worst_mean_speaks_for_all_rows():
     assert bounded(np.array([[0.0, 5.0, 1.0], [3.0, 3.1, 2.9]]), np.full(2, 10.0), **words).value == pytest.approx(0.3)
     # one of the two rows speaks, at half of the false-alarm rate
     assert bounded(samples, np.array([100.0, 100.0]), **words).false_alarm == worst_of.FALSE_ALARM / 2
+
+
+def test_7b_is_judged_on_circles_of_up_to_six_points():
+    """Of seven points the bound is below what the draws resolve; the sum of geometric variables is judged on all."""
+    y = np.array([[6.0], [1e4]]).repeat(1000, axis=1)
+    about = {"kind": ("batch", ["circle"] * 2), "n": ("batch", [6, 7]), "gamma": ("batch", [0.5, 0.5])}
+    found = claims._survival(xr.Dataset({"y": (("batch", "draw"), y)} | about))
+    assert (found["below_7b"].outcome, found["below_geometric"].outcome) == ("passes", "fails")
 
 
 def test_figure_and_table_read_the_dataset(datasets):

@@ -243,6 +243,15 @@ def test_a_wide_interval_decides_nothing():
     assert digits.near_published(made, "all entries", 0.703).outcome == "passes"
 
 
+@pytest.mark.parametrize(("share", "outcome"), [(0.98, "passes"), (1.05, "undecided")])
+def test_an_interval_tells_something_up_to_a_half_width_of_two_tenths(share, outcome):
+    made = digits_of(0.70, 0.52, "mnist")
+    half = share * 0.2 / np.sqrt(2)  # another hundred images' correlation varies as much again
+    ends = np.where(np.arange(made.sizes["resample"]) % 2, half, -half)
+    two = made.assign(resampled=made["correlation_of_mean"] + xr.DataArray(ends, dims="resample"))
+    assert digits.near_published(two, "all entries", 0.703).outcome == outcome
+
+
 def test_untrained_networks_are_rejected_in_both_parts():
     made = digits_of(0.70, 0.52, "mnist")
     spoilt = digits.untrained(made)
