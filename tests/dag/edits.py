@@ -254,7 +254,7 @@ EDITS = [
     edit(
         "the rate of one network of blobs",
         *(SMOKE, "low: {units: 40, rate: 0.15, epochs: 2500}", "low: {units: 40, rate: 0.16, epochs: 2500}"),
-        *("universality/blobs", "manifest"),
+        *("universality/blobs:blobs/low", "manifest"),
         then=(
             *("universality/data_set_analyses", "universality/figures_blobs", "universality/figures_digits"),
             *("universality/figures_xor", "universality/tables", "universality/claims", "ledger", "report"),
@@ -262,7 +262,7 @@ EDITS = [
     ),
     edit("a comment in the configuration", "config.yaml", "# layers", "# layers of it"),
     edit("the settings of another scale", "workflow/scales/paper.yaml", "width: ", "width: 1"),
-    edit("the memory of a rule", "workflow/rules/kinds.smk", "mem_mb=800", "mem_mb=900"),
+    edit("the memory of a rule", "workflow/rules/bn_mean_field.smk", "memory_mb=1500", "memory_mb=1600"),
     edit(
         "an accepted verdict",
         *("workflow/expected_verdicts.yaml", "undecided_at: []", "undecided_at: [smoke]", "ledger"),
