@@ -161,6 +161,13 @@ def test_memory_grows_at_most_with_the_square_root(tmp_path):
     assert costs.memory(job(seeds=32, width=100), known) == math.ceil(costs.ROOM * expected / 100) * 100
 
 
+@pytest.mark.parametrize("row", ["smoke,s/train,10.0,0,400", "smoke,s/train,ten,500.0,400", "smoke,s/train,10.0"])
+def test_a_damaged_record_is_named(tmp_path, row):
+    file = recorded(tmp_path, "smoke,s/other,1.0,1.0,", row)
+    with pytest.raises(DataError, match=r"costs.csv:3: got 'smoke,s/train,.*', expected run,job,.* above 0"):
+        costs.recorded(file)
+
+
 def test_one_record_is_scaled_by_the_square_root(tmp_path):
     file = recorded(tmp_path, "smoke,s/train,10.0,300.0,400")
     assert cost(file, job(seeds=16, width=100)).cpu_seconds == pytest.approx(2 + 8 * 2)

@@ -217,6 +217,7 @@ def test_analyses_of_digits_read_what_was_stored(trained, images):
     assert np.all(np.diff(ratios["distance"].values, axis=-1) > 0)
     assert float(ratios["progress"][-1]) == pytest.approx(12 * 0.2 * 7)  # 200 images in batches of 32
     pairs = digit_pairs(TrajectoryFits(steps=84), trained)
+    assert pairs.sizes["epoch"] == 13  # 84 steps, seven to a pass, and the start
     assert pairs["r2"].shape == (2, 3, 2, 2, 3)
     assert np.all(pairs["r2"] <= 1)
 

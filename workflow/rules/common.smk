@@ -12,7 +12,7 @@ WORKFLOW = Path(workflow.current_basedir).parent.parent
 # The code beside this Snakefile is the code that runs, here and in every job.
 sys.path.insert(0, str(WORKFLOW / "src"))
 
-from repdyn.base.errors import ConfigError, RepdynError
+from repdyn.base.errors import RepdynError
 from repdyn.base.files import sha256
 from repdyn.base.settings import plain
 from repdyn.pipeline.ask import failed
@@ -29,12 +29,12 @@ OVERLAYS, SETTINGS = ([], config) if MODULE else (workflow.config_settings.confi
 try:
     checkout.separate_cache()
     CONFIG = configuration.load([WORKFLOW / "config.yaml", *OVERLAYS], dict(SETTINGS))
-except ConfigError as error:
+    JOBS = RunJobs(CONFIG, WORKFLOW / "src", WORKFLOW / ".cache" / "code_versions.json")
+except RepdynError as error:
     raise WorkflowError(str(error)) from None
 
 BEGAN = time.time()
 RUN = CONFIG.run.name
-JOBS = RunJobs(CONFIG, WORKFLOW / "src", WORKFLOW / ".cache" / "code_versions.json")
 STUDIES = configuration.STUDIES
 CACHED = workflow.workflow_settings.cache is not None  # a rule that says so without --cache is a warning in every run
 HERE = Path(os.path.relpath(WORKFLOW))  # relative, so that a copy of the whole folder has nothing to do

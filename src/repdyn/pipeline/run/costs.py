@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import fmean
 
 from repdyn.across_papers import settings as across_papers
+from repdyn.base.errors import DataError
 from repdyn.leaky_resnets.settings import work as leaky_resnets
 from repdyn.pipeline.run.jobs import Job, Member
 from repdyn.universality.settings import work as universality
@@ -47,11 +48,28 @@ def recorded(file: Path) -> dict[str, list[Row]]:
 
 
 def rows(file: Path) -> list[Row]:
-    """Rows of the file; none where there is no file."""
+    """Rows of the file; none where there is no file.
+
+    Raises:
+        DataError: a row lacks a column, or a number that is not above 0.
+    """
     if not file.is_file():
         return []
     with file.open(newline="", encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
+        found = list(csv.DictReader(lines))
+    for number, row in enumerate(found, 2):
+        if not _is_row(row):
+            told = ",".join(str(value) for value in row.values())
+            raise DataError(f"{file}:{number}: got {told!r}, expected {','.join(COLUMNS)} with numbers above 0")
+    return found
+
+
+def _is_row(row: Row) -> bool:
+    try:
+        numbers = [row["cpu_seconds"], row["peak_memory_mb"], *row["sizes"].split()]
+        return tuple(row) == COLUMNS and min(map(float, numbers)) > 0
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
 
 
 def memory(job: Job, known: Sequence[Row]) -> int:
