@@ -6,6 +6,7 @@ import pytest
 import xarray as xr
 
 from repdyn.base.claims import claims_of, decide_claim
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.leaky_resnets.claims import (
     discretisation,
     trained_bottleneck,
@@ -175,6 +176,8 @@ def test_a_peak_in_the_middle_is_seen():
     kinetic[..., 9] += 100
     peak = measures.assign(kinetic=(measures["kinetic"].dims, kinetic))
     assert trained_bottleneck.jumps_in_the_middle(peak).all()
+    with pytest.raises(NotEnoughDataError, match="networks with bias"):
+        CLAIMS["lrn-ends-jumps"](measures.sel(maps=["decayed maps, no bias"]))
 
 
 @pytest.mark.parametrize(("power", "status"), [(0.0, "does not hold"), (-1.0, "holds"), (-2.0, "does not hold")])

@@ -8,6 +8,7 @@ import xarray as xr
 import yaml
 
 from repdyn.base.claims import claims_of, decide_claim
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.pipeline.run.graph import read_study
 from repdyn.pipeline.run.loading import load_modules
 from repdyn.universality.claims import default_network, two_points
@@ -188,6 +189,8 @@ def test_depth_and_rates_turn_with_their_own_numbers():
     assert rates(depth_fits(0.4, 0.95, (-0.2, -0.2, 0.3))).printed.parts["encoder"].outcome == "fails"
     assert rates(depth_fits(0.4, 0.95, (0.2, 0.2, 0.3))).printed.parts["decoder"].outcome == "fails"
     assert early(depth_fits(0.4, 0.95, (0.2, -0.2, -0.3))).status == "does not hold"
+    with pytest.raises(NotEnoughDataError, match="half of the network"):
+        early(good.isel(layer=slice(0, 3)))
 
 
 def test_a_published_network_that_is_ours_lies_in_the_interval_of_the_others():

@@ -278,6 +278,7 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     """Peaks of the stable speed over all networks with bias at the two largest Lt."""
     require(chain_measures, "chain_measures", effective_depth=2)
     kinds = [maps for maps in chain_measures["maps"].values if "no bias" not in maps]
+    require(xr.Dataset(coords={"maps": kinds}), "chain_measures, networks with bias", maps=1)
     chains = chain_measures.sel(maps=kinds).isel(effective_depth=slice(-2, None))
     jumps = jumps_in_the_middle(chains)
     test = at_most(

@@ -172,6 +172,7 @@ def halves(fits: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
 
 def slope_in_layer(fits: xr.Dataset, name: str) -> np.ndarray:
     """Slope of the log rate over the layers, per seed that was fitted in all of them."""
+    require(fits, "default_ensemble_fits, half of the network", layer=2)
     values = np.log(fits[name].transpose("layer", "seed").values)
     full = np.isfinite(values).all(axis=0)
     return np.polyfit(fits["layer"].values, values[:, full], 1)[0] if full.any() else np.empty(0)
