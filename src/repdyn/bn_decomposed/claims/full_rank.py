@@ -243,6 +243,8 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
 )
 def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> Verdict:
     """Exact negative-binomial tail under (7a), (7a) under (7b), Chernoff's minimum by search, simulated survival."""
+    if float(full_rank_tail["alpha"].min()) > 2:
+        raise NotEnoughDataError("full_rank_tail: an alpha of 2 or less")
     a, b, fine = (full_rank_tail[f"exponent_{name}"] for name in ("a", "b", "fine"))
     over = np.exp((full_rank_tail["log_tail"] + full_rank_tail["n"] * a).clip(max=LARGEST_LOGARITHM))
     bound = {"expected": "at most 1", "reason": "the bound itself, on an exact grid"}
