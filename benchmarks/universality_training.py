@@ -1,9 +1,11 @@
-"""Minibatch training by hand against plain PyTorch: equal parameters first, then time per step and network.
+"""Minibatch training by hand against PyTorch's own ways: equal parameters first, then time per step and network.
 
-Run: python benchmarks/universality_training.py. Plain PyTorch is what a user would write: `nn.Sequential`, a loss,
-`backward()`, `torch.optim`. Times are processor times of one thread, least of a few runs; ratios carry over to other
-machines, milliseconds do not. The last columns hold the time against what the machine can do: the same products alone,
-and the traffic of the weights at the bandwidth of a copy (descent: a read and a read with write; Adam: two reads, a
+Run: OMP_NUM_THREADS=1 python benchmarks/universality_training.py. Plain PyTorch is what a user would
+write: `nn.Sequential`, a loss, `backward()`, `torch.optim`; the others are in `peers.py`. torch.func and torch.compile
+take six networks at once, by vmap. Times are processor times of one thread, medians of rounds in which each runs once;
+ratios carry over to other machines, milliseconds do not. "gain" is plain PyTorch's time over the best by hand, "peer"
+that of the fastest peer. The last columns hold the time against what the machine can do: the same products alone, and
+the traffic of the weights at the bandwidth of a copy (descent: a read and a read with write; Adam: two reads, a
 gradient written and read, three arrays read and written).
 """
 
@@ -11,10 +13,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import torch
+from peers import Step, peers
 from torch import nn
 
 from repdyn.universality.methods import minibatch_training as trainer
@@ -45,25 +50,37 @@ def networks(sizes: list[int], trials: int, nonlinearity: str, dtype: torch.dtyp
     return trainer.xavier(sizes, 1.0, sources, nonlinearity, dtype=dtype)
 
 
-def module_of(found: trainer.Networks, sizes: list[int], nonlinearity: str) -> nn.Sequential:
-    """The first network as a torch module."""
+def medians(works: dict[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:
+    """Median processor times over rounds in which each runs once."""
+    taken = [{name: seconds(work, 1) for name, work in works.items()} for _ in range(rounds)]
+    return {name: float(np.median([one[name] for one in taken])) for name in works}
+
+
+def module_of(found: trainer.Networks, trial: int, sizes: list[int], nonlinearity: str) -> nn.Sequential:
+    """A network as a torch module."""
     modules: list[nn.Module] = []
     for layer, (fan_in, fan_out) in enumerate(pairwise(sizes)):
         linear = nn.Linear(fan_in, fan_out, dtype=found.theta.dtype)
         with torch.no_grad():
-            linear.weight.copy_(found.weights[layer][0])
-            linear.bias.copy_(found.biases[layer][0, 0])
+            linear.weight.copy_(found.weights[layer][trial])
+            linear.bias.copy_(found.biases[layer][trial, 0])
         modules += [linear, nn.Tanh() if nonlinearity == "tanh" else nn.LeakyReLU(LEAK)]
     return nn.Sequential(*modules[:-1])
 
 
-def plain(module: nn.Sequential, X: torch.Tensor, Y: torch.Tensor, batch: int, optimizer: str, epochs: int) -> None:
-    made = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[optimizer](module.parameters(), lr=RATE[optimizer])
+def by_peer(step: Step, trials: int, X: torch.Tensor, Y: torch.Tensor, batch: int, epochs: int) -> None:
     for _ in range(epochs):
-        for chosen in torch.arange(len(X)).split(batch):
-            made.zero_grad()
-            (0.5 * nn.functional.mse_loss(module(X[chosen]), Y[chosen])).backward()
-            made.step()
+        for chosen in torch.arange(len(X)).expand(trials, -1).split(batch, dim=1):
+            step(X[chosen], Y[chosen])
+
+
+def half_square(call: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return 0.5 * nn.functional.mse_loss(call(x), y)
+
+
+def several(peer: str) -> int:
+    """Networks that a peer trains at once."""
+    return 6 if peer in ("torch.func", "torch.compile") else 1
 
 
 def by_hand(found: trainer.Networks, X: torch.Tensor, Y: torch.Tensor, batch: int, optimizer: str, epochs: int) -> None:
@@ -78,16 +95,21 @@ def data(sizes: list[int], points: int, dtype: torch.dtype) -> tuple[torch.Tenso
     return tuple(torch.tensor(rng.standard_normal((points, n)), dtype=dtype) for n in (sizes[0], sizes[-1]))
 
 
-def difference(name: str, optimizer: str) -> float:
-    """Largest relative difference of the first network's parameters after a few epochs in float64."""
+def differences(name: str, optimizer: str) -> dict[str, float]:
+    """Difference of the first network's parameters from plain PyTorch's after 3 epochs, over how far they moved."""
     sizes, batch, points, nonlinearity = CASES[name]
     X, Y = data(sizes, points, torch.float64)
-    found = networks(sizes, 2, nonlinearity, torch.float64)
-    module = module_of(found, sizes, nonlinearity)
-    plain(module, X, Y, batch, optimizer, 3)
+    found = networks(sizes, 6, nonlinearity, torch.float64)
+    made, begun = {}, trainer.parameters(found)[0]
+    for peer, make in peers().items():
+        modules = [module_of(found, trial, sizes, nonlinearity) for trial in range(several(peer))]
+        by_peer(make(modules, half_square, optimizer, RATE[optimizer]), len(modules), X, Y, batch, 3)
+        made[peer] = torch.cat([part.detach().reshape(-1) for part in modules[0].parameters()]).numpy()
     by_hand(found, X, Y, batch, optimizer, 3)
-    wanted = torch.cat([part.detach().reshape(-1) for part in module.parameters()]).numpy()
-    return float(np.abs(trainer.parameters(found)[0] - wanted).max() / np.abs(wanted).max())
+    made["hand"] = trainer.parameters(found)[0]
+    wanted = made.pop("plain PyTorch")
+    moved = np.abs(wanted - begun).max()
+    return {one: float(np.abs(values - wanted).max() / moved) for one, values in made.items()}
 
 
 def limits(sizes: list[int], batch: int, optimizer: str) -> tuple[float, float]:
@@ -105,33 +127,46 @@ def limits(sizes: list[int], batch: int, optimizer: str) -> tuple[float, float]:
     return products, copy * {"sgd": 1.5, "adam": 5.0}[optimizer]
 
 
-def main() -> None:
-    torch.set_num_threads(1)
-    print("largest relative difference from autograd after 3 epochs, float64")
-    for name in CASES:
-        print(f"{name:>28}" + "".join(f"  {optimizer} {difference(name, optimizer):.1e}" for optimizer in RATE))
-    print("\nms per step and network, float32")
-    head = ("PyTorch", "hand, 2", "hand, 6", "gain", "products", "traffic", "of limit")
-    for optimizer in RATE:
-        print(f"{optimizer:>28} " + "".join(f"{word:>9}" for word in head))
-        for name in CASES:
-            print(f"{name:>28} " + "".join(f"{cell:9.3f}" for cell in row(name, optimizer)))
-
-
-def row(name: str, optimizer: str) -> list[float]:
-    """Milliseconds of PyTorch, by hand with 2 and 6 networks, gain, the two limits, time over the larger limit."""
+def row(name: str, optimizer: str) -> dict[str, float]:
+    """Milliseconds of the peers and by hand with 2 and 6 networks, gains, two limits, time over the larger."""
     sizes, batch, points, nonlinearity = CASES[name]
     X, Y = data(sizes, points, torch.float32)
     steps = -(-points // batch)
     epochs = 5 if steps > 1 else 20
-    module = module_of(networks(sizes, 2, nonlinearity, torch.float32), sizes, nonlinearity)
-    times = [seconds(lambda: plain(module, X, Y, batch, optimizer, epochs)) / (steps * epochs)]
+    works, trained = {}, {}
+    for peer, make in peers().items():
+        trained[peer] = several(peer)
+        found = networks(sizes, 6, nonlinearity, torch.float32)
+        modules = [module_of(found, trial, sizes, nonlinearity) for trial in range(several(peer))]
+        step = make(modules, half_square, optimizer, RATE[optimizer])
+        works[peer] = partial(by_peer, step, len(modules), X, Y, batch, epochs)
+        works[peer]()
+    peer_names = list(works)
     for trials in (2, 6):
         found = networks(sizes, trials, nonlinearity, torch.float32)
-        run = seconds(lambda found=found: by_hand(found, X, Y, batch, optimizer, epochs))
-        times.append(run / (steps * epochs * trials))
-    bounds, best = limits(sizes, batch, optimizer), min(times[1:])
-    return [*(1e3 * t for t in times), times[0] / best, *(1e3 * t for t in bounds), best / max(bounds)]
+        works[f"hand, {trials}"] = partial(by_hand, found, X, Y, batch, optimizer, epochs)
+        trained[f"hand, {trials}"] = trials
+    taken = {one: 1e3 * took / (steps * epochs * trained[one]) for one, took in medians(works).items()}
+    best = min(taken["hand, 2"], taken["hand, 6"])
+    gains = {"gain": taken["plain PyTorch"] / best, "peer": min(taken[one] for one in peer_names) / best}
+    products, traffic = (1e3 * limit for limit in limits(sizes, batch, optimizer))
+    bounds = {"products": products, "traffic": traffic, "of limit": best / max(products, traffic)}
+    return taken | gains | bounds
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    for title, cells, form in (
+        (
+            "difference of parameters from plain PyTorch's after 3 epochs, over how far they moved, float64",
+            differences,
+            "{:.1e}",
+        ),
+        ("ms per step and network, float32", row, "{:.3f}"),
+    ):
+        for optimizer in RATE:
+            table = pd.DataFrame({name: cells(name, optimizer) for name in CASES}).T
+            print(f"{title}, {optimizer}", table.to_string(float_format=form.format), "", sep="\n", flush=True)
 
 
 if __name__ == "__main__":
