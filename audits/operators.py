@@ -25,7 +25,7 @@ OTHER = {
 }
 ORDERING = {"sorted", "reversed", "sort", "unique", "flip"}
 GUARDS = {"strict", "exist_ok", "parents", "check"}  # they change nothing while all is well
-STYLE = {"linewidth", "markersize", "s", "fontsize", "alpha", "zorder", "capsize", "labelpad", "ncols", "loc", "digits"}
+STYLE = {"linewidth", "markersize", "fontsize", "zorder", "capsize", "labelpad", "ncols"}  # of lines, marks, letters
 STREAMS = {"child", "generator", "integer"}
 COLORS = ("BLACK", "ORANGE", "SKY", "GREEN", "YELLOW", "BLUE", "RED", "PURPLE")
 

@@ -8,6 +8,7 @@ from tests.bn_decomposed.deciding import decided
 
 from repdyn.base import figures, tables
 from repdyn.base.claims import claims_of
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.claims import full_rank as claims
 from repdyn.bn_decomposed.claims import full_rank_proof, worst_of
@@ -110,6 +111,11 @@ def test_7b_is_judged_on_circles_of_up_to_six_points():
     about = {"kind": ("batch", ["circle"] * 2), "n": ("batch", [6, 7]), "gamma": ("batch", [0.5, 0.5])}
     found = claims._survival(xr.Dataset({"y": (("batch", "draw"), y)} | about))
     assert (found["below_7b"].outcome, found["below_geometric"].outcome) == ("passes", "fails")
+
+
+def test_the_tail_below_its_range_needs_an_alpha_there():
+    with pytest.raises(NotEnoughDataError, match="an alpha of 2 or less"):
+        claims.tail_of_rows(xr.Dataset(coords={"alpha": [4.0, 8.0]}), xr.Dataset())
 
 
 def test_figure_and_table_read_the_dataset(datasets):
