@@ -13,9 +13,11 @@ KEPT_IN = "NUMBA_CACHE_DIR"
 def compiled(function: Callable | None = None, *, fastmath: bool | set[str] = False) -> Callable:
     """Decorator: compiles a function when it is first called; takes seconds, unless its code is kept.
 
+    Division by zero gives infinity or NaN, as in numpy: a check at every division would keep loops off the vector unit.
+
     Args:
         function: what to compile; None where the decorator has arguments.
         fastmath: liberties with rounding, as LLVM names them.
     """
-    make = njit(fastmath=fastmath, cache=KEPT_IN in os.environ)
+    make = njit(fastmath=fastmath, error_model="numpy", cache=KEPT_IN in os.environ)
     return make(function) if function else make

@@ -72,7 +72,7 @@ def _descend(W: np.ndarray, b: np.ndarray, a: np.ndarray, delta: np.ndarray, bac
 def _descend_by_adam(W, b, a, delta, back, mean_W, square_W, mean_b, square_b, adam):
     """The same with Adam's update; means and squares of the gradient are kept in place."""
     first, other, down_one, down_other = a[0], a[1], back[0], back[1]
-    new, new_square, step, root, epsilon = adam[0], adam[1], adam[2], adam[3], adam[4]
+    new, new_square, step, scale, epsilon = adam[0], adam[1], adam[2], adam[3], adam[4]
     for i in range(W.shape[0]):
         row, mean, square, s, t = W[i], mean_W[i], square_W[i], delta[0, i], delta[1, i]
         for j in range(W.shape[1]):
@@ -81,11 +81,11 @@ def _descend_by_adam(W, b, a, delta, back, mean_W, square_W, mean_b, square_b, a
             gradient = s * first[j] + t * other[j]
             mean[j] += new * (gradient - mean[j])
             square[j] += new_square * (gradient * gradient - square[j])
-            row[j] -= step * mean[j] / (np.sqrt(square[j]) / root + epsilon)
+            row[j] -= step * mean[j] / (np.sqrt(square[j]) * scale + epsilon)
         gradient = s + t
         mean_b[i] += new * (gradient - mean_b[i])
         square_b[i] += new_square * (gradient * gradient - square_b[i])
-        b[i] -= step * mean_b[i] / (np.sqrt(square_b[i]) / root + epsilon)
+        b[i] -= step * mean_b[i] / (np.sqrt(square_b[i]) * scale + epsilon)
 
 
 @compiled(fastmath=FAST)
@@ -234,7 +234,7 @@ def advance(
 
 
 def _adams(task: Task, epochs: int) -> Array:
-    """Adam's numbers in each epoch: shares of the new gradient and of its square, step, its divisor's root, epsilon.
+    """Adam's numbers in each epoch: shares of the new gradient and of its square, step, scale of roots, epsilon.
 
     Shape (epochs, 5), or (epochs, 0) without Adam.
     """
@@ -242,7 +242,7 @@ def _adams(task: Task, epochs: int) -> Array:
         return np.empty((epochs, 0))
     first, second = (1 - beta ** np.arange(1.0, epochs + 1) for beta in BETAS)
     constant = [np.full(epochs, 1 - beta) for beta in BETAS]
-    return np.stack([*constant, task.rate / first, np.sqrt(second), np.full(epochs, EPSILON)], axis=1)
+    return np.stack([*constant, task.rate / first, 1 / np.sqrt(second), np.full(epochs, EPSILON)], axis=1)
 
 
 def _kept(net: Net, epochs: int, seed: int) -> np.ndarray:
