@@ -62,7 +62,10 @@ def test_the_ledger_and_the_report_list_it_and_nothing_else_runs_again(added):
     assert done.returncode == 0, done.stdout + done.stderr
     ledger = {row["id"]: row["change"] for row in csv.DictReader((added / "results/smoke/claims.csv").open())}
     assert (ledger["rd-kernel"], ledger["rd-rate"], ledger["bnd-sec2-rc"]) == ("", "", "")
-    assert "Two points through a plain ReLU network" in (added / "results/smoke/report/index.html").read_text()
+    report = added / "results/smoke/report"
+    assert "studies/relu_depth.html" in (report / "index.html").read_text()
+    assert "Two points through a plain ReLU network" in (report / "studies/relu_depth.html").read_text()
+    assert "rd-kernel" in (report / "ledger.html").read_text()
 
 
 def test_an_edit_of_its_theory_runs_just_it_again(added):
