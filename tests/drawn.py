@@ -58,6 +58,7 @@ MET = {  # what claims ask of data that the default scale does not give: sizes a
 }
 ROUNDING = 1e-9  # beside the largest of an array
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]\d+)?|nan|inf")
+ROUND_OFF = 1e-12  # smaller numbers are what differences leave of equal ones, on each machine another
 LAST_DIGIT = 2e-3  # of a number shown with four digits: the last of these and what another machine rounds
 
 
@@ -300,7 +301,11 @@ def alike(one: str, other: str) -> bool:
     if NUMBER.sub("#", one) != NUMBER.sub("#", other):
         return False
     pairs = zip(map(float, NUMBER.findall(one)), map(float, NUMBER.findall(other)), strict=True)
-    return all(a == b or abs(a - b) <= LAST_DIGIT * max(abs(a), abs(b)) or (a != a and b != b) for a, b in pairs)
+    return all(a == b or abs(a - b) <= _rounding(max(abs(a), abs(b))) or (a != a and b != b) for a, b in pairs)
+
+
+def _rounding(size: float) -> float:
+    return max(LAST_DIGIT * size, ROUND_OFF)
 
 
 # a study at a time
