@@ -84,7 +84,7 @@ def _written(tree: ast.Module, site: ast.AST, changed: ast.AST) -> str:
 
 
 def _sites(node: ast.AST, formulas_only: bool) -> Iterator[ast.expr | ast.AugAssign]:
-    if isinstance(node, UNTOUCHED):
+    if isinstance(node, UNTOUCHED) or operators.tells_progress(node):
         return
     arithmetic = isinstance(node, ast.BinOp | ast.UnaryOp | ast.Call | ast.AugAssign)
     if arithmetic or (not formulas_only and isinstance(node, ast.expr)):

@@ -48,6 +48,13 @@ def changes(node: ast.AST, names: Sequence[str]) -> Iterator[ast.AST]:
         yield from _other_call(node)
 
 
+def tells_progress(node: ast.AST) -> bool:
+    """Whether a node is a call that only says how far a job is."""
+    function = node.func if isinstance(node, ast.Call) else None
+    owner = function.value if isinstance(function, ast.Attribute) else function
+    return isinstance(owner, ast.Name) and owner.id in ("Progress", "progress")
+
+
 def keys(function: ast.AST) -> list[str]:
     """Texts used as keys in a definition, in the order of the alphabet."""
     slices = (part.slice for part in ast.walk(function) if isinstance(part, ast.Subscript))
@@ -75,7 +82,7 @@ def _other_call(node: ast.Call) -> Iterator[ast.AST]:
         yield node.args[0]
     if name in STREAMS and node.args:
         yield with_parts(node, args=node.args[:-1])
-    if len(node.args) > 1 and all(isinstance(part, ast.Name) for part in node.args[:2]):
+    if len({part.id for part in node.args[:2] if isinstance(part, ast.Name)}) > 1:
         yield with_parts(node, args=[node.args[1], node.args[0], *node.args[2:]])
     for place, keyword in enumerate(node.keywords):
         yield from _other_keyword(node, place, keyword)
@@ -92,7 +99,7 @@ def _other_keyword(node: ast.Call, place: int, keyword: ast.keyword) -> Iterator
         yield with_parts(node, keywords=[*before, with_parts(keyword, value=ast.Constant(value.value + 1)), *after])
     elif keyword.arg in ("axis", "dim", "where", "ddof", "keepdims", "skipna"):
         yield with_parts(node, keywords=[*before, *after])
-    if after and isinstance(value, ast.Name) and isinstance(after[0].value, ast.Name):
+    if after and len({part.id for part in (value, after[0].value) if isinstance(part, ast.Name)}) > 1:
         swapped = [with_parts(keyword, value=after[0].value), with_parts(after[0], value=value)]
         yield with_parts(node, keywords=[*before, *swapped, *after[1:]])
 

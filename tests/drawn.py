@@ -28,6 +28,7 @@ import matplotlib as mpl
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.collections import Collection, LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -49,6 +50,7 @@ STEEP = 1e3  # largest over least value from which a positive variable is filled
 SAMPLES, MANY = 4, 3
 KINDS = ("figures", "tables", "claims")
 SAMPLED = ("seed", "trial", "start", "teacher", "sample", "draw", "resample")
+TILT = 0.03
 NARROW = 0.04  # share of its range that a variable takes along these
 HEAVY = {"claims.full_rank:tail_of_rows"}  # goes through n / gamma rows: millions, where gamma has no meaning
 MET = {  # what claims ask of data that the default scale does not give: sizes and ranges
@@ -110,6 +112,8 @@ def made(shape: Mapping[str, object], file: str, width: float = 1.0) -> xr.Datas
         {name: (one["dims"], _values(one, f"{file} {name}", width), one["attrs"]) for name, one in shape[kind].items()}
         for kind in ("variables", "coords")
     )
+    if width == 1:
+        variables = {name: (dims, _tilted(values, name), attrs) for name, (dims, values, attrs) in variables.items()}
     return xr.Dataset(variables, coords, shape["attrs"])
 
 
@@ -137,6 +141,15 @@ def _enlarged(one: Mapping[str, object], sizes: Mapping[str, int]) -> dict[str, 
     return about | {"from": 0, "to": larger[0] - 1, "least": min(numbers), "largest": max(numbers)}
 
 
+def _tilted(values: np.ndarray, name: str) -> np.ndarray:
+    """Several numbers and a few percent, which the name decides: a formula and its measurement are not alike."""
+    return values * (1 + TILT * _begin(name)) if values.dtype.kind == "f" and values.size > 1 else values
+
+
+def _begin(name: str) -> float:
+    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) / 2**32
+
+
 def _values(one: Mapping[str, object], name: str, width: float) -> np.ndarray:
     dtype, sizes = np.dtype(one["dtype"]), one["sizes"]
     if "values" in one:
@@ -144,7 +157,7 @@ def _values(one: Mapping[str, object], name: str, width: float) -> np.ndarray:
         return np.array(values, dtype).reshape(sizes)
     if "from" in one and len(sizes) == 1:
         return np.linspace(one["from"], one["to"], sizes[0]).astype(dtype)
-    begin = int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) / 2**32
+    begin = _begin(name)
     share = (begin + GOLDEN_RATIO * np.arange(1, math.prod(sizes) + 1)).reshape(sizes) % 1
     if "choices" in one:
         return np.array(one["choices"], dtype)[(share * len(one["choices"])).astype(int)]
@@ -167,19 +180,32 @@ def shown(figure: Figure) -> Iterator[str]:
     for legend in figure.legends:
         yield from _legend(legend)
     for number, panel in enumerate(figure.axes):
-        x, y = (f"{_flat(axis.get_label_text())}, {axis.get_scale()}" for axis in (panel.xaxis, panel.yaxis))
+        x, y = (f"{flat(axis.get_label_text())}, {axis.get_scale()}" for axis in (panel.xaxis, panel.yaxis))
         (x_low, x_high), (y_low, y_high) = panel.get_xlim(), panel.get_ylim()
         yield f"  panel {number} | x: {x} from {x_low:.4g} to {x_high:.4g} | y: {y} from {y_low:.4g} to {y_high:.4g}"
+        yield f"    ticks: x {_ticks(panel.xaxis)} | y {_ticks(panel.yaxis)}"
         yield from _legend(panel.get_legend())
         if numbers := _numbers([panel.get_title(where) for where in ("left", "center", "right")], panel.texts):
-            yield f"    numbers written: {numbers}"
+            yield f"    numbers written: {numbers}{_text_colors(panel.texts)}"
         yield from _few(_drawn(panel))
+
+
+def _ticks(axis: Axis) -> str:
+    """Labels of the first and last ticks in view; in brackets where the panel beside has them."""
+    low, high = sorted(axis.get_view_interval())
+    places = [place for place in axis.get_majorticklocs() if low <= place <= high]
+    labels = [
+        flat(str(label).replace("\N{MINUS SIGN}", "-")) for label in axis.get_major_formatter().format_ticks(places)
+    ]
+    written = " ".join(labels if len(labels) <= 2 * MANY else [*labels[:MANY], "..", *labels[-MANY:]])
+    params = axis.get_tick_params()
+    return written if params.get("labelbottom", params.get("labelleft", True)) else f"({written})"
 
 
 def _legend(legend: mpl.legend.Legend | None) -> Iterator[str]:
     if legend:
         entries = zip(legend.legend_handles, legend.get_texts(), strict=True)
-        shown = (f"{_color(_color_of(handle))} {_flat(text.get_text())}" for handle, text in entries)
+        shown = (f"{_color(_color_of(handle))} {flat(text.get_text())}" for handle, text in entries)
         yield f"    legend: {' | '.join(shown)}"
 
 
@@ -192,7 +218,17 @@ def _numbers(words: Iterable[str], texts: Iterable[mpl.text.Text] = ()) -> str:
     return " ".join(re.findall(r"\d[\d.e+-]*", " ".join([*words, *(text.get_text() for text in texts)])))
 
 
+def _text_colors(texts: Iterable[mpl.text.Text]) -> str:
+    """How many after each other have which color."""
+    runs = itertools.groupby(_color(text.get_color()) for text in texts if _numbers([], [text]))
+    return "".join(f", {color} for {len(list(alike))}" for color, alike in runs)
+
+
 def _drawn(panel: Axes) -> Iterator[str]:
+    for text in panel.texts:
+        if arrow := getattr(text, "arrow_patch", None):
+            (x_end, y_end), (x, y) = text.xy, text.xyann
+            yield _line("arrow", arrow.get_edgecolor(), arrow, x=[x, x_end], y=[y, y_end])
     for line in panel.lines:
         yield _line("line", line.get_color(), line, x=line.get_xdata(), y=line.get_ydata())
     for drawn in panel.collections:
@@ -239,11 +275,12 @@ def _patch(patch: mpl.patches.Patch) -> str:
 
 def _line(kind: str, color: object, artist: mpl.artist.Artist, **numbers: object) -> str:
     label = str(artist.get_label() or "")
-    parts = [kind, _color(color), "" if label.startswith("_") else _flat(label)]
+    parts = [kind, _color(color), "" if label.startswith("_") else flat(label)]
     return "    " + " | ".join([*parts, *(f"{name} {_digest(values)}" for name, values in numbers.items())])
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
+    """The text on one line."""
     return " ".join(text.split())
 
 
@@ -269,7 +306,7 @@ def _digest(values: object) -> str:
 def rows(table: Table) -> Iterator[str]:
     """A table's columns and its first rows."""
     frame = table.frame
-    yield "  " + " | ".join(map(str, frame.columns)) + f" | {len(frame)} rows"
+    yield "  " + " | ".join(map(str, frame.columns)) + f" | {len(frame)} rows, {table.digits} digits"
     for row in frame.head(8).itertuples(index=False):
         yield "    " + " | ".join(f"{one:.4g}" if isinstance(one, float) else str(one) for one in row)
 

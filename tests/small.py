@@ -5,9 +5,9 @@
     python -m tests.small kernels    # marks what another CPU changes
 
 `small.json` of a study holds its experiments as members of job files, `experiments.txt` what their datasets held when
-they were recorded: of every variable its dimensions, smallest and largest value, and the mean of each of a few
-stretches, whose weights notice another order. A variable marked `~` amplifies rounding: with the kernels of a CPU of
-2008 it is another one, so its shape alone counts.
+they were recorded: of every variable its dimensions, smallest and largest value, the mean of each of a few stretches,
+whose weights notice another order, and what the dataset says that it is. A variable marked `~` amplifies rounding: with
+the kernels of a CPU of 2008 it is another one, so its shape alone counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from numba.core.dispatcher import Dispatcher
-from tests.drawn import GOLDEN, alike
+from tests.drawn import GOLDEN, alike, flat
 from tests.end_to_end.test_reproducibility import OTHER_CPU
 
 from repdyn.base import datasets
@@ -97,10 +97,10 @@ def lines(file: str, data: xr.Dataset, amplified: Collection[str]) -> list[str]:
     """The file's name and a line per variable; of those that amplify rounding without numbers."""
     text = [file]
     for name in sorted(data.variables):
-        dims, values = ", ".join(data[name].dims), data[name].values
-        text.append(
-            f"  ~ {name} | {dims} | {values.size}" if name in amplified else f"  {name} | {dims} | {_digest(values)}"
-        )
+        dims, values, attrs = ", ".join(data[name].dims), data[name].values, data[name].attrs
+        mark, held = ("~ ", str(values.size)) if name in amplified else ("", _digest(values, name in data.coords))
+        words = " | ".join(flat(str(attrs[key])) for key in ("long_name", "units", "missing") if key in attrs)
+        text.append(f"  {mark}{name} | {dims} | {held} | {words}")
     return text
 
 
@@ -123,7 +123,8 @@ def amplified_in(golden: Path, study: str) -> dict[str, set[str]]:
     return marked
 
 
-def _digest(values: np.ndarray) -> str:
+def _digest(values: np.ndarray, exact: bool) -> str:
+    """The numbers of a variable, of coordinates also the small ones."""
     flat = np.ravel(values)
     if flat.dtype.kind not in "fiub":
         texts = list(dict.fromkeys(map(str, flat)))
@@ -136,7 +137,9 @@ def _digest(values: np.ndarray) -> str:
     weighed = np.array_split(np.where(np.isfinite(numbers), numbers, 0) * weights, STRETCHES)
     means = [float(part.mean()) for part in weighed if len(part)]
     shown = [finite.min(), finite.max(), *means]
-    return f"{len(finite)} of {len(flat)}: " + " ".join(FORMAT.format(one if abs(one) > ZERO else 0.0) for one in shown)
+    return f"{len(finite)} of {len(flat)}: " + " ".join(
+        FORMAT.format(one if exact or abs(one) > ZERO else 0.0) for one in shown
+    )
 
 
 def declare() -> None:
@@ -193,8 +196,8 @@ def mark_amplified() -> None:
 
 
 def _without_numbers(line: str) -> str:
-    name, dims, numbers = line.split(" | ")
-    return f"  ~ {name.strip()} | {dims} | {numbers.partition(':')[0].split()[-1]}"
+    name, dims, numbers, words = line.split(" | ", 3)
+    return f"  ~ {name.strip()} | {dims} | {numbers.partition(':')[0].split()[-1]} | {words}"
 
 
 if __name__ == "__main__":

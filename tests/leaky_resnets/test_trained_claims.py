@@ -176,6 +176,9 @@ def test_a_peak_in_the_middle_is_seen():
     kinetic[..., 9] += 100
     peak = measures.assign(kinetic=(measures["kinetic"].dims, kinetic))
     assert trained_bottleneck.jumps_in_the_middle(peak).all()
+    kinetic[..., 11:] += 100
+    dip_after = measures.assign(kinetic=(measures["kinetic"].dims, kinetic))
+    assert trained_bottleneck.jumps_in_the_middle(dip_after).all()
     with pytest.raises(NotEnoughDataError, match="networks with bias"):
         CLAIMS["lrn-ends-jumps"](measures.sel(maps=["decayed maps, no bias"]))
 

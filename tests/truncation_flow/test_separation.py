@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
+from repdyn.truncation_flow.experiments import own_clusters
 from repdyn.truncation_flow.experiments.own_clusters import triangle
 from repdyn.truncation_flow.methods.construction import ball_clusters
 from repdyn.truncation_flow.methods.flow import integrate_flow
@@ -63,6 +65,15 @@ def test_wide_clusters_are_refused_with_the_reason():
     wide = list(ball_clusters(np.eye(3), 40, 0.5, np.random.default_rng(2)))
     with pytest.raises(ValueError, match=r"margins others -.*too wide; use require=False"):
         cluster_separated_initial_data(wide)
+
+
+def test_the_closer_to_their_means_the_wider_digits_are_separated(monkeypatch):
+    near = [np.array([[4.0, 0.2], [4.0, -0.2]]), np.array([[0.0, 3.0], [0.6, 3.4]])]
+    monkeypatch.setattr(own_clusters, "digit_clusters", lambda images, classes: (near, 1.0))
+    margins = own_clusters._digits(xr.Dataset(), (0, 1))["digit_margin"].values
+    alone = [cluster.mean(axis=0, keepdims=True) for cluster in near]
+    np.testing.assert_allclose(margins[0], cluster_separated_initial_data(alone, require=False).margin, atol=1e-6)
+    assert (np.diff(margins.min(axis=1)) < 0).all()
 
 
 def test_bad_input_is_refused():
