@@ -6,10 +6,10 @@
 the range of each variable, from a finished run. `made` fills such a shape with numbers that depend on the variable's
 name and place alone, so that no two variables, rows or points are alike and every machine has the same. `shown` reads
 back from a figure what it has drawn, panel by panel; `rows` does so for a table, `decided` for a claim: value,
-interval, region and samples of every part, and what its controls do. Claims are decided twice: on numbers over the
-whole range of each variable, most of which leave a statement open, and on numbers that differ little over what is
-sampled, with what `MET` changes, so that nearly all are decided. What was shown when somebody last looked is in
-`figures.txt`, `tables.txt` and `claims.txt`.
+interval, region and samples of every part, what its controls do, what it asks of its data and gives to its tests.
+Claims are decided twice: on numbers over the whole range of each variable, most of which leave a statement open, and on
+numbers that differ little over what is sampled, with what `MET` changes, so that nearly all are decided. What was shown
+when somebody last looked is in `figures.txt`, `tables.txt` and `claims.txt`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
+import pytest
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -34,8 +35,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from repdyn.base import figures
-from repdyn.base.claims import decide_claim
+from repdyn.base import datasets, figures, verdicts
+from repdyn.base.claims import Claim, decide_claim
 from repdyn.base.tables import Table
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.run import records
@@ -315,12 +316,36 @@ DECIDED = ("form", "part", "outcome", "value", "interval_low", "interval_high", 
 CONTROLLED = ("n", "false_alarm", "control_change", "control_outcome", "control_margin")
 
 
-def decided(evidence: Iterable[Mapping[str, object]], note: str) -> Iterator[str]:
-    """The parts of a claim's check and what the controls do to them; numbers without meaning decide nothing."""
-    for row in evidence:
+def decided(called: Claim, arguments: Mapping[str, object]) -> Iterator[str]:
+    """The parts of a claim's check, what the controls do to them, what was asked of the data and given to the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        seen = _watched(patch)
+        decision = decide_claim(called, arguments)
+    for row in decision.evidence:
         words = (_numbers([str(row[name])]) for name in ("measured", "expected"))
         yield "  " + " | ".join([*(str(row[name]) for name in (*DECIDED, *CONTROLLED)), *words])
-    yield f"  numbers noted: {_numbers([note])}"
+    yield f"  note: {flat(str(decision.ledger['note']))}"
+    yield from (f"  {one}" for one in dict.fromkeys(seen))
+
+
+def _watched(patch: pytest.MonkeyPatch) -> list[str]:
+    """Fills, while the patch lasts, with what is asked of datasets and with all values that tests are given."""
+    seen: list[str] = []
+    worst, require = verdicts._worst, datasets._require
+
+    def given(values: np.ndarray) -> float:
+        numbers = np.ravel(values)
+        weighed = np.where(np.isfinite(numbers), numbers, 0) * (1 + np.arange(numbers.size) % 7)
+        seen.append(f"given {numbers.size}: {np.mean(weighed) if numbers.size else 0.0:.4g}")
+        return worst(values)
+
+    def asked(name: str, labels: Mapping[str, list], needs: Mapping[str, object]) -> None:
+        seen.append("asked " + ", ".join(f"{dim}: {wanted}" for dim, wanted in needs.items()))
+        require(name, labels, needs)
+
+    patch.setattr(verdicts, "_worst", given)
+    patch.setattr(datasets, "_require", asked)
+    return seen
 
 
 # what was shown
@@ -369,8 +394,7 @@ def text_of(study: str, kind: str, function: str, shapes: Mapping[str, dict]) ->
         for width in widths:
             arguments = {name: load(file, width) for name, file in shapes[kind][function].items()}
             if kind == "claims":
-                decision = decide_claim(called, arguments)
-                lines += decided(decision.evidence, str(decision.ledger["note"]))
+                lines += decided(called, arguments)
             else:
                 result = called(**arguments)
                 lines += shown(result) if kind == "figures" else rows(result)
