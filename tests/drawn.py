@@ -331,19 +331,28 @@ def decided(called: Claim, arguments: Mapping[str, object]) -> Iterator[str]:
 def _watched(patch: pytest.MonkeyPatch) -> list[str]:
     """Fills, while the patch lasts, with what is asked of datasets and with all values that tests are given."""
     seen: list[str] = []
-    worst, require = verdicts._worst, datasets._require
+    worst, differences, require = verdicts._worst, verdicts._differences, datasets._require
 
-    def given(values: np.ndarray) -> float:
-        numbers = np.ravel(values)
+    def note(values: object) -> None:
+        numbers = np.ravel(values).astype(float)
         weighed = np.where(np.isfinite(numbers), numbers, 0) * (1 + np.arange(numbers.size) % 7)
         seen.append(f"given {numbers.size}: {np.mean(weighed) if numbers.size else 0.0:.4g}")
+
+    def given(values: np.ndarray) -> float:
+        note(values)
         return worst(values)
+
+    def compared(found: object, wanted: object) -> str:
+        note(found)
+        note(wanted)
+        return differences(found, wanted)
 
     def asked(name: str, labels: Mapping[str, list], needs: Mapping[str, object]) -> None:
         seen.append("asked " + ", ".join(f"{dim}: {wanted}" for dim, wanted in needs.items()))
         require(name, labels, needs)
 
     patch.setattr(verdicts, "_worst", given)
+    patch.setattr(verdicts, "_differences", compared)
     patch.setattr(datasets, "_require", asked)
     return seen
 

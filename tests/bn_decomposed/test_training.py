@@ -214,10 +214,15 @@ def test_gain_of_point_neurons_is_decided_by_the_data():
     scatter = 0.01 * np.random.default_rng(2).standard_normal((2, 1, 8))
     dims = ("scheme", "rate", "seed")
     made = xr.Dataset(
-        {"test_accuracy": (dims, np.array([0.6, 0.8])[:, None, None] + scatter), "steps": (dims, np.ones((2, 1, 8)))},
+        {
+            "test_accuracy": (dims, np.array([0.6, 0.8])[:, None, None] + scatter),
+            "steps": (dims, np.array([[[1, 2, 2, 9] * 2], [[3, 5, 5, 9] * 2]])),
+        },
         {"scheme": ["margin 0.5", "he"], "rate": [1.0], "best_rate": ("scheme", [1.0, 1.0])},
     )
-    assert point_neurons_help(made).status == "not reproducible as stated"
+    found = point_neurons_help(made)
+    assert found.status == "not reproducible as stated"
+    assert "median steps to fit 2 against 5 with He's" in found.note
     assert point_neurons_help(exchange("scheme", "he", "margin 0.5")(made)).status == "holds"
     few = made.isel(seed=slice(2)).assign(
         test_accuracy=made["test_accuracy"].isel(seed=slice(2)) + np.array([-0.2, 0.2])

@@ -154,8 +154,8 @@ def test_maps_of_the_theory():
         eta_h=1e-3,
         eta_y=0.03,
         dy2=0.5,
-        scales=(1.0, 0.1, 0.01, 0.001),
-        large_scales=(3.0, 10.0, 30.0),
+        scales=(1.0, 0.1, 0.01, 0.003, 0.001),
+        large_scales=(3.0, 10.0, 30.0, 100.0),
         horizon=2e4,
         times=400,
         rhos=(0.1, 1.0, 10.0),
@@ -170,6 +170,9 @@ def test_maps_of_the_theory():
     assert maps["saddle_rate"].values[0] > 0 > maps["saddle_rate"].values[1]
     low = maps["regime_h"].isel(size=0) / maps["regime_low"].isel(size=0)
     assert np.abs(low - 1).max() < 1e-4
+    found = initial_weights.plateau(maps)
+    assert found.status == "holds as corrected"
+    assert (found.printed.outcome, found.printed.parts["plateau at small weights"].outcome) == ("fails", "passes")
 
 
 def test_distribution_dataset_separates_the_two_laws():
