@@ -4,9 +4,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from repdyn.leaky_resnets.claims.identity_cost import descent_ends_nonnegative
 from repdyn.leaky_resnets.theory import identity_cost as coi
 
 SOLVED = 1e-9  # solves with condition numbers up to 1e5 in float64
@@ -197,3 +199,26 @@ def test_layer_gamma_scales_with_the_kernel(shape):
 def test_bad_input_is_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("above_rank", "negative", "status"),
+    [(0.0, 0.0, "holds"), (0.5, 0.0, "does not hold"), (0.0, 1.0, "does not hold")],
+)
+def test_where_descents_end_decides(above_rank, negative, status):
+    """All end at the cost that is asked for with bias, below the rank in half of the starts."""
+    rank = np.tile([3.0, 4.0], (3, 30))
+    cost = rank + np.array([above_rank, above_rank, 0.0])[:, None]
+    cost[2, ::2] -= 1
+    found = descent_ends_nonnegative(
+        xr.Dataset(
+            {
+                "end_cost": (("case", "start"), cost),
+                "end_rank": (("case", "start"), rank),
+                "negative_mass": (("case", "start"), np.full((3, 60), negative)),
+            },
+            {"case": ["small", "large", "with bias"]},
+        )
+    )
+    assert found.status == status
+    assert "With bias 50% end below the rank" in found.note
