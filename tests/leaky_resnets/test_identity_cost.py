@@ -206,7 +206,7 @@ def test_bad_input_is_refused_by_name(call, message):
     [(0.0, 0.0, "holds"), (0.5, 0.0, "does not hold"), (0.0, 1.0, "does not hold")],
 )
 def test_where_descents_end_decides(above_rank, negative, status):
-    """All end at the cost that is asked for with bias, below the rank in half of the starts."""
+    """With bias half of the starts end below the rank."""
     rank = np.tile([3.0, 4.0], (3, 30))
     cost = rank + np.array([above_rank, above_rank, 0.0])[:, None]
     cost[2, ::2] -= 1
