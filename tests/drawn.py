@@ -324,8 +324,9 @@ def decided(called: Claim, arguments: Mapping[str, object]) -> Iterator[str]:
         seen = _watched(patch)
         decision = decide_claim(called, arguments)
     for row in decision.evidence:
-        words = (_numbers([str(row[name])]) for name in ("measured", "expected"))
-        yield "  " + " | ".join([*(str(row[name]) for name in (*DECIDED, *CONTROLLED)), *words])
+        words = (flat(str(row[name])) for name in ("expected", "tolerance_reason"))
+        numbers = _numbers([str(row["measured"])])
+        yield "  " + " | ".join([*(str(row[name]) for name in (*DECIDED, *CONTROLLED)), numbers, *words])
     yield f"  note: {flat(str(decision.ledger['note']))}"
     yield from (f"  {one}" for one in dict.fromkeys(seen))
 

@@ -189,6 +189,9 @@ def test_depth_and_rates_turn_with_their_own_numbers():
     assert rates(depth_fits(0.4, 0.95, (-0.2, -0.2, 0.3))).printed.parts["encoder"].outcome == "fails"
     assert rates(depth_fits(0.4, 0.95, (0.2, 0.2, 0.3))).printed.parts["decoder"].outcome == "fails"
     assert early(depth_fits(0.4, 0.95, (0.2, -0.2, -0.3))).status == "does not hold"
+    first = xr.DataArray(np.arange(good.sizes["seed"]) == 0, dims="seed")
+    lost = good.assign(eta_h=good["eta_h"].where((good["layer"] != 15) | ~first))
+    assert default_network.slope_in_layer(lost, "eta_h").size == good.sizes["seed"] - 1
     with pytest.raises(NotEnoughDataError, match="half of the network"):
         early(good.isel(layer=slice(0, 3)))
 
