@@ -113,6 +113,15 @@ def test_7b_is_judged_on_circles_of_up_to_six_points():
     assert (found["below_7b"].outcome, found["below_geometric"].outcome) == ("passes", "fails")
 
 
+def test_a_bound_7b_that_is_above_7a_is_refuted(datasets):
+    """(7b) claims less than (7a), so its exponent is the smaller one; both are far below 1."""
+    tail, rows = datasets["full_rank_tail"], datasets["rows_to_full_rank"]
+    part = "exponent 7b over 7a"
+    assert claims.tail_of_rows(tail, rows).printed.parts[part].outcome == "passes"
+    above = tail.assign(exponent_b=1.5 * tail["exponent_a"])
+    assert claims.tail_of_rows(above, rows).printed.parts[part].value == pytest.approx(1.5)
+
+
 def test_the_tail_below_its_range_needs_an_alpha_there():
     with pytest.raises(NotEnoughDataError, match="an alpha of 2 or less"):
         claims.tail_of_rows(xr.Dataset(coords={"alpha": [4.0, 8.0]}), xr.Dataset())
