@@ -16,6 +16,7 @@ from repdyn.base.datasets import (
     CONVENTIONS,
     REQUIRED,
     dataset,
+    explain_gaps,
     package_versions,
     problems,
     read,
@@ -118,6 +119,16 @@ BREACHES = [
         "variable 'gap' is not finite everywhere and has no attribute 'missing' that says why",
     ),
 ]
+
+
+def test_gaps_are_explained_where_there_are_any_and_no_reason_stands_yet():
+    gaps = {"some": variable("step", np.array([1.0, np.nan]), "some"), "none": variable("step", np.ones(2), "none")}
+    own = variable("step", np.array([np.inf, 1.0]), "own")
+    own.attrs["missing"] = "diverged"
+    steps = {"step": variable("step", np.arange(2), "step")}
+    made = explain_gaps(dataset(gaps | {"own": own}, steps, title="gaps"), "not recorded")
+    found = {name: made[name].attrs.get("missing") for name in made.variables}
+    assert found == {"some": "not recorded", "none": None, "own": "diverged", "step": None}
 
 
 @pytest.mark.parametrize(("spoil", "message"), BREACHES)

@@ -57,7 +57,7 @@ TOY = {
     "base/slow": "def fast_or_slow(x): return x * 2.0",
     "base/one": "def solve(x): return 1 - x",
     "base/two": "def solve(x): return 2 - x",
-    "base/lazy": "def lazy(x): return x % 7",
+    "base/lazy": "def lazy(x): return x % 7\ndef idle(x): return x % 5",
     "study/__init__": "SHARED = 11",
     "study/settings": """
         class Run:
@@ -274,9 +274,9 @@ TOY = {
             plugins.load("json"), more.load("json"), careful_part(y), every(y)
 
             def local(z):
-                from repdyn.base.lazy import lazy
+                from repdyn.base.lazy import idle, lazy
 
-                return lazy(z)
+                return lazy(idle(z))
 
             return local(y)
 
@@ -359,6 +359,7 @@ MATTERS = {
 DOES_NOT_MATTER = {
     "comment": ("study/experiments", "# what happens here", "# what happens\n    # here and there"),
     "docstring of the function": ("study/experiments", '"""Runs."""', '"""Runs it."""'),
+    "order of names imported inside a function": ("study/experiments", "import idle, lazy", "import lazy, idle"),
     "docstring taken away": ("study/experiments", '"""Runs."""', ""),
     "docstring of a module": ("study/experiments", '"""Experiments."""', '"""All experiments."""'),
     "docstring of a class": ("study/experiments", '"""A model."""', '"""The model."""'),
