@@ -105,6 +105,7 @@ HARMLESS = {
     "turned text near another": lambda left: (left.text(0.3, 0.6, "first", rotation=45), left.text(0.37, 0.6, "on")),
     "turned texts side by side": lambda left: [left.text(x, 0.6, "a long word", rotation=50) for x in (0.2, 0.26)],
     "empty text": lambda left: (left.text(0.3, 0.6, ""), left.text(0.3, 0.6, " ")),
+    "text that is not shown": lambda left: left.text(0.5, 0.25, "on the curve", visible=False),
     "small letters nobody sees": lambda left: left.set_xlabel("tiny", fontsize=4, visible=False),
     "axis that is off": lambda left: (left.set_axis_off(), left.set_xlabel("tiny", fontsize=4)),
     "ticks out of view": lambda left: (left.set_xticks([0, 1, 5, 5.01]), left.set_xlim(0, 1)),
@@ -139,6 +140,20 @@ def test_lines_may_touch_a_text_by_less_than_a_pixel_on_each_side(figure, inward
             panel.plot(*panel.transData.inverted().transform([(x, outer.y0), (x, outer.y1)]).T)
         for y in (inner.y0, inner.y1):
             panel.plot(*panel.transData.inverted().transform([(outer.x0, y), (outer.x1, y)]).T)
+    assert found(figure) == (["panel '(a) one': 'a note here' covers a line"] if covered else [])
+
+
+@pytest.mark.parametrize(("away", "covered"), [(0.3, True), (0.9, False)], ids=["within", "beyond"])
+def test_marks_reach_half_their_size(figure, away, covered):
+    panel, size = figure.axes[0], 20
+    with style():
+        text = panel.text(0.3, 0.6, "a note here")
+        panel.set_xlim(0, 1)
+        panel.set_ylim(0, 1)
+        figure.draw_without_rendering()
+        box = text.get_window_extent()
+        place = panel.transData.inverted().transform((box.x0 - away * size, (box.y0 + box.y1) / 2))
+        panel.plot(*place[:, None], "o", markersize=size)
     assert found(figure) == (["panel '(a) one': 'a note here' covers a line"] if covered else [])
 
 
