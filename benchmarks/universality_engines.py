@@ -23,9 +23,10 @@ work, copies at 11 to 21 GB/s for 500 x 20; torch 2.13, numba 0.68, numpy 2.4, g
     12 narrow, vmap      -              -            20 / 20      -              3
     12 shallow, vmap     -              -            8.5 / 6.8    -              3
 
-"-": not measured. Nor were ensembles with dropout and Adam; their losses agree. The default's ratio to plain PyTorch in
-float64 is at the border: three rounds on the same machine gave 2.7. Float32 losses are compared over 40 epochs (20 in
-rows of 3 rounds): by 60, PyTorch's own are 1e-5 from its float64.
+The row of Adam is from before its compiled pass used the vector unit, since when an epoch of 100 x 20 takes a quarter
+(float32; a third in float64). "-": not measured. Nor were ensembles with dropout and Adam; their losses agree. The
+default's ratio to plain PyTorch in float64 is at the border: three rounds on the same machine gave 2.7. Float32 losses
+are compared over 40 epochs (20 in rows of 3 rounds): by 60, PyTorch's own are 1e-5 from its float64.
 """
 
 from __future__ import annotations
