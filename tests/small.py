@@ -125,19 +125,19 @@ def amplified_in(golden: Path, study: str) -> dict[str, set[str]]:
 
 def _digest(values: np.ndarray, exact: bool) -> str:
     """The numbers of a variable, of coordinates also the small ones."""
-    flat = np.ravel(values)
-    if flat.dtype.kind not in "fiub":
-        texts = list(dict.fromkeys(map(str, flat)))
-        return f"{len(flat)}: " + " ".join(text[:20].replace("\n", " ") for text in texts[:STRETCHES])
-    numbers = flat.astype(float)
+    entries = np.ravel(values)
+    if entries.dtype.kind not in "fiub":
+        texts = list(dict.fromkeys(map(str, entries)))
+        return f"{len(entries)}: " + " ".join(text[:20].replace("\n", " ") for text in texts[:STRETCHES])
+    numbers = entries.astype(float)
     finite = numbers[np.isfinite(numbers)]
     if not len(finite):
-        return f"{len(flat)}: none"
-    weights = 1 + np.arange(len(flat)) % 7
+        return f"{len(entries)}: none"
+    weights = 1 + np.arange(len(entries)) % 7
     weighed = np.array_split(np.where(np.isfinite(numbers), numbers, 0) * weights, STRETCHES)
     means = [float(part.mean()) for part in weighed if len(part)]
     shown = [finite.min(), finite.max(), *means]
-    return f"{len(finite)} of {len(flat)}: " + " ".join(
+    return f"{len(finite)} of {len(entries)}: " + " ".join(
         FORMAT.format(one if exact or abs(one) > ZERO else 0.0) for one in shown
     )
 

@@ -126,35 +126,40 @@ def test_what_covers_nothing_is_no_fault(figure, add):
     assert found(figure) == []
 
 
+COVERED = "panel '(a) one': 'a note here' covers a line"
+
+
+def note_box(figure):
+    """The box in pixels of a note that it writes into the first panel."""
+    panel = figure.axes[0]
+    text = panel.text(0.3, 0.6, "a note here")
+    panel.set_xlim(0, 1)
+    panel.set_ylim(0, 1)
+    figure.draw_without_rendering()
+    return text.get_window_extent()
+
+
 @pytest.mark.parametrize(("inwards", "covered"), [(0.5, False), (2.5, True)], ids=["touched", "covered"])
 def test_lines_may_touch_a_text_by_less_than_a_pixel_on_each_side(figure, inwards, covered):
     panel = figure.axes[0]
     with style():
-        text = panel.text(0.3, 0.6, "a note here")
-        panel.set_xlim(0, 1)
-        panel.set_ylim(0, 1)
-        figure.draw_without_rendering()
-        box = text.get_window_extent()
+        box = note_box(figure)
         outer, inner = box.padded(20), box.padded(-inwards)
         for x in (inner.x0, inner.x1):
             panel.plot(*panel.transData.inverted().transform([(x, outer.y0), (x, outer.y1)]).T)
         for y in (inner.y0, inner.y1):
             panel.plot(*panel.transData.inverted().transform([(outer.x0, y), (outer.x1, y)]).T)
-    assert found(figure) == (["panel '(a) one': 'a note here' covers a line"] if covered else [])
+    assert found(figure) == ([COVERED] if covered else [])
 
 
 @pytest.mark.parametrize(("away", "covered"), [(0.3, True), (0.9, False)], ids=["within", "beyond"])
 def test_marks_reach_half_their_size(figure, away, covered):
     panel, size = figure.axes[0], 20
     with style():
-        text = panel.text(0.3, 0.6, "a note here")
-        panel.set_xlim(0, 1)
-        panel.set_ylim(0, 1)
-        figure.draw_without_rendering()
-        box = text.get_window_extent()
+        box = note_box(figure)
         place = panel.transData.inverted().transform((box.x0 - away * size, (box.y0 + box.y1) / 2))
         panel.plot(*place[:, None], "o", markersize=size)
-    assert found(figure) == (["panel '(a) one': 'a note here' covers a line"] if covered else [])
+    assert found(figure) == ([COVERED] if covered else [])
 
 
 def test_a_panel_that_is_not_shown_has_no_faults(figure):

@@ -8,6 +8,7 @@ import xarray as xr
 
 from repdyn.base.datasets import REQUIRED, problems, variable
 from repdyn.base.streams import Stream
+from repdyn.bn_decomposed.experiments import random_networks
 from repdyn.bn_decomposed.experiments.random_networks import (
     RESCALES,
     SCALARS,
@@ -214,6 +215,19 @@ def test_the_gap_starts_with_the_input_shared_by_all_widths(run):
     for seed in range(3):
         X = Stream(1, ("bn_decomposed", "orthogonality_gap")).generator(seed, "batch").standard_normal((6, 4))
         np.testing.assert_array_equal(gap.sel(seed=seed), np.full((2, 2), orthogonality_gap(X)))
+
+
+def test_a_batch_on_one_line_is_not_followed_further(monkeypatch):
+    layers = []
+
+    def to_a_line(X, width, *_, **__):
+        layers.append(width)
+        return np.outer(np.arange(1.0, width + 1), [1.0, -1.0, 1.0, -1.0])
+
+    monkeypatch.setattr(random_networks, "propagate", to_a_line)
+    made = gap_with_depth(SETTINGS["orthogonality_gap"], stream=Stream(1, ("test",)))
+    assert sorted(layers) == 6 * [16] + 6 * [64]  # one layer for each rescaling, width and seed
+    np.testing.assert_allclose(made["gap"].isel(layer=slice(1, None)), np.sqrt(1 - 1 / 4), rtol=1e-12)
 
 
 def test_mean_angles_are_means_over_the_pairs_after_the_last_layer(run, images):

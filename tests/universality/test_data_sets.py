@@ -220,6 +220,7 @@ def test_analyses_of_digits_read_what_was_stored(trained, images):
     assert pairs.sizes["epoch"] == 13  # 84 steps, seven to a pass, and the start
     assert pairs["r2"].shape == (2, 3, 2, 2, 3)
     assert np.all(pairs["r2"] <= 1)
+    assert digit_pairs(TrajectoryFits(steps=70), trained).sizes["epoch"] == 11
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within, rounding
 
 VANILLA = "steps of the vanilla model"
@@ -77,8 +78,8 @@ def smaller_becomes_bigger(first_step: xr.Dataset) -> Verdict:
     critical = first_step["critical"].transpose("start", "step", "neuron").values.ravel()
     r = first_step["radius"].values[:, None]
     below, above = r[1:] <= critical, r[:-1] >= critical
-    require(xr.Dataset(coords={"pair": growth[below]}), "first_step, lengths below r*", pair=1)
-    require(xr.Dataset(coords={"pair": growth[above]}), "first_step, lengths above r*", pair=1)
+    if not (below.any() and above.any()):
+        raise NotEnoughDataError("first_step: pairs of lengths below r* and above it")
     return Verdict.from_tests(
         at_most(growth, 1, expected="$r_1$ falls in $r$", reason="monotone as stated"),
         all_of(
