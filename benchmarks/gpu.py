@@ -60,11 +60,10 @@ def perceptrons(case: tuple[list[int], int, int], optimizer: str, trials: int, d
     drawn = [np.random.default_rng(7).standard_normal((points, n)) for n in (sizes[0], sizes[-1])]
     X, Y = (torch.tensor(values, dtype=torch.float32, device=device) for values in drawn)
     trainer = minibatch_training.Trainer(networks, X, Y, rate=RATE, batch=batch, optimizer=optimizer)
-    order = np.broadcast_to(np.arange(points), (trials, points))
 
     def steps(count: int) -> np.ndarray:
-        for _ in range(-(-count * batch // points)):
-            trainer.epoch(order)
+        passes = -(-count * batch // points)
+        trainer.epochs(passes, np.broadcast_to(np.arange(points), (passes, trials, points)))
         return minibatch_training.parameters(networks)[0]
 
     return steps, networks.theta.numel() // trials

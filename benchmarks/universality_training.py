@@ -85,9 +85,7 @@ def several(peer: str) -> int:
 
 def by_hand(found: trainer.Networks, X: torch.Tensor, Y: torch.Tensor, batch: int, optimizer: str, epochs: int) -> None:
     made = trainer.Trainer(found, X, Y, rate=RATE[optimizer], batch=batch, optimizer=optimizer)
-    order = np.broadcast_to(np.arange(len(X)), (found.trials, len(X)))
-    for _ in range(epochs):
-        made.epoch(order)
+    made.epochs(epochs, np.broadcast_to(np.arange(len(X)), (epochs, found.trials, len(X))))
 
 
 def data(sizes: list[int], points: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:

@@ -8,7 +8,6 @@ import torch
 from tests import pretended_gpu
 from tests.leaky_resnets.test_training import data, nets
 
-from repdyn.leaky_resnets.methods import training
 from repdyn.leaky_resnets.methods.training import Trainer, cosine
 from repdyn.leaky_resnets.theory.layers import layer_steps
 
@@ -55,8 +54,7 @@ def test_resumed_training_on_the_gpu_is_the_uninterrupted_one():
 def test_the_graph_of_a_step_is_the_step(monkeypatch, learned):
     """The graph is recorded and replayed on the CPU: bit for bit, since the kernels are the same."""
     pretended_gpu.graphs(monkeypatch)
-    monkeypatch.setattr(training, "COMPILED", 0)  # the products of a GPU on both sides
-    plain, graph = (Trainer64(nets(3), *data(3), learned=learned) for _ in range(2))
+    plain, graph = (Trainer64(nets(3), *data(3), learned=learned, batched=True) for _ in range(2))
     graph.device = pretended_gpu.CpuAsGpu("cpu")
     begun = arrays(plain)["theta"]
     ours, theirs = arrays(trained(plain)), arrays(trained(graph))

@@ -5,7 +5,6 @@ import pytest
 import torch
 from tests.leaky_resnets.test_networks import by_autograd, random_net
 
-from repdyn.leaky_resnets.methods import training
 from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
 from repdyn.leaky_resnets.methods.training import MAP_RATE, Trainer, cosine
 from repdyn.leaky_resnets.theory.layers import layer_steps
@@ -146,15 +145,14 @@ def test_refuses_bad_input(change, words):
 
 
 @pytest.mark.parametrize("learned", [True, False])
-def test_large_and_small_networks_take_the_same_step(monkeypatch, learned):
-    """Compiled, one network at a time, and in torch's batched products, as on a GPU."""
+def test_compiled_and_batched_networks_take_the_same_step(learned):
+    """One network at a time, and in torch's batched products, as on a GPU."""
     X, Y = data(2)
-    small = Trainer(nets(2), X, Y, penalty=0.3, learned=learned, map_decay=0.7 * learned, dtype=torch.float64)
-    monkeypatch.setattr(training, "COMPILED", 0)
-    large = Trainer(nets(2), X, Y, penalty=0.3, learned=learned, map_decay=0.7 * learned, dtype=torch.float64)
-    for run in (small, large):
+    given = {"penalty": 0.3, "learned": learned, "map_decay": 0.7 * learned, "dtype": torch.float64}
+    compiled, batched = Trainer(nets(2), X, Y, **given), Trainer(nets(2), X, Y, **given, batched=True)
+    for run in (compiled, batched):
         run.adam(np.full(20, 0.01))
         run.descend(np.full(5, 0.01))
-    for one, other in zip(small.trained(), large.trained(), strict=True):
+    for one, other in zip(compiled.trained(), batched.trained(), strict=True):
         np.testing.assert_allclose(one.W, other.W, rtol=0, atol=1e-10)  # Adam divides by small gradients
         np.testing.assert_allclose(one.out, other.out, rtol=0, atol=1e-10)

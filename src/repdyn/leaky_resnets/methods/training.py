@@ -1,6 +1,6 @@
 """Full-batch training of leaky ResNets: hand-written gradient, Adam or gradient descent, several networks at once.
 
-Small networks take compiled steps one after the other on a CPU; large ones, and all on a GPU, share batched products.
+On a CPU networks take compiled steps, one after the other; on a GPU they share batched products.
 Their numbers do not depend on each other. All buffers are made once, in float32. On a GPU a step is one CUDA graph.
 Paper: Section 3, Appendix B (full batch, Adam, then gradient descent at a smaller rate).
 """
@@ -19,7 +19,6 @@ from repdyn.base.graphs import replayable
 from repdyn.leaky_resnets.methods import compiled_steps
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 
-COMPILED = 500_000  # entries of one network's representations that stay in a core's cache; more go to torch's products
 MAP_RATE = 0.2  # rate of the linear maps over that of the layers
 _masked = torch.ops.aten.threshold_backward.grad_input
 
@@ -38,6 +37,7 @@ class Trainer:
         map_decay: weight of the maps in the penalty; 0 leaves them free.
         device: torch device.
         dtype: floating type of everything.
+        batched: on a CPU too, the products of a GPU.
 
     Raises:
         ValueError: penalty, data or networks do not fit.
@@ -54,6 +54,7 @@ class Trainer:
         map_decay: float = 0.0,
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
+        batched: bool = False,
     ) -> None:
         _check(networks, X, Y, penalty)
         torch.backends.cuda.matmul.allow_tf32 = False  # Hamiltonians are differences of large numbers
@@ -72,8 +73,7 @@ class Trainer:
         self.pace[self.W.numel() :] = MAP_RATE
         self.rate, self.done = torch.zeros((), dtype=dtype, device=self.device), 0
         self._allocate(shapes[0])
-        small = self.W[:, 0, :, 0].numel() * self.X.shape[2] <= COMPILED
-        self._small_on_cpu = self._compiled(shapes) if self.device.type == "cpu" and small else None
+        self._on_cpu = None if batched or self.device.type != "cpu" else self._compiled(shapes)
         self.set_steps(np.stack([net.rho for net in networks], axis=1))
 
     def _tensor(self, values: Array) -> torch.Tensor:
@@ -122,8 +122,8 @@ class Trainer:
 
     def gradient(self) -> None:
         """Leaves the gradient of the objective in `grad`."""
-        if self._small_on_cpu:
-            compiled_steps.gradient(*self._small_on_cpu)
+        if self._on_cpu:
+            compiled_steps.gradient(*self._on_cpu)
         else:
             self._batched_gradient()
         if self.learned:
@@ -147,9 +147,9 @@ class Trainer:
     def adam_step(self) -> None:
         """One step of Adam; `rate` holds minus the rate with the correction for early moments."""
         self.gradient()
-        if self._small_on_cpu:
+        if self._on_cpu:
             vectors = (self.theta, self.grad, self.first, self.second, self.pace)
-            kind = self._small_on_cpu[0].dtype.type
+            kind = self._on_cpu[0].dtype.type
             numbers = (kind(self.rate), *map(kind, BETAS), kind(EPSILON))
             compiled_steps.adam(*(vector.numpy() for vector in vectors), *numbers)
             return

@@ -27,14 +27,12 @@ def blobs(
     looks = minibatch_loop.evenly(network.epochs, settings.looks)
 
     def watch(epoch: int) -> minibatch_loop.Records:
-        if epoch not in looks:
-            return {}
         layers = minibatch_training.layers(networks, X)
         loss = 0.5 * ((layers[-1] - Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
         last = {"h": layers[minibatch_loop.halfway(network)].cpu().numpy()} if epoch == network.epochs else {}
         return {"loss": loss} | last
 
-    records = minibatch_loop.run(run, trainer, network.epochs, stream, watch, checkpoint)
+    records = minibatch_loop.run(run, trainer, looks, stream, watch, checkpoint)
     return dataset(
         {
             "h": variable(("trial", "point", "neuron"), records["h"][0], "representation after training"),

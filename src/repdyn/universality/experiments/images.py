@@ -79,7 +79,7 @@ def image_training(
         minibatch_loop.halfway(network),
     )
     records = minibatch_loop.run(
-        run, trainer, epochs, stream, lambda epoch: _watch(networks, watched, epoch), checkpoint
+        run, trainer, range(epochs + 1), stream, lambda epoch: _watch(networks, watched, epoch), checkpoint
     )
     return _dataset(settings, network, run, records, watched, points, images.attrs["source"])
 

@@ -74,17 +74,15 @@ def _run(
     trainer = minibatch_training.Trainer(
         networks, X, Y, rate=network.rate, batch=4, optimizer=network.optimizer, loss_factor=LOSS_FACTOR
     )
-    looks = np.linspace(0, network.epochs, settings.looks).round().astype(int)
+    looks = np.linspace(0, network.epochs, settings.looks).round().astype(int).tolist()
 
     def watch(epoch: int) -> minibatch_loop.Records:
-        if epoch not in looks:
-            return {}
         layers = minibatch_training.layers(networks, X)
         h, y = layers[minibatch_loop.halfway(network)], layers[-1]
         loss = LOSS_FACTOR * ((y - Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
         return {"h": _squared(h), "y": _squared(y), "loss": loss, "epoch": np.array(epoch)}
 
-    return minibatch_loop.run(name, trainer, network.epochs, stream, watch, checkpoint)
+    return minibatch_loop.run(name, trainer, looks, stream, watch, checkpoint)
 
 
 def _squared(a: Tensor) -> NDArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import torch
@@ -35,43 +35,46 @@ def halfway(network: TrainedNetwork) -> int:
 def run(
     name: str,
     trainer: Trainer,
-    epochs: int,
+    looks: Sequence[int],
     stream: Stream,
     watch: Callable[[int], Records],
     checkpoint: Checkpoint,
 ) -> Records:
-    """Trains for `epochs` passes; resumes from the checkpoint bit for bit.
+    """Trains until the last look; resumes from the checkpoint bit for bit.
 
     Args:
         name: of the run, in the checkpoint.
         trainer: networks and data.
-        epochs: passes over the data.
+        looks: passes over the data after which to look, from 0 on, increasing.
         stream: source of the order of the points, one per network and epoch.
-        watch: called with the number of epochs done, before each epoch and at the end; gives what to record then.
+        watch: called with the number of epochs done at each look; gives what to record then.
         checkpoint: finished runs, and the state of an unfinished one every minute.
 
     Returns:
         What `watch` gave, by name, stacked over the calls that gave it.
     """
     done, records = _resumed(checkpoint.get(name), trainer)
-    progress, kept = Progress(name, epochs), time.monotonic()
-    for epoch in range(done, epochs + 1):
-        for key, value in watch(epoch).items():
+    progress, kept = Progress(name, looks[-1]), time.monotonic()
+    for look in range(done, len(looks)):
+        if look:
+            passes = range(looks[look - 1], looks[look])
+            trainer.epochs(len(passes), _orders(trainer, stream, passes))
+            progress.step(looks[look])
+        for key, value in watch(looks[look]).items():
             records.setdefault(key, []).append(value)
-        if epoch < epochs:
-            trainer.epoch(_orders(trainer, stream, epoch))
-            progress.step(epoch + 1)
-        if time.monotonic() - kept > KEPT_EVERY or epoch == epochs:
-            _keep(checkpoint, name, epoch + 1, trainer, records)
+        if time.monotonic() - kept > KEPT_EVERY or look == len(looks) - 1:
+            _keep(checkpoint, name, look + 1, trainer, records)
             kept = time.monotonic()
     return {key: np.stack(values) for key, values in records.items()}
 
 
-def _orders(trainer: Trainer, stream: Stream, epoch: int) -> NDArray | None:
+def _orders(trainer: Trainer, stream: Stream, passes: Iterable[int]) -> NDArray | None:
     if trainer.full_batch:
         return None
-    trials = range(trainer.networks.trials)
-    return np.stack([stream.generator("order", trial, epoch).permutation(len(trainer.X)) for trial in trials])
+    trials, points = range(trainer.networks.trials), len(trainer.X)
+    return np.array(
+        [[stream.generator("order", trial, epoch).permutation(points) for trial in trials] for epoch in passes]
+    )
 
 
 def _keep(checkpoint: Checkpoint, name: str, done: int, trainer: Trainer, records: dict[str, list]) -> None:

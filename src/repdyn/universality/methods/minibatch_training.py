@@ -1,9 +1,9 @@
-"""Minibatch training of several perceptrons at once, written by hand: in place, without allocation, without autograd.
+"""Minibatch training of several perceptrons, written by hand: in place, without allocation, without autograd.
 
-T networks of one shape, each with its own weights and its own order of the points, are trained side by side by batched
-products (`torch.baddbmm`); a network's numbers do not depend on how many stand beside it, as long as there are two or
-more. All parameters lie in one flat vector, layer after layer, so that Adam is one pass over it: torch's fused one on a
-CPU. On a GPU a step, Adam's included, is one CUDA graph. The result equals autograd with `torch.optim` to round-off.
+T networks of one shape, each with its own weights and its own order of the points. On a CPU they take compiled steps,
+one network after the other; on a GPU they are trained side by side by batched products (`torch.baddbmm`), and a step,
+Adam's included, is one CUDA graph. A network's numbers do not depend on how many stand beside it, as long as there are
+two or more, and equal those of autograd with `torch.optim` to round-off.
 
 Paper: van Rossem & Saxe (2024), Appendix B: Xavier normal weights with a gain, zero biases, squared error (1).
 """
@@ -23,6 +23,7 @@ from torch import Tensor
 
 from repdyn.base.adam import BETAS, EPSILON
 from repdyn.base.graphs import replayable
+from repdyn.universality.methods.engines import compiled_minibatch
 from repdyn.universality.methods.networks import LEAK
 
 Nonlinearity = Literal["leaky relu", "relu", "tanh", "none"]
@@ -167,6 +168,7 @@ class Trainer:
         batch: points per step; the last step of an epoch takes what is left.
         optimizer: "sgd" or "adam".
         loss_factor: c.
+        batched: on a CPU too, the products of a GPU.
 
     Raises:
         ValueError: shapes that do not fit, a rate not above 0, a batch below 1 or an unknown optimizer.
@@ -182,23 +184,25 @@ class Trainer:
         batch: int,
         optimizer: Literal["sgd", "adam"] = "sgd",
         loss_factor: float = 0.5,
+        batched: bool = False,
     ) -> None:
         self._refuse(networks, X, Y, rate, batch, optimizer)
         self.networks, self.X, self.Y, self.device = networks, X, Y, X.device
         self.rate, self.batch, self.optimizer, self.loss_factor = rate, min(batch, len(X)), optimizer, loss_factor
+        self.batched = batched or X.device.type != "cpu"
         theta, sizes = networks.theta, [X.shape[1], *(weight.shape[1] for weight in networks.weights)]
-        self._buffers = {count: _Buffers(networks, X, Y, count) for count in {self.batch, len(X) % self.batch} if count}
-        if self.full_batch:
+        counts = {self.batch, len(X) % self.batch} - {0} if self.batched else {}
+        self._buffers = {count: _Buffers(networks, X, Y, count) for count in counts}
+        if self.full_batch and self.batched:
             self._buffers[self.batch].chosen.copy_(torch.arange(len(X)))
             self._buffers[self.batch].fill(X, Y)
         self._steps = 0
-        self._size: Tensor | None = None
-        self._root: Tensor | None = None
+        self._size, self._root = (torch.zeros((), dtype=theta.dtype, device=X.device) for _ in range(2))
         self._graphs: dict[int, Callable[[], None]] = {}
         self._moments = torch.zeros((2, len(theta)) if optimizer == "adam" else 0, dtype=theta.dtype, device=X.device)
         self._gradient = torch.zeros_like(theta) if optimizer == "adam" else theta
-        self._adam_on_cpu = self._fused_adam() if optimizer == "adam" and X.device.type != "cuda" else None
         self._slopes = _views(self._gradient, sizes, networks.trials)
+        self._scratch = torch.zeros_like(theta) if optimizer == "adam" else theta
 
     @staticmethod
     def _refuse(networks: Networks, X: Tensor, Y: Tensor, rate: float, batch: int, optimizer: str) -> None:
@@ -219,35 +223,59 @@ class Trainer:
         return self.batch == len(self.X)
 
     @torch.no_grad()
-    def epoch(self, orders: NDArray[np.integer] | None = None) -> None:
-        """One pass over the data.
+    def epochs(self, count: int, orders: NDArray[np.integer] | None = None) -> None:
+        """Passes over the data.
 
         Args:
-            orders: order of the points for each network, shape (T, points); not read where a batch holds all points.
+            count: how many.
+            orders: order of the points for each network, shape (count, T, points); not read where a batch holds all.
         """
         if self.full_batch:
-            self._take(self.batch)
+            orders = np.broadcast_to(np.arange(len(self.X)), (count, self.networks.trials, len(self.X)))
+        if not self.batched:
+            self._compiled_epochs(orders)
             return
-        orders = torch.from_numpy(np.ascontiguousarray(orders)).to(self.X.device)
-        for start in range(0, len(self.X), self.batch):
-            part = orders[:, start : start + self.batch]
-            self._buffers[part.shape[1]].chosen.copy_(part)
-            self._take(part.shape[1])
+        for order in orders:
+            chosen = torch.from_numpy(np.ascontiguousarray(order)).to(self.X.device)
+            for start in range(0, len(self.X), self.batch):
+                part = chosen[:, start : start + self.batch]
+                self._buffers[part.shape[1]].chosen.copy_(part)
+                self._take(part.shape[1])
+
+    def _compiled_epochs(self, orders: NDArray[np.integer]) -> None:
+        """One network after the other, each by all passes."""
+        sizes = [self.X.shape[1], *(weight.shape[1] for weight in self.networks.weights)]
+        flat = [self.networks.theta, *self._moments.reshape(-1, len(self.networks.theta))]
+        views = [list(zip(*_views(part, sizes, self.networks.trials), strict=True)) for part in flat]
+        for trial in range(self.networks.trials):
+            parameters, *moments = (
+                [part.numpy() for weights, biases in pairs for part in (weights[trial], biases[trial, 0])]
+                for pairs in views
+            )
+            compiled_minibatch.train(
+                parameters,
+                moments,
+                self.X.numpy(),
+                self.Y.numpy(),
+                np.ascontiguousarray(orders[:, trial]),
+                nonlinearity=self.networks.nonlinearity,
+                batch=self.batch,
+                factor=2 * self.loss_factor,
+                rate=self.rate,
+                done=self._steps,
+            )
+        self._steps += len(orders) * -(-len(self.X) // self.batch)
 
     def _take(self, count: int) -> None:
         """One step on the chosen points, on a GPU as a CUDA graph, to which Adam hands the factors that change."""
         self._steps += 1
+        self._size.fill_(-self.rate / (1 - BETAS[0] ** self._steps))
+        self._root.fill_((1 - BETAS[1] ** self._steps) ** 0.5)
         if self.device.type != "cuda":
             self._step(count)
             return
-        size, root = -self.rate / (1 - BETAS[0] ** self._steps), (1 - BETAS[1] ** self._steps) ** 0.5
-        if self._size is None:
-            self._size, self._root = (self._moments.new_tensor(value) for value in (size, root))
-            self._scratch = torch.zeros_like(self.networks.theta)
         if count not in self._graphs:
             self._graphs[count] = replayable(partial(self._step, count), (self.networks.theta, self._moments))
-        self._size.fill_(size)
-        self._root.fill_(root)
         self._graphs[count]()
 
     def _step(self, count: int) -> None:
@@ -262,20 +290,8 @@ class Trainer:
             buffers.backward(self.networks, *self._slopes, 2 * self.loss_factor / buffers.residuals, keep=0.0)
             self._adam()
 
-    def _fused_adam(self) -> torch.optim.Adam:
-        """The optimizer of torch, one pass over all parameters; its moments are ours."""
-        theta = self.networks.theta
-        theta.grad = self._gradient
-        fused = torch.optim.Adam([theta], lr=self.rate, betas=BETAS, eps=EPSILON, fused=True)
-        first, second = self._moments
-        fused.state[theta] = {"step": torch.zeros(()), "exp_avg": first, "exp_avg_sq": second}
-        return fused
-
     def _adam(self) -> None:
-        """Adam's step (Kingma & Ba 2015); on a GPU by hand, so that the factors that change stay out of the graph."""
-        if self.device.type != "cuda":
-            self._adam_on_cpu.step()
-            return
+        """Adam's step (Kingma & Ba 2015) by hand, so that the factors that change stay out of the graph."""
         theta, g, (first, second) = self.networks.theta, self._gradient, self._moments
         first.lerp_(g, 1 - BETAS[0])
         second.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
@@ -295,8 +311,6 @@ class Trainer:
         self.networks.theta.copy_(torch.from_numpy(state["theta"]))
         self._moments.copy_(torch.from_numpy(state["moments"]))
         self._steps = int(state["steps"])
-        if self._adam_on_cpu:
-            self._adam_on_cpu.state[self.networks.theta]["step"].fill_(self._steps)
 
 
 class _Buffers:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from repdyn.base.adam import BETAS, EPSILON
+from repdyn.base.adam import adam_numbers
 from repdyn.base.compiling import compiled
 from repdyn.universality.methods.engines.frames import Array, Frames, Task, empty_frames
 from repdyn.universality.methods.networks import LEAK, NONLINEARITIES, Net, Weights
@@ -222,7 +222,8 @@ def advance(
     net = (NONLINEARITIES.index(task.net.nonlinearity), task.net.connections == "skip", dtype.type(LEAK))
     points = (task.X.astype(dtype), task.Y.astype(dtype))
     about = (dtype.type(task.rate), epochs, task.every, np.array(task.layers), task.stop)
-    adams, share = _adams(task, epochs).astype(dtype), dtype.type(1 / (1 - task.net.dropout))
+    adams = adam_numbers(task.rate, 0, epochs) if task.optimizer == "adam" else np.empty((epochs, 0))
+    adams, share = adams.astype(dtype), dtype.type(1 / (1 - task.net.dropout))
     for trial in range(trials) if active is None else np.flatnonzero(active):
         arrays = tuple(weights[name][trial] for name in NAMES)
         shapes = [array.shape if adams.size else array.ndim * (0,) for array in arrays]
@@ -231,18 +232,6 @@ def advance(
         records = (frames.h[trial], frames.outputs[trial], frames.loss[trial])
         _train(net, *points, arrays, *moments, adams, kept, share, *about, records)
     return frames
-
-
-def _adams(task: Task, epochs: int) -> Array:
-    """Adam's numbers in each epoch: shares of the new gradient and of its square, step, scale of roots, epsilon.
-
-    Shape (epochs, 5), or (epochs, 0) without Adam.
-    """
-    if task.optimizer != "adam":
-        return np.empty((epochs, 0))
-    first, second = (1 - beta ** np.arange(1.0, epochs + 1) for beta in BETAS)
-    constant = [np.full(epochs, 1 - beta) for beta in BETAS]
-    return np.stack([*constant, task.rate / first, 1 / np.sqrt(second), np.full(epochs, EPSILON)], axis=1)
 
 
 def _kept(net: Net, epochs: int, seed: int) -> np.ndarray:

@@ -1,0 +1,220 @@
+"""Minibatch training of a perceptron on a CPU, compiled: one network at a time, so that it stays in the cache.
+
+Matrix products are the BLAS's; what lies between two of them is one pass over a layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from repdyn.base.adam import adam_numbers
+from repdyn.base.checks import Array
+from repdyn.base.compiling import compiled
+from repdyn.universality.methods.networks import LEAK
+
+NONLINEARITIES = ("none", "relu", "leaky relu", "tanh")
+FAST = {"reassoc", "contract", "nsz"}  # sums may be reordered for the vector unit; NaN and infinity keep their meaning
+LARGEST = 9.0  # beyond it tanh is 1 in single precision
+LEVELS = 14  # of Lambert's continued fraction, that it is exact in single precision up to there
+
+
+@compiled(fastmath=FAST)
+def _tanh(x):
+    """Lambert's continued fraction x / (1 + x^2 / (3 + x^2 / (5 + ...))) in single precision, on the vector unit."""
+    limit = x.dtype.type(LARGEST)
+    for i in range(x.size):
+        value = min(max(x[i], -limit), limit)
+        square = value * value
+        above, above_before = x.dtype.type(1), x.dtype.type(0)
+        below, below_before = x.dtype.type(1), x.dtype.type(1)
+        for level in range(1, LEVELS):
+            odd = x.dtype.type(2 * level + 1)
+            above, above_before = odd * above + square * above_before, above
+            below, below_before = odd * below + square * below_before, below
+        x[i] = value * above / below
+
+
+@compiled(fastmath=FAST)
+def _activate(kind, z):
+    """Applies the nonlinearity with that number in `NONLINEARITIES` in place."""
+    leak, none = z.dtype.type(LEAK), z.dtype.type(0)
+    if kind == 1:
+        for i in range(z.size):
+            z[i] = max(z[i], none)
+    elif kind == 2:
+        for i in range(z.size):
+            z[i] = z[i] if z[i] > 0 else leak * z[i]
+    elif kind == 3 and z.itemsize == 4:
+        _tanh(z)
+    elif kind == 3:
+        for i in range(z.size):
+            z[i] = np.tanh(z[i])
+
+
+@compiled(fastmath=FAST)
+def _through(kind, a, delta):
+    """Multiplies delta by the derivative of the nonlinearity, in place; `a` is the nonlinearity's value."""
+    leak, none, one = a.dtype.type(LEAK), a.dtype.type(0), a.dtype.type(1)
+    if kind == 1:
+        for i in range(a.size):
+            delta[i] = delta[i] if a[i] > 0 else none
+    elif kind == 2:
+        for i in range(a.size):
+            delta[i] = delta[i] if a[i] > 0 else leak * delta[i]
+    elif kind == 3:
+        for i in range(a.size):
+            delta[i] *= one - a[i] * a[i]
+
+
+@compiled(fastmath=FAST)
+def _add_rows(b, z):
+    """Adds b to every row of z."""
+    for i in range(z.shape[0]):
+        for j in range(z.shape[1]):
+            z[i, j] += b[j]
+
+
+@compiled(fastmath=FAST)
+def _sum_rows(z, total):
+    """Leaves the sum of the rows of z in `total`."""
+    total[:] = 0
+    for i in range(z.shape[0]):
+        for j in range(z.shape[1]):
+            total[j] += z[i, j]
+
+
+@compiled(fastmath=FAST)
+def _descend(W, b, slope, delta, size):
+    """Computes W -= size slope and b -= size times the sum of delta's rows."""
+    flat, change = W.reshape(-1), slope.reshape(-1)
+    for i in range(flat.size):
+        flat[i] -= size * change[i]
+    for i in range(delta.shape[0]):
+        for j in range(delta.shape[1]):
+            b[j] -= size * delta[i, j]
+
+
+@compiled(fastmath=FAST)
+def _adam(theta, slope, first, second, numbers):
+    """One step of Adam; numbers: shares of the new gradient and of its square, step, scale of roots, epsilon."""
+    new, new_square, step, scale, epsilon = numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
+    for i in range(theta.size):
+        gradient = slope[i]
+        first[i] += new * (gradient - first[i])
+        second[i] += new_square * (gradient * gradient - second[i])
+        theta[i] -= step * first[i] / (np.sqrt(second[i]) * scale + epsilon)
+
+
+@compiled
+def _matrix(flat, begin, rows, columns):
+    return flat[begin : begin + rows * columns].reshape(rows, columns)
+
+
+@compiled
+def _forward(kind, sizes, places, theta, count, rooms, room):
+    """Activations of `count` points, layer after layer, in `room`."""
+    last = sizes.size - 2
+    for layer in range(last + 1):
+        inputs, outputs, begin = sizes[layer], sizes[layer + 1], places[layer]
+        W, b = _matrix(theta, begin, outputs, inputs), theta[begin + inputs * outputs :][:outputs]
+        a = _matrix(room, rooms[layer], count, inputs)
+        z = _matrix(room, rooms[layer + 1], count, outputs)
+        np.dot(a, W.T, z)
+        _add_rows(b, z)
+        if layer < last:
+            _activate(kind, z.reshape(-1))
+
+
+@compiled
+def _backward(kind, sizes, places, theta, moments, count, rooms, room, deltas, slope, size, numbers):
+    """One step; `deltas` holds the slopes of the loss by the outputs, and room for those by all activations."""
+    for layer in range(sizes.size - 2, -1, -1):
+        inputs, outputs, begin = sizes[layer], sizes[layer + 1], places[layer]
+        end = begin + inputs * outputs
+        W, b = _matrix(theta, begin, outputs, inputs), theta[end : end + outputs]
+        a, delta = _matrix(room, rooms[layer], count, inputs), _matrix(deltas, rooms[layer + 1], count, outputs)
+        back = _matrix(deltas, rooms[layer], count, inputs)
+        if layer:
+            np.dot(delta, W, back)
+        by_weight = _matrix(slope, 0, outputs, inputs)
+        np.dot(delta.T, a, by_weight)
+        if numbers.size:
+            _sum_rows(delta, slope[end - begin :][:outputs])
+            part = slice(begin, end + outputs)
+            _adam(theta[part], slope[: end + outputs - begin], moments[0, part], moments[1, part], numbers)
+        else:
+            _descend(W, b, by_weight, delta, size)
+        if layer:
+            _through(kind, a.reshape(-1), back.reshape(-1))
+
+
+@compiled
+def _train(kind, sizes, theta, moments, X, Y, orders, batch, factor, adams):
+    """Epochs of steps in place; `factor` is the loss' slope by the outputs of one point, times the rate of descent."""
+    rooms, places = np.zeros(sizes.size + 1, np.int64), np.zeros(sizes.size, np.int64)
+    for layer in range(sizes.size):
+        rooms[layer + 1] = rooms[layer] + batch * sizes[layer]
+        if layer:
+            places[layer] = places[layer - 1] + (sizes[layer - 1] + 1) * sizes[layer]
+    room, deltas = np.empty(rooms[-1], theta.dtype), np.empty(rooms[-1], theta.dtype)
+    slope, outputs, step = np.empty(np.max(np.diff(places)), theta.dtype), sizes[-1], 0
+    for order in orders:
+        for begin in range(0, len(X), batch):
+            count = min(batch, len(X) - begin)
+            given, made = _matrix(room, 0, count, sizes[0]), _matrix(room, rooms[-2], count, outputs)
+            wrong = _matrix(deltas, rooms[-2], count, outputs)
+            for point in range(count):
+                given[point] = X[order[begin + point]]
+            _forward(kind, sizes, places, theta, count, rooms, room)
+            for point in range(count):
+                wrong[point] = made[point] - Y[order[begin + point]]
+            numbers = adams[step]
+            size = theta.dtype.type(factor / (count * outputs))
+            if numbers.size:
+                wrong *= size
+            _backward(kind, sizes, places, theta, moments, count, rooms, room, deltas, slope, size, numbers)
+            step += 1
+
+
+def train(
+    parameters: Sequence[Array],
+    moments: Sequence[Sequence[Array]],
+    X: Array,
+    Y: Array,
+    orders: Array,
+    *,
+    nonlinearity: str,
+    batch: int,
+    factor: float,
+    rate: float,
+    done: int,
+) -> None:
+    """Trains one network by whole passes over the points, in place.
+
+    Args:
+        parameters: of the network, weights (out, in) and biases (out,) of each layer in turn.
+        moments: of Adam, means and squares of the gradients, each like `parameters`; empty for plain descent.
+        X: inputs, shape (points, inputs).
+        Y: targets, shape (points, outputs).
+        orders: order of the points in each pass, shape (passes, points).
+        nonlinearity: one of `NONLINEARITIES`.
+        batch: points per step, at most as many as there are.
+        factor: 2 c of the loss c <(o - y)^2>.
+        rate: learning rate.
+        done: steps of Adam until now.
+    """
+    theta, steps = _flat(parameters), len(orders) * -(-len(X) // batch)
+    kept = np.stack([_flat(part) for part in moments]) if moments else np.empty((2, 0), X.dtype)
+    numbers = (adam_numbers(rate, done, steps) if moments else np.empty((steps, 0))).astype(X.dtype)
+    sizes, size = np.array([X.shape[1], *map(len, parameters[1::2])]), X.dtype.type(factor * (1 if moments else rate))
+    _train(NONLINEARITIES.index(nonlinearity), sizes, theta, kept, X, Y, orders, batch, size, numbers)
+    for whole, flat in ((parameters, theta), *zip(moments, kept, strict=False)):
+        ends = np.cumsum([part.size for part in whole])
+        for part, end in zip(whole, ends, strict=True):
+            part[...] = flat[end - part.size : end].reshape(part.shape)
+
+
+def _flat(parts: Sequence[Array]) -> Array:
+    return np.concatenate([part.ravel() for part in parts])
