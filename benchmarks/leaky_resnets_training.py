@@ -77,7 +77,7 @@ def compare(name: str, d: int, points: int, width: int, top: float) -> None:
     nets = [start(width, (d, d), rho, LT, np.random.default_rng(s), learned=True, bias=True) for s in range(4)]
     X, Y = rng.standard_normal((2, 4, d, points))
     steps = max(4, 4_000_000 // (points * width))
-    ours, four = Trainer(nets[:1], X[:1], Y[:1], penalty=LAM), Trainer(nets, X, Y, penalty=LAM)
+    ours, four = Trainer(nets[:1], X[:1], Y[:1], penalty=LAM), Trainer(nets, X, Y, penalty=LAM, batched=True)
     plain = Plain(nets[0])
     x, y = (torch.tensor(part[0].T, dtype=torch.float32).contiguous() for part in (X, Y))
     with torch.inference_mode():
@@ -111,7 +111,7 @@ def compare(name: str, d: int, points: int, width: int, top: float) -> None:
         "Adam step": seconds(lambda: ours.adam(rates)),
         "torch.nn step": seconds(lambda: plain_steps(adam)),
         "with fused Adam": seconds(lambda: plain_steps(fused)),
-        "step, 4 in a batch": seconds(lambda: four.adam(rates)) / 4,
+        "step, 4 batched": seconds(lambda: four.adam(rates)) / 4,
     }
     per_step = {what: 1e3 * taken / steps for what, taken in times.items()}
     rate = 6e3 * LAYERS * width * (width + 1) * points / per_step["Adam step"]

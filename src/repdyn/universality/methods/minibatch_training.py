@@ -231,7 +231,7 @@ class Trainer:
             orders: order of the points for each network, shape (count, T, points); not read where a batch holds all.
         """
         if self.full_batch:
-            orders = np.broadcast_to(np.arange(len(self.X)), (count, self.networks.trials, len(self.X)))
+            orders = np.tile(np.arange(len(self.X)), (count, self.networks.trials, 1))
         if not self.batched:
             self._compiled_epochs(orders)
             return
