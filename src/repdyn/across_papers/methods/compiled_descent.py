@@ -1,4 +1,7 @@
-"""Full-batch descent of the networks of `networks`, compiled: one seed at a time, gradients written by hand."""
+"""Full-batch descent of the networks of `networks`, compiled: one seed at a time, gradients written by hand.
+
+Inner loops run over neurons, which lie side by side, sums over points too: so they take the vector unit.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +31,27 @@ def _relu(a, positive):
 @compiled
 def _recentre(z):
     """Takes the mean over points out, in place."""
-    points = z.shape[0]
-    for i in range(z.shape[1]):
-        mean = 0.0
-        for p in range(points):
-            mean += z[p, i]
-        for p in range(points):
-            z[p, i] -= mean / points
+    mean = np.zeros(z.shape[1])
+    for p in range(z.shape[0]):
+        for i in range(z.shape[1]):
+            mean[i] += z[p, i]
+    mean /= z.shape[0]
+    for p in range(z.shape[0]):
+        for i in range(z.shape[1]):
+            z[p, i] -= mean[i]
 
 
 @compiled
 def _normalize(z, floor, deviation):
     """Divides centered pre-activations by sqrt(variance + floor), which it leaves in `deviation`; in place."""
-    points = z.shape[0]
+    deviation[:] = 0.0
+    for p in range(z.shape[0]):
+        for i in range(z.shape[1]):
+            deviation[i] += z[p, i] ** 2
     for i in range(z.shape[1]):
-        variance = 0.0
-        for p in range(points):
-            variance += z[p, i] ** 2
-        deviation[i] = np.sqrt(variance / points + floor)
-        for p in range(points):
+        deviation[i] = np.sqrt(deviation[i] / z.shape[0] + floor)
+    for p in range(z.shape[0]):
+        for i in range(z.shape[1]):
             z[p, i] /= deviation[i]
 
 
@@ -67,21 +72,22 @@ def _hidden(kind, z, scale, shift, floor, deviation, a):
 @compiled
 def _hidden_slope(kind, a, z, scale, shift, deviation, rate, kept, delta):
     """Turns delta = dL/da of a layer without a stream into dL/dz; scale and shift take their step."""
-    points = a.shape[0]
+    points, units = a.shape
     for p in range(points):
-        for i in range(a.shape[1]):
-            if a[p, i] <= 0:
-                delta[p, i] = 0.0
+        for i in range(units):
+            delta[p, i] = delta[p, i] if a[p, i] > 0 else 0.0
     if kind == NORMALIZED:
-        for i in range(a.shape[1]):
-            along, total = 0.0, 0.0
-            for p in range(points):
-                along += delta[p, i] * z[p, i]
-                total += delta[p, i]
-            for p in range(points):
-                delta[p, i] = scale[i] * (delta[p, i] - z[p, i] * along / points) / deviation[i]
-            scale[i] = kept * scale[i] - rate * along
-            shift[i] = kept * shift[i] - rate * total
+        along, total = np.zeros(units), np.zeros(units)
+        for p in range(points):
+            for i in range(units):
+                along[i] += delta[p, i] * z[p, i]
+                total[i] += delta[p, i]
+        for p in range(points):
+            for i in range(units):
+                delta[p, i] = scale[i] * (delta[p, i] - z[p, i] * along[i] / points) / deviation[i]
+        for i in range(units):
+            scale[i] = kept * scale[i] - rate * along[i]
+            shift[i] = kept * shift[i] - rate * total[i]
     if kind != PLAIN:
         _recentre(delta)
 
@@ -93,10 +99,12 @@ def _descend(W, b, a, delta, rate, kept, slope):
     for i in range(W.shape[0]):
         for j in range(W.shape[1]):
             W[i, j] = kept * W[i, j] - rate * slope[i, j]
-        total = 0.0
-        for p in range(delta.shape[0]):
-            total += delta[p, i]
-        b[i] = kept * b[i] - rate * total
+    total = np.zeros(b.size)
+    for p in range(delta.shape[0]):
+        for i in range(b.size):
+            total[i] += delta[p, i]
+    for i in range(b.size):
+        b[i] = kept * b[i] - rate * total[i]
 
 
 @compiled
