@@ -53,6 +53,8 @@ def by_func(models: Sequence[nn.Module], loss: Loss, optimizer: str, rate: float
         for name, own in model.named_parameters():
             own.data = values[name][trial]
     slopes = vmap(slope) if several else lambda values, *batch: slope(values, *(part[0] for part in batch))
+    if compile:
+        torch.compiler.reset()  # it gives up on a function after eight versions of it, whatever the networks
     taken = torch.compile(slopes) if compile else slopes
     made = OPTIMIZERS[optimizer](values.values(), lr=rate, fused=True)
 
