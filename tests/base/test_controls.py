@@ -69,6 +69,7 @@ SHIFTED = {
 }
 RECOMPUTED = {
     "another power": lambda d: d.assign(loss=d["loss"] ** 2),
+    "another power of tiny numbers": lambda d: d.assign(loss=1e-9 * d["loss"] ** 2),
     "two variables": lambda d: d.assign(loss=d["loss"] * (1 + d["seed"])),
     "a new variable": lambda d: d.assign(fitted=d["loss"] * 2),
 }

@@ -104,6 +104,7 @@ HARMLESS = {
     "text over an area": lambda left: (left.bar([0.9], [0.6], 0.1), left.text(0.87, 0.1, "7")),
     "turned text near another": lambda left: (left.text(0.3, 0.6, "first", rotation=45), left.text(0.37, 0.6, "on")),
     "turned texts side by side": lambda left: [left.text(x, 0.6, "a long word", rotation=50) for x in (0.2, 0.26)],
+    "blanks on the curve": lambda left: left.text(0.45, 0.22, "          "),
     "empty text": lambda left: (left.text(0.3, 0.6, ""), left.text(0.3, 0.6, " ")),
     "text that is not shown": lambda left: left.text(0.5, 0.25, "on the curve", visible=False),
     "small letters nobody sees": lambda left: left.set_xlabel("tiny", fontsize=4, visible=False),

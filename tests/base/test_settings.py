@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 
-from repdyn.base.settings import Many, Problem, Settings, addition, canonical, increasing, json_text
+from repdyn.base.settings import Many, Problem, Settings, addition, canonical, decreasing, increasing, json_text
 
 
 class Inner(Settings):
@@ -139,6 +139,16 @@ def test_all_broken_rules_are_in_one_error():
 @given(st.lists(st.integers(), max_size=6))
 def test_increasing_agrees_with_its_definition(values):
     assert (list(increasing("x", values)) == []) == (values == sorted(set(values)))
+
+
+@given(st.lists(st.integers(), max_size=6))
+def test_decreasing_agrees_with_its_definition(values):
+    assert (list(decreasing("x", values)) == []) == (values == sorted(set(values), reverse=True))
+
+
+def test_the_first_value_that_does_not_decrease_is_told():
+    told = [Problem(("x",), "0.5 comes after 0.25: list each value once, in decreasing order")]
+    assert list(decreasing("x", [1.0, 0.25, 0.5, 0.75])) == told
 
 
 def test_json_text_refuses_what_json_has_not():
