@@ -11,7 +11,7 @@ import pytest
 from repdyn.__main__ import main
 from repdyn.base import datasets
 from repdyn.base.errors import DataError
-from repdyn.pipeline.ask.compare import RESIDUE, SHOWN, Comparison, compare, deviation, show
+from repdyn.pipeline.ask.compare import RESIDUE, SHOWN, Comparison, Deviation, compare, deviation, show
 from repdyn.pipeline.run.manifest import build
 
 ATTRS = dict.fromkeys(datasets.REQUIRED, "x")
@@ -135,6 +135,36 @@ def test_of_many_files_on_one_side_the_first_are_told(number, end):
     line = show(outcome, Path("a"), Path("b"), "identical").splitlines()[1]
     assert line.startswith("only in a: 00.nc, 01.nc, ")
     assert line.endswith(f", {end}")
+
+
+def test_numbers_within_their_bands_and_columns_of_tables_are_not_beyond_rounding():
+    shown = [Deviation("s/data/a.nc", "loss", 1e-8, 1e-8), Deviation("s/tables/t.csv", "loss", 0.5, 1e-8)]
+    lines = show(Comparison({}, shown, ([], []), [], 0), Path("a"), Path("b"), "rounding").splitlines()
+    assert lines[1] == "2 variables and columns differ, 0 beyond rounding; the largest:"
+    assert lines[-1] == "tier rounding: equal"
+
+
+def test_the_files_that_differ_come_in_the_order_of_the_alphabet(first, tmp_path):
+    second = run(tmp_path / "b", loss=LOSS * 2, verdict="does not hold", table="name,value\n", picture="<svg>2</svg>")
+    assert compare(first, second).differing == ["claims.csv", DATA, CAPTION, FIGURE, TABLE]
+
+
+def test_the_largest_deviation_is_the_one_farthest_beyond_its_band(tmp_path):
+    """Of what torch made a hundredth is less against rounding than 1e-5 of a table is."""
+    a, b = run(tmp_path / "a"), run(tmp_path / "b", loss=LOSS * 1.01, table="name,value\nbn,1.500015\nhe,\n")
+    for folder in (a, b):
+        datasets.write(datasets.read(folder / DATA).assign_attrs(versions='{"torch": "2"}'), folder / DATA)
+    assert [one.file for one in compare(a, b).deviations] == [TABLE, DATA]
+
+
+@pytest.mark.parametrize(("number", "end"), [(SHOWN, f"s/data/{SHOWN - 1:02}.nc"), (SHOWN + 1, "... and 1 more files")])
+def test_of_many_files_that_differ_the_first_are_told(number, end):
+    deviations = [Deviation(f"s/data/{place:02}.nc", "loss", 0.5, 1e-8) for place in range(number)]
+    lines = show(Comparison({}, deviations, ([], []), [], 0), Path("a"), Path("b"), "rounding").splitlines()
+    assert lines[1] == f"{number} variables and columns differ, {number} beyond rounding; the largest:"
+    assert lines[2] == "  s/data/00.nc: loss: 0.5 of its scale (rounding: up to 1e-08)"
+    assert lines[-3].strip().startswith(end)
+    assert lines[-1] == f"tier rounding: DIFFERENT ({number} variables beyond rounding)"
 
 
 def test_a_variable_on_one_side(first, tmp_path):

@@ -1,15 +1,18 @@
 """Counting false alarms over seeds: what is counted, and that too many are noticed."""
 
+import csv
 import json
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
+from tests.pipeline import jobs_for_tests as made
 
 from repdyn.base import claims, datasets
 from repdyn.base.errors import RepdynError
 from repdyn.base.verdicts import Verdict, deviation
-from repdyn.pipeline.ask import false_alarms
-from repdyn.pipeline.ask.remake import Remaker
+from repdyn.pipeline.ask import false_alarms, remake
+from repdyn.pipeline.ask.remake import SHARE, START_UP, Remaker
 
 STUDY = "x_study"
 
@@ -37,6 +40,110 @@ def remaker(tmp_path):
 def test_what_made_a_dataset_is_one_member_or_one_per_variant(remaker, name, files):
     made = [member["outputs"] for member in remaker.members(name)]
     assert made == [[f"{STUDY}/data/{file}"] for file in files]
+
+
+RUN_SEED = 5
+COSTS = {"loss": 100.0, "slopes": 1.0, "training/bn": 2.0, "training/he": 3.0, "mean": 1.0}
+
+
+@pytest.fixture
+def finished(tmp_path, monkeypatch):
+    """A run with a job per dataset: slopes from the loss, the loss from the images, a mean over two variants.
+
+    Each study has these; what runs again is told by file and seed.
+    """
+    run = tmp_path / "results/mine"
+    datasets.write(made.images(), run / made.IMAGES)
+    for study in (STUDY, "a_study"):
+        variants = {name: f"{study}/data/training/{name}.nc" for name in ("bn", "he")}
+        inputs = {"slopes": {"loss": f"{study}/data/loss.nc"}, "mean": {"training": variants}}
+        for name, cost in COSTS.items():
+            file = f"{study}/data/{name}.nc"
+            reads = inputs.get(name, {"images": made.IMAGES} if name == "loss" else {})
+            member = {"study": study, "seed": RUN_SEED, "inputs": reads, "outputs": [file]}
+            job = {"kind": "simulate", "members": [member]}
+            record = {"job": job, "outputs": {f"results/mine/{file}": "digest"}, "cpu_seconds": cost}
+            log = tmp_path / f"logs/mine/{study}/{name}.log.cost.json"
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_text(json.dumps(record))
+    ran = []
+
+    def simulated(member, folder, checkpoints):
+        inputs = remake.members.read_inputs(member, folder)
+        ran.append((member["outputs"][0], member["seed"]))
+        datasets.write(made.images(2 + len(inputs)), folder / member["outputs"][0])
+
+    monkeypatch.setattr(remake.simulate, "run", simulated)
+    return SimpleNamespace(remaker=Remaker(run, STUDY), ran=ran, root=run)
+
+
+def test_a_dataset_is_made_again_after_those_it_reads_each_once(finished):
+    assert list(finished.remaker.datasets(["slopes", "mean", "loss"])) == ["slopes", "mean", "loss"]
+    files = ("loss", "slopes", "training/bn", "training/he", "mean")
+    assert finished.ran == [(f"{STUDY}/data/{name}.nc", RUN_SEED) for name in files]
+    assert list(finished.remaker.datasets(["training"])["training"]) == ["bn", "he"]
+
+
+def test_another_seed_is_that_of_all_that_is_made_again(finished):
+    finished.remaker.datasets(["slopes"], 0)
+    assert finished.ran == [(f"{STUDY}/data/{name}.nc", 0) for name in ("loss", "slopes")]
+
+
+@pytest.mark.parametrize(("name", "dearest"), [("loss", 100.0), ("slopes", 100.0), ("training", 3.0), ("mean", 3.0)])
+def test_only_what_recorded_costs_allow_is_tried(finished, name, dearest):
+    """A record may be of a job that made 30 datasets, its start-up included; the dearest job behind counts."""
+    allowed = (dearest - START_UP) / SHARE
+    assert not finished.remaker.cheap([name], allowed - 0.001)
+    assert finished.ran == []
+    finished.remaker.cheap([name], allowed + 0.001)
+    assert finished.ran != []
+
+
+def test_what_is_cheap_was_tried_once(finished):
+    assert finished.remaker.cheap(["slopes", "mean"], 600)
+    tried = list(finished.ran)
+    assert finished.remaker.cheap(["mean", "slopes"], 600)
+    assert finished.ran == tried
+    assert not finished.remaker.cheap(["slopes", "elsewhere"], 600)
+
+
+def test_the_time_of_all_datasets_together_counts(finished, monkeypatch):
+    clock = iter([0.0, 2.0, 2.0, 5.0])  # two seconds for the first, three for the second
+    monkeypatch.setattr(remake, "time", SimpleNamespace(process_time=clock.__next__))
+    assert finished.remaker.cheap(["training", "mean"], 5.0)
+    assert not finished.remaker.cheap(["training", "mean"], 4.9)
+
+
+LEDGER = [  # study, id, verdict, false alarm
+    (STUDY, "x-sampled", "holds", "0.002"),
+    (STUDY, "x-exact", "holds", ""),
+    (STUDY, "x-open", "not decidable at this scale", "0.001"),
+    ("a_study", "a-refuted", "does not hold", "0.001"),
+    ("a_study", "a-dear", "holds", "0.001"),
+    ("c_study", "c-dear", "holds", "0.001"),
+]
+
+
+def test_claims_that_are_sampled_decided_and_cheap_are_counted_study_by_study(finished, monkeypatch):
+    with (finished.root / "claims.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([("study", "id", "verdict", "false_alarm"), *LEDGER])
+
+    def declared(study, _kind):
+        def claim(id, data):
+            declare = claims.claim(id, where="Theorem 1", kind="identity", states="S.", data=data)
+            return declare(lambda data: Verdict("holds"))
+
+        data = {id: "unknown" if id.endswith("dear") else "mean" for one, id, *_ in LEDGER if one == study}
+        return [SimpleNamespace(**{id: claim(id, name) for id, name in data.items()})]
+
+    monkeypatch.setattr(false_alarms, "load_modules", declared)
+    counted = false_alarms.measure(finished.root, seeds=3, seconds=600.0)
+    assert counted[["claim", "verdict", "derived_rate", "seeds", "refuted"]].values.tolist() == [
+        ["x-sampled", "holds", 0.002, 3, 0],
+        ["a-refuted", "does not hold", 0.001, 3, 3],
+    ]
+    with pytest.raises(RepdynError, match=r"takes at most -1\.0 s"):
+        false_alarms.measure(finished.root, seeds=3, seconds=-1.0)
 
 
 @pytest.mark.slow
