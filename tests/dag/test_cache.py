@@ -1,13 +1,10 @@
 """Snakemake's between-run cache: hits after results are gone, misses after an edit, never another variant's file."""
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 from tests.conftest import SMOKE, copy_checkout, snakemake
-
-from repdyn.pipeline.run import checkout as pipeline_checkout
 
 pytestmark = pytest.mark.slow
 RATES = "{bn: [0.1], default: [0.1], he: [0.1]}"
@@ -88,26 +85,3 @@ def test_a_miss_after_an_edit_of_imported_code(checkout, cached):
         path.write_text(before)
     assert "training-he" in ran(checkout, "edited")
     assert (folder(checkout, "edited") / HE).read_bytes() != cached[HE]
-
-
-def test_each_lock_and_machine_has_its_part(monkeypatch, tmp_path):
-    parts = set()
-    for versions in ({"numpy": "1"}, {"numpy": "2"}):
-        monkeypatch.setattr(pipeline_checkout, "versions", lambda versions=versions: versions)
-        monkeypatch.setenv("SNAKEMAKE_OUTPUT_CACHE", str(tmp_path))
-        for _ in range(2):  # the second time the variable is set already
-            pipeline_checkout.separate_cache()
-        part = Path(os.environ["SNAKEMAKE_OUTPUT_CACHE"])
-        assert part.is_dir()
-        assert part.parent == tmp_path
-        parts.add(part)
-    assert len(parts) == 2
-
-
-@pytest.mark.parametrize("value", [None, "", "s3://bucket/cache"])
-def test_without_a_folder_nothing_is_separated(monkeypatch, value):
-    monkeypatch.delenv("SNAKEMAKE_OUTPUT_CACHE", raising=False)
-    if value is not None:
-        monkeypatch.setenv("SNAKEMAKE_OUTPUT_CACHE", value)
-    pipeline_checkout.separate_cache()
-    assert os.environ.get("SNAKEMAKE_OUTPUT_CACHE") == value

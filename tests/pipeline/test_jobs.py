@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.conftest import ROOT
 from tests.pipeline import jobs_for_tests as made
 from tests.pipeline.jobs_for_tests import STUDY
 
@@ -145,6 +146,15 @@ def test_threads_are_those_of_the_job(here, monkeypatch):
     entry.main(file)
     entry.main(file, 3)
     assert seen == [1, 3]
+
+
+def test_functions_are_compiled_into_the_checkout_of_the_package(here, monkeypatch):
+    asked = []
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    monkeypatch.setattr(entry, "compiled_code", lambda source: asked.append(source) or Path("kept"))
+    entry.main(made.write(here, made.gap()))
+    assert asked == [ROOT / "src"]
+    assert os.environ["NUMBA_CACHE_DIR"] == str(here / "kept")
 
 
 # Members that are unchanged

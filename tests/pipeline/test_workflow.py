@@ -84,6 +84,26 @@ def test_a_knob_of_one_variant_changes_its_member_alone(tmp_path, experiment, kn
     assert all("runs" not in one["settings"]["settings"] for one in after)
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "values", "labels", "form"),
+    [
+        ("bn_decomposed/training", "mode", ("bn", "he"), ["bn", "he"], "{mode}"),
+        ("leaky_resnets/trained", "block", range(2), ["block0", "block1"], "block{block}"),
+    ],
+)
+def test_variants_are_jobs_of_one_rule_with_a_wildcard_numbers_after_their_key(
+    small_run, name, key, values, labels, form
+):
+    study, experiment = name.split("/")
+    rule = small_run.variants(name, experiment, key, values)
+    made = [small_run.jobs[f"{name}-{label}"] for label in labels]
+    assert [job.members[0]["arguments"] for job in made] == [{key: value} for value in values]
+    results, logs = f"results/{small_run.run}/{study}/data/{experiment}", f"logs/{small_run.run}/{name}"
+    assert [job.outputs for job in made] == [[f"{results}/{label}.nc"] for label in labels]
+    assert rule["input"] == {"job": f"{logs}-{form}.job.json", "data": made[0].inputs}
+    assert (rule["output"], rule["log"]) == (f"{results}/{form}.nc", f"{logs}-{form}.log")
+
+
 def test_an_experiment_gets_its_own_section_and_the_networks_that_it_names(small_run):
     declared = small_run.simulate("universality/two_points", *OF_NETWORKS, *OF_THE_DEFAULT).members
     wanted = small.members("universality")
@@ -114,6 +134,18 @@ def test_code_versions_are_remembered_for_one_state_of_the_sources(tmp_path):
     assert CodeVersions(module.parents[1], kept).of("repdyn.one:made") == "remembered"
     module.write_text("def made():\n    return 2\n")
     assert CodeVersions(module.parents[1], kept).of("repdyn.one:made") != "remembered"
+
+
+def test_the_order_in_which_a_disk_lists_files_is_no_state_of_the_sources(tmp_path, monkeypatch):
+    for name in "ab":
+        (tmp_path / f"src/repdyn/{name}.py").parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"src/repdyn/{name}.py").write_text(name)
+    files = sorted((tmp_path / "src/repdyn").rglob("*.py"))
+    states = set()
+    for listed in (files, files[::-1]):
+        monkeypatch.setattr(Path, "rglob", lambda *_, listed=listed: iter(listed))
+        states.add(CodeVersions(tmp_path / "src", tmp_path / "versions.json").state)
+    assert len(states) == 1
 
 
 def test_the_seed_is_the_runs(jobs):
