@@ -34,6 +34,9 @@ def test_bars_and_names_of_functions_keep_their_distance():
     assert '</msub><mspace width="0.17em" /><mi>x</mi>' in mathml(r"\log_2 x")
     assert "<mspace" not in mathml(r"\log(x)")
     assert "<mi>Tr</mi><mo" in mathml(r"\operatorname{Tr}[A]")
+    made = mathml(r"\log x + \log y = -\log z")  # an inserted space shifts what follows
+    assert [made.count(f'<mi>log</mi><mspace width="0.17em" /><mi>{letter}</mi>') for letter in "xyz"] == [1, 1, 1]
+    assert (made.count("<mspace"), made.count('form="prefix"')) == (3, 1)
     assert "<mo>lim</mo>" in mathml(r"\lim_{t \to 0} x")
 
 

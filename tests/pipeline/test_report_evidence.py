@@ -1,5 +1,6 @@
 """Evidence of the report: numbers as a reader takes them in, intervals drawn where they belong."""
 
+import math
 import re
 from pathlib import Path
 
@@ -10,6 +11,17 @@ from repdyn.pipeline.report import views
 from repdyn.pipeline.report.contents import Contents
 from repdyn.pipeline.report.evidence import EDGE, WIDTH, drawing, margin, part, parts
 from repdyn.pipeline.report.notes import Notes
+
+
+def contents(*parts, products=(), run="mine"):
+    """A run of one claim with these rows of evidence."""
+    manifest = {"configuration": {"run": {"name": run}}, "content": {}}
+    return Contents([CLAIM], {CLAIM["id"]: list(parts)}, manifest, list(products), {}, Path())
+
+
+def widths(row, kind):
+    """Widths of the drawn rectangles of a class."""
+    return [float(width) for width in re.findall(rf'class="{kind}"[^>]* width="([\d.]+)"', drawing(PART | row))]
 
 
 def places(row, kind):
@@ -55,7 +67,15 @@ def test_the_size_of_a_tolerance_is_not_said_twice():
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("1e+300", "exact"), ("1e-300", "none"), ("2.16749", "2.17"), ("225180", "2.25 × 105"), ("", "")],
+    [
+        ("1e+300", "exact"),
+        ("1e-300", "none"),
+        ("2.16749", "2.17"),
+        ("999.6", "1000"),
+        ("1234", "1.23 × 103"),
+        ("225180", "2.25 × 105"),
+        ("", ""),
+    ],
 )
 def test_margins(text, words):
     assert margin(text).striptags() == words
@@ -81,6 +101,43 @@ def test_a_value_in_the_middle_of_its_region_is_drawn_there():
     (interval,) = places({}, "interval")
     assert value == pytest.approx(WIDTH / 2, abs=0.1)
     assert 0 < region < interval < value
+
+
+def test_region_and_interval_are_drawn_from_end_to_end():
+    """By hand: the axis goes from 2 - 0.15 to 3 + 0.15, on 180 of 200 pixels."""
+    scale = (WIDTH - 2 * EDGE) / 1.3
+    assert places({}, "region") == pytest.approx([EDGE + 0.15 * scale], abs=0.06)
+    assert widths({}, "region") == pytest.approx([scale], abs=0.06)
+    assert places({}, "bound") == pytest.approx([EDGE + 0.15 * scale, EDGE + 1.15 * scale], abs=0.06)
+    assert places({}, "interval") == pytest.approx([EDGE + 0.4 * scale], abs=0.06)
+    assert widths({}, "interval") == pytest.approx([scale / 2], abs=0.06)
+
+
+def test_what_has_no_width_is_drawn_as_a_thin_bar():
+    exact = {"region_low": "2.5", "region_high": "2.5", "interval_low": "2.5", "interval_high": "2.5"}
+    assert widths(exact, "region") == widths(exact, "interval") == [1.5]
+    assert places(exact, "value") == [WIDTH / 2]
+
+
+@pytest.mark.parametrize("largest", [48, 52])
+def test_from_a_ratio_of_fifty_on_the_axis_is_logarithmic(largest):
+    """A value in the middle of its region is drawn there on a linear axis alone."""
+    none = {"interval_low": "", "interval_high": ""}
+    row = none | {"region_low": "1", "region_high": str(largest), "value": str((1 + largest) / 2)}
+    assert (places(row, "value") == [WIDTH / 2]) is (largest < 50)
+    assert places(row | {"value": str(largest**0.5)}, "value")[0] <= WIDTH / 2
+    assert (places(row | {"value": str(largest**0.5)}, "value") == [WIDTH / 2]) is (largest > 50)
+
+
+def test_a_logarithmic_axis_leaves_a_factor_of_three_at_both_ends():
+    row = {"region_low": "1", "region_high": "100", "value": "10", "interval_low": "1", "interval_high": "1"}
+    third = math.log(3) / math.log(900) * (WIDTH - 2 * EDGE)
+    assert places(row, "bound") == pytest.approx([EDGE + third, WIDTH - EDGE - third], abs=0.06)
+
+
+def test_an_interval_without_an_estimate_has_its_dot_in_the_middle():
+    assert places({"value": ""}, "value") == [WIDTH / 2]
+    assert places({"value": "", "interval_high": "2.5"}, "value")[0] < WIDTH / 2
 
 
 @pytest.mark.parametrize("unit", [0.01, 100])
@@ -145,11 +202,106 @@ def test_a_claim_in_short(verdict, told):
 
 def test_only_a_correction_makes_a_claim_a_corrected_one():
     """Whatever else its row says, its datasets too."""
-    manifest = {"configuration": {"run": {"name": "mine"}}, "content": {}}
-    run = Contents([], {CLAIM["id"]: [PRINTED, PART]}, manifest, [], {}, Path())
+    run = contents(PRINTED, PART)
     assert views.claim(CLAIM, run, Notes())["corrected"] == CLAIM["correction"]
     assert not views.claim(CLAIM | {"correction": ""}, run, Notes())["corrected"]
     assert views.claim(CLAIM | {"datasets": ""}, run, Notes())["corrected"]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "told"),
+    [
+        (["passes"], "The statement passes its check."),
+        (["passes"] * 2, "The statement passes both parts."),
+        (["passes"] * 3, "The statement passes all 3 parts."),
+    ],
+)
+def test_parts_that_pass_are_counted(outcomes, told):
+    passed = parts([PART | {"part": str(place), "control": ""} for place, _ in enumerate(outcomes)], "corrected")
+    assert views.short({"verdict": "holds"}, passed, []) == told
+
+
+def test_parts_that_fail_are_counted():
+    rows = [PRINTED | {"part": str(place), "outcome": outcome} for place, outcome in enumerate(["fails", "passes"])]
+    told = views.short({"verdict": "does not hold"}, parts(rows, "printed"), [])
+    assert told == "It fails 1 of 2 parts of its check, and no small correction repairs it."
+
+
+@pytest.mark.parametrize(
+    ("verdict", "outcomes", "told"),
+    [
+        ("holds", ["rejected"], "Its negative control was rejected."),
+        ("holds", ["undecided"], "Its negative control was undecided."),
+        ("holds", ["rejected", "rejected"], "All 2 negative controls were rejected."),
+        ("holds", ["rejected", "undecided"], "1 of 2 negative controls were rejected."),
+        ("does not hold", ["rejected"], "Its control, a world in which it would hold, was told apart."),
+        ("does not hold", ["rejected", "undecided"], "Its control, a world in which it would hold, 1 of 2 were told"),
+    ],
+)
+def test_controls_are_counted(verdict, outcomes, told):
+    rows = [PART | {"control": str(place), "control_outcome": outcome} for place, outcome in enumerate(outcomes)]
+    assert told in views.short({"verdict": verdict}, parts(rows, "corrected"), [])
+
+
+def test_a_reason_is_told_with_its_parts_only_where_there_are_several():
+    rows = [PART | {"part": name} for name in ("left", "right")]
+    assert views.claim(CLAIM, contents(*rows), Notes())["reasons"] == [("half a unit", "")]
+    rows += [PART | {"part": "sum", "tolerance_reason": "a whole one"}, PART | {"part": "rest", "tolerance_reason": ""}]
+    reasons = [("half a unit", "left, right"), ("a whole one", "sum")]
+    assert views.claim(CLAIM, contents(*rows), Notes())["reasons"] == reasons
+
+
+@pytest.mark.parametrize(
+    ("n", "rate", "told"),
+    [
+        ("24", "0.001", "n = 24 independent samples, chance to refute a true statement 0.001; both fixed beforehand."),
+        ("24", "0", "n = 24 independent samples; both fixed beforehand."),
+        ("24", "", "n = 24 independent samples; both fixed beforehand."),
+        ("0", "0.001", ""),
+        ("", "", ""),
+    ],
+)
+def test_samples_are_told_where_there_are_any(n, rate, told):
+    assert views.claim(CLAIM | {"n": n, "false_alarm": rate}, contents(PART), Notes())["samples"] == told
+
+
+@pytest.mark.parametrize(
+    ("run", "scale"), [("mine", ""), ("default", ""), ("smoke", " --configfile workflow/scales/smoke.yaml --")]
+)
+def test_a_claims_command_names_the_scale_of_its_run(run, scale):
+    told = views.claim(CLAIM, contents(PART, run=run), Notes())["command"]
+    assert told == f"snakemake --cores 1{scale} results/{run}/x_study/claims.csv"
+
+
+def test_of_a_forms_parts_the_one_that_decides_is_shown():
+    interval = PART | {"form": "printed", "outcome": "undecided"}
+    largest = PRINTED | {"outcome": "passes", "measured": "largest 7"}
+    view = views.study("x_study", "X", contents(largest, interval, PRINTED, PART), Notes())
+    fails, undecided = "largest deviation 3, required: at most 10−9", "2.5 rad, required: 2 to 3"
+    assert view["first_failure"](CLAIM).striptags() == fails
+    assert view["corrected_numbers"](CLAIM).striptags() == undecided
+    view = views.study("x_study", "X", contents(largest, interval), Notes())
+    assert view["first_failure"](CLAIM).striptags() == undecided
+    assert view["corrected_numbers"](CLAIM) == "nothing"
+    view = views.study("x_study", "X", contents(largest | {"region_low": "", "region_high": ""}), Notes())
+    assert view["first_failure"](CLAIM).striptags() == "largest 7"
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "told"),
+    [
+        ({"holds": 2, "does not hold": 1}, "2 hold as printed, 0 hold once corrected, 1 does not hold"),
+        ({"holds as corrected": 1, "does not hold": 2}, "0 hold as printed, 1 hold once corrected, 2 do not hold"),
+        ({"holds": 1, "not testable": 3}, "1 hold as printed, 0 hold once corrected, 0 do not hold, 3 stay open"),
+    ],
+)
+def test_verdicts_in_one_sentence(verdicts, told):
+    assert views.tally([{"verdict": verdict} for verdict, count in verdicts.items() for _ in range(count)]) == told
+
+
+def test_no_undecided_part_means_that_the_samples_do_not_decide():
+    told = views.short({"verdict": "not decidable at this scale"}, parts([PART | {"control": ""}], "corrected"), [])
+    assert told == "The samples of this run do not decide it."
 
 
 def test_undecided_parts_are_counted():

@@ -76,6 +76,44 @@ def test_a_passage_ends_where_the_next_begins(page):
     assert "&lt;b&gt;" not in page.passages["x-four"]
 
 
+@pytest.mark.parametrize("after", ["## Next", "**Bold.** Next", "- next", '<a id="other">Next</a>'])
+def test_a_passage_of_one_paragraph_is_followed_by_nothing(after):
+    text = f'The <a id="one">claim</a>.\n\n{after}\n\nAnd more.\n'
+    assert "ext" not in notes(text, {"one", "other"}, {}).passages["one"]
+
+
+def test_a_word_in_bold_later_in_a_paragraph_begins_nothing_new():
+    text = 'The <a id="one">claim</a>.\n\nNext with **bold**.\n\n**Bold.** Last.\n'
+    assert re.findall("Next|Last", notes(text, {"one"}, {}).passages["one"]) == ["Next"]
+
+
+def test_a_passage_has_at_most_twelve_blocks():
+    text = "\n\n".join(['<a id="one">The</a> claim.', *(f"Paragraph {place}." for place in range(2, 20))])
+    shown = notes(text, {"one"}, {}).passages["one"]
+    assert re.findall(r"Paragraph (\d+)", shown) == [str(place) for place in range(2, 13)]
+
+
+def test_an_anchor_that_is_no_claims_begins_no_passage():
+    text = 'The <a id="one">claim</a>.\n\n<a id="none">Next</a>.\n'
+    made = notes(text, {"one"}, {})
+    assert list(made.passages) == ["one"]
+    assert "<a>Next</a>" in made.passages["one"]
+
+
+def test_two_claims_at_one_place_share_its_passage():
+    made = notes('<a id="two">Both</a> and <a id="one">claims</a>.\n\nWhy.\n', {"one", "two"}, {})
+    assert list(made.passages) == ["one", "two"]
+    assert made.passages["one"] == made.passages["two"]
+
+
+def test_headings_of_a_passage_have_no_id_and_a_level_of_their_own():
+    made = notes('# Title\n\n## <a id="one">Part</a>\n\nWhy.\n\n# Second\n\n### Third\n', {"one"}, {})
+    assert made.headings == [("notes-part", "Part")]
+    assert ['<h2 id="notes-second">' in made.body, '<h3 id="notes-third">' in made.body] == [True, True]
+    assert re.findall("</?h[0-9]>", made.passages["one"]) == ["<h4>", "</h4>"]
+    assert ["id=" in made.passages["one"], "Why." in made.passages["one"]] == [False, True]
+
+
 def test_a_passage_in_a_table_is_its_head_and_the_claims_own_row(page):
     cells = re.findall(r"<(t[hd])>(.*?)</\1>", page.passages["x-four"])
     assert [(kind, re.sub("<[^>]*>", "", text)) for kind, text in cells] == [

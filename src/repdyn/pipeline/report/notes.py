@@ -142,7 +142,8 @@ def _begins(block: Tokens) -> bool:
     if block[0].type in ("heading_open", "bullet_list_open", "ordered_list_open"):
         return True
     children = (block[1].children or []) if len(block) > 1 and block[0].type == "paragraph_open" else []
-    return any(child.type == "strong_open" for child in children[:2])
+    shown = [child for child in children if child.type != "html_inline" and (child.nesting or child.content)]
+    return bool(shown) and shown[0].type == "strong_open"
 
 
 class _Renderer(RendererHTML):
