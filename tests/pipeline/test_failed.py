@@ -57,6 +57,18 @@ def test_others_are_not_named(job):
     assert "bn/done" not in failed.summary([*jobs, job("one", log=1001)], BEGAN)
 
 
+def test_a_log_as_old_as_the_run_counts_and_a_record_as_old_as_the_log_does(job):
+    told = failed.summary([job("one", log=BEGAN), job("done", log=1001, record=1001)], BEGAN)
+    assert told.startswith("1 of 2 jobs failed:")
+    assert "bn/one" in told
+
+
+def test_twenty_reasons_are_told(job):
+    jobs = [job(f"{k}", log=1001, text=f"error: {k}\n") for k in range(20)]
+    assert "further reasons" not in failed.summary(jobs, BEGAN)
+    assert "  error: 19" in failed.summary(jobs, BEGAN).splitlines()
+
+
 def test_many_reasons_are_counted(job):
     told = failed.summary([job(f"{k}", log=1001, text=f"error: {k}\n") for k in range(23)], BEGAN)
     assert told.startswith("23 of 23 jobs failed:")

@@ -210,6 +210,26 @@ def test_the_table_sums_per_study_and_says_what_is_not_recorded(tmp_path):
     assert any(line.startswith("Unknown:") for line in lines)
 
 
+def test_studies_come_by_name_and_what_they_share_last(tmp_path):
+    jobs = [job("images"), job("t/train", a=4), job("b/train", a=4), job("manifest")]
+    lines = plan.show(plan.costs(jobs, tmp_path / "none.csv"), "snakemake").splitlines()
+    assert [line[:24].strip() for line in lines[3:7]] == ["b", "t", plan.SHARED, "all"]
+    assert [line.split()[-1] for line in lines[3:7]] == ["unknown"] * 4
+    assert not any(line.startswith(("No faster", "Estimated")) for line in lines)
+
+
+@pytest.mark.parametrize(("minutes", "shown"), [(99.94, "99.9"), (100.4, "100")])
+def test_from_a_hundred_minutes_on_tenths_are_left_out(minutes, shown):
+    lines = plan.show([(job(), plan.Cost(60 * minutes, 1.0, True))], "snakemake").splitlines()
+    assert lines[3].split() == ["s", "1", shown, "1"]
+    assert lines[-1] == f"No faster than {minutes:.1f} minutes on any number of cores: s/train."
+
+
+def test_starting_takes_at_most_four_fifths_of_the_least_cost(tmp_path):
+    file = recorded(tmp_path, "smoke,s/train,1.0,950.0,400")
+    assert cost(file, job(a=1600)) == plan.Cost(pytest.approx(0.8 + 0.2 * 2), 950.0, False)
+
+
 # Keeping
 
 

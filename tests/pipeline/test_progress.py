@@ -67,6 +67,12 @@ def test_long_logs_and_control_characters(logs, monkeypatch):
     assert progress.show(logs).endswith("  [31mred")
 
 
+def test_of_a_line_without_an_end_the_last_page_is_shown(logs, monkeypatch):
+    monkeypatch.setattr(progress, "_alive", lambda pid: True)
+    mark(logs, "a", "x" * 10_000)
+    assert progress.show(logs).count("x") == 4096
+
+
 @pytest.mark.parametrize(
     "text", ["{}", "[]", "{", '{"began": "2026-01-01T00:00:00"}', '{"began": "2026-01-01T00:00:00Z"}']
 )

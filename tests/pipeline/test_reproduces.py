@@ -2,13 +2,15 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from repdyn.__main__ import main
 from repdyn.base.errors import ConfigError, DataError
-from repdyn.pipeline.ask.reproduces import hold_against, show
+from repdyn.pipeline.ask.compare import SHOWN
+from repdyn.pipeline.ask.reproduces import Number, Reproduction, hold_against, show
 from repdyn.pipeline.reference import results
 from repdyn.pipeline.run import manifest
 from repdyn.pipeline.run.ledger import read_expected
@@ -74,6 +76,28 @@ def test_of_the_numbers_beyond_their_bands_the_farthest_comes_first(tmp_path):
     (here / "evidence.csv").write_text(text.replace("1e-12", "5.0"))
     _, told = held(here, run(tmp_path / "b"))
     assert [line.split(",")[0] for line in told.splitlines()[1:]] == ["  x-1", "  x-0"]
+
+
+@pytest.mark.parametrize("number", [SHOWN, SHOWN + 1])
+def test_of_many_numbers_and_settings_the_first_are_told(number):
+    numbers = [Number("x-1", f"part {place}", 2.0 + place, 1.0, (0.5, 1.5)) for place in range(number)]
+    settings = [f"s.knob{place:02}" for place in range(number)]
+    found = Reproduction({}, 3, [*numbers, Number("x-2", "", 1.0, 1.0, (1.0, 1.0))], 0, 1, 2, settings)
+    first, second, *others = show(found, SimpleNamespace(name="here"), SimpleNamespace(name="there")).splitlines()
+    assert first.startswith("here does NOT reproduce there: 3 of 3 verdicts are equal, 1 of ")
+    assert first.endswith(f" {number + 1} key numbers within their bands, 1 of 2 files identical")
+    assert second.startswith(f"{number} settings differ: s.knob00, ")
+    assert second.endswith("s.knob11" if number == SHOWN else "s.knob11, ...")
+    assert others[0] == f"  x-1, part {number - 1}: {number + 1}, reference 1 (band 0.5 to 1.5)"
+    assert others[SHOWN:] == ([] if number == SHOWN else ["  ... and 1 more"])
+
+
+def test_how_far_a_number_is_outside_counts_relative_to_the_reference():
+    """By a tenth of 1 below, by a hundredth of 100 above: the smaller reference is missed by more."""
+    numbers = [Number("x-1", "", 102.0, 100.0, (99.0, 101.0)), Number("x-2", "", 0.8, 1.0, (0.9, 1.1))]
+    found = Reproduction({}, 2, numbers, 0, 0, 0, [])
+    lines = show(found, SimpleNamespace(name="here"), SimpleNamespace(name="there")).splitlines()
+    assert [line.split(",")[0] for line in lines[1:]] == ["  x-2", "  x-1"]
 
 
 @pytest.mark.parametrize(("value", "reproduced"), [("2.5004", True), ("2.51", False)])

@@ -166,6 +166,21 @@ def test_the_remedy_names_one_file_of_each_job_that_is_wrong_by_itself(run):
     assert verify.remedy(dict.fromkeys(MEMBERS, "missing"), jobs * 5) == ["--forceall"]
 
 
+@pytest.mark.parametrize(("number", "option"), [(verify.MANY, "--forcerun"), (verify.MANY + 1, "--forceall")])
+def test_many_jobs_that_are_wrong_are_all_run_again(number, option):
+    jobs = [Job("mine", f"s/{place}", "k", [LOSS | {"outputs": [f"{place}.nc"]}]) for place in range(number)]
+    options = verify.remedy({job.outputs[0]: "missing" for job in jobs}, jobs)
+    assert options[0] == option
+    assert options[1:] == ([job.outputs[0] for job in jobs] if option == "--forcerun" else [])
+
+
+def test_of_many_files_with_one_fault_six_are_named(run):
+    wrong = {f"results/mine/s/{place}.nc": "missing" for place in range(6)}
+    assert "missing: s/0.nc, s/1.nc, s/2.nc, s/3.nc, s/4.nc, s/5.nc" in verify.report("mine", wrong, "").splitlines()
+    wrong["results/mine/s/6.nc"] = "missing"
+    assert verify.report("mine", wrong, "").splitlines()[1].endswith(", s/5.nc and 1 more")
+
+
 def test_snakemakes_own_words_where_it_refuses(tmp_path):
     with pytest.raises(RepdynError, match=r"(?s)refuses to plan this run:\nWorkflowError.*unknown key \"widht\""):
         workflow.jobs(workflow.folder(), ["--config", "bn_decomposed={training: {widht: 1}}"])
