@@ -101,6 +101,16 @@ def test_a_pair_that_cannot_be_fitted_has_no_rates_and_the_others_have_theirs(va
     assert set(gaps) <= {"h_measured"}
 
 
+def test_a_pair_without_an_input_distance_is_left_out_and_the_others_are_fitted():
+    one = recorded_from_theory()
+    recorded = xr.concat([one, one.assign_coords(pair=["other"])], "pair", data_vars="minimal").copy(deep=True)
+    recorded["input_distance"] = ("pair", [float(one["input_distance"][0]), np.nan])
+    recorded["target_distance"] = ("pair", [float(one["target_distance"][0])] * 2)
+    assert effective_theory.fit(recorded, "0")["pair"].values.tolist() == one["pair"].values.tolist()
+    with pytest.raises(ValueError, match="no input distances: record with embeddings="):
+        effective_theory.fit(recorded.assign(input_distance=np.nan * recorded["input_distance"]), "0")
+
+
 ERRORS = {
     "no time": (lambda found: found.isel(epoch=0).drop_attrs(), {"layer": "0"}, "record four or more moments"),
     "few": (lambda found: found.isel(epoch=slice(3)), {"layer": "0"}, "record four or more moments"),

@@ -191,6 +191,44 @@ def test_energies_of_a_residual_stream(leak):
         A = new
 
 
+def test_each_step_of_a_stream_has_its_own_size():
+    model, X, steps = Leaky(0.0).double(), points(), [0.1, 0.2, 0.3, 0.4]
+    names = ["input", *(f"blocks.{i}" for i in range(4))]
+    equal, own = (measure(model, X, residual=Residual(names, steps=sizes)) for sizes in (None, steps))
+    assert Residual(names, steps=steps).step_sizes == steps
+    np.testing.assert_allclose(own["kinetic_energy"], equal["kinetic_energy"] * (0.25 / np.array(steps)) ** 2)
+
+
+WANTED = np.random.default_rng(6).normal(size=(N, CLASSES))
+LOSSES = {
+    "own": ({"loss": lambda output: 7 * output.pow(4).mean()}, lambda output: output.pow(4).mean()),
+    "labels": ({"labels": LABELS}, lambda output: nn.functional.cross_entropy(output, torch.tensor(LABELS))),
+    "targets": ({"targets": WANTED}, lambda output: (output - torch.tensor(WANTED)).pow(2).mean()),
+    "targets and labels": (
+        {"targets": WANTED, "labels": LABELS},
+        lambda output: (output - torch.tensor(WANTED)).pow(2).mean(),
+    ),
+    "none": ({}, lambda output: output.pow(2).mean()),
+}
+
+
+@pytest.mark.parametrize("case", LOSSES)
+def test_radial_fractions_are_those_of_the_rows_of_the_gradient(case):
+    """An eps as large as the variance leaves a gradient that is not orthogonal to the weights."""
+    torch.manual_seed(7)
+    layers = (nn.Linear(5, 8), nn.BatchNorm1d(8, eps=0.5), nn.Tanh(), nn.Linear(8, CLASSES))
+    model, X = nn.Sequential(*layers).double().train(), points()
+    options, loss = LOSSES[case]
+    found = measure(model, X, batch_statistics=True, **options)
+    loss(model(torch.tensor(X))).backward()
+    weights, slopes = (part.detach().numpy() for part in (model[0].weight, model[0].weight.grad))
+    rows = np.abs(np.sum(weights * slopes, axis=1))
+    rows /= np.linalg.norm(weights, axis=1) * np.linalg.norm(slopes, axis=1)
+    assert rows.min() > 1e-4
+    np.testing.assert_allclose(found["radial_fraction"], [np.median(rows)], rtol=1e-9)
+    np.testing.assert_allclose(found["largest_radial_fraction"], [np.max(rows)], rtol=1e-9)
+
+
 def test_layer_norm_frees_weights_and_bias_together():
     torch.manual_seed(7)
     model = nn.Sequential(nn.Linear(5, 8), nn.LayerNorm(8, eps=1e-12), nn.Tanh(), nn.Linear(8, 2)).double()

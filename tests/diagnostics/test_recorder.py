@@ -81,6 +81,17 @@ def test_a_file_grows_and_is_resumed(tmp_path):
     assert second.dataset()["step"].values.tolist() == [0, 6]
 
 
+@pytest.mark.parametrize("in_file", [False, True])
+@pytest.mark.parametrize(("step", "kept"), [(0, []), (2, [0]), (3, [0, 2]), (9, [0, 2, 4, 6, 8])])
+def test_a_rewound_recorder_keeps_what_came_before_the_step(tmp_path, step, kept, in_file):
+    recorder = Recorder(network(), points(), measures=["ranks"], file=tmp_path / "found.nc" if in_file else None)
+    for moment in (0, 2, 4, 6, 8):
+        recorder(moment)
+    recorder.rewind(step)
+    recorder(step)
+    assert recorder.dataset()["step"].values.tolist() == [*kept, step]
+
+
 def test_a_killed_training_keeps_what_it_has(tmp_path):
     script = (
         "import torch, os, signal\nfrom torch import nn\nfrom repdyn.diagnostics.measure import Recorder\n"
