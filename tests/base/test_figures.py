@@ -28,7 +28,9 @@ from repdyn.base.figures import (
     describe,
     half_width,
     label_panels,
+    legend_below,
     new,
+    placeholder,
     save,
     style,
 )
@@ -152,6 +154,35 @@ def test_panels_and_letters():
         "(f) ",
     ]
     assert axes[1, 0].get_title() == ""
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_a_legend_below_lies_under_the_words_of_the_axis_and_covers_nothing(columns):
+    """Its upper edge is 32 points below the panel, which leaves room for ticks, numbers and the words."""
+    with style():
+        figure, axes = new(height=3.0)
+        panel = axes[0, 0]
+        for place in range(3):
+            panel.plot([0, 1], [place, place], label=f"line {place}")
+        panel.set_xlabel("words of the axis")
+        legend_below(panel, columns=columns)
+        figure.draw_without_rendering()
+        box, frame = panel.get_legend().get_window_extent(), panel.get_window_extent()
+        assert frame.y0 - box.y1 == pytest.approx(32 / 72 * figure.dpi, abs=1)
+        assert (box.x0 + box.x1) / 2 == pytest.approx((frame.x0 + frame.x1) / 2, abs=1)
+        assert box.y1 < panel.xaxis.label.get_window_extent().y0
+        assert figure.bbox.y0 <= box.y0
+        rows = {round(text.get_window_extent().y0) for text in panel.get_legend().get_texts()}
+        assert len(rows) == 3 // columns
+
+
+def test_a_figure_that_cannot_be_drawn_says_what_it_needs(tmp_path):
+    save(placeholder("fig1_losses", "5 seeds, has 1"), tmp_path / "figure")
+    about = json.loads((tmp_path / "figure.json").read_text())
+    text = "Not drawn: needs more than this run has (5 seeds, has 1)."
+    assert about == {"title": "fig1 losses", "caption": text, "alt": text, "problems": []}
+    shown = re.findall(r"<text [^>]*>(.*?)</text>", (tmp_path / "figure.svg").read_text())
+    assert " ".join(shown) == "Needs more than this run has: 5 seeds, has 1"
 
 
 def test_style_ends_with_its_context():

@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 
-from repdyn.base.settings import Many, Problem, Settings, addition, canonical, decreasing, increasing, json_text
+from repdyn.base.settings import (
+    Many,
+    Problem,
+    Settings,
+    addition,
+    canonical,
+    decreasing,
+    distinct,
+    increasing,
+    json_text,
+)
 
 
 class Inner(Settings):
@@ -149,6 +159,16 @@ def test_decreasing_agrees_with_its_definition(values):
 def test_the_first_value_that_does_not_decrease_is_told():
     told = [Problem(("x",), "0.5 comes after 0.25: list each value once, in decreasing order")]
     assert list(decreasing("x", [1.0, 0.25, 0.5, 0.75])) == told
+
+
+@given(st.lists(st.integers(0, 5), max_size=6))
+def test_distinct_agrees_with_its_definition(values):
+    assert (list(distinct("x", tuple(values))) == []) == (len(values) == len(set(values)))
+
+
+def test_the_first_of_what_comes_twice_is_told():
+    told = [Problem(("maps",), "b comes twice: list each value once")]
+    assert list(distinct("maps", ("a", "b", "c", "c", "b"))) == told
 
 
 def test_json_text_refuses_what_json_has_not():

@@ -16,7 +16,7 @@ import pytest
 import xarray as xr
 
 from repdyn.base.errors import DataError
-from repdyn.base.sources import DOWNLOADS, SPLITS, download_mnist, load_images, locate_mnist
+from repdyn.base.sources import DOWNLOADS, SPLITS, download_mnist, load_images, locate_mnist, not_downloaded
 
 IMAGES, LABELS = SPLITS["test"]
 SETTINGS = "there (plain or .gz), correct data.mnist_folder or data.split, or set data.source to digits"
@@ -170,6 +170,17 @@ def test_a_download_fetches_what_is_wanted_and_no_more(whole, monkeypatch, split
     assert len(asked) == count
     assert asked == {name: digest for name, digest in DOWNLOADS.items() if name in asked}
     assert {name.startswith("t10k") for name in asked} == {"test": {True}, "train": {False}}.get(split, {True, False})
+
+
+@pytest.mark.parametrize("split", ["test", "train", "both"])
+def test_what_the_cache_lacks_is_still_to_be_downloaded(tmp_path, monkeypatch, split):
+    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / name)
+    wanted = [f"{name}.gz" for part in ("train", "test") if split in (part, "both") for name in SPLITS[part]]
+    assert not_downloaded(split) == wanted
+    for name in (wanted[0], SPLITS["test"][0]):
+        (tmp_path / "repdyn/mnist" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "repdyn/mnist" / name).touch()
+    assert not_downloaded(split) == wanted[1:]
 
 
 def test_an_unknown_source():

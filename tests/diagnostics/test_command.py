@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from tests.conftest import ROOT
 from repdyn.__main__ import main
 from repdyn.base import datasets
 from repdyn.base.devices import THREAD_VARIABLES
+from repdyn.diagnostics import command
 from repdyn.diagnostics.measure import measure
 from repdyn.diagnostics.theory.identity import Residual
 
@@ -230,3 +232,66 @@ def test_examples_run(name, tmp_path):
     assert float(last["accuracy"]) > 0.7  # chance is a tenth to a third
     assert np.isfinite(last["nc1"]).all()
     assert not figure or (tmp_path / figure).stat().st_size > 10_000
+
+
+# From a script
+
+
+def test_a_script_can_measure_and_save_what_the_command_does(folder, capsys):
+    words = ("--layers", "1", "2", "--measures", "ranks", "pairs", "--batch-size", "5")
+    command.run(["my_seeded:build", "--data", "data.npz", "--out", "one.nc", *words])
+    options = {"layers": ["1", "2"], "measures": ["ranks", "pairs"], "batch_size": 5, "output": None}
+    options |= {"embeddings": None, "classifier": None, "batch_statistics": False}
+    command.measure_and_save("my_seeded:build", Path("data.npz"), Path("other.nc"), **options)
+    one, other = (datasets.read(folder / name) for name in ("one.nc", "other.nc"))
+    xr.testing.assert_identical(one, other)
+    told = f"one.nc: 2 layers, 12 points, {len(one.data_vars)} diagnostics"
+    assert capsys.readouterr().out.splitlines()[0] == told
+    assert not list(folder.glob("**/*.png"))
+
+
+def test_a_file_says_which_network_it_is_of_and_how_it_was_measured(folder):
+    command.measure_and_save("my_seeded:build", Path("data.npz"), Path("one.nc"), measures=["ranks"])
+    attrs = datasets.read(folder / "one.nc").attrs
+    assert (attrs["study"], attrs["experiment"], attrs["code_version"]) == (
+        "diagnostics",
+        "my_seeded:build",
+        "unversioned",
+    )
+    assert json.loads(attrs["settings"]) == {
+        "residual": None,
+        "effective_depth": 0.0,
+        "features": ["flatten", None],
+        "measures": ["ranks"],
+    }
+    assert set(json.loads(attrs["versions"])) == {"numpy", "scipy", "torch", "xarray"}
+
+
+@pytest.mark.parametrize(
+    ("measures", "drawn"),
+    [
+        (["ranks", "angles"], []),
+        (["radial"], ["residual_stream"]),
+        (["angles", "ranks", "cost_of_identity"], ["through_depth"]),
+    ],
+)
+def test_figures_are_those_that_the_measures_allow(folder, measures, drawn):
+    command.measure_and_save(
+        "my_seeded:build", Path("data.npz"), Path("one.nc"), figures=folder / "figures", measures=measures
+    )
+    assert [path.stem for path in folder.glob("figures/*.svg")] == drawn
+
+
+def test_what_is_left_out_is_told(folder, capsys):
+    np.savez("six.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)), labels=np.arange(12) % 6)
+    command.measure_and_save("my_seeded:build", Path("six.npz"), Path("one.nc"))
+    told = capsys.readouterr().out.splitlines()[1]
+    assert told.startswith("left out: ")
+    assert "labels run from 0 to 5 but the network has 3 outputs" in told
+
+
+def test_a_users_folder_comes_first_and_does_not_stay(folder):
+    before = list(sys.path)
+    command.measure_and_save("my_seeded:build", Path("data.npz"), Path("one.nc"), measures=["ranks"])
+    assert sys.path == before
+    assert Path(sys.modules["my_seeded"].__file__).parent == folder

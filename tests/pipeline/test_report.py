@@ -19,6 +19,7 @@ from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.report import contents, views
 from repdyn.pipeline.report.build import Source, build
 from repdyn.pipeline.report.texts import MEANINGS
+from repdyn.pipeline.run import site
 from repdyn.pipeline.run.manifest import build as build_manifest
 
 EVIL = """<script>alert("1")</script> & 'quoted' "double" </td></figure>{{ 7 * 7 }} --> ω"""
@@ -353,6 +354,21 @@ def test_stale_pages_vanish_and_bytes_are_equal(tmp_path):
     second = {path.relative_to(root): path.read_bytes() for path in (root / "report").rglob("*.*")}
     assert first == second
     assert not list(root.glob(".*"))
+
+
+def test_the_job_of_the_report_builds_it(tmp_path):
+    root = tmp_path / "mine"
+    files = make_run(root, CLAIMS)
+    build(root, files, root / "by hand", make_source(tmp_path / "checkout"))
+    inputs = [path.relative_to(root).as_posix() for path in files]
+    outputs = [f"report/{part}" for part in ("index.html", "claims")]
+    member = {"workflow": str(tmp_path / "checkout"), "made": OUTPUTS, "inputs": dict.fromkeys(inputs)}
+    site.run(member | {"outputs": outputs}, root, None)
+    made, wanted = (
+        {path.relative_to(root / name): path.read_bytes() for path in (root / name).rglob("*.*")}
+        for name in ("report", "by hand")
+    )
+    assert made == wanted
 
 
 def test_a_large_vector_graphic_is_shown_as_its_bitmap(tmp_path, monkeypatch):

@@ -1,0 +1,25 @@
+"""Compiled functions: numpy's division by zero, code kept only where a folder is named for it."""
+
+import math
+
+import pytest
+
+from repdyn.base.compiling import KEPT_IN, compiled
+
+
+def quotient(a, b):
+    return a / b
+
+
+@pytest.mark.parametrize("make", [compiled, compiled(fastmath={"contract"})])
+def test_division_by_zero_is_numpys(make):
+    divide = make(quotient)
+    assert (divide(1.0, 0.0), divide(1.0, 4.0)) == (math.inf, 0.25)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_code_is_kept_only_where_a_folder_is_named(monkeypatch, tmp_path, kept):
+    monkeypatch.delenv(KEPT_IN, raising=False)
+    if kept:
+        monkeypatch.setenv(KEPT_IN, str(tmp_path))
+    assert (compiled(quotient).stats.cache_path is not None) is kept

@@ -1,0 +1,165 @@
+"""Commands that ask about runs: what each passes on, prints and ends with."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.conftest import ROOT, SMOKE
+from tests.pipeline.test_reproduces import run
+
+from repdyn.base.errors import ConfigError
+from repdyn.pipeline.ask import commands, false_alarms, plan, verify, workflow
+from repdyn.pipeline.run.costs import FILE
+from repdyn.pipeline.run.jobs import Job
+
+MEMBER = {"inputs": {}, "settings": {"settings": {"a": 4}}}
+JOBS = [Job("mine", f"s/{name}", "k", [MEMBER | {"outputs": [f"{name}.nc"]}]) for name in ("done", "due")]
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """A checkout in the working directory whose workflow declares two jobs; the options it was asked with."""
+    asked = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(workflow, "folder", lambda: tmp_path)
+    monkeypatch.setattr(workflow, "jobs", lambda folder, options: asked.append((folder, options)) or JOBS)
+    (tmp_path / "workflow/scales").mkdir(parents=True)
+    (tmp_path / "workflow/scales/smoke.yaml").touch()
+    (tmp_path / FILE).write_text("run,job,cpu_seconds,peak_memory_mb,sizes\nsmoke,s/done,60.0,300.0,4\n")
+    return asked
+
+
+# Runs side by side
+
+
+def test_two_runs_are_compared_at_the_tier_asked_for(tmp_path, capsys):
+    one, other = run(tmp_path / "one"), run(tmp_path / "other", value="2.6")
+    assert commands.compare([str(one), str(one)]) == 0
+    assert commands.compare([str(one), str(other)]) == 1
+    assert capsys.readouterr().out.splitlines()[-1].startswith("tier identical: DIFFERENT (")
+    assert commands.compare([str(one), str(other), "--tier", "verdicts"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "tier verdicts: equal"
+
+
+def test_a_run_or_a_reference_is_held_against_a_reference(tmp_path, capsys):
+    for name, verdicts in (("one", ("holds", "holds")), ("other", ("holds", "does not hold"))):
+        commands.keep([str(run(tmp_path / name, verdicts=verdicts)), "--into", str(tmp_path / "reference" / name)])
+    one, other = tmp_path / "reference/one", tmp_path / "reference/other"
+    assert capsys.readouterr().out == f"{one}: kept\n{other}: kept\n"
+    for first in (tmp_path / "one", one):
+        assert commands.compare([str(first), str(one)]) == 0
+        assert commands.compare([str(first), str(other)]) == 1
+        told = capsys.readouterr().out
+        assert f"{first} reproduces {one}: 2 of 2 verdicts" in told
+        assert f"{first} does NOT reproduce {other}: 1 of 2 verdicts" in told
+        assert "x-1: does not hold -> holds" in told
+
+
+def test_a_run_is_kept_under_its_own_name(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run(tmp_path / "results/mine")
+    commands.keep(["results/mine"])
+    assert capsys.readouterr().out == "reference/mine: kept\n"
+    assert (tmp_path / "reference/mine/claims.csv").is_file()
+
+
+def test_a_claim_is_looked_for_in_the_folder_of_results(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr("repdyn.pipeline.run.ledger.show", lambda id, results: asked.append((id, results)) or "")
+    commands.claim(["x-1"])
+    commands.claim(["x-1", "--results", str(tmp_path)])
+    assert asked == [("x-1", Path("results")), ("x-1", tmp_path)]
+
+
+# What is to be done
+
+
+@pytest.mark.parametrize(("wrong", "status"), [("", 0), ("older code", 1)])
+def test_results_are_verified_by_the_workflow_of_their_scale(tmp_path, asked, monkeypatch, capsys, wrong, status):
+    reasons = {path: "" for job in JOBS for path in job.outputs} | {JOBS[1].outputs[0]: wrong}
+    monkeypatch.setattr(verify, "examine", lambda run, jobs: reasons if (run, jobs) == ("smoke", JOBS) else {})
+    assert commands.verify(["smoke"]) == status
+    scale = ["--configfile", str(tmp_path / "workflow/scales/smoke.yaml")]
+    assert asked == [(tmp_path, scale)]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"results/smoke: {2 - status} of 2 files are what today's code and settings make"
+    again = f"to make them again: snakemake --cores 8 {' '.join(scale)} --forcerun {JOBS[1].outputs[0]} -- all"
+    assert lines[1:] == (["older code: due.nc", again] if wrong else [])
+
+
+def test_the_default_run_is_verified_where_none_is_named(tmp_path, asked, monkeypatch):
+    runs = []
+    monkeypatch.setattr(verify, "examine", lambda run, jobs: runs.append(run) or {})
+    monkeypatch.setattr(verify, "remedy", lambda reasons, jobs: [])
+    commands.verify([])
+    commands.verify(["mine", "--configfile", "a.yaml", "b.yaml", "--config", "run={seed: 2}"])
+    assert runs == ["default", "mine"]
+    assert asked[1][1] == ["--configfile", "a.yaml", "b.yaml", "--config", "run={seed: 2}"]
+
+
+def test_a_plan_is_of_all_jobs_or_of_those_that_remain(tmp_path, asked, monkeypatch, capsys):
+    commands.plan(["--configfile", "mine.yaml"])
+    lines = capsys.readouterr().out.splitlines()
+    assert asked == [(tmp_path, ["--configfile", "mine.yaml"])]
+    assert lines[0] == "snakemake --configfile mine.yaml -- all"
+    assert lines[3].split()[:3] == ["s", "2", "1.0"]  # the minute that is recorded
+    monkeypatch.setattr(verify, "due", lambda jobs: jobs[1:])
+    commands.plan(["--remaining"])
+    assert capsys.readouterr().out.splitlines()[3].split()[:3] == ["s", "1", "0.0"]
+    monkeypatch.setattr(verify, "due", lambda jobs: [])
+    commands.plan(["--remaining"])
+    assert capsys.readouterr().out == "snakemake -- all: nothing to be done\n"
+
+
+def test_costs_of_a_run_are_kept_in_the_checkout(tmp_path, asked, monkeypatch, capsys):
+    monkeypatch.setattr(plan, "keep", lambda run, file: 7 if (run, file) == ("mine", tmp_path / FILE) else 0)
+    commands.costs(["mine"])
+    assert capsys.readouterr().out == f"{tmp_path / FILE}: 7 jobs of mine\n"
+
+
+def test_running_jobs_are_looked_for_in_the_folder_of_logs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    commands.progress([])
+    commands.progress(["--logs", "elsewhere"])
+    assert capsys.readouterr().out == "logs: no job is running\nelsewhere: no job is running\n"
+
+
+# Checks
+
+
+def test_false_alarms_are_printed_and_written(tmp_path, monkeypatch, capsys):
+    asked = []
+    counted = pd.DataFrame({"claim": ["x-1"], "refuted": [2]})
+    monkeypatch.setattr(false_alarms, "measure", lambda *words: asked.append(words) or counted)
+    commands.false_alarms(["results/smoke"])
+    commands.false_alarms(["r", "--seeds", "1", "--seconds", "0", "--output", str(tmp_path / "made.csv")])
+    assert asked == [(Path("results/smoke"), 200, 1.0), (Path("r"), 1, 0.0)]
+    assert capsys.readouterr().out.splitlines() == ["claim  refuted", "  x-1        2"] * 2
+    assert (tmp_path / "made.csv").read_text() == "claim,refuted\nx-1,2\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--seeds", "0"], "argument --seeds: got 0, expected 1 or more"),
+        (["--seeds", "1.5"], "argument --seeds: invalid int value: '1.5'"),
+        (["--seconds", "-0.1"], "argument --seconds: got -0.1, expected 0 or more"),
+        (["--seconds", "nan"], "argument --seconds: got nan, expected 0 or more"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(words, told, capsys):
+    with pytest.raises(SystemExit):
+        commands.false_alarms(["results/smoke", *words])
+    assert told in capsys.readouterr().err
+
+
+def test_configuration_files_are_checked(tmp_path, monkeypatch, capsys):
+    config = str(ROOT / "config.yaml")
+    commands.check_config([config, str(ROOT / SMOKE)])
+    monkeypatch.chdir(ROOT)
+    commands.check_config([])
+    assert capsys.readouterr().out == "smoke: the configuration is valid\ndefault: the configuration is valid\n"
+    (tmp_path / "mine.yaml").write_text(json.dumps({"run": {"sed": 1}}))
+    with pytest.raises(ConfigError, match='did you mean "seed"'):
+        commands.check_config([config, str(tmp_path / "mine.yaml")])
