@@ -16,6 +16,7 @@ import xarray as xr
 from repdyn.base import figures, tables
 from repdyn.base.errors import DataError
 from repdyn.base.verdicts import STATUSES
+from repdyn.pipeline.reference import results
 from repdyn.pipeline.report import contents, views
 from repdyn.pipeline.report.build import Source, build
 from repdyn.pipeline.report.texts import MEANINGS
@@ -447,6 +448,48 @@ def test_a_tables_numbers_have_its_digits(pages):
         ["1", "20", "300"],
         ["True", "False", "True"],
     ]
+
+
+def test_a_claims_page_shows_it_in_the_reference_runs(tmp_path):
+    root, checkout = tmp_path / "mine", tmp_path / "checkout"
+    files = make_run(root, CLAIMS)
+    source = make_source(checkout)
+    for scale in ("default", "smoke"):
+        results.keep(root, checkout / "reference" / scale)
+    kept = pd.read_csv(checkout / "reference/smoke/claims.csv", keep_default_na=False, dtype=str).set_index("id")
+    kept.loc["x-thm1", ["verdict", "n", "note"]] = ["not decidable at this scale", "7", "Needs more."]
+    kept.loc["x-exists", "note"] = "Said elsewhere."
+    kept.drop("x-ours").to_csv(checkout / "reference/smoke/claims.csv")
+    (checkout / "reference/exceptions.yaml").write_text("x-exists: It changes with size.\n")
+    chosen = "x_study: [{chosen: The region, claims: [x-thm1]}]\n"
+    (checkout / "workflow/chosen_after_looking.yaml").write_text(chosen)
+    build(root, files, root / "report", source)
+    pages = {id: (root / f"report/claims/{id}.html").read_text() for id in ("x-thm1", "x-exists", "x-ours")}
+    rows = {}
+    for id, text in pages.items():
+        table = text.split('<table class="scales">')[1].split("</table>")[0]
+        rows[id] = [
+            [Page(cell).words for cell in re.findall(r"<td.*?</td>", row)] for row in re.findall("<tr>.*", table)[1:]
+        ]
+    assert rows["x-thm1"] == [
+        ["smoke", "not decidable at this scale", "7", "Needs more."],
+        ["default", "holds as corrected", "24", ""],
+    ]
+    assert rows["x-exists"] == [[scale, "not testable", "24", ""] for scale in ("smoke", "default")]
+    assert [row[0] for row in rows["x-ours"]] == ["default"]
+    told = ("Chosen after looking at the default scale: The region.", "It changes with size.")
+    assert [[words in Page(text).words for words in told] for text in pages.values()] == [
+        [True, False],
+        [False, True],
+        [False, False],
+    ]
+
+
+def test_jobs_without_a_record_are_told_beside_the_others(pages):
+    jobs = [row["id"] for row in pages["provenance.html"].of("tr") if row.get("id", "").startswith("job-")]
+    assert sorted(jobs) == ["job-x_study/claims", "job-x_study/figures", "job-x_study/training-bn"]
+    assert pages["provenance.html"].words.count("no record") == 2
+    assert "1 recorded jobs took 1.5 core-minutes" in pages["provenance.html"].words
 
 
 def test_costs_are_summed_by_study_and_what_serves_all_comes_last():
