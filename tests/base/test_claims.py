@@ -149,6 +149,8 @@ def test_a_corrected_claim_is_controlled_in_its_corrected_form():
     assert (row["printed_margin"], row["margin"], row["control_margin"]) == ("0.4", "2", "0.25")
     forms = {row["form"]: row["control_outcome"] for row in decision.evidence}
     assert forms == {"printed": "", "corrected": "rejected"}
+    printed = next(row for row in decision.evidence if row["form"] == "printed")
+    assert {name: value for name, value in printed.items() if name.startswith("control") and value} == {}
 
 
 @pytest.mark.parametrize("check", [holds, corrected])

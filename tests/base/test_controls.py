@@ -80,6 +80,13 @@ def test_what_the_datasets_hold_is_recorded(change):
     assert kind(change) == "recorded"
 
 
+def test_what_the_datasets_hold_is_recorded_with_its_zeros_but_not_as_zeros_alone():
+    before = BEFORE.assign(loss=BEFORE["loss"].where(BEFORE["seed"] > 0, 0.0))
+    mixture = xr.where(before["network"] == "relu", before["printed"], before["loss"])
+    assert kind(lambda d: d.assign(loss=mixture), before) == "recorded"
+    assert kind(lambda d: d.assign(loss=(("seed", "network", "time"), np.zeros((4, 3, 3)))), before) == "recomputed"
+
+
 @pytest.mark.parametrize("change", SHIFTED.values(), ids=SHIFTED)
 def test_scaled_and_offset_numbers_are_found_out(change):
     assert kind(change) == "shifted number"

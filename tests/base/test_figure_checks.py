@@ -153,6 +153,19 @@ def test_lines_may_touch_a_text_by_less_than_a_pixel_on_each_side(figure, inward
     assert found(figure) == ([COVERED] if covered else [])
 
 
+@pytest.mark.parametrize(("over", "told"), [(0.5, False), (3.0, True)], ids=["touched", "covered"])
+def test_texts_side_by_side_may_touch_by_less_than_a_pixel(figure, over, told):
+    panel = figure.axes[0]
+    with style():
+        box = note_box(figure)
+        x, y = panel.transData.inverted().transform((box.x1 - over, box.y0))
+        panel.text(x, y, "another", va="bottom")
+        figure.draw_without_rendering()
+        lower, upper = (text.get_window_extent() for text in panel.texts[-2:])
+        assert lower.x1 - upper.x0 == pytest.approx(over, abs=0.6)  # boxes begin at whole pixels
+    assert bool(found(figure)) is told
+
+
 @pytest.mark.parametrize(("away", "covered"), [(0.3, True), (0.9, False)], ids=["within", "beyond"])
 def test_marks_reach_half_their_size(figure, away, covered):
     panel, size = figure.axes[0], 20

@@ -168,7 +168,7 @@ def test_a_legend_below_lies_under_the_words_of_the_axis_and_covers_nothing(colu
         legend_below(panel, columns=columns)
         figure.draw_without_rendering()
         box, frame = panel.get_legend().get_window_extent(), panel.get_window_extent()
-        assert frame.y0 - box.y1 == pytest.approx(32 / 72 * figure.dpi, abs=1)
+        assert frame.y0 - box.y1 == pytest.approx(32 / 72 * figure.dpi, abs=0.2)
         assert (box.x0 + box.x1) / 2 == pytest.approx((frame.x0 + frame.x1) / 2, abs=1)
         assert box.y1 < panel.xaxis.label.get_window_extent().y0
         assert figure.bbox.y0 <= box.y0

@@ -140,6 +140,8 @@ KNOBS = "scheme, lr, epochs, shuffle, layers, note, warmup"
         ("warmup: auto", "warmup: auto\n    epochz: 1", 14, f'{PATH}: unknown key "epochz"; did you mean "epochs"?'),
         ("warmup: auto", "warmup: auto\n    LR: 1", 14, f'{PATH}: unknown key "LR"; did you mean "lr"?'),
         ("warmup: auto", "warmup: auto\n    quux: 1", 14, f'{PATH}: unknown key "quux"; known keys: {KNOBS}'),
+        ("warmup: auto", "warmup: auto\n    true: 1", 14, f'{PATH}: unknown key "true" (keys are text, and YAML reads an unquoted true as true)'),
+        ("warmup: auto", "warmup: auto\n    null: 1", 14, f'{PATH}: unknown key "null" (keys are text, and YAML reads an unquoted null as nothing (null))'),
         ("warmup: auto", "warmup: auto\n    3: 1", 14, f'{PATH}: unknown key "3" (keys are text, and YAML reads an unquoted 3 as a number)'),
         ("warmup: auto", "warmup: auto\n    ? [a]\n    : 1", 14, f"{PATH}: a key must be plain text, not a list or mapping"),
         ("warmup: auto", "warmup: auto\n    lr: 0.002", 14, f"{PATH}.lr: the key stands on line 8 already: keep one"),
@@ -400,3 +402,17 @@ def test_differences_are_told_key_by_key_without_the_run():
     ]
     assert not [key for key in found if key.startswith("run.")]
     assert differences(other, one) == {key: values[::-1] for key, values in found.items()}
+
+
+def test_a_missing_section_is_told_at_the_head_of_the_file():
+    (told,) = complaints(TEXT.split("study:")[0])
+    assert told.startswith('config.yaml:1: missing key "study": ')
+
+
+def test_the_folder_of_mnist_has_a_name():
+    def folder(name):
+        return load([ROOT / "config.yaml"], {"data": {"source": "mnist", "mnist_folder": name}}).data.mnist_folder
+
+    assert folder("m") == "m"
+    with pytest.raises(ConfigError, match=r"mnist_folder: .* is not non-empty text, or null"):
+        folder("")

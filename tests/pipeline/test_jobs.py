@@ -4,6 +4,7 @@ import json
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.conftest import ROOT
@@ -248,6 +249,20 @@ def test_a_damaged_record_is_none(here):
     entry.main(made.write(here, made.gap()))
     Path(f"logs/mine/{STUDY}/made.log.cost.json").write_text("{half")
     assert records.read(Path("logs/mine")) == []
+
+
+def test_a_record_adds_the_time_and_takes_the_larger_memory_of_a_job_and_its_children(here, monkeypatch):
+    used = iter([(3.0, 0.5, 2**20), (1.0, 0.25, 3 * 2**20)])
+
+    def usage(_who):
+        user, system, kilobytes = next(used)
+        return SimpleNamespace(ru_utime=user, ru_stime=system, ru_maxrss=kilobytes)
+
+    monkeypatch.setattr(records.resource, "getrusage", usage)
+    with records.recorded(Job("mine", "s/a", "simulate", [])):
+        pass
+    (record,) = records.read(Path("logs/mine"))
+    assert (record["cpu_seconds"], record["peak_memory_mb"]) == (4.75, 3 * 1024)
 
 
 def test_the_last_job_that_made_a_file_counts():

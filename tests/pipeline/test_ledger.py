@@ -10,6 +10,7 @@ import yaml
 from repdyn.base.claims import claim, decide_claim
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.verdicts import STATUSES, not_testable
+from repdyn.pipeline.run import ledger
 from repdyn.pipeline.run.ledger import UNDECIDED, build, change, read_expected, run, show
 
 ROOT = Path(__file__).parents[2]
@@ -117,6 +118,7 @@ def test_ledgers_are_joined_in_the_order_of_the_list(tmp_path):
     )
     build(parts, accepted, "default", tmp_path / "claims.csv")
     rows = read(tmp_path / "claims.csv")
+    assert list(rows[0]) == [*ROW, "expected_verdict", "change"]
     assert [(row["id"], row["expected_verdict"], row["change"]) for row in rows] == [
         ("y-thm1", "does not hold", "was: does not hold"),
         ("x-exists", "not testable", ""),
@@ -155,8 +157,9 @@ def test_the_job_joins_ledgers_and_evidence_of_the_studies(tmp_path):
     outputs = ["joined/claims.csv", "joined/evidence.csv"]
     member = {"inputs": dict(zip(reads, reads, strict=True)), "outputs": outputs, "run": "smoke"}
     run(member | {"expected": str(accepted)}, tmp_path, None)
-    ledger, evidence = (read(tmp_path / path) for path in outputs)
-    assert [(row["id"], row["change"]) for row in ledger] == [("x-thm1", ""), ("y-thm1", "was: holds")]
+    joined, evidence = (read(tmp_path / path) for path in outputs)
+    assert list(evidence[0]) == ["study", "id", "value"]
+    assert [(row["id"], row["change"]) for row in joined] == [("x-thm1", ""), ("y-thm1", "was: holds")]
     assert [(row["id"], row["value"]) for row in evidence] == [("x-thm1", "NA"), ("y-thm1", "NA")]
 
 
@@ -235,6 +238,23 @@ def test_a_claim_that_holds_as_printed_is_told_once(tmp_path):
     assert told.count("largest deviation 3") == 1
     assert "corrected " not in told
     assert told.endswith("results/mine/x_study/claims.csv")
+
+
+def test_samples_are_told_where_there_are_any(tmp_path):
+    for name, n in (("with", "24"), ("without", "0")):
+        write(tmp_path / name / "claims.csv", ROW | {"n": n, "change": ""})
+    told = {
+        text.splitlines()[2].split("[run ")[1]: text.splitlines()[6] for text in show("x-thm1", tmp_path).split("\n\n")
+    }
+    why = "why       tolerance 0.5: half a unit"
+    assert told == {"with]": f"{why}; n = 24", "without]": why}
+
+
+@pytest.mark.parametrize(("columns", "missing"), [("study", "id, verdict"), ("id", "verdict"), ("verdict", "id")])
+def test_a_table_that_is_no_ledger_is_told_with_what_it_lacks(tmp_path, columns, missing):
+    (tmp_path / "claims.csv").write_text(f"{columns}\nx\n")
+    with pytest.raises(DataError, match=rf"claims.csv: not a ledger \(no column {missing}\); name the claims.csv"):
+        ledger.read(tmp_path / "claims.csv")
 
 
 def test_a_claim_that_cannot_be_tested_has_no_empty_lines(results):

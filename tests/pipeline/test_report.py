@@ -380,6 +380,16 @@ def test_a_large_vector_graphic_is_shown_as_its_bitmap(tmp_path, monkeypatch):
     assert sorted(pictures) == ["fig1.png", "fig2.png"]
 
 
+def test_the_largest_vector_graphic_that_is_shown_has_150_kilobytes(tmp_path):
+    files = make_run(tmp_path / "mine", [CLAIM])
+    for name, size in (("fig1", 150_000), ("fig2", 150_001)):
+        with (tmp_path / "mine" / STUDY / f"figures/{name}.svg").open("a") as file:
+            file.write("\n" * (size - file.tell()))
+    build(tmp_path / "mine", files, tmp_path / "mine/report", Source())
+    pictures = [path.name for path in (tmp_path / "mine/report/figures").rglob("*.*")]
+    assert sorted(pictures) == ["fig1.svg", "fig2.png"]
+
+
 def test_a_file_that_is_no_dataset_is_an_error_of_one_line(tmp_path):
     files = make_run(tmp_path / "mine", [CLAIM])
     (tmp_path / "mine" / STUDY / "data/loss.nc").write_bytes(b"data")

@@ -65,6 +65,13 @@ def test_an_anchor_leads_to_the_claims_page(page):
     assert "<code>other</code>" in page.body
 
 
+def test_a_claims_id_in_a_link_is_no_second_link():
+    body = notes("[`x`](https://example.org) [`x`](beside.md) and `x` after *`x`*", {"x"}, {}).body
+    link = '<a href="../claims/x.html"><code>x</code></a>'
+    plain = ['<a href="https://example.org"><code>x</code></a>', "<a><code>x</code></a>"]
+    assert body == f"<p>{plain[0]} {plain[1]} and {link} after <em>{link}</em></p>\n"
+
+
 def test_a_passage_ends_where_the_next_begins(page):
     assert set(page.passages) == {"x-one", "x-two", "x-three", "x-four"}
     assert "<math" in page.passages["x-one"]

@@ -58,6 +58,25 @@ def test_each_member_has_its_own_code_and_reads_what_its_function_reads(jobs, ki
         assert all(path == f"{STUDY}/data/{name}.nc" for name, path in member["inputs"].items())
 
 
+def test_what_has_no_record_asks_for_the_memory_of_its_kind(tmp_path):
+    (tmp_path / "src").symlink_to(ROOT / "src")
+    config = configuration.load([ROOT / "config.yaml"])
+    declared = RunJobs(config, tmp_path / "src", tmp_path / "versions.json")  # beside this source are no costs
+    for name in read_study(STUDY).experiments:
+        declared.simulate(f"{STUDY}/{name}", name)
+    drawn = list(declared.figures(STUDY).values())
+    made = [*drawn, declared.tables(STUDY), declared.claims(STUDY), declared.other("end", "manifest", outputs=["a"])]
+    assert {(job.kind, job.memory_mb) for job in [*declared.jobs.values(), *made]} == {
+        ("simulate", 800),
+        ("draw", 1000),
+        ("tabulate", 800),
+        ("decide", 1000),
+        ("manifest", 600),
+    }
+    assert [declared.memory(job.file) for job in made[-2:]] == [1000, 600]
+    assert declared.memory("logs/other.job.json") == 800
+
+
 def test_each_claim_has_its_own_code(jobs):
     checks = read_study(STUDY).claims
     (member,) = members(jobs, "decide")
