@@ -324,6 +324,16 @@ def test_claims_of_a_figures_own_number_come_first(pages):
     assert not contents.same_number("Figure 1: words", "Table 1")
 
 
+def test_the_figure_of_a_claims_own_number_comes_first(tmp_path):
+    claims = [CLAIM | {"id": f"x-{number}", "where": f"Section 2, Fig. {number}(a)"} for number in (1, 2)]
+    files = make_run(tmp_path / "mine", claims)
+    build(tmp_path / "mine", files, tmp_path / "mine/report", Source())
+    for number, order in ((1, ["fig1", "fig2"]), (2, ["fig2", "fig1"])):
+        page = Page((tmp_path / f"mine/report/claims/x-{number}.html").read_text())
+        shown = [link.split("#")[1] for link in page.values("href") if "x_study.html#fig" in link]
+        assert list(dict.fromkeys(shown)) == order
+
+
 def test_nothing_comes_from_outside(report):
     """The pictures, too, refer to nothing but themselves."""
     for path in [*report.rglob("*.html"), *report.rglob("*.css"), *report.rglob("*.js")]:
