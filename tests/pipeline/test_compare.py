@@ -192,6 +192,7 @@ def test_deviation_is_relative_to_the_largest_magnitude():
 def test_what_rounding_left_of_zero_is_equal():
     assert deviation(np.array([1e-16, 0.0]), np.array([-3e-12, RESIDUE]))[0] == 0
     assert deviation(np.array([0.0]), np.array([2 * RESIDUE]))[0] == 1
+    assert [deviation(np.array([0.0]), np.array([size]))[0] for size in (0.99e-9, 1.01e-9)] == [0, 1]
 
 
 @pytest.mark.parametrize(

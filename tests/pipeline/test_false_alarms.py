@@ -12,7 +12,7 @@ from repdyn.base import claims, datasets
 from repdyn.base.errors import RepdynError
 from repdyn.base.verdicts import Verdict, deviation
 from repdyn.pipeline.ask import false_alarms, remake
-from repdyn.pipeline.ask.remake import SHARE, START_UP, Remaker
+from repdyn.pipeline.ask.remake import Remaker
 
 STUDY = "x_study"
 
@@ -91,8 +91,8 @@ def test_another_seed_is_that_of_all_that_is_made_again(finished):
 
 @pytest.mark.parametrize(("name", "dearest"), [("loss", 100.0), ("slopes", 100.0), ("training", 3.0), ("mean", 3.0)])
 def test_only_what_recorded_costs_allow_is_tried(finished, name, dearest):
-    """A record may be of a job that made 30 datasets, its start-up included; the dearest job behind counts."""
-    allowed = (dearest - START_UP) / SHARE
+    """A record may be of a job that made 30 datasets and took 10 s to start; the dearest job behind counts."""
+    allowed = (dearest - 10) / 30
     assert not finished.remaker.cheap([name], allowed - 0.001)
     assert finished.ran == []
     finished.remaker.cheap([name], allowed + 0.001)

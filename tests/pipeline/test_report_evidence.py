@@ -105,6 +105,8 @@ def test_a_value_in_the_middle_of_its_region_is_drawn_there():
 
 def test_region_and_interval_are_drawn_from_end_to_end():
     """By hand: the axis goes from 2 - 0.15 to 3 + 0.15, on 180 of 200 pixels."""
+    assert 'viewBox="0 0 200 24"' in drawing(PART)
+    assert places({}, "region") == [30.8]
     scale = (WIDTH - 2 * EDGE) / 1.3
     assert places({}, "region") == pytest.approx([EDGE + 0.15 * scale], abs=0.06)
     assert widths({}, "region") == pytest.approx([scale], abs=0.06)

@@ -166,7 +166,7 @@ def test_the_remedy_names_one_file_of_each_job_that_is_wrong_by_itself(run):
     assert verify.remedy(dict.fromkeys(MEMBERS, "missing"), jobs * 5) == ["--forceall"]
 
 
-@pytest.mark.parametrize(("number", "option"), [(verify.MANY, "--forcerun"), (verify.MANY + 1, "--forceall")])
+@pytest.mark.parametrize(("number", "option"), [(12, "--forcerun"), (13, "--forceall")])
 def test_many_jobs_that_are_wrong_are_all_run_again(number, option):
     jobs = [Job("mine", f"s/{place}", "k", [LOSS | {"outputs": [f"{place}.nc"]}]) for place in range(number)]
     options = verify.remedy({job.outputs[0]: "missing" for job in jobs}, jobs)
