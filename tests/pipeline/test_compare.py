@@ -243,6 +243,15 @@ def test_a_manifest_alone_has_digests_only(first, tmp_path, capsys):
     assert "elsewhere.json: its files are not beside it, and tier rounding reads them" in capsys.readouterr().err
 
 
+def test_a_manifest_beside_some_of_its_files_has_digests_only(first, tmp_path):
+    second = run(tmp_path / "b")
+    (second / TABLE).unlink()
+    found = compare(second / "manifest.json", first)
+    assert (found.equal, found.only) == (5, ([], []))
+    with pytest.raises(DataError, match="its files are not beside it"):
+        compare(second / "manifest.json", first, "rounding")
+
+
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_side_without_verdicts_is_not_said_to_have_equal_ones(tmp_path, capsys, alone):
     a, b = run(tmp_path / "a", verdict=None), run(tmp_path / "b")
