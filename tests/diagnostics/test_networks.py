@@ -183,6 +183,16 @@ def test_a_map_that_also_feeds_the_stream_is_not_free():
     assert free.attrs["left_out"] == ""
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("residual", [False, True])
+def test_whether_a_map_is_free_does_not_depend_on_the_size_of_the_output(scale, residual):
+    model = PreNorm(residual=residual)
+    with torch.no_grad():
+        model.last.weight.mul_(scale)
+        model.last.bias.mul_(scale)
+    assert ("radial (first): not free" in measure(model, points()).attrs["left_out"]) is residual
+
+
 def test_small_weights_are_free_however_much_their_eps_matters():
     model = PreNorm(residual=False)
     with torch.no_grad():

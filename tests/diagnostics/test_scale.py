@@ -17,6 +17,7 @@ LAYERS = {
     "tall positive": np.maximum(RNG.normal(size=(50, 30)), 0),
     "low rank": RNG.normal(size=(60, 5)) @ RNG.normal(size=(5, 40)),
     "wide of low rank": RNG.normal(size=(40, 5)) @ RNG.normal(size=(5, 60)),
+    "tall with units twice": np.repeat(RNG.normal(size=(50, 15)), 2, axis=1),
     "tall negative": -np.abs(RNG.normal(size=(50, 30))),
     "wide negative": -np.abs(RNG.normal(size=(30, 50))),
 }
