@@ -58,6 +58,16 @@ def test_rates_of_the_theory_are_found_again():
     assert not [problem for problem in problems(found) if not problem.startswith("attribute")]
 
 
+def test_a_single_seed_is_a_seed():
+    recorded = recorded_from_theory()
+    fields = [name for name in recorded.data_vars if "epoch" in recorded[name].dims]
+    seeded = recorded.assign({name: recorded[name].expand_dims("seed", -1) for name in fields}).assign_coords(seed=[3])
+    found, alone = effective_theory.fit(seeded, "0"), effective_theory.fit(recorded, "0")
+    assert found["seed"].values.tolist() == [3]
+    for name in ("eta_h", "eta_y", "final_distance"):
+        np.testing.assert_array_equal(found[name].isel(seed=0), alone[name])
+
+
 def test_time_counts_from_the_first_record():
     recorded = recorded_from_theory()
     late = effective_theory.fit(recorded.assign_coords(epoch=recorded["epoch"].copy(data=TIMES + 70)), "0")

@@ -77,6 +77,12 @@ ERRORS = {
     "one class": (Odd, X(), {"labels": [1] * 8}, r"one class only"),
     "targets": (Odd, X(), {"targets": np.zeros((8, 2))}, r"targets has shape \(8, 2\); the network returns \(8, 3\)"),
     "targets NaN": (Odd, X(), {"targets": np.full((8, 3), np.nan)}, r"targets holds 24 values"),
+    "one target NaN": (
+        Odd,
+        X(),
+        {"targets": np.diag(np.full(8, np.nan))[:, :3]},
+        r"targets holds 3 values that are NaN or infinite",
+    ),
     "pair of one": (Odd, X(), {"pairs": [(2, 2)]}, r"pairs holds \(2, 2\); give two different points among 0 .. 7"),
     "pair outside": (Odd, X(), {"pairs": [(0, 8)]}, r"pairs holds \(0, 8\)"),
     "no pair": (Odd, X(), {"pairs": []}, r"pairs is empty"),

@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn.utils import parametrizations
 
 from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.theory.angles import angles
 
 LABELS = np.arange(12) % 3
 MEASURES = ["ranks", "collapse", "radial", "accuracy", "classifier", "targets"]
@@ -137,6 +138,18 @@ def test_a_layer_that_diverged_is_missing_with_those_after_it():
     assert np.isfinite(found["effective_rank"].sel(layer=["input", "0", "1"])).all()
     assert found["effective_rank"].sel(layer="2").isnull()
     assert found["numerical_rank"].dtype == float  # a count that is missing once
+
+
+def test_a_point_without_a_direction_leaves_out_the_angles_of_its_layer_alone():
+    X = points()
+    X[3] = -np.abs(X[3])
+    found = measure(nn.Sequential(nn.ReLU()), X, measures=["angles", "ranks"])
+    assert found["zero_points"].values.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="1 points are all zero and have no direction"):
+        angles(np.maximum(X, 0), np.linalg.norm(np.maximum(X, 0), axis=1))
+    assert found["angle"].sel(layer="0").isnull().all()
+    assert found["angle"].sel(layer="input").notnull().all()
+    assert found["effective_rank"].notnull().all()
 
 
 def test_labels_beyond_the_outputs_leave_the_classes_alone():
