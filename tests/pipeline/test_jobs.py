@@ -42,6 +42,10 @@ def test_the_runs_name_is_not_in_a_job_file():
     assert one.file != other.file
 
 
+def test_letters_of_a_job_file_are_read_as_they_are():
+    assert '"paper": "Müller, Ω"' in Job("mine", "s/a", "simulate", [{"paper": "Müller, Ω"}]).text()
+
+
 @pytest.mark.parametrize("text", ["{bad", "[]", '{"job": "s/a"}', "3"])
 def test_damaged_job_files_are_named(here, text):
     file = made.write(here)

@@ -23,6 +23,7 @@ def empty_cache(monkeypatch, tmp_path):
     tried = []
 
     def refuse(request, timeout):
+        assert timeout == 10
         tried.append((request.full_url, request.method))
         raise OSError("no route to host")
 
