@@ -27,6 +27,23 @@ def test_a_formula_becomes_mathml():
     assert "http" not in made
 
 
+@pytest.mark.parametrize(
+    ("latex", "element"),
+    [
+        (r"\frac{a}{b}", "mfrac"),
+        (r"\sqrt[3]{a}", "mroot"),
+        ("a_b", "msub"),
+        ("a^b", "msup"),
+        ("a_b^c", "msubsup"),
+        (r"\underset{a}{b}", "munder"),
+        (r"\overset{a}{b}", "mover"),
+        (r"\sum\limits_a^b", "munderover"),
+    ],
+)
+def test_every_kind_of_formula_with_parts_is_typeset(latex, element):
+    assert f"<{element}>" in mathml(latex)
+
+
 def test_bars_and_names_of_functions_keep_their_distance():
     assert mathml("|a| / |b|").count('form="prefix"') == 4
     assert mathml("x = -b - c").count('form="prefix"') == 1

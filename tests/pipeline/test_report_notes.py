@@ -122,6 +122,7 @@ def test_headings_of_a_passage_have_no_id_and_a_level_of_their_own():
 
 
 def test_a_passage_in_a_table_is_its_head_and_the_claims_own_row(page):
+    assert [page.passages["x-four"].count(tag) for tag in ("<tr>", "</tr>", "<tbody>", "</tbody>")] == [2, 2, 1, 1]
     cells = re.findall(r"<(t[hd])>(.*?)</\1>", page.passages["x-four"])
     assert [(kind, re.sub("<[^>]*>", "", text)) for kind, text in cells] == [
         ("th", "a"),
