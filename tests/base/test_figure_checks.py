@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 
 from repdyn.base import figure_checks
 from repdyn.base.figures import label_panels, new, style
@@ -105,6 +106,10 @@ HARMLESS = {
     "turned text near another": lambda left: (left.text(0.3, 0.6, "first", rotation=45), left.text(0.37, 0.6, "on")),
     "turned texts side by side": lambda left: [left.text(x, 0.6, "a long word", rotation=50) for x in (0.2, 0.26)],
     "blanks on the curve": lambda left: left.text(0.45, 0.22, "          "),
+    "text in a frame of lines": lambda left: (
+        left.add_collection(LineCollection([[(0.4, 0.5), (0.7, 0.5), (0.7, 0.8), (0.4, 0.8), (0.4, 0.5)]])),
+        left.text(0.5, 0.65, "in"),
+    ),
     "empty text": lambda left: (left.text(0.3, 0.6, ""), left.text(0.3, 0.6, " ")),
     "text that is not shown": lambda left: left.text(0.5, 0.25, "on the curve", visible=False),
     "small letters nobody sees": lambda left: left.set_xlabel("tiny", fontsize=4, visible=False),
@@ -167,13 +172,14 @@ def test_texts_side_by_side_may_touch_by_less_than_a_pixel(figure, over, told):
 
 
 @pytest.mark.parametrize(("away", "covered"), [(0.3, True), (0.9, False)], ids=["within", "beyond"])
-def test_marks_reach_half_their_size(figure, away, covered):
+@pytest.mark.parametrize(("kind", "name"), [("plot", "a line"), ("scatter", "points")], ids=["line", "points"])
+def test_marks_reach_half_their_size(figure, away, covered, kind, name):
     panel, size = figure.axes[0], 20
     with style():
         box = note_box(figure)
         place = panel.transData.inverted().transform((box.x0 - away * size, (box.y0 + box.y1) / 2))
-        panel.plot(*place[:, None], "o", markersize=size)
-    assert found(figure) == ([COVERED] if covered else [])
+        panel.plot(*place, "o", markersize=size) if kind == "plot" else panel.scatter(*place, s=size**2)
+    assert found(figure) == ([COVERED.replace("a line", name)] if covered else [])
 
 
 def test_a_panel_that_is_not_shown_has_no_faults(figure):
