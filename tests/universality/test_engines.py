@@ -36,6 +36,14 @@ def test_engines_agree(nonlinearity, connections):
     assert float(wanted["loss"][:, 0].mean()) > 1.5 * float(wanted["loss"][:, -1].mean())  # something was learnt
 
 
+@pytest.mark.parametrize("units", [1, 2, 3, 5, 21, 22, 23])
+def test_rows_left_over_by_twos_and_fours_count(units):
+    net = Net("tanh", 1.0, units, 4)
+    wanted, found = (trained(net, engine, 2, 100, 0.05, layers=tuple(range(4))) for engine in ("autograd", "compiled"))
+    for name in MEASURED:
+        assert np.abs(found[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
+
+
 @pytest.mark.parametrize("connections", ["dense", "skip"])
 @pytest.mark.parametrize(("optimizer", "dropout"), [("sgd", 0.2), ("adam", 0.0), ("adam", 0.2)])
 def test_dropout_and_adam_are_those_of_automatic_differentiation(connections, optimizer, dropout):

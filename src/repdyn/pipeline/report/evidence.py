@@ -35,8 +35,6 @@ class Part:
         outcome: passes, fails or undecided.
         margin: how clearly, as text.
         reason: why tolerance or region has its size.
-        n: number of independent samples, "0" for none.
-        false_alarm: chance to refute a true statement; "" or "0" for none.
         control: what the negative control does, and what came of it; None without one.
     """
 
@@ -49,8 +47,6 @@ class Part:
     outcome: str
     margin: Markup
     reason: Markup
-    n: str
-    false_alarm: str
     control: Mapping[str, object] | None
 
 
@@ -79,8 +75,6 @@ def part(row: Row) -> Part:
         outcome=row["outcome"],
         margin=margin(row["margin"]),
         reason=words(_reason(row["tolerance_reason"])),
-        n=row["n"],
-        false_alarm=row["false_alarm"],
         control=_control(row),
     )
 

@@ -1,8 +1,9 @@
 """The exact compiled engine: two points through dense or skip networks, one trial after the other.
 
 The gradient of two points has rank two. Going down, each row of a weight matrix is read once: it adds to W^T delta
-and takes its rank-two update, or Adam's, while it is in the first-level cache. An epoch of descent moves three times
-the weights (read, read and write) where automatic differentiation moves far more. Nothing is approximated.
+and takes its rank-two update, or Adam's, while it is in the first-level cache; rows go two by two. An epoch of descent
+moves three times the weights (read, read and write) where automatic differentiation moves far more. Nothing is
+approximated.
 """
 
 from __future__ import annotations
@@ -43,9 +44,25 @@ def _activate(kind: int, z: np.ndarray, a: np.ndarray, slope: np.ndarray, leak: 
 
 @compiled(fastmath=FAST)
 def _affine(W: np.ndarray, b: np.ndarray, a: np.ndarray, z: np.ndarray) -> None:
-    """Computes z = W a + b for both points; a (2, in), z (2, out)."""
-    first, other = a[0], a[1]
-    for i in range(W.shape[0]):
+    """Computes z = W a + b for both points, four rows at a time; a (2, in), z (2, out)."""
+    first, other, size = a[0], a[1], W.shape[0]
+    for i in range(0, size - 3, 4):
+        row_0, row_1, row_2, row_3 = W[i], W[i + 1], W[i + 2], W[i + 3]
+        s_0, s_1, s_2, s_3 = b[i], b[i + 1], b[i + 2], b[i + 3]
+        t_0, t_1, t_2, t_3 = s_0, s_1, s_2, s_3
+        for j in range(W.shape[1]):
+            x, y = first[j], other[j]
+            s_0 += row_0[j] * x
+            s_1 += row_1[j] * x
+            s_2 += row_2[j] * x
+            s_3 += row_3[j] * x
+            t_0 += row_0[j] * y
+            t_1 += row_1[j] * y
+            t_2 += row_2[j] * y
+            t_3 += row_3[j] * y
+        z[0, i], z[0, i + 1], z[0, i + 2], z[0, i + 3] = s_0, s_1, s_2, s_3
+        z[1, i], z[1, i + 1], z[1, i + 2], z[1, i + 3] = t_0, t_1, t_2, t_3
+    for i in range(size - size % 4, size):
         row, s, t = W[i], b[i], b[i]
         for j in range(W.shape[1]):
             s += row[j] * first[j]
@@ -55,17 +72,27 @@ def _affine(W: np.ndarray, b: np.ndarray, a: np.ndarray, z: np.ndarray) -> None:
 
 @compiled(fastmath=FAST)
 def _descend(W: np.ndarray, b: np.ndarray, a: np.ndarray, delta: np.ndarray, back: np.ndarray, rate: float) -> None:
-    """Computes back += delta W, then W -= rate delta^T a and b -= rate sum of delta, row by row."""
+    """Computes back += delta W, then W -= rate delta^T a and b -= rate sum of delta, two rows at a time."""
     first, other, down_one, down_other = a[0], a[1], back[0], back[1]
-    for i in range(W.shape[0]):
-        row, s, t = W[i], delta[0, i], delta[1, i]
+    for i in range(0, W.shape[0] - 1, 2):
+        row, next_row, s, t, next_s, next_t = W[i], W[i + 1], delta[0, i], delta[1, i], delta[0, i + 1], delta[1, i + 1]
+        rs, rt, next_rs, next_rt = rate * s, rate * t, rate * next_s, rate * next_t
+        for j in range(W.shape[1]):
+            weight, next_weight = row[j], next_row[j]
+            down_one[j] += weight * s + next_weight * next_s
+            down_other[j] += weight * t + next_weight * next_t
+            row[j] = weight - (rs * first[j] + rt * other[j])
+            next_row[j] = next_weight - (next_rs * first[j] + next_rt * other[j])
+    if W.shape[0] % 2:
+        row, s, t = W[-1], delta[0, W.shape[0] - 1], delta[1, W.shape[0] - 1]
         rs, rt = rate * s, rate * t
         for j in range(W.shape[1]):
             weight = row[j]
             down_one[j] += weight * s
             down_other[j] += weight * t
             row[j] = weight - (rs * first[j] + rt * other[j])
-        b[i] -= rs + rt
+    for i in range(W.shape[0]):
+        b[i] -= rate * (delta[0, i] + delta[1, i])
 
 
 @compiled(fastmath=FAST)
