@@ -97,10 +97,10 @@ class AcrossPapers(Settings):
 def _work(
     sections: Mapping[str, Any], _: Mapping[str, Any], *, networks: int, records: float, points: int = 0
 ) -> float:
-    """CPU seconds of a core of 2.5 GHz: compiled steps in double precision, and records of whole networks."""
+    """CPU seconds of a core with AVX-512: compiled steps in double precision, and records of whole networks."""
     s = sections["settings"]
     points = points or s.get("batch") or 10 * s["per_class"]
-    step = s["depth"] * (6 * s["width"] ** 2 * points / 2.5e10 + 3e-6)
+    step = s["depth"] * (6 * s["width"] ** 2 * points / 4e10 + 2e-6)
     return networks * s["seeds"] * (s["steps"] * step + 0.1 * records)
 
 
