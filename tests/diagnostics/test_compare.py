@@ -83,6 +83,17 @@ def test_networks_checkpoints_reruns_and_the_heat_map(tmp_path):
         compare(one, nn.Linear(2, 2).state_dict(), X)
 
 
+def test_beside_chance_stand_the_mean_over_pairs_of_runs_and_layers_that_both_networks_have():
+    X = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
+    found = compare(model(0), model(1), X, reruns=[model(2), model(3)]).drop_sel(other_layer="1")
+    panel = draw_similarity(found, "cka").axes[1]
+    lines = {line.get_label(): line for line in panel.lines}
+    np.testing.assert_allclose(lines["their mean"].get_ydata(), found["cka_of_runs"].mean("runs"))
+    own = [float(found["cka"].sel(layer=name, other_layer=name)) for name in ("input", "0", "2")]
+    np.testing.assert_allclose(lines["the two networks"].get_ydata(), own)
+    assert lines["the two networks"].get_xdata().tolist() == [0, 1, 3]
+
+
 def test_a_layer_without_shape_is_missing_and_comparing_changes_nothing():
     network = model(0)
     with torch.no_grad():

@@ -230,6 +230,15 @@ def test_features_by_a_function():
     assert first["units"].item() == 4
 
 
+@pytest.mark.parametrize(
+    ("returned", "shape"), [(lambda values: values, "shape (6, 3, 2, 2)"), (lambda values: [1.0], "a list")]
+)
+def test_a_function_that_returns_no_rows_is_told_what_it_returned(returned, shape):
+    X, features = torch.randn(N, 2, 4, 4), lambda name, values: returned(values)
+    found = measure(nn.Conv2d(2, 3, 3), X, ["output"], features=features, measures=RANKS)
+    assert f"features returned {shape}; it must return a tensor (points, units)" in found.attrs["left_out"]
+
+
 # names inside functional code
 
 

@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.measure import Recorder
+from repdyn.diagnostics.methods.recording import reasons
 
 LABELS = np.arange(8) % 2
 
@@ -124,3 +125,8 @@ def test_nothing_ends_a_training(tmp_path):
     assert "step 1: layer (4, output): 8 of 16 values are NaN" in found.attrs["left_out"]
     assert "step 3: all: Sequential does not take inputs of shape" in found.attrs["left_out"]
     assert found["numerical_rank"].dtype == float
+
+
+def test_what_was_left_out_is_said_once_or_moment_by_moment():
+    assert reasons(["one", "one"], [0.0, 5.0], "step") == "one"
+    assert reasons(["one", "", "two"], [0.0, 5.0, 10.0], "step") == "step 0: one; step 10: two"
