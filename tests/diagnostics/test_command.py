@@ -265,6 +265,7 @@ def test_a_file_says_which_network_it_is_of_and_how_it_was_measured(folder):
         "measures": ["ranks"],
     }
     assert set(json.loads(attrs["versions"])) == {"numpy", "scipy", "torch", "xarray"}
+    assert (attrs["seed"], attrs["device"]) == (0, "cpu")
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,15 @@ def test_figures_of_the_report(measured, tmp_path):
         assert "2 seeds" in about["caption"] or "first seed" in about["caption"]
 
 
+def test_panels_of_pairs_are_named_in_the_first_row():
+    one = recorded_from_theory()
+    recorded = xr.concat([one, one.assign_coords(pair=["other"])], "pair", data_vars="minimal")
+    drawn = draw_pairs(recorded.assign_attrs(title="two pairs"), effective_theory.fit(recorded, "0"))
+    titles = [panel.get_title(loc="left") + panel.get_title() for panel in drawn.axes]
+    assert [title[:3] for title in titles[:3]] == ["(a)", "(b)", "(c)"]
+    assert not any(title.startswith("(") for title in titles[3:])
+
+
 def test_figures_of_one_moment_without_labels():
     found = measure(nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)), np.random.default_rng(0).normal(size=(5, 3)))
     assert len(draw_depth(found).axes) == 4

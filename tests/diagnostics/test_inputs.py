@@ -322,3 +322,5 @@ def test_calls_of_a_shared_module_are_addressed_one_by_one():
     assert np.isfinite(stream["kinetic_energy"]).all()
     with pytest.raises(ValueError, match=r"has no layer 'blocc.add' \(did you mean 'block.add'"):
         measure(Functional(), X, ["blocc.add"])
+    with pytest.raises(ValueError, match="has no layer 'block_add'"):
+        measure(Functional(), X, ["block_add"])

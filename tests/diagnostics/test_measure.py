@@ -191,6 +191,15 @@ def test_energies_of_a_residual_stream(leak):
         A = new
 
 
+def test_a_step_whose_first_layer_is_not_measured_before_it_has_no_energies():
+    """The stream's order is not the network's: the first step ends before it begins, the second starts at the input."""
+    model, X = Leaky(0.0).double(), points()
+    found = measure(model, X, residual=["blocks.1", "input", "blocks.2"])
+    assert found["kinetic_energy"].isnull().all()
+    for start in ("blocks.1", "input"):
+        assert f"the layer before it, {start}, is missing or comes later" in found.attrs["left_out"]
+
+
 def test_each_step_of_a_stream_has_its_own_size():
     model, X, steps = Leaky(0.0).double(), points(), [0.1, 0.2, 0.3, 0.4]
     names = ["input", *(f"blocks.{i}" for i in range(4))]
