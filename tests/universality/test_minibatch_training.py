@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from repdyn.universality.methods import minibatch_training as trainer
+from repdyn.universality.methods.engines import compiled_minibatch
 from repdyn.universality.methods.networks import LEAK
 
 SIZES, POINTS, TRIALS = [5, 12, 11, 3], 37, 3
@@ -83,6 +84,14 @@ def test_single_precision_is_double_precision_rounded(nonlinearity):
         trainer.Trainer(found, *data(dtype), rate=0.01, batch=9).epochs(20, np.array(orders(TRIALS, 20)))
         ends.append(trainer.parameters(found).astype(float))
     assert np.abs(ends[0] - ends[1]).max() < 1e-4
+
+
+def test_tanh_in_single_precision_is_off_by_a_few_roundings_and_keeps_nan():
+    x = np.concatenate([np.linspace(-12, 12, 100_000), np.logspace(-30, 0, 1000), [np.nan, np.inf, -np.inf]])
+    z = x.astype(np.float32)
+    wanted = np.tanh(z.astype(float))
+    compiled_minibatch._tanh(z)
+    np.testing.assert_allclose(z, wanted, rtol=6 * np.finfo(np.float32).eps, atol=0)
 
 
 def test_full_batch_needs_no_order_and_the_loss_factor_scales_the_rate():

@@ -12,12 +12,11 @@ import numpy as np
 from repdyn.base.adam import adam_numbers
 from repdyn.base.checks import Array
 from repdyn.base.compiling import compiled
-from repdyn.universality.methods.networks import LEAK
+from repdyn.universality.methods.networks import LEAK, NONLINEARITIES
 
-NONLINEARITIES = ("none", "relu", "leaky relu", "tanh")
 FAST = {"reassoc", "contract", "nsz"}  # sums may be reordered for the vector unit; NaN and infinity keep their meaning
 LARGEST = 9.0  # beyond it tanh is 1 in single precision
-LEVELS = 14  # of Lambert's continued fraction, that it is exact in single precision up to there
+LEVELS = 14  # of Lambert's continued fraction: up to there it is off by five roundings at most
 
 
 @compiled(fastmath=FAST)
@@ -199,7 +198,7 @@ def train(
         X: inputs, shape (points, inputs).
         Y: targets, shape (points, outputs).
         orders: order of the points in each pass, shape (passes, points).
-        nonlinearity: one of `NONLINEARITIES`.
+        nonlinearity: none, relu, leaky relu or tanh.
         batch: points per step, at most as many as there are.
         factor: 2 c of the loss c <(o - y)^2>.
         rate: learning rate.
