@@ -164,3 +164,24 @@ def test_turns_are_those_of_all_neurons_after_the_first_step():
         assert check(moved).status == status
     steps["turn_quantile"].values[1, 2, 0, 0, 1, 0] = 90  # the vanilla model's turns do not count
     assert check(steps).status == "holds"
+
+
+@pytest.mark.parametrize("critical", [0.5, 2.0, 50.0], ids=["all above", "both", "all below"])
+def test_lengths_on_one_side_of_the_critical_one_decide_nothing(critical):
+    radius, g = np.array([1.0, 1.5, 2.0, 3.0, 4.0]), critical**2
+    first_step = xr.Dataset(
+        {
+            "norm": (
+                ("model", "iteration", "radius", "start", "step", "neuron"),
+                np.sqrt(radius**2 + (g / radius) ** 2)[None, None, :, None, None, None],
+            ),
+            "critical": (("start", "step", "neuron"), np.full((1, 1, 1), critical)),
+        },
+        {"model": ["BN"], "iteration": [1], "radius": radius},
+    )
+    check = section4_3_first_step.smaller_becomes_bigger
+    if critical == 2.0:
+        assert check(first_step).status == "holds as corrected"
+        return
+    with pytest.raises(NotEnoughDataError, match=r"pairs of lengths below r\* and above it"):
+        check(first_step)
