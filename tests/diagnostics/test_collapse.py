@@ -30,6 +30,17 @@ def test_nc1_is_the_trace_with_the_pseudo_inverse(units):
     assert collapse(H, LABELS)["nc1"] == pytest.approx(by_matrices(H, LABELS), rel=1e-9)
 
 
+@pytest.mark.parametrize("classes", [2, 4])
+def test_nc1_counts_no_direction_of_rounding(classes):
+    """Means on a line have one direction; the others are rounding, and their inverse would be anything."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(12) % classes
+    H = 0.1 * rng.normal(size=(12, 5)) + 1.0
+    for c in range(classes):
+        H[labels == c] += c * np.array([1.0, 2.0, 0.5, -1.0, 3.0]) - H[labels == c].mean(axis=0)
+    assert collapse(H, labels)["nc1"] == pytest.approx(by_matrices(H, labels), rel=1e-9)
+
+
 def test_nc1_does_not_change_under_linear_maps_and_the_ratio_of_traces_does():
     H = np.random.default_rng(0).normal(size=(12, 3)) + 2 * np.eye(4)[:, :3][LABELS]
     stretched = H * np.array([1.0, 5.0, 0.2])

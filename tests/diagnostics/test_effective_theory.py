@@ -226,6 +226,21 @@ def test_figures_of_one_moment_without_labels():
         draw_stream(found.drop_vars(["radial_fraction"]))
 
 
+def test_the_band_of_the_tasks_rank_lies_behind_the_ranks_alone():
+    model, X = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 3)), np.random.default_rng(0).normal(size=(9, 2))
+    recorder = Recorder(model, X, labels=np.arange(9) % 3)
+    for step in range(3):
+        recorder(step)
+    found = recorder.dataset()
+    drawn = draw_training(found)
+    bands = [[patch.get_bbox() for patch in panel.patches] for panel in drawn.axes]
+    assert [len(band) for band in bands] == [1, 0, 0, 0]
+    low, high = float(found["centred_task_rank"].min()), float(found["task_rank"].min())
+    assert low < high
+    assert (bands[0][0].y0, bands[0][0].y1) == (low, max(high, low + 0.5))
+    assert drawn.axes[0].get_title(loc="left").endswith("effective rank")
+
+
 def test_first_record_is_before_training():
     with pytest.raises(ValueError, match="the first measurement is before training"):
         ConvolutionalNetwork.model_validate(SMALL.model_dump() | {"record": (1, 2, 3, 4)})

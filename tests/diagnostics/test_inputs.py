@@ -179,6 +179,10 @@ def test_a_graph_has_nodes_as_points():
     assert found.sizes["point"] == N
     with pytest.raises(ValueError, match=r"which may be any of its axes 0, 1: say which with axes="):
         measure(Graph(N), {"x": X, "edge_index": edges}, ["first"])
+    with pytest.raises(
+        ValueError, match=rf"batch_size cannot cut inputs of shapes \({N}, 3\), \(2, 4\), which have no"
+    ):
+        measure(Graph(5), {"x": X, "edge_index": edges}, ["first"], batch_size=2)
     named = measure(Graph(N), {"x": X, "edge_index": edges}, ["first"], axes={"first": 0}, measures=RANKS)
     norms = Graph(N).first(X).detach().double().norm(dim=1)
     np.testing.assert_allclose(named["norm"][0], norms, rtol=1e-6)

@@ -109,6 +109,28 @@ def test_one_diagnostic_never_takes_the_others_down(case):
         assert float(found["radial_fraction"].sel(normalised="net.0")) < 1e-3
 
 
+class Sometimes(nn.Module):
+    """A tensor for two points and nothing for more."""
+
+    def forward(self, x):
+        return x if len(x) == 2 else None
+
+
+def test_a_layer_that_is_a_tensor_at_some_passes_only_is_left_out():
+    class Within(Wrapped):
+        def __init__(self):
+            super().__init__()
+            self.sometimes = Sometimes()
+
+        def forward(self, x):
+            self.sometimes(x)
+            return self.net(x)
+
+    found = measure(Within(), points(), measures=["ranks"])
+    assert "layer (sometimes): it returns a NoneType, not a tensor" in found.attrs["left_out"]
+    assert np.isfinite(found["effective_rank"]).all()
+
+
 @pytest.mark.parametrize("output", ["logits", lambda parts: parts["logits"]])
 def test_the_part_that_counts_is_named(output):
     torch.manual_seed(0)

@@ -127,6 +127,18 @@ def test_nothing_ends_a_training(tmp_path):
     assert found["numerical_rank"].dtype == float
 
 
+def test_a_file_taken_up_again_has_room_for_a_moment_without_measurements(tmp_path):
+    path, model = tmp_path / "found.nc", network()
+    Recorder(model, points(), labels=LABELS, file=path)(0)
+    again = Recorder(model, points(), labels=LABELS, file=path, resume=True)
+    model[0] = nn.Linear(99, 6)
+    missing = again(5)
+    assert "step" not in missing.coords
+    found = again.dataset()
+    assert found["step"].values.tolist() == [0, 5]
+    assert found["effective_rank"].isnull().all("layer").values.tolist() == [False, True]
+
+
 def test_what_was_left_out_is_said_once_or_moment_by_moment():
     assert reasons(["one", "one"], [0.0, 5.0], "step") == "one"
     assert reasons(["one", "", "two"], [0.0, 5.0, 10.0], "step") == "step 0: one; step 10: two"

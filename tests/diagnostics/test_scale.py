@@ -19,6 +19,8 @@ LAYERS = {
     "wide of low rank": RNG.normal(size=(40, 5)) @ RNG.normal(size=(5, 60)),
     "tall with units twice": np.repeat(RNG.normal(size=(50, 15)), 2, axis=1),
     "tall negative": -np.abs(RNG.normal(size=(50, 30))),
+    "tall of rank one": np.outer(RNG.normal(size=50) + 0.3, RNG.normal(size=30)),
+    "wide of rank one": np.outer(RNG.normal(size=30) + 0.3, RNG.normal(size=50)),
     "wide negative": -np.abs(RNG.normal(size=(30, 50))),
 }
 
