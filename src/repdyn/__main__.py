@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from repdyn.base.errors import RepdynError
+from repdyn.base.garbage import collect_seldom
 
 ASK = "repdyn.pipeline.ask.commands"
 COMMANDS = {
@@ -61,4 +62,5 @@ def _overview(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    collect_seldom()
     sys.exit(main())

@@ -14,6 +14,7 @@ sys.path.insert(0, str(WORKFLOW / "src"))
 
 from repdyn.base.errors import RepdynError
 from repdyn.base.files import sha256
+from repdyn.base.garbage import collect_seldom
 from repdyn.base.settings import plain
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
@@ -21,6 +22,7 @@ from repdyn.pipeline.run import checkout, readiness
 from repdyn.pipeline.run.workflow import RunJobs
 
 checkout.put_first(WORKFLOW / "src")
+collect_seldom()
 
 # Used as a module of another workflow, its configuration files are not ours: what it hands on stands in `config`.
 MODULE = Path(workflow.main_snakefile).parent != WORKFLOW
