@@ -70,6 +70,17 @@ def test_nc2_by_hand():
     assert found["maximal_angle"] == pytest.approx(np.mean(np.abs(np.array(cosines) + 0.5)))
 
 
+def test_rows_of_the_classifier_by_hand():
+    W = np.array([[2.0, 0, 0], [0, 1.0, 1.0], [-1.0, 0, 1.0], [0, -2.0, 0.5]])
+    H = np.random.default_rng(0).normal(size=(12, 3)) + np.arange(4)[LABELS, None]
+    found = classifier_collapse(H, LABELS, W, LABELS)
+    lengths = np.linalg.norm(W, axis=1)
+    cosines = np.array([W[i] @ W[j] / lengths[i] / lengths[j] for i in range(4) for j in range(4) if i != j])
+    assert found["classifier_equinorm"] == pytest.approx(lengths.std() / lengths.mean())
+    assert found["classifier_equiangularity"] == pytest.approx(np.std(cosines))
+    assert found["classifier_maximal_angle"] == pytest.approx(np.mean(np.abs(cosines + 1 / 3)))
+
+
 def test_the_classifier_is_found_and_compared_with_its_own_input():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, K)).double()

@@ -50,6 +50,7 @@ def test_rates_of_the_theory_are_found_again():
     np.testing.assert_allclose([found["eta_h"][0], found["eta_y"][0]], RATES, rtol=1e-5)
     np.testing.assert_allclose(found["explained"], 1, atol=1e-9)
     assert found["learned"].values == [1]
+    assert (found.attrs["layer"], found.attrs["time"]) == ("0", "epoch")
     for name in "hyw":
         measured, theory = found[f"{name}_measured"][0], found[f"{name}_theory"][0]
         at = np.interp(TIMES, found["moment"], theory)
@@ -177,6 +178,7 @@ def test_network_of_the_report(measured):
 
 def test_a_seed_does_not_depend_on_the_others(measured, images):
     one = SMALL.model_copy(update={"seeds": 1})
+    assert ConvolutionalNetwork.model_validate(one.model_dump()) == one
     alone = convolutional_network(one, images, Stream(1, ("diagnostics", "convolutional_network")))
     xr.testing.assert_identical(alone.isel(seed=0).drop_vars("seed"), measured.isel(seed=0).drop_vars("seed"))
 
@@ -226,19 +228,42 @@ def test_figures_of_one_moment_without_labels():
         draw_stream(found.drop_vars(["radial_fraction"]))
 
 
-def test_the_band_of_the_tasks_rank_lies_behind_the_ranks_alone():
-    model, X = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 3)), np.random.default_rng(0).normal(size=(9, 2))
-    recorder = Recorder(model, X, labels=np.arange(9) % 3)
+@pytest.mark.parametrize(("draw", "place"), [(draw_depth, 2), (draw_training, 0)])
+@pytest.mark.parametrize("narrow", [False, True])
+def test_the_band_of_the_tasks_rank_lies_behind_the_ranks_alone(draw, place, narrow):
+    """From the rank of the task without its mean to the whole, half a dimension high where they agree."""
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(9, 1)) * [1.0, 0.5, 2.0] + (0.0 if narrow else 3.0)
+    model = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 3))
+    recorder = Recorder(model, rng.normal(size=(9, 2)), targets=Y - Y.mean(axis=0) if narrow else Y)
     for step in range(3):
         recorder(step)
     found = recorder.dataset()
-    drawn = draw_training(found)
-    bands = [[patch.get_bbox() for patch in panel.patches] for panel in drawn.axes]
-    assert [len(band) for band in bands] == [1, 0, 0, 0]
+    panels = draw(found).axes
+    bands = [[patch.get_bbox() for patch in panel.patches] for panel in panels]
+    assert [len(band) for band in bands] == [int(number == place) for number in range(len(panels))]
+    assert "effective rank" in panels[place].get_title(loc="left") + panels[place].get_title()
     low, high = float(found["centred_task_rank"].min()), float(found["task_rank"].min())
-    assert low < high
-    assert (bands[0][0].y0, bands[0][0].y1) == (low, max(high, low + 0.5))
-    assert drawn.axes[0].get_title(loc="left").endswith("effective rank")
+    assert (high - low < 0.5) == narrow
+    assert (bands[place][0].y0, bands[place][0].y1) == (low, low + 0.5 if narrow else high)
+
+
+def test_panels_of_classes_need_both_collapse_and_sectors():
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    found = measure(nn.Sequential(nn.Linear(3, 4), nn.ReLU()), X, labels=np.arange(6) % 2)
+    assert len(draw_depth(found).axes) == 6
+    for without in ("nc1", "sectors"):
+        assert len(draw_depth(found.drop_vars(without)).axes) == 4
+
+
+@pytest.mark.parametrize("first", [0, 10])
+def test_the_axis_of_training_begins_at_its_start(first):
+    recorder = Recorder(nn.Linear(3, 2), np.random.default_rng(0).normal(size=(5, 3)))
+    for step in (first, first + 10, first + 1000):
+        recorder(step)
+    left, right = draw_training(recorder.dataset()).axes[0].get_xlim()
+    assert -1 < left < 0
+    assert right == pytest.approx(1.02 * (first + 1000))
 
 
 def test_first_record_is_before_training():

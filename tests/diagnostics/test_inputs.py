@@ -77,6 +77,31 @@ def test_batches_and_loaders_give_the_same_as_all_at_once():
             np.testing.assert_allclose(found[name], whole[name], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.parametrize(
+    ("memory", "groups"),
+    [(0, 3), (4 * 12 * (6 + 6) - 1, 2), (4 * 12 * (6 + 6), 2), (4 * 12 * 9 - 1, 3), (4 * 12 * 15, 1)],
+)
+def test_as_many_layers_at_a_time_as_the_memory_holds(memory, groups):
+    torch.manual_seed(0)
+    model, X = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)), torch.randn(12, 4)
+    calls = []
+    model[2].register_forward_hook(lambda *_: calls.append(1))
+    options = {"measures": RANKS, "batch_size": 3, "memory": memory}
+    measure(model, X, ["0"], **options)
+    alone = len(calls)
+    calls.clear()
+    measure(model, X, ["0", "1", "2"], **options)
+    assert len(calls) - alone == 4 * (groups - 1)  # batches in every further group
+
+
+def test_a_batch_of_equal_points_is_fine_beside_others():
+    X = torch.randn(9, 4)
+    X[:3] = X[0]
+    assert measure(nn.Linear(4, 2), X, batch_size=3, measures=RANKS).sizes["point"] == 9
+    with pytest.raises(ValueError, match="all points of inputs are the same"):
+        measure(nn.Linear(4, 2), X[:1].repeat(6, 1), batch_size=3, measures=RANKS)
+
+
 def test_batches_of_a_loader_by_keyword():
     torch.manual_seed(0)
     X, labels = torch.randn(8, 4), torch.arange(8) % 2
@@ -146,6 +171,18 @@ def test_time_is_not_taken_for_points(make):
     assert measure(model, X, measures=RANKS, axes={"input": 1}).sizes["point"] == N
 
 
+class Leaning(nn.Module):
+    """Each point is drawn a little to the mean of those beside it."""
+
+    def forward(self, x):
+        return x + 0.01 * x.mean(dim=0)
+
+
+def test_a_small_pull_from_the_points_beside_is_seen():
+    with pytest.raises(ValueError, match=r"changes with the points beside it"):
+        measure(Leaning(), torch.randn(N, N, 4), measures=RANKS)
+
+
 def test_points_that_share_a_normalisation_are_measured():
     model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, track_running_stats=False))
     assert measure(model, torch.randn(N, 4), measures=RANKS).attrs["left_out"] == ""
@@ -212,6 +249,8 @@ def test_tokens_pooled_and_one_by_one():
     assert single.sizes["point"] == N * 5
     np.testing.assert_allclose(single["norm"][0], np.linalg.norm(h.reshape(N * 5, 8), axis=1), rtol=1e-5)
     assert np.isfinite(single["accuracy"])
+    of_points = measure(Tokens(), X, ["embed"], features=Features("tokens", channels=-1), labels=labels[:, 0])
+    np.testing.assert_array_equal(of_points["label"], np.repeat(labels[:, 0], 5))
     mask = np.arange(5)[None] < np.array([2, 3, 5, 5, 4, 2])[:, None]
     masked = measure(Tokens(), X, ["embed"], features=Features("tokens", channels=-1, mask=mask), labels=labels)
     np.testing.assert_allclose(masked["norm"][0], np.linalg.norm(h[mask], axis=1), rtol=1e-5)

@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn.utils import parametrizations
 
 from repdyn.diagnostics.measure import measure
+from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.theory.angles import angles
 
 LABELS = np.arange(12) % 3
@@ -107,6 +108,19 @@ def test_one_diagnostic_never_takes_the_others_down(case):
     if case == "auxiliary head":
         assert np.isnan(found["radial_fraction"].sel(normalised="head"))
         assert float(found["radial_fraction"].sel(normalised="net.0")) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (ValueError("too wide\nby two"), "too wide"),
+        (TypeError("too wide"), "TypeError: too wide"),
+        (RuntimeError(""), "RuntimeError"),
+        (KeyError("a"), "KeyError: 'a'"),
+    ],
+)
+def test_an_error_in_one_line_names_its_kind_where_the_text_says_little(error, line):
+    assert in_one_line(error) == line
 
 
 class Sometimes(nn.Module):

@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.measure import Recorder
-from repdyn.diagnostics.methods.recording import reasons
+from repdyn.diagnostics.methods.recording import load, reasons
 
 LABELS = np.arange(8) % 2
 
@@ -125,6 +125,16 @@ def test_nothing_ends_a_training(tmp_path):
     assert "step 1: layer (4, output): 8 of 16 values are NaN" in found.attrs["left_out"]
     assert "step 3: all: Sequential does not take inputs of shape" in found.attrs["left_out"]
     assert found["numerical_rank"].dtype == float
+
+
+def test_a_file_along_another_time_is_refused(tmp_path):
+    path = tmp_path / "found.nc"
+    Recorder(network(), points(), file=path, time="epoch", measures=["ranks"])(0)
+    with pytest.raises(DataError, match="not recorded along step; name another file"):
+        Recorder(network(), points(), file=path, resume=True)
+    xr.Dataset({"a": ("b", [1.0])}).to_netcdf(tmp_path / "other.nc")
+    with pytest.raises(DataError, match="not recorded along a dimension of training"):
+        load(tmp_path / "other.nc")
 
 
 def test_a_file_taken_up_again_has_room_for_a_moment_without_measurements(tmp_path):
