@@ -104,3 +104,9 @@ def test_a_layer_without_shape_is_missing_and_comparing_changes_nothing():
     assert found["cka"].sel(layer="1").isnull().all()
     assert np.isfinite(found["cka"].sel(layer="0", other_layer="input"))
     assert all(torch.equal(before[name], part) for name, part in network.state_dict().items())
+
+
+@pytest.mark.parametrize("row", [[0.0, 0.0, 0.0], [0.1, 0.7, 0.3], [1e-9, 1e6, 0.1]])
+def test_equal_points_have_no_shape_whatever_rounding_leaves_of_them(row):
+    with pytest.raises(ValueError, match="all points are the same in this layer"):
+        shape_of(np.tile(row, (7, 1)))

@@ -9,6 +9,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.diagnostics.measure import measure, names
 from repdyn.diagnostics.methods.features import Features
+from repdyn.diagnostics.methods.inputs import Batch, Inputs
+from repdyn.diagnostics.methods.points import function_label
 
 N = 6
 RANKS = ["ranks", "angles"]
@@ -122,6 +124,25 @@ def test_going_through_a_shuffling_loader_leaves_random_states_alone():
     measure(model, loader)
     assert torch.equal(own.get_state(), before[0])
     assert torch.equal(torch.get_rng_state(), before[1])
+
+
+def test_the_single_input_is_the_only_tensor_given_by_place():
+    X = torch.randn(4, 3)
+    assert Inputs([Batch((X,), {}), Batch((X + 1,), {})]).single is X
+    for args, named in (((X, X), {}), ((X,), {"mask": X}), ((), {"x": X}), (([1, 2],), {}), ((), {})):
+        assert Inputs([Batch(args, named)]).single is None
+
+
+def test_points_are_spread_over_the_first_batch_where_it_can_be_cut():
+    X = torch.arange(24.0).reshape(8, 3)
+    some, places = Inputs([Batch((X,), {"scale": 2.0}), Batch((X[:5],), {})]).spread(3)
+    assert places.tolist() == [0, 4, 7]  # round to even
+    assert torch.equal(some.args[0], X[places])
+    assert some.kwargs == {"scale": 2.0}
+    for whole in (Inputs([Batch((X,), {})]), Inputs([Batch((X.T, torch.ones(2)), {})], points=8)):
+        batch, places = whole.spread(8 if whole.sliceable else 3)
+        assert batch is whole.batches[0]
+        assert places is None
 
 
 # the axis of points
@@ -283,6 +304,36 @@ def test_a_function_that_returns_no_rows_is_told_what_it_returned(returned, shap
 
 
 # names inside functional code
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("relu", "relu"),
+        ("relu_", "relu_"),
+        ("add_", "add"),
+        ("__add__", "add"),
+        ("__isub__", "sub"),
+        ("__rmul__", "mul"),
+        ("__matmul__", "matmul"),
+        ("__itruediv__", "truediv"),
+        ("__rdiv__", "truediv"),
+        ("__rsub__", "sub"),
+        ("__neg__", "neg"),
+        ("__getitem__", "getitem"),
+        ("__get__", ""),
+        ("__len__", ""),
+    ],
+)
+def test_names_of_functions_are_those_of_torch_fx(name, label):
+    assert function_label(name) == label
+
+
+def test_layers_are_leaves_without_what_holds_them():
+    inner = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+    found = measure(nn.Sequential(inner, nn.Linear(4, 2)), torch.randn(N, 4), measures=RANKS)
+    assert found["layer"].values.tolist() == ["input", "0.0", "0.1", "1"]
+    assert found.attrs["left_out"] == ""
 
 
 class Functional(nn.Module):
