@@ -115,7 +115,9 @@ def _forward(kind, stream, floor, X, maps, room, out):
     through, share = stream
     _affine(X, first, first_b, z[0])
     if kind == STREAM:
-        a[0] = z[0]
+        for p in range(z.shape[1]):
+            for i in range(z.shape[2]):
+                a[0, p, i] = z[0, p, i]
     else:
         _hidden(kind, z[0], scales[0], shifts[0], floor, deviation[0], a[0])
     for layer in range(1, len(a)):

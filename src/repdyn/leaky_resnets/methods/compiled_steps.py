@@ -83,7 +83,9 @@ def gradient(W, P, Q, X, Y, rho, leak, decay, learned, S, U, turned, A, G, H, re
             np.dot(residual, A.T, dQ[m])
         for layer in range(L - 1, -1, -1):
             np.dot(G, S[layer].T, dW[layer, m])
-            dW[layer, m] = rho[layer, m] * (dW[layer, m] + decay * W[layer, m])
+            for i in range(W.shape[2]):
+                for j in range(W.shape[3]):
+                    dW[layer, m, i, j] = rho[layer, m] * (dW[layer, m, i, j] + decay * W[layer, m, i, j])
             np.dot(turned[layer], G, H)
             _layer_before(H, S[layer], leak[layer, m], G)
             G, H = H, G

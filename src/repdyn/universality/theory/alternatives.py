@@ -48,7 +48,7 @@ def _runge_kutta(
     """Classical fourth order with `steps` steps per frame; leaves NaN from where h is no longer above 0."""
     h, y, w = start[0], start[1], start[2]
     out[:] = np.nan
-    out[:, 0] = start
+    out[0, 0], out[1, 0], out[2, 0] = h, y, w
     for frame in range(1, out.shape[1]):
         for _ in range(steps):
             a1, b1, c1 = altered_rhs(change, h, y, w, ex, ey, dy2)

@@ -138,20 +138,20 @@ def _forward(kind, skip, leak, X, weights, kept, share, z, given, a, slope, out)
     """Pre-activations are scratch; `given` keeps every map's input, a and slope every layer, (hidden, 2, units)."""
     first, middle, last, biases, last_bias = weights
     hidden, units = biases.shape
-    for layer in range(hidden):
-        part = _part(kept, layer, X.shape[1], units)
-        if layer == 0:
-            _drop(part, share, X, given[0])
-            _affine(first, biases[0], given[0], z)
+    for layer in range(hidden + 1):  # every function is called in one place, since each call is compiled anew
+        if layer == hidden:
+            W, b, image = last, last_bias, out
         else:
-            _drop(part, share, a[layer - 1], given[layer])
-            _affine(middle[layer - 1], biases[layer], given[layer], z)
+            W, b, image = middle[layer - 1] if layer else first, biases[layer], z
+        _drop(_part(kept, layer, X.shape[1], units), share, a[layer - 1] if layer else X, given[layer])
+        _affine(W, b, given[layer], image)
+        if layer == hidden:
+            return
         for point in range(2):
             _activate(kind, z[point], a[layer, point], slope[layer, point], leak)
-        if skip and layer >= 2:
-            a[layer] += a[layer - 2]
-    _drop(_part(kept, hidden, X.shape[1], units), share, a[-1], given[hidden])
-    _affine(last, last_bias, given[hidden], out)
+            if skip and layer >= 2:
+                for i in range(units):
+                    a[layer, point, i] += a[layer - 2, point, i]
 
 
 @compiled(fastmath=FAST)
@@ -166,11 +166,11 @@ def _backward(skip, X, weights, mean, square, kept, share, given, slope, error, 
         else:
             W, b, delta = middle[layer - 1] if layer else first, biases[layer], slope[layer]
             above = grad[layer + 1]
-            if skip and layer >= 2:
-                grad[layer - 1] += above
             for point in range(2):
                 for i in range(units):
                     delta[point, i] *= above[point, i]
+                    if skip and layer >= 2:
+                        grad[layer - 1, point, i] += above[point, i]
         part = _part(kept, layer, X.shape[1], units)
         back = grad[layer]
         if part.size:
@@ -178,11 +178,12 @@ def _backward(skip, X, weights, mean, square, kept, share, given, slope, error, 
             back = down
         if not adam.size:
             _descend(W, b, given[layer], delta, back, rate)
-        elif layer == hidden:
-            _descend_by_adam(W, b, given[layer], delta, back, mean[2], square[2], mean[4], square[4], adam)
         else:
-            m, v = (mean[1][layer - 1], square[1][layer - 1]) if layer else (mean[0], square[0])
-            _descend_by_adam(W, b, given[layer], delta, back, m, v, mean[3][layer], square[3][layer], adam)
+            mean_W, square_W, mean_b, square_b = mean[2], square[2], mean[4], square[4]
+            if layer < hidden:
+                mean_W, square_W = (mean[1][layer - 1], square[1][layer - 1]) if layer else (mean[0], square[0])
+                mean_b, square_b = mean[3][layer], square[3][layer]
+            _descend_by_adam(W, b, given[layer], delta, back, mean_W, square_W, mean_b, square_b, adam)
         if part.size:
             size = part.size // 2
             for point in range(2):
@@ -203,10 +204,12 @@ def _train(net, X, Y, weights, mean, square, adams, kept, share, rate, epochs, e
     given, grad = np.zeros((hidden + 1, 2, scratch), first.dtype), np.empty((hidden + 1, 2, scratch), first.dtype)
     down, nothing = np.empty((2, scratch), first.dtype), kept[:0].reshape(-1)
     for epoch in range(epochs):
-        recorded = epoch % every == 0
-        if recorded or not kept.size:
-            _forward(kind, skip, leak, X, weights, nothing, share, z, given, a, slope, out)
-        if recorded:
+        recorded, keeps = epoch % every == 0, nothing
+        for dropping in range(0 if recorded or not kept.size else 1, 2 if kept.size else 1):
+            keeps = kept[epoch] if dropping else nothing
+            _forward(kind, skip, leak, X, weights, keeps, share, z, given, a, slope, out)
+            if dropping or not recorded:
+                continue
             frame = epoch // every
             loss = 0.0
             for point in range(2):
@@ -221,10 +224,6 @@ def _train(net, X, Y, weights, mean, square, adams, kept, share, rate, epochs, e
             L[frame] = loss
             if not np.isfinite(loss) or loss < stop:
                 return
-        keeps = nothing
-        if kept.size:
-            keeps = kept[epoch]
-            _forward(kind, skip, leak, X, weights, keeps, share, z, given, a, slope, out)
         error = (out - Y) / 2
         _backward(skip, X, weights, mean, square, keeps, share, given, slope, error, grad, down, rate, adams[epoch])
 

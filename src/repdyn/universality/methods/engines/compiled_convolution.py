@@ -137,7 +137,9 @@ def _train(kind, leak, X, Y, maps, sizes, rate, epochs, every, layers, stop, h, 
         _forward(kind, leak, X, maps, sizes, room, out)
         if epoch % every == 0:
             frame = epoch // every
-            o[frame] = out
+            for point in range(2):
+                for k in range(out.shape[1]):
+                    o[frame, point, k] = out[point, k]
             loss = np.sum((out - Y) ** 2) / 4
             for place in range(layers.size):
                 length, apart = units - (layers[place] + 1) * (kernels.shape[3] - 1), 0.0

@@ -153,22 +153,26 @@ def _backward(kind, sizes, places, theta, moments, count, rooms, room, deltas, s
 def _train(kind, sizes, theta, moments, X, Y, orders, batch, factor, adams):
     """Epochs of steps in place; `factor` is the loss' slope by the outputs of one point, times the rate of descent."""
     rooms, places = np.zeros(sizes.size + 1, np.int64), np.zeros(sizes.size, np.int64)
+    largest, outputs, step = 0, sizes[-1], 0
     for layer in range(sizes.size):
         rooms[layer + 1] = rooms[layer] + batch * sizes[layer]
         if layer:
+            largest = max(largest, (sizes[layer - 1] + 1) * sizes[layer])
             places[layer] = places[layer - 1] + (sizes[layer - 1] + 1) * sizes[layer]
     room, deltas = np.empty(rooms[-1], theta.dtype), np.empty(rooms[-1], theta.dtype)
-    slope, outputs, step = np.empty(np.max(np.diff(places)), theta.dtype), sizes[-1], 0
+    slope = np.empty(largest, theta.dtype)
     for order in orders:
         for begin in range(0, len(X), batch):
             count = min(batch, len(X) - begin)
             given, made = _matrix(room, 0, count, sizes[0]), _matrix(room, rooms[-2], count, outputs)
             wrong = _matrix(deltas, rooms[-2], count, outputs)
             for point in range(count):
-                given[point] = X[order[begin + point]]
+                for i in range(sizes[0]):
+                    given[point, i] = X[order[begin + point], i]
             _forward(kind, sizes, places, theta, count, rooms, room)
             for point in range(count):
-                wrong[point] = made[point] - Y[order[begin + point]]
+                for i in range(outputs):
+                    wrong[point, i] = made[point, i] - Y[order[begin + point], i]
             numbers = adams[step]
             size = theta.dtype.type(factor / (count * outputs))
             if numbers.size:
