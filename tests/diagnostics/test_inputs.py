@@ -246,6 +246,17 @@ def test_a_graph_has_nodes_as_points():
     np.testing.assert_allclose(named["norm"][0], norms, rtol=1e-6)
 
 
+def test_where_only_the_output_could_tell_how_many_points_a_single_number_does_not():
+    class Total(Two):
+        def forward(self, *parts):
+            return torch.stack([part.sum() for part in parts]).sum()
+
+    with pytest.raises(
+        ValueError, match=r"shapes \(5, 4\), \(2, 3\) have no common axis and the network returns shape \(\)"
+    ):
+        measure(Total(), (torch.randn(5, 4), torch.randn(2, 3)), measures=RANKS)
+
+
 # features
 
 

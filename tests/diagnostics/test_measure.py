@@ -1,6 +1,7 @@
 """Each diagnostic against a computation of its own, from activations written down by hand."""
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -281,6 +282,14 @@ def test_every_text_is_used():
     model = nn.Sequential(nn.Linear(5, 5), nn.LayerNorm(5), nn.ReLU(), nn.Linear(5, 5))
     found = measure(model, points(), labels=LABELS, residual=["input", "0"])
     assert set(TEXTS) - set(found) == set()
+
+
+def test_every_text_names_the_part_of_neural_collapse_that_its_place_is_about():
+    named = {name: text for name, text in TEXTS.items() if text.source == "collapse"}
+    assert {text.where for text in named.values()} >= {f"Section 2 (NC{k})" for k in (1, 2, 3, 4)}
+    for name, text in named.items():
+        parts = re.findall(r"NC\d", text.long_name)
+        assert all(part in text.where for part in parts), name
 
 
 # what stays the same when a layer is scaled or rotated

@@ -98,11 +98,23 @@ def point_names(setting: Setting) -> list[str]:
 
 
 def _count(setting: Setting) -> int:
-    """Points of all batches; where only the output tells how many, the network runs once for it."""
+    """Points of all batches; where only the output tells how many, the network runs once for it.
+
+    Raises:
+        ValueError: nothing tells how many.
+    """
     sizes = list(setting.inputs.sizes)
     for number, size in enumerate(sizes):
         if size is None:
-            sizes[number] = len(setting.output(setting.run(setting.inputs.batches[number], lambda *_: None)))
+            batch = setting.inputs.batches[number]
+            output = setting.output(setting.run(batch, lambda *_: None))
+            if not output.ndim:
+                shapes = ", ".join(str(tuple(part.shape)) for part in batch.tensors())
+                raise ValueError(
+                    f"inputs of shapes {shapes} have no common axis and the network returns shape (), so nothing says "
+                    "how many points there are; give labels or targets, one per point"
+                )
+            sizes[number] = len(output)
     return sum(sizes)
 
 
