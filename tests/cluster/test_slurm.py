@@ -1,4 +1,4 @@
-"""The cluster profiles on a real SLURM of one node with a pretend GPU: bytes as at home, failures that tell why."""
+"""The cluster profiles on a real SLURM of two nodes, one with a pretend GPU: bytes as at home, failures that tell why."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from repdyn.pipeline.config.configuration import STUDIES
 
 pytestmark = pytest.mark.slow
 
-NODE = Path(__file__).with_name("one_node_slurm")
+NODES = Path(__file__).with_name("two_node_slurm")
 NEEDED = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "flock")
 RUN = "results/smoke"
 TRAINED = f"{RUN}/bn_decomposed/data/training/he.nc"
@@ -39,12 +39,12 @@ def missing() -> str:
 
 
 @pytest.fixture(scope="module")
-def node(tmp_path_factory):
+def nodes(tmp_path_factory):
     """A running SLURM; it stops when its input closes, so also when this process dies."""
     if why := missing():
         pytest.skip(why)
     folder = tmp_path_factory.mktemp("slurm")
-    with subprocess.Popen([NODE, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen([NODES, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout.readline() == "ready\n", f"SLURM did not start, see {folder} and the captured stderr"
         yield
 
@@ -70,7 +70,7 @@ def checkout(smoke_run, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def by_slurm(node, checkout, python):
+def by_slurm(nodes, checkout, python):
     """A GPU job, two short jobs and one that fails, through profiles/slurm: what Snakemake said, what SLURM ran."""
     options = ("--slurm-partition-config", "partitions.yaml", "--slurm-status-command", "squeue")
     haste = ("--slurm-init-seconds-before-status-checks", "1")
@@ -105,6 +105,12 @@ def test_requests_are_those_of_the_rule(by_slurm):
     job = job_of(by_slurm[1], "bn_decomposed_training")
     assert (job["NumCPUs"], job["MinMemoryNode"], job["TimeLimit"]) == ("1", "1500M", "08:00:00")
     assert (job["TresPerJob"], job["Partition"], job["JobState"]) == ("gres:gpu:1", "gpu", "COMPLETED")
+
+
+def test_jobs_run_on_both_nodes(by_slurm):
+    jobs = by_slurm[1]
+    nodes = {rule: job_of(jobs, f"bn_{rule}")["NodeList"] for rule in ("decomposed_training", "mean_field_audits")}
+    assert nodes == {"decomposed_training": "second", "mean_field_audits": "first"}
 
 
 def test_every_other_job_is_one_of_the_cluster_and_local_rules_stay(by_slurm):
