@@ -1,4 +1,4 @@
-"""The cluster profiles on a real SLURM of two nodes, one with a pretend GPU: bytes as at home, failures that say why."""
+"""The cluster profiles on a real SLURM of two nodes, one with a pretend GPU: equal bytes, failures that say why."""
 
 import os
 import re
