@@ -1,4 +1,7 @@
-"""Compiled functions: numba's, kept on disk where a job has named a folder for this state of the sources."""
+"""Compiled functions: numba's, kept on disk where a job has named a folder for this state of the sources.
+
+Inside them, copy arrays by loops: `a[0] = b` compiles two seconds of error texts about shapes.
+"""
 
 from __future__ import annotations
 

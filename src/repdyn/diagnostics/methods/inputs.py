@@ -30,6 +30,10 @@ class Batch(NamedTuple):
         """All tensors among the arguments, in order."""
         return [part for part in chain(self.args, self.kwargs.values()) if isinstance(part, Tensor)]
 
+    def shapes(self) -> str:
+        """Shapes of these tensors, as errors tell them."""
+        return ", ".join(str(tuple(part.shape)) for part in self.tensors())
+
     def changed(self, change: Callable[[object], object]) -> Batch:
         """The same with every argument changed."""
         return Batch(tuple(map(change, self.args)), {name: change(part) for name, part in self.kwargs.items()})
@@ -246,7 +250,7 @@ def _split(found: Inputs, batch_size: int) -> Inputs:
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; give 1 or more")
     if not found.sliceable:
-        shapes = ", ".join(str(tuple(part.shape)) for part in found.batches[0].tensors())
+        shapes = found.batches[0].shapes()
         raise ValueError(f"batch_size cannot cut inputs of shapes {shapes}, which have no common axis; give a loader")
     cuts = range(0, found.sizes[0], batch_size)
     batch = found.batches[0]

@@ -109,10 +109,9 @@ def _count(setting: Setting) -> int:
             batch = setting.inputs.batches[number]
             output = setting.output(setting.run(batch, lambda *_: None))
             if not output.ndim:
-                shapes = ", ".join(str(tuple(part.shape)) for part in batch.tensors())
                 raise ValueError(
-                    f"inputs of shapes {shapes} have no common axis and the network returns shape (), so nothing says "
-                    "how many points there are; give labels or targets, one per point"
+                    f"inputs of shapes {batch.shapes()} have no common axis and the network returns shape (), so "
+                    "nothing says how many points there are; give labels or targets, one per point"
                 )
             sizes[number] = len(output)
     return sum(sizes)

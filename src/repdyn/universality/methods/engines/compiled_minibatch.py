@@ -157,8 +157,8 @@ def _train(kind, sizes, theta, moments, X, Y, orders, batch, factor, adams):
     for layer in range(sizes.size):
         rooms[layer + 1] = rooms[layer] + batch * sizes[layer]
         if layer:
-            largest = max(largest, (sizes[layer - 1] + 1) * sizes[layer])
-            places[layer] = places[layer - 1] + (sizes[layer - 1] + 1) * sizes[layer]
+            of_map = (sizes[layer - 1] + 1) * sizes[layer]
+            largest, places[layer] = max(largest, of_map), places[layer - 1] + of_map
     room, deltas = np.empty(rooms[-1], theta.dtype), np.empty(rooms[-1], theta.dtype)
     slope = np.empty(largest, theta.dtype)
     for order in orders:
