@@ -17,8 +17,9 @@ from repdyn.base import figures, tables
 from repdyn.base.errors import DataError
 from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.reference import results
+from repdyn.pipeline.report import build as building
 from repdyn.pipeline.report import contents, views
-from repdyn.pipeline.report.build import PAGE, Source, build
+from repdyn.pipeline.report.build import Source, build
 from repdyn.pipeline.report.texts import MEANINGS
 from repdyn.pipeline.run import site
 from repdyn.pipeline.run.manifest import build as build_manifest
@@ -583,4 +584,4 @@ def test_captions_and_labels_for_snakemakes_own_report(report):
 
 
 def test_styles_and_scripts_lie_where_pages_read_them():
-    assert {path.suffix for path in PAGE.iterdir() if path.is_file()} == {".j2", ".woff2", ".txt"}
+    assert {path.suffix for path in building.PAGE.iterdir() if path.is_file()} == {".j2", ".woff2", ".txt"}
