@@ -11,12 +11,11 @@ from repdyn.bn_decomposed.theory.full_rank import (
     geometric_sum_tail,
     relu_rank_profile,
     rows_to_full_rank,
-    rows_to_full_rank_naive,
     rows_to_rank_by_column,
     success_frequency,
     tail_exponent,
 )
-from repdyn.bn_decomposed.theory.rank import cell_volume_min, circle_batch
+from repdyn.bn_decomposed.theory.rank import NEW_DIRECTION, cell_volume_min, circle_batch
 
 GRID = [(a, g, n) for a in (1.05, 1.3, 2, 2.5, 4, 8) for g in (0.5, 0.3, 0.1, 0.01, 0.001) for n in (1, 2, 5, 20, 50)]
 
@@ -34,10 +33,18 @@ def test_incremental_rank_is_the_rank_by_singular_values():
         assert profile[d] == np.linalg.matrix_rank(np.array(rows), rtol=1e-10)
 
 
+def rows_by_svd(X, rng):
+    """One draw of `rows_to_full_rank` by its definition, a singular value decomposition per row."""
+    values = np.empty((0, X.shape[1]))
+    while np.linalg.matrix_rank(values, rtol=NEW_DIRECTION) < X.shape[1]:
+        values = np.vstack([values, np.maximum(rng.standard_normal((1, len(X))) @ X, 0.0)])
+    return len(values)
+
+
 def test_fast_and_naive_waiting_times_agree():
-    X = circle_batch(5)
+    X, rng = circle_batch(5), np.random.default_rng(2)
     fast = rows_to_full_rank(X, np.random.default_rng(1), 3000)
-    slow = rows_to_full_rank_naive(X, np.random.default_rng(2), 600)
+    slow = np.array([rows_by_svd(X, rng) for _ in range(600)])
     error = np.hypot(fast.std() / np.sqrt(3000), slow.std() / np.sqrt(600))
     assert abs(fast.mean() - slow.mean()) < 4 * error  # four standard errors, fixed seeds
     assert fast.min() >= 5
@@ -45,7 +52,8 @@ def test_fast_and_naive_waiting_times_agree():
 
 def test_two_points_need_three_rows_after_recentring():
     # Antipodal after recentring: full rank once both signs have come, 1 + Geometric(1/2).
-    y = rows_to_full_rank(np.array([[0.0, 1.0], [2.0, 5.0]]), np.random.default_rng(3), 20_000, recenter=True)
+    X = np.array([[0.0, 1.0], [2.0, 5.0]])
+    y = rows_to_full_rank(X - X.mean(axis=1, keepdims=True), np.random.default_rng(3), 20_000)
     assert abs(y.mean() - 3) < 4 * np.sqrt(2 / 20_000)  # variance of Geometric(1/2) is 2
 
 
@@ -84,7 +92,8 @@ def test_collinear_pairs_keep_the_rank_down():
     for n in (6, 8):
         assert relu_rank_profile(circle_batch(n), np.random.default_rng(6), 400)[0, -1] == n // 2 + 2
     shifted = circle_batch(6) + np.array([[5.0], [3.0]])
-    assert relu_rank_profile(shifted, np.random.default_rng(7), 400, recenter=True)[0, -1] == 5
+    recentred = shifted - shifted.mean(axis=1, keepdims=True)
+    assert relu_rank_profile(recentred, np.random.default_rng(7), 400)[0, -1] == 5
     assert relu_rank_profile(shifted, np.random.default_rng(7), 400)[0, -1] == 6
     with pytest.raises(ValueError, match=r"rank 5 of 6 after 200 rows.*\(0, 3\)"):
         rows_to_full_rank(circle_batch(6), np.random.default_rng(8), 2, max_rows=200)

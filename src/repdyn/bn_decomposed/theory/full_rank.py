@@ -1,10 +1,10 @@
 r"""Rows needed until ReLU(W X) has full rank: simulation and the bounds of Theorem 3.
 
-y = min{d : rank ReLU(W^(d) X) = n} for i.i.d. Gaussian rows. Recentring replaces X by X - mean (Corollary 4)
-and a positive scale per row changes no rank, so ReLU(BN(W X)) is covered by `recenter=True`. The rank of a
-growing matrix is followed by incremental Gram-Schmidt, n^2 operations per row; a row is new when what is left
-of it after two projections exceeds 1e-10 of its length. Paper: Nachum, Bondaschi, Gastpar and Khina, "Batch
-Normalization Decomposed", Section I and Appendix B.
+y = min{d : rank ReLU(W^(d) X) = n} for i.i.d. Gaussian rows. Batch normalization replaces X by X - mean
+(Corollary 4); its positive scale per row changes no rank. The rank of a growing matrix is followed by
+incremental Gram-Schmidt, n^2 operations per row; a row is new when what is left of it after two projections
+exceeds 1e-10 of its length. Paper: Nachum, Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed",
+Section I and Appendix B.
 """
 
 from typing import Literal
@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import binom
 
 from repdyn.bn_decomposed.theory.layers import Array, as_batch
-from repdyn.bn_decomposed.theory.rank import NEW_DIRECTION, collinear_pairs
+from repdyn.bn_decomposed.theory.rank import NEW_DIRECTION, collinear_pairs, null_vector
 
 Form = Literal["a", "b"]
 
@@ -39,16 +39,13 @@ class _Span:
         return new
 
 
-def rows_to_full_rank(
-    X: Array, rng: np.random.Generator, trials: int, recenter: bool = False, *, max_rows: int = 100_000
-) -> Array:
+def rows_to_full_rank(X: Array, rng: np.random.Generator, trials: int, *, max_rows: int = 100_000) -> Array:
     r"""Draws of y = min{d : rank ReLU(W^(d) X) = n}, Theorem 3, by incremental Gram-Schmidt.
 
     Args:
         X: batch, shape (k, n).
         rng: source of the rows of W.
         trials: number of independent draws of y.
-        recenter: use X - mean, Corollary 4.
         max_rows: give up beyond this number of rows.
 
     Returns:
@@ -58,17 +55,11 @@ def rows_to_full_rank(
         ValueError: bad batch, trials < 1, or full rank not reached within `max_rows` (collinear pairs are
             named).
     """
-    return rows_to_rank_by_column(X, rng, trials, recenter, max_rows=max_rows, prefixes=False)[:, -1]
+    return rows_to_rank_by_column(X, rng, trials, max_rows=max_rows, prefixes=False)[:, -1]
 
 
 def rows_to_rank_by_column(
-    X: Array,
-    rng: np.random.Generator,
-    trials: int,
-    recenter: bool = False,
-    *,
-    max_rows: int = 100_000,
-    prefixes: bool = True,
+    X: Array, rng: np.random.Generator, trials: int, *, max_rows: int = 100_000, prefixes: bool = True
 ) -> Array:
     r"""Draws of r_t = min{r : rank ReLU(W^(r) X^(t)) = t}, Appendix B, with X^(t) the first t columns.
 
@@ -76,21 +67,12 @@ def rows_to_rank_by_column(
     independent, as the text before (28a) has it; what holds is that y_{t+1} given the past is stochastically
     below Geometric(gamma(X^(t+1))), and that carries the proof.
 
-    Args:
-        X: batch, shape (k, n).
-        rng: source of the rows of W.
-        trials: number of independent draws.
-        recenter: use X - mean.
-        max_rows: give up beyond this number of rows.
-        prefixes: False follows t = n alone.
+    Arguments and errors are those of `rows_to_full_rank`; `prefixes=False` follows t = n alone.
 
     Returns:
         Integers, shape (trials, n), non-decreasing in t; shape (trials, 1) without prefixes.
-
-    Raises:
-        ValueError: as `rows_to_full_rank`.
     """
-    X, trials = _checked(X, trials, recenter)
+    X = _checked(X, trials)
     n = X.shape[1]
     columns = range(1, n + 1) if prefixes else [n]
     spans = [_Span(trials, t) for t in columns]
@@ -110,22 +92,7 @@ def rows_to_rank_by_column(
     )
 
 
-def rows_to_full_rank_naive(
-    X: Array, rng: np.random.Generator, trials: int, recenter: bool = False, *, max_rows: int = 100_000
-) -> Array:
-    """The same draws as `rows_to_full_rank` in law, with one singular value decomposition per row."""
-    X, trials = _checked(X, trials, recenter)
-    y = np.zeros(trials, dtype=np.intp)
-    for trial in range(trials):
-        values = np.empty((0, X.shape[1]))
-        while y[trial] < max_rows and np.linalg.matrix_rank(values, rtol=NEW_DIRECTION) < X.shape[1]:
-            row = np.maximum(rng.standard_normal((1, len(X))) @ X, 0.0)
-            values = np.vstack([values, row])
-            y[trial] += 1
-    return y
-
-
-def relu_rank_profile(X: Array, rng: np.random.Generator, rows: int, trials: int = 1, recenter: bool = False) -> Array:
+def relu_rank_profile(X: Array, rng: np.random.Generator, rows: int, trials: int = 1) -> Array:
     """Rank of ReLU(W^(d) X) for d = 1..rows.
 
     Args:
@@ -133,7 +100,6 @@ def relu_rank_profile(X: Array, rng: np.random.Generator, rows: int, trials: int
         rng: source of the rows of W.
         rows: largest number of rows.
         trials: independent draws.
-        recenter: use X - mean.
 
     Returns:
         Integers, shape (trials, rows).
@@ -141,7 +107,7 @@ def relu_rank_profile(X: Array, rng: np.random.Generator, rows: int, trials: int
     Raises:
         ValueError: bad batch or trials < 1.
     """
-    X, trials = _checked(X, trials, recenter)
+    X = _checked(X, trials)
     span = _Span(trials, X.shape[1])
     rank = np.zeros((trials, rows), dtype=np.intp)
     for row in range(rows):
@@ -167,13 +133,9 @@ def success_frequency(X: Array, W: Array, rng: np.random.Generator, draws: int) 
         ValueError: bad batch or ReLU(W X) not of rank t.
     """
     X = as_batch(X)
-    values = np.maximum(W @ X, 0.0)
-    _, s, right = np.linalg.svd(values)
-    rank = np.count_nonzero(s > NEW_DIRECTION * s[0])
-    if rank != X.shape[1] - 1:
-        raise ValueError(f"got ReLU(W X) of rank {rank}, expected {X.shape[1] - 1}, one less than the columns")
+    a = null_vector(X, W)
     rows = np.maximum(rng.standard_normal((draws, len(X))) @ X, 0.0)
-    return float(np.mean(np.abs(rows @ right[-1]) > NEW_DIRECTION * np.linalg.norm(rows, axis=1)))
+    return float(np.mean(np.abs(rows @ a) > NEW_DIRECTION * np.linalg.norm(rows, axis=1)))
 
 
 def expected_rows_bound(gamma: float, n: int) -> float:
@@ -262,11 +224,10 @@ def chernoff_optimum(alpha: float, gamma: float) -> float:
     return float(np.log((alpha - gamma) / (alpha * (1 - gamma))))
 
 
-def _checked(X: Array, trials: int, recenter: bool) -> tuple[Array, int]:
-    X = as_batch(X)
+def _checked(X: Array, trials: int) -> Array:
     if trials < 1:
         raise ValueError(f"got trials = {trials}, expected at least one")
-    return (X - X.mean(axis=1, keepdims=True) if recenter else X), trials
+    return as_batch(X)
 
 
 def _check_gamma(gamma: Array | float) -> None:

@@ -11,12 +11,12 @@ import numpy as np
 
 from repdyn.bn_decomposed.theory.geometry import angle_matrix
 from repdyn.bn_decomposed.theory.layers import Array, as_batch
-from repdyn.bn_decomposed.theory.rank import COLLINEAR, NEW_DIRECTION, cells
+from repdyn.bn_decomposed.theory.rank import COLLINEAR, NEW_DIRECTION, Method, cells, null_vector
 
 NULL = 1e-8
 
 
-def exact_method(X: Array) -> str:
+def exact_method(X: Array) -> Method:
     """The exact method of `rank.cells` that serves the rank of X: "exact2d" up to rank 2, "exact3d" for rank 3."""
     rank = int(np.linalg.matrix_rank(X / np.linalg.norm(X, axis=0), rtol=NEW_DIRECTION))
     if rank > 3:
@@ -77,11 +77,7 @@ def success_probability(X: Array, W: Array) -> float:
         ValueError: bad batch, rank above 3, or ReLU(W X) not of rank t.
     """
     X = as_batch(X)
-    _, s, right = np.linalg.svd(np.maximum(W @ X, 0.0))
-    rank = np.count_nonzero(s > NEW_DIRECTION * s[0])
-    if rank != X.shape[1] - 1:
-        raise ValueError(f"got ReLU(W X) of rank {rank}, expected {X.shape[1] - 1}, one less than the columns")
+    terms = X * null_vector(X, W)
     signs, volumes = cells(X, exact_method(X))
-    terms = X * right[-1]
     left = np.linalg.norm((signs > 0) @ terms.T, axis=1)
     return float(volumes[left > NULL * np.linalg.norm(terms, axis=0).max()].sum())

@@ -14,60 +14,36 @@ import numpy as np
 from repdyn.bn_decomposed.theory.geometry import pair_angles
 from repdyn.bn_decomposed.theory.layers import Array, as_batch
 
-Method = Literal["exact2d", "exact3d", "mc"]
+Method = Literal["exact2d", "exact3d"]
 COLLINEAR = 1e-12
 NEW_DIRECTION = 1e-10
 
 
-def collinear_pairs(X: Array, tolerance: float = COLLINEAR) -> list[tuple[int, int]]:
-    """Pairs of columns i < j whose angle is within `tolerance` radians of 0 or pi.
+def collinear_pairs(X: Array) -> list[tuple[int, int]]:
+    """Pairs of columns i < j whose angle is within `COLLINEAR` radians of 0 or pi.
 
     Args:
         X: batch, shape (k, n).
-        tolerance: radians.
 
     Raises:
         ValueError: bad batch or a zero column.
     """
     angles = pair_angles(X)
-    bad = np.minimum(angles, np.pi - angles) <= tolerance
+    bad = np.minimum(angles, np.pi - angles) <= COLLINEAR
     rows, columns = np.triu_indices(np.shape(X)[1], 1)
     return list(zip(rows[bad].tolist(), columns[bad].tolist(), strict=True))
 
 
-def cell_volumes(X: Array, method: Method, rng: np.random.Generator | None = None, draws: int = 100_000) -> Array:
-    """Gaussian volumes of the cells of Definition 1, in no particular order.
+def cells(X: Array, method: Method) -> tuple[Array, Array]:
+    """Signs and Gaussian volumes of the cells of Definition 1, exactly, in no particular order.
 
     Args:
         X: batch, shape (k, n), no zero column; collinear columns share their hyperplane.
-        method: "exact2d" (rank 1 or 2: gaps between the directions mod pi), "exact3d" (rank 3: areas of the
-            arrangement of great circles), "mc" (frequencies of the sign patterns seen; cells never hit are
-            missing).
-        rng: source of the draws of "mc".
-        draws: number of rows drawn by "mc".
+        method: "exact2d" (rank 1 or 2: gaps between the directions mod pi) or "exact3d" (rank 3: areas of the
+            arrangement of great circles).
 
     Returns:
-        Volumes > 0, summing to 1.
-
-    Raises:
-        ValueError: bad batch, a zero column, a rank that the method does not serve, or "mc" without `rng`.
-    """
-    if method == "mc":
-        X = as_batch(X)
-        pair_angles(X)
-        return _sampled_volumes(X, rng, draws)
-    return cells(X, method)[1]
-
-
-def cells(X: Array, method: Literal["exact2d", "exact3d"]) -> tuple[Array, Array]:
-    """Signs and Gaussian volumes of the cells of Definition 1, exactly.
-
-    Args:
-        X: see `cell_volumes`.
-        method: see `cell_volumes`.
-
-    Returns:
-        Signs of w x_i in each cell, shape (cells, n), entries -1 and 1, and volumes > 0, shape (cells,).
+        Signs of w x_i in each cell, shape (cells, n), entries -1 and 1, and volumes > 0 that sum to 1, shape (cells,).
 
     Raises:
         ValueError: bad batch, a zero column, or a rank that the method does not serve.
@@ -75,7 +51,7 @@ def cells(X: Array, method: Literal["exact2d", "exact3d"]) -> tuple[Array, Array
     X = as_batch(X)
     pair_angles(X)
     if method not in ("exact2d", "exact3d"):
-        raise ValueError(f'got method={method!r}, expected "exact2d", "exact3d" or, for volumes alone, "mc"')
+        raise ValueError(f'got method={method!r}, expected "exact2d" or "exact3d"')
     if method == "exact2d":
         directions = _in_its_span(X, ranks=(1, 2))
         rows, volumes = _sectors(directions)
@@ -86,33 +62,24 @@ def cells(X: Array, method: Literal["exact2d", "exact3d"]) -> tuple[Array, Array
     return np.sign(rows[kept] @ directions), volumes[kept]
 
 
-def cell_volume_min(X: Array, method: Method, rng: np.random.Generator | None = None, draws: int = 100_000) -> float:
+def cell_volume_min(X: Array, method: Method) -> float:
     r"""gamma(X) = min positive Gaussian volume of a cell {w : sign(w x_i) = s_i for all i}, eq. (5).
 
-    "mc" returns the smallest frequency observed: cells that were never hit are smaller still, so it estimates
-    from above. gamma never exceeds 1/2, since -w lies in the opposite cell.
+    It never exceeds 1/2, since -w lies in the opposite cell.
 
     Args:
         X: batch, shape (k, n), no two columns collinear (the hypothesis of Lemma 2 and Theorem 3).
-        method: see `cell_volumes`.
-        rng: see `cell_volumes`.
-        draws: see `cell_volumes`.
+        method: see `cells`.
 
     Raises:
-        ValueError: as `cell_volumes`, and for collinear columns, which are named.
+        ValueError: as `cells`, and for collinear columns, which are named.
     """
-    require_no_collinear(X)
-    return float(cell_volumes(X, method, rng, draws).min())
-
-
-def require_no_collinear(X: Array) -> None:
-    """Raise a ValueError that names the collinear pairs of columns, if there are any."""
-    pairs = collinear_pairs(X)
-    if pairs:
+    if pairs := collinear_pairs(X):
         raise ValueError(
             f"got {len(pairs)} collinear pairs of columns, first {pairs[:5]}, expected none (Theorem 3; in "
             "Corollary 4 of the recentred batch): the rank may never be full; merge or move these points"
         )
+    return float(cells(X, method)[1].min())
 
 
 def circle_batch(n: int) -> Array:
@@ -150,6 +117,23 @@ def rank_product_bound_as_printed(rank_a: int, rank_b: int) -> int:
 def rank_product_bound(rank_a: int, rank_b: int) -> int:
     """rank(A B) <= min(rank A, rank B)."""
     return min(rank_a, rank_b)
+
+
+def null_vector(X: Array, W: Array) -> Array:
+    """The unit vector a with ReLU(W X) a = 0, (14a), unique up to its sign, shape (t + 1,).
+
+    Args:
+        X: batch, shape (k, t + 1).
+        W: rows, shape (r, k), with ReLU(W X) of rank t.
+
+    Raises:
+        ValueError: ReLU(W X) not of rank t.
+    """
+    _, s, right = np.linalg.svd(np.maximum(W @ X, 0.0))
+    rank = np.count_nonzero(s > NEW_DIRECTION * s[0])
+    if rank != X.shape[1] - 1:
+        raise ValueError(f"got ReLU(W X) of rank {rank}, expected {X.shape[1] - 1}, one less than the columns")
+    return right[-1]
 
 
 def flip_one_sign(w: Array, X: Array, epsilon: float = 1e-9) -> Array:
@@ -206,7 +190,9 @@ def _in_its_span(X: Array, ranks: tuple[int, ...]) -> Array:
     _, s, rows = np.linalg.svd(X / np.linalg.norm(X, axis=0), full_matrices=False)
     rank = np.count_nonzero(s > 1e-10 * s[0])
     if rank not in ranks:
-        raise ValueError(f'got a batch of rank {rank}, expected rank {ranks[-1]}: use "exact2d", "exact3d" or "mc"')
+        raise ValueError(
+            f'got a batch of rank {rank}, expected rank {ranks[-1]}: "exact2d" serves 1 and 2, "exact3d" 3'
+        )
     directions = np.zeros((max(ranks), X.shape[1]))
     directions[:rank] = s[:rank, None] * rows[:rank]
     return directions
@@ -264,11 +250,3 @@ def _solid_angle(cell: Array) -> float:
         volume = abs(np.dot(a, np.cross(b, c)))
         total += 2 * np.arctan2(volume, 1 + a @ b + b @ c + c @ a)
     return total
-
-
-def _sampled_volumes(X: Array, rng: np.random.Generator | None, draws: int) -> Array:
-    if rng is None or draws < 1:
-        raise ValueError(f'got rng={rng} and draws={draws}, expected a generator and at least one draw for "mc"')
-    patterns = np.packbits(rng.standard_normal((draws, len(X))) @ X > 0, axis=1)
-    _, counts = np.unique(patterns, axis=0, return_counts=True)
-    return counts / draws
