@@ -10,7 +10,6 @@ from repdyn.bn_decomposed.theory.geometry import angle_matrix
 from repdyn.bn_decomposed.theory.tree_formulas import (
     angle_bound,
     ratio_bound,
-    sharp_bounds,
     split_rate,
     three_cluster_bound,
 )
@@ -142,14 +141,14 @@ def test_limits_are_those_of_a_deep_tree(n):
 def test_bounds_of_theorem_11(x):
     n, limit = len(x), ClusterTree(x).limit()
     ratio, angle = min(limit.ratio_first, limit.ratio_last), max(limit.angle_first, limit.angle_last)
-    sharp_ratio, sharp_angle = sharp_bounds(n)
-    assert ratio <= sharp_ratio * (1 + 1e-12) <= ratio_bound(n, "theorem")
-    assert angle >= sharp_angle * (1 - 1e-12) >= angle_bound(n, "theorem")
+    assert ratio <= ratio_bound(n, "sharp") * (1 + 1e-12) <= ratio_bound(n, "theorem")
+    assert angle >= angle_bound(n, "sharp") * (1 - 1e-12) >= angle_bound(n, "theorem")
 
 
 def test_symmetric_points_reach_the_sharp_bounds():
     limit = ClusterTree([-3, -1, 0, 1, 3]).limit()
-    assert (limit.ratio_first, limit.angle_last) == pytest.approx(sharp_bounds(5), rel=1e-13)
+    sharp = ratio_bound(5, "sharp"), angle_bound(5, "sharp")
+    assert (limit.ratio_first, limit.angle_last) == pytest.approx(sharp, rel=1e-13)
     assert limit.extremes == pytest.approx(1)
 
 

@@ -5,7 +5,6 @@ from repdyn.bn_decomposed.theory.invariance import (
     cluster_contraction,
     cluster_mean_defect,
     contraction_factors,
-    contraction_of_angle,
     expected_next_gram,
     expected_norm_ratio,
     gram_of_expectation_as_printed,
@@ -124,16 +123,6 @@ def test_item_4_contracts_by_at_least_alpha_at_any_spread(n):
 def test_positively_collinear_points_contract_by_alpha_exactly():
     X = np.array([[3.0, -1.0, -2.0], [0.0, 0.0, 0.0]])
     assert contraction_factors(X, 0.9) == pytest.approx(np.full(3, 0.9), rel=1e-12)
-
-
-def test_contraction_of_angle():
-    theta = np.array([1e-6, 1e-4, 1e-2])
-    # alpha (1 - 2 theta/(3 pi)) up to second order in theta.
-    np.testing.assert_allclose(contraction_of_angle(theta, 1.2), 1.2 * (1 - 2 * theta / (3 * np.pi)), atol=1e-7)
-    X = np.array([[0.0, 0.0, 0.0], [0.5, np.cos(0.8), np.cos(0.8)], [0.0, np.sin(0.8), -np.sin(0.8)]])
-    tilde = with_cluster_mean(X)[:, 1:3]
-    angle = np.arccos(tilde[:, 0] @ tilde[:, 1] / (np.linalg.norm(tilde, axis=0).prod()))
-    assert contraction_factors(X, 0.5)[0] == pytest.approx(float(contraction_of_angle(angle, 0.5)), rel=1e-12)
 
 
 def test_hypotheses_of_theorem_14_contradict_each_other():

@@ -7,8 +7,6 @@ from scipy.integrate import quad
 from repdyn.bn_decomposed.theory.kernel import (
     arccos_kernel,
     arccos_kernel_complement,
-    exceeds_linear_kernel,
-    exceeds_linear_kernel_as_printed,
     expected_gram_step,
     expected_relu_gram,
     gram_map_multiplier,
@@ -44,14 +42,6 @@ def test_complement_matches_kernel_and_its_series():
     # The next term of the series is theta^6/720, relative to theta^2/2 below 1e-14.
     np.testing.assert_allclose(arccos_kernel_complement(small), series, rtol=3e-15)
     assert arccos_kernel_complement(0.0) == 0
-
-
-def test_kernel_exceeds_the_linear_one_except_on_a_ray():
-    rho = np.linspace(-1, 1, 100_001)
-    assert exceeds_linear_kernel(rho).all()
-    same_direction_other_norm = np.array([1.0])
-    assert not exceeds_linear_kernel_as_printed(same_direction_other_norm, np.array([False])).any()
-    assert exceeds_linear_kernel_as_printed(rho[:-1], np.zeros(100_000, dtype=bool)).all()
 
 
 def sample(X, neurons, combination, seed):

@@ -22,7 +22,7 @@ from repdyn.bn_decomposed.settings.study import (
     TreeExample,
     TreeLimits,
 )
-from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, enumerate_tree, simplified_layer
+from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, enumerate_tree, integer_layer, simplified_layer
 from repdyn.bn_decomposed.theory.tree_formulas import stable_depth_bound
 
 CLAIMS = claims_of(rows_claims, limits_claims, appendix_c)
@@ -57,7 +57,7 @@ def test_integer_rows_are_those_of_the_exact_enumeration():
     X = x[None, :]
     for t in range(6):
         np.testing.assert_array_equal(X, enumerate_tree(x.tolist(), t).astype(int))
-        X = simplified_model._integer_layer(X)
+        X = integer_layer(X)
 
 
 def test_counts_of_a_tie():

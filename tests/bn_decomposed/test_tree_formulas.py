@@ -8,9 +8,7 @@ from repdyn.bn_decomposed.theory.tree_formulas import (
     coordinate_after,
     limit_of_amplitudes,
     positive_coordinate,
-    printed_bounds,
     ratio_bound,
-    sharp_bounds,
     split_contribution,
     split_contribution_by_paths,
     split_rate,
@@ -69,7 +67,7 @@ def test_sharp_bounds_are_the_worst_case_over_amplitudes(n):
         limit = limit_of_amplitudes(1.0, np.exp(log_rho), n)
         return max(limit.angle_first, limit.angle_last)
 
-    ratio, angle = sharp_bounds(n)
+    ratio, angle = ratio_bound(n, "sharp"), angle_bound(n, "sharp")
     rhos = np.linspace(-8, 8, 401)
     assert max(-best_ratio(r) for r in rhos) == pytest.approx(ratio, rel=1e-12)
     assert min(best_angle(r) for r in rhos) == pytest.approx(angle, rel=1e-12)
@@ -85,7 +83,7 @@ def test_order_of_the_bounds():
         missing = np.pi / 2 / (np.sqrt(2) * (n - 1))  # (59)-(60): arcsin x <= pi x / 2
         assert np.pi / 2 - angle_bound(n, "two_clusters") == pytest.approx(missing)
     assert angle_bound(4, "theorem") < 0 < angle_bound(5, "theorem")
-    assert printed_bounds(5)[0] == 1.0
+    assert ratio_bound(5, "theorem") == 1.0
 
 
 def test_symmetry_of_the_limits():

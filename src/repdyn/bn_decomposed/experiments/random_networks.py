@@ -13,11 +13,12 @@ import xarray as xr
 
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
+from repdyn.base.ranks import RANK_TOLERANCE
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
 from repdyn.bn_decomposed.theory import geometry as measures
 from repdyn.bn_decomposed.theory import odd_cluster
-from repdyn.bn_decomposed.theory.geometry import RANK_TOLERANCE, geometry, pair_angles
+from repdyn.bn_decomposed.theory.geometry import geometry, pair_angles
 from repdyn.bn_decomposed.theory.kernel import expected_gram_step
 from repdyn.bn_decomposed.theory.layers import Rescale, bn_components, propagate
 

@@ -14,7 +14,7 @@ from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import SeveralCoordinates, TreeLimits
 from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree
-from repdyn.bn_decomposed.theory.tree_formulas import printed_bounds, sharp_bounds, split_rate, stable_depth_bound
+from repdyn.bn_decomposed.theory.tree_formulas import angle_bound, ratio_bound, split_rate, stable_depth_bound
 
 KINDS = ("symmetric", "outlier", "gaussian")
 CASES = {
@@ -148,11 +148,12 @@ def _deep_variables(deep: list[dict[str, object]]) -> dict[str, xr.Variable]:
 
 def _bounds(sizes: np.ndarray) -> dict[str, xr.Variable]:
     variables = {}
-    for name, bounds, words in (("printed", printed_bounds, "as printed"), ("sharp", sharp_bounds, "best possible")):
-        ratio, angle = np.array([bounds(int(n)) for n in sizes]).T
+    for name, which, words in (("printed", "theorem", "as printed"), ("sharp", "sharp", "best possible")):
+        ratio = np.array([ratio_bound(n, which) for n in sizes.tolist()])
+        angle = np.degrees([angle_bound(n, which) for n in sizes.tolist()])
         variables[f"{name}_ratio"] = variable("bound_points", ratio, f"bound on the smaller ratio of norms, {words}")
         variables[f"{name}_angle"] = variable(
-            "bound_points", np.degrees(angle), f"bound on the larger angle to an extreme, {words}", "degree"
+            "bound_points", angle, f"bound on the larger angle to an extreme, {words}", "degree"
         )
     return variables
 

@@ -16,7 +16,7 @@ from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import ClusterRows, InteriorAngles, NarrowGap, SplitRows, TreeExample
-from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, simplified_layer
+from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, integer_layer, simplified_layer
 from repdyn.bn_decomposed.theory.tree_formulas import (
     split_rate,
     stable_depth_bound,
@@ -55,7 +55,7 @@ def cluster_rows(settings: ClusterRows, stream: Stream) -> xr.Dataset:
         x = np.arange(n) if b == 0 else _integers(stream.generator(n, b), n)
         tree, X = ClusterTree(x.tolist()), x[None, :]
         for t in range(settings.layers + 1):
-            children = _integer_layer(X)
+            children = integer_layer(X)
             most = max((len(row.values) for row in tree.rows), default=2)
             counted = _counted(X, children) | {"excess_by_algorithm": tree.excess, "most_by_algorithm": most}
             _enter(counts, counted, (p, b, t))
@@ -84,12 +84,6 @@ def cluster_rows(settings: ClusterRows, stream: Stream) -> xr.Dataset:
 
 def _integers(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.sort(rng.choice(2 * RANGE + 1, n, replace=False)) - RANGE
-
-
-def _integer_layer(X: np.ndarray) -> np.ndarray:
-    """Positive children above negative ones, in units 1/n of the parents'."""
-    centered = X.shape[1] * X - X.sum(axis=1, keepdims=True)
-    return np.vstack([np.maximum(centered, 0), np.maximum(-centered, 0)])
 
 
 def _clusters(X: np.ndarray) -> np.ndarray:
@@ -220,7 +214,7 @@ def tree_example(settings: TreeExample) -> xr.Dataset:
         children = []
         for parent in last:
             children.append(len(rows))
-            rows += list(_integer_layer(rows[parent][None, :]))
+            rows += list(integer_layer(rows[parent][None, :]))
             parents += [parent, parent]
             layers += [t + 1, t + 1]
             children.append(children[-1] + 1)

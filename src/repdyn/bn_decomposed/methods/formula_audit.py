@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from repdyn.base.formula_audit import Errors, relative_error
+from repdyn.base.formula_audit import Errors, holds, relative_error
 from repdyn.bn_decomposed.theory.cluster_tree import simplified_layer
 from repdyn.bn_decomposed.theory.layers import Array
 
@@ -73,7 +73,7 @@ def eq_33(rows: Array) -> Errors:
         return Errors(0.0, 0.0, 0.0)
     mean, share = before.mean(axis=1), (before > 0).mean(axis=1)
     error = relative_error((1 - share) * mean / after.mean(axis=1), np.ones(len(mean)))
-    return Errors(error, error, relative_error(share * mean / after.mean(axis=1), np.ones(len(mean))))
+    return holds(error, relative_error(share * mean / after.mean(axis=1), np.ones(len(mean))))
 
 
 def eq_35b(rows: Array) -> Errors:
@@ -90,8 +90,8 @@ def eq_35c(rows: Array) -> Errors:
 
 
 def _identity(value: float, wrong: float, rows: Array) -> Errors:
-    error = relative_error(value, rows[-1].mean())
-    return Errors(error, error, relative_error(wrong, rows[-1].mean()))
+    mean = rows[-1].mean()
+    return holds(relative_error(value, mean), relative_error(wrong, mean))
 
 
 def eq_35d(rows: Array) -> Errors:
@@ -106,15 +106,14 @@ def eq_35d(rows: Array) -> Errors:
 
 def eq_35e(rows: Array) -> Errors:
     """x_max at t_1 is the mean at t_1 - 1; wrong: x_max at t_1 - 1."""
-    error = relative_error(rows[1].max(), rows[0].mean())
-    return Errors(error, error, relative_error(rows[1].max(), rows[0].max()))
+    top = rows[1].max()
+    return holds(relative_error(top, rows[0].mean()), relative_error(top, rows[0].max()))
 
 
 def eq_35f(rows: Array) -> Errors:
     """Mean at t_2 below (1 - 2/n) of that at t_1 - 1; wrong: below 2/n of it."""
     n, ratio = rows.shape[1], rows[-1].mean() / rows[0].mean()
-    error = max(0.0, ratio / (1 - 2 / n) - 1)
-    return Errors(error, error, max(0.0, ratio * n / 2 - 1))
+    return holds(max(0.0, ratio / (1 - 2 / n) - 1), max(0.0, ratio * n / 2 - 1))
 
 
 def loss_of_clusters(rows: Array) -> float:

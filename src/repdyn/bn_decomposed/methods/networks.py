@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from repdyn.bn_decomposed.theory.geometry import effective_rank, numerical_rank, stable_rank
+from repdyn.base.ranks import effective_rank, numerical_rank, stable_rank
+from repdyn.bn_decomposed.theory.geometry import singular_values
 
 MODES = ("bn", "default", "he")
 R1_TOLERANCE = 1e-2
@@ -127,10 +128,10 @@ def rank_profile(model: nn.Module, data: Tensor) -> dict[str, float]:
             hook.remove()
     if not seen:
         raise ValueError(f"no nn.Linear of {type(model).__name__} was reached: rank_profile reads the last one's input")
-    H = seen[-1].reshape(-1, seen[-1].shape[-1]).double().cpu().numpy().T
+    s = singular_values(seen[-1].reshape(-1, seen[-1].shape[-1]).double().cpu().numpy().T)
     return {
-        "r1": numerical_rank(H, R1_TOLERANCE),
-        "numerical_rank": numerical_rank(H),
-        "stable_rank": stable_rank(H),
-        "effective_rank": effective_rank(H),
+        "r1": numerical_rank(s, R1_TOLERANCE),
+        "numerical_rank": numerical_rank(s),
+        "stable_rank": stable_rank(s),
+        "effective_rank": effective_rank(s),
     }

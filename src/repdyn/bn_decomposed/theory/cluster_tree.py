@@ -259,8 +259,12 @@ def simplified_layer(X: Array) -> Array:
     Returns:
         All positive children above all negative ones, shape (2 d, n).
     """
-    centered = X - X.sum(axis=1, keepdims=True) / X.shape[1]
-    return np.vstack([np.maximum(centered, 0), np.maximum(-centered, 0)])
+    return _both_sides(X - X.sum(axis=1, keepdims=True) / X.shape[1])
+
+
+def integer_layer(X: Array) -> Array:
+    """The same layer times n, which keeps integers integers, shape (2 d, n)."""
+    return _both_sides(X.shape[1] * X - X.sum(axis=1, keepdims=True))
 
 
 def enumerate_tree(x: Array | list[Fraction] | list[int], t: int) -> Array:
@@ -279,11 +283,13 @@ def enumerate_tree(x: Array | list[Fraction] | list[int], t: int) -> Array:
     if t < 0:
         raise ValueError(f"got t = {t}, expected layer 0 or later")
     X = np.array([[_exact(v) for v in _one_dimensional(x)]], dtype=object)
-    n = X.shape[1]
     for _ in range(t):
-        centered = n * X - X.sum(axis=1, keepdims=True)
-        X = np.vstack([np.maximum(centered, 0), np.maximum(-centered, 0)])
+        X = integer_layer(X)
     return X
+
+
+def _both_sides(centered: Array) -> Array:
+    return np.vstack([np.maximum(centered, 0), np.maximum(-centered, 0)])
 
 
 def _merged(values: list[int], sizes: tuple[int, ...], log_scale: float) -> Row:

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from repdyn.base import ranks
-from repdyn.base.ranks import RANK_TOLERANCE
 from repdyn.bn_decomposed.theory.layers import Array, as_batch
 
 
@@ -26,7 +25,7 @@ class Geometry:
         odd_angle: median angle between the odd column and the others, radians.
         intra_angle: median angle among the others, radians; NaN for n = 2, where there is no such pair.
         second_to_first: second largest norm over the largest.
-        numerical_rank: number of s_i > rank_tolerance * s_1.
+        numerical_rank: number of s_i > `ranks.RANK_TOLERANCE` * s_1.
         stable_rank: ||X||_F^2 / s_1^2.
         effective_rank: exp of the entropy of s_i / sum s.
         orthogonality_gap: ||X'X / ||X||_F^2 - I/n||_F, from 0 (orthogonal, equal norms) to sqrt(1 - 1/n)
@@ -83,14 +82,9 @@ def singular_values(X: Array) -> Array:
     return np.linalg.svd(as_batch(X), compute_uv=False)
 
 
-def numerical_rank(X: Array, tolerance: float = RANK_TOLERANCE) -> int:
-    """Number of singular values above `tolerance` times the largest; 0 for a batch of zeros."""
-    return ranks.numerical_rank(singular_values(X), tolerance)
-
-
-def stable_rank(X: Array) -> float:
-    """||X||_F^2 / ||X||_2^2, between 1 and the rank; NaN for a batch of zeros."""
-    return ranks.stable_rank(singular_values(X))
+def numerical_rank(X: Array) -> int:
+    """Number of singular values above `ranks.RANK_TOLERANCE` times the largest; 0 for a batch of zeros."""
+    return ranks.numerical_rank(singular_values(X))
 
 
 def effective_rank(X: Array) -> float:
@@ -108,15 +102,8 @@ def orthogonality_gap(X: Array) -> float:
     return ranks.orthogonality_gap(singular_values(X), np.shape(X)[1])
 
 
-def geometry(X: Array, rank_tolerance: float = RANK_TOLERANCE) -> Geometry:
-    """Measure a batch: pair angles, norms, the odd point and four notions of rank.
-
-    Args:
-        X: batch, shape (k, n).
-        rank_tolerance: a singular value counts for the numerical rank above this fraction of the largest.
-
-    Returns:
-        The measurements, see `Geometry`.
+def geometry(X: Array) -> Geometry:
+    """Measure a batch of shape (k, n): pair angles, norms, the odd point and four notions of rank.
 
     Raises:
         ValueError: bad batch or a zero column.
@@ -127,6 +114,7 @@ def geometry(X: Array, rank_tolerance: float = RANK_TOLERANCE) -> Geometry:
     odd = int(np.argmax(norms))
     with_odd = (np.stack(np.triu_indices(len(norms), 1)) == odd).any(axis=0)
     second, first = np.sort(norms)[-2:]
+    s = singular_values(X)
     return Geometry(
         angles=angles,
         norms=norms,
@@ -134,8 +122,8 @@ def geometry(X: Array, rank_tolerance: float = RANK_TOLERANCE) -> Geometry:
         odd_angle=float(np.median(angles[with_odd])),
         intra_angle=float(np.median(angles[~with_odd])) if len(norms) > 2 else float("nan"),
         second_to_first=float(second / first),
-        numerical_rank=numerical_rank(X, rank_tolerance),
-        stable_rank=stable_rank(X),
-        effective_rank=effective_rank(X),
-        orthogonality_gap=orthogonality_gap(X),
+        numerical_rank=ranks.numerical_rank(s),
+        stable_rank=ranks.stable_rank(s),
+        effective_rank=ranks.effective_rank(s),
+        orthogonality_gap=ranks.orthogonality_gap(s, len(norms)),
     )

@@ -221,22 +221,6 @@ def theorem14_square_norms(X: Array, alpha: float) -> tuple[float, float]:
     return float(alpha * tilde[:, 0] @ tilde[:, 0]), float(alpha * tilde[:, -1] @ tilde[:, -1])
 
 
-def contraction_of_angle(theta: Array | float, alpha: float) -> Array:
-    r"""E||x' - y'||^2 / ||x - y||^2 for recentred points of equal norm at angle theta: alpha (1-kappa) / (1-cos theta).
-
-    alpha (1 - 2 theta/(3 pi) + O(theta^3)): below alpha, and below 1 only for theta > 3 pi (alpha - 1) / (2
-    alpha) when alpha > 1, as at the sigma that keeps ||x_1||.
-
-    Args:
-        theta: angle between x~ and y~, radians, > 0.
-        alpha: d sigma^2 / 2.
-
-    Returns:
-        Factor of the mean square distance over one layer, shape of theta.
-    """
-    return alpha * arccos_kernel_complement(theta) / (2 * np.sin(np.asarray(theta) / 2) ** 2)
-
-
 def contraction_factors(X: Array, alpha: float, complement: Complement = arccos_kernel_complement) -> Array:
     r"""E||x_i' - x_j'||^2 / ||x_i - x_j||^2 for the pairs of item 4 of Theorem 14, i < j in 2..n+1.
 

@@ -56,33 +56,6 @@ def arccos_kernel_complement(theta: Array | float) -> Array:
     return 2 * np.sin(theta / 2) ** 2 - third_order / np.pi
 
 
-def exceeds_linear_kernel_as_printed(rho: Array, same_point: Array) -> Array:
-    r"""The property printed after eq. (111): K(x, y) > x.y at sigma^2 = 2/d whenever x != y.
-
-    Args:
-        rho: cosines between x and y.
-        same_point: whether x = y; equal directions of different norms are not the same point.
-
-    Returns:
-        Where the printed property is right: kappa(rho) > rho unless x = y. It fails for y = c x, c > 0, c !=
-        1.
-    """
-    return np.asarray(same_point) | (arccos_kernel(rho) > rho)
-
-
-def exceeds_linear_kernel(rho: Array) -> Array:
-    r"""The property as corrected: K(x, y) > x.y, with equality for positively collinear x and y.
-
-    Args:
-        rho: cosines between x and y.
-
-    Returns:
-        Where kappa(rho) > rho for rho < 1 and kappa(1) = 1.
-    """
-    rho = np.asarray(rho, dtype=np.float64)
-    return np.where(rho < 1, arccos_kernel(rho) > rho, arccos_kernel(rho) == 1)
-
-
 def expected_relu_gram(G: Array, scale: float = 1.0) -> Array:
     r"""E ReLU(W x_i).ReLU(W x_j) = scale ||x_i|| ||x_j|| kappa(rho_ij), eqs. (98) and (111).
 
@@ -217,18 +190,20 @@ def _centred(G: Array) -> Array:
     return G - rows[:, None] - rows[None, :] + rows.mean()
 
 
+def _products_of_lengths(C: Array) -> Array:
+    length = np.sqrt(np.maximum(np.diag(C), 0.0))
+    return np.outer(length, length)
+
+
 def _cosines(C: Array) -> Array:
-    length = np.sqrt(np.maximum(np.diagonal(C, axis1=-2, axis2=-1), 0.0))
-    product = length[..., :, None] * length[..., None, :]
+    product = _products_of_lengths(C)
     rho = np.divide(C, product, out=np.zeros_like(C), where=product > 0)
-    n = C.shape[-1]
-    rho[..., np.arange(n), np.arange(n)] = 1.0
+    np.fill_diagonal(rho, 1.0)
     return np.clip(rho, -1.0, 1.0)
 
 
 def _relu_gram(C: Array) -> Array:
-    length = np.sqrt(np.maximum(np.diagonal(C, axis1=-2, axis2=-1), 0.0))
-    return length[..., :, None] * length[..., None, :] * arccos_kernel(_cosines(C))
+    return _products_of_lengths(C) * arccos_kernel(_cosines(C))
 
 
 def _rescaled_gram(C: Array, about_mean: bool, relu: bool) -> Array:
@@ -251,7 +226,8 @@ def _rescaled_gram(C: Array, about_mean: bool, relu: bool) -> Array:
     return n * total
 
 
-def _scale_nodes(mu: Array, about_mean: bool, step: float = 0.25) -> list[tuple[float, float]]:
+def _scale_nodes(mu: Array, about_mean: bool) -> list[tuple[float, float]]:
+    step = 0.25
     x = np.arange(-45.0, 90.0, step)
     s = np.exp(x)
     log_weight = x - 0.5 * np.log1p(2 * np.outer(s, mu)).sum(axis=1)

@@ -180,12 +180,7 @@ def angle_bound(n: int, which: Bound) -> float:
     "theorem": pi/2 - sqrt(2) pi/(n-2) of (12), (87); "two_clusters": pi/2 - pi/(2 sqrt(2) (n-1)) of
     (59)-(60); "sharp": arccos(1/sqrt(2 ((n-1)^2 + 1))), reached for A = B.
 
-    Args:
-        n: number of points, n >= 3.
-        which: "theorem", "two_clusters" or "sharp".
-
-    Raises:
-        ValueError: n < 3 or unknown bound.
+    Arguments and errors are those of `ratio_bound`.
     """
     _at_least_three(n)
     bounds = {
@@ -194,16 +189,6 @@ def angle_bound(n: int, which: Bound) -> float:
         "sharp": np.arccos(1 / np.sqrt(2 * ((n - 1) ** 2 + 1))),
     }
     return float(_chosen(bounds, which))
-
-
-def sharp_bounds(n: int) -> tuple[float, float]:
-    """The best possible (`ratio_bound`, `angle_bound`) of Theorem 11, items 3 and 4; the angle in radians."""
-    return ratio_bound(n, "sharp"), angle_bound(n, "sharp")
-
-
-def printed_bounds(n: int) -> tuple[float, float]:
-    """The printed (`ratio_bound`, `angle_bound`) of Theorem 11, items 3 and 4; the angle in radians."""
-    return ratio_bound(n, "theorem"), angle_bound(n, "theorem")
 
 
 def _chosen(bounds: dict[str, float], which: str) -> float:
