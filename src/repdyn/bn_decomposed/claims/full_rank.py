@@ -20,11 +20,9 @@ from repdyn.base.verdicts import (
     interval_within,
     mean_within,
 )
+from repdyn.bn_decomposed.claims.changes import in_dataset, taken_for
 from repdyn.bn_decomposed.claims.worst_of import FALSE_ALARM, worst_mean_over_bound, worst_survival
-from repdyn.bn_decomposed.theory.full_rank import (
-    full_rank_tail_bound,
-    geometric_sum_tail,
-)
+from repdyn.bn_decomposed.theory.full_rank import full_rank_tail_bound, geometric_sum_tail
 from repdyn.bn_decomposed.theory.rank import circle_cells, circle_cells_as_printed
 
 LARGEST_RESOLVED = 6  # points of a circle on which (7b) is above what the draws resolve
@@ -149,9 +147,9 @@ def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
     return Verdict.from_tests(form(circle_cells_as_printed, "n"), form(circle_cells, "2n"))
 
 
-def without_gamma(rows_to_full_rank: xr.Dataset, *others: xr.Dataset) -> tuple[xr.Dataset, ...]:
+def without_gamma(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     """The bound at gamma = 1, that is n rows."""
-    return rows_to_full_rank.assign(bound=rows_to_full_rank["n"].astype(float)), *others
+    return rows_to_full_rank.assign(bound=rows_to_full_rank["n"].astype(float))
 
 
 def _mean_bounded(rows_to_full_rank: xr.Dataset, recentred: int) -> Test:
@@ -181,22 +179,11 @@ def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
     )
 
 
-def sign_of_the_logarithm(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Takes log(alpha) for log(1/alpha) in (7a), + log(alpha) for - log(alpha) in (7b)."""
-    names = ("exponent_a", "exponent_b", "exponent_fine")
-    return full_rank_tail.assign({name: full_rank_tail[f"wrong_{name}"] for name in names}), rows_to_full_rank
-
-
-def sign_in_7b(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Takes + log(alpha) for - log(alpha) in (7b) alone."""
-    return full_rank_tail.assign(exponent_b=full_rank_tail["wrong_exponent_b"]), rows_to_full_rank
-
-
-def antipodal_circles(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+def antipodal_circles(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     """Puts six points on the circle, three antipodal pairs, in the place of every circle."""
     circle = rows_to_full_rank["kind"] == "circle"
     points = int(rows_to_full_rank["antipodal_points"])
-    return full_rank_tail, rows_to_full_rank.assign(
+    return rows_to_full_rank.assign(
         y=xr.where(circle, rows_to_full_rank["y_antipodal"], rows_to_full_rank["y"]),
     ).assign_coords(
         n=rows_to_full_rank["n"].where(~circle, points),
@@ -231,14 +218,27 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     data=("full_rank_tail", "rows_to_full_rank"),
     control=dict.fromkeys(
         ("exact tail over 7a", "the same below its range", "closed form 28c", "growth with the bound"),
-        wrong_formula(r"the sign of $\log \alpha$ reversed in (7a) and (7b)", sign_of_the_logarithm),
+        wrong_formula(
+            r"the sign of $\log \alpha$ reversed in (7a) and (7b)",
+            in_dataset(
+                0,
+                replace_variables(
+                    exponent_a="wrong_exponent_a", exponent_b="wrong_exponent_b", exponent_fine="wrong_exponent_fine"
+                ),
+            ),
+        ),
     )
     | {
-        "exponent 7b over 7a": wrong_formula(r"the sign of $\log \alpha$ reversed in (7b)", sign_in_7b),
+        "exponent 7b over 7a": wrong_formula(
+            r"the sign of $\log \alpha$ reversed in (7b)",
+            in_dataset(0, replace_variables(exponent_b="wrong_exponent_b")),
+        ),
     }
     | dict.fromkeys(
         ("below geometric", "below 7b"),
-        false_world("six points on the circle, whose antipodal pairs the theorem excludes", antipodal_circles),
+        false_world(
+            "six points on the circle, whose antipodal pairs the theorem excludes", in_dataset(1, antipodal_circles)
+        ),
     ),
 )
 def tail_of_rows(full_rank_tail: xr.Dataset, rows_to_full_rank: xr.Dataset) -> Verdict:
@@ -309,17 +309,6 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     )
 
 
-def printed_hypothesis(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Asks for no collinear columns of X in the place of X - mean."""
-    return rows_to_full_rank, relu_rank.assign(pairs_used=relu_rank["pairs_given"])
-
-
-def scale_without_recentring(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Puts rescaling without recentering in the place of batch normalization."""
-    ranks = relu_rank["rank_normalized"].isel(way=[2, 1, 2])
-    return rows_to_full_rank, relu_rank.assign(rank_normalized=ranks.assign_coords(way=relu_rank["way"]))
-
-
 @claim(
     "bnd-cor4",
     where="Corollary 4",
@@ -330,9 +319,14 @@ def scale_without_recentring(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
     "them collinear, become a centered hexagon whose rank stays at 5.",
     data=("rows_to_full_rank", "relu_rank"),
     control={
-        "largest rank": wrong_formula("the printed hypothesis, on $X$ for $X$ less its mean", printed_hypothesis),
-        "mean over bound": wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma),
-        "rows where the scale changes the rank": false_world("rescaling alone", scale_without_recentring),
+        "largest rank": wrong_formula(
+            "the printed hypothesis, on $X$ for $X$ less its mean",
+            in_dataset(1, replace_variables(pairs_used="pairs_given")),
+        ),
+        "mean over bound": wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", in_dataset(0, without_gamma)),
+        "rows where the scale changes the rank": false_world(
+            "rescaling alone", in_dataset(1, taken_for("way", "W X / sigma", "BN(W X)"))
+        ),
     },
 )
 def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> Verdict:

@@ -20,6 +20,7 @@ from repdyn.base.verdicts import (
     equal,
     mean_within,
 )
+from repdyn.bn_decomposed.claims.changes import taken_for
 from repdyn.bn_decomposed.claims.worst_of import worst_mean_over_bound, worst_survival
 from repdyn.bn_decomposed.theory.largest_rank import success_probability
 from repdyn.bn_decomposed.theory.rank import circle_batch, circle_cells
@@ -27,20 +28,6 @@ from repdyn.bn_decomposed.theory.rank import circle_batch, circle_cells
 LEAST_CLASS = 200
 WAITS = (0.5, 1.0)  # over 1/gamma: the bound is then near 0.6 and 0.4, far from the trivial 1
 UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one would not matter"
-
-
-def with_relu_between(relu_rank: xr.Dataset) -> xr.Dataset:
-    """Puts rank ReLU(W X) in the place of rank W X."""
-    ranks = relu_rank["product_rank"].copy(deep=True)
-    ranks.loc[{"factor": "WX"}] = ranks.sel(factor="ReLU(WX)")
-    return relu_rank.assign(product_rank=ranks)
-
-
-def maximum_for_minimum(relu_rank: xr.Dataset) -> xr.Dataset:
-    """Takes the printed bound for the corrected one."""
-    bounds = relu_rank["product_bound"].copy(deep=True)
-    bounds.loc[{"bound": "corrected"}] = bounds.sel(bound="printed")
-    return relu_rank.assign(product_bound=bounds)
 
 
 @claim(
@@ -55,8 +42,12 @@ def maximum_for_minimum(relu_rank: xr.Dataset) -> xr.Dataset:
     corrected_formula=r"\operatorname{rank}(AB) \le \min(\operatorname{rank} A, \operatorname{rank} B)",
     data="relu_rank",
     control={
-        "products above the bound": false_world(r"$\mathrm{ReLU}(W X)$ in the place of $W X$", with_relu_between),
-        "products whose rank it lets grow": wrong_formula("the printed maximum", maximum_for_minimum),
+        "products above the bound": false_world(
+            r"$\mathrm{ReLU}(W X)$ in the place of $W X$", taken_for("factor", "ReLU(WX)", "WX")
+        ),
+        "products whose rank it lets grow": wrong_formula(
+            "the printed maximum", taken_for("bound", "printed", "corrected")
+        ),
     },
     possible_ocr_error=True,
 )
@@ -122,13 +113,6 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     )
 
 
-def steps_too_long(sign_cells: xr.Dataset) -> xr.Dataset:
-    """Puts steps of two and a half times the distance in the place of those just beyond the hyperplane."""
-    counts = sign_cells["not_one"].copy(deep=True)
-    counts.loc[{"step": "corrected"}] = counts.sel(step="overshot")
-    return sign_cells.assign(not_one=counts)
-
-
 @claim(
     "bnd-e3-step",
     where="Appendix B, eqs. (18)-(20)",
@@ -144,7 +128,9 @@ def steps_too_long(sign_cells: xr.Dataset) -> xr.Dataset:
         r"\quad w - (1 + \epsilon) \frac{w x_i}{\|x_i\|^2} x_i^T"
     ),
     data="sign_cells",
-    control=wrong_formula("steps of 2.5 times the distance to the hyperplane", steps_too_long),
+    control=wrong_formula(
+        "steps of 2.5 times the distance to the hyperplane", taken_for("step", "overshot", "corrected")
+    ),
 )
 def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:
     """Share of rows whose step does not change exactly one sign, for columns of unequal length."""

@@ -9,6 +9,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation
+from repdyn.bn_decomposed.claims.changes import in_dataset
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.invariance import theorem13_alpha
 from repdyn.bn_decomposed.theory.kernel import arccos_kernel
@@ -126,16 +127,16 @@ def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
     )
 
 
-def alpha_one(gaussian_layer: xr.Dataset, *others: xr.Dataset) -> tuple[xr.Dataset, ...]:
+def alpha_one(gaussian_layer: xr.Dataset) -> xr.Dataset:
     """Takes sigma^2 = 2/d for 2 alpha/d: ReLU being homogeneous, every square is divided by alpha."""
     squares = ("odd_square", "cluster_square", "expected_odd_square", "expected_cluster_square")
     alpha = gaussian_layer["alpha"].copy(deep=True)
     for n in alpha["batch"].values.tolist():
         alpha.loc[{"start": INVARIANT, "batch": n}] = theorem13_alpha(n)
-    return gaussian_layer.assign({name: gaussian_layer[name] / alpha for name in squares}), *others
+    return gaussian_layer.assign({name: gaussian_layer[name] / alpha for name in squares})
 
 
-ALPHA_ONE = wrong_formula(r"$\sigma^2 = 2/d$ for $2 \alpha / d$", alpha_one)
+ALPHA_ONE = wrong_formula(r"$\sigma^2 = 2/d$ for $2 \alpha / d$", in_dataset(0, alpha_one))
 SQUARES = ("closed form", "odd point sampled", "cluster sampled")
 
 
@@ -164,7 +165,7 @@ def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
     return Verdict.from_tests(all_of(**squares_are_kept(gaussian_layer.sel(start=INVARIANT))))
 
 
-NOT_RECENTRED = false_world("layers without recentering", replace_variables(inner="inner_not_recentred"))
+NOT_RECENTRED = false_world("layers without recentering", in_dataset(0, replace_variables(inner="inner_not_recentred")))
 
 
 def orthogonal(layer: xr.Dataset) -> Test:

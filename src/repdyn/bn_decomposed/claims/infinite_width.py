@@ -6,9 +6,10 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import false_world, wrong_formula
+from repdyn.base.controls import false_world, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Verdict, all_of, at_most, deviation
+from repdyn.bn_decomposed.claims.changes import in_dataset
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 
 LEADING = 50  # points from which the leading term 3 pi / n is tested
@@ -19,46 +20,27 @@ ITERATED = (
 EQUAL_ANGLES = "$n$ points at equal angles, which rest without an odd point"
 
 
-def with_odd_point(fixed_point: xr.Dataset) -> xr.Dataset:
-    """The batches in which an odd point can rest.
+def by_odd_point(fixed_point: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """The batches in which an odd point can rest, and those too small for one.
 
     Raises:
-        NotEnoughDataError: there is none.
+        NotEnoughDataError: there is none of a kind.
     """
-    many = fixed_point.sel(batch=fixed_point["batch"] >= FEWEST_WITH_ODD_POINT)
+    can_rest = fixed_point["batch"] >= FEWEST_WITH_ODD_POINT
+    many, few = fixed_point.sel(batch=can_rest), fixed_point.sel(batch=~can_rest)
     if not many.sizes["batch"]:
         raise NotEnoughDataError(f"fixed_point: a batch of {FEWEST_WITH_ODD_POINT} points or more")
-    return many
-
-
-def without_odd_point(fixed_point: xr.Dataset) -> xr.Dataset:
-    """The batches too small for an odd point.
-
-    Raises:
-        NotEnoughDataError: there is none.
-    """
-    few = fixed_point.sel(batch=fixed_point["batch"] < FEWEST_WITH_ODD_POINT)
     if not few.sizes["batch"]:
         raise NotEnoughDataError(f"fixed_point: a batch of fewer than {FEWEST_WITH_ODD_POINT} points")
-    return few
+    return many, few
 
 
-def not_recentred(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Puts K(G) in the place of K(H G H)."""
-    return relu_moments.assign(recentred=relu_moments["not_recentred"]), fixed_point
-
-
-def from_equal_angles(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+def from_equal_angles(fixed_point: xr.Dataset) -> xr.Dataset:
     """Iterates from n points at equal angles and norms, which stay so."""
     angle = fixed_point["simplex_angle"]
-    return relu_moments, fixed_point.assign(
+    return fixed_point.assign(
         iterated_intra_angle=angle, iterated_odd_angle=angle, iterated_norm_ratio=fixed_point["batch"] - 1
     )
-
-
-def at_rest_without_recentring(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Takes the angle at which points rest with rescaling alone for the one with recentering."""
-    return relu_moments, fixed_point.assign(simplex_angle=fixed_point["rms_angle"])
 
 
 @claim(
@@ -71,8 +53,12 @@ def at_rest_without_recentring(relu_moments: xr.Dataset, fixed_point: xr.Dataset
     formula=r"G^{(t+1)} = K\left(H G^{(t)} H\right), \quad H = I - \frac{1}{n} \mathbf{1} \mathbf{1}^T",
     data=("relu_moments", "fixed_point"),
     control={
-        "closed form minus sampled": wrong_formula("the closed form without recentering, $K(G)$", not_recentred),
-        "equal angles up to six points": false_world("rescaling without recentering", at_rest_without_recentring),
+        "closed form minus sampled": wrong_formula(
+            "the closed form without recentering, $K(G)$", in_dataset(0, replace_variables(recentred="not_recentred"))
+        ),
+        "equal angles up to six points": false_world(
+            "rescaling without recentering", in_dataset(1, replace_variables(simplex_angle="rms_angle"))
+        ),
     }
     | dict.fromkeys(
         (
@@ -80,12 +66,12 @@ def at_rest_without_recentring(relu_moments: xr.Dataset, fixed_point: xr.Dataset
             "reduced minus iterated odd angle",
             "reduced over iterated norm ratio",
         ),
-        false_world(EQUAL_ANGLES, from_equal_angles),
+        false_world(EQUAL_ANGLES, in_dataset(1, from_equal_angles)),
     ),
 )
 def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset) -> Verdict:
     """(8) on images against explicit layers; fixed points of the reduced map against the iterated n x n map."""
-    many, few = with_odd_point(fixed_point), without_odd_point(fixed_point)
+    many, few = by_odd_point(fixed_point)
     degrees = {
         "reduced_minus_iterated_cluster_angle": many["odd_intra_angle"] - many["iterated_intra_angle"],
         "reduced_minus_iterated_odd_angle": many["odd_angle"] - many["iterated_odd_angle"],
@@ -111,20 +97,10 @@ def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset) ->
     )
 
 
-def equal_angles(fixed_point: xr.Dataset, contraction: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Takes the angle of n points at equal angles for the angle in the cluster."""
-    return fixed_point.assign(odd_intra_angle=fixed_point["simplex_angle"]), contraction
-
-
-def narrow_at_any_size(fixed_point: xr.Dataset, contraction: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+def narrow_at_any_size(fixed_point: xr.Dataset) -> xr.Dataset:
     """Takes the cluster of the largest batch for the angles of the smallest ones."""
     narrow = xr.full_like(fixed_point["iterated_intra_angle"], float(fixed_point["iterated_intra_angle"][-1]))
-    return fixed_point.assign(iterated_intra_angle=narrow), contraction
-
-
-def point_cluster(fixed_point: xr.Dataset, contraction: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Takes the point-like cluster of Definition 12 for the resting one."""
-    return fixed_point, contraction.assign(full_multiplier=contraction["point_multiplier"])
+    return fixed_point.assign(iterated_intra_angle=narrow)
 
 
 @claim(
@@ -139,14 +115,21 @@ def point_cluster(fixed_point: xr.Dataset, contraction: xr.Dataset) -> tuple[xr.
     r"\left(1 + O\!\left(\tfrac1n\right)\right) \quad \text{for } i, j \ge 2, \; n \ge 7",
     data=("fixed_point", "contraction"),
     control={
-        "cluster angle over leading term": false_world(EQUAL_ANGLES, equal_angles),
-        "equal angles up to six points": false_world("a narrow cluster at any batch size", narrow_at_any_size),
-        "multipliers": false_world("the point-like cluster of Definition 12", point_cluster),
+        "cluster angle over leading term": false_world(
+            EQUAL_ANGLES, in_dataset(0, replace_variables(odd_intra_angle="simplex_angle"))
+        ),
+        "equal angles up to six points": false_world(
+            "a narrow cluster at any batch size", in_dataset(0, narrow_at_any_size)
+        ),
+        "multipliers": false_world(
+            "the point-like cluster of Definition 12",
+            in_dataset(1, replace_variables(full_multiplier="point_multiplier")),
+        ),
     },
 )
 def cluster_keeps_a_width(fixed_point: xr.Dataset, contraction: xr.Dataset) -> Verdict:
     """Angle in the cluster where the expected Gram matrix comes to rest, from an odd start; stability of the rest."""
-    many, few = with_odd_point(fixed_point), without_odd_point(fixed_point)
+    many, few = by_odd_point(fixed_point)
     wide = many.sel(batch=many["batch"] >= LEADING)
     if not wide.sizes["batch"]:
         raise NotEnoughDataError(f"fixed_point: a batch of {LEADING} points or more")

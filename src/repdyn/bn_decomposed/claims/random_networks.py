@@ -11,21 +11,11 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within
+from repdyn.bn_decomposed.claims.changes import taken_for
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.odd_cluster import rms_fixed_point, simplex_angle
 
 WHOLE_DEGREES = "the paper gives whole degrees: half of one on either side"
-
-
-def taken_for(dim: str, source: str, label: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """What belongs to `source` along a dimension taken for what belongs to `label`, which is lost."""
-
-    def taken(data: xr.Dataset) -> xr.Dataset:
-        labels = data[dim].values
-        order = [source if name == label else name for name in labels.tolist()]
-        return data.sel({dim: order}).assign_coords({dim: labels})
-
-    return taken
 
 
 @claim(

@@ -10,6 +10,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, equal
+from repdyn.bn_decomposed.claims.changes import in_dataset
 from repdyn.bn_decomposed.theory.tree_formulas import (
     split_contribution,
     split_contribution_by_paths,
@@ -138,19 +139,13 @@ def without_the_gap(
     tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset
 ) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
     """Takes a bound in n alone, that of equal gaps."""
-    limits, gaps = (data.assign(depth_bound=data["depth_bound_of_equal_gaps"]) for data in (tree_limits, narrow_gap))
-    return limits, gaps, cluster_rows
+    equal_gaps = replace_variables(depth_bound="depth_bound_of_equal_gaps")
+    return equal_gaps(tree_limits), equal_gaps(narrow_gap), cluster_rows
 
 
-def a_layer_late(
-    tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset
-) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
+def a_layer_late(cluster_rows: xr.Dataset) -> xr.Dataset:
     """Reads the algorithm one layer late."""
-    return (
-        tree_limits,
-        narrow_gap,
-        cluster_rows.assign(most_by_algorithm=cluster_rows["most_by_algorithm"].shift(layer=-1, fill_value=2)),
-    )
+    return cluster_rows.assign(most_by_algorithm=cluster_rows["most_by_algorithm"].shift(layer=-1, fill_value=2))
 
 
 IN_N_ALONE = wrong_formula("a bound in $n$ alone, that of equal gaps", without_the_gap)
@@ -166,7 +161,9 @@ IN_N_ALONE = wrong_formula("a bound in $n$ alone, that of equal gaps", without_t
     control={
         "depth over bound": IN_N_ALONE,
         "depth over bound for a narrow gap": IN_N_ALONE,
-        "layers where the widest rows differ": wrong_formula("the algorithm read one layer late", a_layer_late),
+        "layers where the widest rows differ": wrong_formula(
+            "the algorithm read one layer late", in_dataset(2, a_layer_late)
+        ),
     },
 )
 def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_rows: xr.Dataset) -> Verdict:

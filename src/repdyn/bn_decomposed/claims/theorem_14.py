@@ -10,6 +10,7 @@ from repdyn.base.controls import false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation
+from repdyn.bn_decomposed.claims.changes import in_dataset
 from repdyn.bn_decomposed.claims.gaussian_layers import (
     ALPHA_ONE,
     FAR,
@@ -95,18 +96,13 @@ def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
 WRONG_KERNEL = r"$\arccos \rho$ for $\pi - \arccos \rho$ in (111)"
 
 
-def wrong_kernel(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Puts the factors of a wrong kernel in the place of the right one's."""
-    return (
-        contraction.assign(largest_factor=contraction["wrong_largest_factor"]),
-        gaussian_layer.assign(expected_pair_factor=gaussian_layer["wrong_pair_factor"]),
-    )
+TOO_NEAR = "$R$ of an invariant representation, below $n / (n - 1)$"
 
 
-def at_the_invariant_distance(contraction: xr.Dataset, *others: xr.Dataset) -> tuple[xr.Dataset, ...]:
+def at_the_invariant_distance(contraction: xr.Dataset) -> xr.Dataset:
     """Takes R of an invariant representation, at which Theorem 14's alpha is that of Theorem 13, above 1."""
     alpha = xr.DataArray([theorem13_alpha(n) for n in contraction["batch"].values.tolist()], dims="batch")
-    return contraction.assign(largest_factor=contraction["largest_factor"] * alpha / contraction["alpha"]), *others
+    return contraction.assign(largest_factor=contraction["largest_factor"] * alpha / contraction["alpha"])
 
 
 @claim(
@@ -118,9 +114,13 @@ def at_the_invariant_distance(contraction: xr.Dataset, *others: xr.Dataset) -> t
     formula=r"R > \frac{n}{n-1} \;\Rightarrow\; \mathbb{E} \|x_i' - x_j'\|^2 < \|x_i - x_j\|^2",
     data=("contraction", "gaussian_layer"),
     control={
-        "factor": false_world("$R$ of an invariant representation, below $n / (n - 1)$", at_the_invariant_distance),
-        r"factor over its limit": wrong_formula(WRONG_KERNEL, wrong_kernel),
-        "sampled over closed form": wrong_formula(WRONG_KERNEL, wrong_kernel),
+        "factor": false_world(TOO_NEAR, in_dataset(0, at_the_invariant_distance)),
+        "factor over its limit": wrong_formula(
+            WRONG_KERNEL, in_dataset(0, replace_variables(largest_factor="wrong_largest_factor"))
+        ),
+        "sampled over closed form": wrong_formula(
+            WRONG_KERNEL, in_dataset(1, replace_variables(expected_pair_factor="wrong_pair_factor"))
+        ),
     },
 )
 def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
@@ -159,17 +159,8 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     data=("gaussian_layer", "contraction"),
     control={
         "items 1 and 2": ALPHA_ONE,
-        "item 3": false_world(
-            "layers without recentering",
-            lambda gaussian_layer, contraction: (
-                replace_variables(inner="inner_not_recentred")(gaussian_layer),
-                contraction,
-            ),
-        ),
-        "item 4": false_world(
-            "$R$ of an invariant representation, below $n / (n - 1)$",
-            lambda gaussian_layer, contraction: at_the_invariant_distance(contraction, gaussian_layer)[::-1],
-        ),
+        "item 3": NOT_RECENTRED,
+        "item 4": false_world(TOO_NEAR, in_dataset(1, at_the_invariant_distance)),
     },
 )
 def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -> Verdict:
@@ -226,15 +217,9 @@ def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset
     )
 
 
-def layer_without_relu(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+def layer_without_relu(contraction: xr.Dataset) -> xr.Dataset:
     """A linear layer, which scales every distance alike."""
-    factor = xr.zeros_like(contraction["factor"]) + contraction["norm_keeping_alpha"]
-    return contraction.assign(factor=factor), gaussian_layer
-
-
-def point_cluster(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Takes the point-like cluster of Definition 12 for the resting one."""
-    return contraction.assign(family_multiplier=contraction["point_multiplier"]), gaussian_layer
+    return contraction.assign(factor=xr.zeros_like(contraction["factor"]) + contraction["norm_keeping_alpha"])
 
 
 @claim(
@@ -248,12 +233,13 @@ def point_cluster(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> tuple[
     r"\theta \to \frac{3\pi}{n}",
     data=("contraction", "gaussian_layer"),
     control={
-        "next square distance": wrong_formula(
-            r"$\sigma^2 = 2/d$ for $2 \alpha / d$", lambda contraction, layer: alpha_one(layer, contraction)[::-1]
-        ),
+        "next square distance": wrong_formula(ALPHA_ONE.says, in_dataset(1, alpha_one)),
         "narrow cluster": DISTANCE_KEPT,
-        "wide cluster": false_world("a layer without ReLU", layer_without_relu),
-        "multiplier of the fixed point": false_world("the point-like cluster of Definition 12", point_cluster),
+        "wide cluster": false_world("a layer without ReLU", in_dataset(0, layer_without_relu)),
+        "multiplier of the fixed point": false_world(
+            "the point-like cluster of Definition 12",
+            in_dataset(0, replace_variables(family_multiplier="point_multiplier")),
+        ),
     },
 )
 def cluster_comes_to_rest(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
