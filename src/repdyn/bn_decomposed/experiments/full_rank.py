@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from scipy.stats import binom
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import FullRankTail, RowsToFullRank, SignCells, StalledRows
@@ -46,11 +46,10 @@ STEPS = {
 
 
 class Batch(NamedTuple):
-    """A batch with what identifies it; `X` is already recentred where `recentred` says so."""
+    """A batch with its kind; of the kind "recentred" `X` is already less its mean."""
 
     kind: str
     X: np.ndarray
-    recentred: bool
 
 
 def gamma(X: np.ndarray) -> float:
@@ -65,14 +64,13 @@ def gaussian_batches(kind: str, k: int, points: tuple[int, ...], batches: int, s
             X = stream.generator(kind, k, n, b).standard_normal((k, n))
             if kind == "recentred":
                 X += OFFSET
-                yield Batch(kind, X - X.mean(axis=1, keepdims=True), True)
-            else:
-                yield Batch(kind, X, False)
+                X = X - X.mean(axis=1, keepdims=True)
+            yield Batch(kind, X)
 
 
 def sign_cells(settings: SignCells, stream: Stream) -> xr.Dataset:
     """Cells of Definition 1, exact against sampled; and the step of (18)-(20) across one hyperplane."""
-    circles = [Batch("circle", circle_batch(n), False) for n in range(3, settings.largest_circle + 2)]
+    circles = [Batch("circle", circle_batch(n)) for n in range(3, settings.largest_circle + 2)]
     planar = gaussian_batches("Gaussian k=2", 2, settings.planar, settings.batches, stream)
     spatial = gaussian_batches("Gaussian k=3", 3, settings.spatial, settings.batches, stream)
     batches = [*circles, *planar, *spatial]
@@ -163,7 +161,7 @@ def stalled_rows(settings: StalledRows, stream: Stream) -> xr.Dataset:
         {name: variable(("case", "configuration"), measured[name], text) for name, text in words.items()},
         {
             "case": variable("case", np.array([f"k={k}, t={t}" for k, t in cases]), "input dimension and columns"),
-            "configuration": variable("configuration", np.arange(settings.configurations), "stalled configuration"),
+            "configuration": index("configuration", settings.configurations, "stalled configuration"),
             "draws": variable((), settings.draws, "next rows sampled per configuration"),
         },
         title="Chance that one more row raises the rank of ReLU(W X)",
@@ -188,7 +186,7 @@ def _rank(Z: np.ndarray) -> int:
 def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
     """Theorem 3 and Corollary 4: draws of y and of the waiting times by column, with their bounds."""
     batches = [
-        *(Batch("circle", circle_batch(n), False) for n in settings.circles),
+        *(Batch("circle", circle_batch(n)) for n in settings.circles),
         *gaussian_batches("Gaussian k=2", 2, settings.planar, settings.batches, stream),
         *gaussian_batches("Gaussian k=3", 3, settings.spatial, settings.batches, stream),
         *gaussian_batches("recentred", 2, settings.recentred, settings.batches, stream),
@@ -232,9 +230,9 @@ def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
         },
         _batch_coordinates(batches)
         | {
-            "draw": variable("draw", np.arange(settings.draws), "draw of the weights"),
-            "wait_batch": variable("wait_batch", np.arange(len(waits)), "batch; 0 is the circle"),
-            "wait_draw": variable("wait_draw", np.arange(settings.wait_draws), "draw of the weights"),
+            "draw": index("draw", settings.draws, "draw of the weights"),
+            "wait_batch": index("wait_batch", len(waits), "batch; 0 is the circle"),
+            "wait_draw": index("wait_draw", settings.wait_draws, "draw of the weights"),
             "column": variable("column", np.arange(1, waits.shape[-1] + 1), "column t"),
             "circle_points": variable("circle_points", np.array(settings.circles), "points on the circle"),
             "form": variable("form", np.array(["geometric", "7a", "7b"]), "geometric: sum of geometric variables"),
@@ -276,11 +274,11 @@ def _waits_by_column(settings: RowsToFullRank, stream: Stream) -> tuple[np.ndarr
 
 def _batch_coordinates(batches: list[Batch]) -> dict[str, xr.Variable]:
     return {
-        "batch": variable("batch", np.arange(len(batches)), "batch"),
-        "kind": variable("batch", np.array([batch.kind for batch in batches]), "kind of batch"),
-        "k": variable("batch", np.array([len(batch.X) for batch in batches]), "input dimension"),
-        "n": variable("batch", np.array([batch.X.shape[1] for batch in batches]), "points in the batch"),
-        "recentred": variable("batch", np.array([int(batch.recentred) for batch in batches]), "1 if recentred"),
+        "batch": index("batch", len(batches), "batch"),
+        "kind": variable("batch", np.array([kind for kind, _ in batches]), "kind of batch"),
+        "k": variable("batch", np.array([len(X) for _, X in batches]), "input dimension"),
+        "n": variable("batch", np.array([X.shape[1] for _, X in batches]), "points in the batch"),
+        "recentred": variable("batch", np.array([int(kind == "recentred") for kind, _ in batches]), "1 if recentred"),
     }
 
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import ReluRank
 from repdyn.bn_decomposed.theory.full_rank import relu_rank_profile
@@ -69,7 +69,7 @@ def _in_the_end(settings: ReluRank, stream: Stream) -> Part:
         "pairs_used": ([len(collinear_pairs(X)) for X in used], "collinear pairs after recentring, where recentred"),
     }
     return {name: variable("case", np.array(values), text) for name, (values, text) in columns.items()}, {
-        "case": variable("case", np.arange(len(cases)), "batch"),
+        "case": index("case", len(cases), "batch"),
         "case_kind": variable("case", np.array([kind for kind, _, _ in cases]), "kind of batch"),
         "case_recentred": variable("case", np.array([int(recentered) for _, recentered, _ in cases]), "1 if recentred"),
         "rows_many": variable((), settings.rows, "rows of W at which the rank is sampled"),
@@ -107,7 +107,7 @@ def _one_layer(settings: ReluRank, stream: Stream) -> Part:
     return {"rank": variable(("activation", "input_dim", "draw", "rows"), ranks, "rank after one layer")}, {
         "activation": variable("activation", np.array(["relu", "linear"]), "with ReLU or without"),
         "input_dim": variable("input_dim", np.array(settings.input_dims), "input dimension, the rank of X"),
-        "draw": variable("draw", np.arange(settings.draws), "draw of batch and weights"),
+        "draw": index("draw", settings.draws, "draw of batch and weights"),
         "rows": variable("rows", np.array(settings.record), "rows of W"),
         "layer_points": variable((), settings.points, "points in the batch"),
     }
@@ -144,6 +144,6 @@ def _products(settings: ReluRank, stream: Stream) -> Part:
         "product_bound": variable(("product", "bound"), np.array(bounds), "bound on the rank of W X"),
     }, {
         "bound": variable("bound", np.array(["printed", "corrected"]), "maximum or minimum of the factors' ranks"),
-        "product": variable("product", np.arange(len(ranks)), "pair of weights and batch"),
+        "product": index("product", len(ranks), "pair of weights and batch"),
         "factor": variable("factor", np.array(["W", "X", "WX", "ReLU(WX)"]), "matrix"),
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import SeveralCoordinates, TreeLimits
@@ -58,10 +58,10 @@ def tree_limits(settings: TreeLimits, stream: Stream) -> xr.Dataset:
         | _deep_variables(deep)
         | _bounds(sizes),
         {
-            "case": variable("case", np.arange(len(places)), "batch"),
+            "case": index("case", len(places), "batch"),
             "points": variable("case", np.array([n for n, _ in places]), "data points in the batch"),
             "kind": variable("case", np.array([_kind(b) for _, b in places]), "how the batch was made"),
-            "deep": variable("deep", np.arange(len(deep)), "batch followed to great depth"),
+            "deep": index("deep", len(deep), "batch followed to great depth"),
             "deep_points": variable("deep", np.array([row["points"] for row in deep]), "data points in the batch"),
             "deep_kind": variable("deep", np.array([row["kind"] for row in deep]), "how the batch was made"),
             "end": variable("end", np.array(["least", "most"]), "over the interior points"),
@@ -186,7 +186,7 @@ def several_coordinates(settings: SeveralCoordinates, stream: Stream) -> xr.Data
             "extremes": variable(
                 "extremes", np.array(["shared", "free"]), "whether first and last are extreme in every coordinate"
             ),
-            "draw": variable("draw", np.arange(settings.draws), "batch"),
+            "draw": index("draw", settings.draws, "batch"),
             "points": variable((), n, "data points in the batch"),
             "coordinates": variable((), settings.coordinates, "input dimension"),
             "layers": variable((), layers, "depth"),

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.settings.study import ClusterRows, InteriorAngles, NarrowGap, SplitRows, TreeExample
@@ -75,8 +75,8 @@ def cluster_rows(settings: ClusterRows, stream: Stream) -> xr.Dataset:
         },
         {
             "points": variable("points", np.array(settings.points), "data points in the batch"),
-            "batch": variable("batch", np.arange(settings.batches), "batch; 0 is equally spaced, the others random"),
-            "layer": variable("layer", np.arange(settings.layers + 1), "layer, 0 is the input"),
+            "batch": index("batch", settings.batches, "batch; 0 is equally spaced, the others random"),
+            "layer": index("layer", settings.layers + 1, "layer, 0 is the input"),
         },
         title="Clusters in all rows of the simplified model, counted exactly",
     )
@@ -151,11 +151,11 @@ def split_rows(settings: SplitRows, stream: Stream) -> xr.Dataset:
             **_three_cluster_bounds(),
         },
         {
-            "split": variable("split", np.arange(len(splits)), "two-cluster row: zeros, then ones"),
+            "split": index("split", len(splits), "two-cluster row: zeros, then ones"),
             "split_points": variable("split", np.array([n for n, _ in splits]), "data points"),
             "split_zeros": variable("split", np.array([m for _, m in splits]), "points at zero"),
             "end": variable("end", np.array(["first", "last"]), "point 1, at zero, or point n, at one"),
-            "row": variable("row", np.arange(len(draws)), "three-cluster row 0, u, 1, ..., 1 or 1, u, 0, ..., 0"),
+            "row": index("row", len(draws), "three-cluster row 0, u, 1, ..., 1 or 1, u, 0, ..., 0"),
             "row_points": variable("row", np.array([n for n, _, _ in draws]), "data points"),
             "rising": variable("row", np.array([up for *_, up in draws]), "1 for 0, u, 1, ..., 1"),
             "kept": variable("kept", np.array(["1, n-1", "2, n-2"]), "composition of the descendants summed over"),
@@ -231,7 +231,7 @@ def tree_example(settings: TreeExample) -> xr.Dataset:
             "layer": variable("node", layer, "layer, 0 is the input"),
         },
         {
-            "node": variable("node", np.arange(len(rows)), "row; of two sisters the positive comes first"),
+            "node": index("node", len(rows), "row; of two sisters the positive comes first"),
             "point": variable("point", np.arange(1, n + 1), "data point, in increasing order"),
         },
         title="The tree of positive and negative transformations of one batch",

@@ -107,7 +107,9 @@ def point_neurons(settings: PointNeurons, images: xr.Dataset, stream: Stream) ->
         U, labels = _drawn(images, stream.generator(seed, "points"))
         if scheme == "he":
             U = U * np.sqrt(len(U))  # He's choice wants entries of root mean square 1
-        W, b = _start(scheme, U[:, :cut], settings.margins, s, stream.generator(seed, "weights"))
+            W, b = _he(U[:, :cut], stream.generator(seed, "weights"))
+        else:
+            W, b = point_neuron_init(U[:, :cut], settings.margins[s])
         starts["off_diagonal"][s, seed], starts["activity"][s, seed] = _sparsity(W, b, U[:, :cut])
         starts["silent"][s, seed] = np.mean((W @ U[:, cut:] + b[:, None] <= 0).all(axis=0))
         for r, rate in enumerate(settings.rates):
@@ -146,12 +148,10 @@ def _drawn(images: xr.Dataset, rng: np.random.Generator) -> tuple[np.ndarray, np
     return unit_columns(flat[order].T), images["label"].values[order]
 
 
-def _start(
-    scheme: str, U: np.ndarray, margins: tuple[float, ...], s: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    if scheme == "he":
-        return rng.standard_normal((U.shape[1], U.shape[0])) * np.sqrt(2 / U.shape[0]), np.zeros(U.shape[1])
-    return point_neuron_init(U, margins[s])
+def _he(U: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and biases as He et al. draw them, as many neurons as points."""
+    inputs, neurons = U.shape
+    return rng.standard_normal((neurons, inputs)) * np.sqrt(2 / inputs), np.zeros(neurons)
 
 
 def _sparsity(W: np.ndarray, b: np.ndarray, U: np.ndarray) -> tuple[float, float]:
