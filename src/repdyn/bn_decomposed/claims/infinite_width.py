@@ -11,13 +11,25 @@ from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Verdict, all_of, at_most, deviation
 from repdyn.bn_decomposed.claims.changes import in_dataset
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
+from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT
 
 LEADING = 50  # points from which the leading term 3 pi / n is tested
-FEWEST_WITH_ODD_POINT = 7  # from which the odd point can rest at infinite width
 ITERATED = (
     r"the $n \times n$ map stops when its entries change by 1e-13; the narrowest cluster's angle is then good to 1e-3"
 )
 EQUAL_ANGLES = "$n$ points at equal angles, which rest without an odd point"
+
+
+def batches_from(data: xr.Dataset, name: str, least: int) -> xr.Dataset:
+    """The batches of `least` points and more of the dataset `name`.
+
+    Raises:
+        NotEnoughDataError: there is none.
+    """
+    large = data.sel(batch=data["batch"] >= least)
+    if not large.sizes["batch"]:
+        raise NotEnoughDataError(f"{name}: a batch of {least} points or more")
+    return large
 
 
 def by_odd_point(fixed_point: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
@@ -26,10 +38,8 @@ def by_odd_point(fixed_point: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
     Raises:
         NotEnoughDataError: there is none of a kind.
     """
-    can_rest = fixed_point["batch"] >= FEWEST_WITH_ODD_POINT
-    many, few = fixed_point.sel(batch=can_rest), fixed_point.sel(batch=~can_rest)
-    if not many.sizes["batch"]:
-        raise NotEnoughDataError(f"fixed_point: a batch of {FEWEST_WITH_ODD_POINT} points or more")
+    many = batches_from(fixed_point, "fixed_point", FEWEST_WITH_ODD_POINT)
+    few = fixed_point.sel(batch=fixed_point["batch"] < FEWEST_WITH_ODD_POINT)
     if not few.sizes["batch"]:
         raise NotEnoughDataError(f"fixed_point: a batch of fewer than {FEWEST_WITH_ODD_POINT} points")
     return many, few
@@ -130,9 +140,7 @@ def narrow_at_any_size(fixed_point: xr.Dataset) -> xr.Dataset:
 def cluster_keeps_a_width(fixed_point: xr.Dataset, contraction: xr.Dataset) -> Verdict:
     """Angle in the cluster where the expected Gram matrix comes to rest, from an odd start; stability of the rest."""
     many, few = by_odd_point(fixed_point)
-    wide = many.sel(batch=many["batch"] >= LEADING)
-    if not wide.sizes["batch"]:
-        raise NotEnoughDataError(f"fixed_point: a batch of {LEADING} points or more")
+    wide = batches_from(fixed_point, "fixed_point", LEADING)
     of_equal = contraction["full_multiplier_of_equal_points"]
     multipliers = np.concatenate([many["odd_multiplier"], contraction["full_multiplier"], of_equal])
     return Verdict.from_tests(

@@ -9,24 +9,13 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within
+from repdyn.bn_decomposed.claims.infinite_width import batches_from
 from repdyn.bn_decomposed.claims.worst_of import worst_mean, worst_share
+from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT
 
 MOST = "most means more than half"
 LARGE_BATCH = 20  # points from which the cluster is clearly one: 25 degrees wide at infinite width, 45 at 10 points
-TOO_SMALL = 6  # points up to which no odd point rests at all
 FIRST_LAYER = false_world("the first layer for the last", lambda odd_point: odd_point.isel(layer=[0]))
-
-
-def larger_batches(odd_point: xr.Dataset) -> xr.Dataset:
-    """The batches in which a tight cluster beside an odd point is expected.
-
-    Raises:
-        NotEnoughDataError: there is none.
-    """
-    larger = odd_point.sel(batch=odd_point["batch"] >= LARGE_BATCH)
-    if not larger.sizes["batch"]:
-        raise NotEnoughDataError(f"odd_point: a batch of {LARGE_BATCH} points or more")
-    return larger
 
 
 def cluster_and_odd(last: xr.Dataset) -> Test:
@@ -67,14 +56,14 @@ def cluster_and_odd(last: xr.Dataset) -> Test:
 )
 def cluster_forms_beside_odd_point(odd_point: xr.Dataset) -> Verdict:
     """Norms and angles in the last layer: every batch size as printed, 20 points and more as corrected."""
-    if int(odd_point["batch"].min()) > TOO_SMALL:
+    if int(odd_point["batch"].min()) >= FEWEST_WITH_ODD_POINT:
         raise NotEnoughDataError(
-            f"odd_point: a batch of {TOO_SMALL} points or fewer, since the claim is on all batches"
+            f"odd_point: a batch of {FEWEST_WITH_ODD_POINT - 1} points or fewer, since the claim is on all batches"
         )
     last, depth = odd_point.isel(layer=-1), int(odd_point["layer"][-1])
     return Verdict.from_tests(
         cluster_and_odd(last),
-        cluster_and_odd(larger_batches(last)),
+        cluster_and_odd(batches_from(last, "odd_point", LARGE_BATCH)),
         f"Decided at layer {depth}. The paper does not state its batches; those it shows are larger. The cluster keeps "
         "an angular width near $540/n$ degrees (bnd-infwidth).",
     )
@@ -91,7 +80,7 @@ def cluster_forms_beside_odd_point(odd_point: xr.Dataset) -> Verdict:
 )
 def cluster_width_is_that_of_the_limit(odd_point: xr.Dataset) -> Verdict:
     """Angle in the cluster over that at infinite width, images and Gaussian points together."""
-    last = larger_batches(odd_point.isel(layer=-1))
+    last = batches_from(odd_point.isel(layer=-1), "odd_point", LARGE_BATCH)
     width = np.log2(last["intra_angle"] / last["resting_intra_angle"])
     return Verdict.from_tests(
         worst_mean(
@@ -125,7 +114,7 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
 )
 def cluster_maps_to_zero(odd_point: xr.Dataset) -> Verdict:
     """Points at zero in neurons where the cluster's mean is above and where it is below, mean over the layers."""
-    larger = larger_batches(odd_point)
+    larger = batches_from(odd_point, "odd_point", LARGE_BATCH)
     n, mean = larger["batch"], larger.mean("layer")
     above, below = mean["zeros_if_cluster_above"], mean["zeros_if_cluster_below"]
     words = {"low": 0.05, "high": np.inf, "reason": "much more: a twentieth of the batch and more"}
@@ -257,7 +246,7 @@ def quiet_with_recentring(activity: xr.Dataset) -> Verdict:
 )
 def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:
     """Share of the odd point in the large responses and in the energy, against the fixed point of infinite width."""
-    last = larger_batches(odd_point.isel(layer=-1))
+    last = batches_from(odd_point.isel(layer=-1), "odd_point", LARGE_BATCH)
     expected = 1 / (1 + (last["batch"] - 1) * last["resting_ratio"] ** 2)
     return Verdict.from_tests(
         all_of(

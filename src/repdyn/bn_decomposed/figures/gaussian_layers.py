@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, band, describe, label_panels, legend_below, new
+from repdyn.bn_decomposed.theory.odd_cluster import FEWEST_WITH_ODD_POINT
 
 SHADES = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"), (PURPLE, ":", "D"))
 THIN = (0, (1, 2))
-FEWEST_WITH_ODD_POINT = 7
 
 
 def fig3_odd_point(odd_point: xr.Dataset) -> Figure:
@@ -222,7 +222,7 @@ def thm14_contraction(contraction: xr.Dataset, fixed_point: xr.Dataset) -> Figur
 
 def _fixed_points(panel: Axes, fixed_point: xr.Dataset) -> None:
     n = fixed_point["batch"].values
-    many = n >= 7
+    many = n >= FEWEST_WITH_ODD_POINT
     panel.axvspan(n.min() * 0.9, 6.5, color=BLACK, alpha=0.08, linewidth=0)
     panel.plot(n, fixed_point["odd_angle"], color=RED, label="odd point to cluster")
     panel.plot(n, fixed_point["simplex_angle"], color=GREEN, linestyle="--", label="equal points")

@@ -92,7 +92,7 @@ class ClusterTree:
         Raises:
             ValueError: fewer than two points, not one-dimensional, not finite, or repeated values.
         """
-        values = [_exact(v) for v in _one_dimensional(x)]
+        values = _exact_points(x)
         self.n = len(values)
         self.order = np.array(sorted(range(self.n), key=values.__getitem__))
         values.sort()
@@ -126,13 +126,7 @@ class ClusterTree:
         return depth
 
     def step(self, layers: int = 1) -> "ClusterTree":
-        """Advance by a number of layers, in place.
-
-        Args:
-            layers: how many, >= 0.
-
-        Returns:
-            The tree itself.
+        """Advance by so many layers, in place, and return the tree itself.
 
         Raises:
             ValueError: layers < 0.
@@ -227,9 +221,6 @@ class ClusterTree:
         Args:
             max_layers: give up beyond this number of layers.
 
-        Returns:
-            The limits, see `TreeLimit`.
-
         Raises:
             ValueError: n < 3 (no interior point) or not settled within `max_layers`.
         """
@@ -282,7 +273,7 @@ def enumerate_tree(x: Array | list[Fraction] | list[int], t: int) -> Array:
     """
     if t < 0:
         raise ValueError(f"got t = {t}, expected layer 0 or later")
-    X = np.array([[_exact(v) for v in _one_dimensional(x)]], dtype=object)
+    X = np.array([_exact_points(x)], dtype=object)
     for _ in range(t):
         X = integer_layer(X)
     return X
@@ -312,10 +303,10 @@ def _between(weights: Array) -> Array:
     return sums + sums.T
 
 
-def _one_dimensional(x: Array | list[Fraction] | list[int]) -> list:
+def _exact_points(x: Array | list[Fraction] | list[int]) -> list[Fraction]:
     if np.ndim(x) != 1 or len(x) < 2:
         raise ValueError(f"got points of shape {np.shape(x)}, expected a vector of at least two numbers (n,)")
-    return list(x)
+    return [_exact(value) for value in x]
 
 
 def _exact(value: float) -> Fraction:

@@ -192,17 +192,7 @@ def tail_exponent(alpha: Array | float, gamma: Array | float, form: Form = "a") 
 def full_rank_tail_bound(alpha: Array | float, gamma: Array | float, n: int, form: Form = "a") -> Array:
     """Theorem 3, item 2: lower bound (7a) or (7b) on P(rank ReLU(W^(d) X) = n) at d = alpha n / gamma rows.
 
-    Args:
-        alpha: d gamma / n >= 1.
-        gamma: smallest cell volume, in (0, 1).
-        n: number of columns.
-        form: "a" (sharper) or "b".
-
-    Returns:
-        1 - exp(-n exponent) with `tail_exponent`.
-
-    Raises:
-        ValueError: as `tail_exponent`.
+    It is 1 - exp(-n exponent) with `tail_exponent`, of the same arguments and errors; n is the number of columns.
     """
     return -np.expm1(-n * tail_exponent(alpha, gamma, form))
 

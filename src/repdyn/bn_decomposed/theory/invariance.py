@@ -3,8 +3,8 @@ r"""One Gaussian layer of recentring and ReLU on "one odd point and a cluster": 
 Column 0 of X is the odd point x_1, the others are the cluster with mean nu_c. W is d x k with i.i.d. entries
 N(0, sigma^2), sigma^2 = 2 alpha / d, x~ = x - mean of the batch, and x' = ReLU(W x~). Expectations are over W
 and in closed form; they are sums over neurons, so expected squared norms and inner products do not depend on
-the width d, while expected norms do. Paper: Nachum, Bondaschi, Gastpar and Khina, "Batch Normalization
-Decomposed", Appendix F.
+the width d, while expected norms do. Throughout, X is a batch of shape (k, n), and a bad one raises ValueError
+(`layers.as_batch`). Paper: Nachum, Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed", Appendix F.
 """
 
 from collections.abc import Callable
@@ -44,14 +44,8 @@ def invariant_representation(n: int, k: int = 2) -> Array:
 def invariance_defects(X: Array) -> Array:
     r"""How far a batch is from Definition 12, item by item; all zero for an invariant representation.
 
-    Args:
-        X: batch, shape (k, n).
-
     Returns:
         ( ||x_1||^2 - 1, (n-1)^2 ||nu_c||^2 - 1, (n-1) x_1.nu_c, (n-1) max ||x_i - nu_c|| ), shape (4,).
-
-    Raises:
-        ValueError: bad batch.
     """
     X = as_batch(X)
     m = X.shape[1] - 1
@@ -136,18 +130,7 @@ def with_cluster_mean(X: Array) -> Array:
 
 
 def expected_next_gram(X: Array, alpha: float) -> Array:
-    r"""E[X'^T X'] of the next layer, eqs. (98) and (111): the object that Theorem 13 is true of.
-
-    Args:
-        X: batch, shape (k, n).
-        alpha: d sigma^2 / 2.
-
-    Returns:
-        Expected squared norms and inner products, shape (n, n), for any width.
-
-    Raises:
-        ValueError: bad batch.
-    """
+    r"""E[X'^T X'] of the next layer, eqs. (98) and (111), shape (n, n), any width: what Theorem 13 is true of."""
     X = as_batch(X)
     return expected_gram_step(X.T @ X, scale=alpha)
 
@@ -156,17 +139,8 @@ def gram_of_expectation_as_printed(X: Array, alpha: float) -> Array:
     r"""(E X')^T (E X'), which Theorem 13 as printed declares an invariant representation.
 
     E ReLU(W x~) = sigma ||x~|| / sqrt(2 pi) in every coordinate, so the columns of E X' are all parallel and
-    this is (alpha / pi) ||x~_i|| ||x~_j||: angle 0 instead of 90 degrees, ||E x_1'||^2 = 1/pi instead of 1.
-
-    Args:
-        X: batch, shape (k, n).
-        alpha: d sigma^2 / 2.
-
-    Returns:
-        Gram matrix of E X', shape (n, n).
-
-    Raises:
-        ValueError: bad batch.
+    this is (alpha / pi) ||x~_i|| ||x~_j||, shape (n, n): angle 0 instead of 90 degrees, ||E x_1'||^2 = 1/pi instead
+    of 1.
     """
     X = as_batch(X)
     length = np.linalg.norm(X - X.mean(axis=1, keepdims=True), axis=0)
@@ -209,13 +183,6 @@ def theorem14_square_norms(X: Array, alpha: float) -> tuple[float, float]:
     They need neither the orthogonality nor the norms of Definition 12: x~_1 = ((n-1)/n) (x_1 - nu_c) and nu~
     = -(1/n) (x_1 - nu_c), and with alpha of `theorem14_alpha` at R = ||x_1 - nu_c|| the squares are as
     stated.
-
-    Args:
-        X: batch, shape (k, n).
-        alpha: d sigma^2 / 2.
-
-    Raises:
-        ValueError: bad batch.
     """
     tilde = with_cluster_mean(X)
     return float(alpha * tilde[:, 0] @ tilde[:, 0]), float(alpha * tilde[:, -1] @ tilde[:, -1])
@@ -229,7 +196,7 @@ def contraction_factors(X: Array, alpha: float, complement: Complement = arccos_
     before the factor's limit for coinciding points, which are left out as NaN).
 
     Args:
-        X: batch, shape (k, n).
+        X: batch, n >= 3.
         alpha: d sigma^2 / 2.
         complement: 1 - kappa(cos theta) of the angle; of another activation, or of a wrong kernel on purpose.
 
@@ -246,12 +213,7 @@ def contraction_factors(X: Array, alpha: float, complement: Complement = arccos_
 def cluster_contraction(X: Array, alpha: float) -> float:
     r"""Factor of the total mean square distance within the cluster: sum E||x_i' - x_j'||^2 / sum ||x_i - x_j||^2.
 
-    Args:
-        X: batch, shape (k, n), cluster points not all equal.
-        alpha: d sigma^2 / 2.
-
-    Raises:
-        ValueError: as `contraction_factors`.
+    The cluster's points must not all be equal; errors are those of `contraction_factors`.
     """
     after, before = _square_distances(X, alpha, arccos_kernel_complement)
     return float(after.sum() / before.sum())
@@ -278,16 +240,9 @@ def next_square_distance(n: int) -> float:
 def cluster_mean_defect(X: Array, alpha: float) -> tuple[float, float]:
     r"""How the mean of the new cluster differs from nu_c' = ReLU(W nu_c - mu), which stands for it in items 2 and 3.
 
-    Args:
-        X: batch, shape (k, n), n >= 3.
-        alpha: d sigma^2 / 2.
-
     Returns:
         (E||mean||^2 / E||nu_c'||^2 - 1, E x_1'.mean / sqrt(E||x_1'||^2 E||mean||^2)) for the mean of x_2',
         ..., x_n'.
-
-    Raises:
-        ValueError: bad batch.
     """
     K = expected_next_gram(X, alpha)
     _, nu_square = theorem14_square_norms(X, alpha)

@@ -22,9 +22,6 @@ def arccos_kernel(rho: Array | float) -> Array:
     Args:
         rho: cosines, any shape; rounding beyond [-1, 1] by up to 1e-9 is clipped.
 
-    Returns:
-        kappa(rho), same shape.
-
     Raises:
         ValueError: a cosine beyond [-1, 1].
     """
@@ -46,9 +43,6 @@ def arccos_kernel_complement(theta: Array | float) -> Array:
 
     Args:
         theta: angles in [0, pi], radians, any shape.
-
-    Returns:
-        1 - kappa(cos theta), same shape.
     """
     theta = np.asarray(theta, dtype=np.float64)
     bessel = np.sqrt(np.pi * theta**3 / 2) * jv(1.5, theta)

@@ -26,9 +26,6 @@ def as_batch(X: Array) -> Array:
     Args:
         X: batch, shape (k, n), one column per data point.
 
-    Returns:
-        The same numbers as float64, shape (k, n).
-
     Raises:
         ValueError: not two-dimensional, no row, fewer than two columns, or a value that is not finite.
     """

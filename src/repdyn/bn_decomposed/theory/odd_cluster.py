@@ -10,6 +10,9 @@ Two fixed points can be stable: the simplex (all n points equivalent, r = -1/(n 
 >= 7, the odd point with a cluster of angular width of about 3 pi / n. This is the configuration of Section
 III and Figure 3 of Nachum, Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed"; the cluster is not
 a point.
+
+Throughout, theta is the angle between recentred cluster points in radians, in [0, arccos(-1/(n-1))], and n >= 3 the
+number of points; fewer raise ValueError.
 """
 
 from dataclasses import dataclass
@@ -26,6 +29,8 @@ from repdyn.bn_decomposed.theory.kernel import (
     expected_gram_step,
 )
 from repdyn.bn_decomposed.theory.layers import Array
+
+FEWEST_WITH_ODD_POINT = 7  # points from which an odd point can rest
 
 
 @dataclass(frozen=True)
@@ -75,16 +80,7 @@ def odd_map(theta: Array | float, n: int) -> Array:
     r"""One layer of recentring + ReLU on the odd configuration: centred angle theta -> theta'.
 
     2 sin^2(theta'/2) = (1 - kappa(cos theta)) / D, where D = `odd_growth` is the factor of ||x_i - mean||^2.
-
-    Args:
-        theta: angle between recentred cluster points, radians, in [0, arccos(-1/(n-1))].
-        n: number of points, n >= 3.
-
-    Returns:
-        The angle after the layer and the next recentring, radians.
-
-    Raises:
-        ValueError: n < 3.
+    theta' is the angle after the layer and the next recentring, radians.
     """
     ratio = arccos_kernel_complement(theta) / (2 * odd_growth(theta, n))
     return 2 * np.arcsin(np.sqrt(np.clip(ratio, 0.0, 1.0)))
@@ -96,13 +92,6 @@ def odd_growth(theta: Array | float, n: int) -> Array:
     D = 1 - 2 m + M with the row mean m = (q + 1 + (n-2) kappa(r)) / n of a cluster point, q = sqrt(a)
     kappa(-u/sqrt(a)), and the grand mean M = (a + (n-1)(2 q + 1 + (n-2) kappa(r))) / n^2. At theta = 0 it is
     ((n-1)^2 + 1) / n^2, the 1/alpha of Theorem 13.
-
-    Args:
-        theta: angle between recentred cluster points, radians.
-        n: number of points, n >= 3.
-
-    Raises:
-        ValueError: n < 3.
     """
     _at_least(n, 3)
     u = 1 + (n - 2) * np.cos(theta)
@@ -117,16 +106,7 @@ def odd_map_multiplier(theta: float, n: int) -> float:
 
     With r' = 1 - (1 - kappa)/D: dr'/dr = kappa'/D + (1 - kappa) D'/D^2, kappa' = 1 - theta/pi, and D' from
     dq/dr = (n-2) (sqrt(1-rho^2) sqrt((n-1)/u) / 2 - (pi - arccos rho)) / pi, rho = -sqrt(u/(n-1)).
-
-    Args:
-        theta: angle between recentred cluster points, radians, in (0, arccos(-1/(n-1))].
-        n: number of points, n >= 3.
-
-    Returns:
-        The derivative; its modulus at a fixed point decides stability within the family.
-
-    Raises:
-        ValueError: n < 3.
+    Its modulus at a fixed point decides stability within the family; theta > 0.
     """
     D = float(odd_growth(theta, n))
     u = 1 + (n - 2) * np.cos(theta)
@@ -140,18 +120,7 @@ def odd_map_multiplier(theta: float, n: int) -> float:
 
 
 def odd_gram(theta: float, n: int) -> Array:
-    r"""Gram matrix after ReLU of the odd configuration with centred angle theta, point 0 odd with norm 1.
-
-    Args:
-        theta: angle between recentred cluster points, radians.
-        n: number of points, n >= 3.
-
-    Returns:
-        Gram matrix, shape (n, n).
-
-    Raises:
-        ValueError: n < 3.
-    """
+    r"""Gram matrix after ReLU of the odd configuration, shape (n, n), point 0 odd with norm 1."""
     _at_least(n, 3)
     u = 1 + (n - 2) * np.cos(theta)
     a = (n - 1) * u
@@ -168,14 +137,8 @@ def odd_fixed_point(n: int) -> OddFixedPoint | None:
     A very narrow cluster widens by the factor sqrt(n^2 / ((n-1)^2 + 1)) > 1 per layer and stops where
     1 - kappa(cos theta) = (1 - cos theta) D.
 
-    Args:
-        n: number of points, n >= 3.
-
     Returns:
         The fixed point, or None where the odd configuration dissolves into the simplex (n <= 6).
-
-    Raises:
-        ValueError: n < 3.
     """
     _at_least(n, 3)
     simplex = np.arccos(-1.0 / (n - 1))
@@ -201,14 +164,14 @@ def expected_gram_fixed_point(n: int, start: Literal["odd", "simplex"]) -> Array
     r"""Fixed point of G -> K(H G H) up to a factor: a tight cluster with an odd point, or the simplex.
 
     Args:
-        n: number of points, n >= 3.
+        n: number of points.
         start: "odd" or "simplex"; for n <= 6 both lead to the simplex.
 
     Returns:
         Gram matrix, shape (n, n), point 0 of norm 1 (the odd one if there is one).
 
     Raises:
-        ValueError: n < 3 or unknown start.
+        ValueError: unknown start.
 
     Example:
         >>> import numpy as np

@@ -160,15 +160,9 @@ def flip_one_sign(w: Array, X: Array, epsilon: float = 1e-9) -> Array:
 def flip_one_sign_as_printed(w: Array, X: Array, epsilon: float = 1e-9, *, squared_norm: bool = False) -> Array:
     r"""Eqs. (18)-(20) as printed: i = argmin |w x_i|, w' = w - (1 + epsilon) (w x_i / ||x_i||) x_i'.
 
-    Args:
-        w: row, shape (k,), or rows, shape (m, k).
-        X: batch, shape (k, n).
-        epsilon: overshoot > 0.
-        squared_norm: read the denominator as ||x_i||^2, so that the step at least reaches the hyperplane; the
-            index of (18) is still that of the smallest product, not of the nearest hyperplane.
-
-    Returns:
-        The new row or rows, shape of w.
+    Arguments and result are those of `flip_one_sign`. `squared_norm` reads the denominator as ||x_i||^2, so that the
+    step at least reaches the hyperplane; the index of (18) is still that of the smallest product, not of the nearest
+    hyperplane.
     """
     product = w @ X
     length = np.linalg.norm(X, axis=0)

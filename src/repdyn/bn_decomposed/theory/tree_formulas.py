@@ -54,9 +54,6 @@ def limit_of_amplitudes(A: float, B: float, n: int) -> TreeLimit:
         B: sum of c^2 over rows with point n alone, > 0.
         n: number of points, n >= 3.
 
-    Returns:
-        The limits, see `TreeLimit`.
-
     Raises:
         ValueError: n < 3 or an amplitude that is not positive.
     """
