@@ -11,7 +11,6 @@ from repdyn.bn_decomposed.theory.invariance import (
     invariance_defects,
     invariant_distance,
     invariant_representation,
-    next_square_distance,
     perturbed_invariant,
     required_distance,
     theorem13_alpha,
@@ -130,7 +129,7 @@ def test_hypotheses_of_theorem_14_contradict_each_other():
         X = invariant_representation(n)
         assert invariant_distance(n) == pytest.approx(np.linalg.norm(X[:, 0] - X[:, 1]))
         assert invariant_distance(n) < required_distance(n)
-        assert next_square_distance(n) < required_distance(n) ** 2
+        assert 1 + 1 / (n - 1) ** 2 < required_distance(n) ** 2  # the square distance after the layer, see below
         assert theorem14_alpha(n, required_distance(n)) == pytest.approx(1)
         assert theorem14_alpha(n, invariant_distance(n)) == pytest.approx(theorem13_alpha(n))
 
@@ -140,7 +139,7 @@ def test_next_distance_does_not_depend_on_the_configuration():
     R = np.linalg.norm(X[:, 0] - X[:, 1:].mean(axis=1))
     odd, cluster = theorem14_square_norms(X, theorem14_alpha(7, R))
     # Item 3: the inner product vanishes, so the square distance is the sum.
-    assert odd + cluster == pytest.approx(next_square_distance(7))
+    assert odd + cluster == pytest.approx(1 + 1 / 6**2)
 
 
 def test_small_clusters_grow_and_wide_ones_shrink_at_the_norm_keeping_scale():

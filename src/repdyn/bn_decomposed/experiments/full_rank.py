@@ -212,16 +212,7 @@ def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
             "wait": variable(("wait_batch", "wait_draw", "column"), waits, "rows that column t waits for, y_t"),
             "column_gamma": variable(("wait_batch", "column_or_next"), of_columns, "gamma of the first t columns"),
             "wait_gamma": variable("wait_batch", of_columns[:, -2], "gamma of all columns whose waits are followed"),
-            "y_antipodal": variable(
-                "draw",
-                1 + _rows_below_full_rank(settings.draws, stream, 0),
-                f"rows until full rank for {ANTIPODAL} points on the circle; one more than were drawn if never",
-            ),
-            "wait_antipodal": variable(
-                "wait_draw",
-                1 + _rows_below_full_rank(settings.wait_draws, stream, ANTIPODAL - 1),
-                f"wait of the last of {ANTIPODAL} points on the circle; one more than were drawn if never",
-            ),
+            **_antipodal(settings, stream),
             "tail_bound": variable(
                 ("circle_points", "form", "alpha"),
                 np.array([_tail_curves(n) for n in settings.circles]),
@@ -242,6 +233,17 @@ def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
         },
         title="Rows until ReLU(W X) has full rank, by batch and by column",
     )
+
+
+def _antipodal(settings: RowsToFullRank, stream: Stream) -> dict[str, xr.Variable]:
+    """What the theorem excludes: a circle with antipodal points, on which the rank is never full."""
+    of_all = 1 + _rows_below_full_rank(settings.draws, stream, 0)
+    of_last = 1 + _rows_below_full_rank(settings.wait_draws, stream, ANTIPODAL - 1)
+    words = f"{ANTIPODAL} points on the circle; one more than were drawn if never"
+    return {
+        "y_antipodal": variable("draw", of_all, f"rows until full rank for {words}"),
+        "wait_antipodal": variable("wait_draw", of_last, f"wait of the last of {words}"),
+    }
 
 
 def _rows_below_full_rank(draws: int, stream: Stream, least: int) -> np.ndarray:

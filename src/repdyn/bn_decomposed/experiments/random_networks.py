@@ -23,6 +23,7 @@ from repdyn.bn_decomposed.theory.kernel import expected_gram_step
 from repdyn.bn_decomposed.theory.layers import Rescale, bn_components, propagate
 
 RESCALES = (None, "std", "rms")
+MOST_LAYERS = 50_000  # of the iteration to a fixed point
 NORMALIZATIONS = {"rms": (False, "rms"), "std": (False, "std"), "full": (True, "std")}
 SCALARS = {
     "odd_angle": ("median angle between the point of largest norm and the others", "degree"),
@@ -263,15 +264,15 @@ def _definition_12(n: int, spread: float) -> np.ndarray:
     return G
 
 
-def _iterate(G: np.ndarray, *, change: float = 1e-13, most: int = 50_000) -> np.ndarray:
-    """Applies recentring + ReLU at infinite width until the normalized Gram matrix changes by less than `change`."""
-    for _ in range(most):
+def _iterate(G: np.ndarray) -> np.ndarray:
+    """Applies recentring + ReLU at infinite width until the normalized Gram matrix changes by less than 1e-13."""
+    for _ in range(MOST_LAYERS):
         following = expected_gram_step(G)
         following /= np.trace(following)
-        if np.abs(following - G).max() < change:
+        if np.abs(following - G).max() < 1e-13:
             return following
         G = following
-    raise RuntimeError(f"the Gram matrix of {len(G)} points still moves after {most} layers")
+    raise RuntimeError(f"the Gram matrix of {len(G)} points still moves after {MOST_LAYERS} layers")
 
 
 def image_batch(images: xr.Dataset, size: int, stream: Stream) -> np.ndarray:

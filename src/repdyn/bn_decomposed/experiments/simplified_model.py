@@ -209,17 +209,11 @@ def _squares_from_three(n: int, middle: float, rising: bool, layers: int) -> np.
 
 def tree_example(settings: TreeExample) -> xr.Dataset:
     """Every row of the first layers of one small batch, parent before child (Figures 4, 7 and 8)."""
-    rows, parents, layers, last = [np.array(settings.values)], [-1], [0], [0]
-    for t in range(settings.layers):
-        children = []
-        for parent in last:
-            children.append(len(rows))
-            rows += list(integer_layer(rows[parent][None, :]))
-            parents += [parent, parent]
-            layers += [t + 1, t + 1]
-            children.append(children[-1] + 1)
-        last = children
-    stacked, layer = np.array(rows), np.array(layers)
+    rows = [np.array(settings.values)]
+    for parent in range(2**settings.layers - 1):
+        rows += list(integer_layer(rows[parent][None, :]))
+    stacked, depths = np.array(rows), np.arange(settings.layers + 1)
+    layer = np.repeat(depths, 2**depths)
     n = stacked.shape[1]
     scale = float(n) ** layer
     return dataset(
@@ -227,7 +221,7 @@ def tree_example(settings: TreeExample) -> xr.Dataset:
             "value": variable(("node", "point"), stacked / scale[:, None], "entry of the row, eq. (10)"),
             "mean": variable("node", stacked.sum(axis=1) / (n * scale), "mean of the row over the batch"),
             "clusters": variable("node", _clusters(stacked), "clusters of the row, Definition 6"),
-            "parent": variable("node", np.array(parents), "node it comes from, -1 for the input"),
+            "parent": variable("node", (np.arange(len(rows)) - 1) // 2, "node it comes from, -1 for the input"),
             "layer": variable("node", layer, "layer, 0 is the input"),
         },
         {

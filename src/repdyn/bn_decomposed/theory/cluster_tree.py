@@ -112,13 +112,8 @@ class ClusterTree:
         return sum(len(row.values) - 2 for row in self.rows)
 
     @property
-    def stable(self) -> bool:
-        """Whether every row has at most three clusters, Definition 8."""
-        return all(len(row.values) <= 3 for row in self.rows)
-
-    @property
     def stable_depth(self) -> int:
-        """First layer t_0 with all rows of at most three clusters, Theorem 10; does not move the tree."""
+        """First layer t_0 with all rows of at most three clusters, Definition 8 and Theorem 10; moves no tree."""
         rows, depth = [self._start], 0
         while any(len(row.values) > 3 for row in rows):
             rows = [child for row in rows for child in row.children() if len(child.values) > 2]

@@ -229,14 +229,6 @@ def required_distance(n: int) -> float:
     return n / (n - 1)
 
 
-def next_square_distance(n: int) -> float:
-    r"""E||x_1' - nu_c'||^2 = 1 + 1/(n-1)^2 after the layer of Theorem 14, for any admissible R.
-
-    It is the square of `invariant_distance`, below (n/(n-1))^2: the hypothesis fails after one layer.
-    """
-    return 1 + 1 / (n - 1) ** 2
-
-
 def cluster_mean_defect(X: Array, alpha: float) -> tuple[float, float]:
     r"""How the mean of the new cluster differs from nu_c' = ReLU(W nu_c - mu), which stands for it in items 2 and 3.
 
