@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -77,8 +77,7 @@ def worst_survival(cases: Sequence[tuple[np.ndarray, float, float]], *, expected
     )
 
 
-def _worst(tests: Iterable[Test]) -> Test:
-    tests = list(tests)
+def _worst(tests: list[Test]) -> Test:
     worst = min(tests, key=lambda test: (ORDER.index(test.outcome), test.margin))
     measured = f"worst of {len(tests)}: {worst.measured}" if len(tests) > 1 else worst.measured
     return replace(worst, measured=measured, false_alarm=FALSE_ALARM)

@@ -5,12 +5,10 @@ layer. Almost all of it is redundant. A row with k clusters (distinct values), a
 positive child with k - a + 1 clusters and a negative one with a + 1: the excess, the sum over rows of
 (clusters - 2), is conserved, n - 2 at every depth (one is lost when a cluster equals the mean exactly). Hence
 
-- at most n - 2 rows of any layer have three or more clusters, whatever its 2^t rows: they are kept one by
-one, as
-  Python integers with their greatest common divisor taken out and a logarithmic scale, since the positions
-  are chaotic and float64 loses them after some fifty layers;
-- all other rows have two clusters, points 1..m against m + 1..n: they are kept as squared amplitudes p_m (the
-lower
+- at most n - 2 rows of any layer have three or more clusters, whatever its 2^t rows: they are kept one by one, as
+  Python integers with their greatest common divisor taken out and a logarithmic scale, since the positions are
+  chaotic and float64 loses them after some fifty layers;
+- all other rows have two clusters, points 1..m against m + 1..n: they are kept as squared amplitudes p_m (the lower
   side is positive) and q_m (the upper side is), which obey eqs. (36)-(37) in the mean square:
   p' = ((n - m)/n)^2 (p + q), q' = (m/n)^2 (p + q).
 

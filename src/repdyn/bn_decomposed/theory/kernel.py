@@ -50,22 +50,22 @@ def arccos_kernel_complement(theta: Array | float) -> Array:
     return 2 * np.sin(theta / 2) ** 2 - third_order / np.pi
 
 
-def expected_relu_gram(G: Array, scale: float = 1.0) -> Array:
-    r"""E ReLU(W x_i).ReLU(W x_j) = scale ||x_i|| ||x_j|| kappa(rho_ij), eqs. (98) and (111).
+def expected_relu_gram(G: Array) -> Array:
+    r"""E ReLU(W x_i).ReLU(W x_j) = ||x_i|| ||x_j|| kappa(rho_ij), eqs. (98) and (111), in units of d sigma^2 / 2.
 
-    Exact for any width d and any batch; W has i.i.d. N(0, sigma^2) entries.
+    Exact for any width d and any batch; W has i.i.d. N(0, sigma^2) entries. The unit is 1 at He's choice
+    sigma^2 = 2/d, which keeps norms.
 
     Args:
         G: Gram matrix X'X, shape (n, n).
-        scale: d sigma^2 / 2; 1 is He's choice sigma^2 = 2/d, which keeps norms.
 
     Returns:
-        Expected Gram matrix of the next batch, shape (n, n); its diagonal is scale times that of G.
+        Expected Gram matrix of the next batch, shape (n, n); its diagonal is that of G.
 
     Raises:
         ValueError: G is not a symmetric matrix with a diagonal >= 0.
     """
-    return scale * _relu_gram(_as_gram(G))
+    return _relu_gram(_as_gram(G))
 
 
 def expected_gram_step(
