@@ -111,7 +111,7 @@ class ClusterTree:
 
     @property
     def stable_depth(self) -> int:
-        """First layer t_0 with all rows of at most three clusters, Definition 8 and Theorem 10; moves no tree."""
+        """First layer t_0 with all rows of at most three clusters, Theorem 10; does not move the tree."""
         rows, depth = [self._start], 0
         while any(len(row.values) > 3 for row in rows):
             rows = [child for row in rows for child in row.children() if len(child.values) > 2]

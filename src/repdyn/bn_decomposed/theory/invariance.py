@@ -136,11 +136,10 @@ def expected_next_gram(X: Array, alpha: float) -> Array:
 
 
 def gram_of_expectation_as_printed(X: Array, alpha: float) -> Array:
-    r"""(E X')^T (E X'), which Theorem 13 as printed declares an invariant representation.
+    r"""(E X')^T (E X'), shape (n, n), which Theorem 13 as printed declares an invariant representation.
 
     E ReLU(W x~) = sigma ||x~|| / sqrt(2 pi) in every coordinate, so the columns of E X' are all parallel and
-    this is (alpha / pi) ||x~_i|| ||x~_j||, shape (n, n): angle 0 instead of 90 degrees, ||E x_1'||^2 = 1/pi instead
-    of 1.
+    this is (alpha / pi) ||x~_i|| ||x~_j||: angle 0 instead of 90 degrees, ||E x_1'||^2 = 1/pi instead of 1.
     """
     X = as_batch(X)
     length = np.linalg.norm(X - X.mean(axis=1, keepdims=True), axis=0)

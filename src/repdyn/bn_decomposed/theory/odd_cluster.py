@@ -11,8 +11,8 @@ Two fixed points can be stable: the simplex (all n points equivalent, r = -1/(n 
 III and Figure 3 of Nachum, Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed"; the cluster is not
 a point.
 
-Throughout, theta is the angle between recentred cluster points in radians, in [0, arccos(-1/(n-1))], and n >= 3 the
-number of points; fewer raise ValueError.
+In all functions of the odd configuration theta is in radians, in [0, arccos(-1/(n-1))], and n >= 3 is the number of
+points; fewer raise ValueError.
 """
 
 from dataclasses import dataclass
