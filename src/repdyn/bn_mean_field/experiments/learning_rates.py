@@ -8,11 +8,17 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.checks import Array
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.methods.particle_flows import descent_losses
-from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, linear, paired_start, signed_start
+from repdyn.bn_mean_field.methods.starts_and_targets import (
+    ANISOTROPIC,
+    PAIRED_FIRST,
+    linear,
+    paired_start,
+    signed_start,
+)
 from repdyn.bn_mean_field.settings import LearningRates
 from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Population
@@ -90,9 +96,7 @@ def _rates_dataset(settings: LearningRates, steps: Array, needed: Array, final: 
         variables,
         {
             "network": variable("network", np.array(list(NETWORKS)), "normalization and lengths at the start"),
-            "start": variable(
-                "start", np.arange(needed.shape[1]), "0: both signs at each direction, others: i.i.d. signs"
-            ),
+            "start": index("start", needed.shape[1], PAIRED_FIRST),
             "step": variable("step", steps, "mean-field step"),
             "iterations": variable((), settings.iterations, "iterations allowed"),
             "learned": variable((), settings.learned, "learned: loss over the loss of f = 0 at most"),
