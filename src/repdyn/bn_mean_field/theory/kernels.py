@@ -50,9 +50,7 @@ def relu_kernel_grad(u: ArrayLike, v: ArrayLike, weights: ArrayLike, cov: ArrayL
     Returns:
         Gradients, shape (..., m, d).
     """
-    cov = checks.covariance(cov)
-    u, v = checks.vectors(u, len(cov), "u"), checks.vectors(v, len(cov), "v")
-    return _relu_potential(u, v, finite(weights, "weights"), cov)[1]
+    return potential(u, v, weights, cov)[1]
 
 
 def erf_kernel(u: ArrayLike, v: ArrayLike, cov: ArrayLike) -> Array:

@@ -16,7 +16,7 @@ from repdyn.base.checks import Array, finite, one_of
 from repdyn.bn_mean_field.theory import checks, flows
 from repdyn.bn_mean_field.theory.circular import planar_field
 from repdyn.bn_mean_field.theory.kernels import ACTIVATIONS, unchecked_potential
-from repdyn.bn_mean_field.theory.manifold import unchecked_gradient, unchecked_norm
+from repdyn.bn_mean_field.theory.manifold import unchecked_norm
 
 NORMALIZATIONS = ("batch", "none", "manifold")
 TIME_SCALES = ("mean_field", "parameter")
@@ -88,7 +88,7 @@ class Population:
         if self.normalization == "batch":
             return *flows.bn_flow(force, moment, a, b, self.cov), loss
         bbar = b / unchecked_norm(b, self.cov)[..., None]
-        return -force, -a[..., None] * unchecked_gradient(moment, bbar, self.cov), loss
+        return *flows.normalized_flow(force, moment, a, bbar, self.cov), loss
 
     def _pairs(self, v: Array, charge: Array) -> tuple[Array, Array]:
         return unchecked_potential(v, v, charge, self.cov, self.activation)
