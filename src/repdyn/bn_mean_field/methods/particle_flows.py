@@ -107,14 +107,7 @@ def gradient_descent(
 
 
 def descent_losses(a: ArrayLike, b: ArrayLike, model: Population, step: float, iterations: int) -> Array:
-    """Loss at every iteration of gradient descent of one system in two dimensions with ReLU.
-
-    Args:
-        a: output weights, shape (m,).
-        b: inner weights, shape (m, 2).
-        model: the problem.
-        step: mean-field step h > 0.
-        iterations: steps done.
+    """Loss at every iteration of `gradient_descent` of one system in two dimensions with ReLU.
 
     Returns:
         Losses, shape (iterations + 1,); infinite from the iteration on at which a run diverged.

@@ -54,15 +54,7 @@ def exit_time_by_stages(stages: int, r0: float, A: float, B: float) -> float:
 
 def exit_time_by_gronwall(r: ArrayLike, r0: float, A: float, B: float) -> Array:
     """The sharper bound log((A + B r)/(A + B r0)) / B from Gronwall's lemma (not in the paper).
-
-    Args:
-        r: radii > r0.
-        r0: radius of the initial support.
-        A: constant of `growth_constants`.
-        B: constant of `growth_constants`; at B = 0 the bound is its limit (r - r0)/A.
-
-    Returns:
-        Bounds in mean-field time, shape of r.
+    At B = 0 the bound is its limit (r - r0)/A; arguments as in `exit_time`.
     """
     r, A, B = _arguments(r, r0, A, B)
     return np.log1p(B * (r - r0) / (A + B * r0)) / B if B > 0 else (r - r0) / A
