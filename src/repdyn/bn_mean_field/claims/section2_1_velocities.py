@@ -61,8 +61,7 @@ def one_function(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The gradient flow of the BN model has the right-hand sides of eq. (6).",
     correction=r"Both lines lack the minus of the $-\partial L/\partial a_k$ and $-\partial L/\partial b_k$ printed "
-    r"next "
-    "to them; eqs. (10), (14), (21) have it. The $a$ of the second line is $a_k$.",
+    "next to them; eqs. (10), (14), (21) have it. The $a$ of the second line is $a_k$.",
     formula=(
         r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot b_k "
         r"= \frac{1}{m} \mathbb{E}\, l' a \sigma'(\bar b_k^T x) \frac{1}{\|b_k\|_\Sigma} "
@@ -237,8 +236,7 @@ EPS_WORLD = r"$\epsilon$ added to the deviation instead of the variance: the rad
     kind="scaling",
     origin="ours",
     states=r"With the $\epsilon$ of library batch norms the gradient is no longer tangent: its radial fraction grows "
-    r"as "
-    r"$\epsilon/\|b\|^2$, which weakens the first-step amplification of small neurons.",
+    r"as $\epsilon/\|b\|^2$, which weakens the first-step amplification of small neurons.",
     formula=r"\frac{| b^T \dot b |}{\|b\|\|\dot b\|} \propto \frac{\epsilon}{\|b\|^2}",
     data="batch_norm_eps",
     control={

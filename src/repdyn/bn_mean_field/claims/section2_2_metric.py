@@ -26,8 +26,7 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
     kind="identity",
     states=r"The length of $b_k$ may be taken as 1: the normalized dynamics does not depend on it.",
     correction=r"True of the function. For $\|b_k\| = r$ the normalized flow is the flow on $\mathcal M$ with $r^2 "
-    r"G$ in "
-    "the place of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
+    "G$ in the place of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
     corrected_formula=(
         r"\dot{\bar b}_k = -\left( r^2 G_{\bar b_k} \right)^{\dagger} P_{\bar b_k} \partial_{\bar b_k} L_0, "
         r"\quad r = \|b_k \|"
@@ -193,8 +192,7 @@ def flows_are_equal(equivalence: xr.Dataset) -> Verdict:
     kind="identity",
     origin="ours",
     states=r"$(\Omega, G)$ is isometric to the round unit sphere by $b \mapsto b/\|b\|$, so distances on $\mathcal "
-    r"M$ are "
-    r"$\sqrt{(a-a')^2 + \angle(b,b')^2}$.",
+    r"M$ are $\sqrt{(a-a')^2 + \angle(b,b')^2}$.",
     data="metric_audit",
     control={
         "metric": wrong_formula("the Euclidean metric of the ellipsoid", replace_variables(round_gap="chord_gap")),

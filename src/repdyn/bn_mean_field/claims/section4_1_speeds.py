@@ -46,12 +46,10 @@ def _one_power_less(target_scan: xr.Dataset) -> xr.Dataset:
     where="Section 4.1, Figure 1",
     kind="qualitative",
     states="With BN neurons move faster in the direction of small variance than in that of large variance, whatever "
-    "the "
-    "target.",
+    "the target.",
     correction=r"At equal torque: the speed is the torque of the residual in the whitened plane times "
     r"$\sqrt{\det\Sigma}/(\|b\| \|u\|_\Sigma^2)$, so in two dimensions the factor goes with the inverse variance. "
-    r"The torque "
-    r"vanishes at the target's own axis; the statement holds for $y = x_1$ and fails for $y = x_2$.",
+    r"The torque vanishes at the target's own axis; the statement holds for $y = x_1$ and fails for $y = x_2$.",
     corrected_formula=(
         r"\|\dot b\| = |a E'(\psi)| \frac{\sqrt{\det\Sigma}}{\|b\| \|u\|_\Sigma^2}, \quad u = \frac{b}{\|b\|}"
     ),
@@ -118,8 +116,7 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     kind="comparison",
     origin="ours",
     states="Where both models have reached the same loss, BN's fastest neuron is not faster than the vanilla "
-    "model's: at "
-    "iteration 500 the vanilla model is slow because it has finished.",
+    "model's: at iteration 500 the vanilla model is slow because it has finished.",
     data="speed_ratio",
     control=false_world("speeds at equal iteration, not at equal loss", replace_variables(matched_ratio="ratio")),
 )
@@ -292,8 +289,7 @@ def range_of_steps_is_wider(learning_rates: xr.Dataset) -> Verdict:
     where="Section 4.2",
     kind="comparison",
     states="Neurons of many lengths, an ensemble of learning rates, make the BN model less sensitive to the choice "
-    "of the "
-    "learning rate.",
+    "of the learning rate.",
     data="learning_rates",
     control=false_world(
         "the range of the vanilla model given out for that of BN with one length",
