@@ -36,22 +36,12 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
     turns = np.stack([_turns(run.b) for run in runs], axis=3)
     gradient = np.linalg.norm(Population(linear(0), ANISOTROPIC).velocity(a, b)[1], axis=-1)
     dims = ("start", "radius", "model", "step")
-    data = dataset(
+    return dataset(
         {
             "gradient": variable(("start", "neuron"), gradient, "norm of b' at unit length"),
             "norm": variable(("iteration", *dims, "neuron"), norms[: SHOWN + 1], "length of b after the iteration"),
             "turn": variable(("shown", *dims, "neuron"), turns[:SHOWN], "turn of b in the iteration", "degree"),
-            "turn_quantile": variable(
-                ("quantile", "later", *dims),
-                np.quantile(turns, QUANTILES, axis=-1),
-                "quantile over neurons of the turn in one iteration",
-                "degree",
-            ),
-            "large_turns": variable(
-                ("later", *dims),
-                np.where(np.isnan(turns[..., 0]), np.nan, np.mean(turns > LARGE_TURN, axis=-1)),
-                "fraction of neurons turning over 10 degrees",
-            ),
+            **_statistics(turns, ("later", *dims)),
             "smallest_growth": variable(
                 "model",
                 np.nanmin(np.diff(norms, axis=0), axis=(0, 1, 2, 4, 5)),
@@ -87,9 +77,6 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
         },
         title="First steps of gradient descent over the length of the neurons",
     )
-    for name in ("turn_quantile", "large_turns"):
-        data[name].attrs["missing"] = "the run diverged"
-    return data
 
 
 def _runs(
@@ -107,6 +94,19 @@ def _turns(b: Array) -> Array:
     before, after = b[:-1], b[1:]
     across = before[..., 0] * after[..., 1] - before[..., 1] * after[..., 0]
     return np.degrees(np.abs(np.arctan2(across, np.sum(before * after, axis=-1))))
+
+
+def _statistics(turns: Array, dims: tuple[str, ...]) -> dict[str, xr.Variable]:
+    """Quantiles over the neurons, and the share that turns far."""
+    large = np.where(np.isnan(turns[..., 0]), np.nan, np.mean(turns > LARGE_TURN, axis=-1))
+    quantiles, words = np.quantile(turns, QUANTILES, axis=-1), "quantile over neurons of the turn in one iteration"
+    variables = {
+        "turn_quantile": variable(("quantile", *dims), quantiles, words, "degree"),
+        "large_turns": variable(dims, large, "fraction of neurons turning over 10 degrees"),
+    }
+    for made in variables.values():
+        made.attrs["missing"] = "the run diverged"
+    return variables
 
 
 def _stability(settings: FirstStep, a: Array, b: Array) -> dict[str, xr.Variable]:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.checks import Array
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.bn_mean_field.methods.particle_flows import gradient_flow
 from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, circle, directions, ring
 from repdyn.bn_mean_field.settings import Minimisation
@@ -52,7 +52,7 @@ def minimisation(settings: Minimisation) -> xr.Dataset:
             "start": variable("start", np.array([s.name for s in starts]), "start and target"),
             "separates": variable("start", np.array([int(s.separates) for s in starts]), "1 if the start separates"),
             "particles": variable("start", np.array([len(s.a) for s in starts]), "neurons"),
-            "frame": variable("frame", np.arange(settings.frames), "recorded time"),
+            "frame": index("frame", settings.frames, "recorded time"),
         },
         title="Losses from separating starts and from counter-examples",
     )
