@@ -9,7 +9,7 @@ from scipy.integrate import simpson
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.bn_mean_field.methods.optimal_transport import coupled_distance, wasserstein2
-from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_flow
+from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_flow, velocities_along
 from repdyn.bn_mean_field.methods.starts_and_targets import (
     ANISOTROPIC,
     low_discrepancy_start,
@@ -31,6 +31,7 @@ def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
     flow = gradient_flow(*low_discrepancy_start(settings.width), model, times)
     frames = np.arange(0, settings.frames, settings.pair_stride)
     coupled, chord, exact = _distances(flow, frames, settings.transport_stride // settings.pair_stride)
+    da, db, _ = velocities_along(flow.a, flow.b, model)
     pairs = ("time", "later")
     short = times[frames]
     variables = {
@@ -47,8 +48,8 @@ def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
             "L(t)-L(t'), t'-t left out",
         ),
         "loss": variable("frame", flow.loss, "population loss"),
-        **_dissipation(model, flow),
-        **_weak_form(flow, model),
+        **_dissipation(model, flow, da, db),
+        **_weak_form(flow, da, db),
     }
     for name in ("coupled", "chord", "bound", "bound_printed", "bound_without_time"):
         variables[name].attrs["missing"] = "not a pair with t < t'"
@@ -77,11 +78,10 @@ def _distances(flow: Trajectory, frames: Array, stride: int) -> tuple[Array, Arr
     return coupled, chord, exact
 
 
-def _dissipation(model: Population, flow: Trajectory) -> dict[str, xr.Variable]:
+def _dissipation(model: Population, flow: Trajectory, da: Array, db: Array) -> dict[str, xr.Variable]:
     """dL/dt by differencing the loss along the velocity, and minus the mean squared speed in two norms."""
-    da, db, _ = model.velocity(flow.a, flow.b)
     moved = [(flow.a + s * DIFFERENCE * da, flow.b + s * DIFFERENCE * db) for s in (1, -1)]
-    up, down = (model.velocity(a, b)[2] for a, b in moved)
+    up, down = (velocities_along(a, b, model)[2] for a, b in moved)
     # b has unit length, so |b'| is the angular speed, the norm of bbar' in G
     metric = -np.mean(da**2 + np.sum(db**2, axis=-1), axis=-1)
     ahead, behind = (normalize(b, ANISOTROPIC) for _, b in moved)
@@ -95,10 +95,9 @@ def _dissipation(model: Population, flow: Trajectory) -> dict[str, xr.Variable]:
     }
 
 
-def _weak_form(flow: Trajectory, model: Population) -> dict[str, xr.Variable]:
+def _weak_form(flow: Trajectory, da: Array, db: Array) -> dict[str, xr.Variable]:
     """Left side of the weak form and the boundary term that the paper drops; the third function is 0 at both ends."""
     angle = np.arctan2(flow.b[..., 1], flow.b[..., 0])
-    da, db, _ = model.velocity(flow.a, flow.b)
     turning = (flow.b[..., 0] * db[..., 1] - flow.b[..., 1] * db[..., 0]) / np.sum(flow.b**2, axis=-1)
     growth = np.mean(np.cos(angle) * turning + da, axis=-1)
     mean = np.mean(np.sin(angle) + flow.a, axis=-1)

@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
-from repdyn.bn_mean_field.methods.particle_flows import gradient_flow
+from repdyn.bn_mean_field.methods.particle_flows import gradient_flow, velocities_along
 from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, linear, low_discrepancy_start
 from repdyn.bn_mean_field.settings import ExitTimes
 from repdyn.bn_mean_field.theory import bounds
@@ -27,7 +27,7 @@ def exit_times(settings: ExitTimes) -> xr.Dataset:
     flow = gradient_flow(settings.start_radius * start, b, model, times)
     A, B = _constants(settings.slope)
     reach = np.abs(flow.a).max(axis=-1)
-    speed = np.abs(model.velocity(flow.a, flow.b)[0]).max(axis=-1)
+    speed = np.abs(velocities_along(flow.a, flow.b, model)[0]).max(axis=-1)
     r, r0 = np.array(settings.radii), settings.start_radius
     passages = dataset(
         {

@@ -9,7 +9,7 @@ import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
-from repdyn.bn_mean_field.methods.particle_flows import gradient_flow
+from repdyn.bn_mean_field.methods.particle_flows import gradient_flow, velocities_along
 from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, circle, directions, ring
 from repdyn.bn_mean_field.settings import Minimisation
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
@@ -37,7 +37,7 @@ def minimisation(settings: Minimisation) -> xr.Dataset:
         time[k] = np.concatenate([[0.0], np.geomspace(1e-2, end, settings.frames - 1)])
         model = Population(start.teacher, ANISOTROPIC, "batch", start.activation)
         flow = gradient_flow(start.a, start.b, model, time[k], rtol=1e-9, atol=1e-12)
-        da, db, _ = model.velocity(flow.a, flow.b)
+        da, db, _ = velocities_along(flow.a, flow.b, model)
         loss[k], speed[k] = flow.loss, np.sqrt(da**2 + np.sum(db**2, axis=-1)).max(axis=-1)
         zero_loss[k] = model.moments(np.zeros(1), start.b[:1])[2]
     return dataset(

@@ -106,6 +106,13 @@ def gradient_descent(
     return (_compiled_descent if compiled.is_planar(model) else _array_descent)(a, b, model, h, record)
 
 
+def velocities_along(a: Array, b: Array, model: Population) -> tuple[Array, Array, Array]:
+    """Velocities of a and b and loss at all frames, the first axis, of one system: one by one, to save memory."""
+    frames = [model.velocity(*frame) for frame in zip(a, b, strict=True)]
+    da, db, loss = (np.stack(part) for part in zip(*frames, strict=True))
+    return da, db, loss
+
+
 def descent_losses(a: ArrayLike, b: ArrayLike, model: Population, step: float, iterations: int) -> Array:
     """Loss at every iteration of `gradient_descent` of one system in two dimensions with ReLU.
 
@@ -194,6 +201,6 @@ def _trajectory(model: Population, times: Array, states: Array, m: int) -> Traje
     full[: len(states)] = states
     a, b = full[:, :m], full[:, m:].reshape(len(times), m, -1)
     loss = np.full(len(times), np.nan)
-    loss[: len(states)] = model.moments(a[: len(states)], b[: len(states)])[2]
+    loss[: len(states)] = velocities_along(a[: len(states)], b[: len(states)], model)[2]
     stopped = np.nan if len(states) == len(times) else times[max(len(states) - 1, 0)]
     return Trajectory(times, a, b, loss, np.array(stopped))
