@@ -41,6 +41,11 @@ def _one_power_less(target_scan: xr.Dataset) -> xr.Dataset:
     return target_scan.assign(torque=target_scan["torque"] * np.sqrt(target_scan["variance"]))
 
 
+def _along_x2(target_scan: xr.Dataset) -> xr.Dataset:
+    replaced = in_place_of("angle", {0.0: 90.0})(target_scan)
+    return target_scan.assign(outer_contrast=replaced["outer_contrast"])
+
+
 @claim(
     "bnm-fig1-speed",
     where="Section 4.1, Figure 1",
@@ -56,7 +61,7 @@ def _one_power_less(target_scan: xr.Dataset) -> xr.Dataset:
     data="target_scan",
     control={
         "law": wrong_formula(r"one power of the norm less, $\sqrt{\det \Sigma}$ over the deviation", _one_power_less),
-        "target x1": false_world("the speeds for the target $y = x_2$", in_place_of("angle", {0.0: 90.0})),
+        "target x1": false_world("the speeds for the target $y = x_2$", _along_x2),
     },
 )
 def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
