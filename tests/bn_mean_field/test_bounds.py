@@ -75,7 +75,6 @@ def test_equicontinuity_is_attained_by_a_straight_flow():
 def test_first_step_is_pythagoras_and_minimal_at_the_critical_radius(r, g, h):
     tangent, radial = np.array([0.0, h * g / r]), np.array([r, 0.0])
     np.testing.assert_allclose(bounds.first_step_norm(r, g, h), np.linalg.norm(radial + tangent), rtol=1e-14)
-    np.testing.assert_allclose(np.tan(bounds.turn(r, g, h)), h * g / r**2, rtol=1e-9)
     least = bounds.first_step_norm(bounds.critical_radius(g, h), g, h)
     np.testing.assert_allclose(least, np.sqrt(2 * h * g), rtol=1e-14)
     assert bounds.first_step_norm(r, g, h) >= least * (1 - 1e-14)
@@ -83,6 +82,11 @@ def test_first_step_is_pythagoras_and_minimal_at_the_critical_radius(r, g, h):
 
 def test_effective_rate():
     np.testing.assert_allclose(bounds.effective_angular_rate(0.1, [1.0, 10.0]), [0.1, 0.001])
+
+
+def test_gronwall_at_the_limit_of_no_growth():
+    np.testing.assert_allclose(bounds.exit_time_by_gronwall([2.0], 1.0, 0.5, 0.0), [2.0])
+    np.testing.assert_allclose(bounds.exit_time_by_gronwall([2.0], 1.0, 0.5, 1e-9), [2.0], rtol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -94,31 +98,15 @@ def test_effective_rate():
         (lambda: bounds.first_step_norm(0.0, 1.0, 0.1), "above 0"),
         (lambda: bounds.effective_angular_rate(0.1, 0.0), "above 0"),
         (lambda: bounds.growth_constants(-1.0, 1.0, 1.0), "0 or more"),
-    ],
-)
-def test_bad_input_is_named(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()
-
-
-def test_gronwall_at_the_limit_of_no_growth():
-    np.testing.assert_allclose(bounds.exit_time_by_gronwall([2.0], 1.0, 0.5, 0.0), [2.0])
-    np.testing.assert_allclose(bounds.exit_time_by_gronwall([2.0], 1.0, 0.5, 1e-9), [2.0], rtol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
         (lambda: bounds.exit_time([2.0], 1.0, 0.0, 0.0), "both 0"),
         (lambda: bounds.exit_time_by_gronwall([2.0], 1.0, -1.0, 1.0), "0 or more"),
         (lambda: bounds.exit_time_by_stages(0, 1.0, 1.0, 1.0), "whole number"),
         (lambda: bounds.exit_time_by_stages(2.5, 1.0, 1.0, 1.0), "whole number"),
         (lambda: bounds.exit_time_by_stages(3, -1.0, 1.0, 1.0), "r0"),
-        (lambda: bounds.turn(0.0, 1.0, 0.1), "above 0"),
         (lambda: bounds.first_step_norm(1.0, -1.0, 0.1), "0 or more"),
         (lambda: bounds.critical_radius(1.0, np.nan), "finite"),
     ],
 )
-def test_bad_arguments_are_refused(call, words):
+def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import null_space
 
+from repdyn.bn_mean_field.experiments.metric_audit import random_covariance
 from repdyn.bn_mean_field.theory import manifold
 
 SIZES = [(2, 10.0), (3, 10.0), (5, 1e2), (10, 10.0), (20, 1e4)]
@@ -14,9 +15,7 @@ SIZES = [(2, 10.0), (3, 10.0), (5, 1e2), (10, 10.0), (20, 1e4)]
 def draw(dimension, condition, points=6, seed=0):
     """Random covariance with a given condition number and points of Omega."""
     rng = np.random.default_rng([seed, dimension])
-    basis = np.linalg.qr(rng.normal(size=(dimension, dimension)))[0]
-    cov = basis * np.geomspace(1, condition, dimension) @ basis.T
-    cov = (cov + cov.T) / 2
+    cov = random_covariance(dimension, condition, rng)
     return cov, manifold.normalize(rng.normal(size=(points, dimension)), cov), rng
 
 

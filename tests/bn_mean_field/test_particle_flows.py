@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from repdyn.bn_mean_field.experiments.equivalence import ByMetric
 from repdyn.bn_mean_field.methods.particle_flows import (
     _array_descent,
     _compiled_descent,
@@ -11,7 +12,7 @@ from repdyn.bn_mean_field.methods.particle_flows import (
     gradient_descent,
     gradient_flow,
 )
-from repdyn.bn_mean_field.theory.manifold import gradient_by_metric, normalize
+from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 
 COV = np.array([[5.0, 0.3], [0.3, 1.0]])
@@ -22,15 +23,6 @@ def start(m=12, seed=0, d=2):
     rng = np.random.default_rng(seed)
     b = rng.normal(size=(m, d))
     return rng.uniform(-1, 1, size=m), b / np.linalg.norm(b, axis=1, keepdims=True)
-
-
-class ByMetric(Population):
-    """The vanilla loss on M with the paper's G formed and inverted at each point."""
-
-    def velocity(self, a, b):
-        bbar = normalize(b, self.cov)
-        force, moment, loss = self.moments(a, bbar)
-        return -force, -a[:, None] * gradient_by_metric(moment, bbar, self.cov), loss
 
 
 @pytest.mark.parametrize("d", [2, 5])

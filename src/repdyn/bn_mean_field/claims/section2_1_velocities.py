@@ -9,7 +9,8 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within, rounding
+from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within, rounding
+from repdyn.bn_mean_field.claims.spoiled import in_place_of, of_audit, of_other
 
 
 def decide_lines(audit: xr.Dataset, note: str = "", **lines: str) -> Verdict:
@@ -60,8 +61,7 @@ def one_function(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The gradient flow of the BN model has the right-hand sides of eq. (6).",
     correction=r"Both lines lack the minus of the $-\partial L/\partial a_k$ and $-\partial L/\partial b_k$ printed "
-    r"next "
-    "to them; eqs. (10), (14), (21) have it. The $a$ of the second line is $a_k$.",
+    "next to them; eqs. (10), (14), (21) have it. The $a$ of the second line is $a_k$.",
     formula=(
         r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot b_k "
         r"= \frac{1}{m} \mathbb{E}\, l' a \sigma'(\bar b_k^T x) \frac{1}{\|b_k\|_\Sigma} "
@@ -83,14 +83,6 @@ def gradient_flow_of_bn(formula_audit: xr.Dataset) -> Verdict:
     return decide_lines(formula_audit, a_line="6, a", b_line="6, b")
 
 
-def _vanilla_lengths(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    return formula_audit, equivalence.assign(drift=equivalence["drift_vanilla"])
-
-
-def _vanilla_velocity(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    return with_wrong_formula("the vanilla velocity", "6, length").data(formula_audit), equivalence
-
-
 @claim(
     "bnm-norm-conserved",
     where="after eq. (6)",
@@ -98,8 +90,8 @@ def _vanilla_velocity(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> tup
     states=r"The gradient flow of the BN model keeps every $\|b_k\|$.",
     data=("formula_audit", "equivalence"),
     control={
-        "radial fraction": wrong_formula("the velocity of the vanilla model", _vanilla_velocity),
-        "drift": wrong_formula("lengths along the flow of the vanilla model", _vanilla_lengths),
+        "radial fraction": of_audit("the velocity of the vanilla model", "6, length"),
+        "drift": of_other("lengths along the flow of the vanilla model", drift="drift_vanilla"),
     },
 )
 def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdict:
@@ -136,8 +128,7 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
 )
 def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
     """Autograd's velocity pushed through b -> bbar by the chain rule, for several lengths."""
-    lines = {"a_line": "7, a", "b_line": "7, b", "b_line_at_unit_length": "7, b, unit length"}
-    return decide_lines(formula_audit, **lines)
+    return decide_lines(formula_audit, a_line="7, a", b_line="7, b", b_line_at_unit_length="7, b, unit length")
 
 
 @claim(
@@ -229,8 +220,11 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
 )
 def direction_speeds(formula_audit: xr.Dataset) -> Verdict:
     """Tangential speed over length, c = 10, from autograd."""
-    lines = {"bn": "4.2, direction, BN", "vanilla": "4.2, direction, vanilla"}
-    return decide_lines(formula_audit, **lines)
+    return decide_lines(formula_audit, bn="4.2, direction, BN", vanilla="4.2, direction, vanilla")
+
+
+def _next_to_norm(data: xr.Dataset) -> xr.Dataset:
+    return data.assign(radial=data["radial"].where(data["with_eps"] == 0, data["radial_next_to_norm"]))
 
 
 EPS_WORLD = r"$\epsilon$ added to the deviation instead of the variance: the radial fraction grows as $1 / \|b\|$"
@@ -242,42 +236,27 @@ EPS_WORLD = r"$\epsilon$ added to the deviation instead of the variance: the rad
     kind="scaling",
     origin="ours",
     states=r"With the $\epsilon$ of library batch norms the gradient is no longer tangent: its radial fraction grows "
-    r"as "
-    r"$\epsilon/\|b\|^2$, which weakens the first-step amplification of small neurons.",
+    r"as $\epsilon/\|b\|^2$, which weakens the first-step amplification of small neurons.",
     formula=r"\frac{| b^T \dot b |}{\|b\|\|\dot b\|} \propto \frac{\epsilon}{\|b\|^2}",
     data="batch_norm_eps",
     control={
-        r"without the offset": wrong_formula(
-            r"the gradient with $\epsilon$", lambda data: data.assign(radial=_eps_everywhere(data))
-        ),
-        "exponent": false_world(EPS_WORLD, lambda data: data.assign(radial=_next_to_norm(data))),
+        "without the offset": wrong_formula(r"the gradient with $\epsilon$", in_place_of("with_eps", {0: 1})),
+        "exponent": false_world(EPS_WORLD, _next_to_norm),
     },
 )
 def eps_breaks_scale_invariance(batch_norm_eps: xr.Dataset) -> Verdict:
     """Radial fraction of autograd's gradient at the two largest lengths, draws as samples."""
     require(batch_norm_eps, "batch_norm_eps", radius=2)
+    tolerance, reason = _round_off(batch_norm_eps)
     radial = batch_norm_eps["radial"].transpose("with_eps", "radius", "draw")
     span = np.diff(np.log(batch_norm_eps["radius"].values[-2:]))[0]
     slope = np.diff(np.log(radial.sel(with_eps=1).values[-2:]), axis=0)[0] / span
     shortest = float(batch_norm_eps["length"].isel(with_eps=1, radius=0).median())
     return Verdict.from_tests(
         all_of(
-            without_the_offset=_tangent(batch_norm_eps, radial.sel(with_eps=0)),
+            without_the_offset=deviation(radial.sel(with_eps=0), tolerance, expected="tangent gradient", reason=reason),
             exponent=mean_within(slope, -2.5, -1.5, expected="-2", reason="nearer to -2 than to -1 and -3"),
         ),
         note=rf"At $\|b\|$ = {float(batch_norm_eps['radius'][0]):g} the first step reaches {shortest:.2f} of the "
         r"length for $\epsilon = 0$. The paper's eq. (2) has no $\epsilon$; libraries do.",
     )
-
-
-def _tangent(data: xr.Dataset, radial: xr.DataArray) -> Test:
-    tolerance, reason = _round_off(data)
-    return deviation(radial, tolerance, expected="tangent gradient", reason=reason)
-
-
-def _eps_everywhere(data: xr.Dataset) -> xr.DataArray:
-    return data["radial"].sel(with_eps=[1, 1]).assign_coords(with_eps=[0, 1])
-
-
-def _next_to_norm(data: xr.Dataset) -> xr.DataArray:
-    return data["radial"].where(data["with_eps"] == 0, data["radial_next_to_norm"])

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import Control, replace_variables, wrong_formula
+from repdyn.base.controls import replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, rounding
+from repdyn.bn_mean_field.claims.spoiled import in_place_of, of_audit, of_other
 
 FLOW_REASON = "solver tolerance 1e-12 per step; the ReLU velocity is $C^1$ only, which costs its order"
 ARCS_REASON = "Gauss quadrature, 40 nodes"
-
-
-def _exchange_flows(**sources: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Puts the gaps of other flows in the place of those named: `_exchange_flows(manifold="vanilla")`."""
-
-    def exchanged(equivalence: xr.Dataset) -> xr.Dataset:
-        names = equivalence["against"].values.tolist()
-        return equivalence.sel(against=[sources.get(name, name) for name in names]).assign_coords(against=names)
-
-    return exchanged
 
 
 def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expected: str) -> Test:
@@ -37,14 +26,15 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
     kind="identity",
     states=r"The length of $b_k$ may be taken as 1: the normalized dynamics does not depend on it.",
     correction=r"True of the function. For $\|b_k\| = r$ the normalized flow is the flow on $\mathcal M$ with $r^2 "
-    r"G$ in "
-    "the place of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
+    "G$ in the place of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
     corrected_formula=(
         r"\dot{\bar b}_k = -\left( r^2 G_{\bar b_k} \right)^{\dagger} P_{\bar b_k} \partial_{\bar b_k} L_0, "
         r"\quad r = \|b_k \|"
     ),
     data="equivalence",
-    control=wrong_formula("the metric without the factor $r^2$", _exchange_flows(manifold_scaled="manifold")),
+    control=wrong_formula(
+        "the metric without the factor $r^2$", in_place_of("against", {"manifold_scaled": "manifold"})
+    ),
 )
 def lengths_matter(equivalence: xr.Dataset) -> Verdict:
     """BN flows of other lengths against the flow on M with G (printed) and r^2 G (corrected)."""
@@ -55,13 +45,13 @@ def lengths_matter(equivalence: xr.Dataset) -> Verdict:
     )
 
 
-def _metric_tolerance(metric_audit: xr.Dataset, operations: int = 50) -> tuple[float, str]:
+def _metric_tolerance(metric_audit: xr.Dataset) -> tuple[float, str]:
     condition = float(metric_audit["condition"].max())
     reason = (
-        rf"pseudo-inverse and products at a condition of $\Sigma$ of {condition:g}: {operations} rounding errors times "
+        rf"pseudo-inverse and products at a condition of $\Sigma$ of {condition:g}: 50 rounding errors times "
         "the condition"
     )
-    return rounding(condition, operations), reason
+    return rounding(condition, 50), reason
 
 
 def _metric(metric_audit: xr.Dataset, name: str, expected: str) -> Test:
@@ -126,16 +116,6 @@ def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
     return Verdict.from_tests(all_of(smallest=smallest, others=_metric(metric_audit, "others", "equal to 1")))
 
 
-def _of_audit(says: str, equation: str) -> Control:
-    spoil = with_wrong_formula(says, equation).data
-    return wrong_formula(says, lambda formulas, metric: (spoil(formulas), metric))
-
-
-def _of_metric(says: str, **sources: str) -> Control:
-    spoil = replace_variables(**sources)
-    return wrong_formula(says, lambda formulas, metric: (formulas, spoil(metric)))
-
-
 @claim(
     "bnm-thm2",
     where="Theorem 2",
@@ -154,10 +134,10 @@ def _of_metric(says: str, **sources: str) -> Control:
     ),
     data=("formula_audit", "metric_audit"),
     control={
-        "a line": _of_audit("the printed sign in the corrected form", "Theorem 2, a"),
-        "b line": _of_audit("the printed sign in the corrected form", "Theorem 2, b"),
-        "pairing": _of_metric("the printed sign in the corrected form", pairing="pairing_printed"),
-        "closed form": _of_metric(r"the factor $\|b\|^2$ left out", formula_gap="formula_gap_unscaled"),
+        "a line": of_audit("the printed sign in the corrected form", "Theorem 2, a"),
+        "b line": of_audit("the printed sign in the corrected form", "Theorem 2, b"),
+        "pairing": of_other("the printed sign in the corrected form", pairing="pairing_printed"),
+        "closed form": of_other(r"the factor $\|b\|^2$ left out", formula_gap="formula_gap_unscaled"),
     },
 )
 def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Verdict:
@@ -199,7 +179,7 @@ def euclidean_gradient(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"For $\|b_k\| = 1$ the normalized BN flow is the gradient flow of the vanilla model on $\mathcal M$.",
     data="equivalence",
-    control=wrong_formula("the Euclidean flow of the vanilla model", _exchange_flows(manifold="vanilla")),
+    control=wrong_formula("the Euclidean flow of the vanilla model", in_place_of("against", {"manifold": "vanilla"})),
 )
 def flows_are_equal(equivalence: xr.Dataset) -> Verdict:
     """BN flow in Euclidean b, normalized, against -G^+ P grad with G inverted at every step."""
@@ -212,8 +192,7 @@ def flows_are_equal(equivalence: xr.Dataset) -> Verdict:
     kind="identity",
     origin="ours",
     states=r"$(\Omega, G)$ is isometric to the round unit sphere by $b \mapsto b/\|b\|$, so distances on $\mathcal "
-    r"M$ are "
-    r"$\sqrt{(a-a')^2 + \angle(b,b')^2}$.",
+    r"M$ are $\sqrt{(a-a')^2 + \angle(b,b')^2}$.",
     data="metric_audit",
     control={
         "metric": wrong_formula("the Euclidean metric of the ellipsoid", replace_variables(round_gap="chord_gap")),

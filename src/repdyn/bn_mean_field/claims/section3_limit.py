@@ -260,8 +260,7 @@ def _pairs(ratio: xr.DataArray) -> np.ndarray:
     kind="identity",
     states="For every bounded Lipschitz test function the space-time integral of the weak form is zero.",
     correction=r"It is the integral of $\phi$ over $\rho$ at $t_r$ minus the one at 0: zero for test functions that "
-    r"vanish "
-    "at both ends.",
+    "vanish at both ends.",
     formula=(
         r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
         r"d\bar\rho_t\, dt = 0"

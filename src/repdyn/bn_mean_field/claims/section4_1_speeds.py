@@ -10,6 +10,7 @@ from repdyn.base.controls import exchange, false_world, replace_variables, wrong
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within, not_reproducible
+from repdyn.bn_mean_field.claims.spoiled import in_place_of
 
 UNSTATED = (
     "Width, step, target, activation, loss, start and time scaling are not stated; here ReLU, squared loss, a trained, "
@@ -41,12 +42,8 @@ def _one_power_less(target_scan: xr.Dataset) -> xr.Dataset:
 
 
 def _along_x2(target_scan: xr.Dataset) -> xr.Dataset:
-    angles = target_scan["angle"].values
-    return target_scan.assign(
-        outer_contrast=target_scan["outer_contrast"]
-        .isel(angle=[-1, *range(1, angles.size)])
-        .assign_coords(angle=angles)
-    )
+    replaced = in_place_of("angle", {0.0: 90.0})(target_scan)
+    return target_scan.assign(outer_contrast=replaced["outer_contrast"])
 
 
 @claim(
@@ -54,12 +51,10 @@ def _along_x2(target_scan: xr.Dataset) -> xr.Dataset:
     where="Section 4.1, Figure 1",
     kind="qualitative",
     states="With BN neurons move faster in the direction of small variance than in that of large variance, whatever "
-    "the "
-    "target.",
+    "the target.",
     correction=r"At equal torque: the speed is the torque of the residual in the whitened plane times "
     r"$\sqrt{\det\Sigma}/(\|b\| \|u\|_\Sigma^2)$, so in two dimensions the factor goes with the inverse variance. "
-    r"The torque "
-    r"vanishes at the target's own axis; the statement holds for $y = x_1$ and fails for $y = x_2$.",
+    r"The torque vanishes at the target's own axis; the statement holds for $y = x_1$ and fails for $y = x_2$.",
     corrected_formula=(
         r"\|\dot b\| = |a E'(\psi)| \frac{\sqrt{\det\Sigma}}{\|b\| \|u\|_\Sigma^2}, \quad u = \frac{b}{\|b\|}"
     ),
@@ -84,11 +79,6 @@ def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
     )
 
 
-def _isotropic(speed_ratio: xr.Dataset) -> xr.Dataset:
-    names = speed_ratio["problem"].values
-    return speed_ratio.sel(problem=[r"y = x1, Sigma = I"] * len(names)).assign_coords(problem=names)
-
-
 def _at_look(speed_ratio: xr.Dataset, name: str) -> xr.DataArray:
     """Largest speed, BN over vanilla, at the figure's iteration over the starts of random signs."""
     cell = speed_ratio[name].sel(problem="y = x1", iteration=int(speed_ratio["look"]))
@@ -106,7 +96,7 @@ def _order_of_magnitude(ratios: xr.DataArray) -> Test:
     kind="published number",
     states="At iteration 500 the largest speed with BN is one order of magnitude above that without.",
     data="speed_ratio",
-    control=false_world("isotropic data", _isotropic),
+    control=false_world("isotropic data", in_place_of("problem", {"y = x1": "y = x1, Sigma = I"})),
 )
 def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     """Holds if the ratio is ten at every step tried, does not if at none; else the unstated step decides."""
@@ -131,8 +121,7 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     kind="comparison",
     origin="ours",
     states="Where both models have reached the same loss, BN's fastest neuron is not faster than the vanilla "
-    "model's: at "
-    "iteration 500 the vanilla model is slow because it has finished.",
+    "model's: at iteration 500 the vanilla model is slow because it has finished.",
     data="speed_ratio",
     control=false_world("speeds at equal iteration, not at equal loss", replace_variables(matched_ratio="ratio")),
 )
@@ -228,11 +217,7 @@ def _faster(learning_rates: xr.Dataset, base: str) -> Test:
     )
 
 
-def _exchanged_networks(learning_rates: xr.Dataset) -> xr.Dataset:
-    order = ["vanilla", "BN", "BN"]
-    names = learning_rates["network"].values.tolist()
-    first = learning_rates["needed"].sel(network=[*order, *names[3:]]).assign_coords(network=names)
-    return learning_rates.assign(needed=first)
+EXCHANGED = in_place_of("network", {"BN": "vanilla", "vanilla": "BN", "vanilla, same function": "BN"})
 
 
 @claim(
@@ -243,7 +228,7 @@ def _exchanged_networks(learning_rates: xr.Dataset) -> xr.Dataset:
     "learned in fewer iterations than without.",
     data="learning_rates",
     control={
-        part: false_world("networks with and without BN exchanged", _exchanged_networks)
+        part: false_world("networks with and without BN exchanged", EXCHANGED)
         for part in ("equal step", "equal step and function")
     },
 )
@@ -280,11 +265,11 @@ def _wider(learning_rates: xr.Dataset, wide: str, narrow: str) -> Test:
 
 
 def _ranges(learning_rates: xr.Dataset, *networks: str) -> str:
-    ends = {end: learning_rates[f"{end}_step"].median("start") for end in ("smallest", "largest")}
-    return "; ".join(
-        f"{name} {float(ends['smallest'].sel(network=name)):.2g} to {float(ends['largest'].sel(network=name)):.2g}"
-        for name in networks
+    smallest, largest = (learning_rates[f"{end}_step"].median("start") for end in ("smallest", "largest"))
+    ranges = "; ".join(
+        f"{name} {float(smallest.sel(network=name)):.2g} to {float(largest.sel(network=name)):.2g}" for name in networks
     )
+    return f"Steps that learn in {int(learning_rates['iterations'])} iterations: {ranges}."
 
 
 @claim(
@@ -298,16 +283,10 @@ def _ranges(learning_rates: xr.Dataset, *networks: str) -> str:
 def range_of_steps_is_wider(learning_rates: xr.Dataset) -> Verdict:
     """Range of steps that learn y = x1 in the iterations allowed, in decades, unit lengths."""
     note = (
-        f"Steps that learn in {int(learning_rates['iterations'])} iterations: "
-        f"{_ranges(learning_rates, 'BN', 'vanilla', 'vanilla, many lengths')}. BN shifts the range to larger steps by "
+        f"{_ranges(learning_rates, 'BN', 'vanilla', 'vanilla, many lengths')} BN shifts the range to larger steps by "
         f"more than it widens it. $y = x_1$. {UNSTATED}."
     )
     return Verdict.from_tests(_wider(learning_rates, "BN", "vanilla"), note=note)
-
-
-def _vanilla_for_unit_lengths(learning_rates: xr.Dataset) -> xr.Dataset:
-    order = ["vanilla", *learning_rates["network"].values.tolist()[1:]]
-    return learning_rates.sel(network=order).assign_coords(network=learning_rates["network"].values)
 
 
 @claim(
@@ -315,19 +294,16 @@ def _vanilla_for_unit_lengths(learning_rates: xr.Dataset) -> xr.Dataset:
     where="Section 4.2",
     kind="comparison",
     states="Neurons of many lengths, an ensemble of learning rates, make the BN model less sensitive to the choice "
-    "of the "
-    "learning rate.",
+    "of the learning rate.",
     data="learning_rates",
     control=false_world(
-        "the range of the vanilla model given out for that of BN with one length", _vanilla_for_unit_lengths
+        "the range of the vanilla model given out for that of BN with one length",
+        in_place_of("network", {"BN": "vanilla"}),
     ),
 )
 def many_lengths_widen_the_range(learning_rates: xr.Dataset) -> Verdict:
     """Range of steps that learn y = x1, BN with lengths spread over two decades against BN with unit lengths."""
-    note = (
-        f"Steps that learn in {int(learning_rates['iterations'])} iterations: "
-        f"{_ranges(learning_rates, 'BN', 'BN, many lengths')}. $y = x_1$. {UNSTATED}."
-    )
+    note = f"{_ranges(learning_rates, 'BN', 'BN, many lengths')} $y = x_1$. {UNSTATED}."
     return Verdict.from_tests(_wider(learning_rates, "BN, many lengths", "BN"), note=note)
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import torch
 import xarray as xr
 
-from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.methods.formula_audit import NO_EPS, Draw, autograd_flow, radial_fraction, random_draw
+from repdyn.bn_mean_field.methods.formula_audit import (
+    NO_EPS,
+    Draw,
+    autograd_flow,
+    batch_norm,
+    radial_fraction,
+    random_draw,
+)
 from repdyn.bn_mean_field.settings import BatchNormEps
 from repdyn.bn_mean_field.theory.bounds import first_step_norm
 from repdyn.bn_mean_field.theory.velocity import empirical_velocity
@@ -50,7 +58,7 @@ def batch_norm_eps(settings: BatchNormEps, stream: Stream) -> xr.Dataset:
 
 def _measured(draw: Draw, radius: float, eps: float) -> tuple[float, float]:
     b, m = radius * draw.b, len(draw.a)
-    db = m * autograd_flow(draw.x, draw.y, draw.a, b, batch_norm=True, eps=eps)[1]
+    db = m * autograd_flow(draw.x, draw.y, draw.a, b, partial(batch_norm, eps=eps))[1]
     unit = np.linalg.norm(empirical_velocity(draw.a, draw.b, draw.x, draw.y)[1], axis=1)
     grown = np.linalg.norm(b + STEP * db, axis=1) / first_step_norm(radius, unit, STEP)
     return float(np.median(radial_fraction(b, db))), float(np.median(grown))
@@ -58,9 +66,10 @@ def _measured(draw: Draw, radius: float, eps: float) -> tuple[float, float]:
 
 def _eps_next_to_norm(draw: Draw, radius: float, eps: float) -> float:
     """Radial fraction of autograd's gradient through z / (deviation + sqrt(eps))."""
-    b = torch.tensor(radius * draw.b, requires_grad=True)
-    z = torch.tensor(draw.x) @ b.T
-    hidden = torch.relu(z / (z.pow(2).mean(dim=0).sqrt() + eps**0.5))
-    (((hidden @ torch.tensor(draw.a) / len(draw.a) - torch.tensor(draw.y)) ** 2).mean() / 2).backward()
-    gradient: Array = b.grad.numpy()
-    return float(np.median(radial_fraction(b.detach().numpy(), gradient)))
+
+    def normalize(z: torch.Tensor) -> torch.Tensor:
+        return z / (z.pow(2).mean(dim=0).sqrt() + eps**0.5)
+
+    b = radius * draw.b
+    db = autograd_flow(draw.x, draw.y, draw.a, b, normalize)[1]
+    return float(np.median(radial_fraction(b, db)))

@@ -9,7 +9,7 @@ from scipy.integrate import simpson
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.bn_mean_field.methods.optimal_transport import coupled_distance, wasserstein2
-from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_flow
+from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_flow, velocities_along
 from repdyn.bn_mean_field.methods.starts_and_targets import (
     ANISOTROPIC,
     low_discrepancy_start,
@@ -31,6 +31,7 @@ def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
     flow = gradient_flow(*low_discrepancy_start(settings.width), model, times)
     frames = np.arange(0, settings.frames, settings.pair_stride)
     coupled, chord, exact = _distances(flow, frames, settings.transport_stride // settings.pair_stride)
+    da, db, _ = velocities_along(flow.a, flow.b, model)
     pairs = ("time", "later")
     short = times[frames]
     variables = {
@@ -42,11 +43,13 @@ def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
             pairs, bounds.equicontinuity_bound_as_printed(flow.loss[frames], short), "(t'-t) L(t')"
         ),
         "bound_without_time": variable(
-            pairs, bounds.equicontinuity_bound(flow.loss[frames], short) / _lags(short), "L(t)-L(t'), t'-t left out"
+            pairs,
+            bounds.equicontinuity_bound(flow.loss[frames], short) / bounds.lags(short),
+            "L(t)-L(t'), t'-t left out",
         ),
         "loss": variable("frame", flow.loss, "population loss"),
-        **_dissipation(model, flow),
-        **_weak_form(flow, model),
+        **_dissipation(model, flow, da, db),
+        **_weak_form(flow, da, db),
     }
     for name in ("coupled", "chord", "bound", "bound_printed", "bound_without_time"):
         variables[name].attrs["missing"] = "not a pair with t < t'"
@@ -64,11 +67,6 @@ def equicontinuity(settings: Equicontinuity) -> xr.Dataset:
     )
 
 
-def _lags(times: Array) -> Array:
-    lags = times[None, :] - times[:, None]
-    return np.where(lags > 0, lags, np.nan)
-
-
 def _distances(flow: Trajectory, frames: Array, stride: int) -> tuple[Array, Array, Array]:
     coupled, chord, exact = (np.full((len(frames), len(frames)), np.nan) for _ in range(3))
     measures = [(flow.a[k], flow.b[k]) for k in frames]
@@ -80,34 +78,28 @@ def _distances(flow: Trajectory, frames: Array, stride: int) -> tuple[Array, Arr
     return coupled, chord, exact
 
 
-def _dissipation(model: Population, flow: Trajectory) -> dict[str, xr.Variable]:
+def _dissipation(model: Population, flow: Trajectory, da: Array, db: Array) -> dict[str, xr.Variable]:
     """dL/dt by differencing the loss along the velocity, and minus the mean squared speed in two norms."""
-    rate, metric, euclidean = (np.empty(len(flow.times)) for _ in range(3))
-    for k, (a, b) in enumerate(zip(flow.a, flow.b, strict=True)):
-        da, db, _ = model.velocity(a, b)
-        up, down = (model.velocity(a + s * DIFFERENCE * da, b + s * DIFFERENCE * db)[2] for s in (1, -1))
-        rate[k] = (up - down) / (2 * DIFFERENCE)
-        # b has unit length, so |b'| is the angular speed, the norm of bbar' in G
-        metric[k] = -np.mean(da**2 + np.sum(db**2, axis=-1))
-        moved = [normalize(b + s * DIFFERENCE * db, ANISOTROPIC) for s in (1, -1)]
-        chord = (moved[0] - moved[1]) / (2 * DIFFERENCE)
-        euclidean[k] = -np.mean(da**2 + np.sum(chord**2, axis=-1))
+    moved = [(flow.a + s * DIFFERENCE * da, flow.b + s * DIFFERENCE * db) for s in (1, -1)]
+    up, down = (velocities_along(a, b, model)[2] for a, b in moved)
+    # b has unit length, so |b'| is the angular speed, the norm of bbar' in G
+    metric = -np.mean(da**2 + np.sum(db**2, axis=-1), axis=-1)
+    ahead, behind = (normalize(b, ANISOTROPIC) for _, b in moved)
+    chord = (ahead - behind) / (2 * DIFFERENCE)
+    euclidean = -np.mean(da**2 + np.sum(chord**2, axis=-1), axis=-1)
     return {
-        "rate": variable("frame", rate, "dL/dt, central difference"),
+        "rate": variable("frame", (up - down) / (2 * DIFFERENCE), "dL/dt, central difference"),
         "rate_metric": variable("frame", metric, "-(1/m) sum (|a'|^2 + |bbar'|_G^2)"),
         "rate_euclidean": variable("frame", euclidean, "-(1/m) sum (|a'|^2 + |bbar'|^2), Euclidean norm"),
         "rate_printed": variable("frame", -euclidean, "(1/m) sum (|a'|^2 + |bbar'|^2), as printed"),
     }
 
 
-def _weak_form(flow: Trajectory, model: Population) -> dict[str, xr.Variable]:
+def _weak_form(flow: Trajectory, da: Array, db: Array) -> dict[str, xr.Variable]:
     """Left side of the weak form and the boundary term that the paper drops; the third function is 0 at both ends."""
     angle = np.arctan2(flow.b[..., 1], flow.b[..., 0])
-    growth = np.empty(len(flow.times))
-    for k, (a, b) in enumerate(zip(flow.a, flow.b, strict=True)):
-        da, db, _ = model.velocity(a, b)
-        turning = (b[:, 0] * db[:, 1] - b[:, 1] * db[:, 0]) / np.sum(b**2, axis=-1)
-        growth[k] = np.mean(np.cos(angle[k]) * turning + da)
+    turning = (flow.b[..., 0] * db[..., 1] - flow.b[..., 1] * db[..., 0]) / np.sum(flow.b**2, axis=-1)
+    growth = np.mean(np.cos(angle) * turning + da, axis=-1)
     mean = np.mean(np.sin(angle) + flow.a, axis=-1)
     span = flow.times[-1] - flow.times[0]
     phase = np.pi * (flow.times - flow.times[0]) / span

@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
-from repdyn.bn_mean_field.methods.particle_flows import gradient_flow
+from repdyn.bn_mean_field.methods.particle_flows import gradient_flow, velocities_along
 from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, linear, low_discrepancy_start
 from repdyn.bn_mean_field.settings import ExitTimes
 from repdyn.bn_mean_field.theory import bounds
@@ -21,14 +21,13 @@ def exit_times(settings: ExitTimes) -> xr.Dataset:
 
     x is uniform on the ellipse of semi-axes sqrt(2 lambda_i), where the ReLU kernel is the Gaussian's.
     """
-    teacher = linear(0, settings.slope)
-    model = Population(teacher, ANISOTROPIC)
+    model = Population(linear(0, settings.slope), ANISOTROPIC)
     start, b = low_discrepancy_start(settings.width)
     times = np.linspace(0, settings.time, settings.frames)
     flow = gradient_flow(settings.start_radius * start, b, model, times)
     A, B = _constants(settings.slope)
     reach = np.abs(flow.a).max(axis=-1)
-    speed = [np.abs(model.velocity(a, b)[0]).max() for a, b in zip(flow.a, flow.b, strict=True)]
+    speed = np.abs(velocities_along(flow.a, flow.b, model)[0]).max(axis=-1)
     r, r0 = np.array(settings.radii), settings.start_radius
     passages = dataset(
         {
@@ -51,7 +50,7 @@ def exit_times(settings: ExitTimes) -> xr.Dataset:
                 "partial sums of eq. (19)",
             ),
             "reach": variable("time", reach, "max |a_k|"),
-            "speed": variable("time", np.array(speed), "max |a_k'|"),
+            "speed": variable("time", speed, "max |a_k'|"),
             "speed_bound": variable("time", A + B * reach, "A + B max |a_k|"),
         },
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -10,13 +10,13 @@ import xarray as xr
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
+from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_descent
 from repdyn.bn_mean_field.methods.starts_and_targets import (
     ANISOTROPIC,
     MODELS,
+    PAIRED_FIRST,
     linear,
-    paired_start,
-    signed_start,
+    paired_and_signed_starts,
 )
 from repdyn.bn_mean_field.settings import FirstStep
 from repdyn.bn_mean_field.theory.bounds import critical_radius, first_step_norm
@@ -29,32 +29,29 @@ SHOWN = 3  # iterations whose neurons are stored one by one
 
 def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
     """Norms and turns of every neuron in the first iterations, with and without BN, and long runs' losses."""
-    starts = [paired_start(settings.directions)]
-    starts += [signed_start(settings.directions, stream.generator(seed)) for seed in range(settings.seeds)]
-    norms, turns = _walk(settings, starts)
-    lowest = [np.nanmin(np.diff(norms[:, :, :, model], axis=0)) for model in range(len(MODELS))]
+    draws = [stream.generator(seed) for seed in range(settings.seeds)]
+    a, b = paired_and_signed_starts(settings.directions, draws)
+    runs = _runs(a, b, settings.radii, settings.steps, range(settings.iterations + 1))
+    norms = np.stack([np.linalg.norm(run.b, axis=-1) for run in runs], axis=3)
+    turns = np.stack([_turns(run.b) for run in runs], axis=3)
+    gradient = np.linalg.norm(Population(linear(0), ANISOTROPIC).velocity(a, b)[1], axis=-1)
     dims = ("start", "radius", "model", "step")
-    gradient = np.stack([_unit_gradient(a, b) for a, b in starts])
-    data = dataset(
+    return dataset(
         {
             "gradient": variable(("start", "neuron"), gradient, "norm of b' at unit length"),
             "norm": variable(("iteration", *dims, "neuron"), norms[: SHOWN + 1], "length of b after the iteration"),
             "turn": variable(("shown", *dims, "neuron"), turns[:SHOWN], "turn of b in the iteration", "degree"),
-            "turn_quantile": variable(
-                ("quantile", "later", *dims),
-                np.quantile(turns, QUANTILES, axis=-1),
-                "quantile over neurons of the turn in one iteration",
-                "degree",
+            **_statistics(turns, ("later", *dims)),
+            "smallest_growth": variable(
+                "model",
+                np.nanmin(np.diff(norms, axis=0), axis=(0, 1, 2, 4, 5)),
+                "smallest change of a norm in one iteration",
             ),
-            "large_turns": variable(
-                ("later", *dims),
-                np.where(np.isnan(turns[..., 0]), np.nan, np.mean(turns > LARGE_TURN, axis=-1)),
-                "fraction of neurons turning over 10 degrees",
-            ),
-            "smallest_growth": variable("model", np.array(lowest), "smallest change of a norm in one iteration"),
             "norm_law": variable(
                 ("start", "radius", "step", "neuron"),
-                first_step_norm(*_grid(settings, gradient)),
+                first_step_norm(
+                    np.array(settings.radii)[:, None, None], gradient[:, None, None], np.array(settings.steps)[:, None]
+                ),
                 "length after one step by sqrt(r^2 + (h g / r)^2)",
             ),
             "critical": variable(
@@ -62,14 +59,14 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
                 critical_radius(gradient[:, None], np.array(settings.steps)[:, None]),
                 "length r* = sqrt(h g) below which the law falls",
             ),
-            **_stability(settings, starts[0]),
+            **_stability(settings, a[:1], b[:1]),
         },
         {
-            "iteration": variable("iteration", np.arange(SHOWN + 1), "iterations done"),
+            "iteration": index("iteration", SHOWN + 1, "iterations done"),
             "shown": variable("shown", np.arange(1, SHOWN + 1), "iteration"),
             "later": variable("later", np.arange(1, settings.iterations + 1), "iteration"),
             "quantile": variable("quantile", np.array(QUANTILES), "quantile over neurons"),
-            "start": variable("start", np.arange(len(starts)), "0: both signs at each direction, others: i.i.d. signs"),
+            "start": index("start", len(a), PAIRED_FIRST),
             "radius": variable("radius", np.array(settings.radii), "initial length of b"),
             "model": variable("model", np.array(list(MODELS)), "model"),
             "step": variable("step", np.array(settings.steps), "mean-field step"),
@@ -80,30 +77,17 @@ def first_step(settings: FirstStep, stream: Stream) -> xr.Dataset:
         },
         title="First steps of gradient descent over the length of the neurons",
     )
-    for name in ("turn_quantile", "large_turns"):
-        data[name].attrs["missing"] = "the run diverged"
-    return data
 
 
-def _grid(settings: FirstStep, gradient: Array) -> tuple[Array, Array, Array]:
-    """Radius, gradient and step along (start, radius, step, neuron), broadcast against each other."""
-    radius = np.array(settings.radii)[None, :, None, None]
-    return radius, gradient[:, None, None], np.array(settings.steps)[None, None, :, None]
-
-
-def _walk(settings: FirstStep, starts: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Norms (iteration, start, radius, model, step, neuron) and turns, degrees, one iteration fewer."""
-    shape = (len(starts), len(settings.radii), len(settings.steps))
-    radii = np.array(settings.radii)[None, :, None, None, None]
-    a = np.broadcast_to(np.stack([a for a, _ in starts])[:, None, None], (*shape, len(starts[0][0])))
-    b = radii * np.broadcast_to(np.stack([b for _, b in starts])[:, None, None], (*a.shape, 2))
-    norms, turns = [], []
-    for kind in MODELS.values():
-        model, steps = Population(linear(0), ANISOTROPIC, kind), np.array(settings.steps)
-        run = gradient_descent(a, b, model, steps, record=range(settings.iterations + 1))
-        norms.append(np.linalg.norm(run.b, axis=-1))
-        turns.append(_turns(run.b))
-    return np.stack(norms, axis=3), np.stack(turns, axis=3)
+def _runs(
+    a: Array, b: Array, radii: Sequence[float], steps: Sequence[float], record: Sequence[int]
+) -> list[Trajectory]:
+    """Descent with and without BN from all starts at all lengths: a batch (start, radius, step) for each model."""
+    shape = (len(a), len(radii), len(steps), a.shape[1])
+    b = np.array(radii)[:, None, None, None] * np.broadcast_to(b[:, None, None], (*shape, 2))
+    a = np.broadcast_to(a[:, None, None], shape)
+    models = [Population(linear(0), ANISOTROPIC, kind) for kind in MODELS.values()]
+    return [gradient_descent(a, b, model, steps, record=record) for model in models]
 
 
 def _turns(b: Array) -> Array:
@@ -112,21 +96,24 @@ def _turns(b: Array) -> Array:
     return np.degrees(np.abs(np.arctan2(across, np.sum(before * after, axis=-1))))
 
 
-def _unit_gradient(a: Array, b: Array) -> Array:
-    return np.linalg.norm(Population(linear(0), ANISOTROPIC).velocity(a, b)[1], axis=-1)
+def _statistics(turns: Array, dims: tuple[str, ...]) -> dict[str, xr.Variable]:
+    """Quantiles over the neurons, and the share that turns far."""
+    large = np.where(np.isnan(turns[..., 0]), np.nan, np.mean(turns > LARGE_TURN, axis=-1))
+    quantiles, words = np.quantile(turns, QUANTILES, axis=-1), "quantile over neurons of the turn in one iteration"
+    variables = {
+        "turn_quantile": variable(("quantile", *dims), quantiles, words, "degree"),
+        "large_turns": variable(dims, large, "fraction of neurons turning over 10 degrees"),
+    }
+    for made in variables.values():
+        made.attrs["missing"] = "the run diverged"
+    return variables
 
 
-def _stability(settings: FirstStep, start: tuple[Array, Array]) -> dict[str, xr.Variable]:
+def _stability(settings: FirstStep, a: Array, b: Array) -> dict[str, xr.Variable]:
     """Loss after the long runs; a diverged run has the iteration of its end instead."""
     dims = ("model", "long_radius", "long_step")
-    shape = (len(MODELS), len(settings.stability_radii), len(settings.stability_steps))
-    loss, diverged = np.empty(shape), np.empty(shape)
-    for (i, kind), (j, radius), (k, step) in product(
-        enumerate(MODELS.values()), enumerate(settings.stability_radii), enumerate(settings.stability_steps)
-    ):
-        model = Population(linear(0), ANISOTROPIC, kind)
-        run = gradient_descent(start[0], radius * start[1], model, step, record=[settings.stability_iterations])
-        loss[i, j, k], diverged[i, j, k] = run.loss[-1], run.diverged
+    runs = _runs(a, b, settings.stability_radii, settings.stability_steps, [settings.stability_iterations])
+    loss, diverged = np.stack([run.loss[-1, 0] for run in runs]), np.stack([run.diverged[0] for run in runs])
     variables = {
         "long_loss": variable(dims, loss, "population loss at the end of the long run"),
         "long_diverged": variable(dims, diverged, "iteration at which the long run diverged"),

@@ -8,11 +8,17 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.checks import Array
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.methods.particle_flows import descent_losses
-from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, linear, paired_start, signed_start
+from repdyn.bn_mean_field.methods.starts_and_targets import (
+    ANISOTROPIC,
+    PAIRED_FIRST,
+    linear,
+    paired_start,
+    signed_start,
+)
 from repdyn.bn_mean_field.settings import LearningRates
 from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Population
@@ -70,19 +76,15 @@ def _starts(settings: LearningRates, stream: Stream) -> Iterator[tuple[Array, Ar
 def _rates_dataset(settings: LearningRates, steps: Array, needed: Array, final: Array) -> xr.Dataset:
     learned = np.isfinite(needed)
     width = learned.sum(axis=-1) / settings.steps_per_decade
-    ends = {
-        "smallest": steps[np.argmax(learned, axis=-1)],
-        "largest": steps[::-1][np.argmax(learned[..., ::-1], axis=-1)],
-    }
+    learns = np.where(learned, steps, np.nan)
     dims = ("network", "start")
     variables = {
         "needed": variable((*dims, "step"), needed, "iterations until y = x1 is learned"),
         "final": variable((*dims, "step"), final, "loss at the end over the loss of f = 0"),
         "fewest": variable(dims, needed.min(axis=-1), "iterations at the best step"),
         "decades": variable(dims, width, "range of steps that learn, in decades"),
-    } | {
-        f"{end}_step": variable(dims, np.where(learned.any(axis=-1), values, np.nan), f"{end} step that learns")
-        for end, values in ends.items()
+        "smallest_step": variable(dims, np.fmin.reduce(learns, axis=-1), "smallest step that learns"),
+        "largest_step": variable(dims, np.fmax.reduce(learns, axis=-1), "largest step that learns"),
     }
     for name in variables:
         variables[name].attrs["missing"] = "not learned in the iterations allowed, or diverged"
@@ -90,9 +92,7 @@ def _rates_dataset(settings: LearningRates, steps: Array, needed: Array, final: 
         variables,
         {
             "network": variable("network", np.array(list(NETWORKS)), "normalization and lengths at the start"),
-            "start": variable(
-                "start", np.arange(needed.shape[1]), "0: both signs at each direction, others: i.i.d. signs"
-            ),
+            "start": index("start", needed.shape[1], PAIRED_FIRST),
             "step": variable("step", steps, "mean-field step"),
             "iterations": variable((), settings.iterations, "iterations allowed"),
             "learned": variable((), settings.learned, "learned: loss over the loss of f = 0 at most"),

@@ -10,11 +10,11 @@ from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
 from repdyn.bn_mean_field.methods.starts_and_targets import (
     ANISOTROPIC,
+    PAIRED_FIRST,
     axis_angle,
     linear,
     near_axes,
-    paired_start,
-    signed_start,
+    paired_and_signed_starts,
 )
 from repdyn.bn_mean_field.settings import Magnitudes
 from repdyn.bn_mean_field.theory.velocity import Population
@@ -22,14 +22,13 @@ from repdyn.bn_mean_field.theory.velocity import Population
 
 def magnitudes(settings: Magnitudes, stream: Stream) -> xr.Dataset:
     """Figure 2: one BN model with small and large neurons at the same directions, y = x_1."""
-    starts = [paired_start(settings.directions)]
-    starts += [signed_start(settings.directions, stream.generator(seed)) for seed in range(settings.seeds)]
+    draws = [stream.generator(seed) for seed in range(settings.seeds)]
+    a, b = paired_and_signed_starts(settings.directions, draws)
     radii = np.repeat(settings.radii, 2 * settings.directions)
-    a = np.stack([np.concatenate([a, a]) for a, _ in starts])
-    b = np.stack([radii[:, None] * np.concatenate([b, b]) for _, b in starts])
+    a, b = np.concatenate([a, a], axis=1), radii[:, None] * np.concatenate([b, b], axis=1)
     record = np.arange(0, settings.iterations + 1, settings.stride)
     run = gradient_descent(a, b, Population(linear(0), ANISOTROPIC), settings.step, record=record)
-    shape = (len(record), len(starts), 2, 2 * settings.directions)
+    shape = (len(record), len(a), 2, 2 * settings.directions)
     angle = np.arctan2(run.b[..., 1], run.b[..., 0])
     turned = np.abs(angle - angle[:1])
     turned = np.degrees(np.minimum(turned, 2 * np.pi - turned)).reshape(shape)
@@ -53,7 +52,7 @@ def magnitudes(settings: Magnitudes, stream: Stream) -> xr.Dataset:
         },
         {
             "iteration": variable("iteration", record, "iteration"),
-            "start": variable("start", np.arange(len(starts)), "0: both signs at each direction, others: i.i.d. signs"),
+            "start": index("start", len(a), PAIRED_FIRST),
             "radius": variable("radius", np.array(settings.radii), "initial length of b"),
             "neuron": index("neuron", shape[-1], "neuron of one size"),
             "step": variable((), settings.step, "mean-field step"),

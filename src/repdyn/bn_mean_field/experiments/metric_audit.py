@@ -56,7 +56,7 @@ def metric_audit(settings: MetricAudit, stream: Stream) -> xr.Dataset:
             "tick_euclidean": variable("tick", chords, "Euclidean length of Omega from the tick to the next"),
         },
         {
-            "tick": variable("tick", np.arange(len(ticks)), "point of Omega, Sigma = diag(5, 1)"),
+            "tick": index("tick", len(ticks), "point of Omega, Sigma = diag(5, 1)"),
             "coordinate": variable("coordinate", np.array([1, 2]), "coordinate"),
             "dimension": variable("dimension", np.array(settings.dimensions), "input dimension"),
             "condition": variable("condition", np.array(settings.conditions), "condition number of Sigma"),

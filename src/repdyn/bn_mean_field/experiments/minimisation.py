@@ -8,11 +8,10 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.checks import Array
-from repdyn.base.datasets import dataset, variable
-from repdyn.bn_mean_field.methods.particle_flows import gradient_flow
+from repdyn.base.datasets import dataset, index, variable
+from repdyn.bn_mean_field.methods.particle_flows import gradient_flow, velocities_along
 from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, circle, directions, ring
 from repdyn.bn_mean_field.settings import Minimisation
-from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 
 
@@ -32,14 +31,15 @@ def minimisation(settings: Minimisation) -> xr.Dataset:
     """Loss and largest particle speed along the flows of all starts."""
     starts = [*separating(settings), *counter_examples()]
     loss, speed, time = (np.empty((len(starts), settings.frames)) for _ in range(3))
+    zero_loss = np.empty(len(starts))
     for k, start in enumerate(starts):
         end = settings.time if start.separates else settings.counter_time
         time[k] = np.concatenate([[0.0], np.geomspace(1e-2, end, settings.frames - 1)])
         model = Population(start.teacher, ANISOTROPIC, "batch", start.activation)
         flow = gradient_flow(start.a, start.b, model, time[k], rtol=1e-9, atol=1e-12)
-        loss[k] = flow.loss
-        speed[k] = [_speed(model, a, b) for a, b in zip(flow.a, flow.b, strict=True)]
-    zero_loss = np.array([_zero_loss(start) for start in starts])
+        da, db, _ = velocities_along(flow.a, flow.b, model)
+        loss[k], speed[k] = flow.loss, np.sqrt(da**2 + np.sum(db**2, axis=-1)).max(axis=-1)
+        zero_loss[k] = model.moments(np.zeros(1), start.b[:1])[2]
     return dataset(
         {
             "loss": variable(("start", "frame"), loss, "population loss"),
@@ -52,7 +52,7 @@ def minimisation(settings: Minimisation) -> xr.Dataset:
             "start": variable("start", np.array([s.name for s in starts]), "start and target"),
             "separates": variable("start", np.array([int(s.separates) for s in starts]), "1 if the start separates"),
             "particles": variable("start", np.array([len(s.a) for s in starts]), "neurons"),
-            "frame": variable("frame", np.arange(settings.frames), "recorded time"),
+            "frame": index("frame", settings.frames, "recorded time"),
         },
         title="Losses from separating starts and from counter-examples",
     )
@@ -86,13 +86,3 @@ def counter_examples() -> list[Start]:
         Start("two points, 3 teachers", False, ring(3), np.ones(2), directions(np.array([0.3, 2.0]))),
         Start("one point, 3 teachers, erf", False, ring(3, 1.0), weight, directions(np.array([0.3])), "erf"),
     ]
-
-
-def _speed(model: Population, a: Array, b: Array) -> float:
-    da, db, _ = model.velocity(a, b)
-    return float(np.sqrt(da**2 + np.sum(db**2, axis=-1)).max())
-
-
-def _zero_loss(start: Start) -> float:
-    model = Population(start.teacher, ANISOTROPIC, "batch", start.activation)
-    return float(model.velocity(np.zeros(1), normalize(start.b[:1], ANISOTROPIC))[2])

@@ -8,16 +8,16 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.checks import Array
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
 from repdyn.bn_mean_field.methods.starts_and_targets import (
     ANISOTROPIC,
     MODELS,
+    PAIRED_FIRST,
     linear,
-    paired_start,
-    signed_start,
+    paired_and_signed_starts,
 )
 from repdyn.bn_mean_field.settings import Anisotropy
 from repdyn.bn_mean_field.theory.flows import tangential_speed
@@ -33,11 +33,12 @@ PROBLEMS = {  # target axis and covariance of the comparison of speeds
 def speed_ratio(settings: Anisotropy, stream: Stream) -> xr.Dataset:
     """Largest and median speeds along training with and without BN: at equal iteration and at matched loss."""
     steps, iterations = np.array(settings.steps), np.arange(0, settings.early + 1, settings.stride)
-    starts = [paired_start(settings.directions)]
-    starts += [signed_start(settings.directions, stream.generator(seed)) for seed in range(settings.seeds)]
-    shape = (len(PROBLEMS), len(starts), len(MODELS), len(steps), len(iterations))
+    draws = [stream.generator(seed) for seed in range(settings.seeds)]
+    a, b = (
+        np.repeat(part[:, None], len(steps), axis=1) for part in paired_and_signed_starts(settings.directions, draws)
+    )
+    shape = (len(PROBLEMS), len(a), len(MODELS), len(steps), len(iterations))
     largest, median, loss = (np.empty(shape) for _ in range(3))
-    a, b = (np.stack([np.stack([start[k]] * len(steps)) for start in starts]) for k in (0, 1))
     progress = Progress("speed_ratio", len(PROBLEMS) * len(MODELS))
     for (p, (axis, cov)), (k, kind) in product(enumerate(PROBLEMS.values()), enumerate(MODELS.values())):
         model = Population(linear(axis), cov, kind)
@@ -70,9 +71,7 @@ def _ratio_dataset(settings: Anisotropy, iterations: Array, largest: Array, medi
         variables,
         {
             "problem": variable("problem", np.array(list(PROBLEMS)), "target and covariance"),
-            "start": variable(
-                "start", np.arange(largest.shape[1]), "0: both signs at each direction, others: i.i.d. signs"
-            ),
+            "start": index("start", largest.shape[1], PAIRED_FIRST),
             "model": variable("model", np.array(list(MODELS)), "model"),
             "step": variable("step", np.array(settings.steps), "mean-field step"),
             "iteration": variable("iteration", iterations, "iteration of the BN model"),

@@ -99,8 +99,7 @@ def learning_over_steps(learning_rates: xr.Dataset) -> Figure:
         "vanilla network with the BN network's function at the start; lengths spread evenly in the logarithm from 1/10 "
         "to 10.",
         alt="At equal step the BN network needs over ten times the iterations of the vanilla network; its range of "
-        "steps "
-        "lies a factor of ten higher and is hardly wider, also with neurons of many lengths.",
+        "steps lies a factor of ten higher and is hardly wider, also with neurons of many lengths.",
     )
 
 

@@ -23,13 +23,11 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
     figure, axes = new(1, 3, height=2.4)
     points = metric_audit["tick_position"].values
     unit = points / np.linalg.norm(points, axis=1, keepdims=True)
-    closed = np.concatenate([points, points[:1]])
     for panel, ticks, words in (
         (axes[0, 0], points, r"$\Omega$, metric $G$"),
         (axes[0, 1], unit, "unit circle, angle"),
     ):
-        outline = closed if panel is axes[0, 0] else np.concatenate([unit, unit[:1]])
-        panel.plot(*outline.T, color=BLACK, linewidth=0.7)
+        panel.plot(*np.concatenate([ticks, ticks[:1]]).T, color=BLACK, linewidth=0.7)
         panel.plot(*ticks.T, "o", color=BLUE, markersize=3)
         for tick in unit[::6]:
             panel.plot([0, 1.1 * tick[0]], [0, 1.1 * tick[1]], color=BLACK, linewidth=0.3)
@@ -52,12 +50,10 @@ def round_manifold(metric_audit: xr.Dataset) -> Figure:
         figure,
         title=r"The manifold $\mathcal M$ is a round cylinder in other coordinates",
         caption=f"(a) $\\Omega$ for $\\Sigma$ = diag(5, 1) with {len(points)} points at equal distances in the metric "
-        f"G (arcs "
-        "measured by quadrature of G); (b) the same points on the unit circle: $b \\mapsto b/\\|b\\|$ is an isometry. "
-        "(c) "
-        "Smallest eigenvalue of $\\|b\\|^2 G$ on the tangent space, computed and closed form, with Kantorovich's bound "
-        f"$4k/(k+1)^2$ (dashed); {metric_audit.sizes['draw']} draws in each of {metric_audit.sizes['dimension']} "
-        "dimensions.",
+        "G (arcs measured by quadrature of G); (b) the same points on the unit circle: $b \\mapsto b/\\|b\\|$ is an "
+        "isometry. (c) Smallest eigenvalue of $\\|b\\|^2 G$ on the tangent space, computed and closed form, with "
+        f"Kantorovich's bound $4k/(k+1)^2$ (dashed); {metric_audit.sizes['draw']} draws in each of "
+        f"{metric_audit.sizes['dimension']} dimensions.",
         alt="Points at equal distance on the ellipse lie at equal angles; the eigenvalues lie on the diagonal above "
         "their bounds.",
     )

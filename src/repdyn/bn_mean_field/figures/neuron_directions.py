@@ -90,9 +90,8 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Figu
         title="Directions of the neurons over time",
         caption="Median (line) and middle half (band) over neurons of the angle to the axis of large variance, "
         f"$\\Sigma$ = diag(5, 1). (a), (b) {anisotropy.sizes['neuron']} neurons with and without BN for two targets: "
-        f"the neurons "
-        "gather where the target is, not where the data are large. (c) One BN model with neurons of two lengths, "
-        f"{magnitudes.sizes['start'] - 1} starts pooled.",
+        "the neurons gather where the target is, not where the data are large. (c) One BN model with neurons of two "
+        f"lengths, {magnitudes.sizes['start'] - 1} starts pooled.",
         alt="With BN the median angle falls to zero for the target x1 and rises for the target x2; without BN it "
         "hardly moves; small neurons align and large ones do not.",
     )
@@ -164,8 +163,7 @@ def _compass(panel: Axes, cell: xr.Dataset) -> None:
 def _bare(panel: Axes, limit: float) -> None:
     """A square panel without axes."""
     panel.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal", xticks=[], yticks=[])
-    for spine in panel.spines.values():
-        spine.set_visible(False)
+    panel.spines[:].set_visible(False)
 
 
 def _directions_panel(panel: Axes, angle: xr.DataArray, over: str, colour: str, dash: str, label: str) -> None:

@@ -1,14 +1,16 @@
 """The order of the paper, in which the report shows the figures."""
 
 ORDER = (
-    "fig1_anisotropy",
-    "directions_over_time",
-    "fig2_magnitudes",
-    "fig3_first_step",
-    "matched_loss",
+    "round_manifold",
     "mean_field_limit",
     "equicontinuity_bounds",
     "global_minimum",
-    "round_manifold",
+    "fig1_anisotropy",
+    "matched_loss",
+    "speeds_over_targets",
+    "directions_over_time",
+    "learning_over_steps",
+    "fig2_magnitudes",
+    "fig3_first_step",
     "batches_and_eps",
 )

@@ -16,7 +16,7 @@ from repdyn.base.compiling import compiled
 from repdyn.bn_mean_field.theory.velocity import Population
 
 KINDS = {"batch": 0, "none": 1, "manifold": 2}
-BATCH, NONE, MANIFOLD = 0, 1, 2
+NONE, MANIFOLD = 1, 2
 Problem = tuple[Array, Array, Array, Array, int]
 
 
@@ -167,9 +167,9 @@ def descend(
     limit: float,
     kept_a: Array,
     kept_b: Array,
-    kept_loss: Array,
+    losses: Array,
 ) -> float:  # pragma: no cover (compiled)
-    """Gradient descent of one system; changes a and b, writes the recorded iterations into the last three arrays.
+    """Gradient descent of one system; changes a and b, writes the recorded ones and the loss of every iteration.
 
     A run whose loss passes `limit` times its start, or overflows, stops there; what was not reached stays as it was.
 
@@ -184,8 +184,8 @@ def descend(
             bound = limit * max(loss, 1.0)
         if not loss <= bound:
             return iteration
+        losses[iteration] = loss
         if iteration == record[frame]:
-            kept_loss[frame] = loss
             for k in range(a.size):
                 kept_a[frame, k], kept_b[frame, k, 0], kept_b[frame, k, 1] = a[k], b[k, 0], b[k, 1]
             frame += 1
@@ -194,24 +194,3 @@ def descend(
             b[k, 0] += step * db[k, 0]
             b[k, 1] += step * db[k, 1]
     return math.nan
-
-
-@compiled
-def descend_losses(
-    a: Array, b: Array, problem: Problem, order: Array, step: float, limit: float, losses: Array
-) -> None:  # pragma: no cover (compiled)
-    """Loss before each step of one system's descent, as many as `losses` holds; infinite from a divergence on."""
-    da, db = np.empty(a.size), np.empty((a.size, 2))
-    bound = math.inf
-    for iteration in range(losses.size):
-        loss = velocity(a, b, problem, order, da, db)
-        if iteration == 0:
-            bound = limit * max(loss, 1.0)
-        if not loss <= bound:
-            losses[iteration:] = math.inf
-            return
-        losses[iteration] = loss
-        for k in range(a.size):
-            a[k] += step * da[k]
-            b[k, 0] += step * db[k, 0]
-            b[k, 1] += step * db[k, 1]

@@ -19,6 +19,8 @@ from repdyn.base.formula_audit import Errors, holds, mended, relative_error
 from repdyn.bn_mean_field.theory import flows, manifold
 from repdyn.bn_mean_field.theory.flows import Velocity
 
+Layer = Callable[[torch.Tensor], torch.Tensor]
+IDENTITY = torch.nn.Identity()
 NO_EPS = 1e-300  # torch refuses eps = 0; this vanishes next to any variance
 SCALE = 10.0  # c of section 4.2
 
@@ -49,19 +51,24 @@ class Draw:
         return manifold.normalize(self.b, self.cov)
 
     @cached_property
+    def on_omega(self) -> tuple[Array, ...]:
+        """Arguments of the flows of (a, bbar): the moments at the normalized weights, a, bbar, Sigma."""
+        return *self.moments(self.bbar), self.a, self.bbar, self.cov
+
+    @cached_property
     def bn(self) -> Velocity:
         """Autograd's velocity of the BN model."""
-        return autograd_flow(self.x, self.y, self.a, self.b, batch_norm=True)
+        return autograd_flow(self.x, self.y, self.a, self.b, batch_norm)
 
     @cached_property
     def vanilla(self) -> Velocity:
         """Autograd's velocity of the vanilla model at the same weights."""
-        return autograd_flow(self.x, self.y, self.a, self.b, batch_norm=False)
+        return autograd_flow(self.x, self.y, self.a, self.b, IDENTITY)
 
     @cached_property
     def normalized(self) -> Velocity:
         """Autograd's velocity of the vanilla model at the normalized weights."""
-        return autograd_flow(self.x, self.y, self.a, self.bbar, batch_norm=False)
+        return autograd_flow(self.x, self.y, self.a, self.bbar, IDENTITY)
 
     def moments(self, v: Array) -> Velocity:
         """E l' sigma and E l' sigma' x at the weights v, written out."""
@@ -82,32 +89,31 @@ def random_draw(
     return Draw(x, y, generator.standard_normal(width), b / np.linalg.norm(b, axis=1, keepdims=True), radii)
 
 
-def autograd_flow(x: Array, y: Array, a: Array, b: Array, *, batch_norm: bool, eps: float = NO_EPS) -> Velocity:
-    """-dL/da and -dL/db of the ReLU network of eq. (1), half the mean squared error, by torch."""
+def autograd_flow(x: Array, y: Array, a: Array, b: Array, normalize: Layer) -> Velocity:
+    """-dL/da and -dL/db of the ReLU network of eq. (1), half the mean squared error, by torch.
+
+    `normalize` is what b^T x, shape (N, m), goes through before the ReLU.
+    """
     a, b = (torch.tensor(value, requires_grad=True) for value in (a, b))
-    hidden = torch.relu(preactivation(torch.tensor(x) @ b.T, batch_norm, eps))
+    hidden = torch.relu(normalize(torch.tensor(x) @ b.T))
     (((hidden @ a / len(a) - torch.tensor(y)) ** 2).mean() / 2).backward()
     return -a.grad.numpy(), -b.grad.numpy()
 
 
-def preactivation(z: torch.Tensor, batch_norm: bool, eps: float = NO_EPS) -> torch.Tensor:
-    """What enters the activation: z, or z through torch's batch normalization in training mode."""
-    if not batch_norm:
-        return z
+def batch_norm(z: torch.Tensor, eps: float = NO_EPS) -> torch.Tensor:
+    """Torch's batch normalization in training mode."""
     return torch.nn.BatchNorm1d(z.shape[1], eps=eps, affine=False, dtype=torch.float64).train()(z)
 
 
 def normalizer(draw: Draw) -> Errors:
     """Eq. (3): BN(b^T x) = bbar^T x for centred data; the control has data of mean 1."""
-    errors = []
-    for x in (draw.x, draw.x + 1):
-        errors.append(relative_error(x @ draw.bbar.T, preactivation(torch.tensor(x @ draw.b.T), True).numpy()))
-    return holds(*errors)
+    pairs = [(x @ draw.bbar.T, batch_norm(torch.tensor(x @ draw.b.T)).numpy()) for x in (draw.x, draw.x + 1)]
+    return holds(*(relative_error(*pair) for pair in pairs))
 
 
 def equal_functions(draw: Draw) -> Errors:
     """Section 2.2 and after eq. (12): f = f_0 at the normalized weights; the control leaves them as they are."""
-    hidden = torch.relu(preactivation(torch.tensor(draw.x @ draw.b.T), True)).numpy()
+    hidden = torch.relu(batch_norm(torch.tensor(draw.x @ draw.b.T))).numpy()
     f = hidden @ draw.a
     return holds(*(relative_error(np.maximum(draw.x @ v.T, 0) @ draw.a, f) for v in (draw.bbar, draw.b)))
 
@@ -124,7 +130,7 @@ def bn_inner(draw: Draw) -> Errors:
 
 def _bn(draw: Draw, line: int) -> Errors:
     arguments = *draw.moments(draw.bbar), draw.a, draw.b, draw.cov, draw.rate
-    forms = (flows.bn_flow_as_printed(*arguments), flows.bn_flow(*arguments))
+    forms = (flow(*arguments) for flow in (flows.bn_flow_as_printed, flows.bn_flow))
     return mended(*(relative_error(form[line], draw.bn[line]) for form in forms))
 
 
@@ -140,8 +146,7 @@ def radial_fraction(b: Array, db: Array) -> Array:
 
 def normalized_outer(draw: Draw) -> Errors:
     """Eq. (7), line of a_k: lacks the minus."""
-    arguments = *draw.moments(draw.bbar), draw.a, draw.bbar, draw.cov, draw.rate
-    forms = (flows.normalized_flow_as_printed(*arguments), flows.normalized_flow(*arguments))
+    forms = (flow(*draw.on_omega, draw.rate) for flow in (flows.normalized_flow_as_printed, flows.normalized_flow))
     return mended(*(relative_error(form[0], draw.bn[0]) for form in forms))
 
 
@@ -153,15 +158,14 @@ def normalized_inner(draw: Draw) -> Errors:
 def normalized_inner_of_unit_length(draw: Draw) -> Errors:
     """Eq. (7), line of bbar_k, for ||b_k|| = 1, where it holds; the control drops the factor ||bbar||^2."""
     pushed = _pushed(draw, 1.0)
-    moments = draw.moments(draw.bbar)
-    printed = flows.normalized_flow_as_printed(*moments, draw.a, draw.bbar, draw.cov, draw.rate)[1]
+    printed = flows.normalized_flow_as_printed(*draw.on_omega, draw.rate)[1]
     bare = printed / np.sum(draw.bbar**2, axis=1, keepdims=True)
     return holds(relative_error(printed, pushed), relative_error(bare, pushed))
 
 
 def _pushed_errors(draw: Draw, radius: float) -> tuple[float, float]:
-    arguments = *draw.moments(draw.bbar), draw.a, draw.bbar, draw.cov, draw.rate
-    printed, corrected = flows.normalized_flow_as_printed(*arguments)[1], flows.normalized_flow(*arguments, radius)[1]
+    printed = flows.normalized_flow_as_printed(*draw.on_omega, draw.rate)[1]
+    corrected = flows.normalized_flow(*draw.on_omega, draw.rate, radius)[1]
     pushed = _pushed(draw, radius)
     return relative_error(printed, pushed), relative_error(corrected, pushed)
 
@@ -169,7 +173,7 @@ def _pushed_errors(draw: Draw, radius: float) -> tuple[float, float]:
 def _pushed(draw: Draw, radius: float) -> Array:
     """Velocity of bbar by the chain rule from autograd's velocity of b of the given length."""
     b = radius * draw.b
-    db = autograd_flow(draw.x, draw.y, draw.a, b, batch_norm=True)[1]
+    db = autograd_flow(draw.x, draw.y, draw.a, b, batch_norm)[1]
     along = np.sum((draw.bbar @ draw.cov) * db, axis=1, keepdims=True)
     return (db - draw.bbar * along) / manifold.sigma_norm(b, draw.cov)[:, None]
 
@@ -191,61 +195,60 @@ def vanilla_inner(draw: Draw) -> Errors:
 
 def velocity_field_on_manifold(draw: Draw) -> Errors:
     """Eq. (14) against m times autograd, pushed to bbar; the control keeps the 1/m of eq. (7)."""
-    arguments = *draw.moments(draw.bbar), draw.a, draw.bbar, draw.cov
-    wanted = (draw.bn[0] / draw.rate, _pushed(draw, 1.0) / draw.rate)
-    return holds(*(_largest(flows.normalized_flow(*arguments, scale), wanted) for scale in (1.0, draw.rate)))
+    return _in_mean_field_time(draw, flows.normalized_flow, draw.on_omega, (draw.bn[0], _pushed(draw, 1.0)))
 
 
 def velocity_field_of_bn(draw: Draw) -> Errors:
     """Eqs. (10) and (21) against m times autograd; the control keeps the 1/m of eq. (6)."""
-    arguments = *draw.moments(draw.bbar), draw.a, draw.b, draw.cov
-    wanted = tuple(part / draw.rate for part in draw.bn)
-    return holds(*(_largest(flows.bn_flow(*arguments, scale), wanted) for scale in (1.0, draw.rate)))
+    return _in_mean_field_time(draw, flows.bn_flow, (*draw.moments(draw.bbar), draw.a, draw.b, draw.cov), draw.bn)
 
 
 def velocity_field_of_vanilla(draw: Draw) -> Errors:
     """Eq. (22) against m times autograd; the control keeps the 1/m of eq. (8)."""
-    arguments = *draw.moments(draw.b), draw.a
-    wanted = tuple(part / draw.rate for part in draw.vanilla)
-    return holds(*(_largest(flows.vanilla_flow(*arguments, scale), wanted) for scale in (1.0, draw.rate)))
+    return _in_mean_field_time(draw, flows.vanilla_flow, (*draw.moments(draw.b), draw.a), draw.vanilla)
 
 
-def _largest(velocity: Velocity, wanted: Velocity) -> float:
-    return max(relative_error(part, other) for part, other in zip(velocity, wanted, strict=True))
+def _in_mean_field_time(
+    draw: Draw, flow: Callable[..., Velocity], arguments: tuple[Array, ...], wanted: Velocity
+) -> Errors:
+    """A flow at scale 1 against m times autograd's velocity; the control has the scale 1/m."""
+    lines = [part / draw.rate for part in wanted]
+    velocities = (flow(*arguments, scale) for scale in (1.0, draw.rate))
+    return holds(*(max(map(relative_error, velocity, lines)) for velocity in velocities))
 
 
 def longer_neuron_of_bn(draw: Draw) -> Errors:
     """Section 4.2, b2 = c b1: b2' = b1'/c with BN; the control is the vanilla model's b2' = b1'."""
-    _, db = _proportional(draw, batch_norm=True)
+    _, db = _proportional(draw, batch_norm)
     return holds(relative_error(SCALE * db[0], db[1]), relative_error(db[0], db[1]))
 
 
 def longer_neuron_of_vanilla(draw: Draw) -> Errors:
     """Section 4.2: b2' = b1' without BN; the control is BN's b2' = b1'/c."""
-    _, db = _proportional(draw, batch_norm=False)
+    _, db = _proportional(draw, IDENTITY)
     return holds(relative_error(db[0], db[1]), relative_error(SCALE * db[0], db[1]))
 
 
 def direction_of_longer_neuron_of_bn(draw: Draw) -> Errors:
     """The direction of b2 = c b1 turns 1/c^2 as fast with BN; the control is the vanilla model's 1/c."""
-    return _direction(draw, True, SCALE**2, SCALE)
+    return _direction(_proportional(draw, batch_norm), SCALE**2, SCALE)
 
 
 def direction_of_longer_neuron_of_vanilla(draw: Draw) -> Errors:
     """It turns 1/c as fast without BN; the control has directions that do not see the length."""
-    return _direction(draw, False, SCALE, 1.0)
+    return _direction(_proportional(draw, IDENTITY), SCALE, 1.0)
 
 
-def _direction(draw: Draw, batch_norm: bool, law: float, control: float) -> Errors:
-    b, db = _proportional(draw, batch_norm=batch_norm)
+def _direction(neurons: tuple[Array, Array], law: float, control: float) -> Errors:
+    b, db = neurons
     speed = flows.tangential_speed(b, db) / np.linalg.norm(b, axis=1)
     return holds(*(relative_error(factor * speed[:1], speed[1:]) for factor in (law, control)))
 
 
-def _proportional(draw: Draw, *, batch_norm: bool) -> tuple[Array, Array]:
+def _proportional(draw: Draw, normalize: Layer) -> tuple[Array, Array]:
     """Two neurons with the same a, the first c times the second, in one model, and their velocities."""
     a, b = np.concatenate([draw.a[:1], draw.a]), np.concatenate([SCALE * draw.b[:1], draw.b])
-    return b[:2], autograd_flow(draw.x, draw.y, a, b, batch_norm=batch_norm)[1][:2]
+    return b[:2], autograd_flow(draw.x, draw.y, a, b, normalize)[1][:2]
 
 
 def gradient_outer(draw: Draw) -> Errors:
@@ -261,8 +264,7 @@ def gradient_inner(draw: Draw) -> Errors:
 def _gradient(draw: Draw, line: int) -> Errors:
     da, db = (-part for part in draw.normalized)
     wanted = (da, manifold.gradient_by_metric(db, draw.bbar, draw.cov))[line]
-    arguments = *draw.moments(draw.bbar), draw.a, draw.bbar, draw.cov, draw.rate
-    forms = (flows.manifold_gradient_as_printed(*arguments), flows.manifold_gradient(*arguments))
+    forms = (flow(*draw.on_omega, draw.rate) for flow in (flows.manifold_gradient_as_printed, flows.manifold_gradient))
     return mended(*(relative_error(form[line], wanted) for form in forms))
 
 

@@ -61,14 +61,7 @@ def squared_cost(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: s
 def coupled_distance(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: str = "manifold") -> float:
     """Root mean square distance of equally numbered particles: the coupling in the proof of Theorem 4.
 
-    Args:
-        measure1: output weights (m,) and inner weights (m, d).
-        measure2: as many particles, in the same order.
-        cov: covariance Sigma, shape (d, d).
-        metric: "manifold" or "chord".
-
-    Returns:
-        An upper bound of `wasserstein2`.
+    An upper bound of `wasserstein2`; arguments as there, with as many particles in both systems.
     """
     if np.shape(measure1[0]) != np.shape(measure2[0]):
         raise ValueError(f"m is {np.shape(measure1[0])} and {np.shape(measure2[0])}; a coupling needs equal m")

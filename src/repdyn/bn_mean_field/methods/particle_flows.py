@@ -106,24 +106,22 @@ def gradient_descent(
     return (_compiled_descent if compiled.is_planar(model) else _array_descent)(a, b, model, h, record)
 
 
-def descent_losses(a: ArrayLike, b: ArrayLike, model: Population, step: float, iterations: int) -> Array:
-    """Loss at every iteration of gradient descent of one system in two dimensions with ReLU.
+def velocities_along(a: Array, b: Array, model: Population) -> tuple[Array, Array, Array]:
+    """Velocities of a and b and loss at all frames, the first axis, of one system: one by one, to save memory."""
+    frames = [model.velocity(*frame) for frame in zip(a, b, strict=True)]
+    da, db, loss = (np.stack(part) for part in zip(*frames, strict=True))
+    return da, db, loss
 
-    Args:
-        a: output weights, shape (m,).
-        b: inner weights, shape (m, 2).
-        model: the problem.
-        step: mean-field step h > 0.
-        iterations: steps done.
+
+def descent_losses(a: ArrayLike, b: ArrayLike, model: Population, step: float, iterations: int) -> Array:
+    """Loss at every iteration of `gradient_descent` of one system in two dimensions with ReLU.
 
     Returns:
         Losses, shape (iterations + 1,); infinite from the iteration on at which a run diverged.
     """
     a, b = checks.particles(a, b, 2)
-    losses = np.empty(iterations + 1)
-    start = a.copy(), b.copy(), compiled.problem_of(model), compiled.first_order(model, b)
-    compiled.descend_losses(*start, float(positive(step, "step")), DIVERGED, losses)
-    return losses
+    losses = _descent(a, b, model, positive(step, "step"), np.array([iterations]))[2]
+    return np.where(np.isnan(losses), np.inf, losses)
 
 
 def _compiled_descent(a: Array, b: Array, model: Population, h: Array, record: Array) -> Trajectory:
@@ -133,12 +131,17 @@ def _compiled_descent(a: Array, b: Array, model: Population, h: Array, record: A
     diverged = np.full(h.shape, np.nan)
     for member in np.ndindex(h.shape):
         own = (slice(None), *member)
-        one_a, one_b = a[member].copy(), b[member].copy()
-        frames = [np.full((len(record), *part), np.nan) for part in (one_a.shape, one_b.shape, ())]
-        start = one_a, one_b, compiled.problem_of(model), compiled.first_order(model, one_b)
-        diverged[member] = compiled.descend(*start, float(h[member]), record, DIVERGED, *frames)
-        kept_a[own], kept_b[own], loss[own] = frames
+        kept_a[own], kept_b[own], losses, diverged[member] = _descent(a[member], b[member], model, h[member], record)
+        loss[own] = losses[record]
     return Trajectory(record.astype(float), kept_a, kept_b, loss, diverged)
+
+
+def _descent(a: Array, b: Array, model: Population, step: Array, record: Array) -> tuple[Array, Array, Array, float]:
+    """Recorded a and b of one system, its loss at every iteration, NaN from a divergence on, and when that was."""
+    shapes = (len(record), *a.shape), (len(record), *b.shape), (record[-1] + 1,)
+    frames = [np.full(shape, np.nan) for shape in shapes]
+    start = a.copy(), b.copy(), compiled.problem_of(model), compiled.first_order(model, b)
+    return *frames, compiled.descend(*start, float(step), record, DIVERGED, *frames)
 
 
 def _array_descent(a: Array, b: Array, model: Population, h: Array, record: Array) -> Trajectory:
@@ -198,6 +201,6 @@ def _trajectory(model: Population, times: Array, states: Array, m: int) -> Traje
     full[: len(states)] = states
     a, b = full[:, :m], full[:, m:].reshape(len(times), m, -1)
     loss = np.full(len(times), np.nan)
-    loss[: len(states)] = [model.velocity(a[i], b[i])[2] for i in range(len(states))]
+    loss[: len(states)] = velocities_along(a[: len(states)], b[: len(states)], model)[2]
     stopped = np.nan if len(states) == len(times) else times[max(len(states) - 1, 0)]
     return Trajectory(times, a, b, loss, np.array(stopped))

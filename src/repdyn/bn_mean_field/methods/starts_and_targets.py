@@ -7,6 +7,8 @@ y = x_1 and equispaced unit directions, each with a = +1 and a = -1; models that
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from repdyn.base.checks import Array
@@ -16,6 +18,7 @@ from repdyn.bn_mean_field.theory.velocity import Teacher
 ANISOTROPIC = np.diag([5.0, 1.0])  # the paper's Sigma, section 4
 NEAR = 15.0  # degrees: neurons that lie near an axis
 MODELS = {"BN": "batch", "vanilla": "none"}
+PAIRED_FIRST = "0: both signs at each direction, others: i.i.d. signs"  # what `paired_and_signed_starts` numbers
 
 
 def linear(axis: int, slope: float = 1.0) -> Teacher:
@@ -48,6 +51,12 @@ def paired_start(count: int) -> tuple[Array, Array]:
 def signed_start(count: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """2 * count equispaced directions with independent random signs of a."""
     return rng.choice([-1.0, 1.0], size=2 * count), circle(2 * count)
+
+
+def paired_and_signed_starts(count: int, draws: Iterable[np.random.Generator]) -> tuple[Array, Array]:
+    """The paired start, then a signed one from each generator, shapes (starts, 2 count) and (starts, 2 count, 2)."""
+    starts = [paired_start(count), *(signed_start(count, rng) for rng in draws)]
+    return np.stack([a for a, _ in starts]), np.stack([b for _, b in starts])
 
 
 def low_discrepancy_start(count: int) -> tuple[Array, Array]:

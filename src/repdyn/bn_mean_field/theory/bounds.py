@@ -23,15 +23,9 @@ def growth_constants(activation_bound: float, loss_slope_at_zero: float, loss_cu
     Returns:
         A and B.
     """
-    M, slope, curvature = (
-        float(not_negative(value, name))
-        for value, name in (
-            (activation_bound, "activation_bound"),
-            (loss_slope_at_zero, "loss_slope_at_zero"),
-            (loss_curvature, "loss_curvature"),
-        )
-    )
-    return M * slope, curvature * M**2
+    M = float(not_negative(activation_bound, "activation_bound"))
+    slope = float(not_negative(loss_slope_at_zero, "loss_slope_at_zero"))
+    return M * slope, float(not_negative(loss_curvature, "loss_curvature")) * M**2
 
 
 def exit_time(r: ArrayLike, r0: float, A: float, B: float) -> Array:
@@ -60,15 +54,7 @@ def exit_time_by_stages(stages: int, r0: float, A: float, B: float) -> float:
 
 def exit_time_by_gronwall(r: ArrayLike, r0: float, A: float, B: float) -> Array:
     """The sharper bound log((A + B r)/(A + B r0)) / B from Gronwall's lemma (not in the paper).
-
-    Args:
-        r: radii > r0.
-        r0: radius of the initial support.
-        A: constant of `growth_constants`.
-        B: constant of `growth_constants`; at B = 0 the bound is its limit (r - r0)/A.
-
-    Returns:
-        Bounds in mean-field time, shape of r.
+    At B = 0 the bound is its limit (r - r0)/A; arguments as in `exit_time`.
     """
     r, A, B = _arguments(r, r0, A, B)
     return np.log1p(B * (r - r0) / (A + B * r0)) / B if B > 0 else (r - r0) / A
@@ -87,13 +73,19 @@ def equicontinuity_bound(losses: ArrayLike, times: ArrayLike) -> Array:
         Bounds on the squared distance, shape (n, n), row t, column t', NaN where t' <= t.
     """
     L, t = _loss_curve(losses, times)
-    return np.where(t[None, :] > t[:, None], (t[None, :] - t[:, None]) * (L[:, None] - L[None, :]), np.nan)
+    return lags(t) * (L[:, None] - L[None, :])
 
 
 def equicontinuity_bound_as_printed(losses: ArrayLike, times: ArrayLike) -> Array:
     """The last line of that display as printed: (t' - t) L(t'); arguments as above."""
     L, t = _loss_curve(losses, times)
-    return np.where(t[None, :] > t[:, None], (t[None, :] - t[:, None]) * L[None, :], np.nan)
+    return lags(t) * L[None, :]
+
+
+def lags(times: Array) -> Array:
+    """Differences t' - t of all pairs of times t < t', row t, column t', NaN elsewhere."""
+    later = times[None, :] - times[:, None]
+    return np.where(later > 0, later, np.nan)
 
 
 def first_step_norm(radius: ArrayLike, gradient_norm: ArrayLike, step: ArrayLike) -> Array:
@@ -119,12 +111,6 @@ def critical_radius(gradient_norm: ArrayLike, step: ArrayLike) -> Array:
         [0.05, 0.1]
     """
     return np.sqrt(not_negative(step, "step") * not_negative(gradient_norm, "gradient_norm"))
-
-
-def turn(radius: ArrayLike, gradient_norm: ArrayLike, step: ArrayLike) -> Array:
-    """Angle of one step, arctan(h g / r^2), radians; arguments as in `first_step_norm`."""
-    size = not_negative(step, "step") * not_negative(gradient_norm, "gradient_norm")
-    return np.arctan(size / positive(radius, "radius", "at b = 0 the model is undefined") ** 2)
 
 
 def effective_angular_rate(step: ArrayLike, radius: ArrayLike) -> Array:

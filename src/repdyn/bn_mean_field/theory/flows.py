@@ -2,11 +2,12 @@ r"""Right-hand sides: eqs. (6), (7), (8), (21), (22) and the gradient of Theorem
 
 Each takes the two moments of the residual at the model's own weights v_k (bbar_k with BN, b_k without),
 
-    force_k = E l'(f, y) sigma(v_k^T x)   (m,),      moment_k = E l'(f, y) sigma'(v_k^T x) x   (m, d),
+    force_k = E l'(f, y) sigma(v_k^T x)   (..., m),      moment_k = E l'(f, y) sigma'(v_k^T x) x   (..., m, d),
 
-and returns (a-velocity, b-velocity). `scale` is 1/m in the paper's parameter time (6)-(8) and Theorem 2, and
-1 in its mean-field time (10), (14), (21), (22): the second is the first with t -> m t, which the paper does
-not say. The printed and the corrected form differ in signs. No input is checked here: loops call these.
+with the output weights a (..., m), the inner weights b or bbar (..., m, d) and the covariance Sigma (d, d), and
+returns (a-velocity, b-velocity). `scale` is 1/m in the paper's parameter time (6)-(8) and Theorem 2, and 1 in its
+mean-field time (10), (14), (21), (22): the second is the first with t -> m t, which the paper does not say. The
+printed and the corrected form differ in signs. No input is checked here: loops call these.
 """
 
 import numpy as np
@@ -21,17 +22,6 @@ def bn_flow(force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: 
     r"""Gradient flow of the BN model, eq. (6) with its signs restored; eqs. (10), (21) at scale 1.
 
     a' = -force, b' = -a (I - Sigma b b^T / ||b||_Sigma^2) moment / ||b||_Sigma.
-
-    Args:
-        force: moments with sigma at bbar, shape (..., m).
-        moment: moments with sigma' x at bbar, shape (..., m, d).
-        a: output weights, shape (..., m).
-        b: inner weights, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
-        scale: 1/m or 1, see the module's text.
-
-    Returns:
-        Velocities of a and b.
     """
     return bn_flow_of_norm(force, moment, a, b, cov, unchecked_norm(b, cov), scale)
 
@@ -58,17 +48,7 @@ def normalized_flow(
     Corrects eq. (7) in the sign of a' and for ||b|| = r: the printed factor needs r = 1, so that the norm,
     free in the function, is not free in the dynamics.
 
-    Args:
-        force: moments with sigma, shape (m,).
-        moment: moments with sigma' x, shape (m, d).
-        a: output weights, shape (m,).
-        bbar: points of Omega, shape (m, d).
-        cov: covariance Sigma, shape (d, d).
-        scale: 1/m or 1, see the module's text.
-        radius: Euclidean length r of the unnormalised weights, scalar or shape (m,).
-
-    Returns:
-        Velocities of a and bbar.
+    `radius` is r, the Euclidean length of the unnormalised weights, scalar or shape (m,).
     """
     rate = scale * a / np.asarray(radius) ** 2
     return -scale * force, -rate[..., None] * unchecked_gradient(moment, bbar, cov)
@@ -83,17 +63,7 @@ def normalized_flow_as_printed(
 
 
 def vanilla_flow(force: Array, moment: Array, a: Array, scale: float = 1.0) -> Velocity:
-    """Gradient flow without BN, eq. (8) with the sign of its a-line restored; eq. (22) at scale 1.
-
-    Args:
-        force: moments with sigma, shape (..., m).
-        moment: moments with sigma' x, shape (..., m, d).
-        a: output weights, shape (..., m).
-        scale: 1/m or 1, see the module's text.
-
-    Returns:
-        Velocities of a and b.
-    """
+    """Gradient flow without BN, eq. (8) with the sign of its a-line restored; eq. (22) at scale 1."""
     return -scale * force, -scale * a[..., None] * moment
 
 
@@ -108,17 +78,6 @@ def manifold_gradient(force: Array, moment: Array, a: Array, bbar: Array, cov: A
 
     Corrects Theorem 2, whose statement gives minus the gradient in both lines; its 1/m is right, the proof
     drops it.
-
-    Args:
-        force: moments with sigma, shape (m,).
-        moment: moments with sigma' x, shape (m, d).
-        a: output weights, shape (m,).
-        bbar: points of Omega, shape (m, d).
-        cov: covariance Sigma, shape (d, d).
-        scale: 1/m for the gradient of L_0 in the parameters.
-
-    Returns:
-        Gradients in a and bbar.
     """
     da, db = normalized_flow(force, moment, a, bbar, cov, scale)
     return -da, -db

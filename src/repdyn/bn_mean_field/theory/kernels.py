@@ -41,32 +41,16 @@ def relu_kernel_grad(u: ArrayLike, v: ArrayLike, weights: ArrayLike, cov: ArrayL
 
     One source contributes Sigma [||v||_Sigma sin(theta) ubar + (pi - theta) v] / (2 pi).
 
-    Args:
-        u: points, shape (..., m, d).
-        v: sources, shape (..., n, d).
-        weights: source weights w, shape (..., n).
-        cov: covariance Sigma, shape (d, d).
-
-    Returns:
-        Gradients, shape (..., m, d).
+    Arguments as in `potential`, whose gradient this is.
     """
-    cov = checks.covariance(cov)
-    u, v = checks.vectors(u, len(cov), "u"), checks.vectors(v, len(cov), "v")
-    return _relu_potential(u, v, finite(weights, "weights"), cov)[1]
+    return potential(u, v, weights, cov)[1]
 
 
 def erf_kernel(u: ArrayLike, v: ArrayLike, cov: ArrayLike) -> Array:
     r"""E erf(u^T x) erf(v^T x) = (2/pi) arcsin(2 u^T Sigma v / sqrt((1 + 2 ||u||^2)(1 + 2 ||v||^2))).
 
-    For unit Sigma-norms and correlation rho this is (2/pi) arcsin(2 rho / 3). Gaussian x only.
-
-    Args:
-        u: first weights, shape (..., m, d).
-        v: second weights, shape (..., n, d).
-        cov: covariance Sigma, shape (d, d).
-
-    Returns:
-        Kernel, shape (..., m, n).
+    For unit Sigma-norms and correlation rho this is (2/pi) arcsin(2 rho / 3). Gaussian x only; arguments and shape as
+    in `relu_kernel`.
 
     Example:
         >>> erf_kernel([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]).round(4).tolist()

@@ -1,9 +1,11 @@
 r"""Geometry of M = R x Omega, Omega = {b : b^T Sigma b = 1}: metric, projector, gradient, distance.
 
 Ma and Ying, "A Riemannian Mean Field Formulation for Two-layer Neural Networks with Batch Normalization",
-section 2. Vectors are rows: m of them are an array (m, d); leading axes are a batch. Throughout
-A(b) = (I - b b^T Sigma)(I - Sigma b b^T) for b on Omega. The metric of the paper is the round metric of the
-unit sphere in the coordinates u = b/||b||, so distances are angles and no geodesic is ever integrated.
+section 2. Vectors are rows: m of them are an array (m, d); leading axes are a batch. Throughout `cov` is the
+covariance Sigma of the data, shape (d, d), `b` are nonzero vectors, shape (..., m, d), and
+A(b) = (I - b b^T Sigma)(I - Sigma b b^T), which the metric and the gradients rest on, is for points b of Omega alone;
+others are refused. The metric of the paper is the round metric of the unit sphere in the coordinates u = b/||b||, so
+distances are angles and no geodesic is ever integrated.
 """
 
 import numpy as np
@@ -17,10 +19,6 @@ def sigma_norm(b: ArrayLike, cov: ArrayLike) -> Array:
     r"""Norm in the data's inner product: ||b||_Sigma = sqrt(b^T Sigma b), deviation of b^T x (after eq. 3).
 
     The paper prints the norm as sqrt(b^T Sigma b^T), which has no meaning as a matrix product.
-
-    Args:
-        b: inner weights, shape (..., m, d).
-        cov: covariance Sigma of the data, shape (d, d).
 
     Returns:
         Norms, shape (..., m), units of the pre-activation.
@@ -41,10 +39,6 @@ def unchecked_norm(b: Array, cov: Array) -> Array:
 def normalize(b: ArrayLike, cov: ArrayLike) -> Array:
     """The map T onto Omega: bbar = b / ||b||_Sigma, so that bbar^T x has unit variance (eqs. 3, 12).
 
-    Args:
-        b: inner weights, shape (..., m, d), no zero row.
-        cov: covariance Sigma, shape (d, d).
-
     Returns:
         Points of Omega, shape (..., m, d).
     """
@@ -53,10 +47,6 @@ def normalize(b: ArrayLike, cov: ArrayLike) -> Array:
 
 def condition_operator(b: ArrayLike, cov: ArrayLike) -> Array:
     """A(b) = (I - b b^T Sigma)(I - Sigma b b^T) of eq. (7); its null space is span(Sigma b).
-
-    Args:
-        b: points of Omega, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
 
     Returns:
         Matrices, shape (..., m, d, d), symmetric positive semi-definite.
@@ -70,9 +60,7 @@ def condition_operator(b: ArrayLike, cov: ArrayLike) -> Array:
 def tangent_projector(b: ArrayLike, cov: ArrayLike) -> Array:
     """Orthogonal projector onto T_b Omega: P = I - Sigma b b^T Sigma / (b^T Sigma^2 b) (proof of Theorem 2).
 
-    Args:
-        b: points of Omega (any positive multiple gives the same matrix), shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
+    Any positive multiple of a point gives the same matrix.
 
     Returns:
         Matrices, shape (..., m, d, d).
@@ -89,10 +77,6 @@ def bn_metric(b: ArrayLike, cov: ArrayLike) -> Array:
     The projector is redundant (A^+ has the range of A, which is T_b Omega). For audits and small m: the
     dynamics never form this pseudo-inverse, they use A itself (`riemannian_gradient`).
 
-    Args:
-        b: points of Omega, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
-
     Returns:
         Matrices, shape (..., m, d, d), with G Sigma b = 0.
     """
@@ -107,9 +91,6 @@ def round_metric(b: ArrayLike) -> Array:
     Equals G_b on tangent vectors of Omega (not in the paper): for tangent alpha, A beta = alpha has
     the solution beta = P w with w = (I - u u^T) alpha, so alpha^T A^+ alpha = alpha^T w = |w|^2.
 
-    Args:
-        b: vectors, shape (..., m, d).
-
     Returns:
         Matrices, shape (..., m, d, d).
     """
@@ -121,15 +102,8 @@ def round_metric(b: ArrayLike) -> Array:
 def riemannian_gradient(grad: ArrayLike, b: ArrayLike, cov: ArrayLike) -> Array:
     r"""Manifold gradient G_b^+ P grad = ||b||^2 A(b) grad of a function with Euclidean gradient `grad`.
 
-    The display that ends the proof of Theorem 2, evaluated as two projections in O(m d^2).
-
-    Args:
-        grad: Euclidean gradient at b, shape (..., m, d).
-        b: points of Omega, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
-
-    Returns:
-        Tangent vectors of Omega, shape (..., m, d).
+    The display that ends the proof of Theorem 2, evaluated as two projections in O(m d^2). `grad` and the tangent
+    vectors of Omega that are returned have the shape of b.
     """
     cov = checks.covariance(cov)
     b = checks.on_omega(b, cov)
@@ -147,16 +121,7 @@ def unchecked_gradient(grad: Array, b: Array, cov: Array) -> Array:
 
 
 def gradient_by_metric(grad: ArrayLike, b: ArrayLike, cov: ArrayLike) -> Array:
-    r"""G_b^+ P grad with G formed and inverted, as the proof of Theorem 2 has it: for audits.
-
-    Args:
-        grad: Euclidean gradient at b, shape (m, d).
-        b: points of Omega, shape (m, d).
-        cov: covariance Sigma, shape (d, d).
-
-    Returns:
-        Tangent vectors of Omega, shape (m, d).
-    """
+    r"""G_b^+ P grad with G formed and inverted, as the proof of Theorem 2 has it: for audits, shapes (m, d)."""
     inverse = np.linalg.pinv(bn_metric(b, cov), rcond=1e-12)
     return np.einsum("mij,mjk,mk->mi", inverse, tangent_projector(b, cov), finite(grad, "grad"))
 
@@ -165,10 +130,6 @@ def smallest_metric_eigenvalue(b: ArrayLike, cov: ArrayLike) -> Array:
     r"""Smallest eigenvalue of ||b||^2 G_b on T_b Omega: cos^2 of the angle between b and Sigma b.
 
     All other eigenvalues are 1 (not in the paper, which proves positivity only).
-
-    Args:
-        b: vectors, shape (..., m, d).
-        cov: covariance Sigma, shape (d, d).
 
     Returns:
         Eigenvalues in (0, 1], shape (..., m).

@@ -16,7 +16,7 @@ from repdyn.base.checks import Array, finite, one_of
 from repdyn.bn_mean_field.theory import checks, flows
 from repdyn.bn_mean_field.theory.circular import planar_field
 from repdyn.bn_mean_field.theory.kernels import ACTIVATIONS, unchecked_potential
-from repdyn.bn_mean_field.theory.manifold import unchecked_gradient, unchecked_norm
+from repdyn.bn_mean_field.theory.manifold import unchecked_norm
 
 NORMALIZATIONS = ("batch", "none", "manifold")
 TIME_SCALES = ("mean_field", "parameter")
@@ -76,8 +76,10 @@ class Population:
             b = b / unchecked_norm(b, self.cov)[..., None]
         v = np.concatenate([b, np.broadcast_to(w, (*b.shape[:-2], *w.shape))], axis=-2)
         charge = np.concatenate([a / m, np.broadcast_to(-c, (*a.shape[:-1], len(c)))], axis=-1)
-        planar = len(self.cov) == 2 and self.activation == "relu"
-        force, moment = self._planar(v, charge) if planar else self._pairs(v, charge)
+        if len(self.cov) == 2 and self.activation == "relu":
+            force, moment = self._planar(v, charge)
+        else:
+            force, moment = unchecked_potential(v, v, charge, self.cov, self.activation)
         return force[..., :m], moment[..., :m, :], np.sum(charge * force, axis=-1) / 2
 
     def velocity(self, a: Array, b: Array) -> tuple[Array, Array, Array]:
@@ -88,10 +90,7 @@ class Population:
         if self.normalization == "batch":
             return *flows.bn_flow(force, moment, a, b, self.cov), loss
         bbar = b / unchecked_norm(b, self.cov)[..., None]
-        return -force, -a[..., None] * unchecked_gradient(moment, bbar, self.cov), loss
-
-    def _pairs(self, v: Array, charge: Array) -> tuple[Array, Array]:
-        return unchecked_potential(v, v, charge, self.cov, self.activation)
+        return *flows.normalized_flow(force, moment, a, bbar, self.cov), loss
 
     def _planar(self, v: Array, charge: Array) -> tuple[Array, Array]:
         points = v @ self.root
@@ -183,15 +182,7 @@ def minibatch_velocity(
 ) -> tuple[Array, Array, float]:
     """Velocity from one batch normalised by its own mean and biased variance, as BatchNorm1d does.
 
-    Args:
-        a: output weights, shape (m,).
-        b: inner weights, shape (m, d).
-        x: inputs of the batch, shape (B, d), any mean.
-        y: targets, shape (B,).
-        **options: as in `empirical_velocity`.
-
-    Returns:
-        Velocities of a and b, and the loss.
+    Arguments, options and what is returned are those of `empirical_velocity`; the inputs may have any mean.
     """
     x = finite(x, "x")
     return empirical_velocity(a, b, x - x.mean(axis=0), y, **options)
