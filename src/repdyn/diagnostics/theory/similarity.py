@@ -22,8 +22,6 @@ from numpy.typing import ArrayLike
 
 from repdyn.diagnostics.theory.spectra import Array, spectrum
 
-SIMILARITIES = ("cka", "cka_debiased", "procrustes", "angular")
-
 
 class Shape(NamedTuple):
     """A representation prepared for comparisons.
