@@ -9,7 +9,7 @@ import torch
 import xarray as xr
 from torch import Tensor, nn
 
-from repdyn.base.datasets import dataset, index
+from repdyn.base.datasets import index
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.measure import Recorder
 from repdyn.diagnostics.methods import convolutional, effective_theory
@@ -43,24 +43,14 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
                 recorder(step)
         parts.append(recorder.dataset())
     joined = xr.concat(parts, "seed", data_vars="all", coords="minimal", compat="override", combine_attrs="override")
-    seeds = index("seed", settings.seeds, "draw of weights and order of the data")
-    data = dataset(
-        {name: part.variable for name, part in joined.data_vars.items()},
-        {name: part.variable for name, part in joined.coords.items()} | {"seed": seeds},
-        title="The papers' diagnostics of a small convolutional network through its training",
-    )
-    return data.assign_attrs({name: joined.attrs[name] for name in ("gamma", "normalised_by", "time")})
+    kept = {name: joined.attrs[name] for name in ("gamma", "normalised_by", "time")}
+    joined.attrs = {"title": "The papers' diagnostics of a small convolutional network through its training"} | kept
+    return joined.assign_coords(seed=index("seed", settings.seeds, "draw of weights and order of the data"))
 
 
 def two_points(settings: TwoPoints, convolutional_network: xr.Dataset) -> xr.Dataset:
     """The two-point effective theory fitted to every pair and seed of the recorded network."""
-    fits = effective_theory.fit(convolutional_network, settings.layer)
-    data = dataset(
-        {name: part.variable for name, part in fits.data_vars.items()},
-        {name: part.variable for name, part in fits.coords.items()},
-        title=fits.attrs["title"],
-    )
-    return data.assign_attrs({name: fits.attrs[name] for name in ("layer", "time")})
+    return effective_theory.fit(convolutional_network, settings.layer)
 
 
 def descend(
