@@ -237,14 +237,8 @@ TEXTS = {
         "accuracy", (), "points whose largest output is their label", "1", FLOW, "Section 4, Proposition 4.2"
     ),
 }
-PER_LAYER = ("angles", "ranks", "cost_of_identity", "collapse", "sectors", "pairs")
 MEASURES = tuple(dict.fromkeys(text.measure for text in TEXTS.values()))
 LEFT_OUT = "it could not be computed, for the reason in the attribute `left_out` of the dataset"
-
-
-def variables_of(measure: str) -> list[str]:
-    """Names of the diagnostics that a measure computes."""
-    return [name for name, text in TEXTS.items() if text.measure == measure]
 
 
 def described(name: str, values: object) -> xr.Variable:

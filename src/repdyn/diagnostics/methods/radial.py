@@ -99,7 +99,7 @@ def radial_fractions(setting: Setting, maps: list[Normalised], batch: Batch, los
             reasons |= {entry.name: f"its gradient: {in_one_line(error)}" for entry in free}
     shares = {}
     for entry in maps:
-        if entry.name in slopes and not reasons[entry.name]:
+        if entry.name in slopes:
             shares[entry.name] = Radial(*_fraction(*slopes[entry.name]))
         else:
             why = reasons[entry.name] or "the loss does not depend on it"

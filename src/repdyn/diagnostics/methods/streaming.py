@@ -79,15 +79,14 @@ def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (
     if unknown := [name for name in asked if name not in resolved and base(name) not in modules]:
         raise ValueError(_unknown(unknown, [INPUT, *modules, *places, OUTPUT]))
     places |= {name: Place(None, why=NEVER) for name in modules if name not in places}
-    leaves = _leaves(places, modules)
-    wanted = _wanted(measured, resolved, places) if layers is not None else leaves
+    wanted = set(_wanted(measured, resolved, places))
     if layers is None:
-        wanted = [INPUT, *wanted, *_wanted(list(also), resolved, places), *([] if repeats else [OUTPUT])]
+        wanted |= {INPUT, *_leaves(places, modules), *([] if repeats else [OUTPUT])}
     named = {resolved.get(name, name) for name in asked}
     if refused := [f"{name!r}: {places[name].why}" for name in named if name in places and places[name].why]:
         raise ValueError("layer " + "; layer ".join(sorted(refused)) + ". Name a module around it or after it")
-    usable = [name for name in places if name in set(wanted) and not places[name].why]
-    left_out = {name: places[name].why for name in places if name in set(wanted) and places[name].why}
+    usable = [name for name, place in places.items() if name in wanted and not place.why]
+    left_out = {name: place.why for name, place in places.items() if name in wanted and place.why}
     return Plan(usable, places, left_out, functions, classifier, resolved, _count(setting))
 
 
