@@ -42,6 +42,7 @@ from repdyn.base.datasets import dataset, explain_gaps, variable
 from repdyn.base.errors import ConfigError
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
+from repdyn.diagnostics.experiments import first_of_each_class, standardized
 from repdyn.diagnostics.measure import Recorder
 from repdyn.diagnostics.methods import effective_theory
 
@@ -281,7 +282,6 @@ def _joined(parts: Mapping[str, xr.Dataset], dim: str, *, title: str) -> xr.Data
 
 def _batch_of_digits(images: xr.Dataset, per_class: int) -> tuple[Tensor, np.ndarray]:
     """The first images of every digit, shape (points, pixels), overall mean and deviation taken out, and the digits."""
-    values, labels = images["image"].values, images["label"].values.astype(np.int64)
-    chosen = np.sort(np.concatenate([np.flatnonzero(labels == digit)[:per_class] for digit in range(10)]))
-    flat = (values - values.mean()) / values.std()
-    return torch.from_numpy(flat[chosen].reshape(len(chosen), -1)).double(), labels[chosen]
+    values, labels = standardized(images)
+    chosen = first_of_each_class(labels, per_class)
+    return torch.from_numpy(values[chosen].reshape(len(chosen), -1)).double(), labels[chosen]

@@ -21,8 +21,9 @@ CLASSES = 10
 def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, stream: Stream) -> xr.Dataset:
     """All diagnostics of the network at the recorded steps, one entry per seed; the measured points are held out."""
     torch.set_num_threads(1)
-    X, labels = standardized(images)
-    held = np.sort(np.concatenate([np.flatnonzero(labels == c)[: settings.per_class] for c in range(CLASSES)]))
+    values, labels = standardized(images)
+    X = torch.from_numpy(values[:, None]).float()
+    held = first_of_each_class(labels, settings.per_class)
     rest = np.setdiff1d(np.arange(len(labels)), held)
     parts = []
     for seed in range(settings.seeds):
@@ -70,8 +71,12 @@ def descend(
         descent.step()
 
 
-def standardized(images: xr.Dataset) -> tuple[Tensor, np.ndarray]:
-    """All images as float32, shape (points, 1, rows, columns), overall mean and deviation taken out, and labels."""
+def standardized(images: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """All images, shape (points, rows, columns), overall mean and deviation taken out, and their labels."""
     values = images["image"].values
-    values = (values - values.mean()) / values.std()
-    return torch.from_numpy(values[:, None]).float(), images["label"].values.astype(np.int64)
+    return (values - values.mean()) / values.std(), images["label"].values.astype(np.int64)
+
+
+def first_of_each_class(labels: np.ndarray, per_class: int) -> np.ndarray:
+    """Places of the first images of every digit, ascending."""
+    return np.sort(np.concatenate([np.flatnonzero(labels == digit)[:per_class] for digit in range(CLASSES)]))
