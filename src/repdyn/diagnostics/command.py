@@ -21,12 +21,6 @@ def run(words: Sequence[str]) -> None:
     """The command `measure`."""
     parser = argparse.ArgumentParser(prog="repdyn measure", description="The papers' diagnostics on your own network.")
     parser.add_argument("maker", help="module:function that returns the network")
-    add_arguments(parser)
-    run_arguments(parser.parse_args(words))
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `python -m repdyn measure`, beside the network `maker`."""
     parser.add_argument("--data", type=Path, required=True, help="npz: inputs and, as wanted, labels, targets, pairs")
     parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
     parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
@@ -41,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch-size", type=int, help="points per forward pass; default: all at once")
     parser.add_argument("--batch-statistics", action="store_true", help="batch normalisation by these points")
     parser.add_argument("--figures", type=Path, help="folder for figures")
+    run_arguments(parser.parse_args(words))
 
 
 def run_arguments(arguments: argparse.Namespace) -> None:

@@ -34,8 +34,8 @@ from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
 from repdyn.diagnostics.methods.outputs import Adapter
+from repdyn.diagnostics.methods.places import find_places
 from repdyn.diagnostics.methods.setting import MEMORY, Setting
-from repdyn.diagnostics.methods.streaming import point_names
 from repdyn.diagnostics.theory.identity import Residual
 
 GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets
@@ -143,7 +143,8 @@ def names(model: nn.Module, inputs: object, **options: object) -> list[str]:
         >>> names(model, torch.eye(2))
         ['input', '0', '1', 'output']
     """
-    return point_names(network_setting(model, inputs, **options))
+    places, _, _ = find_places(network_setting(model, inputs, **options), functions=True)
+    return [name for name, place in places.items() if not place.why and not name.endswith(":input")]
 
 
 def network_setting(

@@ -118,7 +118,9 @@ class Collector:
     def dataset(self) -> xr.Dataset:
         """Runs the network and measures everything that is asked."""
         self.maps, why = self._normalised_maps()
-        self.findings = Findings(self.measures, self._sizes())
+        coordinates = self._coordinates()
+        sizes = {"normalised": len(self.maps)} | {name: array.size for name, array in coordinates.items()}
+        self.findings = Findings(self.measures, sizes)
         for name, reason in self.planned.left_out.items():
             self.findings.leave_out("layer", reason, name)
         if why:
@@ -130,8 +132,7 @@ class Collector:
         for measure, function in self._of_output().items():
             with self.findings.isolated(measure):
                 function()
-        dataset = xr.Dataset(self.findings.variables(), self._coordinates())
-        return dataset.assign_attrs(self._about())
+        return xr.Dataset(self.findings.variables(), coordinates, self._about())
 
     # one layer
 
@@ -294,11 +295,6 @@ class Collector:
                 self.findings.leave_out("radial", share.why, name)
 
     # the dataset around the numbers
-
-    def _sizes(self) -> dict[str, int]:
-        sizes = {"layer": len(self.planned.layers), "point": self.points, "quantile": len(QUANTILES)}
-        sizes |= {"pair": len(self.pairs), "normalised": len(self.maps), "step_from": max(0, len(self._flow) - 1)}
-        return sizes | ({} if self.labels is None else {"class": len(np.unique(self.labels))})
 
     def _coordinates(self) -> dict[str, xr.Variable]:
         coordinates = {

@@ -56,7 +56,8 @@ def find_places(setting: Setting, functions: bool) -> tuple[dict[str, Place], st
         for name, value in last.items()
         if name not in (INPUT, OUTPUT) and not name.endswith(":input") and _equal(value, output)
     ]
-    linear = [name for name in same if isinstance(_module(setting.model, name), nn.Linear)]
+    modules = dict(setting.model.named_modules())
+    linear = [name for name in same if isinstance(modules.get(base(name)), nn.Linear)]
     return places, (linear[-1] if linear else None), bool(same) or _equal(last.get(INPUT), output)
 
 
@@ -85,10 +86,6 @@ def _check_independence(
                 f"layer {name!r} of a point changes with the points beside it, or is random: axis {axis} of the inputs "
                 f"may count moments or tokens; say which axis counts points, axes={{'input': {axis}}} to keep this one"
             )
-
-
-def _module(model: nn.Module, name: str) -> nn.Module | None:
-    return dict(model.named_modules()).get(base(name))
 
 
 def _equal(one: object, other: object) -> bool:

@@ -90,12 +90,6 @@ def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (
     return Plan(usable, places, left_out, functions, classifier, resolved, _count(setting))
 
 
-def point_names(setting: Setting) -> list[str]:
-    """Every name that can be measured, in the order in which they finish."""
-    places, _, _ = find_places(setting, functions=True)
-    return [name for name, place in places.items() if not place.why and not name.endswith(":input")]
-
-
 def _count(setting: Setting) -> int:
     """Points of all batches; where only the output tells how many, the network runs once for it.
 
