@@ -51,6 +51,7 @@ CLASS = ("layer", "class")
 NC = "Section 2 (NC1)", "Section 2 (NC2)", "Section 2 (NC3)", "Section 2 (NC4)"
 LEAKY, BN, FLOW, ALIGN = "leaky_resnets", "bn_decomposed", "truncation_flow", "universality"
 STREAM = "Section 2.1, Theorem 4"
+COLLAPSED = "Section 4, Proposition 4.2"
 
 TEXTS = {
     "units": Text("angles", LAYER, "numbers per point", BN, "eq. (1)", count=True),
@@ -138,15 +139,9 @@ TEXTS = {
         "energies", ("step_from",), "potential energy -(Lt/2) COI, stable", LEAKY, "Section 2.1", FLAT
     ),
     "hamiltonian": Text("energies", ("step_from",), "kinetic plus potential energy, stable", LEAKY, STREAM, FLAT),
-    "within": Text(
-        "collapse", LAYER, "mean variance within classes", FLOW, "Section 4, Proposition 4.2", units="activation^2"
-    ),
-    "between": Text(
-        "collapse", LAYER, "variance of the class means", FLOW, "Section 4, Proposition 4.2", units="activation^2"
-    ),
-    "within_over_between": Text(
-        "collapse", LAYER, "trace ratio, within over between classes", FLOW, "Section 4, Proposition 4.2", MEET
-    ),
+    "within": Text("collapse", LAYER, "mean variance within classes", FLOW, COLLAPSED, units="activation^2"),
+    "between": Text("collapse", LAYER, "variance of the class means", FLOW, COLLAPSED, units="activation^2"),
+    "within_over_between": Text("collapse", LAYER, "trace ratio, within over between classes", FLOW, COLLAPSED, MEET),
     "nc1": Text("collapse", LAYER, "NC1: Tr(Sigma_W pinv(Sigma_B)) / K", "collapse", NC[0], MEET),
     "equinorm": Text("collapse", LAYER, "NC2: std over mean of the centred class means' lengths", "collapse", NC[1]),
     "equiangularity": Text(
@@ -158,9 +153,7 @@ TEXTS = {
     "equiangle": Text(
         "collapse", LAYER, "largest distance of these cosines from -1 / (K - 1)", FLOW, "Section 4.4", MEET
     ),
-    "nearest_mean_accuracy": Text(
-        "collapse", LAYER, "points nearest to their own class mean", FLOW, "Section 4, Proposition 4.2"
-    ),
+    "nearest_mean_accuracy": Text("collapse", LAYER, "points nearest to their own class mean", FLOW, COLLAPSED),
     "classifier_equinorm": Text(
         "classifier", (), "NC2: std over mean of the classifier rows' lengths", "collapse", NC[1]
     ),
@@ -223,7 +216,7 @@ TEXTS = {
     "centred_task_rank": Text(
         "targets", (), "rank of the targets without their mean", LEAKY, "Section 1.2", count=True
     ),
-    "accuracy": Text("accuracy", (), "points whose largest output is their label", FLOW, "Section 4, Proposition 4.2"),
+    "accuracy": Text("accuracy", (), "points whose largest output is their label", FLOW, COLLAPSED),
 }
 MEASURES = tuple(dict.fromkeys(text.measure for text in TEXTS.values()))
 LEFT_OUT = "it could not be computed, for the reason in the attribute `left_out` of the dataset"
