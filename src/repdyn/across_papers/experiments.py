@@ -59,6 +59,18 @@ PROFILE = (
     "within_over_between",
 )
 ODD_PARTS = ("norm_ratio", "odd_point", "odd_angle", "intra_angle")
+DIMENSIONS = {
+    "network": "kind of network",
+    "task": "what the images are told apart into",
+    "data": "what was learned",
+    "end": "before training, half way, or after it",
+    "layer": "layer",
+    "seed": "draw of the weights, shared by all networks",
+    "step": "steps of full-batch descent",
+    "moment": "steps of full-batch descent",
+    "pair": "two points",
+    "curve": "h, y or w",
+}
 
 
 def two_points(settings: TwoPoints, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
@@ -167,13 +179,13 @@ def theory_fits(two_points: xr.Dataset, digits: xr.Dataset) -> xr.Dataset:
     variables = {name: array.variable for name, array in fits_of_data.data_vars.items()}
     variables["theory"] = variable(("network", "seed", "moment", "curve"), curves, "fitted h, y, w of the two points")
     coords = {
-        "data": variable("data", np.array(list(fits)), "what was learned"),
-        "network": two_points["network"].variable,
-        "seed": variable("seed", fits_of_data["seed"].values, "draw of the weights, shared by all networks"),
-        "curve": variable("curve", np.array(list(effective_theory.CURVES)), "h, y or w"),
-        "moment": variable("moment", alone["moment"].values, "steps of full-batch descent"),
+        "data": np.array(list(fits)),
+        "network": two_points["network"].values,
+        "seed": fits_of_data["seed"].values,
+        "curve": np.array(list(effective_theory.CURVES)),
+        "moment": alone["moment"].values,
     }
-    made = dataset(variables, coords, title="Fit of the effective theory to four networks")
+    made = dataset(variables, _named(coords), title="Fit of the effective theory to four networks")
     return explain_gaps(made, effective_theory.UNFITTED)
 
 
@@ -265,19 +277,14 @@ def _stacked(parts: Mapping[object, xr.Dataset], dim: str) -> xr.Dataset:
 
 def _joined(parts: Mapping[str, xr.Dataset], dim: str, *, title: str) -> xr.Dataset:
     """The experiment's dataset, every variable and dimension with its words."""
-    words = {
-        "network": "kind of network",
-        "task": "what the images are told apart into",
-        "end": "before training, half way, or after it",
-        "layer": "layer",
-        "seed": "draw of the weights, shared by all networks",
-        "step": "steps of full-batch descent",
-        "pair": "two points",
-    }
     stacked = _stacked(parts, dim)
     stacked["final_loss"].attrs |= {"long_name": "half the squared error per point at the end", "units": "1"}
-    coords = {name: variable(name, stacked[name].values, words[name]) for name in stacked.dims}
+    coords = _named({name: stacked[name].values for name in stacked.dims})
     return dataset({name: array.variable for name, array in stacked.data_vars.items()}, coords, title=title)
+
+
+def _named(coords: Mapping[str, np.ndarray]) -> dict[str, xr.Variable]:
+    return {name: variable(name, values, DIMENSIONS[name]) for name, values in coords.items()}
 
 
 def _batch_of_digits(images: xr.Dataset, per_class: int) -> tuple[Tensor, np.ndarray]:
