@@ -115,8 +115,7 @@ def _shapes(
     reasons: dict[str, str],
 ) -> dict[str, Shape | None]:
     """Every layer of a network prepared for comparisons, None where it cannot be."""
-    setting = network_setting(model, inputs, **options)
-    planned = plan(setting, layers)
+    planned = plan(network_setting(model, inputs, **options), layers)
     shapes: dict[str, Shape | None] = dict.fromkeys(planned.layers)
 
     def keep(name: str, A: NDArray[np.floating]) -> None:
@@ -127,7 +126,7 @@ def _shapes(
         except (ValueError, np.linalg.LinAlgError) as error:
             reasons[f"{place}, {name}"] = in_one_line(error)
 
-    failed = stream(setting, planned, (), keep)
+    failed = stream(planned, (), keep)
     reasons.update({f"{place}, {name}": why for name, why in (planned.left_out | failed).items()})
     return shapes
 

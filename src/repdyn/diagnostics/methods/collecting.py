@@ -127,7 +127,7 @@ class Collector:
             self.findings.leave_out("radial", why)
         if "angles" in self.measures:
             self._expectations()
-        for name, reason in stream(self.setting, self.planned, self._hidden, self.consume).items():
+        for name, reason in stream(self.planned, self._hidden, self.consume).items():
             self.findings.leave_out("layer", reason, name)
         for measure, function in self._of_output().items():
             with self.findings.isolated(measure):
