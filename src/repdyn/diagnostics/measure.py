@@ -35,10 +35,11 @@ from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
 from repdyn.diagnostics.methods.outputs import Adapter
 from repdyn.diagnostics.methods.places import find_places
-from repdyn.diagnostics.methods.setting import MEMORY, Setting
+from repdyn.diagnostics.methods.setting import Setting
 from repdyn.diagnostics.theory.identity import Residual
 
 GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets
+MEMORY = 2**29  # bytes of layers kept at a time when the points come in several batches
 
 
 def measure(
@@ -118,8 +119,7 @@ def measure(
         raise ValueError(f"gamma is {gamma}; give a number above 0, such as {GAMMA:g}")
     setting = network_setting(
         model, inputs, features=features, output=output, axes=axes, batch_size=batch_size, unpack=unpack,
-        points=_points_in({"labels": labels, "targets": targets}),
-        batch_statistics=batch_statistics, memory=memory,
+        labels=labels, targets=targets, batch_statistics=batch_statistics, memory=memory,
     )  # fmt: skip
     if labels is None and targets is None:
         labels, targets = _answers(setting.inputs)
@@ -156,13 +156,15 @@ def network_setting(
     axes: Mapping[str, int] | None = None,
     batch_size: int | None = None,
     unpack: Callable[[object], tuple] | None = None,
-    points: int | None = None,
+    labels: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
     batch_statistics: bool = False,
     memory: int = MEMORY,
     **_: object,
 ) -> Setting:
     """Network and inputs as all passes take them; what else `measure` takes is of no account."""
     model, axes = unwrapped(model), dict(axes or {})
+    points = next((len(answer) for answer in (labels, targets) if answer is not None), None)
     batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
     if batch_statistics and len(batches.batches) > 1:
         raise ValueError("batch_statistics normalises by all points at once; give them in one batch")
@@ -217,7 +219,7 @@ class Recorder:
         **options: object,
     ) -> None:
         self.model, self.layers, self.options, self.time, self.units = model, layers, options, time, units
-        self.inputs = network_setting(model, inputs, **(options | {"points": _points_in(options)})).inputs
+        self.inputs = network_setting(model, inputs, **options).inputs
         self.file = None if file is None else Path(file)
         self.first: xr.Dataset | None = None
         self.moments: list[xr.Dataset] = []
@@ -278,8 +280,3 @@ class Recorder:
             return recording.aligned(measure(self.model, self.inputs, self.layers, **self.options), self.first)
         except Exception as error:  # whatever it is, the training goes on
             return recording.nothing_of(self.first, f"all: {in_one_line(error)}")
-
-
-def _points_in(options: Mapping[str, object]) -> int | None:
-    """How many points the labels or targets say there are."""
-    return next((len(options[name]) for name in ("labels", "targets") if options.get(name) is not None), None)

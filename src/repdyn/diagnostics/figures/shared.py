@@ -33,13 +33,13 @@ def over_seeds(values: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:
     return values.mean("seed") if "seed" in values.dims else values
 
 
-def line(panel: Axes, values: xr.DataArray, label: str, colour: str, dash: str, marker: str = "o") -> None:
+def line(panel: Axes, values: xr.DataArray, label: str, color: str, dash: str, marker: str = "o") -> None:
     """Mean over seeds against depth, with their range."""
     x = np.arange(values.sizes["layer"])
     if "seed" in values.dims:
         values = values.transpose("layer", "seed")
-        band(panel, x, values.min("seed").values, values.max("seed").values, color=colour)
-    panel.plot(x, over_seeds(values).values, color=colour, linestyle=dash, marker=marker, markersize=3, label=label)
+        band(panel, x, values.min("seed").values, values.max("seed").values, color=color)
+    panel.plot(x, over_seeds(values).values, color=color, linestyle=dash, marker=marker, markersize=3, label=label)
 
 
 def shade_task_rank(panel: Axes, data: xr.Dataset) -> None:

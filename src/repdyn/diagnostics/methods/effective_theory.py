@@ -50,14 +50,14 @@ def fit(recorded: xr.Dataset, layer: str, pairs: Sequence[str] | None = None) ->
     times = part[time].values.astype(float) - float(part[time][0])
     moments = np.linspace(0.0, 1.0, MOMENTS) ** 3 * times[-1]
     fits = [_fitted(part.isel(dict(zip(dims, place, strict=True))), times, moments) for place in np.ndindex(shape)]
-    dataset = xr.Dataset(_variables(fits, dims, shape, time, str(recorded[time].attrs["units"])))
-    late = moments + float(part[time][0])
+    units = str(recorded[time].attrs["units"])
+    dataset = xr.Dataset(_variables(fits, dims, shape, time, units))
     kept = {name: recorded[name].variable for name in (time, *dims[1:])}
     return dataset.assign_coords(
         kept
         | {
             "pair": variable("pair", np.array(chosen), "two points"),
-            "moment": variable("moment", late, f"{time} of the theory's curves", recorded[time].attrs["units"]),
+            "moment": variable("moment", moments + float(part[time][0]), f"{time} of the theory's curves", units),
             "curve": variable("curve", np.array(list(CURVES)), "h, y or w"),
         }
     ).assign_attrs(title=f"Effective theory of {len(chosen)} pairs in layer {layer}", layer=layer, time=time)

@@ -43,14 +43,13 @@ def find_places(setting: Setting, functions: bool) -> tuple[dict[str, Place], st
     """All named points, the classifier, and whether the output is what another point returns."""
     passes = _small_passes(setting, functions)
     first, last = passes[0], passes[-1]
+    output = last.get(OUTPUT)
     sizes = (2, 3) if len(passes) == 2 else (setting.inputs.sizes[0],)
     if sizes[-1] is None:
-        output = last.get(OUTPUT)
         sizes = (len(output) if isinstance(output, Tensor) and output.ndim else None,)
     places = {name: _place(name, [seen.get(name) for seen in passes], sizes, setting) for name in last if name in first}
     if len(passes) == 2 and INPUT not in setting.axes and not _normalised_by_the_batch(setting):
         _check_independence(places, first, last, setting)
-    output = last.get(OUTPUT)
     same = [
         name
         for name, value in last.items()
