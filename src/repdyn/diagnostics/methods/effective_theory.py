@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import variable
 from repdyn.diagnostics.methods.catalog import PAPERS
-from repdyn.diagnostics.theory.spectra import Array
 from repdyn.universality.methods.fit import EffectiveFit, fit_effective_rates, has_converged
 from repdyn.universality.theory.effective import solution_unchecked
 from repdyn.universality.theory.final import final_distance

@@ -21,11 +21,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from repdyn.base.checks import Array
 from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, undisturbed
 from repdyn.diagnostics.methods.inputs import Batch
 from repdyn.diagnostics.methods.points import watched
 from repdyn.diagnostics.methods.setting import Setting
-from repdyn.diagnostics.theory.spectra import Array
 
 MAPS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 WHOLE_NORMS = (nn.LayerNorm, nn.GroupNorm, *((nn.RMSNorm,) if hasattr(nn, "RMSNorm") else ()))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from repdyn.base.checks import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
-from repdyn.diagnostics.theory.spectra import Array
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 STABLE = 2**25  # pairs * coordinates, up to which the formula that keeps all digits takes a fraction of a second

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.checks import Array
 from repdyn.base.ranks import RANK_TOLERANCE
-from repdyn.diagnostics.theory.spectra import Array
 
 
 @dataclass(frozen=True)

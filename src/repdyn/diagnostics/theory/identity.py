@@ -15,16 +15,9 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 from scipy.sparse.linalg import eigsh
 
+from repdyn.base.checks import Array
 from repdyn.base.ranks import RANK_TOLERANCE
-from repdyn.diagnostics.theory.spectra import (
-    Array,
-    Spectrum,
-    covariance,
-    gram,
-    is_small,
-    square,
-    without_rounding,
-)
+from repdyn.diagnostics.theory.spectra import Spectrum, covariance, gram, is_small, square, without_rounding
 from repdyn.leaky_resnets.theory.identity_cost import (
     IdentityCost,
     activation,
