@@ -104,7 +104,3 @@ def test_a_step_goes_down_the_gradient_of_each_seed(kind):
     for own, shared in zip(one.parameters(), network.parameters(), strict=True):
         stepped = (own - 0.05 * own.grad - 0.05 * 0.01 * own).detach()
         torch.testing.assert_close(shared[1].detach(), stepped, rtol=1e-11, atol=1e-13)
-
-
-def test_middle_layer():
-    assert built("plain").middle == "layers.1"

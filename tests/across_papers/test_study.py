@@ -58,7 +58,7 @@ def test_two_points_begin_as_measured_on_the_network_itself(made):
     stream = Stream(1, ("across_papers", "two_points"))
     network = experiments._network("leaky", TWO, 1, 1, stream)
     X, Y = np.array(experiments.POINTS), np.array(experiments.TARGETS)
-    found = measure(network.single(1), X, [network.middle], targets=Y, pairs=[(0, 1)])
+    found = measure(network.single(1), X, ["layers.1"], targets=Y, pairs=[(0, 1)])
     begun = made["two_points"].sel(network="leaky", seed=1, step=0)
     for name in ("representation_distance", "prediction_distance", "prediction_alignment", "pair_loss"):
         np.testing.assert_allclose(begun[name], found[name].squeeze(), rtol=1e-12)
@@ -164,7 +164,7 @@ def test_pairs_of_all_seeds_are_measured_as_on_one_network():
     recorder = PairRecorder(X, Y, [(0, 1), (2, 4)])
     recorder(network, 7)
     for seed in range(2):
-        one = measure(network.single(seed), X, [network.middle], targets=Y, pairs=[(0, 1), (2, 4)], axes={"input": 0})
+        one = measure(network.single(seed), X, ["layers.1"], targets=Y, pairs=[(0, 1), (2, 4)], axes={"input": 0})
         for name, values in recorder.dataset().data_vars.items():
             values = values.isel(seed=seed, step=0) if "seed" in values.dims else values
             np.testing.assert_allclose(values, one[name].values.squeeze(), rtol=1e-12)

@@ -126,13 +126,6 @@ def test_going_through_a_shuffling_loader_leaves_random_states_alone():
     assert torch.equal(torch.get_rng_state(), before[1])
 
 
-def test_the_single_input_is_the_only_tensor_given_by_place():
-    X = torch.randn(4, 3)
-    assert Inputs([Batch((X,), {}), Batch((X + 1,), {})]).single is X
-    for args, named in (((X, X), {}), ((X,), {"mask": X}), ((), {"x": X}), (([1, 2],), {}), ((), {})):
-        assert Inputs([Batch(args, named)]).single is None
-
-
 def test_points_are_spread_over_the_first_batch_where_it_can_be_cut():
     X = torch.arange(24.0).reshape(8, 3)
     some, places = Inputs([Batch((X,), {"scale": 2.0}), Batch((X[:5],), {})]).spread(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -57,6 +58,11 @@ def _note(theory_fits: xr.Dataset, network: str) -> str:
     )
 
 
+def _theory(theory_fits: xr.Dataset, network: str) -> Verdict:
+    """Two points alone, paired over seeds."""
+    return Verdict.from_tests(_fit_against_plain(theory_fits, network), note=_note(theory_fits, network))
+
+
 def _other_fits(network: str) -> Callable[[xr.Dataset], xr.Dataset]:
     """Other unexplained shares: where the claim passes, 1, that of a curve's mean; else the plain network's."""
 
@@ -73,48 +79,45 @@ def _other_fits(network: str) -> Callable[[xr.Dataset], xr.Dataset]:
 OTHER_FITS = (
     "a theory that explains no more than the mean of a curve or, where the claim fails, as much as in the plain one"
 )
+THEORY = {
+    "where": "Question 1; eq. (7) of universality",
+    "kind": "comparison",
+    "origin": "ours",
+    "data": "theory_fits",
+}
 
 
 @claim(
     "acr-theory-batch-norm",
-    where="Question 1; eq. (7) of universality",
-    kind="comparison",
-    origin="ours",
     states="The effective two-point theory fits a network with batch normalization as well as the plain one.",
-    data="theory_fits",
     control=false_world(OTHER_FITS, _other_fits("batch norm")),
+    **THEORY,
 )
 def theory_with_batch_norm(theory_fits: xr.Dataset) -> Verdict:
     """Two points alone, paired over seeds."""
-    return Verdict.from_tests(_fit_against_plain(theory_fits, "batch norm"), note=_note(theory_fits, "batch norm"))
+    return _theory(theory_fits, "batch norm")
 
 
 @claim(
     "acr-theory-residual",
-    where="Question 1; eq. (7) of universality",
-    kind="comparison",
-    origin="ours",
     states="The effective two-point theory fits a residual network as well as the plain one.",
-    data="theory_fits",
     control=false_world(OTHER_FITS, _other_fits("residual")),
+    **THEORY,
 )
 def theory_with_residual(theory_fits: xr.Dataset) -> Verdict:
     """Two points alone, paired over seeds."""
-    return Verdict.from_tests(_fit_against_plain(theory_fits, "residual"), note=_note(theory_fits, "residual"))
+    return _theory(theory_fits, "residual")
 
 
 @claim(
     "acr-theory-leaky",
-    where="Question 1; eq. (7) of universality",
-    kind="comparison",
-    origin="ours",
     states="The effective two-point theory fits a leaky residual network as well as the plain one.",
-    data="theory_fits",
     control=false_world(OTHER_FITS, _other_fits("leaky")),
+    **THEORY,
 )
 def theory_with_leakage(theory_fits: xr.Dataset) -> Verdict:
     """Two points alone, paired over seeds."""
-    return Verdict.from_tests(_fit_against_plain(theory_fits, "leaky"), note=_note(theory_fits, "leaky"))
+    return _theory(theory_fits, "leaky")
 
 
 def _bottleneck(digits: xr.Dataset, network: str) -> Verdict:
@@ -148,10 +151,7 @@ def _settled(ratios: xr.DataArray) -> Test:
 
 
 def _undecided(test: Test) -> Test:
-    return Test(
-        "undecided", f"{test.measured}, still moving", test.expected, 1.0, test.reason, test.n, test.interval,
-        test.false_alarm, test.value, test.region,
-    )  # fmt: skip
+    return replace(test, outcome="undecided", measured=f"{test.measured}, still moving", margin=1.0)
 
 
 RANKS = "a factor of two: with a tail in the spectrum the effective rank exceeds the number of large values"

@@ -23,7 +23,7 @@ of 0.001. Rates and steps were chosen on the loss alone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
@@ -42,6 +42,7 @@ from repdyn.base.datasets import dataset, explain_gaps, variable
 from repdyn.base.errors import ConfigError
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
+from repdyn.diagnostics.experiments import first_of_each_class, standardized
 from repdyn.diagnostics.measure import Recorder
 from repdyn.diagnostics.methods import effective_theory
 
@@ -58,6 +59,18 @@ PROFILE = (
     "within_over_between",
 )
 ODD_PARTS = ("norm_ratio", "odd_point", "odd_angle", "intra_angle")
+DIMENSIONS = {
+    "network": "kind of network",
+    "task": "what the images are told apart into",
+    "data": "what was learned",
+    "end": "before training, half way, or after it",
+    "layer": "layer",
+    "seed": "draw of the weights, shared by all networks",
+    "step": "steps of full-batch descent",
+    "moment": "steps of full-batch descent",
+    "pair": "two points",
+    "curve": "h, y or w",
+}
 
 
 def two_points(settings: TwoPoints, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
@@ -91,11 +104,7 @@ def digits(settings: Digits, images: xr.Dataset, stream: Stream, checkpoint: Che
             of_kind[kind] = checkpoint.dataset(f"{task}, {kind}", make)
             progress.step(done := done + 1, loss=float(of_kind[kind]["final_loss"].mean()))
         stacks[task] = _stacked(of_kind, "network")
-    return _joined(
-        stacks,
-        "task",
-        title="Digits in four networks, two tasks",
-    )
+    return _joined(stacks, "task", title="Digits in four networks, two tasks")
 
 
 def _digits_of(
@@ -109,9 +118,7 @@ def _digits_of(
 ) -> xr.Dataset:
     network, X = _in_span(_network(kind, settings, X.shape[1], Y.shape[1], stream), X)
     names = ["input", *(f"layers.{number}" for number in range(settings.depth)), "output"]
-    ends = [
-        Recorder(network.single(seed), X, names, labels=classes, axes=POINTS_FIRST) for seed in range(settings.seeds)
-    ]
+    ends = _recorders(network, X, names, classes, settings.seeds)
     looks = dict(zip((0, settings.steps // 2, settings.steps), (ENDS[0], HALF, ENDS[1]), strict=True))
     moments = {0, *(round(moment) for moment in np.geomspace(1, settings.steps, settings.moments - 1))}
     recorder = PairRecorder(X, Y, pairs)
@@ -120,12 +127,10 @@ def _digits_of(
             recorder(network, step)
         if step in looks:
             _record(ends, network, step)
-    profile = _over_seeds(ends)
+    profile = _over_seeds(ends, list(looks.values()))
     ranks = profile[["task_rank", "centred_task_rank"]].isel(seed=0, drop=True)
-    profile = profile[[*PROFILE, "accuracy"]].assign_coords(end=("step", list(looks.values()))).swap_dims(step="end")
-    return xr.merge([profile.drop_vars("step"), recorder.dataset(), ranks], compat="override", join="exact").assign(
-        final_loss=("seed", losses)
-    )
+    parts = [profile[[*PROFILE, "accuracy"]], recorder.dataset(), ranks]
+    return xr.merge(parts, compat="override", join="exact").assign(final_loss=("seed", losses))
 
 
 def _in_span(network: networks.Network, X: Tensor) -> tuple[networks.Network, Tensor]:
@@ -156,13 +161,10 @@ def _odd_batch_of(kind: Kind, X: Tensor, classes: np.ndarray, settings: OddBatch
     network, X = _in_span(_network(kind, settings, X.shape[1], 10, stream), X)
     shown = sorted({0, *range(4, settings.depth, 5), settings.depth - 1})
     names = [f"layers.{number}" for number in shown]
-    ends = [
-        Recorder(network.single(seed), X, names, labels=classes, axes=POINTS_FIRST) for seed in range(settings.seeds)
-    ]
+    ends = _recorders(network, X, names, classes, settings.seeds)
     for step, losses in _descent(network, X, Y, settings, kind, {0}):  # noqa: B007 (the last ones are kept)
         _record(ends, network, step)
-    profile = _over_seeds(ends)[[*ODD_PARTS]].assign_coords(end=("step", list(ENDS))).swap_dims(step="end")
-    return profile.drop_vars("step").assign(final_loss=("seed", losses))
+    return _over_seeds(ends, ENDS)[[*ODD_PARTS]].assign(final_loss=("seed", losses))
 
 
 def theory_fits(two_points: xr.Dataset, digits: xr.Dataset) -> xr.Dataset:
@@ -172,24 +174,19 @@ def theory_fits(two_points: xr.Dataset, digits: xr.Dataset) -> xr.Dataset:
     """
     fits = {"two points": _fits(two_points), "digits": _fits(digits.isel(task=0))}
     fits_of_data = xr.concat([_summary(fit) for fit in fits.values()], "data", join="outer", combine_attrs="override")
-    fits_of_data = fits_of_data.assign_coords(data=list(fits))
     alone = fits["two points"].isel(pair=0)
     curves = np.stack([alone[f"{name}_theory"].values for name in effective_theory.CURVES], axis=-1)
     variables = {name: array.variable for name, array in fits_of_data.data_vars.items()}
     variables["theory"] = variable(("network", "seed", "moment", "curve"), curves, "fitted h, y, w of the two points")
     coords = {
-        "data": variable("data", np.array(list(fits)), "what was learned"),
-        "network": two_points["network"].variable,
-        "seed": variable("seed", fits_of_data["seed"].values, "draw of the weights, shared by all networks"),
-        "curve": variable("curve", np.array(list(effective_theory.CURVES)), "h, y or w"),
-        "moment": variable("moment", alone["moment"].values, "steps of full-batch descent"),
+        "data": np.array(list(fits)),
+        "network": two_points["network"].values,
+        "seed": fits_of_data["seed"].values,
+        "curve": np.array(list(effective_theory.CURVES)),
+        "moment": alone["moment"].values,
     }
-    fits_of_data = dataset(
-        variables,
-        coords,
-        title="Fit of the effective theory to four networks",
-    )
-    return explain_gaps(fits_of_data, effective_theory.UNFITTED)
+    made = dataset(variables, _named(coords), title="Fit of the effective theory to four networks")
+    return explain_gaps(made, effective_theory.UNFITTED)
 
 
 def _fits(trajectories: xr.Dataset) -> xr.Dataset:
@@ -244,14 +241,24 @@ def _descent(
         yield step, losses
 
 
+def _recorders(
+    network: networks.Network, X: Tensor, layers: list[str], classes: np.ndarray, seeds: int
+) -> list[Recorder]:
+    """One of each seed's own network, which `_record` brings up to date."""
+    alone = (network.single(seed) for seed in range(seeds))
+    return [Recorder(one, X, layers, labels=classes, axes=POINTS_FIRST) for one in alone]
+
+
 def _record(recorders: list[Recorder], network: networks.Network, step: int) -> None:
     for seed, recorder in enumerate(recorders):
         networks.follow(recorder.model, network, seed)
         recorder(step)
 
 
-def _over_seeds(recorders: list[Recorder]) -> xr.Dataset:
-    return _stacked({seed: recorder.dataset() for seed, recorder in enumerate(recorders)}, "seed")
+def _over_seeds(recorders: list[Recorder], ends: Sequence[str]) -> xr.Dataset:
+    """What was recorded of all seeds, along the ends of training rather than steps."""
+    found = _stacked({seed: recorder.dataset() for seed, recorder in enumerate(recorders)}, "seed")
+    return found.assign_coords(end=("step", list(ends))).swap_dims(step="end").drop_vars("step")
 
 
 def _stacked(parts: Mapping[object, xr.Dataset], dim: str) -> xr.Dataset:
@@ -270,29 +277,18 @@ def _stacked(parts: Mapping[object, xr.Dataset], dim: str) -> xr.Dataset:
 
 def _joined(parts: Mapping[str, xr.Dataset], dim: str, *, title: str) -> xr.Dataset:
     """The experiment's dataset, every variable and dimension with its words."""
-    words = {
-        "network": "kind of network",
-        "task": "what the images are told apart into",
-        "end": "before training, half way, or after it",
-        "layer": "layer",
-        "seed": "draw of the weights, shared by all networks",
-        "step": "steps of full-batch descent",
-        "pair": "two points",
-    }
     stacked = _stacked(parts, dim)
     stacked["final_loss"].attrs |= {"long_name": "half the squared error per point at the end", "units": "1"}
-    kept = {name: stacked[name].values for name in stacked.dims}
-    coords = {name: variable(name, values, words[name]) for name, values in kept.items()}
-    return dataset(
-        {name: array.variable for name, array in stacked.data_vars.items()},
-        coords,
-        title=title,
-    )
+    coords = _named({name: stacked[name].values for name in stacked.dims})
+    return dataset({name: array.variable for name, array in stacked.data_vars.items()}, coords, title=title)
+
+
+def _named(coords: Mapping[str, np.ndarray]) -> dict[str, xr.Variable]:
+    return {name: variable(name, values, DIMENSIONS[name]) for name, values in coords.items()}
 
 
 def _batch_of_digits(images: xr.Dataset, per_class: int) -> tuple[Tensor, np.ndarray]:
     """The first images of every digit, shape (points, pixels), overall mean and deviation taken out, and the digits."""
-    values, labels = images["image"].values, images["label"].values.astype(np.int64)
-    chosen = np.sort(np.concatenate([np.flatnonzero(labels == digit)[:per_class] for digit in range(10)]))
-    flat = (values - values.mean()) / values.std()
-    return torch.from_numpy(flat[chosen].reshape(len(chosen), -1)).double(), labels[chosen]
+    values, labels = standardized(images)
+    chosen = first_of_each_class(labels, per_class)
+    return torch.from_numpy(values[chosen].reshape(len(chosen), -1)).double(), labels[chosen]

@@ -11,11 +11,6 @@ from repdyn.base.settings import Many, Problem, Settings
 PAPER = "Across the papers: batch normalization, leakage and residual streams through one set of diagnostics"
 
 Rate = Annotated[float, Field(gt=0, le=10)]
-Gain = Annotated[float, Field(gt=0, le=10)]
-Leak = Annotated[float, Field(gt=0, le=100)]
-Steps = Annotated[int, Field(ge=3, le=1_000_000)]
-Seeds = Annotated[int, Field(ge=2, le=1000)]
-Width = Annotated[int, Field(ge=2, le=4096)]
 Moments = Annotated[int, Field(ge=4, le=10_000)]
 
 
@@ -37,12 +32,14 @@ class RatesWithRecentring(Rates):
 class Training(Settings):
     """What the experiments have in common."""
 
-    width: Width = Field(description="Neurons per hidden layer.")
+    width: Annotated[int, Field(ge=2, le=4096)] = Field(description="Neurons per hidden layer.")
     depth: Annotated[int, Field(ge=2, le=1000)] = Field(description="Hidden layers L, even.")
-    gain: Gain = Field(description="Initial weights over He's, in networks without a stream.")
-    leak: Leak = Field(description="Leak Lt of the leaky network, below `depth`.")
-    steps: Steps = Field(description="Steps of full-batch descent.")
-    seeds: Seeds = Field(description="Draws of the weights, shared by all networks.")
+    gain: Annotated[float, Field(gt=0, le=10)] = Field(
+        description="Initial weights over He's, in networks without a stream."
+    )
+    leak: Annotated[float, Field(gt=0, le=100)] = Field(description="Leak Lt of the leaky network, below `depth`.")
+    steps: Annotated[int, Field(ge=3, le=1_000_000)] = Field(description="Steps of full-batch descent.")
+    seeds: Annotated[int, Field(ge=2, le=1000)] = Field(description="Draws of the weights, shared by all networks.")
 
     def problems(self) -> Iterable[Problem]:
         """The leak keeps the sign of the stream; half the depth is a layer."""

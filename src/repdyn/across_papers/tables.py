@@ -19,7 +19,9 @@ def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dat
     for kind in odd_batch["network"].values:
         row: dict[str, object] = {"network": kind}
         if kind in fit["network"]:
-            row |= _interval("log2 U / U plain", fit.sel(network=kind) - fit.sel(network="plain"))
+            ratio = fit.sel(network=kind) - fit.sel(network="plain")
+            row["log2 U / U plain"] = float(ratio.mean())
+            row["log2 U / U plain, half-width"] = float(half_width(ratio.values))
             for task in digits["task"].values:
                 middle_ranks = middle.sel(network=kind, task=task)
                 row[f"rank before, {task}"] = float(middle_ranks.sel(end="before training").median())
@@ -37,10 +39,6 @@ def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dat
         f"hidden layer, medians ($n$ = {odd_batch.sizes['seed']}).",
         digits=3,
     )
-
-
-def _interval(name: str, values: xr.DataArray) -> dict[str, float]:
-    return {name: float(values.mean()), f"{name}, half-width": float(half_width(values.values))}
 
 
 ORDER = ("four_networks",)

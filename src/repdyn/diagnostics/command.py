@@ -12,25 +12,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import xarray as xr
 
-MEASURES_HELP = (
-    "angles, ranks, cost_of_identity, energies, collapse, classifier, sectors, pairs, targets, radial, accuracy"
-)
-
 
 def run(words: Sequence[str]) -> None:
     """The command `measure`."""
+    from repdyn.diagnostics.methods.catalog import MEASURES
+
     parser = argparse.ArgumentParser(prog="repdyn measure", description="The papers' diagnostics on your own network.")
     parser.add_argument("maker", help="module:function that returns the network")
-    add_arguments(parser)
-    run_arguments(parser.parse_args(words))
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments of `python -m repdyn measure`, beside the network `maker`."""
     parser.add_argument("--data", type=Path, required=True, help="npz: inputs and, as wanted, labels, targets, pairs")
     parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
     parser.add_argument("--layers", nargs="+", help="names as in named_modules(), input, output; default: all")
-    parser.add_argument("--measures", nargs="+", help=f"some of {MEASURES_HELP}; default: all")
+    parser.add_argument("--measures", nargs="+", help=f"some of {', '.join(MEASURES)}; default: all")
     parser.add_argument("--residual", nargs="+", help="layers of the residual stream, in order")
     parser.add_argument("--effective-depth", type=float, default=0.0, help="leak of the residual stream (default 0)")
     parser.add_argument("--output", help="key of the part that counts of what the network returns")
@@ -41,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--batch-size", type=int, help="points per forward pass; default: all at once")
     parser.add_argument("--batch-statistics", action="store_true", help="batch normalisation by these points")
     parser.add_argument("--figures", type=Path, help="folder for figures")
+    run_arguments(parser.parse_args(words))
 
 
 def run_arguments(arguments: argparse.Namespace) -> None:

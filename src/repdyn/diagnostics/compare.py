@@ -22,8 +22,9 @@ from torch import Tensor, nn
 from repdyn.base.datasets import variable
 from repdyn.diagnostics.measure import network_setting
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
+from repdyn.diagnostics.methods.inputs import spread
 from repdyn.diagnostics.methods.streaming import plan, stream
-from repdyn.diagnostics.theory.similarity import SIMILARITIES, Shape, shape_of, similarities
+from repdyn.diagnostics.theory.similarity import Shape, shape_of, similarities
 
 MOST_POINTS = 2000  # compared at most: what is kept of a layer is points x min(points, units)
 TEXTS = {
@@ -86,7 +87,7 @@ def compare(
         for number, run in enumerate(reruns):
             name = f"rerun {number}"
             runs.append(_shapes(_network(one, run), inputs, list(first), most_points, options, name, reasons))
-        dataset = dataset.assign(_chance(runs)).assign_coords(runs=_pairs_of_runs(len(runs)))
+        dataset = dataset.assign(_chance(runs))
     text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
     title = f"Similarity of {type(unwrapped(one)).__name__} to {'itself' if other is None else 'another network'}"
     return dataset.assign_attrs(title=title, left_out=text)
@@ -114,8 +115,7 @@ def _shapes(
     reasons: dict[str, str],
 ) -> dict[str, Shape | None]:
     """Every layer of a network prepared for comparisons, None where it cannot be."""
-    setting = network_setting(model, inputs, **options)
-    planned = plan(setting, layers)
+    planned = plan(network_setting(model, inputs, **options), layers)
     shapes: dict[str, Shape | None] = dict.fromkeys(planned.layers)
 
     def keep(name: str, A: NDArray[np.floating]) -> None:
@@ -126,52 +126,36 @@ def _shapes(
         except (ValueError, np.linalg.LinAlgError) as error:
             reasons[f"{place}, {name}"] = in_one_line(error)
 
-    failed = stream(setting, planned, (), keep)
+    failed = stream(planned, (), keep)
     reasons.update({f"{place}, {name}": why for name, why in (planned.left_out | failed).items()})
     return shapes
 
 
-def spread(points: int, most: int) -> NDArray[np.int64]:
-    """At most so many of the points, evenly spread.
-
-    Example:
-        >>> spread(9, 5).tolist()
-        [0, 2, 4, 6, 8]
-    """
-    return np.linspace(0, points - 1, min(points, most)).round().astype(np.int64)
-
-
-def _similarities(one: Shape | None, other: Shape | None) -> list[float]:
+def _similarities(one: Shape | None, other: Shape | None) -> dict[str, float]:
     if one is None or other is None or len(one.F) != len(other.F):
-        return [np.nan] * len(SIMILARITIES)
-    values = similarities(one, other)
-    return [values[name] for name in SIMILARITIES]
+        return dict.fromkeys(TEXTS, np.nan)
+    return similarities(one, other)
 
 
 def _matrices(first: Mapping[str, Shape | None], second: Mapping[str, Shape | None]) -> dict[str, xr.Variable]:
-    values = np.array([[_similarities(one, other) for other in second.values()] for one in first.values()])
-    dims = ("layer", "other_layer")
-    return {name: _described(name, dims, values[..., k]) for k, name in enumerate(SIMILARITIES)}
+    found = [[_similarities(one, other) for other in second.values()] for one in first.values()]
+    return {name: _described(name, ("layer", "other_layer"), found) for name in TEXTS}
 
 
 def _chance(runs: Sequence[Mapping[str, Shape | None]]) -> dict[str, xr.Variable]:
-    """The same layer in every pair of runs."""
+    """The same layer in every pair of runs, and the names of the pairs."""
     pairs = [(a, b) for b in range(len(runs)) for a in range(b)]
-    values = np.array([[_similarities(runs[a][name], runs[b].get(name)) for a, b in pairs] for name in runs[0]])
-    return {
-        f"{name}_of_runs": _described(name, ("layer", "runs"), values[..., k], ", same layer in two runs")
-        for k, name in enumerate(SIMILARITIES)
+    found = [[_similarities(runs[a][name], runs[b].get(name)) for a, b in pairs] for name in runs[0]]
+    variables = {
+        f"{name}_of_runs": _described(name, ("layer", "runs"), found, ", same layer in two runs") for name in TEXTS
     }
+    names = np.array([f"{a}-{b}" for a, b in pairs])
+    return variables | {"runs": variable("runs", names, "two runs of the first network")}
 
 
-def _pairs_of_runs(runs: int) -> xr.Variable:
-    names = [f"{a}-{b}" for b in range(runs) for a in range(b)]
-    return variable("runs", np.array(names), "two runs of the first network")
-
-
-def _described(name: str, dims: tuple[str, ...], values: np.ndarray, more: str = "") -> xr.Variable:
+def _described(name: str, dims: tuple[str, ...], found: list[list[dict[str, float]]], more: str = "") -> xr.Variable:
     words, units, source = TEXTS[name]
-    array = variable(dims, values, words + more, units)
+    array = variable(dims, np.array([[values[name] for values in row] for row in found]), words + more, units)
     array.attrs |= {"source": source, "missing": "the layer could not be compared, for the reason in `left_out`"}
     return array
 

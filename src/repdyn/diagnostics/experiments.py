@@ -9,7 +9,7 @@ import torch
 import xarray as xr
 from torch import Tensor, nn
 
-from repdyn.base.datasets import dataset, index
+from repdyn.base.datasets import index
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.measure import Recorder
 from repdyn.diagnostics.methods import convolutional, effective_theory
@@ -21,8 +21,9 @@ CLASSES = 10
 def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, stream: Stream) -> xr.Dataset:
     """All diagnostics of the network at the recorded steps, one entry per seed; the measured points are held out."""
     torch.set_num_threads(1)
-    X, labels = standardized(images)
-    held = np.sort(np.concatenate([np.flatnonzero(labels == c)[: settings.per_class] for c in range(CLASSES)]))
+    values, labels = standardized(images)
+    X = torch.from_numpy(values[:, None]).float()
+    held = first_of_each_class(labels, settings.per_class)
     rest = np.setdiff1d(np.arange(len(labels)), held)
     parts = []
     for seed in range(settings.seeds):
@@ -43,24 +44,14 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
                 recorder(step)
         parts.append(recorder.dataset())
     joined = xr.concat(parts, "seed", data_vars="all", coords="minimal", compat="override", combine_attrs="override")
-    seeds = index("seed", settings.seeds, "draw of weights and order of the data")
-    data = dataset(
-        {name: part.variable for name, part in joined.data_vars.items()},
-        {name: part.variable for name, part in joined.coords.items()} | {"seed": seeds},
-        title="The papers' diagnostics of a small convolutional network through its training",
-    )
-    return data.assign_attrs({name: joined.attrs[name] for name in ("gamma", "normalised_by", "time")})
+    kept = {name: joined.attrs[name] for name in ("gamma", "normalised_by", "time")}
+    joined.attrs = {"title": "The papers' diagnostics of a small convolutional network through its training"} | kept
+    return joined.assign_coords(seed=index("seed", settings.seeds, "draw of weights and order of the data"))
 
 
 def two_points(settings: TwoPoints, convolutional_network: xr.Dataset) -> xr.Dataset:
     """The two-point effective theory fitted to every pair and seed of the recorded network."""
-    fits = effective_theory.fit(convolutional_network, settings.layer)
-    data = dataset(
-        {name: part.variable for name, part in fits.data_vars.items()},
-        {name: part.variable for name, part in fits.coords.items()},
-        title=fits.attrs["title"],
-    )
-    return data.assign_attrs({name: fits.attrs[name] for name in ("layer", "time")})
+    return effective_theory.fit(convolutional_network, settings.layer)
 
 
 def descend(
@@ -80,8 +71,12 @@ def descend(
         descent.step()
 
 
-def standardized(images: xr.Dataset) -> tuple[Tensor, np.ndarray]:
-    """All images as float32, shape (points, 1, rows, columns), overall mean and deviation taken out, and labels."""
+def standardized(images: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """All images, shape (points, rows, columns), overall mean and deviation taken out, and their labels."""
     values = images["image"].values
-    values = (values - values.mean()) / values.std()
-    return torch.from_numpy(values[:, None]).float(), images["label"].values.astype(np.int64)
+    return (values - values.mean()) / values.std(), images["label"].values.astype(np.int64)
+
+
+def first_of_each_class(labels: np.ndarray, per_class: int) -> np.ndarray:
+    """Places of the first images of every digit, ascending."""
+    return np.sort(np.concatenate([np.flatnonzero(labels == digit)[:per_class] for digit in range(CLASSES)]))

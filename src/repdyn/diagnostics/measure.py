@@ -32,13 +32,14 @@ from repdyn.diagnostics.methods import recording
 from repdyn.diagnostics.methods.collecting import Collector, Request
 from repdyn.diagnostics.methods.features import Features
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
-from repdyn.diagnostics.methods.inputs import as_inputs
+from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
 from repdyn.diagnostics.methods.outputs import Adapter
-from repdyn.diagnostics.methods.setting import MEMORY, Setting
-from repdyn.diagnostics.methods.streaming import point_names
+from repdyn.diagnostics.methods.places import find_places
+from repdyn.diagnostics.methods.setting import Setting
 from repdyn.diagnostics.theory.identity import Residual
 
 GAMMA = 1e-3  # of the stable cost of identity, relative to |K|_op: the value of the study leaky_resnets
+MEMORY = 2**29  # bytes of layers kept at a time when the points come in several batches
 
 
 def measure(
@@ -118,13 +119,10 @@ def measure(
         raise ValueError(f"gamma is {gamma}; give a number above 0, such as {GAMMA:g}")
     setting = network_setting(
         model, inputs, features=features, output=output, axes=axes, batch_size=batch_size, unpack=unpack,
-        points=_points_in({"labels": labels, "targets": targets}),
-        batch_statistics=batch_statistics, memory=memory,
+        labels=labels, targets=targets, batch_statistics=batch_statistics, memory=memory,
     )  # fmt: skip
-    answer = _answer(setting)
-    labels, targets = (
-        (labels, targets) if labels is not None or targets is not None or answer is None else _split_answer(answer)
-    )
+    if labels is None and targets is None:
+        labels, targets = _answers(setting.inputs)
     stream = residual if isinstance(residual, Residual | None) else Residual(tuple(residual))
     request = Request(
         layers, _numbers(labels), _numbers(targets), pairs, stream, measures, embeddings, classifier, gamma, bias, loss
@@ -145,41 +143,40 @@ def names(model: nn.Module, inputs: object, **options: object) -> list[str]:
         >>> names(model, torch.eye(2))
         ['input', '0', '1', 'output']
     """
-    return point_names(network_setting(model, inputs, **options))
+    places, _, _ = find_places(network_setting(model, inputs, **options), functions=True)
+    return [name for name, place in places.items() if not place.why and not name.endswith(":input")]
 
 
-def network_setting(model: nn.Module, inputs: object, **options: object) -> Setting:
-    """Network and inputs as all passes take them."""
-    model, axes = unwrapped(model), dict(options.get("axes") or {})
-    features = options.get("features", "flatten")
-    batches = as_inputs(
-        model,
-        inputs,
-        axis=axes.get("input", 0),
-        batch_size=options.get("batch_size"),
-        unpack=options.get("unpack"),
-        points=options.get("points"),
-    )
-    batch_statistics = bool(options.get("batch_statistics", False))
+def network_setting(
+    model: nn.Module,
+    inputs: object,
+    *,
+    features: Features | str | Callable[[str, Tensor], Tensor] = "flatten",
+    output: Adapter = None,
+    axes: Mapping[str, int] | None = None,
+    batch_size: int | None = None,
+    unpack: Callable[[object], tuple] | None = None,
+    labels: ArrayLike | None = None,
+    targets: ArrayLike | None = None,
+    batch_statistics: bool = False,
+    memory: int = MEMORY,
+    **_: object,
+) -> Setting:
+    """Network and inputs as all passes take them; what else `measure` takes is of no account."""
+    model, axes = unwrapped(model), dict(axes or {})
+    points = next((len(answer) for answer in (labels, targets) if answer is not None), None)
+    batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
     if batch_statistics and len(batches.batches) > 1:
         raise ValueError("batch_statistics normalises by all points at once; give them in one batch")
-    return Setting(
-        model,
-        batches,
-        features if isinstance(features, Features) else Features(features),
-        options.get("output"),
-        axes,
-        batch_statistics,
-        options.get("memory", MEMORY),
-    )
+    features = features if isinstance(features, Features) else Features(features)
+    return Setting(model, batches, features, output, axes, bool(batch_statistics), memory)
 
 
-def _answer(setting: Setting) -> Tensor | None:
+def _answers(inputs: Inputs) -> tuple[Tensor | None, Tensor | None]:
     """Labels or targets that came with a loader."""
-    return torch.cat(setting.inputs.answers) if setting.inputs.answers else None
-
-
-def _split_answer(answer: Tensor) -> tuple[Tensor | None, Tensor | None]:
+    if not inputs.answers:
+        return None, None
+    answer = torch.cat(inputs.answers)
     return (None, answer) if answer.is_floating_point() else (answer, None)
 
 
@@ -222,7 +219,7 @@ class Recorder:
         **options: object,
     ) -> None:
         self.model, self.layers, self.options, self.time, self.units = model, layers, options, time, units
-        self.inputs = network_setting(model, inputs, **(options | {"points": _points_in(options)})).inputs
+        self.inputs = network_setting(model, inputs, **options).inputs
         self.file = None if file is None else Path(file)
         self.first: xr.Dataset | None = None
         self.moments: list[xr.Dataset] = []
@@ -230,7 +227,9 @@ class Recorder:
         if self.file and self.file.exists():
             if not resume:
                 raise DataError(f"{self.file}: is there already; pass resume=True to go on with it, or delete it")
-            self._take_up(recording.load(self.file, time))
+            earlier = recording.load(self.file, time)  # its layers and diagnostics are those of the moments to come
+            self.steps = earlier[time].values.tolist()
+            self.first = earlier.isel({time: 0}, drop=True).assign_attrs(left_out="")
 
     def __call__(self, step: float) -> xr.Dataset:
         """Measures the network at a step and keeps what was found.
@@ -281,13 +280,3 @@ class Recorder:
             return recording.aligned(measure(self.model, self.inputs, self.layers, **self.options), self.first)
         except Exception as error:  # whatever it is, the training goes on
             return recording.nothing_of(self.first, f"all: {in_one_line(error)}")
-
-    def _take_up(self, earlier: xr.Dataset) -> None:
-        """Continues a file: its layers and diagnostics are those of the moments to come."""
-        self.steps = earlier[self.time].values.tolist()
-        self.first = earlier.isel({self.time: 0}, drop=True).assign_attrs(left_out="")
-
-
-def _points_in(options: Mapping[str, object]) -> int | None:
-    """How many points the labels or targets say there are."""
-    return next((len(options[name]) for name in ("labels", "targets") if options.get(name) is not None), None)

@@ -54,7 +54,7 @@ class Layer(nn.Module):
 
     def __init__(self, kind: Kind, weight: Tensor, leak: float, depth: int) -> None:
         super().__init__()
-        self.kind, self.linear, self.leak, self.depth = kind, Linear(weight), leak, depth
+        self.kind, self.linear, self.depth = kind, Linear(weight), depth
         self.kept = 1 - leak / depth if kind == "leaky" else 1.0
         if kind == "batch norm":
             self.scale = nn.Parameter(weight.new_ones(weight.shape[:-1]))
@@ -107,22 +107,25 @@ class Network(nn.Module):
         For points in the span of the basis outputs and their training are the same: gradients of the first map lie in
         the span, and what the weights have outside it meets no point.
         """
-        weights = [self.into.weight] if self.kind in STREAMS else [self.layers[0].linear.weight]
-        weights = [weights[0] @ basis] + [layer.linear.weight for layer in self.layers] + [self.output.weight]
-        return Network(self.kind, [weight.detach().clone() for weight in weights], self.leak)
-
-    @property
-    def middle(self) -> str:
-        """Name of the layer at half depth."""
-        return f"layers.{len(self.layers) // 2 - 1}"
+        first, *others = self._weights
+        return Network(self.kind, [first @ basis, *(weight.clone() for weight in others)], self.leak)
 
     def single(self, seed: int) -> Network:
         """A network of its own with one seed's parameters, as they are now."""
-        weights = [self.into.weight] if self.kind in STREAMS else [self.layers[0].linear.weight]
-        weights += [layer.linear.weight for layer in self.layers] + [self.output.weight]
-        network = Network(self.kind, [weight[seed].detach().clone() for weight in weights], self.leak)
+        network = Network(self.kind, [weight[seed].clone() for weight in self._weights], self.leak)
         follow(network, self, seed)
         return network
+
+    @property
+    def first(self) -> Linear:
+        """The map that takes the input."""
+        return self.into if self.kind in STREAMS else self.layers[0].linear
+
+    @property
+    def _weights(self) -> list[Tensor]:
+        """All weights in the order in which a network is made of them."""
+        maps = [self.first, *(layer.linear for layer in self.layers), self.output]
+        return [one.weight.detach() for one in maps]
 
 
 @torch.no_grad()
@@ -213,9 +216,8 @@ def _train(
 
 def _parts(network: Network) -> tuple[list[Tensor], list[list[Tensor]]]:
     """Parameters as the compiled descent wants them: single ones (first, last), and those stacked over layers."""
-    within = network.kind in STREAMS
-    first = network.into if within else network.layers[0].linear
-    inner = [layer.linear for layer in (network.layers if within else network.layers[1:])]
+    first = network.first
+    inner = [layer.linear for layer in network.layers if layer.linear is not first]
     scaled = network.layers if network.kind == "batch norm" else []
     stacked = [[layer.weight for layer in inner], [layer.bias for layer in inner]]
     stacked += [[layer.scale for layer in scaled], [layer.shift for layer in scaled]]

@@ -8,7 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import band, describe, label_panels, new, style
-from repdyn.diagnostics.figures.shared import SHADE, THEORY, line, moments, name_layers, seeds_text
+from repdyn.diagnostics.figures.shared import (
+    SHADE,
+    THEORY,
+    line,
+    moments,
+    name_layers,
+    over_seeds,
+    seeds_text,
+    shade_task_rank,
+)
 
 
 def draw_depth(found: xr.Dataset) -> Figure:
@@ -44,9 +53,7 @@ def _angle_panel(panel: Axes, data: xr.Dataset) -> None:
     for label, color, dash, moment in moments(data):
         degrees = np.degrees(moment["angle"])
         middle, low, high = (degrees.sel(quantile=q) for q in (0.5, 0.05, 0.95))
-        if "seed" in low.dims:
-            low, high = low.mean("seed"), high.mean("seed")
-        band(panel, np.arange(low.sizes["layer"]), low.values, high.values, color=color)
+        band(panel, np.arange(low.sizes["layer"]), over_seeds(low).values, over_seeds(high).values, color=color)
         line(panel, middle, label, color, dash)
     expected = np.degrees(float(data["expected_angle"].max()))
     panel.axhline(expected, **THEORY)
@@ -67,9 +74,7 @@ def _odd_panel(panel: Axes, data: xr.Dataset) -> None:
 def _rank_panel(panel: Axes, data: xr.Dataset) -> None:
     for label, color, dash, moment in moments(data):
         line(panel, moment["centred_effective_rank"], label, color, dash)
-    if "centred_task_rank" in data:
-        low, high = (float(data[name].min()) for name in ("centred_task_rank", "task_rank"))
-        panel.axhspan(low, max(high, low + 0.5), **SHADE)
+    shade_task_rank(panel, data)
     panel.set_yscale("log", base=2)
     panel.set_title("effective rank, centered")
     panel.set_ylabel("effective rank")
@@ -78,8 +83,7 @@ def _rank_panel(panel: Axes, data: xr.Dataset) -> None:
 def _cost_panel(panel: Axes, data: xr.Dataset) -> None:
     for label, color, dash, moment in moments(data):
         line(panel, moment["stable_cost_of_identity"], label, color, dash)
-    last = moments(data)[-1][-1][["nuclear_rank", "numerical_rank"]]
-    last = last.mean("seed") if "seed" in last.dims else last
+    last = over_seeds(moments(data)[-1][-1][["nuclear_rank", "numerical_rank"]])
     x = np.arange(data.sizes["layer"])
     panel.fill_between(x, last["nuclear_rank"], last["numerical_rank"], **SHADE)
     panel.set_yscale("log")
@@ -98,8 +102,7 @@ def _collapse_panel(panel: Axes, data: xr.Dataset) -> None:
 
 def _sector_panel(panel: Axes, data: xr.Dataset) -> None:
     for label, color, dash, moment in moments(data):
-        share = moment["units_truncating_all"]
-        share = share.mean("seed") if "seed" in share.dims else share
+        share = over_seeds(moment["units_truncating_all"])
         x = np.arange(share.sizes["layer"])
         band(panel, x, share.min("class").values, share.max("class").values, color=color)
         panel.plot(x, share.mean("class").values, color=color, linestyle=dash, marker="o", markersize=3, label=label)
@@ -115,10 +118,9 @@ def _described_depth(figure: Figure, data: xr.Dataset) -> Figure:
         caption=f"{data.attrs['title']}: {data.sizes['point']} points, normalized by {data.attrs['normalised_by']}"
         f"{seeds_text(data)}. (a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric "
         "fixed point of wide networks with batch normalization and ReLU. (b) Largest norm over the second; "
-        "dashed: the fixed point with one odd point. (c) Effective rank without the mean; band: rank of the "
-        "targets. "
-        f"(d) Stable cost of identity at "
-        f"$\\gamma$ = {data.attrs['gamma']:g} $\\|K\\|$; band: nuclear to numerical rank at the last moment."
+        "dashed: the fixed point with one odd point. (c) Effective rank without the mean; band: rank of the targets. "
+        f"(d) Stable cost of identity at $\\gamma$ = {data.attrs['gamma']:g} $\\|K\\|$; band: nuclear to numerical "
+        "rank at the last moment."
         + (
             " (e) $\\operatorname{Tr}(\\Sigma_W \\Sigma_B^+) / K$ (NC1) and largest deviation of the class means from "
             "a simplex (NC2). "

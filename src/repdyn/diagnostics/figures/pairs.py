@@ -19,17 +19,17 @@ def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Figur
     """
     time = time_of(recorded)
     pairs = fitted["pair"].values[:most]
+    first = fitted.isel(seed=0) if "seed" in fitted.dims else fitted
     shown = {"h": "representations, h", "y": "outputs, y", "w": "alignment, w"}
     with style():
         figure, axes = new(len(pairs), 3, height=1.75, sharex=True)
         for row, pair in zip(axes, pairs, strict=True):
+            one = first.sel(pair=pair)
             for panel, (name, title), color in zip(row, shown.items(), (BLUE, RED, GREEN), strict=True):
-                data, theory = (fitted[f"{name}{part}"].sel(pair=pair) for part in ("_measured", "_theory"))
-                if "seed" in data.dims:
-                    data, theory = data.isel(seed=0), theory.isel(seed=0)
-                panel.plot(fitted[time], data, "o", color=color, markersize=3.5, label="network")
-                panel.plot(fitted["moment"], theory, color=BLACK, linestyle="--", label="effective theory")
-                explained = _explained(fitted["explained"].sel(pair=pair, curve=name))
+                panel.plot(one[time], one[f"{name}_measured"], "o", color=color, markersize=3.5, label="network")
+                theory = one[f"{name}_theory"]
+                panel.plot(one["moment"], theory, color=BLACK, linestyle="--", label="effective theory")
+                explained = f"$R^2$ = {float(one['explained'].sel(curve=name)):.2f}"
                 panel.set_title(f"{title}\n{explained}" if pair == pairs[0] else explained)
                 time_axis(panel, fitted[time], time)
             row[0].set_ylabel(f"points {pair}")
@@ -46,8 +46,3 @@ def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Figur
         "measured start with two fitted rates per pair.",
         alt="Dots of distances against training with a dashed curve of the fitted theory.",
     )
-
-
-def _explained(explained: xr.DataArray) -> str:
-    value = float(explained.isel(seed=0) if "seed" in explained.dims else explained)
-    return f"$R^2$ = {value:.2f}"

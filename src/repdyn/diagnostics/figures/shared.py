@@ -28,20 +28,36 @@ def moments(data: xr.Dataset) -> list[tuple[str, str, str, xr.Dataset]]:
     ]
 
 
-def line(panel: Axes, values: xr.DataArray, label: str, colour: str, dash: str, marker: str = "o") -> None:
+def over_seeds(values: xr.DataArray | xr.Dataset) -> xr.DataArray | xr.Dataset:
+    """Mean over seeds where there are any."""
+    return values.mean("seed") if "seed" in values.dims else values
+
+
+def line(panel: Axes, values: xr.DataArray, label: str, color: str, dash: str, marker: str = "o") -> None:
     """Mean over seeds against depth, with their range."""
     x = np.arange(values.sizes["layer"])
     if "seed" in values.dims:
         values = values.transpose("layer", "seed")
-        band(panel, x, values.min("seed").values, values.max("seed").values, color=colour)
-        values = values.mean("seed")
-    panel.plot(x, values.values, color=colour, linestyle=dash, marker=marker, markersize=3, label=label)
+        band(panel, x, values.min("seed").values, values.max("seed").values, color=color)
+    panel.plot(x, over_seeds(values).values, color=color, linestyle=dash, marker=marker, markersize=3, label=label)
+
+
+def shade_task_rank(panel: Axes, data: xr.Dataset) -> None:
+    """The ranks of the targets, without their mean and whole, as a band of half a dimension or more."""
+    if "task_rank" in data:
+        low, high = (float(data[name].min()) for name in ("centred_task_rank", "task_rank"))
+        panel.axhspan(low, max(high, low + 0.5), **SHADE)
+
+
+def layer_ticks(names: Sequence[str]) -> tuple[range, Sequence[str]]:
+    """Places and names of ticks: every layer, every second or third one where there are many."""
+    every = -(-len(names) // MOST_TICKS)
+    return range(0, len(names), every), names[::every]
 
 
 def name_layers(panel: Axes, names: Sequence[str]) -> None:
-    """Names of layers along an axis, every second or third one where there are many."""
-    every = -(-len(names) // MOST_TICKS)
-    panel.set_xticks(range(0, len(names), every), names[::every], rotation=60, ha="right", rotation_mode="anchor")
+    """Names of layers along the x axis."""
+    panel.set_xticks(*layer_ticks(names), rotation=60, ha="right", rotation_mode="anchor")
 
 
 def seeds_text(data: xr.Dataset) -> str:

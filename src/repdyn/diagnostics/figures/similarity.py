@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, describe, label_panels, new, style
-from repdyn.diagnostics.figures.shared import SHADE, name_layers
+from repdyn.diagnostics.figures.shared import SHADE, layer_ticks, name_layers
 
 BEST = {"cka": 1.0, "cka_debiased": 1.0, "procrustes": 0.0, "angular": 0.0}
 
@@ -49,9 +49,7 @@ def _heat_panel(figure: Figure, panel: Axes, values: xr.DataArray) -> None:
     )
     figure.colorbar(shown, ax=panel, label=values.attrs["long_name"])
     name_layers(panel, values["layer"].values)
-    names = values["other_layer"].values
-    every = -(-len(names) // 16)
-    panel.set_yticks(range(0, len(names), every), names[::every])
+    panel.set_yticks(*layer_ticks(values["other_layer"].values))
     panel.set_xlabel("layer")
     panel.set_ylabel("other layer")
     panel.set_title("every layer with every other")

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import CYCLE, describe, label_panels, legend_below, new, style
-from repdyn.diagnostics.figures.shared import line, moments, name_layers, seeds_text, time_axis
+from repdyn.diagnostics.figures.shared import line, moments, name_layers, over_seeds, seeds_text, time_axis
 
 
 def draw_stream(found: xr.Dataset) -> Figure:
@@ -51,9 +51,7 @@ def _energy_panel(panel: Axes, data: xr.Dataset) -> None:
 def _radial_panel(panel: Axes, data: xr.Dataset) -> None:
     time = data.attrs.get("time")
     for color, layer in zip(CYCLE, data["normalised"].values[: len(CYCLE)], strict=False):
-        values = data["largest_radial_fraction"].sel(normalised=layer)
-        if "seed" in values.dims:
-            values = values.mean("seed")
+        values = over_seeds(data["largest_radial_fraction"].sel(normalised=layer))
         x = data[time] if time else np.zeros(1)
         panel.plot(x, np.atleast_1d(values), color=color, marker="o", markersize=3, label=layer)
     panel.set_yscale("log")

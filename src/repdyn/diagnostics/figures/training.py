@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, GREEN, band, describe, label_panels, legend_below, new, plain_numbers, style
-from repdyn.diagnostics.figures.shared import SHADE, seeds_text, time_axis, time_of
+from repdyn.diagnostics.figures.shared import over_seeds, seeds_text, shade_task_rank, time_axis, time_of
 
 DASHES = ("-", "--", "-.", ":")  # so that neighbors of like color differ
 
@@ -37,7 +37,7 @@ def draw_training(recorded: xr.Dataset) -> Figure:
         colors = mpl.colormaps["viridis"](np.linspace(0, 0.95, recorded.sizes["layer"]))
         looks = list(zip(recorded["layer"].values, colors, cycle(DASHES), strict=False))
         for panel, (name, title) in zip(flat, panels.items(), strict=False):
-            values = recorded[name].mean("seed") if "seed" in recorded[name].dims else recorded[name]
+            values = over_seeds(recorded[name])
             for layer, color, dash in looks:
                 panel.plot(recorded[time], values.sel(layer=layer), color=color, linestyle=dash, label=layer)
             if name == "effective_rank":
@@ -46,9 +46,8 @@ def draw_training(recorded: xr.Dataset) -> Figure:
                 panel.set_yscale("log")
                 plain_numbers(panel.yaxis)
             panel.set_title(title)
-        if "task_rank" in recorded:
-            low, high = (float(recorded[name].min()) for name in ("centred_task_rank", "task_rank"))
-            flat[0].axhspan(low, max(high, low + 0.5), **SHADE)
+        shade_task_rank(flat[0], recorded)
+        if "loss" in recorded:
             _loss_panel(flat[wide - 1], recorded, time)
         for panel in flat[:wide]:
             time_axis(panel, recorded[time], time)

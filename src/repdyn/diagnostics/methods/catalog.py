@@ -26,20 +26,20 @@ class Text(NamedTuple):
         measure: the entry of `measures=[...]` that computes it.
         dims: its dimensions.
         long_name: in words.
-        units: `1` where it has none.
         source: key of `PAPERS`.
         where: place in the paper.
         missing: when it is NaN by its definition.
+        units: `1` where it has none.
         count: whether it holds integers.
     """
 
     measure: str
     dims: tuple[str, ...]
     long_name: str
-    units: str
     source: str
     where: str
     missing: str = ""
+    units: str = "1"
     count: bool = False
 
 
@@ -51,170 +51,154 @@ CLASS = ("layer", "class")
 NC = "Section 2 (NC1)", "Section 2 (NC2)", "Section 2 (NC3)", "Section 2 (NC4)"
 LEAKY, BN, FLOW, ALIGN = "leaky_resnets", "bn_decomposed", "truncation_flow", "universality"
 STREAM = "Section 2.1, Theorem 4"
+COLLAPSED = "Section 4, Proposition 4.2"
 
 TEXTS = {
-    "units": Text("angles", LAYER, "numbers per point", "1", BN, "eq. (1)", count=True),
+    "units": Text("angles", LAYER, "numbers per point", BN, "eq. (1)", count=True),
     "constant": Text(
-        "angles", LAYER, "1 where all points have the same activations", "1", BN, "eq. (2), sigma = 0", count=True
+        "angles", LAYER, "1 where all points have the same activations", BN, "eq. (2), sigma = 0", count=True
     ),
-    "zero_points": Text("angles", LAYER, "points whose activations are all zero", "1", BN, "eq. (11)", count=True),
+    "zero_points": Text("angles", LAYER, "points whose activations are all zero", BN, "eq. (11)", count=True),
     "angle": Text(
         "angles",
         ("layer", "quantile"),
         "angle between two points, quantiles over all pairs",
-        "rad",
         BN,
         "eq. (11)",
         DEAD,
+        units="rad",
     ),
-    "norm": Text("angles", ("layer", "point"), "length of a point's activations", "activation", BN, "Section III"),
-    "odd_point": Text("angles", LAYER, "point of largest norm", "1", BN, "Section III", count=True),
+    "norm": Text(
+        "angles", ("layer", "point"), "length of a point's activations", BN, "Section III", units="activation"
+    ),
+    "odd_point": Text("angles", LAYER, "point of largest norm", BN, "Section III", count=True),
     "norm_ratio": Text(
         "angles",
         LAYER,
         "largest norm over the second largest",
-        "1",
         BN,
         "Section III, Definition 12",
         "all points but one, or all, are zero in this layer",
     ),
     "odd_angle": Text(
-        "angles", LAYER, "median angle between the odd point and the others", "rad", BN, "Section III", DEAD
+        "angles", LAYER, "median angle between the odd point and the others", BN, "Section III", DEAD, units="rad"
     ),
     "intra_angle": Text(
         "angles",
         LAYER,
         "median angle among the others",
-        "rad",
         BN,
         "Section III",
         f"{DEAD}, or there are two points only",
+        units="rad",
     ),
     "expected_angle": Text(
         "angles",
         (),
         "angle between any two points at the symmetric fixed point of wide networks with batch normalisation and ReLU",
-        "rad",
         BN,
         "Section III",
+        units="rad",
     ),
     "expected_norm_ratio": Text(
         "angles",
         (),
         "largest over second largest norm at the fixed point with one odd point",
-        "1",
         BN,
         "Section III, Definition 12",
         "fewer than seven points, which have no such fixed point",
     ),
     "numerical_rank": Text(
-        "ranks", LAYER, "singular values above 1e-6 of the largest", "1", BN, "Section I, Figure 2", count=True
+        "ranks", LAYER, "singular values above 1e-6 of the largest", BN, "Section I, Figure 2", count=True
     ),
     "effective_rank": Text(
-        "ranks",
-        LAYER,
-        "exponential of the entropy of the normalised singular values",
-        "1",
-        BN,
-        "Section I, Figure 2",
-        FLAT,
+        "ranks", LAYER, "exponential of the entropy of the normalised singular values", BN, "Section I, Figure 2", FLAT
     ),
     "centred_effective_rank": Text(
-        "ranks", LAYER, "effective rank after the mean over points is taken out", "1", BN, "Section I, Figure 2", FLAT
+        "ranks", LAYER, "effective rank after the mean over points is taken out", BN, "Section I, Figure 2", FLAT
     ),
-    "stable_rank": Text("ranks", LAYER, "|A|_F^2 / |A|_op^2", "1", LEAKY, "Section 1.4", FLAT),
-    "nuclear_rank": Text("ranks", LAYER, "|A|_*^2 / |A|_F^2", "1", LEAKY, "Proposition 1", FLAT),
-    "orthogonality_gap": Text("ranks", LAYER, "|G / tr G - I / n|_F, G the Gram matrix", "1", BN, "Section II", FLAT),
+    "stable_rank": Text("ranks", LAYER, "|A|_F^2 / |A|_op^2", LEAKY, "Section 1.4", FLAT),
+    "nuclear_rank": Text("ranks", LAYER, "|A|_*^2 / |A|_F^2", LEAKY, "Proposition 1", FLAT),
+    "orthogonality_gap": Text("ranks", LAYER, "|G / tr G - I / n|_F, G the Gram matrix", BN, "Section II", FLAT),
     "cost_of_identity": Text(
         "cost_of_identity",
         LAYER,
         "least squared norm of weights W with W relu(A) = A",
-        "1",
         LEAKY,
         "Section 1.3",
         "no weights give the layer back from its positive part, so the cost is infinite",
     ),
     "identity_gap": Text(
-        "cost_of_identity", LAYER, "part of the layer that no weights give back", "1", LEAKY, "Section 1.3"
+        "cost_of_identity", LAYER, "part of the layer that no weights give back", LEAKY, "Section 1.3"
     ),
     "stable_cost_of_identity": Text(
-        "cost_of_identity", LAYER, "|A|^2 in the norm of K + gamma I", "1", LEAKY, "Theorem 4", FLAT
+        "cost_of_identity", LAYER, "|A|^2 in the norm of K + gamma I", LEAKY, "Theorem 4", FLAT
     ),
-    "kinetic_energy": Text("energies", ("step_from",), "kinetic energy, stable", "1", LEAKY, STREAM, FLAT),
+    "kinetic_energy": Text("energies", ("step_from",), "kinetic energy, stable", LEAKY, STREAM, FLAT),
     "potential_energy": Text(
-        "energies", ("step_from",), "potential energy -(Lt/2) COI, stable", "1", LEAKY, "Section 2.1", FLAT
+        "energies", ("step_from",), "potential energy -(Lt/2) COI, stable", LEAKY, "Section 2.1", FLAT
     ),
-    "hamiltonian": Text("energies", ("step_from",), "kinetic plus potential energy, stable", "1", LEAKY, STREAM, FLAT),
-    "within": Text(
-        "collapse", LAYER, "mean variance within classes", "activation^2", FLOW, "Section 4, Proposition 4.2"
-    ),
-    "between": Text(
-        "collapse", LAYER, "variance of the class means", "activation^2", FLOW, "Section 4, Proposition 4.2"
-    ),
-    "within_over_between": Text(
-        "collapse", LAYER, "trace ratio, within over between classes", "1", FLOW, "Section 4, Proposition 4.2", MEET
-    ),
-    "nc1": Text("collapse", LAYER, "NC1: Tr(Sigma_W pinv(Sigma_B)) / K", "1", "collapse", NC[0], MEET),
-    "equinorm": Text(
-        "collapse", LAYER, "NC2: std over mean of the centred class means' lengths", "1", "collapse", NC[1]
-    ),
+    "hamiltonian": Text("energies", ("step_from",), "kinetic plus potential energy, stable", LEAKY, STREAM, FLAT),
+    "within": Text("collapse", LAYER, "mean variance within classes", FLOW, COLLAPSED, units="activation^2"),
+    "between": Text("collapse", LAYER, "variance of the class means", FLOW, COLLAPSED, units="activation^2"),
+    "within_over_between": Text("collapse", LAYER, "trace ratio, within over between classes", FLOW, COLLAPSED, MEET),
+    "nc1": Text("collapse", LAYER, "NC1: Tr(Sigma_W pinv(Sigma_B)) / K", "collapse", NC[0], MEET),
+    "equinorm": Text("collapse", LAYER, "NC2: std over mean of the centred class means' lengths", "collapse", NC[1]),
     "equiangularity": Text(
-        "collapse", LAYER, "NC2: std of the cosines between centred class means", "1", "collapse", NC[1], MEET
+        "collapse", LAYER, "NC2: std of the cosines between centred class means", "collapse", NC[1], MEET
     ),
     "maximal_angle": Text(
-        "collapse", LAYER, "NC2: mean distance of these cosines from -1 / (K - 1)", "1", "collapse", NC[1], MEET
+        "collapse", LAYER, "NC2: mean distance of these cosines from -1 / (K - 1)", "collapse", NC[1], MEET
     ),
     "equiangle": Text(
-        "collapse", LAYER, "largest distance of these cosines from -1 / (K - 1)", "1", FLOW, "Section 4.4", MEET
+        "collapse", LAYER, "largest distance of these cosines from -1 / (K - 1)", FLOW, "Section 4.4", MEET
     ),
-    "nearest_mean_accuracy": Text(
-        "collapse", LAYER, "points nearest to their own class mean", "1", FLOW, "Section 4, Proposition 4.2"
-    ),
+    "nearest_mean_accuracy": Text("collapse", LAYER, "points nearest to their own class mean", FLOW, COLLAPSED),
     "classifier_equinorm": Text(
-        "classifier", (), "NC2: std over mean of the classifier rows' lengths", "1", "collapse", NC[1]
+        "classifier", (), "NC2: std over mean of the classifier rows' lengths", "collapse", NC[1]
     ),
     "classifier_equiangularity": Text(
-        "classifier", (), "NC2: std of the cosines between the classifier's rows", "1", "collapse", NC[1]
+        "classifier", (), "NC2: std of the cosines between the classifier's rows", "collapse", NC[1]
     ),
     "classifier_maximal_angle": Text(
-        "classifier", (), "NC2: mean distance of these cosines from -1 / (K - 1)", "1", "collapse", NC[1]
+        "classifier", (), "NC2: mean distance of these cosines from -1 / (K - 1)", "collapse", NC[1]
     ),
     "nc3": Text(
         "classifier",
         (),
         "NC3: squared distance of classifier and centred class means, each over its Frobenius norm",
-        "1",
         "collapse",
         NC[2],
     ),
     "nc4": Text(
-        "classifier", (), "NC4: points that the network does not give to the nearest class mean", "1", "collapse", NC[3]
+        "classifier", (), "NC4: points that the network does not give to the nearest class mean", "collapse", NC[3]
     ),
-    "truncated_share": Text("sectors", CLASS, "entries at most zero, per class", "1", FLOW, "(3.9)-(3.11)"),
-    "units_truncating_all": Text("sectors", CLASS, "units at most zero on the whole class", "1", FLOW, "Section 4.3"),
-    "units_passing_all": Text("sectors", CLASS, "units above zero on the whole class", "1", FLOW, "Section 4.3"),
-    "sectors": Text(
-        "sectors", CLASS, "sign patterns that the class occupies, over its points", "1", FLOW, "(3.9)-(3.11)"
-    ),
-    "largest_sector": Text("sectors", CLASS, "points in the class's fullest sector", "1", FLOW, "(3.9)-(3.11)"),
+    "truncated_share": Text("sectors", CLASS, "entries at most zero, per class", FLOW, "(3.9)-(3.11)"),
+    "units_truncating_all": Text("sectors", CLASS, "units at most zero on the whole class", FLOW, "Section 4.3"),
+    "units_passing_all": Text("sectors", CLASS, "units above zero on the whole class", FLOW, "Section 4.3"),
+    "sectors": Text("sectors", CLASS, "sign patterns that the class occupies, over its points", FLOW, "(3.9)-(3.11)"),
+    "largest_sector": Text("sectors", CLASS, "points in the class's fullest sector", FLOW, "(3.9)-(3.11)"),
     "representation_distance": Text(
-        "pairs", ("layer", "pair"), "squared distance h of two points", "activation^2", ALIGN, "eq. (8)"
+        "pairs", ("layer", "pair"), "squared distance h of two points", ALIGN, "eq. (8)", units="activation^2"
     ),
-    "pair_angle": Text("pairs", ("layer", "pair"), "angle between the two points", "rad", BN, "eq. (11)", DEAD),
-    "input_distance": Text("pairs", ("pair",), "squared distance of the inputs", "input^2", ALIGN, "eq. (8)"),
-    "prediction_distance": Text("pairs", ("pair",), "squared distance y of two outputs", "output^2", ALIGN, "eq. (8)"),
-    "target_distance": Text("targets", ("pair",), "squared distance of the targets", "output^2", ALIGN, "eq. (8)"),
+    "pair_angle": Text("pairs", ("layer", "pair"), "angle between the two points", BN, "eq. (11)", DEAD, units="rad"),
+    "input_distance": Text("pairs", ("pair",), "squared distance of the inputs", ALIGN, "eq. (8)", units="input^2"),
+    "prediction_distance": Text(
+        "pairs", ("pair",), "squared distance y of two outputs", ALIGN, "eq. (8)", units="output^2"
+    ),
+    "target_distance": Text(
+        "targets", ("pair",), "squared distance of the targets", ALIGN, "eq. (8)", units="output^2"
+    ),
     "prediction_alignment": Text(
-        "targets", ("pair",), "w = y - dy . (y2 - y1), outputs against targets", "output^2", ALIGN, "eq. (8)"
+        "targets", ("pair",), "w = y - dy . (y2 - y1), outputs against targets", ALIGN, "eq. (8)", units="output^2"
     ),
     "pair_loss": Text(
-        "targets", ("pair",), "mean over the two points of half the squared error", "output^2", ALIGN, "eq. (9)"
+        "targets", ("pair",), "mean over the two points of half the squared error", ALIGN, "eq. (9)", units="output^2"
     ),
     "radial_fraction": Text(
         "radial",
         ("normalised",),
         "median of |u . grad| / |grad| over the directions u that normalisation makes free",
-        "1",
         "bn_mean_field",
         "after eq. (6)",
         "the gradient vanishes, or the map is not free",
@@ -223,28 +207,19 @@ TEXTS = {
         "radial",
         ("normalised",),
         "largest of |u . grad| / |grad| over these directions",
-        "1",
         "bn_mean_field",
         "after eq. (6)",
         "as for the median",
     ),
-    "loss": Text("targets", (), "half the mean squared error over points and outputs", "1", ALIGN, "eq. (9)"),
-    "task_rank": Text("targets", (), "rank of the targets", "1", LEAKY, "Section 1.2", count=True),
+    "loss": Text("targets", (), "half the mean squared error over points and outputs", ALIGN, "eq. (9)"),
+    "task_rank": Text("targets", (), "rank of the targets", LEAKY, "Section 1.2", count=True),
     "centred_task_rank": Text(
-        "targets", (), "rank of the targets without their mean", "1", LEAKY, "Section 1.2", count=True
+        "targets", (), "rank of the targets without their mean", LEAKY, "Section 1.2", count=True
     ),
-    "accuracy": Text(
-        "accuracy", (), "points whose largest output is their label", "1", FLOW, "Section 4, Proposition 4.2"
-    ),
+    "accuracy": Text("accuracy", (), "points whose largest output is their label", FLOW, COLLAPSED),
 }
-PER_LAYER = ("angles", "ranks", "cost_of_identity", "collapse", "sectors", "pairs")
 MEASURES = tuple(dict.fromkeys(text.measure for text in TEXTS.values()))
 LEFT_OUT = "it could not be computed, for the reason in the attribute `left_out` of the dataset"
-
-
-def variables_of(measure: str) -> list[str]:
-    """Names of the diagnostics that a measure computes."""
-    return [name for name, text in TEXTS.items() if text.measure == measure]
 
 
 def described(name: str, values: object) -> xr.Variable:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from repdyn.base.datasets import index, variable
 from repdyn.diagnostics.methods import radial
-from repdyn.diagnostics.methods.catalog import MEASURES, PER_LAYER
+from repdyn.diagnostics.methods.catalog import MEASURES
 from repdyn.diagnostics.methods.findings import Findings
 from repdyn.diagnostics.methods.pairs import alignment, as_pairs, distances
 from repdyn.diagnostics.methods.per_layer import OF_LAYER, Layer
@@ -40,17 +40,17 @@ NEEDS = {
 class Request:
     """What is asked of a network; the arguments of `measure` of the same names."""
 
-    layers: Sequence[str] | None = None
-    labels: np.ndarray | None = None
-    targets: np.ndarray | None = None
-    pairs: Sequence[tuple[int, int]] | None = None
-    residual: Residual | None = None
-    measures: Sequence[str] | None = None
-    embeddings: str | None = None
-    classifier: str | None = None
-    gamma: float = 1e-3
-    bias: bool = False
-    loss: Callable[[Tensor], Tensor] | None = None
+    layers: Sequence[str] | None
+    labels: np.ndarray | None
+    targets: np.ndarray | None
+    pairs: Sequence[tuple[int, int]] | None
+    residual: Residual | None
+    measures: Sequence[str] | None
+    embeddings: str | None
+    classifier: str | None
+    gamma: float
+    bias: bool
+    loss: Callable[[Tensor], Tensor] | None
 
     def chosen(self) -> list[str]:
         """The measures to compute.
@@ -118,19 +118,21 @@ class Collector:
     def dataset(self) -> xr.Dataset:
         """Runs the network and measures everything that is asked."""
         self.maps, why = self._normalised_maps()
-        self.findings = Findings(self.measures, self._sizes())
+        coordinates = self._coordinates()
+        sizes = {"normalised": len(self.maps)} | {name: array.size for name, array in coordinates.items()}
+        self.findings = Findings(self.measures, sizes)
         for name, reason in self.planned.left_out.items():
             self.findings.leave_out("layer", reason, name)
         if why:
             self.findings.leave_out("radial", why)
-        self.findings.values.update(self._expectations())
-        for name, reason in stream(self.setting, self.planned, self._hidden, self.consume).items():
-            self._leave_out_layer(name, reason)
+        if "angles" in self.measures:
+            self._expectations()
+        for name, reason in stream(self.planned, self._hidden, self.consume).items():
+            self.findings.leave_out("layer", reason, name)
         for measure, function in self._of_output().items():
             with self.findings.isolated(measure):
                 function()
-        dataset = xr.Dataset(self.findings.variables(), self._coordinates())
-        return dataset.assign_attrs(self._about())
+        return xr.Dataset(self.findings.variables(), coordinates, self._about())
 
     # one layer
 
@@ -139,14 +141,14 @@ class Collector:
         if self.setting.features.mask is not None and len(A) == self.setting.features.mask.size:
             A = A[self.setting.features.mask.reshape(-1)]
         if why := self._unusable(A):
-            self._leave_out_layer(name, why)
+            self.findings.leave_out("layer", why, name)
             return
         if name in self._hidden:
             self.kept[name] = A.copy()
         if name in self.planned.layers:
             layer = Layer(A, self.labels, self.pairs, self.request.gamma, self.request.bias)
             at = self.planned.layers.index(name)
-            for measure in (entry for entry in PER_LAYER if entry in self.measures):
+            for measure in (entry for entry in OF_LAYER if entry in self.measures):
                 with self.findings.isolated(measure, name):
                     self.findings.put(OF_LAYER[measure](layer), at)
         if name in self._flow and "energies" in self.measures:
@@ -158,9 +160,6 @@ class Collector:
         if not (finite := np.isfinite(A)).all():
             return f"{int(np.sum(~finite))} of {A.size} values are NaN or infinite"
         return ""
-
-    def _leave_out_layer(self, name: str, why: str) -> None:
-        self.findings.leave_out("layer", why, name)
 
     def _step(self, name: str, A: NDArray[np.floating]) -> None:
         """Energies of the step of the residual stream that ends here."""
@@ -203,13 +202,10 @@ class Collector:
             names.append(f"{self._classifier}:input")
         return names
 
-    def _expectations(self) -> dict[str, float]:
-        values = {}
+    def _expectations(self) -> None:
         for name, function in (("expected_angle", expected_angle), ("expected_norm_ratio", expected_norm_ratio)):
-            if name in self.findings.values:
-                with self.findings.isolated("angles", name):
-                    values[name] = function(self.points)
-        return values
+            with self.findings.isolated("angles", name):
+                self.findings.put({name: function(self.points)})
 
     # what concerns the output
 
@@ -285,29 +281,20 @@ class Collector:
             return [], f"{type(error).__name__}: {error}"
         if not maps:
             self.measures = [name for name in self.measures if name != "radial"]
-        wanted = self.request.measures is not None or any(isinstance(module, radial.NORMS) for module in self._modules)
-        return maps, "no linear or convolutional map goes straight into a normalisation layer" * (wanted and not maps)
-
-    @property
-    def _modules(self) -> list[nn.Module]:
-        return list(self.setting.model.modules())
+        normed = any(isinstance(module, radial.NORMS) for module in self.setting.model.modules())
+        missing = not maps and (normed or self.request.measures is not None)
+        return maps, "no linear or convolutional map goes straight into a normalisation layer" if missing else ""
 
     def _radial(self) -> None:
         own = self.request.loss is not None
         batch, places = (self.setting.inputs.batches[0], None) if own else self.setting.inputs.spread(radial.POINTS)
         loss = self.request.loss or usual_loss(*(_some(part, places) for part in (self.labels, self.targets)))
-        for name, share in radial.radial_fractions(self.setting, self.maps, batch, loss).items():
-            at = [entry.name for entry in self.maps].index(name)
+        for at, (name, share) in enumerate(radial.radial_fractions(self.setting, self.maps, batch, loss).items()):
             self.findings.put({"radial_fraction": share.median, "largest_radial_fraction": share.largest}, at)
             if share.why:
                 self.findings.leave_out("radial", share.why, name)
 
     # the dataset around the numbers
-
-    def _sizes(self) -> dict[str, int]:
-        sizes = {"layer": len(self.planned.layers), "point": self.points, "quantile": len(QUANTILES)}
-        sizes |= {"pair": len(self.pairs), "normalised": len(self.maps), "step_from": max(0, len(self._flow) - 1)}
-        return sizes | ({} if self.labels is None else {"class": len(np.unique(self.labels))})
 
     def _coordinates(self) -> dict[str, xr.Variable]:
         coordinates = {

@@ -7,14 +7,13 @@ to each pair and its closed-form solution is compared with what was recorded; wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import variable
 from repdyn.diagnostics.methods.catalog import PAPERS
-from repdyn.diagnostics.theory.spectra import Array
 from repdyn.universality.methods.fit import EffectiveFit, fit_effective_rates, has_converged
 from repdyn.universality.theory.effective import solution_unchecked
 from repdyn.universality.theory.final import final_distance
@@ -46,22 +45,19 @@ def fit(recorded: xr.Dataset, layer: str, pairs: Sequence[str] | None = None) ->
     """
     time, chosen = _usable(recorded, layer, pairs)
     part = recorded[list(WANTED)].sel(layer=layer, pair=chosen)
-    seeds = part["seed"].values if "seed" in part.dims else [None]
+    dims = ("pair", "seed") if "seed" in part.dims else ("pair",)
+    shape = tuple(part.sizes[dim] for dim in dims)
     times = part[time].values.astype(float) - float(part[time][0])
-    fits = [
-        _fitted(part.sel(pair=pair) if seed is None else part.sel(pair=pair, seed=seed), times)
-        for pair, seed in product(chosen, seeds)
-    ]
-    dims = ("pair",) if seeds[0] is None else ("pair", "seed")
-    shape = (len(chosen),) if seeds[0] is None else (len(chosen), len(seeds))
-    dataset = xr.Dataset(_variables(fits, dims, shape, time, str(recorded[time].attrs["units"])))
-    moments = np.linspace(0.0, 1.0, MOMENTS) ** 3 * times[-1] + float(part[time][0])
-    kept = {name: recorded[name].variable for name in (time, *(["seed"] if len(dims) > 1 else []))}
+    moments = np.linspace(0.0, 1.0, MOMENTS) ** 3 * times[-1]
+    fits = [_fitted(part.isel(dict(zip(dims, place, strict=True))), times, moments) for place in np.ndindex(shape)]
+    units = str(recorded[time].attrs["units"])
+    dataset = xr.Dataset(_variables(fits, dims, shape, time, units))
+    kept = {name: recorded[name].variable for name in (time, *dims[1:])}
     return dataset.assign_coords(
         kept
         | {
             "pair": variable("pair", np.array(chosen), "two points"),
-            "moment": variable("moment", moments, f"{time} of the theory's curves", recorded[time].attrs["units"]),
+            "moment": variable("moment", moments + float(part[time][0]), f"{time} of the theory's curves", units),
             "curve": variable("curve", np.array(list(CURVES)), "h, y or w"),
         }
     ).assign_attrs(title=f"Effective theory of {len(chosen)} pairs in layer {layer}", layer=layer, time=time)
@@ -92,8 +88,8 @@ def _usable(recorded: xr.Dataset, layer: str, pairs: Sequence[str] | None) -> tu
     return time, list(pairs or different)
 
 
-def _fitted(one: xr.Dataset, times: Array) -> tuple[EffectiveFit, bool, Array, float, Array]:
-    """Fit, whether the pair was learned, the curves at `MOMENTS`, the final distance and the recorded curves."""
+def _fitted(one: xr.Dataset, times: Array, moments: Array) -> tuple[EffectiveFit, bool, Array, float, Array]:
+    """Fit, whether the pair was learned, the curves at `moments`, the final distance and the recorded curves."""
     h, y, w = data = np.stack([one[name].values for name in CURVES.values()])
     if not (np.isfinite(data).all() and (h > 0).all()):
         nothing = np.full((len(data), MOMENTS), np.nan)
@@ -106,7 +102,6 @@ def _fitted(one: xr.Dataset, times: Array) -> tuple[EffectiveFit, bool, Array, f
 
     every = times[-1] / (len(times) - 1)
     effective = fit_effective_rates(h, y, w, dx2, dy2, every=every, solution=solution, allow_unconverged=True)
-    moments = np.linspace(0.0, 1.0, MOMENTS) ** 3 * times[-1]
     rates = np.float64(effective.eta_h), np.float64(effective.eta_y), np.float64(dx2), np.float64(dy2)
     curves = solution_unchecked(moments, h[0], y[0], w[0], *rates)
     final = float(final_distance(h[0], y[0], np.sqrt(dx2), np.sqrt(dy2), effective.eta_h / effective.eta_y))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import xarray as xr
 
-from repdyn.diagnostics.methods.catalog import TEXTS, described, variables_of
+from repdyn.diagnostics.methods.catalog import TEXTS, described
 from repdyn.diagnostics.methods.forward import in_one_line
 
 
@@ -21,7 +21,7 @@ class Findings:
     """
 
     def __init__(self, measures: Sequence[str], sizes: Mapping[str, int]) -> None:
-        names = [name for measure in measures for name in variables_of(measure)]
+        names = [name for measure in measures for name, text in TEXTS.items() if text.measure == measure]
         self.values = {name: np.full([sizes[dim] for dim in TEXTS[name].dims], np.nan) for name in names}
         self.reasons: dict[tuple[str, str], list[str]] = {}
 

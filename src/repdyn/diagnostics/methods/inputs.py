@@ -67,12 +67,6 @@ class Inputs:
         answers = [len(part) for part in self.answers] or unknown
         return [_length(batch, self.axis) or size for batch, size in zip(self.batches, answers, strict=True)]
 
-    @property
-    def single(self) -> Tensor | None:
-        """The only input, if it is one tensor in one batch or more; its first batch."""
-        first = self.batches[0]
-        return first.args[0] if len(first.args) == 1 and not first.kwargs and first.tensors() else None
-
     def some(self, places: Sequence[int]) -> Batch:
         """These points of the first batch, the first ones over again where there are fewer."""
         return self._chosen(np.array(places) % self.sizes[0])
@@ -82,7 +76,7 @@ class Inputs:
         size = self.sizes[0]
         if not self.sliceable or size is None or size <= most:
             return self.batches[0], None
-        places = np.linspace(0, size - 1, most).round().astype(np.int64)
+        places = spread(size, most)
         return self._chosen(places), places
 
     def _chosen(self, places: NDArray[np.int64]) -> Batch:
@@ -93,6 +87,16 @@ class Inputs:
             return part.index_select(self.axis, index.to(part.device)) if isinstance(part, Tensor) else part
 
         return self.batches[0].changed(cut)
+
+
+def spread(points: int, most: int) -> NDArray[np.int64]:
+    """At most so many of the points, evenly spread.
+
+    Example:
+        >>> spread(9, 5).tolist()
+        [0, 2, 4, 6, 8]
+    """
+    return np.linspace(0, points - 1, min(points, most)).round().astype(np.int64)
 
 
 def as_inputs(

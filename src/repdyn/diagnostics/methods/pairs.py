@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from repdyn.base.checks import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
-from repdyn.diagnostics.theory.spectra import Array
 
 FIRST_POINTS = 4  # pairs measured if none are named: all six among four points
 
@@ -45,7 +45,8 @@ def distances(A: NDArray[np.floating], pairs: Sequence[tuple[int, int]]) -> Arra
 
 def angles_of_pairs(A: NDArray[np.floating], pairs: Sequence[tuple[int, int]]) -> Array:
     """Angle of each pair of rows, radians, shape (pairs,); NaN where one of them is zero."""
-    return np.array([_angle(A[[i, j]].astype(np.float64)) for i, j in pairs])
+    both = (A[[i, j]].astype(np.float64) for i, j in pairs)
+    return np.array([pair_angles(two.T)[0] if two.any(axis=1).all() else np.nan for two in both])
 
 
 def alignment(output: Array, targets: Array, pairs: Sequence[tuple[int, int]]) -> dict[str, Array]:
@@ -64,7 +65,3 @@ def alignment(output: Array, targets: Array, pairs: Sequence[tuple[int, int]]) -
         "prediction_alignment": ((dy - wanted) * dy).sum(axis=1),
         "pair_loss": (error[first] + error[other]) / 2,
     }
-
-
-def _angle(two: Array) -> float:
-    return float(pair_angles(two.T)[0]) if two.any(axis=1).all() else float("nan")

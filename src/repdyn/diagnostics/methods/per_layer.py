@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,12 +87,12 @@ def _cost_of_identity(layer: Layer) -> dict[str, object]:
     }
 
 
-def _collapse(layer: Layer) -> dict[str, object]:
-    return dict(collapse(layer.seen.rows, layer.labels))
+def _collapse(layer: Layer) -> dict[str, float]:
+    return collapse(layer.seen.rows, layer.labels)
 
 
-def _sectors(layer: Layer) -> dict[str, object]:
-    return dict(occupation_by_class(layer.A, groups_of(layer.labels)[1]))
+def _sectors(layer: Layer) -> dict[str, list[float]]:
+    return occupation_by_class(layer.A, groups_of(layer.labels)[1])
 
 
 def _pairs(layer: Layer) -> dict[str, object]:
@@ -102,7 +102,7 @@ def _pairs(layer: Layer) -> dict[str, object]:
     }
 
 
-OF_LAYER: dict[str, Callable[[Layer], dict[str, object]]] = {
+OF_LAYER: dict[str, Callable[[Layer], Mapping[str, object]]] = {
     "angles": _angles,
     "ranks": _ranks,
     "cost_of_identity": _cost_of_identity,

@@ -43,20 +43,20 @@ def find_places(setting: Setting, functions: bool) -> tuple[dict[str, Place], st
     """All named points, the classifier, and whether the output is what another point returns."""
     passes = _small_passes(setting, functions)
     first, last = passes[0], passes[-1]
+    output = last.get(OUTPUT)
     sizes = (2, 3) if len(passes) == 2 else (setting.inputs.sizes[0],)
     if sizes[-1] is None:
-        output = last.get(OUTPUT)
         sizes = (len(output) if isinstance(output, Tensor) and output.ndim else None,)
     places = {name: _place(name, [seen.get(name) for seen in passes], sizes, setting) for name in last if name in first}
     if len(passes) == 2 and INPUT not in setting.axes and not _normalised_by_the_batch(setting):
         _check_independence(places, first, last, setting)
-    output = last.get(OUTPUT)
     same = [
         name
         for name, value in last.items()
         if name not in (INPUT, OUTPUT) and not name.endswith(":input") and _equal(value, output)
     ]
-    linear = [name for name in same if isinstance(_module(setting.model, name), nn.Linear)]
+    modules = dict(setting.model.named_modules())
+    linear = [name for name in same if isinstance(modules.get(base(name)), nn.Linear)]
     return places, (linear[-1] if linear else None), bool(same) or _equal(last.get(INPUT), output)
 
 
@@ -85,10 +85,6 @@ def _check_independence(
                 f"layer {name!r} of a point changes with the points beside it, or is random: axis {axis} of the inputs "
                 f"may count moments or tokens; say which axis counts points, axes={{'input': {axis}}} to keep this one"
             )
-
-
-def _module(model: nn.Module, name: str) -> nn.Module | None:
-    return dict(model.named_modules()).get(base(name))
 
 
 def _equal(one: object, other: object) -> bool:

@@ -72,9 +72,9 @@ def function_label(name: str) -> str:
         return name.rstrip("_") if name.rstrip("_") in OPERATORS else name  # x += y arrives as add_
     plain = name.strip("_")
     for operator in OPERATORS:
-        if plain in (operator, f"i{operator}", f"r{operator}", f"{operator}_"):
+        if plain in (operator, f"i{operator}", f"r{operator}"):
             return operator
-    return {"getitem": "getitem", "neg": "neg", "rsub": "sub", "div": "truediv", "rdiv": "truediv"}.get(plain, "")
+    return {"getitem": "getitem", "neg": "neg", "div": "truediv", "rdiv": "truediv"}.get(plain, "")
 
 
 @contextmanager

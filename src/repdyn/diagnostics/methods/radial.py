@@ -21,11 +21,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from repdyn.base.checks import Array
 from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, undisturbed
 from repdyn.diagnostics.methods.inputs import Batch
 from repdyn.diagnostics.methods.points import watched
 from repdyn.diagnostics.methods.setting import Setting
-from repdyn.diagnostics.theory.spectra import Array
 
 MAPS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 WHOLE_NORMS = (nn.LayerNorm, nn.GroupNorm, *((nn.RMSNorm,) if hasattr(nn, "RMSNorm") else ()))
@@ -99,8 +99,8 @@ def radial_fractions(setting: Setting, maps: list[Normalised], batch: Batch, los
             reasons |= {entry.name: f"its gradient: {in_one_line(error)}" for entry in free}
     shares = {}
     for entry in maps:
-        if entry.name in slopes and not reasons[entry.name]:
-            shares[entry.name] = Radial(*_fraction(*slopes[entry.name]))
+        if entry.name in slopes:
+            shares[entry.name] = _fraction(*slopes[entry.name])
         else:
             why = reasons[entry.name] or "the loss does not depend on it"
             shares[entry.name] = Radial(np.nan, np.nan, why)
@@ -200,10 +200,10 @@ def _rows(parts: dict[str, Tensor | None], by_row: bool) -> Array:
     return np.concatenate([weights.ravel(), [] if bias is None else bias.detach().cpu().double().numpy()])[None]
 
 
-def _fraction(weights: Array, slopes: Array) -> tuple[float, float]:
+def _fraction(weights: Array, slopes: Array) -> Radial:
     sizes = np.linalg.norm(slopes, axis=1)
     kept = sizes > ROUNDING * sizes.max()
     if not kept.any():
-        return float("nan"), float("nan")
+        return Radial(np.nan, np.nan)
     along = np.abs(np.sum(weights * slopes, axis=1))[kept] / np.linalg.norm(weights, axis=1)[kept] / sizes[kept]
-    return float(np.median(along)), float(np.max(along))
+    return Radial(float(np.median(along)), float(np.max(along)))

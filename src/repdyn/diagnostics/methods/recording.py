@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import netCDF4
@@ -36,10 +36,10 @@ def aligned(moment: xr.Dataset, first: xr.Dataset) -> xr.Dataset:
     """A later moment with the layers and diagnostics of the first; what it lacks is NaN."""
     lacking = [name for name in first.data_vars if name not in moment]
     moment = moment.assign({name: xr.full_like(first[name], np.nan, dtype=float) for name in lacking})
+    found = moment[list(first.data_vars)]
     if all(moment[dim].equals(first[dim]) for dim in first.dims if dim in moment.coords):
-        return moment[list(first.data_vars)].assign_attrs(moment.attrs)
-    shared = {dim: first[dim] for dim in first.dims}
-    return moment[list(first.data_vars)].reindex(shared).assign_attrs(moment.attrs)
+        return found
+    return found.reindex({dim: first[dim] for dim in first.dims})
 
 
 def nothing_of(first: xr.Dataset, why: str) -> xr.Dataset:
@@ -67,12 +67,19 @@ def reasons(texts: Sequence[str], steps: Sequence[float], time: str) -> str:
 
 
 def create(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -> None:
-    """A file that holds one moment and can grow; counts are stored as numbers that may be missing later."""
-    dataset = joined([moment], [step], time, units)
-    for name in changing(moment):
-        dataset[name] = dataset[name].astype(float) if TEXTS[name].count else dataset[name]
+    """A file that holds one moment and can grow."""
+    _write(path, joined([moment], [step], time, units), time)
+
+
+def _write(path: Path, dataset: xr.Dataset, time: str) -> None:
+    """Counts are stored as numbers that may be missing later."""
+    floats = {name: dataset[name].astype(float) for name in _counts(changing(dataset))}
     with atomic(path) as temporary:
-        dataset.to_netcdf(temporary, engine="netcdf4", unlimited_dims=[time])
+        dataset.assign(floats).to_netcdf(temporary, engine="netcdf4", unlimited_dims=[time])
+
+
+def _counts(names: Iterable[str]) -> list[str]:
+    return [name for name in names if name in TEXTS and TEXTS[name].count]
 
 
 def append(path: Path, moment: xr.Dataset, step: float, time: str) -> None:
@@ -101,20 +108,17 @@ def load(path: Path, time: str | None = None) -> xr.Dataset:
         raise DataError(f"{path}: not a readable netCDF file ({error})") from error
     if recorded.attrs.get("time") not in recorded.dims or time not in (None, recorded.attrs["time"]):
         raise DataError(f"{path}: not recorded along {time or 'a dimension of training'}; name another file")
-    for name in recorded.data_vars:
-        if name in TEXTS and TEXTS[name].count and np.isfinite(recorded[name]).all():
+    for name in _counts(recorded.data_vars):
+        if np.isfinite(recorded[name]).all():
             recorded[name] = recorded[name].astype(np.int64)
     return recorded
 
 
-def cut(path: Path, step: float, time: str) -> xr.Dataset:
-    """Drops the moments from a step on; what stays, in memory."""
+def cut(path: Path, step: float, time: str) -> None:
+    """Drops the moments from a step on, and with the last one the file."""
     kept = load(path, time)
     kept = kept.isel({time: kept[time].values < step})
-    if not kept.sizes[time]:
+    if kept.sizes[time]:
+        _write(path, kept, time)
+    else:
         path.unlink()
-        return kept
-    floats = {name: kept[name].astype(float) for name in changing(kept) if name in TEXTS and TEXTS[name].count}
-    with atomic(path) as temporary:
-        kept.assign(floats).to_netcdf(temporary, engine="netcdf4", unlimited_dims=[time])
-    return kept

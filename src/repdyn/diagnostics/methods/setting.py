@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +15,6 @@ from repdyn.diagnostics.methods.outputs import Adapter, adapted
 from repdyn.diagnostics.methods.points import watched
 
 INPUT, OUTPUT = "input", "output"
-MEMORY = 2**29  # bytes of layers kept at a time when the points come in several batches
 
 
 @dataclass(frozen=True)
@@ -24,11 +23,11 @@ class Setting:
 
     model: nn.Module
     inputs: Inputs
-    features: Features = field(default_factory=Features)
-    adapter: Adapter = None
-    axes: Mapping[str, int] = field(default_factory=dict)
-    batch_statistics: bool = False
-    memory: int = MEMORY
+    features: Features
+    adapter: Adapter
+    axes: Mapping[str, int]
+    batch_statistics: bool
+    memory: int
 
     def run(self, batch: Batch, emit: Callable[[str, object], None], *, functions: bool = False) -> object:
         """One forward pass; what the network returns.

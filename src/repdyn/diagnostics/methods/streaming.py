@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ class Plan:
     """Which layers are measured, and how.
 
     Attributes:
+        setting: network and inputs.
         layers: names in the order in which they finish, "input" first, "output" last.
         places: every named point.
         left_out: layers that cannot be measured and were not asked for, with the reason.
@@ -38,13 +39,14 @@ class Plan:
         points: points of all batches.
     """
 
+    setting: Setting
     layers: list[str]
     places: dict[str, Place]
     left_out: dict[str, str]
     functions: bool
-    classifier: str | None = None
-    resolved: dict[str, str] = field(default_factory=dict)
-    points: int = 0
+    classifier: str | None
+    resolved: dict[str, str]
+    points: int
 
     def call(self, name: str) -> str:
         """The call that a name means."""
@@ -79,22 +81,15 @@ def plan(setting: Setting, layers: Sequence[str] | None, also: Iterable[str] = (
     if unknown := [name for name in asked if name not in resolved and base(name) not in modules]:
         raise ValueError(_unknown(unknown, [INPUT, *modules, *places, OUTPUT]))
     places |= {name: Place(None, why=NEVER) for name in modules if name not in places}
-    leaves = _leaves(places, modules)
-    wanted = _wanted(measured, resolved, places) if layers is not None else leaves
+    wanted = set(_wanted(measured, resolved, places))
     if layers is None:
-        wanted = [INPUT, *wanted, *_wanted(list(also), resolved, places), *([] if repeats else [OUTPUT])]
+        wanted |= {INPUT, *_leaves(places, modules), *([] if repeats else [OUTPUT])}
     named = {resolved.get(name, name) for name in asked}
     if refused := [f"{name!r}: {places[name].why}" for name in named if name in places and places[name].why]:
         raise ValueError("layer " + "; layer ".join(sorted(refused)) + ". Name a module around it or after it")
-    usable = [name for name in places if name in set(wanted) and not places[name].why]
-    left_out = {name: places[name].why for name in places if name in set(wanted) and places[name].why}
-    return Plan(usable, places, left_out, functions, classifier, resolved, _count(setting))
-
-
-def point_names(setting: Setting) -> list[str]:
-    """Every name that can be measured, in the order in which they finish."""
-    places, _, _ = find_places(setting, functions=True)
-    return [name for name, place in places.items() if not place.why and not name.endswith(":input")]
+    usable = [name for name, place in places.items() if name in wanted and not place.why]
+    left_out = {name: place.why for name, place in places.items() if name in wanted and place.why}
+    return Plan(setting, usable, places, left_out, functions, classifier, resolved, _count(setting))
 
 
 def _count(setting: Setting) -> int:
@@ -154,12 +149,11 @@ def _unknown(unknown: Iterable[str], known: Sequence[str]) -> str:
     return f"the network has no layer {', '.join(hints)}; it has {', '.join(plain)}"
 
 
-def stream(setting: Setting, planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, str]:
+def stream(planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, str]:
     """Runs all points and hands each layer to a consumer, in order.
 
     Args:
-        setting: network and inputs.
-        planned: its plan.
+        planned: network, inputs and what is measured.
         also: further names to hand on.
         consume: called with a layer's name and rows, shape (rows, units), single or double precision.
 
@@ -169,36 +163,37 @@ def stream(setting: Setting, planned: Plan, also: Iterable[str], consume: Consum
     names = list(dict.fromkeys([*planned.layers, *map(planned.call, also)]))
     names = [name for name in names if name in planned.places and not planned.places[name].why]
     failed: dict[str, str] = {}
-    if len(setting.inputs.batches) == 1:
-        _pass(setting, planned, 0, set(names), consume, failed)
+    if len(planned.setting.inputs.batches) == 1:
+        _pass(planned, 0, set(names), consume, failed)
     else:
-        for group in _groups(setting, planned, names):
-            _collect(setting, planned, group, consume, failed)
+        for group in _groups(planned, names):
+            _collect(planned, group, consume, failed)
     return failed
 
 
-def _groups(setting: Setting, planned: Plan, names: list[str]) -> list[list[str]]:
+def _groups(planned: Plan, names: list[str]) -> list[list[str]]:
     """Layers in order, as many at a time as fit into memory in single precision."""
-    points = sum(size or 1 for size in setting.inputs.sizes)
+    points = sum(size or 1 for size in planned.setting.inputs.sizes)
     groups, free = [], 0
     for name in names:
         needed = 4 * points * planned.places[name].units
         if needed > free or not groups:
             groups.append([])
-            free = setting.memory
+            free = planned.setting.memory
         groups[-1].append(name)
         free -= needed
     return groups
 
 
-def _collect(setting: Setting, planned: Plan, group: list[str], consume: Consume, failed: dict[str, str]) -> None:
+def _collect(planned: Plan, group: list[str], consume: Consume, failed: dict[str, str]) -> None:
     """One group of layers over all batches."""
     parts: dict[str, list[NDArray[np.floating]]] = {name: [] for name in group}
-    for number in range(len(setting.inputs.batches)):
-        _pass(setting, planned, number, set(group), lambda name, rows: parts[name].append(rows.copy()), failed)
+    batches = len(planned.setting.inputs.batches)
+    for number in range(batches):
+        _pass(planned, number, set(group), lambda name, rows: parts[name].append(rows.copy()), failed)
     for name in group:
         rows = parts.pop(name)
-        if len(rows) == len(setting.inputs.batches) and len({part.shape[1] for part in rows}) == 1:
+        if len(rows) == batches and len({part.shape[1] for part in rows}) == 1:
             joined = np.concatenate(rows)
             rows.clear()
             consume(name, joined)
@@ -206,35 +201,32 @@ def _collect(setting: Setting, planned: Plan, group: list[str], consume: Consume
             failed.setdefault(name, "it did not return the same number of units in every batch")
 
 
-def _pass(
-    setting: Setting, planned: Plan, number: int, wanted: set[str], consume: Consume, failed: dict[str, str]
-) -> None:
+def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed: dict[str, str]) -> None:
     """One batch: the wanted layers as rows."""
+    setting = planned.setting
     batch, seen = setting.inputs.batches[number], set()
     if INPUT in wanted and len(batch.args) == 1:
-        _hand_on(setting, planned, INPUT, batch.args[0], consume, failed)
+        _hand_on(planned, INPUT, batch.args[0], consume, failed)
 
     def emit(name: str, value: object) -> None:
         if name in wanted and name not in seen:
             seen.add(name)
-            _hand_on(setting, planned, name, value, consume, failed)
+            _hand_on(planned, name, value, consume, failed)
 
     returned = setting.run(batch, emit, functions=planned.functions)
     if OUTPUT in wanted:
         try:
-            _hand_on(setting, planned, OUTPUT, setting.output(returned), consume, failed)
+            _hand_on(planned, OUTPUT, setting.output(returned), consume, failed)
         except Exception as error:
             failed[OUTPUT] = in_one_line(error)
     for name in wanted - seen - {INPUT, OUTPUT}:
         failed.setdefault(name, "it did not run this time")
 
 
-def _hand_on(
-    setting: Setting, planned: Plan, name: str, value: object, consume: Consume, failed: dict[str, str]
-) -> None:
+def _hand_on(planned: Plan, name: str, value: object, consume: Consume, failed: dict[str, str]) -> None:
     """A layer's rows to the consumer, whose own errors are its own matter."""
     try:
-        rows = setting.features.rows(name, value.movedim(planned.places[name].axis, 0))
+        rows = planned.setting.features.rows(name, value.movedim(planned.places[name].axis, 0))
     except Exception as error:
         failed[name] = in_one_line(error)
         return

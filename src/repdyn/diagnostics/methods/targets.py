@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from repdyn.diagnostics.theory.spectra import Array
+from repdyn.base.checks import Array
 
 
-def labels_of_rows(
-    labels: ArrayLike, points: int, tokens: int = 1, mask: NDArray[np.bool_] | None = None
-) -> np.ndarray:
+def labels_of_rows(labels: ArrayLike, points: int, tokens: int, mask: NDArray[np.bool_] | None) -> np.ndarray:
     """A label for each row: of the points as given, or of their tokens.
 
     Args:
@@ -30,12 +28,6 @@ def labels_of_rows(
     if labels.shape == (points,) and mask is not None:
         labels = labels[mask.reshape(-1)]
         points = len(labels)
-    return as_labels(labels, points)
-
-
-def as_labels(labels: ArrayLike, points: int) -> np.ndarray:
-    """Labels as integers, refused if they do not fit the points or name one class only."""
-    labels = np.asarray(labels)
     if labels.shape != (points,) or labels.dtype.kind not in "iu":
         raise ValueError(
             f"labels has shape {labels.shape} and type {labels.dtype}; give {points} integers, one per point"

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from repdyn.base.checks import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
-from repdyn.diagnostics.theory.spectra import Array
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 STABLE = 2**25  # pairs * coordinates, up to which the formula that keeps all digits takes a fraction of a second
@@ -81,15 +81,13 @@ def _fill_cosines(found: Array, F: Array, norms: Array, odd: int) -> None:
         products /= norms[first:]
         products /= norms[first : first + ROWS, None]
         for row, values in enumerate(products, first):
-            if row != odd:
-                for part in _without(values[row + 1 - first :], odd - row - 1):
-                    found[filled : filled + len(part)] = part
-                    filled += len(part)
-
-
-def _without(values: Array, place: int) -> tuple[Array, ...]:
-    """Values before and after a place, all of them where it lies before the first."""
-    return (values,) if place < 0 else (values[:place], values[place + 1 :])
+            if row == odd:
+                continue
+            later = values[row + 1 - first :]
+            if row < odd:
+                later = np.delete(later, odd - row - 1)
+            found[filled : filled + len(later)] = later
+            filled += len(later)
 
 
 def _angle_quantiles(cosines: Array, quantiles: tuple[float, ...]) -> Array:

@@ -19,20 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from repdyn.base.checks import Array
 from repdyn.base.ranks import RANK_TOLERANCE
-from repdyn.diagnostics.theory.spectra import Array
-
-COLLAPSE = (
-    "within",
-    "between",
-    "within_over_between",
-    "nc1",
-    "equinorm",
-    "equiangularity",
-    "maximal_angle",
-    "equiangle",
-    "nearest_mean_accuracy",
-)
 
 
 @dataclass(frozen=True)
@@ -75,7 +63,7 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
         labels: class of each point, shape (n,).
 
     Returns:
-        `COLLAPSE`: `within`, mean over classes of E|h - mu_c|^2; `between`, mean of |mu_c - mu|^2; their ratio; `nc1`;
+        `within`, mean over classes of E|h - mu_c|^2; `between`, mean of |mu_c - mu|^2; their ratio; `nc1`;
         of NC2 `equinorm`, std over mean of |mu_c - mu|, `equiangularity`, std of the cosines, `maximal_angle`, mean
         |cosine + 1/(K - 1)|, `equiangle`, the largest of these; `nearest_mean_accuracy`.
 

@@ -15,16 +15,9 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 from scipy.sparse.linalg import eigsh
 
+from repdyn.base.checks import Array
 from repdyn.base.ranks import RANK_TOLERANCE
-from repdyn.diagnostics.theory.spectra import (
-    Array,
-    Spectrum,
-    covariance,
-    gram,
-    is_small,
-    square,
-    without_rounding,
-)
+from repdyn.diagnostics.theory.spectra import Spectrum, covariance, gram, is_small, square, without_rounding
 from repdyn.leaky_resnets.theory.identity_cost import (
     IdentityCost,
     activation,
@@ -108,12 +101,17 @@ def _weighed(values: Array, along: Array, size: float, gamma: float) -> tuple[Id
     if largest <= 0:
         return IdentityCost(np.inf, False, 1.0), float("nan")
     kept = values > RANK_TOLERANCE**2 * largest
-    gap = float(np.sqrt(max(0.0, size - np.sum(along[kept])) / size))
-    gap = 0.0 if gap**2 < len(values) * np.finfo(float).eps else gap
+    gap = _gap(size, np.sum(along[kept]), len(values))
     stable = np.sum(along / (without_rounding(values, largest) + gamma * largest))
     stable += max(0.0, size - np.sum(along)) / (gamma * largest)
     plain = float(np.sum(along[kept] / values[kept])) if gap <= FEASIBLE else np.inf
     return IdentityCost(plain, gap <= FEASIBLE, gap), float(stable)
+
+
+def _gap(size: float, reached: float, terms: int) -> float:
+    """Share of a layer's length that no weights give back; what rounding of so many terms leaves counts as none."""
+    gap = float(np.sqrt(max(0.0, size - reached) / size))
+    return 0.0 if gap**2 < terms * np.finfo(float).eps else gap
 
 
 def _from_units(A: NDArray[np.floating], size: float, gamma: float, bias: bool) -> tuple[IdentityCost, float]:
@@ -133,8 +131,7 @@ def _from_units(A: NDArray[np.floating], size: float, gamma: float, bias: bool) 
         along = np.sum((vectors[:, seen].T @ X) ** 2, axis=1) / values[seen]
         return _weighed(values[seen], along, size, gamma)
     half = solve_triangular(factor, X, lower=True)
-    gap = float(np.sqrt(max(0.0, size - np.sum(half**2)) / size))
-    gap = 0.0 if gap**2 < len(C) * np.finfo(float).eps else gap
+    gap = _gap(size, np.sum(half**2), len(C))
     feasible = gap <= FEASIBLE
     plain = float(np.sum(solve_triangular(factor, half, lower=True, trans=1) ** 2)) if feasible else np.inf
     del half

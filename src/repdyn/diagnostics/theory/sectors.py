@@ -7,13 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-OCCUPATION = ("truncated_share", "units_truncating_all", "units_passing_all", "sectors", "largest_sector")
-
 
 def occupation_by_class(A: NDArray[np.floating], groups: Sequence[np.ndarray]) -> dict[str, list[float]]:
     """`occupation` of each class: one list entry per group of point indices of a layer, shape (points, units)."""
     rows = [occupation(A[group]) for group in groups]
-    return {name: [row[name] for row in rows] for name in OCCUPATION}
+    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def occupation(A: NDArray[np.floating]) -> dict[str, float]:

@@ -20,9 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.diagnostics.theory.spectra import Array, spectrum
-
-SIMILARITIES = ("cka", "cka_debiased", "procrustes", "angular")
+from repdyn.base.checks import Array
+from repdyn.diagnostics.theory.spectra import spectrum
 
 
 class Shape(NamedTuple):

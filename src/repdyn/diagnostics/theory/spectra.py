@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh_tridiagonal, lapack
 
-Array = NDArray[np.float64]
+from repdyn.base.checks import Array
+
 SMALL = 2**26  # points * units * min(points, units), up to which an orthogonal decomposition takes no time to speak of
 BLOCK = 2**24  # entries that are turned into double precision at a time
 WIDTH = 2**12  # units at a time, few enough for the processor's cache
