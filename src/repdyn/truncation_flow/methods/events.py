@@ -20,6 +20,7 @@ from scipy.optimize import brentq
 
 from repdyn.base.checks import Array
 from repdyn.truncation_flow.methods.occupation import cayley
+from repdyn.truncation_flow.theory.separated import generator_from_shares
 
 # Dormand-Prince 5(4): nodes are not needed, the system is autonomous.
 STAGES = [
@@ -80,7 +81,7 @@ class Velocity(NamedTuple):
 def velocity(cluster: Cluster, R: Array, b: Array) -> Velocity:
     """Velocity at a state, with the fractions that keep sliding points on their planes."""
     A = np.einsum("iab,ia->ib", cluster.S, R) @ R.T
-    Omega = 0.5 * ((cluster.J[:, None] - cluster.J[None, :]) * np.outer(b, b) - A + A.T)
+    Omega = generator_from_shares(cluster.J, A, b)
     db = Omega @ b - (1.0 - cluster.J) * b
     if not cluster.sliding:
         return Velocity(Omega, db, np.zeros(0))

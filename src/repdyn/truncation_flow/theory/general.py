@@ -55,7 +55,7 @@ def general_effective_gradient(
         ValueError: if shapes disagree, a cluster is empty, an R_l is not orthogonal or a number is not finite.
     """
     X, yt = inputs.points(X), inputs.points(yt, "yt")
-    R = np.array([checks.orthogonal(matrix, X.shape[1], f"R[{layer}]") for layer, matrix in enumerate(R)])
+    R = inputs.rotations(R, X.shape[1], "R")
     beta = checks.shaped(beta, "beta", R.shape[:2], "one row per layer of R")
     index = checks.shaped(cluster, "cluster", (len(X),), "one index per point").astype(int)
     if not np.array_equal(index, cluster):
@@ -63,8 +63,12 @@ def general_effective_gradient(
     weights = cluster_weights(index, len(yt))
     passed = forward(X, R, beta)
     residual = passed.z[-1] - yt[index]
-    cost = 0.5 * np.sum(weights * np.sum(residual**2, axis=-1))
-    return GeneralGradient(*pull_back(passed, R, residual, weights), cost)
+    return GeneralGradient(*pull_back(passed, R, residual, weights), weighted_cost(residual, weights))
+
+
+def weighted_cost(residual: Array, w: Array) -> Array:
+    """Half the weighted sum of squared residuals (..., n, Q) of all points, shape (...)."""
+    return 0.5 * np.sum(w * np.sum(residual**2, axis=-1), axis=-1)
 
 
 def cluster_weights(cluster: Array, K: int) -> Array:

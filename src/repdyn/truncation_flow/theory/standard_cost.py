@@ -33,9 +33,9 @@ def collapsed_flow(B: Array, W: Array, Y: Array) -> tuple[Array, Array]:
 
 
 def error_flow(B: Array, W: Array, Y: Array) -> Array:
-    """dE/ds = -W W^T E - E B^T B (8.8)."""
+    """dE/ds = -W W^T E - E B^T B (8.8), batched."""
     E = output_error(B, W, Y)
-    return -W @ W.T @ E - E @ B.T @ B
+    return -W @ np.swapaxes(W, -1, -2) @ E - E @ np.swapaxes(B, -1, -2) @ B
 
 
 def propagator_rates(B: Array, W: Array) -> tuple[Array, Array]:
