@@ -271,15 +271,11 @@ def euler_flow(
     X: Array, w: Array, yt: Array, R: Array, beta: Array, times: Array, *, step: float
 ) -> tuple[Array, Array]:
     """Euler steps with the pattern at their start and Cayley retraction, what plain gradient descent does."""
-    now, path = 0.0, []
-    for time in times:
-        count = int(np.ceil((time - now) / step - 1e-9))
-        for _ in range(count):
-            h = (time - now) / count
-            u, b = occupation.pre_activation(X, R, beta), occupation.residual_bias(R, beta, yt)
-            H = (u > 0).astype(np.float64)
-            dbeta, Omega = separated.bias_velocity(H, R, b, w), separated.generator(H, u, b, w)
-            R, beta = occupation.cayley(h * Omega) @ R, beta + h * dbeta
-        now = time
-        path.append((R, beta))
-    return tuple(np.array(part) for part in zip(*path, strict=True))
+
+    def advance(state: tuple[Array, Array], h: float) -> tuple[Array, Array]:
+        R, beta = state
+        u, b = occupation.pre_activation(X, R, beta), occupation.residual_bias(R, beta, yt)
+        H = (u > 0).astype(np.float64)
+        return occupation.moved(state, (separated.generator(H, u, b, w), separated.bias_velocity(H, R, b, w)), h)
+
+    return occupation.stacked(occupation.states_at(times, step, (R, beta), advance))

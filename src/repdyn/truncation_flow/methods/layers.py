@@ -3,12 +3,13 @@ r"""Flows of all L layers at once: Theorem 5.1 (Euclidean cost), the standard co
 Batch axes lead everywhere: R (..., L, Q, Q), beta (..., L, Q), points (..., n, Q).
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from repdyn.base.checks import Array
-from repdyn.truncation_flow.methods.occupation import cayley
+from repdyn.truncation_flow.methods.occupation import moved, stacked, states_at
 from repdyn.truncation_flow.theory import general
 
 
@@ -39,19 +40,20 @@ def general_flow(
 
     def velocity(R: Array, beta: Array) -> tuple[Array, Array]:
         passed = general.forward(X, R, beta)
-        return general.pull_back(passed, R, passed.z[-1] - labels, w)
+        dbeta, Omega = general.pull_back(passed, R, passed.z[-1] - labels, w)
+        return Omega, dbeta
 
-    now, path = 0.0, []
-    for time in times:
-        count = int(np.ceil((time - now) / step - 1e-9))
-        for _ in range(count):
-            h = (time - now) / count
-            dbeta, Omega = velocity(R, beta)
-            dbeta, Omega = velocity(cayley(0.5 * h * Omega) @ R, beta + 0.5 * h * dbeta)
-            R, beta = cayley(h * Omega) @ R, beta + h * dbeta
-        now = time
-        path.append((R, beta))
-    return tuple(np.array(part) for part in zip(*path, strict=True))
+    return _midpoint_rule(velocity, (R, beta), times, step)
+
+
+def _midpoint_rule(
+    velocity: Callable[..., tuple[Array, ...]], start: tuple[Array, ...], times: Array, step: float
+) -> tuple[Array, ...]:
+    def advance(state: tuple[Array, ...], h: float) -> tuple[Array, ...]:
+        middle = moved(state, velocity(*state), 0.5 * h)
+        return moved(state, velocity(*middle), h)
+
+    return stacked(states_at(times, step, start, advance))
 
 
 def standard_cost_flow(
@@ -69,19 +71,9 @@ def standard_cost_flow(
         passed = general.forward(X, R, beta)
         error = passed.z[-1] @ W.T - y
         dbeta, Omega = general.pull_back(passed, R, error @ W, w)
-        return dbeta, Omega, -(error * w[:, None]).T @ passed.z[-1]
+        return Omega, dbeta, -(error * w[:, None]).T @ passed.z[-1]
 
-    now, path = 0.0, []
-    for time in times:
-        count = int(np.ceil((time - now) / step - 1e-9))
-        for _ in range(count):
-            h = (time - now) / count
-            dbeta, Omega, dW = velocity(R, beta, W)
-            dbeta, Omega, dW = velocity(cayley(0.5 * h * Omega) @ R, beta + 0.5 * h * dbeta, W + 0.5 * h * dW)
-            R, beta, W = cayley(h * Omega) @ R, beta + h * dbeta, W + h * dW
-        now = time
-        path.append((R, beta, W))
-    return tuple(np.array(part) for part in zip(*path, strict=True))
+    return _midpoint_rule(velocity, (R, beta, W), times, step)
 
 
 def network_of_truncations(R: Array, beta: Array, W_out: Array) -> tuple[Weights, Array]:
