@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 
@@ -52,7 +54,7 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
         f" {float(audit['relative_error'].max()):.2g}; obtuse to the true flow in {obtuse} of {audit['cosine'].size}"
         f" draws."
     )
-    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
+    return replace(verdict, note=note)
 
 
 @claim(
@@ -254,7 +256,7 @@ def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
         "products $P^+$ and $P^-$ transposed are reverse-mode differentiation by hand. Times: "
         "benchmarks/truncation_flow.py."
     )
-    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
+    return replace(verdict, note=note)
 
 
 @claim(
