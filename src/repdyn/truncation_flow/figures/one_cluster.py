@@ -29,8 +29,7 @@ def staircase(staircase: xr.Dataset) -> Figure:
         axes[1, column].set_xlabel("flow time $s$")
     axes[0, 0].set_ylabel("rate $n/N$")
     axes[1, 0].set_ylabel("bias, data")
-    handles, labels = axes[1, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
     return describe(
         figure,
@@ -71,8 +70,7 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
     axes[1, 0].set_title(f"{flows.sizes['cluster']} planar clusters")
     for panel in axes.ravel()[:3]:
         panel.set(xlabel="flow time $s$", ylabel="cost", ylim=(0, None))
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
     rise = flows["example_cost"].sel(formula="printed", example="rise")
     share = float((random_clusters["printed_rate"].sel(case=case) > 0).mean())
@@ -119,8 +117,7 @@ def proposition(proposition: xr.Dataset) -> Figure:
         panel.set_yscale("log" if log else "linear")
         panel.set(xlabel="flow time $s$", title=title)
     axes[1, 0].set_xlim(0, 2 * float(proposition["arrival"].max()))
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
     return describe(
         figure,
