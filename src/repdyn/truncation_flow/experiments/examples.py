@@ -110,14 +110,14 @@ def releases(generator: np.random.Generator, runs: int = 6) -> Measured:
     errors, wrong, kept, released = [], [], 0, 0
     for run in range(runs):
         X, yt, beta, R = _truncated_cluster(2 + run % 2, generator)
-        wanted = separated.release_time(X, R, beta, yt)
-        events = event_flow(X, np.full(len(X), 1 / len(X)), yt, R, beta, np.array([1.01 * wanted]))[2]
+        w, wanted = np.full(len(X), 1 / len(X)), separated.release_time(X, R, beta, yt)
+        events = event_flow(X, w, yt, R, beta, np.array([1.01 * wanted]))[2]
         errors.append(abs(events[0].time - wanted))
         wrong.append(abs(separated.release_time(X, R, beta, np.zeros_like(yt)) - wanted))
         released += len(events) > 0
         start = -yt - np.abs(beta) @ R  # R (start + yt) in the negative orthant too
         below = yt - np.abs(X - yt) @ R  # R (x - yt) in the negative orthant
-        kept += len(event_flow(below, np.full(len(X), 1 / len(X)), yt, R, start, np.array([5.0]))[2])
+        kept += len(event_flow(below, w, yt, R, start, np.array([5.0]))[2])
     X, beta = np.array([[0.5, 0.4]]), np.array([-1.0, -1.0])
     data = integrate_flow([X], ONE[None], beta[None], np.zeros((1, 2)), [1.0], "events")
     return {
@@ -176,23 +176,24 @@ def composition_fails() -> Measured:
 
 def projections(generator: np.random.Generator) -> Measured:
     """(5.12), (5.13) on separated data, and on clusters twice as wide as can be separated."""
+    R, beta, _ = simplex_initial_data(3)
+
+    def clusters(fill: float) -> Array:
+        return ball_clusters(np.eye(3), 20, fill * largest_radius(3), generator)
+
     measured: Measured = {}
     for suffix, fill, text in (("", 0.8, "separated"), ("_wide", 2.5, "too wide to be separated")):
-        R, beta, _ = simplex_initial_data(3)
-        X = ball_clusters(np.eye(3), 20, fill * largest_radius(3), generator)
-        own, other = _projections(X, R, beta)
+        own, other = _projections(clusters(fill), R, beta)
         measured |= {
             f"projection_own{suffix}": (own, f"|R^T H(x) R x' - x'|, x in the own cluster, x' in another, {text}"),
             f"pattern_other{suffix}": (other, f"largest 1 - H on other clusters, {text}"),
         }
-    separated_layers = (ball_clusters(np.eye(3), 20, 0.8 * largest_radius(3), generator), *simplex_initial_data(3)[:2])
-    layers = random_layers(3, 20, generator)
-    for suffix, state, text in (
-        ("", separated_layers, "separated"),
-        ("_random", (layers.X, layers.R, layers.beta), "random truncation maps"),
-    ):
-        measured[f"cross_product{suffix}"] = (_cross_product(*state), f"largest |(P^-)^T P^+ z|, (5.13), {text}")
-    return measured
+    separated_product, layers = _cross_product(clusters(0.8), R, beta), random_layers(3, 20, generator)
+    random_product, text = _cross_product(layers.X, layers.R, layers.beta), "largest |(P^-)^T P^+ z|, (5.13), "
+    return measured | {
+        "cross_product": (separated_product, text + "separated"),
+        "cross_product_random": (random_product, text + "random truncation maps"),
+    }
 
 
 def _projections(X: Array, R: Array, beta: Array) -> tuple[float, float]:

@@ -116,15 +116,14 @@ def general_bias_gradient(drawn: Weighted) -> Errors:
 
 def cancellation(drawn: Weighted) -> Errors:
     """(6.8): H^perp(x) sigma(R (x + beta)) = 0, which takes (6.5) to (6.7); H in the place of H^perp for control."""
-    draw = drawn.draw
-    rectified = np.maximum((draw.X + draw.beta) @ draw.R.T, 0.0)
-    return holds(*(worst(part * rectified) for part in (1 - draw.H, draw.H)))
+    H, rectified = drawn.draw.H, np.maximum(drawn.draw.u, 0.0)
+    return holds(*(worst(part * rectified) for part in (1 - H, H)))
 
 
 def cross_term(drawn: Weighted, metric: Array) -> float:
     """Size of int R^T H^perp R g R^T sigma(u), which is zero for g = 1 by (6.8): what the metric g adds to (6.7)."""
     draw = drawn.draw
-    rectified = np.maximum((draw.X + draw.beta) @ draw.R.T, 0.0) @ draw.R @ metric.T
+    rectified = np.maximum(draw.u, 0.0) @ draw.R @ metric.T
     return float(np.linalg.norm(draw.w @ ((1 - draw.H) * (rectified @ draw.R.T))))
 
 
