@@ -66,15 +66,15 @@ def _descent(
     """Plain gradient descent on all weights and biases, standard cost, from the same function; time = rate * steps."""
     W_out = np.linalg.inv(np.swapaxes(yt, -1, -2))
     y = np.repeat(np.broadcast_to(np.eye(Q), yt.shape), settings.points, axis=1)
-    weights, bias = network_of_truncations(R, beta, W_out)
+    weights = network_of_truncations(R, beta, W_out)
     taken, cost, within = 0, [], []
     for time in times:
         for _ in range(round(time / settings.rate) - taken):
-            weights, bias = gradient_descent_step(points, w, y, weights, bias, settings.rate)
+            weights = gradient_descent_step(points, w, y, weights, settings.rate)
         taken = round(time / settings.rate)
-        output = network_output(points, weights, bias)
-        cost.append(general.weighted_cost(output - y, w))
-        within.append(_within(network_layers(points, weights)[-1], settings.points))
+        last = network_layers(points, weights)[-1]
+        cost.append(general.weighted_cost(network_output(last, weights) - y, w))
+        within.append(_within(last, settings.points))
     return np.array(cost).T, np.array(within).T
 
 

@@ -14,10 +14,11 @@ from repdyn.truncation_flow.theory import general
 
 
 class Weights(NamedTuple):
-    """Layer weights W_1..W_{L+1} (..., L + 1, Q, Q) and hidden biases b_1..b_L (..., L, Q)."""
+    """Layer weights W_1..W_{L+1} (..., L + 1, Q, Q), hidden biases b_1..b_L (..., L, Q), output bias (..., Q)."""
 
     W: Array
     b: Array
+    output_bias: Array
 
 
 def general_flow(
@@ -76,21 +77,18 @@ def standard_cost_flow(
     return _midpoint_rule(velocity, (R, beta, W), times, step)
 
 
-def network_of_truncations(R: Array, beta: Array, W_out: Array) -> tuple[Weights, Array]:
+def network_of_truncations(R: Array, beta: Array, W_out: Array) -> Weights:
     """The network (W_l, b_l) whose cumulative parameters are W^(l) = R_l, beta^(l) = beta_l.
 
     W_1 = R_1, W_l = R_l R_{l-1}^T, b_l = R_l (beta_l - beta_{l-1}), W_{L+1} = W^(Q+1) R_L^T. The output bias that
     makes the output equal W^(Q+1) tau(x) is -W^(Q+1) beta_L, see (2.18).
-
-    Returns:
-        The weights and the fixed output bias (..., Q).
     """
     before = np.concatenate((np.broadcast_to(np.eye(R.shape[-1]), R[..., :1, :, :].shape), R[..., :-1, :, :]), axis=-3)
     hidden = R @ np.swapaxes(before, -1, -2)
     steps = np.diff(beta, axis=-2, prepend=np.zeros_like(beta[..., :1, :]))
     output = W_out @ np.swapaxes(R[..., -1, :, :], -1, -2)
-    bias = -(W_out @ beta[..., -1, :, None])[..., 0]
-    return Weights(np.concatenate((hidden, output[..., None, :, :]), axis=-3), (R @ steps[..., None])[..., 0]), bias
+    W = np.concatenate((hidden, output[..., None, :, :]), axis=-3)
+    return Weights(W, (R @ steps[..., None])[..., 0], -(W_out @ beta[..., -1, :, None])[..., 0])
 
 
 def network_layers(X: Array, weights: Weights) -> list[Array]:
@@ -102,23 +100,23 @@ def network_layers(X: Array, weights: Weights) -> list[Array]:
     return layers
 
 
-def network_output(X: Array, weights: Weights, bias: Array) -> Array:
-    """Output W_{L+1} x^(L) + b_{L+1} of the network (2.4)."""
-    return network_layers(X, weights)[-1] @ np.swapaxes(weights.W[..., -1, :, :], -1, -2) + bias[..., None, :]
+def network_output(last: Array, weights: Weights) -> Array:
+    """Output W_{L+1} x^(L) + b_{L+1} of the network (2.4), from its last hidden layer."""
+    return last @ np.swapaxes(weights.W[..., -1, :, :], -1, -2) + weights.output_bias[..., None, :]
 
 
-def gradient_descent_step(
-    X: Array, w: Array, y: Array, weights: Weights, bias: Array, rate: float
-) -> tuple[Weights, Array]:
+def gradient_descent_step(X: Array, w: Array, y: Array, weights: Weights, rate: float) -> Weights:
     """One step of plain gradient descent on all W_l, b_l and the output bias, standard cost (2.22)."""
     layers = network_layers(X, weights)
-    error = layers[-1] @ np.swapaxes(weights.W[..., -1, :, :], -1, -2) + bias[..., None, :] - y
-    delta = error * w[:, None]
-    dW, db = [np.swapaxes(delta, -1, -2) @ layers[-1]], []
-    output_step = delta.sum(axis=-2)
+    delta = (network_output(layers[-1], weights) - y) * w[:, None]
+    dW, db = [np.swapaxes(delta, -1, -2) @ layers[-1]], [delta.sum(axis=-2)]
     for layer in reversed(range(weights.b.shape[-2])):
         delta = (delta @ weights.W[..., layer + 1, :, :]) * (layers[layer + 1] > 0)
         dW.append(np.swapaxes(delta, -1, -2) @ layers[layer])
         db.append(delta.sum(axis=-2))
-    moved = Weights(weights.W - rate * np.stack(dW[::-1], axis=-3), weights.b - rate * np.stack(db[::-1], axis=-2))
-    return moved, bias - rate * output_step
+    output_step, *hidden_steps = db
+    return Weights(
+        weights.W - rate * np.stack(dW[::-1], axis=-3),
+        weights.b - rate * np.stack(hidden_steps[::-1], axis=-2),
+        weights.output_bias - rate * output_step,
+    )
