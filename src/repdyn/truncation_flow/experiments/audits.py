@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
+from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.formula_audit import Errors, audit_variables
 from repdyn.base.streams import Stream
@@ -43,7 +44,8 @@ def gradient_audit(settings: GradientAudit, stream: Stream) -> xr.Dataset:
             ]
             metrics = (drawn.W_out.T @ drawn.W_out, np.eye(Q))
             cross[q, draw] = [cross_term(drawn, metric) for metric in metrics]
-            relative[q, draw], cosine[q, draw] = printed_direction(random_cluster(Q, settings.points, generator))
+            printed, true = _generators(random_cluster(Q, settings.points, generator))
+            relative[q, draw], cosine[q, draw] = printed_direction(printed, true)
     dims = ("dimension", "draw", "equation")
     return dataset(
         {
@@ -74,9 +76,13 @@ def _all_errors(Q: int, N: int, generator: np.random.Generator) -> Iterator[Erro
     yield from (audit(layers) for audit in OF_LAYERS.values())
 
 
-def printed_direction(draw: Draw) -> tuple[float, float]:
+def _generators(draw: Draw) -> tuple[Array, Array]:
+    """Generators of the weight flow as printed and as corrected."""
+    return separated.generator_as_printed(*draw.state), separated.generator(*draw.state)
+
+
+def printed_direction(printed: Array, true: Array) -> tuple[float, float]:
     """Relative error of the printed generator and the cosine of its angle to the true one."""
-    printed, true = separated.generator_as_printed(*draw.state), separated.generator(*draw.state)
     size = np.linalg.norm(true)
     cosine = np.sum(printed * true) / max(np.linalg.norm(printed) * size, 1e-300)
     return float(np.linalg.norm(printed - true) / max(size, 1e-300)), float(cosine)
@@ -91,11 +97,10 @@ def random_clusters(settings: RandomClusters, stream: Stream) -> xr.Dataset:
         generator = stream.generator(Q, N)
         for n in range(settings.draws):
             draw = random_cluster(Q, N, generator, near=True)
-            true, printed = separated.generator(*draw.state), separated.generator_as_printed(*draw.state)
-            Jp = 1 - draw.w @ draw.H
-            bias = -float(np.sum((Jp * draw.b) ** 2))
+            printed, true = _generators(draw)
+            bias = -float(np.sum(((1 - draw.w @ draw.H) * draw.b) ** 2))
             rates[:, case, n] = bias - np.sum(true * printed), bias - np.sum(true * true)
-            cosine[case, n] = printed_direction(draw)[1]
+            cosine[case, n] = printed_direction(printed, true)[1]
     return dataset(
         {
             "printed_rate": variable(("case", "draw"), rates[0], "dC/ds along the printed flow", "input^2/time"),

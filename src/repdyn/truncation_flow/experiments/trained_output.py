@@ -13,6 +13,7 @@ from repdyn.base.streams import Stream
 from repdyn.truncation_flow.experiments.coordinates import first_time, times_variable
 from repdyn.truncation_flow.methods import collapsed
 from repdyn.truncation_flow.methods.construction import ball_clusters, simplex_initial_data
+from repdyn.truncation_flow.methods.formula_audit import worst
 from repdyn.truncation_flow.methods.layers import standard_cost_flow
 from repdyn.truncation_flow.settings import OutputLayer, ReducedNetwork
 from repdyn.truncation_flow.theory import general, standard_cost
@@ -65,9 +66,9 @@ def _network_cost(X: Array, R: Array, beta: Array, W: Array, y: Array, times: Ar
     """Cost of the whole network along its gradient flow, shape (T,)."""
     K, N, Q = X.shape
     points, w, targets = X.reshape(-1, Q), np.full(K * N, 1.0 / N), np.repeat(y, N, axis=0)
-    R, beta, W = standard_cost_flow(points, w, targets, R, beta, W, times, step=step)
-    z = general.forward(points, R, beta).z[-1]
-    return general.weighted_cost(z @ np.swapaxes(W, -1, -2) - targets, w)
+    path = zip(*standard_cost_flow(points, w, targets, R, beta, W, times, step=step), strict=True)
+    residuals = (general.forward(points, a, c).z[-1] @ weight.T - targets for a, c, weight in path)
+    return np.array([general.weighted_cost(residual, w) for residual in residuals])
 
 
 def _collapse_margin(X: Array, R: Array, beta: Array) -> float:
@@ -105,8 +106,6 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
         limits.append(standard_cost.output_layer_flow(X, Y, W0, [60.0 / slowest], weights=w)[0])
         minimizers.append(standard_cost.least_squares_minimiser(X, Y, w))
     limits, minimizers = np.array(limits), np.array(minimizers)
-    P = standard_cost.right_inverse(X)
-    projector, gram = P @ X, X.T @ X
     return dataset(
         {
             "formula_error": variable(("weighting", "time"), formula, "closed form (9.10) against an integrator"),
@@ -121,13 +120,8 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
                 np.abs(limits - minimizers[::-1]).max(axis=(1, 2)),
                 "limit against least squares with the other weights",
             ),
-            "projector_defect": variable((), float(np.abs(projector @ projector - projector).max()), "|(P X)^2 - P X|"),
-            "range_error": variable((), float(np.abs(projector @ X.T - X.T).max()), "|P X X^T - X^T|"),
-            "gram_defect": variable((), float(np.abs(gram @ gram - gram).max()), "|(X^T X)^2 - X^T X|"),
-            "gram_range_error": variable((), float(np.abs(gram @ X.T - X.T).max()), "|X^T X X^T - X^T|"),
-            "rows_of_P": variable((), P.shape[0], "rows of P of (9.11)"),
-            "columns_of_P": variable((), P.shape[1], "columns of P of (9.11)"),
             "columns_of_Y": variable((), Q, "columns of Y; the product Y P of (9.10) needs as many as P has rows"),
+            **_right_inverse(X),
         },
         {
             "weighting": variable("weighting", np.array(list(weightings)), "weight of a point in the cost"),
@@ -135,6 +129,20 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
         },
         title="The output layer alone is trained",
     )
+
+
+def _right_inverse(X: Array) -> dict[str, xr.Variable]:
+    """Shape of P of (9.11), and how far P X and the Gram matrix X^T X are from the projector on the range of X^T."""
+    P = standard_cost.right_inverse(X)
+    projector, gram = P @ X, X.T @ X
+    return {
+        "projector_defect": variable((), worst(projector @ projector - projector), "|(P X)^2 - P X|"),
+        "range_error": variable((), worst(projector @ X.T - X.T), "|P X X^T - X^T|"),
+        "gram_defect": variable((), worst(gram @ gram - gram), "|(X^T X)^2 - X^T X|"),
+        "gram_range_error": variable((), worst(gram @ X.T - X.T), "|X^T X X^T - X^T|"),
+        "rows_of_P": variable((), P.shape[0], "rows of P of (9.11)"),
+        "columns_of_P": variable((), P.shape[1], "columns of P of (9.11)"),
+    }
 
 
 def _integrated(X: Array, Y: Array, W0: Array, w: Array, times: Array) -> Array:

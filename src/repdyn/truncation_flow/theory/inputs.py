@@ -1,4 +1,4 @@
-"""Checks of arguments that only this study needs: clusters of points, truncation maps, invertible weights, labels.
+"""Checks of arguments that only this study needs: clusters of points and their state, invertible weights, labels.
 
 Rows of a data array are points. The general checks stand in `repdyn.base.checks`.
 """
@@ -19,8 +19,8 @@ def points(X: ArrayLike, name: str = "X") -> Array:
     return checks.shaped(X, name, (None, None), "one row per point, at least one point")
 
 
-def truncated(X: ArrayLike, R: ArrayLike, beta: ArrayLike, name: str = "X") -> tuple[Array, Array, Array]:
-    """Return points (N, Q) with the rotation (Q, Q) and the bias (Q,) of a truncation map on them."""
+def cluster_state(X: ArrayLike, R: ArrayLike, beta: ArrayLike, name: str = "X") -> tuple[Array, Array, Array]:
+    """Return points (N, Q), rotation (Q, Q) and bias (Q,) of one cluster."""
     X = points(X, name)
     return X, checks.orthogonal(R, X.shape[1], "R"), checks.shaped(beta, "beta", (X.shape[1],))
 

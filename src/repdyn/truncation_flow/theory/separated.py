@@ -48,7 +48,7 @@ def effective_gradient(
     Raises:
         ValueError: if shapes disagree, R is not orthogonal, the cluster is empty or a number is not finite.
     """
-    X, R, beta = inputs.truncated(X, R, beta)
+    X, R, beta = inputs.cluster_state(X, R, beta)
     yt = checks.shaped(yt, "yt", (X.shape[1],))
     checks.one_of(formula, FORMULAS, "formula")
     b = R @ (beta + yt)
@@ -192,7 +192,7 @@ def release_time(X: ArrayLike, R: ArrayLike, beta: ArrayLike, yt: ArrayLike) -> 
     Raises:
         ValueError: if the cluster is not fully truncated at the start, or as `effective_gradient`.
     """
-    X, R, beta = inputs.truncated(X, R, beta)
+    X, R, beta = inputs.cluster_state(X, R, beta)
     u, v = (X + beta) @ R.T, (X - checks.shaped(yt, "yt", (X.shape[1],))) @ R.T
     if np.any(u > 0):
         raise checks.refuse("beta", "a cluster that is not fully truncated", "R (x + beta) <= 0 for all points")

@@ -42,7 +42,7 @@ def truncation_map(x: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
         >>> truncation_map([[1.0, -2.0], [3.0, 4.0]], [[1, 0], [0, 1]], [0.5, 0.5]).tolist()
         [[1.0, -0.5], [3.0, 4.0]]
     """
-    return truncate(*inputs.truncated(x, R, beta, "x"))
+    return truncate(*inputs.cluster_state(x, R, beta, "x"))
 
 
 def truncate(X: Array, R: Array, beta: Array) -> Array:
@@ -75,7 +75,7 @@ def sector_pattern(X: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
         >>> sector_pattern([[1.0, -2.0], [3.0, 4.0]], [[1, 0], [0, 1]], [0.5, 0.5]).astype(int).tolist()
         [[1, 0], [1, 1]]
     """
-    X, R, beta = inputs.truncated(X, R, beta)
+    X, R, beta = inputs.cluster_state(X, R, beta)
     return ((X + beta) @ R.T > 0).astype(np.float64)
 
 
