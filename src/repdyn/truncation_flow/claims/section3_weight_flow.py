@@ -77,11 +77,7 @@ def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
 
 
 def _printed_for_corrected(flows: xr.Dataset, clusters: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    names = ("example_cost", "cost")
-    printed = {
-        name: flows[name].sel(formula=["printed", "printed"]).assign_coords(formula=flows["formula"]) for name in names
-    }
-    return flows.assign(printed), clusters
+    return flows.sel(formula=["printed", "printed"]).assign_coords(formula=flows["formula"]), clusters
 
 
 def _largest_rise(cost: xr.DataArray) -> xr.DataArray:

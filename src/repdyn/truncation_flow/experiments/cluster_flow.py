@@ -36,8 +36,6 @@ EXAMPLES = {  # point, pulled-back label; beta = 0, R = 1
     "rise": ((1.0, -1.0), (0.5, 0.0)),
     "spurious equilibrium": ((1.0, -1.0), (0.0, 0.0)),
 }
-
-
 SLIDING = np.array([[-0.2, -1.0]]), np.array([-1.0, -0.5])  # point and label: it sticks to u_1 = 0
 SLIDING_TIMES = np.linspace(0.0, 8.0, 161)
 

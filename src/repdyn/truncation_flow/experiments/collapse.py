@@ -68,26 +68,24 @@ def _worlds(
     settings: NeuralCollapse, times: Array, runs: list[dict[str, Array]], arrival: Array, stream: Stream
 ) -> dict[str, xr.Variable]:
     """What happens after the last arrival and how far separation is kept, here and in worlds without collapse."""
-    numbers = {"": [], "_untruncated": [], "_too_wide": []}
     coarse = np.linspace(0.0, settings.horizon, COARSE_TIMES)
-    for q, Q in enumerate(settings.dimensions):
-        numbers[""].append(_summary(runs[q], times, np.nanmax(arrival[q])))
-        for world in ("untruncated", "too wide"):
-            X, path, yt = simplex_run(Q, settings, coarse, stream, world)
-            series = _collapse_series(X, path, yt)
-            numbers[f"_{world.replace(' ', '_')}"].append(_summary(series, coarse, np.nanmax(arrival[q])))
+    worlds = {"": ("", times, runs)}
+    for world, words in (("untruncated", "clusters untruncated"), ("too wide", "clusters too wide to be separated")):
+        series = [_collapse_series(*simplex_run(Q, settings, coarse, stream, world)) for Q in settings.dimensions]
+        worlds[f"_{world.replace(' ', '_')}"] = (f", {words}", coarse, series)
     texts = {
         "cost_rate": ("-d log C/ds after the last arrival, by least squares", "1/time"),
         "within_late": ("largest variance within clusters after the last arrival", "input^2"),
         "margin_least": ("smallest margin of the separation that must persist, over all times", "input"),
         "composed_error_largest": ("largest |tau_Q o .. o tau_1(x) - tau_l(x)| over cluster l and all times", "input"),
     }
-    words = {"": "", "_untruncated": ", clusters untruncated", "_too_wide": ", clusters too wide to be separated"}
-    variables = {
-        f"{name}{world}": variable("dimension", np.array([row[name] for row in measured]), text + words[world], unit)
-        for world, measured in numbers.items()
-        for name, (text, unit) in texts.items()
-    }
+    variables = {}
+    for suffix, (words, when, series) in worlds.items():
+        rows = [_summary(one, when, last) for one, last in zip(series, np.nanmax(arrival, axis=1), strict=True)]
+        variables |= {
+            name + suffix: variable("dimension", np.array([row[name] for row in rows]), text + words, unit)
+            for name, (text, unit) in texts.items()
+        }
     for array in variables.values():
         array.attrs["missing"] = "no arrival, or fewer than three times after it"
     return variables
