@@ -76,7 +76,7 @@ def _orbit(B0: Array, W0: Array, Y: Array, times: Array, sign: str) -> Orbit:
     B, W = collapsed.collapsed_trajectory(B0, W0, Y, times)
     cost = standard_cost.collapsed_cost(B, W, Y)
     integral = standard_cost.conserved_quantity(B, W)
-    swapped = np.swapaxes(B, 1, 2) @ B - W @ np.swapaxes(W, 1, 2)
+    swapped = B.mT @ B - W @ W.mT
     orbit: Orbit = {
         "cost": cost,
         "drift": np.linalg.matrix_norm(integral - integral[0], ord=2),

@@ -34,10 +34,10 @@ def gap_bounds(B: Array, W: Array, Y: Array, times: Array, sign: str) -> dict[st
     gap, c = float(spectrum.min()), 2 * float(standard_cost.collapsed_cost(B[0], W[0], Y))
     norms = {name: np.linalg.matrix_norm(path, ord=2) for name, path in (("B", B), ("W", W))}
     if sign == "positive":
-        gram, solved = B @ np.swapaxes(B, 1, 2), np.linalg.inv(B) @ Y.T
+        gram, solved = B @ B.mT, np.linalg.inv(B) @ Y.T
         large, small = norms["B"], norms["W"]
     else:
-        gram, solved = np.swapaxes(W, 1, 2) @ W, np.linalg.inv(W) @ Y
+        gram, solved = W.mT @ W, np.linalg.inv(W) @ Y
         large, small = norms["W"], norms["B"]
     solved, decaying = np.linalg.matrix_norm(solved, ord=2), np.sqrt(c / gap) * np.exp(-gap * times)
     top, size = float(large.max()) ** 2, float(small.max())

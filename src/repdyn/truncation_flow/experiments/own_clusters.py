@@ -124,7 +124,7 @@ def _acute_share(Q: int, generator: np.random.Generator) -> float:
     acute = np.ones(CONFIGURATIONS, dtype=bool)
     for vertex in range(Q):
         arms = np.delete(means, vertex, axis=1) - means[:, vertex : vertex + 1]
-        acute &= ((arms @ np.swapaxes(arms, 1, 2)) > 0).all(axis=(1, 2))
+        acute &= ((arms @ arms.mT) > 0).all(axis=(1, 2))
     return float(acute.mean())
 
 

@@ -71,7 +71,7 @@ def _propagator_errors(B0: Array, W0: Array, Y: Array, times: Array) -> list[Err
 def _error_flow(B: Array, W: Array, Y: Array, times: Array) -> Errors:
     """(8.8) in integrated form, E(s) - E(0) by the trapezoid rule; W^T W and B B^T for control."""
     E = standard_cost.output_error(B, W, Y)
-    swapped = -np.swapaxes(W, 1, 2) @ W @ E - E @ B @ np.swapaxes(B, 1, 2)
+    swapped = -W.mT @ W @ E - E @ B @ B.mT
     rates = standard_cost.error_flow(B, W, Y)
     return holds(*(worst(E[0] + np.trapezoid(form, times, axis=0) - E[-1]) for form in (rates, swapped)))
 
@@ -89,7 +89,7 @@ def _initial_time_derivative(B0: Array, W0: Array, Y: Array) -> Errors:
 def _product_ratio(generator: np.random.Generator, Q: int, pairs: int = 200) -> tuple[float, float]:
     """Least ||A B|| / (sqrt(lambda_0) ||A||) over random pairs, lambda_0 an extreme eigenvalue of B B^T."""
     A, B = generator.normal(size=(2, pairs, Q, Q))
-    spectrum = np.linalg.eigvalsh(B @ np.swapaxes(B, -1, -2))
+    spectrum = np.linalg.eigvalsh(B @ B.mT)
     product, single = (np.linalg.matrix_norm(M, ord=2) for M in (A @ B, A))
     smallest, largest = (float(np.min(product / (np.sqrt(spectrum[:, n]) * single))) for n in (0, -1))
     return smallest, largest

@@ -95,7 +95,7 @@ def bias_derivative(drawn: Weighted) -> Errors:
         beta = draw.beta + 1j * derivatives.STEP * np.eye(len(W))[j]
         moved = derivatives.complex_truncation_of_weights(draw.X, W, beta)
         stepped[:, :, j] = moved.imag / derivatives.STEP
-    return holds(worst(claimed - stepped), worst(np.swapaxes(claimed, 1, 2) - stepped))
+    return holds(worst(claimed - stepped), worst(claimed.mT - stepped))
 
 
 def general_bias_gradient(drawn: Weighted) -> Errors:

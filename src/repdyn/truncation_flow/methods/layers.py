@@ -84,9 +84,9 @@ def network_of_truncations(R: Array, beta: Array, W_out: Array) -> Weights:
     makes the output equal W^(Q+1) tau(x) is -W^(Q+1) beta_L, see (2.18).
     """
     before = np.concatenate((np.broadcast_to(np.eye(R.shape[-1]), R[..., :1, :, :].shape), R[..., :-1, :, :]), axis=-3)
-    hidden = R @ np.swapaxes(before, -1, -2)
+    hidden = R @ before.mT
     steps = np.diff(beta, axis=-2, prepend=np.zeros_like(beta[..., :1, :]))
-    output = W_out @ np.swapaxes(R[..., -1, :, :], -1, -2)
+    output = W_out @ R[..., -1, :, :].mT
     W = np.concatenate((hidden, output[..., None, :, :]), axis=-3)
     return Weights(W, (R @ steps[..., None])[..., 0], -(W_out @ beta[..., -1, :, None])[..., 0])
 
@@ -95,24 +95,24 @@ def network_layers(X: Array, weights: Weights) -> list[Array]:
     """Activations x, x^(1), ..., x^(L) of the network, a list of (..., n, Q)."""
     layers = [X]
     for layer in range(weights.b.shape[-2]):
-        pre = layers[-1] @ np.swapaxes(weights.W[..., layer, :, :], -1, -2) + weights.b[..., layer, None, :]
+        pre = layers[-1] @ weights.W[..., layer, :, :].mT + weights.b[..., layer, None, :]
         layers.append(np.maximum(pre, 0.0))
     return layers
 
 
 def network_output(last: Array, weights: Weights) -> Array:
     """Output W_{L+1} x^(L) + b_{L+1} of the network (2.4), from its last hidden layer."""
-    return last @ np.swapaxes(weights.W[..., -1, :, :], -1, -2) + weights.output_bias[..., None, :]
+    return last @ weights.W[..., -1, :, :].mT + weights.output_bias[..., None, :]
 
 
 def gradient_descent_step(X: Array, w: Array, y: Array, weights: Weights, rate: float) -> Weights:
     """One step of plain gradient descent on all W_l, b_l and the output bias, standard cost (2.22)."""
     layers = network_layers(X, weights)
     delta = (network_output(layers[-1], weights) - y) * w[:, None]
-    dW, db = [np.swapaxes(delta, -1, -2) @ layers[-1]], [delta.sum(axis=-2)]
+    dW, db = [delta.mT @ layers[-1]], [delta.sum(axis=-2)]
     for layer in reversed(range(weights.b.shape[-2])):
         delta = (delta @ weights.W[..., layer + 1, :, :]) * (layers[layer + 1] > 0)
-        dW.append(np.swapaxes(delta, -1, -2) @ layers[layer])
+        dW.append(delta.mT @ layers[layer])
         db.append(delta.sum(axis=-2))
     output_step, *hidden_steps = db
     return Weights(

@@ -93,7 +93,7 @@ def state_at(X: Array, w: Array, yt: Array, R: Array, beta: Array, generator: Ge
     u, b = pre_activation(X, R, beta), residual_bias(R, beta, yt)
     H = (u > 0).astype(np.float64)
     Omega, dbeta = generator(H, u, b, w), separated.bias_velocity(H, R, b, w)
-    rate = u @ np.swapaxes(Omega, -1, -2) + (R @ dbeta[..., None])[..., None, :, 0]
+    rate = u @ Omega.mT + (R @ dbeta[..., None])[..., None, :, 0]
     return State(R, beta, u, b, Omega, dbeta, rate)
 
 
@@ -138,7 +138,7 @@ def stacked(path: Iterable[tuple[Array, ...]]) -> tuple[Array, ...]:
 
 def pre_activation(X: Array, R: Array, beta: Array) -> Array:
     """U = R (x + beta), shape (..., N, Q)."""
-    return (X + beta[..., None, :]) @ np.swapaxes(R, -1, -2)
+    return (X + beta[..., None, :]) @ R.mT
 
 
 def residual_bias(R: Array, beta: Array, yt: Array) -> Array:

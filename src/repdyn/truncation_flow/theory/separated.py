@@ -113,17 +113,17 @@ def generator(H: Array, u: Array, b: Array, w: Array) -> Array:
     """
     v = u - b[..., None, :]
     weighted = H * w[..., None]
-    A = np.swapaxes(weighted * v, -1, -2) @ v
+    A = (weighted * v).mT @ v
     J = weighted.sum(axis=-2)
     bias = (J[..., :, None] - J[..., None, :]) * b[..., :, None] * b[..., None, :]
-    return 0.5 * (bias - A + np.swapaxes(A, -1, -2))
+    return 0.5 * (bias - A + A.mT)
 
 
 def generator_as_printed(H: Array, u: Array, b: Array, w: Array) -> Array:
     """Weight flow as printed in (3.22)-(3.23): Omega = sum_k w_k [H_k, (u b^T + b u^T)/2]."""
-    G = np.swapaxes(H * w[..., None], -1, -2) @ u
+    G = (H * w[..., None]).mT @ u
     diagonal = np.diagonal(G, axis1=-2, axis2=-1)
-    left = (diagonal[..., :, None] - np.swapaxes(G, -1, -2)) * b[..., None, :]
+    left = (diagonal[..., :, None] - G.mT) * b[..., None, :]
     right = (G - diagonal[..., None, :]) * b[..., :, None]
     return 0.5 * (left + right)
 

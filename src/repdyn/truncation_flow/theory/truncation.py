@@ -48,7 +48,7 @@ def truncation_map(x: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
 def truncate(X: Array, R: Array, beta: Array) -> Array:
     """The same without checks, batched: X (..., N, Q), R (..., Q, Q), beta (..., Q)."""
     offset = beta[..., None, :]
-    return np.maximum((X + offset) @ np.swapaxes(R, -1, -2), 0.0) @ R - offset
+    return np.maximum((X + offset) @ R.mT, 0.0) @ R - offset
 
 
 def truncation_map_of_weights(x: ArrayLike, W: ArrayLike, beta: ArrayLike) -> Array:
