@@ -72,7 +72,7 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
 
 def _snapshot(panel: Axes, snapshot: xr.Dataset, frame: np.ndarray, alpha: float) -> None:
     """Data, images of cluster 1, path of its apex and its label in the plane of a frame of shape (2, Q)."""
-    Q = frame.shape[1]
+    Q, reached = frame.shape[1], int(np.searchsorted(snapshot["time"], snapshot["moment"]))
 
     def plane(points: xr.DataArray) -> np.ndarray:
         return frame @ points.values[..., :Q].T
@@ -80,7 +80,7 @@ def _snapshot(panel: Axes, snapshot: xr.Dataset, frame: np.ndarray, alpha: float
     for cluster, color in zip(range(Q), (RED, BLUE, ORANGE), strict=False):
         panel.scatter(*plane(snapshot["data"].sel(cluster=cluster)), s=5, color=color, alpha=alpha, linewidth=0)
     panel.scatter(*plane(snapshot["image"].sel(cluster=0)), s=7, color=RED, linewidth=0)
-    panel.plot(*plane(snapshot["apex"].sel(time=slice(None, snapshot["moment"]))), color=BLACK, linewidth=0.9)
+    panel.plot(*plane(snapshot["apex"][: reached + 1]), color=BLACK, linewidth=0.9)
     panel.scatter(*plane(snapshot["label"]), marker="*", s=45, color=GREEN, zorder=5, linewidth=0)
     panel.set_aspect("equal")
 
