@@ -21,24 +21,24 @@ def drawn(seed=0):
 
 def test_network_computes_the_truncation_maps():
     X, _, _, R, beta, W_out = drawn()
-    weights, bias = layers.network_of_truncations(R, beta, W_out)
+    weights = layers.network_of_truncations(R, beta, W_out)
     z = general.forward(X, R, beta).z[-1]
-    np.testing.assert_allclose(layers.network_output(X, weights, bias), z @ W_out.T, atol=1e-11)
+    output = layers.network_output(layers.network_layers(X, weights)[-1], weights)
+    np.testing.assert_allclose(output, z @ W_out.T, atol=1e-11)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_descent_step_is_the_gradient(seed):
     X, w, y, R, beta, W_out = drawn(seed)
-    weights, bias = layers.network_of_truncations(R, beta, W_out)
-    W, b, c = (torch.tensor(part, requires_grad=True) for part in (weights.W, weights.b, bias))
+    weights = layers.network_of_truncations(R, beta, W_out)
+    W, b, c = (torch.tensor(part, requires_grad=True) for part in weights)
     z = torch.tensor(X)
     for layer in range(L):
         z = torch.relu(z @ W[layer].T + b[layer])
     (0.5 * (torch.tensor(w)[:, None] * (z @ W[L].T + c - torch.tensor(y)) ** 2).sum()).backward()
-    moved, moved_bias = layers.gradient_descent_step(X, w, y, weights, bias, 0.1)
-    np.testing.assert_allclose(moved.W, weights.W - 0.1 * W.grad.numpy(), atol=1e-12)
-    np.testing.assert_allclose(moved.b, weights.b - 0.1 * b.grad.numpy(), atol=1e-12)
-    np.testing.assert_allclose(moved_bias, bias - 0.1 * c.grad.numpy(), atol=1e-12)
+    moved = layers.gradient_descent_step(X, w, y, weights, 0.1)
+    for found, before, tensor in zip(moved, weights, (W, b, c), strict=True):
+        np.testing.assert_allclose(found, before - 0.1 * tensor.grad.numpy(), atol=1e-12)
 
 
 def test_standard_cost_flow_starts_along_the_gradient():

@@ -14,7 +14,7 @@ from repdyn.truncation_flow.experiments.cluster_flow import printed_and_correcte
 from repdyn.truncation_flow.experiments.collapse import neural_collapse
 from repdyn.truncation_flow.experiments.collapsed_clusters import collapsed_clusters
 from repdyn.truncation_flow.experiments.examples import counterexamples
-from repdyn.truncation_flow.experiments.own_clusters import _spread, general_margin, triangle
+from repdyn.truncation_flow.experiments.own_clusters import general_margin, triangle
 from repdyn.truncation_flow.experiments.propagators import propagators
 from repdyn.truncation_flow.experiments.proposition import proposition
 from repdyn.truncation_flow.experiments.trained_output import output_layer, reduced_network
@@ -118,11 +118,6 @@ def test_proposition_of_false_data_is_not_certified(study):
 
 def test_weights_that_are_not_aligned_separate_obtuse_triangles():
     assert min(general_margin(triangle(degrees)) for degrees in (60, 100, 150)) > 0.01
-
-
-def test_spread_is_the_largest_radius_over_the_smallest_distance_of_means():
-    X = [np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[5.0, -3.0], [5.0, 3.0]]), np.array([[1.0, 12.0]])]
-    assert _spread(X) == pytest.approx(3 / 4)
 
 
 def lines(panel):

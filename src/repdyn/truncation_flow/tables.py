@@ -6,15 +6,14 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.base.tables import Table
+from repdyn.truncation_flow.figures.many_layers import largest_errors
 
 
 def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Table:
     """Largest error of every equation."""
     rows = []
-    for data in (gradient_audit, propagators):
-        over = [dim for dim in data["printed"].dims if dim != "equation"]
-        largest = data[["printed", "corrected"]].max(over)
-        for equation in data["equation"].values:
+    for largest in map(largest_errors, (gradient_audit, propagators)):
+        for equation in largest["equation"].values:
             part = largest.sel(equation=equation)
             rows.append(
                 {

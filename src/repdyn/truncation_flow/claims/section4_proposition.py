@@ -10,7 +10,7 @@ from repdyn.base.controls import Control, false_world, replace_variables, wrong_
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, not_testable
 from repdyn.truncation_flow.claims.requirements import finite
-from repdyn.truncation_flow.claims.tolerances import COUNTED, LOCATED, Tolerance, zero
+from repdyn.truncation_flow.claims.tolerances import COUNTED, LOCATED, Tolerance, above, below, zero
 
 BREAKS_416 = "a fifth of the points beyond the planes, which breaks (4.16)"
 PARTIAL = "a cluster that is partly truncated"
@@ -173,9 +173,7 @@ def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
         " bound because (4.16) keeps $R(x - \\tilde y)$ in the negative orthant. Without (4.16) it does not: largest"
         f" ratio {float(counterexamples['bound_ratio_outside']):.3g}."
     )
-    return Verdict.from_tests(
-        at_most(counterexamples["bound_ratio"], 1.0, expected="norm over bound at most 1", reason="a bound"), None, note
-    )
+    return Verdict.from_tests(below(counterexamples["bound_ratio"], "norm over bound"), None, note)
 
 
 @claim(
@@ -197,10 +195,7 @@ def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
     finite(proposition, "proposition", "eta_2", "eta_2_printed")
     first, second = (proposition["eta_2_printed"].sel(equation=name) for name in ("(4.13)", "(4.32)"))
     ratio = proposition["rotation"].max("time") / proposition["eta_2"]
-    return Verdict.from_tests(
-        zero(first - second, "equal radii"),
-        at_most(ratio, 1.0, expected="rotation over radius at most 1", reason="a bound"),
-    )
+    return Verdict.from_tests(zero(first - second, "equal radii"), below(ratio, "rotation over radius"))
 
 
 @claim(
@@ -225,16 +220,14 @@ def residual_decays(proposition: xr.Dataset) -> Verdict:
     turned = later["rotation"] / (proposition["eta_1_prime"] * later["time"])
     return Verdict.from_tests(
         all_of(
-            rate=at_least(
-                proposition["decay_rate"] / least, 1.0, expected="rate over bound at least 1", reason="a bound"
-            ),
+            rate=above(proposition["decay_rate"] / least, "rate over bound"),
             residual=at_most(
                 proposition["residual"] / (start * np.exp(-least * time)),
                 1.0 + 1e-12,
                 expected="residual over bound at most 1",
                 reason="a bound; rounding at $s = 0$",
             ),
-            rotation=at_most(turned, 1.0, expected="rotation over bound at most 1", reason="a bound"),
+            rotation=below(turned, "rotation over bound"),
         )
     )
 
@@ -283,7 +276,7 @@ def arrival_is_bounded(proposition: xr.Dataset) -> Verdict:
         raise NotEnoughDataError(f"proposition: flow times beyond the bound {float(bound.max()):.3g}, has {last:g}")
     ratio = proposition["arrival"].clip(max=last) / bound
     note = f"Ratio to the sharper bound at most {float(ratio.max()):.2f}: the bound is loose."
-    return Verdict.from_tests(at_most(ratio, 1.0, expected="$s_1$ over bound at most 1", reason="a bound"), None, note)
+    return Verdict.from_tests(below(ratio, "$s_1$ over bound"), None, note)
 
 
 @claim(

@@ -7,7 +7,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import finite
 from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, Tolerance, zero
 
@@ -51,14 +51,6 @@ def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset
     )
 
 
-def _without_search(own_clusters: xr.Dataset) -> xr.Dataset:
-    return replace_variables(triangle_margin="triangle_margin_procrustes")(own_clusters)
-
-
-def _weights_of_any_angle(own_clusters: xr.Dataset) -> xr.Dataset:
-    return replace_variables(triangle_margin="triangle_margin_general")(own_clusters)
-
-
 @claim(
     "tf-own-clusters",
     where="Sections 1 and 3.1, not stated",
@@ -69,8 +61,12 @@ def _weights_of_any_angle(own_clusters: xr.Dataset) -> xr.Dataset:
     formula=r"\langle m_i - m_\ell, m_j - m_\ell \rangle > 0 \text{ for all } \ell, \; i, j \ne \ell",
     data="own_clusters",
     control={
-        "acute": wrong_formula("rotations by Procrustes without a search", _without_search),
-        "right or obtuse": false_world("weights that need not be aligned", _weights_of_any_angle),
+        "acute": wrong_formula(
+            "rotations by Procrustes without a search", replace_variables(triangle_margin="triangle_margin_procrustes")
+        ),
+        "right or obtuse": false_world(
+            "weights that need not be aligned", replace_variables(triangle_margin="triangle_margin_general")
+        ),
     },
 )
 def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
@@ -130,9 +126,7 @@ def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
                 expected="no variance within clusters",
                 reason="squares of round-off",
             ),
-            rate=deviation(
-                neural_collapse["cost_rate"] - 2, 1e-3, expected="rate 2", reason="midpoint rule: error $h^2/6$"
-            ),
+            rate=zero(neural_collapse["cost_rate"] - 2, "rate 2", Tolerance(1e-3, "midpoint rule: error $h^2/6$")),
         ),
         None,
         note,

@@ -7,8 +7,8 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation
-from repdyn.truncation_flow.claims.tolerances import Tolerance
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most
+from repdyn.truncation_flow.claims.tolerances import Tolerance, above, below, zero
 
 DEFINITE = ["positive", "negative"]
 
@@ -27,9 +27,7 @@ def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
     drift = collapsed_clusters["euler_drift"].mean("seed")
     order = np.polyfit(np.log(drift["euler_step"]), np.log(drift), 1)[0]
     return Verdict.from_tests(
-        deviation(
-            collapsed_clusters["drift"], 1e-10, expected="constant", reason="relative tolerance 1e-12 times its steps"
-        ),
+        zero(collapsed_clusters["drift"], "constant", Tolerance(1e-10, "relative tolerance 1e-12 times its steps")),
         None,
         f"Euler steps drift in proportion to their length (fitted order {order:.2f}).",
     )
@@ -49,8 +47,7 @@ def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
 )
 def gap_is_kept(collapsed_clusters: xr.Dataset) -> Verdict:
     """Random definite starts of both signs."""
-    floor = collapsed_clusters["gram_floor"].sel(sign=DEFINITE)
-    return Verdict.from_tests(at_least(floor, 1.0, expected="eigenvalue over gap at least 1", reason="a bound"))
+    return Verdict.from_tests(above(collapsed_clusters["gram_floor"].sel(sign=DEFINITE), "eigenvalue over gap"))
 
 
 @claim(
@@ -140,24 +137,17 @@ def without_definiteness(collapsed_clusters: xr.Dataset) -> Verdict:
 )
 def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
     """Norm over bound: an orbit that attains the gap (W = 0.01, B = 1, Y = 0), and random definite starts."""
-    slow = {
-        name: at_most(
-            collapsed_clusters["weight_norm"] / collapsed_clusters[name],
-            1.0,
-            expected="norm over bound at most 1",
-            reason="a bound",
-        )
+    printed, corrected = (
+        below(collapsed_clusters["weight_norm"] / collapsed_clusters[name], "norm over bound")
         for name in ("weight_bound_printed", "weight_bound_corrected")
-    }
+    )
     random = at_most(
         collapsed_clusters["weight_size"].sel(sign=DEFINITE),
         1.0 + 1e-9,
         expected="norm over bound at most 1",
         reason="a bound; integrator",
     )
-    return Verdict.from_tests(
-        slow["weight_bound_printed"], all_of(slow_start=slow["weight_bound_corrected"], random_starts=random)
-    )
+    return Verdict.from_tests(printed, all_of(slow_start=corrected, random_starts=random))
 
 
 @claim(
@@ -199,24 +189,16 @@ def bias_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
 )
 def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
     """Speed over bound: an orbit that attains the gap, and random definite starts of both signs."""
-    slow = {
-        name: at_most(
-            collapsed_clusters["weight_speed"] / collapsed_clusters[name],
-            1.0,
-            expected="speed over bound at most 1",
-            reason="a bound",
-        )
+    printed, corrected = (
+        below(collapsed_clusters["weight_speed"] / collapsed_clusters[name], "speed over bound")
         for name in ("speed_bound_printed", "speed_bound_corrected")
-    }
-    random = {
-        part: at_most(
-            collapsed_clusters[name].sel(sign=DEFINITE), 1.0, expected="speed over bound at most 1", reason="a bound"
-        )
-        for part, name in (("output", "speed_of_W"), ("biases", "speed_of_B"))
-    }
+    )
+    output, biases = (
+        below(collapsed_clusters[name].sel(sign=DEFINITE), "speed over bound") for name in ("speed_of_W", "speed_of_B")
+    )
     return Verdict.from_tests(
-        slow["speed_bound_printed"],
-        all_of(slow_start=slow["speed_bound_corrected"], **random),
+        printed,
+        all_of(slow_start=corrected, output=output, biases=biases),
         "The printed constant is too small where the cost at the start is small, as for $W = 0.01$, $B = 1$, $Y = 0$.",
     )
 
@@ -234,4 +216,4 @@ def limits_exist(collapsed_clusters: xr.Dataset) -> Verdict:
     """Change over one unit of time, 14 units after the last time, definite starts."""
     motion = collapsed_clusters["late_motion"].sel(sign=DEFINITE)
     late = Tolerance(1e-8, "rates above 0.9 for 20 units leave $e^{-18}$")
-    return Verdict.from_tests(deviation(motion, late.size, expected="no motion left", reason=late.reason))
+    return Verdict.from_tests(zero(motion, "no motion left", late))

@@ -7,8 +7,8 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, deviation, equal
-from repdyn.truncation_flow.claims.tolerances import EXACT
+from repdyn.base.verdicts import Verdict, all_of, equal
+from repdyn.truncation_flow.claims.tolerances import EXACT, Tolerance, zero
 
 
 @claim(
@@ -81,10 +81,8 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     shapes = equal(
         int(output_layer["columns_of_Y"]), int(output_layer["rows_of_P"]), expected="columns of $Y$ are rows of $P$"
     )
-    closed = deviation(
-        output_layer["formula_error"], 1e-7, expected="equal to the integrator", reason="its relative 1e-12, stiff part"
-    )
-    return Verdict.from_tests(shapes, closed)
+    stiff = Tolerance(1e-7, "its relative 1e-12, stiff part")
+    return Verdict.from_tests(shapes, zero(output_layer["formula_error"], "equal to the integrator", stiff))
 
 
 @claim(
@@ -108,10 +106,10 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
 def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     """A projector is square; the product with the data is one, and leaves the range alone."""
     square = equal(int(output_layer["columns_of_P"]), int(output_layer["rows_of_P"]), expected="P square")
-    why = r"$N \times N$ products of order 1"
+    products = Tolerance(1e-10, r"$N \times N$ products of order 1")
     corrected = all_of(
-        projector=deviation(output_layer["projector_defect"], 1e-10, expected="$(P X)^2 = P X$", reason=why),
-        range=deviation(output_layer["range_error"], 1e-10, expected="$P X X^T = X^T$", reason=why),
+        projector=zero(output_layer["projector_defect"], "$(P X)^2 = P X$", products),
+        range=zero(output_layer["range_error"], "$P X X^T = X^T$", products),
     )
     return Verdict.from_tests(square, corrected)
 
@@ -129,10 +127,9 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
 )
 def limit_is_least_squares(output_layer: xr.Dataset) -> Verdict:
     """Against least squares, for the weights 1/N of (9.3) and those of (2.22), which differ."""
+    conditioned = Tolerance(1e-9, "conditioning of $X X^T$ below 1e5")
     return Verdict.from_tests(
-        deviation(
-            output_layer["limit_error"], 1e-9, expected="least squares", reason="conditioning of $X X^T$ below 1e5"
-        ),
+        zero(output_layer["limit_error"], "least squares", conditioned),
         None,
         f"The minimizers for the weights of (9.3) and of (2.22) differ by"
         f" {float(output_layer['crossed_error'].max()):.2f} here.",

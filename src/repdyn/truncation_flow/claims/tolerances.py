@@ -1,4 +1,4 @@
-"""Tolerances of the study's checks with the reason for their size, and the test that a quantity vanishes."""
+"""Tolerances of the study's checks with the reason for their size, and tests of identities and bounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from repdyn.base.verdicts import Test, deviation
+from repdyn.base.verdicts import Test, at_least, at_most, deviation
 
 
 class Tolerance(NamedTuple):
@@ -34,3 +34,13 @@ COUNTED = Tolerance(0.5, "integers")
 def zero(values: xr.DataArray | ArrayLike, expected: str, tolerance: Tolerance = ROUNDING) -> Test:
     """Passes if all values vanish within the tolerance; `expected` says in words what that means."""
     return deviation(values, tolerance.size, expected=expected, reason=tolerance.reason)
+
+
+def below(ratio: xr.DataArray, expected: str) -> Test:
+    """Passes if the ratios of a quantity to its upper bound are at most 1."""
+    return at_most(ratio, 1.0, expected=f"{expected} at most 1", reason="a bound")
+
+
+def above(ratio: xr.DataArray, expected: str) -> Test:
+    """Passes if the ratios of a quantity to its lower bound are at least 1."""
+    return at_least(ratio, 1.0, expected=f"{expected} at least 1", reason="a bound")

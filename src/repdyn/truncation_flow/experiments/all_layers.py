@@ -44,7 +44,7 @@ def general_flow(settings: GeneralFlow, stream: Stream) -> xr.Dataset:
     """Cost and within-cluster variance of four starts under both algorithms, seeds in one batch."""
     times = np.linspace(0.0, settings.horizon, settings.samples)
     shape = (len(STARTS), len(ALGORITHMS), settings.seeds, settings.samples)
-    cost, within, defect = np.empty(shape), np.empty(shape), np.zeros(len(STARTS))
+    cost, within = np.empty(shape), np.empty(shape)
     progress = Progress("general_flow", len(STARTS))
     for s, kind in enumerate(STARTS):
         draws = [starting_point(kind, settings.points, stream.generator(kind, seed)) for seed in range(settings.seeds)]
@@ -52,30 +52,29 @@ def general_flow(settings: GeneralFlow, stream: Stream) -> xr.Dataset:
         points, labels = X.reshape(settings.seeds, -1, Q), np.repeat(yt, settings.points, axis=1)
         w = np.full(points.shape[1], 1.0 / settings.points)
         rotations, offsets = layers.general_flow(points, w, labels, R, beta, times, step=settings.step)
-        defect[s] = np.abs(rotations @ np.swapaxes(rotations, -1, -2) - np.eye(Q)).max()
         z = np.array([general.forward(points, a, c).z[-1] for a, c in zip(rotations, offsets, strict=True)])
-        cost[s, 0] = 0.5 * np.sum(w * np.sum((z - labels) ** 2, axis=-1), axis=-1).T
+        cost[s, 0] = general.weighted_cost(z - labels, w).T
         within[s, 0] = _within(z, settings.points).T
         cost[s, 1], within[s, 1] = _descent(points, w, yt, R, beta, times, settings)
         progress.step(s + 1)
-    return _general_dataset(settings, times, cost, within, defect)
+    return _general_dataset(settings, times, cost, within)
 
 
 def _descent(
     points: Array, w: Array, yt: Array, R: Array, beta: Array, times: Array, settings: GeneralFlow
 ) -> tuple[Array, Array]:
     """Plain gradient descent on all weights and biases, standard cost, from the same function; time = rate * steps."""
-    W_out = np.linalg.inv(np.swapaxes(yt, -1, -2))
+    W_out = np.linalg.inv(yt.mT)
     y = np.repeat(np.broadcast_to(np.eye(Q), yt.shape), settings.points, axis=1)
-    weights, bias = network_of_truncations(R, beta, W_out)
+    weights = network_of_truncations(R, beta, W_out)
     taken, cost, within = 0, [], []
     for time in times:
         for _ in range(round(time / settings.rate) - taken):
-            weights, bias = gradient_descent_step(points, w, y, weights, bias, settings.rate)
+            weights = gradient_descent_step(points, w, y, weights, settings.rate)
         taken = round(time / settings.rate)
-        output = network_output(points, weights, bias)
-        cost.append(0.5 * np.sum(w * np.sum((output - y) ** 2, axis=-1), axis=-1))
-        within.append(_within(network_layers(points, weights)[-1], settings.points))
+        last = network_layers(points, weights)[-1]
+        cost.append(general.weighted_cost(network_output(last, weights) - y, w))
+        within.append(_within(last, settings.points))
     return np.array(cost).T, np.array(within).T
 
 
@@ -87,13 +86,12 @@ def _within(z: Array, points: int) -> Array:
     return inner / np.maximum(total, 1e-300)
 
 
-def _general_dataset(settings: GeneralFlow, times: Array, cost: Array, within: Array, defect: Array) -> xr.Dataset:
+def _general_dataset(settings: GeneralFlow, times: Array, cost: Array, within: Array) -> xr.Dataset:
     dims = ("start", "algorithm", "seed", "time")
     return dataset(
         {
             "cost": variable(dims, cost, "cost: Euclidean for the flow, standard for descent"),
             "within": variable(dims, within, "variance within clusters over all variance, last layer"),
-            "orthogonality": variable("start", defect, "largest |R R^T - 1|"),
         },
         {
             "start": variable("start", np.array(STARTS), "initial data"),

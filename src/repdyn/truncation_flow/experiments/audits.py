@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from repdyn.base.datasets import dataset, variable
+from repdyn.base.checks import Array
+from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.formula_audit import Errors, audit_variables
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow.methods.cost_audit import OF_TRAINED, OF_WEIGHTS, cross_term, random_weights, trained_errors
@@ -43,7 +44,8 @@ def gradient_audit(settings: GradientAudit, stream: Stream) -> xr.Dataset:
             ]
             metrics = (drawn.W_out.T @ drawn.W_out, np.eye(Q))
             cross[q, draw] = [cross_term(drawn, metric) for metric in metrics]
-            relative[q, draw], cosine[q, draw] = printed_direction(random_cluster(Q, settings.points, generator))
+            printed, true = _generators(random_cluster(Q, settings.points, generator))
+            relative[q, draw], cosine[q, draw] = printed_direction(printed, true)
     dims = ("dimension", "draw", "equation")
     return dataset(
         {
@@ -57,7 +59,7 @@ def gradient_audit(settings: GradientAudit, stream: Stream) -> xr.Dataset:
         },
         {
             "dimension": variable("dimension", np.array(settings.dimensions), "dimension Q"),
-            "draw": variable("draw", np.arange(settings.draws), "random draw"),
+            "draw": index("draw", settings.draws, "random draw"),
             "equation": variable("equation", np.array(names), "equation of the paper"),
             "points": variable((), settings.points, "points per draw"),
         },
@@ -74,10 +76,13 @@ def _all_errors(Q: int, N: int, generator: np.random.Generator) -> Iterator[Erro
     yield from (audit(layers) for audit in OF_LAYERS.values())
 
 
-def printed_direction(draw: Draw) -> tuple[float, float]:
+def _generators(draw: Draw) -> tuple[Array, Array]:
+    """Generators of the weight flow as printed and as corrected."""
+    return separated.generator_as_printed(*draw.state), separated.generator(*draw.state)
+
+
+def printed_direction(printed: Array, true: Array) -> tuple[float, float]:
     """Relative error of the printed generator and the cosine of its angle to the true one."""
-    state = (draw.H, draw.u, draw.b, draw.w)
-    printed, true = separated.generator_as_printed(*state), separated.generator(*state)
     size = np.linalg.norm(true)
     cosine = np.sum(printed * true) / max(np.linalg.norm(printed) * size, 1e-300)
     return float(np.linalg.norm(printed - true) / max(size, 1e-300)), float(cosine)
@@ -90,13 +95,12 @@ def random_clusters(settings: RandomClusters, stream: Stream) -> xr.Dataset:
     cosine = np.empty(rates.shape[1:])
     for case, (Q, N) in enumerate(cases):
         generator = stream.generator(Q, N)
-        for index in range(settings.draws):
+        for n in range(settings.draws):
             draw = random_cluster(Q, N, generator, near=True)
-            state, Jp = (draw.H, draw.u, draw.b, draw.w), 1 - draw.w @ draw.H
-            true, printed = separated.generator(*state), separated.generator_as_printed(*state)
-            bias = -float(np.sum((Jp * draw.b) ** 2))
-            rates[:, case, index] = bias - np.sum(true * printed), bias - np.sum(true * true)
-            cosine[case, index] = printed_direction(draw)[1]
+            printed, true = _generators(draw)
+            bias = -float(np.sum(((1 - draw.w @ draw.H) * draw.b) ** 2))
+            rates[:, case, n] = bias - np.sum(true * printed), bias - np.sum(true * true)
+            cosine[case, n] = printed_direction(printed, true)[1]
     return dataset(
         {
             "printed_rate": variable(("case", "draw"), rates[0], "dC/ds along the printed flow", "input^2/time"),
@@ -105,7 +109,7 @@ def random_clusters(settings: RandomClusters, stream: Stream) -> xr.Dataset:
         },
         {
             "case": variable("case", np.array([f"Q={Q}, N={N}" for Q, N in cases]), "dimension and points"),
-            "draw": variable("draw", np.arange(settings.draws), "random cluster"),
+            "draw": index("draw", settings.draws, "random cluster"),
         },
         title="How often the printed flow raises the cost of a random cluster",
     )

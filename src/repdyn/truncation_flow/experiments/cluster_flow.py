@@ -13,6 +13,7 @@ from repdyn.truncation_flow.experiments.coordinates import times_variable
 from repdyn.truncation_flow.methods import occupation
 from repdyn.truncation_flow.methods.events import event_flow
 from repdyn.truncation_flow.methods.flow import integrate_flow, scipy_flow
+from repdyn.truncation_flow.methods.formula_audit import worst
 from repdyn.truncation_flow.settings import Integrators, PrintedAndCorrected, Staircase
 from repdyn.truncation_flow.theory import separated
 from repdyn.truncation_flow.theory.staircase import Schedule, bias_flow, truncation_times, truncation_times_upward
@@ -26,63 +27,49 @@ STAIRCASES = {  # data, b(0), y
     "frozen": ((0.0, 1.0, 2.0, 3.0), -0.5, 4.0),
 }
 LEAST_DISTANCE = 1e-3  # from the label, below which slopes of logarithms are the integrator's error
+MISSING = {  # why entries of a staircase along these dimensions are none
+    "station": "infinite where the point is never met, not a number where there is no such meeting",
+    "stage": "no such stage, or fewer than two output times in it",
+}
 FORMULAS = ("printed", "corrected")
 EXAMPLES = {  # point, pulled-back label; beta = 0, R = 1
     "rise": ((1.0, -1.0), (0.5, 0.0)),
     "spurious equilibrium": ((1.0, -1.0), (0.0, 0.0)),
 }
+SLIDING = np.array([[-0.2, -1.0]]), np.array([-1.0, -0.5])  # point and label: it sticks to u_1 = 0
+SLIDING_TIMES = np.linspace(0.0, 8.0, 161)
 
 
 def staircase(settings: Staircase) -> xr.Dataset:
     """Exact bias flow in all positions of the label, and the same by the event-driven integrator with Q = 1."""
     times = np.linspace(0.0, settings.horizon, settings.samples)
-    shape = (len(STAIRCASES), settings.samples)
-    b, rate, reference = np.empty((3, *shape))
-    meetings, expected, wrong = np.full((3, len(STAIRCASES), 4), np.inf)
-    counts, slopes = np.full((2, len(STAIRCASES), 5), np.nan)
-    for case, (x, b0, y) in enumerate(STAIRCASES.values()):
-        schedule = truncation_times(x, b0, y)
-        b[case] = bias_flow(x, b0, y, times)
-        rate[case] = staircase_rate(np.array(x), b[case], y)
-        solution = _by_events(np.array(x), b0, y, times)
-        reference[case] = solution[0]
-        meetings[case, : len(schedule.times)] = schedule.times
-        expected[case, : len(solution[1])] = solution[1]
-        counts[case, : len(schedule.counts)] = schedule.counts
-        wrong[case, : len(schedule.times)] = _times_at_next_rate(schedule)
-        slopes[case] = _stage_slopes(times, np.abs(y - reference[case]), schedule.times)
-    never = {"missing": "infinite where the point is never met, not a number where there is no such meeting"}
-    variables = {
-        "b": variable(("case", "time"), b, "bias b(s) at fixed R, exact", "input"),
-        "rate": variable(("case", "time"), rate, "truncated share n/N, the rate -d log|y - b|/ds", "1/time"),
-        "b_by_events": variable(("case", "time"), reference, "bias by the event-driven integrator", "input"),
-        "meeting": variable(("case", "station"), meetings, "time at which the next point is met, exact"),
-        "meeting_by_events": variable(("case", "station"), expected, "the same by the event-driven integrator"),
-        "meeting_at_next_rate": variable(
-            ("case", "station"), wrong, "the same with the rate (n + 1)/N in the place of n/N"
-        ),
-        "count": variable(("case", "stage"), counts, "points truncated in each stage"),
+    cases = [_staircase(np.array(x), b0, y, times) for x, b0, y in STAIRCASES.values()]
+    columns = {name: np.array([case[name] for case in cases]) for name in cases[0]}
+    texts = {
+        "b": ("time", "bias b(s) at fixed R, exact", "input"),
+        "rate": ("time", "truncated share n/N, the rate -d log|y - b|/ds", "1/time"),
+        "b_by_events": ("time", "bias by the event-driven integrator", "input"),
+        "meeting": ("station", "time at which the next point is met, exact", "1"),
+        "meeting_by_events": ("station", "the same by the event-driven integrator", "1"),
+        "meeting_at_next_rate": ("station", "the same with the rate (n + 1)/N in the place of n/N", "1"),
+        "stage_rate": ("stage", "n/N in each stage", "1/time"),
+        "stage_rate_untruncated": ("stage", "1 - n/N in each stage", "1/time"),
+        "stage_slope": ("stage", "-d log|y - b|/ds in each stage, event-driven integrator", "1/time"),
+    }
+    variables = {name: variable(("case", dim), columns[name], text, unit) for name, (dim, text, unit) in texts.items()}
+    for name, (dim, _, _) in texts.items():
+        if dim in MISSING:
+            variables[name].attrs["missing"] = MISSING[dim]
+    variables |= {
         "printed_time": variable(
             "point", truncation_times_upward(STAIRCASES["beyond"][0], 4.0), "times of (4.49) for the case beyond"
         ),
         "printed_time_at_next_rate": variable(
-            "point", np.concatenate(([0.0], wrong[0, :3])), "the same with the rate (n + 1)/N"
+            "point", np.concatenate(([0.0], columns["meeting_at_next_rate"][0, :3])), "the same with the rate (n + 1)/N"
         ),
         "label": variable("case", np.array([y for _, _, y in STAIRCASES.values()]), "label y", "input"),
         "x": variable(("case", "point"), np.array([x for x, _, _ in STAIRCASES.values()]), "data", "input"),
     }
-    shares = counts / 4
-    variables |= {
-        "stage_rate": variable(("case", "stage"), shares, "n/N in each stage", "1/time"),
-        "stage_rate_untruncated": variable(("case", "stage"), 1 - shares, "1 - n/N in each stage", "1/time"),
-        "stage_slope": variable(
-            ("case", "stage"), slopes, "-d log|y - b|/ds in each stage, event-driven integrator", "1/time"
-        ),
-    }
-    for name in ("meeting", "meeting_by_events", "meeting_at_next_rate", "count"):
-        variables[name].attrs |= never
-    for name in ("stage_rate", "stage_rate_untruncated", "stage_slope"):
-        variables[name].attrs["missing"] = "no such stage, or fewer than two output times in it"
     return dataset(
         variables,
         {
@@ -94,6 +81,26 @@ def staircase(settings: Staircase) -> xr.Dataset:
         },
         title="Bias flow at fixed weights: the staircase of rates",
     )
+
+
+def _staircase(x: Array, b0: float, y: float, times: Array) -> dict[str, Array]:
+    """Series and numbers of one case, filled up to four stations and five stages."""
+    schedule, b = truncation_times(x, b0, y), bias_flow(x, b0, y, times)
+    by_events, met = _by_events(x, b0, y, times)
+    shares = np.pad(schedule.counts / 4, (0, 5 - len(schedule.counts)), constant_values=np.nan)
+    meetings = {
+        "meeting": schedule.times,
+        "meeting_by_events": met,
+        "meeting_at_next_rate": _times_at_next_rate(schedule),
+    }
+    return {
+        "b": b,
+        "rate": staircase_rate(x, b, y),
+        "b_by_events": by_events,
+        "stage_rate": shares,
+        "stage_rate_untruncated": 1 - shares,
+        "stage_slope": _stage_slopes(times, np.abs(y - by_events), schedule.times),
+    } | {name: np.pad(part, (0, 4 - len(part)), constant_values=np.inf) for name, part in meetings.items()}
 
 
 def _stage_slopes(times: Array, distance: Array, meetings: Array) -> Array:
@@ -110,11 +117,9 @@ def _stage_slopes(times: Array, distance: Array, meetings: Array) -> Array:
 
 def _times_at_next_rate(schedule: Schedule) -> Array:
     """Times of meeting if the rate were (n + 1)/N: every waiting time is n/(n + 1) of the true one."""
-    n = schedule.counts[:-1]
     waiting = np.diff(schedule.times[np.isfinite(schedule.times)], prepend=0.0)
-    times = np.full(len(schedule.times), np.inf)
-    times[: len(waiting)] = np.cumsum(waiting * n[: len(waiting)] / (n[: len(waiting)] + 1))
-    return times
+    n = schedule.counts[: len(waiting)]
+    return np.cumsum(waiting * n / (n + 1))
 
 
 def staircase_rate(x: Array, b: Array, y: float) -> Array:
@@ -133,15 +138,11 @@ def _by_events(x: Array, b0: float, y: float, times: Array) -> tuple[Array, Arra
 def printed_and_corrected(settings: PrintedAndCorrected, stream: Stream) -> xr.Dataset:
     """Cost along both flows: two explicit examples and an ensemble of planar clusters."""
     times = np.linspace(0.0, settings.horizon, settings.samples)
-    example, speed = _examples(settings, times)
-    ensemble, dissipation = _ensemble(settings, times, stream)
-    dims = ("formula", "cluster", "time")
+    example, ensemble = (_costs(*start, times, settings.step) for start in (_examples(), _ensemble(settings, stream)))
     return dataset(
         {
             "example_cost": variable(("formula", "example", "time"), example, "cost of one point", "input^2"),
-            "example_speed": variable(("formula", "example"), speed, "speed at the start, |d(beta)| + |Omega|"),
-            "cost": variable(dims, ensemble, "cost of a random planar cluster", "input^2"),
-            "dissipation": variable(dims, dissipation, "-|Jp b|^2 - Tr(Omega^T Omega) along the flow", "input^2/time"),
+            "cost": variable(("formula", "cluster", "time"), ensemble, "cost of a random planar cluster", "input^2"),
         },
         {
             "formula": variable("formula", np.array(FORMULAS), "weight flow as printed (3.22) or corrected"),
@@ -155,28 +156,25 @@ def printed_and_corrected(settings: PrintedAndCorrected, stream: Stream) -> xr.D
     )
 
 
-def _examples(settings: PrintedAndCorrected, times: Array) -> tuple[Array, Array]:
-    """Cost and speed at the start of the single points, by formula and example."""
-    X = [np.array([x]) for x, _ in EXAMPLES.values()]
-    yt, eye, zero = np.array([label for _, label in EXAMPLES.values()]), np.eye(2), np.zeros(2)
-    cost, speed = [], []
-    for formula in FORMULAS:
-        path = integrate_flow(X, [eye] * len(X), np.zeros_like(yt), yt, times, step=settings.step, formula=formula)
-        starts = [separated.effective_gradient(x, eye, zero, y, formula=formula) for x, y in zip(X, yt, strict=True)]
-        cost.append(path["cost"].values.T)
-        speed.append([np.linalg.norm(start.dbeta) + np.linalg.norm(start.Omega) for start in starts])
-    return np.array(cost), np.array(speed)
+def _costs(X: Array, R: Array, beta: Array, yt: Array, times: Array, step: float) -> Array:
+    """Cost of clusters along the flow by both formulas from equal starts, shape (2, K, T)."""
+    paths = [integrate_flow(list(X), R, beta, yt, times, step=step, formula=formula) for formula in FORMULAS]
+    return np.array([path["cost"].values.T for path in paths])
 
 
-def _ensemble(settings: PrintedAndCorrected, times: Array, stream: Stream) -> tuple[Array, Array]:
-    """Cost and dissipation of random planar clusters, both formulas from equal starts."""
+def _examples() -> tuple[Array, Array, Array, Array]:
+    """The single points as clusters: X, R, beta, yt."""
+    X, yt = (np.array(part) for part in zip(*EXAMPLES.values(), strict=True))
+    return X[:, None], np.array([np.eye(2)] * len(X)), np.zeros_like(yt), yt
+
+
+def _ensemble(settings: PrintedAndCorrected, stream: Stream) -> tuple[Array, Array, Array, Array]:
+    """Random planar clusters: X, R, beta, yt."""
     generator = stream.generator("clusters")
     K, N = settings.clusters, settings.points
     X, yt = generator.normal(size=(K, N, 2)), generator.normal(size=(K, 2))
     R = ortho_group.rvs(2, size=K, random_state=generator)
-    beta = -yt + 0.1 * generator.normal(size=(K, 2))
-    paths = [integrate_flow(list(X), R, beta, yt, times, step=settings.step, formula=formula) for formula in FORMULAS]
-    return tuple(np.array([path[name].values.T for path in paths]) for name in ("cost", "dissipation"))
+    return X, R, -yt + 0.1 * generator.normal(size=(K, 2)), yt
 
 
 def rotating_cluster(Q: int, N: int, generator: np.random.Generator) -> tuple[Array, Array, Array, Array]:
@@ -188,30 +186,27 @@ def rotating_cluster(Q: int, N: int, generator: np.random.Generator) -> tuple[Ar
 def integrators(settings: Integrators, stream: Stream) -> xr.Dataset:
     """Error against right sides for each method, and the sliding example by all of them."""
     X, R, beta, yt = rotating_cluster(settings.dimension, settings.points, stream.generator("cluster"))
-    ends, w = np.array([settings.horizon]), np.full(settings.points, 1.0 / settings.points)
-    reference = event_flow(X, w, yt, R, beta, ends)
-    start = (X, w, yt, R, beta)
+    ends, start = np.array([settings.horizon]), (X, np.full(settings.points, 1.0 / settings.points), yt, R, beta)
+    *reference, crossings = event_flow(*start, ends)
 
     def error(found: tuple[Array, Array]) -> float:
-        return float(max(np.abs(found[0][-1] - reference[0][-1]).max(), np.abs(found[1][-1] - reference[1][-1]).max()))
+        return worst(*(path - right for path, right in zip(found, reference, strict=True)))
 
     occupied = [error(occupation.occupation_flow(*start, ends, step=h)) for h in settings.steps]
     plain = [error(euler_flow(*start, ends, step=h)) for h in settings.steps]
-    solved = [
-        scipy_flow(X, R, beta, yt, ends, rtol=rtol, evaluations=settings.evaluations) for rtol in settings.tolerances
-    ]
+    cap = settings.evaluations
+    solved = [scipy_flow(X, R, beta, yt, ends, rtol=rtol, evaluations=cap) for rtol in settings.tolerances]
     steps = np.ceil(settings.horizon / np.array(settings.steps))
-    missing = {"missing": "the cap on right sides was reached before the last time"}
     variables = {
         "occupation_error": variable("step", np.array(occupied), "error of the occupation scheme in R and beta"),
         "occupation_cost": variable("step", occupation.RIGHT_SIDES * steps, "right sides, occupation scheme"),
         "euler_error": variable("step", np.array(plain), "error of Euler steps with Cayley retraction"),
         "euler_cost": variable("step", steps, "right sides, Euler"),
-        "scipy_error": variable("tolerance", np.array([error(run[:2]) for run in solved]), "error of RK45", "1"),
+        "scipy_error": variable("tolerance", np.array([error(run[:2]) for run in solved]), "error of RK45"),
         "scipy_cost": variable("tolerance", np.array([run[2] for run in solved]), "right sides, RK45"),
-        "crossings": variable((), len(reference[2]), "crossings of coordinate planes up to the last time"),
+        "crossings": variable((), len(crossings), "crossings of coordinate planes up to the last time"),
     }
-    variables["scipy_error"].attrs |= missing
+    variables["scipy_error"].attrs["missing"] = "the cap on right sides was reached before the last time"
     variables |= _sliding_variables(settings)
     return dataset(
         variables,
@@ -221,45 +216,37 @@ def integrators(settings: Integrators, stream: Stream) -> xr.Dataset:
             "time": times_variable(SLIDING_TIMES),
             "points": variable((), settings.points, "points of the cluster"),
             "dimension": variable((), settings.dimension, "dimension Q"),
-            "evaluations": variable((), settings.evaluations, "cap on right sides"),
+            "evaluations": variable((), cap, "cap on right sides"),
         },
         title="Accuracy of integrators against their cost, and sliding",
     )
-
-
-SLIDING_TIMES = np.linspace(0.0, 8.0, 161)
-SLIDING = (np.array([[-0.2, -1.0]]), np.array([-1.0, -0.5]))
 
 
 def _sliding_variables(settings: Integrators) -> dict[str, xr.Variable]:
     """The point that sticks to u_1 = 0: exactly, by the occupation scheme, by solve_ivp until its cap."""
     X, yt = SLIDING
     eye, zero, w = np.eye(2), np.zeros(2), np.ones(1)
-    R, beta, _ = event_flow(X, w, yt, eye, zero, SLIDING_TIMES)
-    coarse = occupation.occupation_flow(X, w, yt, eye, zero, SLIDING_TIMES, step=max(settings.steps))
     cap = min(settings.evaluations, 20_000)
-    stuck = scipy_flow(X, eye, zero, yt, SLIDING_TIMES, rtol=1e-6, evaluations=cap)
 
     def first_coordinate(R: Array, beta: Array) -> Array:
         return occupation.pre_activation(X, R, beta)[:, 0, 0]
 
-    def cost(R: Array, beta: Array) -> Array:
-        u, b = occupation.pre_activation(X, R, beta), occupation.residual_bias(R, beta, yt)
-        return separated.cost((u > 0).astype(np.float64), u, b, np.ones((len(R), 1)))
-
-    errors = []
-    for h in settings.steps:
-        path = occupation.occupation_flow(X, w, yt, eye, zero, SLIDING_TIMES, step=h)
-        errors.append(float(np.abs(first_coordinate(*path) - first_coordinate(R, beta)).max()))
-    last = float(SLIDING_TIMES[np.isfinite(stuck[1][:, 0])].max())
+    exact = integrate_flow([X], eye[None], zero[None], yt[None], SLIDING_TIMES, "events").isel(cluster=0)
+    u = first_coordinate(exact["R"].values, exact["beta"].values)
+    stuck = first_coordinate(*scipy_flow(X, eye, zero, yt, SLIDING_TIMES, rtol=1e-6, evaluations=cap)[:2])
+    by_step = [
+        first_coordinate(*occupation.occupation_flow(X, w, yt, eye, zero, SLIDING_TIMES, step=h))
+        for h in settings.steps
+    ]
+    last = float(SLIDING_TIMES[np.isfinite(stuck)].max())
     variables = {
-        "sliding_u": variable("time", first_coordinate(R, beta), "u_1(s), event-driven", "input"),
-        "sliding_u_occupation": variable(
-            "time", first_coordinate(*coarse), "u_1(s), occupation, largest step", "input"
+        "sliding_u": variable("time", u, "u_1(s), event-driven", "input"),
+        "sliding_u_occupation": variable("time", by_step[-1], "u_1(s), occupation, largest step", "input"),
+        "sliding_u_scipy": variable("time", stuck, "u_1(s), RK45 until its cap", "input"),
+        "sliding_cost": variable("time", exact["cost"].values, "cost, event-driven", "input^2"),
+        "sliding_error": variable(
+            "step", np.abs(np.array(by_step) - u).max(axis=1), "largest error of u_1, occupation scheme", "input"
         ),
-        "sliding_u_scipy": variable("time", first_coordinate(*stuck[:2]), "u_1(s), RK45 until its cap", "input"),
-        "sliding_cost": variable("time", cost(R, beta), "cost, event-driven", "input^2"),
-        "sliding_error": variable("step", np.array(errors), "largest error of u_1, occupation scheme", "input"),
         "sliding_reached": variable((), last, "last output time that RK45 reached within its cap"),
         "sliding_cap": variable((), cap, "cap on right sides of RK45"),
     }
@@ -271,15 +258,11 @@ def euler_flow(
     X: Array, w: Array, yt: Array, R: Array, beta: Array, times: Array, *, step: float
 ) -> tuple[Array, Array]:
     """Euler steps with the pattern at their start and Cayley retraction, what plain gradient descent does."""
-    now, path = 0.0, []
-    for time in times:
-        count = int(np.ceil((time - now) / step - 1e-9))
-        for _ in range(count):
-            h = (time - now) / count
-            u, b = occupation.pre_activation(X, R, beta), occupation.residual_bias(R, beta, yt)
-            H = (u > 0).astype(np.float64)
-            dbeta, Omega = separated.bias_velocity(H, R, b, w), separated.generator(H, u, b, w)
-            R, beta = occupation.cayley(h * Omega) @ R, beta + h * dbeta
-        now = time
-        path.append((R, beta))
-    return tuple(np.array(part) for part in zip(*path, strict=True))
+
+    def advance(state: tuple[Array, Array], h: float) -> tuple[Array, Array]:
+        R, beta = state
+        u, b = occupation.pre_activation(X, R, beta), occupation.residual_bias(R, beta, yt)
+        H = (u > 0).astype(np.float64)
+        return occupation.moved(state, (separated.generator(H, u, b, w), separated.bias_velocity(H, R, b, w)), h)
+
+    return occupation.stacked(occupation.states_at(times, step, (R, beta), advance))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.experiments.coordinates import times_variable
+from repdyn.truncation_flow.experiments.coordinates import decay_rate, first_time, times_variable
 from repdyn.truncation_flow.methods.construction import (
     balanced_shift,
     ball_clusters,
@@ -21,6 +23,7 @@ from repdyn.truncation_flow.methods.metrics import neural_collapse_metrics
 from repdyn.truncation_flow.methods.separation import Margins, separation_margin
 from repdyn.truncation_flow.settings import NeuralCollapse
 from repdyn.truncation_flow.theory import general
+from repdyn.truncation_flow.theory.truncation import truncate
 
 SNAPSHOTS = 5
 TOO_WIDE = 1.6  # radius over the largest that can be separated; two clusters overlap only at 4
@@ -46,65 +49,53 @@ def simplex_run(
     return X, integrate_flow(list(X), R, beta, yt, times, step=step), yt
 
 
-def images(X: Array, R: Array, beta: Array) -> Array:
-    """tau_l(X_l) for every cluster, shape (..., K, N, Q)."""
-    offset = beta[..., None, :]
-    return np.maximum((X + offset) @ np.swapaxes(R, -1, -2), 0) @ R - offset
-
-
 def neural_collapse(settings: NeuralCollapse, stream: Stream) -> xr.Dataset:
     """Cost, collapse and margins along the flow for every dimension."""
     times = np.linspace(0.0, settings.horizon, settings.samples)
-    names = ("cost", "within", "ratio", "equiangle", "margin", "generator_norm", "composed_error")
-    series = {name: np.empty((len(settings.dimensions), len(times))) for name in names}
     arrival = np.full((len(settings.dimensions), max(settings.dimensions)), np.nan)
-    share = arrival.copy()
+    share, runs = arrival.copy(), []
     for q, Q in enumerate(settings.dimensions):
         X, path, yt = simplex_run(Q, settings, times, stream)
         full = (path["truncated_share"] >= 1).all("coordinate").values
-        arrival[q, :Q] = [times[np.argmax(column)] if column.any() else np.inf for column in full.T]
+        arrival[q, :Q] = [first_time(times, column) for column in full.T]
         share[q, :Q] = path["truncated_share"].isel(time=0).min("coordinate")
-        for name, values in _collapse_series(X, path, yt).items():
-            series[name][q] = values
-    worlds = _worlds(settings, times, series, arrival, stream)
-    return _collapse_dataset(settings, times, series, arrival, share).assign(worlds)
+        runs.append(_collapse_series(X, path, yt))
+    worlds = _worlds(settings, times, runs, arrival, stream)
+    return _collapse_dataset(settings, times, runs, arrival, share).assign(worlds)
 
 
 def _worlds(
-    settings: NeuralCollapse, times: Array, series: dict[str, Array], arrival: Array, stream: Stream
+    settings: NeuralCollapse, times: Array, runs: list[dict[str, Array]], arrival: Array, stream: Stream
 ) -> dict[str, xr.Variable]:
     """What happens after the last arrival and how far separation is kept, here and in worlds without collapse."""
-    numbers = {"": [], "_untruncated": [], "_too_wide": []}
     coarse = np.linspace(0.0, settings.horizon, COARSE_TIMES)
-    for q, Q in enumerate(settings.dimensions):
-        late = times >= np.nanmax(arrival[q])
-        numbers[""].append(_summary({name: values[q] for name, values in series.items()}, times, late))
-        for world in ("untruncated", "too wide"):
-            X, path, yt = simplex_run(Q, settings, coarse, stream, world)
-            after = coarse >= np.nanmax(arrival[q])
-            numbers[f"_{world.replace(' ', '_')}"].append(_summary(_collapse_series(X, path, yt), coarse, after))
+    worlds = {"": ("", times, runs)}
+    for world, words in (("untruncated", "clusters untruncated"), ("too wide", "clusters too wide to be separated")):
+        series = [_collapse_series(*simplex_run(Q, settings, coarse, stream, world)) for Q in settings.dimensions]
+        worlds[f"_{world.replace(' ', '_')}"] = (f", {words}", coarse, series)
     texts = {
         "cost_rate": ("-d log C/ds after the last arrival, by least squares", "1/time"),
         "within_late": ("largest variance within clusters after the last arrival", "input^2"),
         "margin_least": ("smallest margin of the separation that must persist, over all times", "input"),
         "composed_error_largest": ("largest |tau_Q o .. o tau_1(x) - tau_l(x)| over cluster l and all times", "input"),
     }
-    words = {"": "", "_untruncated": ", clusters untruncated", "_too_wide": ", clusters too wide to be separated"}
-    variables = {
-        f"{name}{world}": variable("dimension", np.array([row[name] for row in measured]), text + words[world], unit)
-        for world, measured in numbers.items()
-        for name, (text, unit) in texts.items()
-    }
+    variables = {}
+    for suffix, (words, when, series) in worlds.items():
+        rows = [_summary(one, when, last) for one, last in zip(series, np.nanmax(arrival, axis=1), strict=True)]
+        variables |= {
+            name + suffix: variable("dimension", np.array([row[name] for row in rows]), text + words, unit)
+            for name, (text, unit) in texts.items()
+        }
     for array in variables.values():
         array.attrs["missing"] = "no arrival, or fewer than three times after it"
     return variables
 
 
-def _summary(series: dict[str, Array], times: Array, late: Array) -> dict[str, float]:
-    late = late & (series["cost"] > COST_FLOOR * series["cost"][0])
+def _summary(series: dict[str, Array], times: Array, arrival: float) -> dict[str, float]:
+    late = (times >= arrival) & (series["cost"] > COST_FLOOR * series["cost"][0])
     enough = np.sum(late) >= 3
     return {
-        "cost_rate": -float(np.polyfit(times[late], np.log(series["cost"][late]), 1)[0]) if enough else np.nan,
+        "cost_rate": decay_rate(times[late], series["cost"][late]) if enough else np.nan,
         "within_late": float(series["within"][late].max()) if enough else np.nan,
         "margin_least": float(series["margin"].min()),
         "composed_error_largest": float(series["composed_error"].max()),
@@ -114,13 +105,13 @@ def _summary(series: dict[str, Array], times: Array, late: Array) -> dict[str, f
 def _collapse_series(X: Array, path: xr.Dataset, yt: Array) -> dict[str, Array]:
     R, beta = path["R"].values, path["beta"].values
     labels = np.repeat(np.arange(len(X)), X.shape[1])
-    metrics = [neural_collapse_metrics(z.reshape(-1, X.shape[2]), labels) for z in images(X, R, beta)]
+    metrics = [neural_collapse_metrics(z.reshape(-1, X.shape[2]), labels) for z in truncate(X, R, beta)]
     return {
         "cost": path["cost"].sum("cluster").values,
         "generator_norm": path["generator_norm"].max("cluster").values,
         "margin": np.array([_kept(separation_margin(X, R[t], beta[t], yt)) for t in range(len(R))]),
         "composed_error": np.array([_composition_error(X, R[t], beta[t]) for t in range(len(R))]),
-        **{name: np.array([row[name] for row in metrics]) for name in ("within", "ratio", "equiangle")},
+        **{name: np.array([row[name] for row in metrics]) for name in ("within", "ratio")},
     }
 
 
@@ -132,46 +123,31 @@ def _kept(margins: Margins) -> float:
 def _composition_error(X: Array, R: Array, beta: Array) -> float:
     """How far the composition tau_Q o ... o tau_1 is from tau_l on cluster l, (3.5)."""
     composed = general.forward(X.reshape(-1, X.shape[2]), R, beta).z[-1].reshape(X.shape)
-    return float(np.abs(composed - images(X, R, beta)).max())
+    return float(np.abs(composed - truncate(X, R, beta)).max())
 
 
 def _collapse_dataset(
-    settings: NeuralCollapse, times: Array, series: dict[str, Array], arrival: Array, share: Array
+    settings: NeuralCollapse, times: Array, runs: list[dict[str, Array]], arrival: Array, share: Array
 ) -> xr.Dataset:
     texts = {
         "cost": ("Euclidean cost, all clusters", "input^2"),
         "within": ("variance within clusters of tau(X)", "input^2"),
         "ratio": ("within over between variance (NC1)", "1"),
-        "equiangle": ("deviation of the means' cosines from a simplex (NC2)", "1"),
         "margin": ("smallest margin of the separation that must persist", "input"),
         "generator_norm": ("largest Frobenius norm of Omega over clusters", "input^2/time"),
-        "composed_error": ("largest |tau_Q o .. o tau_1(x) - tau_l(x)| over cluster l", "input"),
     }
-    dimensions = np.array(settings.dimensions)
-    variables = {name: variable(("dimension", "time"), series[name], *texts[name]) for name in texts}
+    variables = {
+        name: variable(("dimension", "time"), np.array([series[name] for series in runs]), *text)
+        for name, text in texts.items()
+    }
     variables["arrival"] = variable(("dimension", "cluster"), arrival, "time s_1 of full truncation")
     variables["start_share"] = variable(("dimension", "cluster"), share, "least truncated share at the start")
     for name in ("arrival", "start_share"):
         variables[name].attrs["missing"] = "fewer clusters than columns"
-    direct = [_direct_margins(int(Q)) for Q in dimensions]
-    variables |= {
-        "shift": variable("dimension", np.array([balanced_shift(int(Q)) for Q in dimensions]), "label shift t*"),
-        "radius": variable(
-            "dimension", np.array([largest_radius(int(Q)) for Q in dimensions]), "largest radius", "input"
-        ),
-        "own_margin": variable("dimension", np.array([row[0] for row in direct]), "own margin, by formula", "input"),
-        "others_margin": variable(
-            "dimension", np.array([row[1] for row in direct]), "others' margin, by formula", "input"
-        ),
-        "own_direct": variable("dimension", np.array([row[2] for row in direct]), "own margin, measured", "input"),
-        "others_direct": variable(
-            "dimension", np.array([row[3] for row in direct]), "others' margin, measured", "input"
-        ),
-    }
     return dataset(
-        variables,
+        variables | _construction(settings.dimensions),
         {
-            "dimension": variable("dimension", dimensions, "dimension Q"),
+            "dimension": variable("dimension", np.array(settings.dimensions), "dimension Q"),
             "time": times_variable(times),
             "cluster": index("cluster", arrival.shape[1], "cluster"),
             "points": variable((), settings.points, "points per cluster"),
@@ -182,11 +158,24 @@ def _collapse_dataset(
     )
 
 
-def _direct_margins(Q: int) -> tuple[float, float, float, float]:
-    """Margins of the centres at beta = -yt, by formula and by measuring."""
-    R, _, yt = simplex_initial_data(Q)
-    measured = separation_margin(np.eye(Q)[:, None, :], R, -yt, yt)
-    return *simplex_margins(Q, balanced_shift(Q)), measured.own, measured.others
+def _construction(dimensions: Sequence[int]) -> dict[str, xr.Variable]:
+    """The explicit construction; margins are those of the centers at beta = -yt."""
+    rows = []
+    for Q in dimensions:
+        R, _, yt = simplex_initial_data(Q)
+        measured = separation_margin(np.eye(Q)[:, None, :], R, -yt, yt)
+        shift = balanced_shift(Q)
+        rows.append((shift, largest_radius(Q), *simplex_margins(Q, shift), measured.own, measured.others))
+    texts = {
+        "shift": ("label shift t*", "1"),
+        "radius": ("largest radius", "input"),
+        "own_margin": ("own margin, by formula", "input"),
+        "others_margin": ("others' margin, by formula", "input"),
+        "own_direct": ("own margin, measured", "input"),
+        "others_direct": ("others' margin, measured", "input"),
+    }
+    columns = np.array(rows).T
+    return {name: variable("dimension", column, *texts[name]) for name, column in zip(texts, columns, strict=True)}
 
 
 def truncation_in_the_plane(settings: NeuralCollapse, stream: Stream) -> xr.Dataset:
@@ -207,7 +196,7 @@ def truncation_in_the_plane(settings: NeuralCollapse, stream: Stream) -> xr.Data
         cone[q, :, :Q, :Q] = R[chosen, 0]
         for t, moment in enumerate(chosen):
             image[q, t, :Q, :, :Q] = X
-            image[q, t, 0, :, :Q] = images(X, R[moment], beta[moment])[0]
+            image[q, t, 0, :, :Q] = truncate(X[0], R[moment, 0], beta[moment, 0])
     variables = {
         "data": variable(("dimension", "cluster", "point", "column"), data, "data", "input"),
         "image": variable(("dimension", "snapshot", "cluster", "point", "column"), image, "tau_1 of the data", "input"),

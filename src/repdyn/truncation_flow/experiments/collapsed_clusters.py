@@ -38,27 +38,24 @@ Orbit = dict[str, Array | float]
 def collapsed_clusters(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
     """Integral of motion, spectral gap and cost along (8.6)-(8.7); Euler steps for contrast; the bound (8.35)."""
     Q, times = settings.dimension, np.linspace(0.0, settings.horizon, settings.samples)
-    euler = np.empty((len(settings.euler_steps), settings.seeds))
-    orbits: list[list[Orbit]] = []
-    for sign in SIGNS:
-        starts = [collapsed.definite_start(Q, sign, stream.generator(sign, n)) for n in range(settings.seeds)]
-        orbits.append([_orbit(*start, np.eye(Q), times, sign) for start in starts])
-        if sign == "positive":
-            drifts = [[_euler_drift(*start, np.eye(Q), h) for start in starts] for h in settings.euler_steps]
-            euler[:] = drifts
-    variables = {
-        name: variable(("sign", "seed", "time"), np.array([[orbit[name] for orbit in row] for row in orbits]), text)
-        for name, text in SERIES.items()
+    starts = {
+        sign: [collapsed.definite_start(Q, sign, stream.generator(sign, n)) for n in range(settings.seeds)]
+        for sign in SIGNS
     }
-    variables |= {
-        name: variable(("sign", "seed"), np.array([[orbit[name] for orbit in row] for row in orbits]), text)
-        for name, text in NUMBERS.items()
+    orbits = [[_orbit(*start, np.eye(Q), times, sign) for start in starts[sign]] for sign in SIGNS]
+    euler = [[_euler_drift(*start, np.eye(Q), h) for start in starts["positive"]] for h in settings.euler_steps]
+    dims = dict.fromkeys(SERIES, ("sign", "seed", "time")) | dict.fromkeys(NUMBERS, ("sign", "seed"))
+    variables = {
+        name: variable(dims[name], np.array([[orbit[name] for orbit in row] for row in orbits]), text)
+        for name, text in (SERIES | NUMBERS).items()
     }
     for name in ("rate_excess", "rate_excess_faster", *NUMBERS):
         variables[name].attrs["missing"] = "I is indefinite, or the cost is round-off"
     ratio = variables["cost"].values[2][:, -1] / variables["cost"].values[2][:, 0]
     variables |= {
-        "euler_drift": variable(("euler_step", "seed"), euler, f"operator norm of I({SHORT:g}) - I(0), Euler steps"),
+        "euler_drift": variable(
+            ("euler_step", "seed"), np.array(euler), f"operator norm of I({SHORT:g}) - I(0), Euler steps"
+        ),
         "indefinite_ratio": variable("seed", ratio, "C at the last time over C(0), I indefinite"),
     }
     return dataset(
@@ -79,11 +76,11 @@ def _orbit(B0: Array, W0: Array, Y: Array, times: Array, sign: str) -> Orbit:
     B, W = collapsed.collapsed_trajectory(B0, W0, Y, times)
     cost = standard_cost.collapsed_cost(B, W, Y)
     integral = standard_cost.conserved_quantity(B, W)
-    swapped = np.swapaxes(B, 1, 2) @ B - W @ np.swapaxes(W, 1, 2)
+    swapped = B.mT @ B - W @ W.mT
     orbit: Orbit = {
         "cost": cost,
-        "drift": np.linalg.norm(integral - integral[0], ord=2, axis=(-2, -1)),
-        "drift_swapped": np.linalg.norm(swapped - swapped[0], ord=2, axis=(-2, -1)),
+        "drift": np.linalg.matrix_norm(integral - integral[0], ord=2),
+        "drift_swapped": np.linalg.matrix_norm(swapped - swapped[0], ord=2),
         "rate_excess": np.full(len(times), np.nan),
         "rate_excess_faster": np.full(len(times), np.nan),
     } | dict.fromkeys(NUMBERS, np.nan)
@@ -124,31 +121,24 @@ def _weight_bounds(times: Array) -> dict[str, xr.Variable]:
     B0, W0, Y = np.eye(Q), 0.01 * np.eye(Q), np.zeros((Q, Q))
     B, W = collapsed.collapsed_trajectory(B0, W0, Y, times)
     gap, cost_0 = standard_cost.spectral_gap(B0, W0), float(standard_cost.collapsed_cost(B0, W0, Y))
-    cost = standard_cost.collapsed_cost(B, W, Y)
+    _, dW = standard_cost.collapsed_flow(B, W, Y)
+    largest = np.linalg.matrix_norm(B, ord=2).max()
     return {
-        "weight_norm": variable("time", np.linalg.norm(W, ord=2, axis=(-2, -1)), "||W + Y B^{-1}||, Y = 0"),
+        "weight_norm": variable("time", np.linalg.matrix_norm(W, ord=2), "||W + Y B^{-1}||, Y = 0"),
         "weight_bound_printed": variable(
             "time", standard_cost.weight_bound_as_printed(times, gap, cost_0), "bound (8.35) as printed"
         ),
         "weight_bound_corrected": variable(
             "time", standard_cost.weight_bound(times, gap, cost_0), "bound (8.35), corrected"
         ),
-        "weight_speed": variable(
-            "time",
-            np.linalg.norm(standard_cost.output_error(B, W, Y) @ np.swapaxes(B, 1, 2), ord=2, axis=(1, 2)),
-            "||dW/ds|| of this run",
-        ),
+        "weight_speed": variable("time", np.linalg.matrix_norm(dW, ord=2), "||dW/ds|| of this run"),
         "speed_bound_printed": variable(
-            "time",
-            2 * cost_0 * np.linalg.norm(B, ord=2, axis=(1, 2)).max() * np.exp(-gap * times),
-            "bound (8.38) with the c of (8.34)",
+            "time", 2 * cost_0 * largest * np.exp(-gap * times), "bound (8.38) with the c of (8.34)"
         ),
         "speed_bound_corrected": variable(
-            "time",
-            np.sqrt(2 * cost_0) * np.linalg.norm(B, ord=2, axis=(1, 2)).max() * np.exp(-gap * times),
-            "bound (8.38) with the root of c",
+            "time", np.sqrt(2 * cost_0) * largest * np.exp(-gap * times), "bound (8.38) with the root of c"
         ),
-        "slow_cost": variable("time", cost, "cost of this run"),
+        "slow_cost": variable("time", standard_cost.collapsed_cost(B, W, Y), "cost of this run"),
         "slow_gap": variable((), gap, "lambda_0 of this run"),
     }
 

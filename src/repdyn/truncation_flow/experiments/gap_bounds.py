@@ -32,20 +32,22 @@ def gap_bounds(B: Array, W: Array, Y: Array, times: Array, sign: str) -> dict[st
     integral = standard_cost.conserved_quantity(B[0], W[0])
     spectrum = np.abs(np.linalg.eigvalsh(integral))
     gap, c = float(spectrum.min()), 2 * float(standard_cost.collapsed_cost(B[0], W[0], Y))
-    large, small = (B, W) if sign == "positive" else (W, B)
-    gram = B @ np.swapaxes(B, 1, 2) if sign == "positive" else np.swapaxes(W, 1, 2) @ W
-    norms = {name: np.linalg.norm(path, ord=2, axis=(1, 2)) for name, path in (("B", B), ("W", W))}
-    sizes = np.linalg.norm(small, ord=2, axis=(1, 2))
-    size, decaying = float(sizes.max()), np.sqrt(c / gap) * np.exp(-gap * times)
-    solved = np.linalg.norm(np.linalg.inv(large) @ (Y.T if sign == "positive" else Y), ord=2, axis=(1, 2))
-    top = float(np.linalg.norm(large, ord=2, axis=(1, 2)).max()) ** 2
-    velocity = [standard_cost.collapsed_flow(b, w, Y) for b, w in zip(B, W, strict=True)]
-    speeds = {name: np.array([np.linalg.norm(pair[n], 2) for pair in velocity]) for n, name in ((0, "B"), (1, "W"))}
+    norms = {name: np.linalg.matrix_norm(path, ord=2) for name, path in (("B", B), ("W", W))}
+    if sign == "positive":
+        gram, solved = B @ B.mT, np.linalg.inv(B) @ Y.T
+        large, small = norms["B"], norms["W"]
+    else:
+        gram, solved = W.mT @ W, np.linalg.inv(W) @ Y
+        large, small = norms["W"], norms["B"]
+    solved, decaying = np.linalg.matrix_norm(solved, ord=2), np.sqrt(c / gap) * np.exp(-gap * times)
+    top, size = float(large.max()) ** 2, float(small.max())
+    velocity = zip("BW", standard_cost.collapsed_flow(B, W, Y), strict=True)
+    speeds = {name: np.linalg.matrix_norm(rate, ord=2) for name, rate in velocity}
     ratios = {
         "gram_floor": float(np.linalg.eigvalsh(gram).min()) / gap,
         "gram_floor_largest": float(np.linalg.eigvalsh(gram).min()) / float(spectrum.max()),
-        "weight_size": float((sizes / (solved + decaying)).max()),
-        "weight_size_without_Y": float((sizes / decaying).max()),
+        "weight_size": float((small / (solved + decaying)).max()),
+        "weight_size_without_Y": float((small / decaying).max()),
         "bias_size": top / (float(spectrum.max()) + size**2),
         "bias_size_without_I": top / size**2,
     }

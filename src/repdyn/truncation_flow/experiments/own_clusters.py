@@ -9,9 +9,7 @@ from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow.methods.construction import ball_clusters
-from repdyn.truncation_flow.methods.flow import integrate_flow
 from repdyn.truncation_flow.methods.separation import (
-    InitialData,
     cluster_separated_initial_data,
     margin_bound,
     procrustes_initial_data,
@@ -20,7 +18,6 @@ from repdyn.truncation_flow.methods.separation import (
 from repdyn.truncation_flow.settings import OwnClusters
 
 RIDGE = 1e-2
-COLLAPSE_STEP = 0.02
 MEANS = np.array([[3.0, 0.2, -0.5], [-0.5, 2.5, 0.4], [0.3, -0.6, 3.5]])
 ANGLES = (40.0, 60.0, 75.0, 80.0, 85.0, 88.0, 90.0, 92.0, 100.0, 120.0, 150.0)  # degrees at the vertex, equal legs
 RANDOM_TRIANGLES = 6
@@ -33,16 +30,8 @@ def own_clusters(settings: OwnClusters, images: xr.Dataset, stream: Stream) -> x
     """Largest margins of separation found: triangles of means, synthetic clusters of growing width, digits."""
     unit = ball_clusters(np.zeros((3, 3)), settings.points, 1.0, stream.generator("points"))
     synthetic = [list(MEANS[:, None] + r * unit) for r in settings.widths]
-    separated = [cluster_separated_initial_data(X, require=False) for X in synthetic]
-    remaining = [_collapse_of(X, start) for X, start in zip(synthetic, separated, strict=True)]
-    variables = {
-        "margin": variable(
-            ("width", "condition"), np.array([start.margin for start in separated]), "margin, synthetic", "input"
-        ),
-        "final_cost": variable("width", np.array(remaining), "cost at s = 8 over the cost at 0"),
-        "width_bound": variable((), margin_bound(MEANS), "bound on any margin, synthetic means", "input"),
-    }
-    variables["final_cost"].attrs["missing"] = "no separation, so the clusters do not move by themselves"
+    margins = [cluster_separated_initial_data(X, require=False).margin for X in synthetic]
+    variables = {"margin": variable(("width", "condition"), np.array(margins), "margin, synthetic", "input")}
     variables |= _digits(images, settings.classes) | _triangles(stream.generator("triangles"))
     variables["acute_share"] = variable(
         "dimension",
@@ -72,7 +61,6 @@ def _digits(images: xr.Dataset, classes: tuple[int, ...]) -> dict[str, xr.Variab
         margins.append(cluster_separated_initial_data(drawn, require=False).margin)
     return {
         "digit_margin": variable(("shrink", "condition"), np.array(margins), "margin, digits"),
-        "digit_spread": variable((), _spread(digits), "largest radius over smallest distance of means, digits"),
         "digit_explained": variable((), explained, "share of variance kept in Q dimensions"),
         "digit_points": variable((), sum(map(len, digits)), "digits used"),
     }
@@ -136,17 +124,8 @@ def _acute_share(Q: int, generator: np.random.Generator) -> float:
     acute = np.ones(CONFIGURATIONS, dtype=bool)
     for vertex in range(Q):
         arms = np.delete(means, vertex, axis=1) - means[:, vertex : vertex + 1]
-        acute &= ((arms @ np.swapaxes(arms, 1, 2)) > 0).all(axis=(1, 2))
+        acute &= ((arms @ arms.mT) > 0).all(axis=(1, 2))
     return float(acute.mean())
-
-
-def _collapse_of(X: list[Array], start: InitialData) -> float:
-    """Cost at s = 8 relative to the start if the clusters are separated; else NaN."""
-    if start.margin.smallest <= 0:
-        return np.nan
-    path = integrate_flow(X, start.R, start.beta, start.yt, [0.0, 8.0], step=COLLAPSE_STEP)
-    first, last = path["cost"].sum("cluster").values
-    return float(last / first)
 
 
 def digit_clusters(images: xr.Dataset, classes: tuple[int, ...]) -> tuple[list[Array], float]:
@@ -174,10 +153,3 @@ def digit_clusters(images: xr.Dataset, classes: tuple[int, ...]) -> tuple[list[A
     ]
     everything, frame = np.concatenate(X) - center, np.column_stack((basis, widest))
     return reduced, float(np.sum((everything @ frame) ** 2) / np.sum(everything**2))
-
-
-def _spread(X: list[Array]) -> float:
-    means = np.array([cluster.mean(axis=0) for cluster in X])
-    radius = max(np.linalg.norm(cluster - mean, axis=1).max() for cluster, mean in zip(X, means, strict=True))
-    gaps = np.linalg.norm(means[:, None] - means[None], axis=-1)[~np.eye(len(means), dtype=bool)]
-    return float(radius / gaps.min())

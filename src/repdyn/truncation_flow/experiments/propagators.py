@@ -10,6 +10,7 @@ from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.formula_audit import Errors, audit_variables, holds, mended
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow.methods import collapsed
+from repdyn.truncation_flow.methods.formula_audit import worst
 from repdyn.truncation_flow.settings import CollapsedClusters
 from repdyn.truncation_flow.theory import standard_cost
 
@@ -19,7 +20,7 @@ SHORT = 1.0
 
 def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
     """Errors of (8.8)-(8.11), (8.16), (8.17) as printed and corrected, and the lemmas 8.1 and 8.2."""
-    Q, times = settings.dimension, np.linspace(0.0, SHORT, settings.nodes)
+    Q, times, longer = settings.dimension, np.linspace(0.0, SHORT, settings.nodes), np.linspace(0.0, 3.0, 61)
     equations = ("(8.8)", "(8.9), (8.11)", "(8.10)", "(8.16)", "(8.17)")
     errors = np.empty((settings.seeds, len(equations), 3))
     decay, ratio = np.empty((2, settings.seeds)), np.empty((2, settings.seeds))
@@ -28,10 +29,10 @@ def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
         B0, W0 = collapsed.definite_start(Q, "positive", stream.generator(seed))
         errors[seed] = _propagator_errors(B0, W0, Y, times)
         _, _, U_B, _ = collapsed.trajectory_with_propagators(
-            B0, W0, Y, np.linspace(0.0, 3.0, 61), standard_cost.propagator_rates_as_printed
+            B0, W0, Y, longer, standard_cost.propagator_rates_as_printed
         )
         spectrum = np.linalg.eigvalsh(standard_cost.conserved_quantity(B0, W0))
-        rate = -np.log(np.linalg.norm(U_B[1:], ord=2, axis=(-2, -1))) / np.linspace(0.0, 3.0, 61)[1:]
+        rate = -np.log(np.linalg.matrix_norm(U_B[1:], ord=2)) / longer[1:]
         decay[:, seed] = rate.min() / spectrum[[0, -1]]
         ratio[:, seed] = _product_ratio(stream.generator(seed, "pairs"), Q)
     return dataset(
@@ -53,34 +54,26 @@ def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
 def _propagator_errors(B0: Array, W0: Array, Y: Array, times: Array) -> list[Errors]:
     """Errors of each equation over the given nodes."""
     E0 = standard_cost.output_error(B0, W0, Y)
-    runs = {}
-    for form, rates in (
-        ("corrected", standard_cost.propagator_rates),
-        ("printed", standard_cost.propagator_rates_as_printed),
-    ):
-        runs[form] = collapsed.trajectory_with_propagators(B0, W0, Y, times, rates)
-    B, W, _, _ = runs["corrected"]
+    forms = standard_cost.propagator_rates_as_printed, standard_cost.propagator_rates
+    printed, corrected = (collapsed.trajectory_with_propagators(B0, W0, Y, times, rates) for rates in forms)
+    B, W, _, _ = corrected
     E = standard_cost.output_error(B, W, Y)
-    represented = {form: float(np.abs(U_W @ E0 @ U_B - E).max()) for form, (_, _, U_B, U_W) in runs.items()}
-    duhamel = {
-        sign: collapsed.duhamel(B, W, Y, runs["printed"][2], runs["printed"][3], times, sign) for sign in (-1.0, 1.0)
-    }
-    integral = [[float(np.abs(duhamel[sign][n] - (B, W)[n][-1]).max()) for sign in (1.0, -1.0)] for n in (0, 1)]
+    integrals = [collapsed.duhamel(B, W, Y, *printed[2:], times, sign) for sign in (1.0, -1.0)]
     return [
         _error_flow(B, W, Y, times),
-        mended(represented["printed"], represented["corrected"]),
+        mended(*(worst(U_W @ E0 @ U_B - E) for _, _, U_B, U_W in (printed, corrected))),
         _initial_time_derivative(B0, W0, Y),
-        mended(*integral[0]),
-        mended(*integral[1]),
+        mended(*(worst(found - B[-1]) for found, _ in integrals)),
+        mended(*(worst(found - W[-1]) for _, found in integrals)),
     ]
 
 
 def _error_flow(B: Array, W: Array, Y: Array, times: Array) -> Errors:
     """(8.8) in integrated form, E(s) - E(0) by the trapezoid rule; W^T W and B B^T for control."""
     E = standard_cost.output_error(B, W, Y)
-    swapped = -np.swapaxes(W, 1, 2) @ W @ E - E @ B @ np.swapaxes(B, 1, 2)
-    rates = np.array([standard_cost.error_flow(b, w, Y) for b, w in zip(B, W, strict=True)])
-    return holds(*(float(np.abs(E[0] + np.trapezoid(form, times, axis=0) - E[-1]).max()) for form in (rates, swapped)))
+    swapped = -W.mT @ W @ E - E @ B @ B.mT
+    rates = standard_cost.error_flow(B, W, Y)
+    return holds(*(worst(E[0] + np.trapezoid(form, times, axis=0) - E[-1]) for form in (rates, swapped)))
 
 
 def _initial_time_derivative(B0: Array, W0: Array, Y: Array) -> Errors:
@@ -90,13 +83,13 @@ def _initial_time_derivative(B0: Array, W0: Array, Y: Array) -> Errors:
     later = [np.linalg.solve(U_B[k], U_B[-1]) for k in range(5)]
     slope = (later[3] - later[1]) / (2 * DIFFERENCE)
     exact = B[2] @ B[2].T @ later[2]
-    return mended(float(np.abs(slope + exact).max()), float(np.abs(slope - exact).max()))
+    return mended(worst(slope + exact), worst(slope - exact))
 
 
 def _product_ratio(generator: np.random.Generator, Q: int, pairs: int = 200) -> tuple[float, float]:
-    """Least ||A B|| / (sqrt(lambda_0) ||A||) over random pairs, lambda_0 the an extreme eigenvalue of B B^T."""
+    """Least ||A B|| / (sqrt(lambda_0) ||A||) over random pairs, lambda_0 an extreme eigenvalue of B B^T."""
     A, B = generator.normal(size=(2, pairs, Q, Q))
-    spectrum = np.linalg.eigvalsh(B @ np.swapaxes(B, -1, -2))
-    norms = [np.linalg.norm(M, ord=2, axis=(-2, -1)) for M in (A @ B, A)]
-    smallest, largest = (float(np.min(norms[0] / (np.sqrt(spectrum[:, n]) * norms[1]))) for n in (0, -1))
+    spectrum = np.linalg.eigvalsh(B @ B.mT)
+    product, single = (np.linalg.matrix_norm(M, ord=2) for M in (A @ B, A))
+    smallest, largest = (float(np.min(product / (np.sqrt(spectrum[:, n]) * single))) for n in (0, -1))
     return smallest, largest

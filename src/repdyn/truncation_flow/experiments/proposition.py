@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.experiments.coordinates import times_variable
+from repdyn.truncation_flow.experiments.coordinates import decay_rate, first_time, times_variable
 from repdyn.truncation_flow.methods.flow import integrate_flow
 from repdyn.truncation_flow.settings import Proposition
 from repdyn.truncation_flow.theory.proposition import Constants, eta_2_as_printed, proposition_4_2_constants
@@ -54,20 +54,18 @@ def proposition(settings: Proposition, stream: Stream) -> xr.Dataset:
     """
     times = np.arange(0.0, settings.horizon + 0.5 * settings.step, settings.step)
     variables: dict[str, xr.Variable] = {}
-    arrival = np.full(len(RADII), np.inf)
+    arrival: dict[str, Array] = {}
     for suffix, level in (("", BELOW), ("_beyond", BEYOND)):
         runs = []
         for Q, share in zip(RADII, settings.outliers, strict=True):
             generator = stream.generator(Q) if level < 0 else stream.generator(Q, "beyond")
             X = cluster_near_planes(Q, settings.points, share if level < 0 else SHARE_BEYOND, level, generator)
             runs.append(_run(X, np.full(Q, RADII[Q] / np.sqrt(Q)), times, settings))
-        if level < 0:
-            arrival = np.array([_arrival(times, series["truncated_share"]) for _, series in runs])
-        variables |= _variables(suffix, runs, times, arrival)
-    arrivals = np.array([_arrival(times, share) for share in variables["truncated_share_beyond"].values])
+        arrival[suffix] = np.array([first_time(times, series["truncated_share"] >= 1.0) for _, series in runs])
+        variables |= _variables(suffix, runs, times, arrival[""])
     variables |= {
-        "arrival": variable("dimension", arrival, "time s_1 at which the cluster is fully truncated"),
-        "arrival_beyond": variable("dimension", arrivals, "the same, data that break (4.16)"),
+        "arrival": variable("dimension", arrival[""], "time s_1 at which the cluster is fully truncated"),
+        "arrival_beyond": variable("dimension", arrival["_beyond"], "the same, data that break (4.16)"),
     }
     for name in ("arrival", "arrival_beyond"):
         variables[name].attrs["missing"] = "infinite where the cluster is not fully truncated up to the last time"
@@ -92,15 +90,10 @@ def _run(X: Array, beta: Array, times: Array, settings: Proposition) -> tuple[Co
     constants = proposition_4_2_constants(X, eye, beta, yt, settings.gamma)
     path = integrate_flow([X], eye[None], beta[None], yt[None], times, step=settings.step).isel(cluster=0)
     series = {name: path[name].values for name in ("residual", "generator_norm", "cost")}
-    series["rotation"] = np.linalg.norm(path["R"].values - eye, ord=2, axis=(-2, -1))
+    series["rotation"] = np.linalg.matrix_norm(path["R"].values - eye, ord=2)
     series["truncated_share"] = path["truncated_share"].min("coordinate").values
     series["decay_rate"] = -np.gradient(np.log(series["residual"]), times)
     return constants, series
-
-
-def _arrival(times: Array, share: Array) -> float:
-    """First time at which all points are truncated in all coordinates; infinite if there is none."""
-    return float(times[np.argmax(share >= 1.0)]) if np.any(share >= 1.0) else np.inf
 
 
 def _variables(
@@ -135,10 +128,9 @@ def _after(series: dict[str, Array], times: Array, arrival: float) -> dict[str, 
     late = times >= arrival
     if np.sum(late) < 3:
         return dict.fromkeys(AFTER, np.nan)
-    rate = {name: -float(np.polyfit(times[late], np.log(series[name][late]), 1)[0]) for name in ("residual", "cost")}
     return {
         "late_rotation": float(np.ptp(series["rotation"][late])),
         "late_generator": float(series["generator_norm"][late].max()),
-        "residual_rate": rate["residual"],
-        "cost_rate": rate["cost"],
+        "residual_rate": decay_rate(times[late], series["residual"][late]),
+        "cost_rate": decay_rate(times[late], series["cost"][late]),
     }

@@ -10,9 +10,10 @@ from scipy.linalg import expm
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
-from repdyn.truncation_flow.experiments.coordinates import times_variable
+from repdyn.truncation_flow.experiments.coordinates import first_time, times_variable
 from repdyn.truncation_flow.methods import collapsed
 from repdyn.truncation_flow.methods.construction import ball_clusters, simplex_initial_data
+from repdyn.truncation_flow.methods.formula_audit import worst
 from repdyn.truncation_flow.methods.layers import standard_cost_flow
 from repdyn.truncation_flow.settings import OutputLayer, ReducedNetwork
 from repdyn.truncation_flow.theory import general, standard_cost
@@ -25,23 +26,18 @@ def reduced_network(settings: ReducedNetwork, stream: Stream) -> xr.Dataset:
     X = ball_clusters(np.eye(Q), settings.points, 0.05, stream.generator("points"))
     labels = {"benign": np.eye(Q), "adverse": 1.5 * np.roll(np.eye(Q), 1, axis=0)}
     W0, beta0 = 1.15 * np.linalg.inv(yt.T), -yt
-    network, reduced, frozen = np.empty((3, 2, len(times)))
-    spread, lost, margin = np.empty((2, len(times))), np.empty(2), np.empty((2, len(times)))
+    network, reduced, frozen, margin = np.empty((4, 2, len(times)))
     for case, y in enumerate(labels.values()):
-        full = _network_run(X, R, beta0, W0, y, times, settings.step)
+        network[case] = _network_cost(X, R, beta0, W0, y, times, settings.step)
         B, W = collapsed.collapsed_trajectory(beta0.T, W0, y.T, times)
-        network[case], spread[case] = full
         reduced[case] = standard_cost.collapsed_cost(B, W, y.T)
         frozen[case] = standard_cost.collapsed_cost(beta0.T, _weight_at_fixed_biases(beta0.T, W0, y.T, times), y.T)
         margin[case] = [_collapse_margin(X, R, b.T) for b in B]
-        lost[case] = times[np.argmax(margin[case] < 0)] if np.any(margin[case] < 0) else np.inf
+    lost = np.array([first_time(times, part < 0) for part in margin])
     variables = {
         "cost_network": variable(("labels", "time"), network, "standard cost of the network"),
         "cost_reduced": variable(("labels", "time"), reduced, "cost of the reduced flow (8.6)-(8.7)"),
         "cost_frozen": variable(("labels", "time"), frozen, "cost of the reduced flow with B at rest, without (8.6)"),
-        "spread": variable(
-            ("labels", "time"), spread, "variance of the network's clusters after truncation", "input^2"
-        ),
         "margin": variable(
             ("labels", "time"), margin, "distance to loss of the sectors along the reduced flow", "input"
         ),
@@ -66,18 +62,13 @@ def _weight_at_fixed_biases(B: Array, W: Array, Y: Array, times: Array) -> Array
     return np.array([limit + (W - limit) @ expm(-s * B @ B.T) for s in times])
 
 
-def _network_run(X: Array, R: Array, beta: Array, W: Array, y: Array, times: Array, step: float) -> tuple[Array, Array]:
-    """Cost and within-cluster variance of the whole network along its gradient flow."""
+def _network_cost(X: Array, R: Array, beta: Array, W: Array, y: Array, times: Array, step: float) -> Array:
+    """Cost of the whole network along its gradient flow, shape (T,)."""
     K, N, Q = X.shape
     points, w, targets = X.reshape(-1, Q), np.full(K * N, 1.0 / N), np.repeat(y, N, axis=0)
-    path = standard_cost_flow(points, w, targets, R, beta, W, times, step=step)
-    cost, spread = [], []
-    for rotation, offset, weight in zip(*path, strict=True):
-        z = general.forward(points, rotation, offset).z[-1]
-        cost.append(0.5 * np.sum(w * np.sum((z @ weight.T - targets) ** 2, axis=1)))
-        clusters = z.reshape(K, N, Q)
-        spread.append(np.mean(np.sum((clusters - clusters.mean(axis=1, keepdims=True)) ** 2, axis=-1)))
-    return np.array(cost), np.array(spread)
+    path = zip(*standard_cost_flow(points, w, targets, R, beta, W, times, step=step), strict=True)
+    residuals = (general.forward(points, a, c).z[-1] @ weight.T - targets for a, c, weight in path)
+    return np.array([general.weighted_cost(residual, w) for residual in residuals])
 
 
 def _collapse_margin(X: Array, R: Array, beta: Array) -> float:
@@ -105,19 +96,16 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
     weightings = {"1/N": np.full(N, 1.0 / N), "1/N_j": general.cluster_weights(cluster, Q)}
     times = np.linspace(0.0, settings.horizon, 21)
     formula, unweighted = np.empty((2, 2, len(times)))
-    limits, minimizers, slowest = [], [], []
-    for index_, w in enumerate(weightings.values()):
+    without = standard_cost.output_layer_flow(X, Y, W0, times, weights=np.ones(N))
+    limits, minimizers = [], []
+    for case, w in enumerate(weightings.values()):
         path = standard_cost.output_layer_flow(X, Y, W0, times, weights=w)
         solved = _integrated(X, Y, W0, w, times)
-        formula[index_] = np.abs(path - solved).max(axis=(1, 2))
-        without = standard_cost.output_layer_flow(X, Y, W0, times, weights=np.ones(N))
-        unweighted[index_] = np.abs(without - solved).max(axis=(1, 2))
-        rate = np.linalg.eigvalsh((X * w) @ X.T)[0]
-        limits.append(standard_cost.output_layer_flow(X, Y, W0, [60.0 / rate], weights=w)[0])
+        formula[case], unweighted[case] = (np.abs(found - solved).max(axis=(1, 2)) for found in (path, without))
+        slowest = np.linalg.eigvalsh((X * w) @ X.T)[0]
+        limits.append(standard_cost.output_layer_flow(X, Y, W0, [60.0 / slowest], weights=w)[0])
         minimizers.append(standard_cost.least_squares_minimiser(X, Y, w))
-        slowest.append(rate)
-    P = standard_cost.right_inverse(X)
-    projector, gram = P @ X, X.T @ X
+    limits, minimizers = np.array(limits), np.array(minimizers)
     return dataset(
         {
             "formula_error": variable(("weighting", "time"), formula, "closed form (9.10) against an integrator"),
@@ -125,24 +113,15 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
                 ("weighting", "time"), unweighted, "closed form with exp(-s X X^T), without 1/N, against the integrator"
             ),
             "limit_error": variable(
-                "weighting",
-                np.abs(np.array(limits) - np.array(minimizers)).max(axis=(1, 2)),
-                "limit against least squares",
+                "weighting", np.abs(limits - minimizers).max(axis=(1, 2)), "limit against least squares"
             ),
             "crossed_error": variable(
                 "weighting",
-                np.abs(np.array(limits) - np.array(minimizers[::-1])).max(axis=(1, 2)),
+                np.abs(limits - minimizers[::-1]).max(axis=(1, 2)),
                 "limit against least squares with the other weights",
             ),
-            "slowest_rate": variable("weighting", np.array(slowest), "slowest rate of convergence", "1/time"),
-            "projector_defect": variable((), float(np.abs(projector @ projector - projector).max()), "|(P X)^2 - P X|"),
-            "range_error": variable((), float(np.abs(projector @ X.T - X.T).max()), "|P X X^T - X^T|"),
-            "gram_defect": variable((), float(np.abs(gram @ gram - gram).max()), "|(X^T X)^2 - X^T X|"),
-            "gram_range_error": variable((), float(np.abs(gram @ X.T - X.T).max()), "|X^T X X^T - X^T|"),
-            "projector_rank": variable((), int(np.linalg.matrix_rank(projector)), "rank of P X"),
-            "rows_of_P": variable((), P.shape[0], "rows of P of (9.11)"),
-            "columns_of_P": variable((), P.shape[1], "columns of P of (9.11)"),
             "columns_of_Y": variable((), Q, "columns of Y; the product Y P of (9.10) needs as many as P has rows"),
+            **_right_inverse(X),
         },
         {
             "weighting": variable("weighting", np.array(list(weightings)), "weight of a point in the cost"),
@@ -150,6 +129,20 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
         },
         title="The output layer alone is trained",
     )
+
+
+def _right_inverse(X: Array) -> dict[str, xr.Variable]:
+    """Shape of P of (9.11), and how far P X and the Gram matrix X^T X are from the projector on the range of X^T."""
+    P = standard_cost.right_inverse(X)
+    projector, gram = P @ X, X.T @ X
+    return {
+        "projector_defect": variable((), worst(projector @ projector - projector), "|(P X)^2 - P X|"),
+        "range_error": variable((), worst(projector @ X.T - X.T), "|P X X^T - X^T|"),
+        "gram_defect": variable((), worst(gram @ gram - gram), "|(X^T X)^2 - X^T X|"),
+        "gram_range_error": variable((), worst(gram @ X.T - X.T), "|X^T X X^T - X^T|"),
+        "rows_of_P": variable((), P.shape[0], "rows of P of (9.11)"),
+        "columns_of_P": variable((), P.shape[1], "columns of P of (9.11)"),
+    }
 
 
 def _integrated(X: Array, Y: Array, W0: Array, w: Array, times: Array) -> Array:

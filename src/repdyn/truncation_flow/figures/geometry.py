@@ -11,6 +11,7 @@ from matplotlib.patches import Polygon
 from repdyn.base.figures import BLACK, BLUE, CYCLE, GREEN, ORANGE, RED, SKY, describe, label_panels, legend_below, new
 
 REACH = 6.0
+PLANE_OF_MEANS = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])  # for Q = 3, orthogonal to (1, 1, 1)
 
 
 def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
@@ -19,17 +20,9 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
     figure, axes = new(1, data.sizes["snapshot"], height=2.0, sharex=True, sharey=True)
     for panel, moment in zip(axes[0], data["snapshot"].values, strict=True):
         snapshot = data.sel(snapshot=moment)
-        _cone(panel, snapshot, _apex(snapshot).values)
-        for cluster, color in ((0, RED), (1, BLUE)):
-            points = snapshot["data"].sel(cluster=cluster).values[:, :2]
-            panel.scatter(*points.T, s=5, color=color, alpha=0.25, linewidth=0)
-        image = snapshot["image"].sel(cluster=0).values[:, :2]
-        panel.scatter(*image.T, s=7, color=RED, linewidth=0)
-        path = data["apex"].values[: int(np.searchsorted(data["time"], snapshot["moment"])) + 1, :2]
-        panel.plot(*path.T, color=BLACK, linewidth=0.9)
-        panel.scatter(*data["label"].values[:2], marker="*", s=45, color=GREEN, zorder=5, linewidth=0)
+        _cone(panel, snapshot)
+        _snapshot(panel, snapshot, np.eye(2), alpha=0.25)
         panel.set_title(f"$s$ = {float(snapshot['moment']):.2g}")
-        panel.set_aspect("equal")
     axes[0, 0].set(xlim=(-0.35, 1.4), ylim=(-0.45, 1.35), ylabel="input coordinate 2")
     for panel in axes[0]:
         panel.set_xlabel("coordinate 1")
@@ -46,11 +39,8 @@ def truncation_in_the_plane(truncation_in_the_plane: xr.Dataset) -> Figure:
     )
 
 
-def _apex(snapshot: xr.Dataset) -> xr.DataArray:
-    return snapshot["apex"].sel(time=snapshot["moment"], method="nearest")[:2]
-
-
-def _cone(panel: Axes, snapshot: xr.Dataset, apex: np.ndarray) -> None:
+def _cone(panel: Axes, snapshot: xr.Dataset) -> None:
+    apex = snapshot["apex"].sel(time=snapshot["moment"], method="nearest").values[:2]
     edges = apex + REACH * snapshot["cone"].values[:2, :2]
     corner = apex + REACH * snapshot["cone"].values[:2, :2].sum(axis=0)
     panel.add_patch(Polygon([apex, edges[0], corner, edges[1]], color=SKY, alpha=0.18, linewidth=0))
@@ -62,9 +52,8 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
     figure, axes = new(2, data.sizes["snapshot"], height=1.7, sharex="row", sharey="row")
     for column, moment in enumerate(data["snapshot"].values):
         snapshot = data.sel(snapshot=moment)
-        path = data["apex"].values[: int(np.searchsorted(data["time"], snapshot["moment"])) + 1]
         for panel in axes[:, column]:
-            _projected(panel, snapshot, path)
+            _snapshot(panel, snapshot, PLANE_OF_MEANS, alpha=0.3)
         axes[0, column].set_title(f"$s$ = {float(snapshot['moment']):.2g}")
         axes[1, column].set_xlabel("along $e_1 - e_2$")
     axes[1, 0].set(xlim=(0.5, 0.85), ylim=(0.25, 0.55))
@@ -81,15 +70,18 @@ def truncation_in_three_dimensions(truncation_in_the_plane: xr.Dataset) -> Figur
     )
 
 
-def _projected(panel: Axes, snapshot: xr.Dataset, path: np.ndarray) -> None:
-    """Data, images, path of the apex and label in the plane orthogonal to (1, 1, 1)."""
-    frame = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
-    for cluster, color in enumerate((RED, BLUE, ORANGE)):
-        points = snapshot["data"].sel(cluster=cluster).values
-        panel.scatter(*(frame @ points.T), s=5, color=color, alpha=0.3, linewidth=0)
-    panel.scatter(*(frame @ snapshot["image"].sel(cluster=0).values.T), s=7, color=RED, linewidth=0)
-    panel.plot(*(frame @ path.T), color=BLACK, linewidth=0.9)
-    panel.scatter(*(frame @ snapshot["label"].values), marker="*", s=45, color=GREEN, zorder=5, linewidth=0)
+def _snapshot(panel: Axes, snapshot: xr.Dataset, frame: np.ndarray, alpha: float) -> None:
+    """Data, images of cluster 1, path of its apex and its label in the plane of a frame of shape (2, Q)."""
+    Q, reached = frame.shape[1], int(np.searchsorted(snapshot["time"], snapshot["moment"]))
+
+    def plane(points: xr.DataArray) -> np.ndarray:
+        return frame @ points.values[..., :Q].T
+
+    for cluster, color in zip(range(Q), (RED, BLUE, ORANGE), strict=False):
+        panel.scatter(*plane(snapshot["data"].sel(cluster=cluster)), s=5, color=color, alpha=alpha, linewidth=0)
+    panel.scatter(*plane(snapshot["image"].sel(cluster=0)), s=7, color=RED, linewidth=0)
+    panel.plot(*plane(snapshot["apex"][: reached + 1]), color=BLACK, linewidth=0.9)
+    panel.scatter(*plane(snapshot["label"]), marker="*", s=45, color=GREEN, zorder=5, linewidth=0)
     panel.set_aspect("equal")
 
 
@@ -113,8 +105,8 @@ def neural_collapse(neural_collapse: xr.Dataset) -> Figure:
     axes[0, 0].plot(time[time > 3], 30 * start * np.exp(-2 * time[time > 3]), color=BLACK, linestyle=":", linewidth=1)
     axes[0, 0].annotate("$e^{-2s}$", (5.6, 30 * start * np.exp(-11)), fontsize=7.5)
     axes[0, 1].set_ylim(1e-8, None)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    columns = neural_collapse.sizes["dimension"]
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=columns)
     label_panels(axes)
     return describe(
         figure,

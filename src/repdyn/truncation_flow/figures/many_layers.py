@@ -99,8 +99,7 @@ def general_flow(general_flow: xr.Dataset) -> Figure:
         axes[1, column].set_xlabel("flow time $s$")
     axes[0, 0].set_ylabel("cost")
     axes[1, 0].set_ylabel("variance within / all")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return describe(
         figure,
         title="The general flow without separation",
@@ -114,12 +113,15 @@ def general_flow(general_flow: xr.Dataset) -> Figure:
     )
 
 
+def largest_errors(audit: xr.Dataset) -> xr.Dataset:
+    """Largest error of every equation over all draws, as printed and as corrected."""
+    errors = audit[["printed", "corrected"]]
+    return errors.max([dim for dim in errors.dims if dim != "equation"])
+
+
 def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figure:
     """Largest error of every equation as printed and as corrected: the erratum page at a glance."""
-    parts = [
-        data[["printed", "corrected"]].max([dim for dim in data["printed"].dims if dim != "equation"])
-        for data in (gradient_audit, propagators)
-    ]
+    parts = [largest_errors(data) for data in (gradient_audit, propagators)]
     names = np.concatenate([part["equation"].values for part in parts])
     errors = np.concatenate([np.column_stack((part["printed"], part["corrected"])) for part in parts])
     figure, axes = new(1, 1, height=6.6, width=5.2)

@@ -29,8 +29,7 @@ def staircase(staircase: xr.Dataset) -> Figure:
         axes[1, column].set_xlabel("flow time $s$")
     axes[0, 0].set_ylabel("rate $n/N$")
     axes[1, 0].set_ylabel("bias, data")
-    handles, labels = axes[1, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
     return describe(
         figure,
@@ -47,23 +46,19 @@ def staircase(staircase: xr.Dataset) -> Figure:
 def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -> Figure:
     """Cost along the weight flow of Theorem 3.2 as printed and as corrected: the printed one rises."""
     figure, axes = new(2, 2, height=2.2)
-    colors = {"printed": RED, "corrected": BLUE}
-    styles = {"printed": "--", "corrected": "-"}
+    looks = {"printed": {"color": RED, "linestyle": "--"}, "corrected": {"color": BLUE, "linestyle": "-"}}
     flows, time = printed_and_corrected, printed_and_corrected["time"]
-    for formula in colors:
-        part, look = flows.sel(formula=formula), {"color": colors[formula], "linestyle": styles[formula]}
+    case = str(random_clusters["case"].values[1])
+    for formula, look in looks.items():
+        part = flows.sel(formula=formula)
         for column, example in enumerate(flows["example"].values):
             axes[0, column].plot(time, part["example_cost"].sel(example=example), label=formula, **look)
             axes[0, column].set_title(f"one point, {example}")
         cost = part["cost"]
         axes[1, 0].plot(time, cost.mean("cluster"), label=formula, **look)
-        band(axes[1, 0], time, *np.quantile(cost, [0.1, 0.9], axis=cost.get_axis_num("cluster")), color=colors[formula])
-    case = str(random_clusters["case"].values[1])
-    for formula in colors:
+        band(axes[1, 0], time, *np.quantile(cost, [0.1, 0.9], axis=cost.get_axis_num("cluster")), color=look["color"])
         rate = np.sort(random_clusters[f"{formula}_rate"].sel(case=case))
-        axes[1, 1].plot(
-            rate, np.linspace(0, 1, rate.size), color=colors[formula], linestyle=styles[formula], label=formula
-        )
+        axes[1, 1].plot(rate, np.linspace(0, 1, rate.size), label=formula, **look)
     axes[1, 1].axvline(0, color=BLACK, linewidth=0.8)
     axes[1, 1].set(
         xlim=(-1, 0.8), xlabel="dC/ds at a random state", ylabel="share of clusters", title=f"random clusters, {case}"
@@ -71,8 +66,7 @@ def printed_and_corrected(printed_and_corrected: xr.Dataset, random_clusters: xr
     axes[1, 0].set_title(f"{flows.sizes['cluster']} planar clusters")
     for panel in axes.ravel()[:3]:
         panel.set(xlabel="flow time $s$", ylabel="cost", ylim=(0, None))
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
     rise = flows["example_cost"].sel(formula="printed", example="rise")
     share = float((random_clusters["printed_rate"].sel(case=case) > 0).mean())
@@ -119,8 +113,7 @@ def proposition(proposition: xr.Dataset) -> Figure:
         panel.set_yscale("log" if log else "linear")
         panel.set(xlabel="flow time $s$", title=title)
     axes[1, 0].set_xlim(0, 2 * float(proposition["arrival"].max()))
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)
     return describe(
         figure,
@@ -167,23 +160,12 @@ def sliding(integrators: xr.Dataset) -> Figure:
     time, early = integrators["time"].values, integrators["time"].values <= 2
     largest = float(integrators["step"].max())
     panel = axes[0, 0]
-    panel.plot(time[early], integrators["sliding_u"].values[early], color=BLUE, label="event-driven")
-    panel.plot(
-        time[early],
-        integrators["sliding_u_occupation"].values[early],
-        color=GREEN,
-        linestyle="--",
-        label=f"occupation, $h$ = {largest:g}",
-    )
-    panel.plot(
-        time[early],
-        integrators["sliding_u_scipy"].values[early],
-        color=RED,
-        marker=".",
-        markersize=3,
-        linewidth=0.8,
-        label="RK45",
-    )
+    for name, words, look in (
+        ("sliding_u", "event-driven", {"color": BLUE}),
+        ("sliding_u_occupation", f"occupation, $h$ = {largest:g}", {"color": GREEN, "linestyle": "--"}),
+        ("sliding_u_scipy", "RK45", {"color": RED, "marker": ".", "markersize": 3, "linewidth": 0.8}),
+    ):
+        panel.plot(time[early], integrators[name].values[early], label=words, **look)
     panel.axvline(float(integrators["sliding_reached"]), color=RED, linewidth=0.8, linestyle=":")
     panel.set(xlabel="flow time $s$", title="$u_1$ sticks to 0", ylabel="$u_1$")
     legend_below(panel)

@@ -80,8 +80,8 @@ def duhamel(B: Array, W: Array, Y: Array, U_B: Array, U_W: Array, times: Array, 
     Returns:
         B and W at times[-1].
     """
-    from_W = U_W[-1] @ np.linalg.inv(U_W) @ np.swapaxes(W, -1, -2) @ Y
-    from_B = Y @ np.swapaxes(B, -1, -2) @ np.linalg.inv(U_B) @ U_B[-1]
+    from_W = U_W[-1] @ np.linalg.inv(U_W) @ W.mT @ Y
+    from_B = Y @ B.mT @ np.linalg.inv(U_B) @ U_B[-1]
     return (
         U_W[-1] @ B[0] + sign * np.trapezoid(from_W, times, axis=0),
         W[0] @ U_B[-1] + sign * np.trapezoid(from_B, times, axis=0),

@@ -14,7 +14,7 @@ from scipy.stats import ortho_group
 from repdyn.base.checks import Array
 from repdyn.base.formula_audit import Errors, holds, mended
 from repdyn.truncation_flow.methods.construction import ball_clusters, largest_radius, simplex_initial_data
-from repdyn.truncation_flow.methods.formula_audit import Draw, Layers, random_cluster, random_layers
+from repdyn.truncation_flow.methods.formula_audit import Draw, Layers, random_cluster, random_layers, worst
 from repdyn.truncation_flow.theory import derivatives, general
 
 COLLAPSED_FILL = 0.5  # cluster radius over the largest that the explicit construction separates
@@ -77,21 +77,12 @@ def untruncated(layers: Layers, generator: np.random.Generator) -> Trained:
     return Trained(layers.X, layers.cluster, layers.R, beta, W, y)
 
 
-def partly_truncated(layers: Layers, trained: Trained) -> Trained:
-    """The same data and output under random truncation maps."""
-    return trained._replace(beta=layers.beta)
-
-
-def _worst(*differences: Array) -> float:
-    return float(max(np.abs(difference).max() for difference in differences))
-
-
 def metric_invariance(drawn: Weighted) -> Errors:
     """(2.25): the pullback metric under W^(L) -> A W^(L) with W^(L+1), or with W_{L+1}, times A^{-1}."""
     total = drawn.W_out @ drawn.W
     inverse = np.linalg.inv(drawn.A)
     printed, corrected = total @ inverse, (drawn.W_out @ inverse) @ (drawn.A @ drawn.W)
-    return mended(*(_worst(changed.T @ changed - total.T @ total) for changed in (printed, corrected)))
+    return mended(*(worst(changed.T @ changed - total.T @ total) for changed in (printed, corrected)))
 
 
 def bias_derivative(drawn: Weighted) -> Errors:
@@ -104,7 +95,7 @@ def bias_derivative(drawn: Weighted) -> Errors:
         beta = draw.beta + 1j * derivatives.STEP * np.eye(len(W))[j]
         moved = derivatives.complex_truncation_of_weights(draw.X, W, beta)
         stepped[:, :, j] = moved.imag / derivatives.STEP
-    return holds(_worst(claimed - stepped), _worst(np.swapaxes(claimed, 1, 2) - stepped))
+    return holds(worst(claimed - stepped), worst(claimed.mT - stepped))
 
 
 def general_bias_gradient(drawn: Weighted) -> Errors:
@@ -120,20 +111,19 @@ def general_bias_gradient(drawn: Weighted) -> Errors:
     H = (draw.X + draw.beta) @ W.T > 0
     pulled = -np.einsum("k,ki->i", draw.w, (~H * (residual @ inverse)) @ W)
     swapped = -np.einsum("k,ki->i", draw.w, (~H * (residual @ W.T)) @ inverse.T)
-    return holds(_worst(pulled - gradient), _worst(swapped - gradient))
+    return holds(worst(pulled - gradient), worst(swapped - gradient))
 
 
 def cancellation(drawn: Weighted) -> Errors:
     """(6.8): H^perp(x) sigma(R (x + beta)) = 0, which takes (6.5) to (6.7); H in the place of H^perp for control."""
-    draw = drawn.draw
-    rectified = np.maximum((draw.X + draw.beta) @ draw.R.T, 0.0)
-    return holds(*(_worst(part * rectified) for part in (1 - draw.H, draw.H)))
+    H, rectified = drawn.draw.H, np.maximum(drawn.draw.u, 0.0)
+    return holds(*(worst(part * rectified) for part in (1 - H, H)))
 
 
 def cross_term(drawn: Weighted, metric: Array) -> float:
     """Size of int R^T H^perp R g R^T sigma(u), which is zero for g = 1 by (6.8): what the metric g adds to (6.7)."""
     draw = drawn.draw
-    rectified = np.maximum((draw.X + draw.beta) @ draw.R.T, 0.0) @ draw.R @ metric.T
+    rectified = np.maximum(draw.u, 0.0) @ draw.R @ metric.T
     return float(np.linalg.norm(draw.w @ ((1 - draw.H) * (rectified @ draw.R.T))))
 
 
@@ -142,7 +132,7 @@ def commutator_blocks(drawn: Weighted) -> Errors:
     M, errors = drawn.symmetric, []
     for h in drawn.draw.H:
         H, off = np.diag(h), np.diag(1 - h)
-        errors.append([_worst(H @ M - M @ H - H @ M @ off - sign * off @ M @ H) for sign in (-1.0, 1.0)])
+        errors.append([worst(H @ M - M @ H - H @ M @ off - sign * off @ M @ H) for sign in (-1.0, 1.0)])
     return holds(*np.max(errors, axis=0))
 
 
@@ -152,7 +142,7 @@ def commutator_elements(drawn: Weighted) -> Errors:
     for nu in drawn.draw.H:
         commutator = np.diag(nu) @ M - M @ np.diag(nu)
         factors = (nu[:, None] - nu[None, :], nu[:, None] + nu[None, :])
-        errors.append([_worst(factor * M - commutator) for factor in factors])
+        errors.append([worst(factor * M - commutator) for factor in factors])
     return holds(*np.max(errors, axis=0))
 
 
@@ -166,7 +156,7 @@ def collapsed_gradient(trained: Trained) -> Errors:
     errors = []
     for sign in (1.0, -1.0):
         E = W @ B + sign * Y
-        errors.append(_worst(dbeta.T + W.T @ E, generators, dW + E @ B.T))
+        errors.append(worst(dbeta.T + W.T @ E, generators, dW + E @ B.T))
     return holds(*errors)
 
 
@@ -182,7 +172,7 @@ def _velocity(trained: Trained) -> tuple[Array, Array, Array]:
 
 def hidden_layers_rest(trained: Trained, elsewhere: Trained) -> Errors:
     """(9.6): untruncated data leave all R_l and beta_l at rest; partly truncated data for control."""
-    return holds(*(_worst(*_velocity(state)[:2]) for state in (trained, elsewhere)))
+    return holds(*(worst(*_velocity(state)[:2]) for state in (trained, elsewhere)))
 
 
 def output_gradient(trained: Trained) -> Errors:
@@ -190,7 +180,7 @@ def output_gradient(trained: Trained) -> Errors:
     dW = _velocity(trained)[2]
     residual = trained.X @ trained.W.T - trained.y[trained.cluster]
     claimed = -(residual * trained.w[:, None]).T @ trained.X
-    return holds(_worst(claimed - dW), _worst(claimed + dW))
+    return holds(worst(claimed - dW), worst(claimed + dW))
 
 
 def cost_of_untruncated(trained: Trained) -> Errors:
@@ -223,6 +213,6 @@ def trained_errors(Q: int, N: int, generator: np.random.Generator) -> list[Error
     return [
         collapsed_gradient(collapsed(Q, N, generator)),
         cost_of_untruncated(free),
-        hidden_layers_rest(free, partly_truncated(layers, free)),
+        hidden_layers_rest(free, elsewhere=free._replace(beta=layers.beta)),
         output_gradient(free),
     ]

@@ -20,6 +20,7 @@ from scipy.optimize import brentq
 
 from repdyn.base.checks import Array
 from repdyn.truncation_flow.methods.occupation import cayley
+from repdyn.truncation_flow.theory.separated import generator_from_shares
 
 # Dormand-Prince 5(4): nodes are not needed, the system is autonomous.
 STAGES = [
@@ -48,12 +49,13 @@ class Event(NamedTuple):
 
 @dataclass
 class Cluster:
-    """Data of the run (d = x - yt, weights) and the current pattern with its moments."""
+    """Data of the run (d = x - yt, weights), the current pattern with its moments, and what has happened so far."""
 
     d: Array
     w: Array
     H: Array
     sliding: list[tuple[int, int]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     J: Array = field(init=False)
     S: Array = field(init=False)
 
@@ -68,6 +70,11 @@ class Cluster:
         self.J[i] += change
         self.S[i] += change * np.outer(self.d[k], self.d[k])
 
+    def switch(self, now: float, k: int, i: int, on: bool) -> None:
+        """Set an entry of the pattern on or off, as an event."""
+        self.set_pattern(k, i, float(on))
+        self.events.append(Event(now, k, i, int(on)))
+
 
 class Velocity(NamedTuple):
     """Generator Omega, db/ds, and the sliding fractions."""
@@ -80,7 +87,7 @@ class Velocity(NamedTuple):
 def velocity(cluster: Cluster, R: Array, b: Array) -> Velocity:
     """Velocity at a state, with the fractions that keep sliding points on their planes."""
     A = np.einsum("iab,ia->ib", cluster.S, R) @ R.T
-    Omega = 0.5 * ((cluster.J[:, None] - cluster.J[None, :]) * np.outer(b, b) - A + A.T)
+    Omega = generator_from_shares(cluster.J, A, b)
     db = Omega @ b - (1.0 - cluster.J) * b
     if not cluster.sliding:
         return Velocity(Omega, db, np.zeros(0))
@@ -156,20 +163,19 @@ def event_flow(
     b, now, h = R @ (beta + yt), 0.0, 1e-3
     u = X @ R.T + R @ beta
     cluster = Cluster(X - yt, w, (u > 0).astype(np.float64))
-    events: list[Event] = []
     for k, i in np.argwhere(u == 0):
-        _settle(cluster, R, b, int(k), int(i), now, events)
+        _settle(cluster, R, b, int(k), int(i), now)
     rotations, biases = [], []
     for time in times:
         while now < time:
-            R, b, now, h = _advance(cluster, R, b, now, min(h, time - now), h, tolerance, events)
+            R, b, now, h = _advance(cluster, R, b, now, min(h, time - now), h, tolerance)
         rotations.append(R)
         biases.append(R.T @ b - yt)
-    return np.array(rotations), np.array(biases), events
+    return np.array(rotations), np.array(biases), cluster.events
 
 
 def _advance(
-    cluster: Cluster, R: Array, b: Array, now: float, h: float, wish: float, tolerance: float, events: list[Event]
+    cluster: Cluster, R: Array, b: Array, now: float, h: float, wish: float, tolerance: float
 ) -> tuple[Array, Array, float, float]:
     """One accepted step, shortened to the first crossing; returns the state, the time and the next step length."""
     start = velocity(cluster, R, b)
@@ -182,11 +188,11 @@ def _advance(
     released, release_length = _first_release(cluster, R, b, start, step, h)
     if entry is not None and length <= release_length:
         step, h = _refine(cluster, R, b, start, entry, length, h)
-        _settle(cluster, step.R, step.b, *entry, now + h, events)
+        _settle(cluster, step.R, step.b, *entry, now + h)
     elif released is not None:
         h = release_length
         step = dormand_prince_step(cluster, R, b, start, h)
-        _release(cluster, released, step.end.phi[released] > 0.5, now + h, events)
+        cluster.switch(now + h, *cluster.sliding.pop(released), step.end.phi[released] > 0.5)
     growth = min(2.0, 0.9 * (tolerance / max(step.error, 1e-300)) ** 0.2)
     return polish(step.R), step.b, now + h, min(LARGEST_STEP, max(wish, h * growth))
 
@@ -250,7 +256,7 @@ def _refine(
     return step, length
 
 
-def _settle(cluster: Cluster, R: Array, b: Array, k: int, i: int, now: float, events: list[Event]) -> None:
+def _settle(cluster: Cluster, R: Array, b: Array, k: int, i: int, now: float) -> None:
     """Decide at u_ki = 0 between crossing and sliding by the velocities on both sides."""
     v, previous = R @ cluster.d[k], cluster.H[k, i]
     rates = []
@@ -261,15 +267,13 @@ def _settle(cluster: Cluster, R: Array, b: Array, k: int, i: int, now: float, ev
     if rates[0] > 0 > rates[1]:
         cluster.set_pattern(k, i, 0.0)
         cluster.sliding.append((k, i))
-        events.append(Event(now, k, i, 2))
+        cluster.events.append(Event(now, k, i, 2))
     else:
-        on = rates[0] > 0 if previous == 0 else rates[1] > 0
-        cluster.set_pattern(k, i, float(on))
-        events.append(Event(now, k, i, int(on)))
-    _drop_impossible(cluster, R, b, now, events)
+        cluster.switch(now, k, i, rates[0] > 0 if previous == 0 else rates[1] > 0)
+    _drop_impossible(cluster, R, b, now)
 
 
-def _drop_impossible(cluster: Cluster, R: Array, b: Array, now: float, events: list[Event]) -> None:
+def _drop_impossible(cluster: Cluster, R: Array, b: Array, now: float) -> None:
     """After a jump of the velocity, free sliding points whose fraction would leave [0, 1]."""
     while cluster.sliding:
         phi = velocity(cluster, R, b).phi
@@ -277,13 +281,7 @@ def _drop_impossible(cluster: Cluster, R: Array, b: Array, now: float, events: l
         worst = int(np.argmax(excess))
         if excess[worst] <= 1e-9:
             return
-        _release(cluster, worst, phi[worst] > 0.5, now, events)
-
-
-def _release(cluster: Cluster, index: int, on: bool, now: float, events: list[Event]) -> None:
-    k, i = cluster.sliding.pop(index)
-    cluster.set_pattern(k, i, float(on))
-    events.append(Event(now, k, i, int(on)))
+        cluster.switch(now, *cluster.sliding.pop(worst), phi[worst] > 0.5)
 
 
 def _first_release(

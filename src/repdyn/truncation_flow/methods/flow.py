@@ -19,6 +19,7 @@ from scipy.integrate import solve_ivp
 
 from repdyn.base import checks
 from repdyn.base.checks import Array
+from repdyn.base.datasets import index, variable
 from repdyn.truncation_flow.methods.events import Event, event_flow
 from repdyn.truncation_flow.methods.occupation import GENERATORS, occupation_flow, pre_activation, residual_bias
 from repdyn.truncation_flow.theory import inputs, separated
@@ -73,7 +74,12 @@ def integrate_flow(
     if method == "occupation":
         R, beta = occupation_flow(points, w, yt, R0, beta0, times, step=step, formula=formula)
         return trajectory_dataset(points, w, yt, R, beta, times, formula)
-    R, beta, events = _cluster_by_cluster(method, (X, R0, beta0, yt, times), tolerance, evaluations)
+    paths, events = [], []
+    for cluster, start in enumerate(zip(X, R0, beta0, yt, strict=True)):
+        path, own_events = _one_cluster(method, *start, times, tolerance, evaluations)
+        paths.append(path)
+        events += [(cluster, event) for event in own_events]
+    R, beta = (np.stack(parts, axis=1) for parts in zip(*paths, strict=True))
     data = trajectory_dataset(points, w, yt, R, beta, times, formula)
     return with_events(data, events) if method == "events" else data
 
@@ -86,10 +92,9 @@ def _checked(
     for name, value, shape in (("R0", R0, (K, Q, Q)), ("beta0", beta0, (K, Q)), ("yt", yt, (K, Q))):
         if np.shape(value) != shape:
             raise ValueError(f"{name}: got shape {np.shape(value)}; expected {shape} for {K} clusters in R^{Q}")
-    R0 = np.array([checks.orthogonal(matrix, Q, f"R0[{index}]") for index, matrix in enumerate(np.asarray(R0))])
     return (
         arrays,
-        R0,
+        inputs.rotations(R0, Q, "R0"),
         checks.finite(beta0, "beta0"),
         checks.finite(yt, "yt"),
         checks.increasing(times, "times"),
@@ -101,34 +106,19 @@ def pad(X: Sequence[Array]) -> tuple[Array, Array]:
     largest = max(len(cluster) for cluster in X)
     points = np.zeros((len(X), largest, X[0].shape[1]))
     w = np.zeros((len(X), largest))
-    for index, cluster in enumerate(X):
-        points[index, : len(cluster)] = cluster
-        w[index, : len(cluster)] = 1.0 / len(cluster)
+    for row, cluster in enumerate(X):
+        points[row, : len(cluster)] = cluster
+        w[row, : len(cluster)] = 1.0 / len(cluster)
     return points, w
 
 
-def _cluster_by_cluster(
-    method: str, start: tuple[list[Array], Array, Array, Array, Array], tolerance: float, evaluations: int
-) -> tuple[Array, Array, list[tuple[int, Event]]]:
-    """States of all clusters, each integrated by itself, and the crossings with the index of their cluster."""
-    X, R0, beta0, yt, times = start
-    paths, events = [], []
-    for index, cluster in enumerate(X):
-        alone = (cluster, R0[index], beta0[index], yt[index], times)
-        path, own_events = _one_cluster(method, alone, tolerance, evaluations)
-        paths.append(path)
-        events += [(index, event) for event in own_events]
-    R, beta = (np.stack(parts, axis=1) for parts in zip(*paths, strict=True))
-    return R, beta, events
-
-
 def _one_cluster(
-    method: str, start: tuple[Array, Array, Array, Array, Array], tolerance: float, evaluations: int
+    method: str, X: Array, R: Array, beta: Array, yt: Array, times: Array, tolerance: float, evaluations: int
 ) -> tuple[tuple[Array, Array], list[Event]]:
-    X, R, beta, yt, times = start
+    """States of a cluster that is integrated by itself, and its crossings."""
     if method == "events":
         *path, events = event_flow(X, np.full(len(X), 1.0 / len(X)), yt, R, beta, times, tolerance=tolerance)
-        return (path[0], path[1]), events
+        return tuple(path), events
     if method == "exact":
         return (np.repeat(R[None], len(times), axis=0), exact_bias_flow(X, R, beta, yt, times)), []
     return scipy_flow(X, R, beta, yt, times, rtol=tolerance, evaluations=evaluations)[:2], []
@@ -158,7 +148,6 @@ def scipy_flow(
         R (T, Q, Q), beta (T, Q), and the right sides used.
     """
     Q, w, used = len(beta), np.full(len(X), 1.0 / len(X)), 0
-    reached: list[tuple[float, Array]] = []
 
     def rate(s: float, state: Array) -> Array:
         nonlocal used
@@ -172,17 +161,14 @@ def scipy_flow(
         return np.concatenate(((Omega @ rotation).ravel(), separated.bias_velocity(H, rotation, b, w)))
 
     state, now = np.concatenate((R.ravel(), beta)), 0.0
-    for time in times:
+    states = np.full((len(times), Q * Q + Q), np.nan)
+    for n, time in enumerate(times):
         try:
             if time > now:
                 state = solve_ivp(rate, (now, time), state, method=solver, rtol=rtol, atol=rtol).y[:, -1]
         except _CapReachedError:
             break
-        now = time
-        reached.append((time, state))
-    states = np.full((len(times), Q * Q + Q), np.nan)
-    for index, (_, value) in enumerate(reached):
-        states[index] = value
+        states[n], now = state, time
     return states[:, : Q * Q].reshape(-1, Q, Q), states[:, Q * Q :], used
 
 
@@ -196,28 +182,24 @@ def trajectory_dataset(
     """Quantities along a path of states, over (time, cluster, coordinate)."""
     u, b = pre_activation(points, R, beta), residual_bias(R, beta, yt)
     H = (u > 0).astype(np.float64)
-    Omega = GENERATORS[formula](H, u, b, w)
-    Jp = 1.0 - np.einsum("...ki,...k->...i", H, np.broadcast_to(w, H.shape[:-1]))
+    Omega, Jp = GENERATORS[formula](H, u, b, w), separated.truncated_shares(H, w)
     tc = ("time", "cluster")
-    variables = {
-        "R": ((*tc, "coordinate", "column"), R, "orthogonal matrix", "1"),
-        "beta": ((*tc, "column"), beta, "pulled-back bias", "input"),
-        "cost": (tc, separated.cost(H, u, b, w), "Euclidean cost of the cluster", "input^2"),
-        "generator_norm": (tc, np.linalg.norm(Omega, axis=(-2, -1)), "Frobenius norm of Omega", "input^2/time"),
-        "truncated_share": ((*tc, "coordinate"), Jp, "share of points truncated", "1"),
-        "dissipation": (tc, separated.dissipation(Jp, b, Omega), "-|Jp b|^2 - Tr(Omega^T Omega)", "input^2/time"),
-        "residual": (tc, np.linalg.norm(b, axis=-1), "|beta + yt|", "input"),
-    }
+    norm, dissipation = np.linalg.norm(Omega, axis=(-2, -1)), separated.dissipation(Jp, b, Omega)
     return xr.Dataset(
         {
-            name: (dims, value, {"long_name": long, "units": unit})
-            for name, (dims, value, long, unit) in variables.items()
+            "R": variable((*tc, "coordinate", "column"), R, "orthogonal matrix"),
+            "beta": variable((*tc, "column"), beta, "pulled-back bias", "input"),
+            "cost": variable(tc, separated.cost(H, u, b, w), "Euclidean cost of the cluster", "input^2"),
+            "generator_norm": variable(tc, norm, "Frobenius norm of Omega", "input^2/time"),
+            "truncated_share": variable((*tc, "coordinate"), Jp, "share of points truncated"),
+            "dissipation": variable(tc, dissipation, "-|Jp b|^2 - Tr(Omega^T Omega)", "input^2/time"),
+            "residual": variable(tc, np.linalg.norm(b, axis=-1), "|beta + yt|", "input"),
         },
         coords={
-            "time": ("time", times, {"long_name": "flow time s", "units": "1"}),
-            "cluster": ("cluster", np.arange(len(points)), {"long_name": "cluster l", "units": "1"}),
-            "coordinate": ("coordinate", np.arange(beta.shape[-1]), {"long_name": "coordinate i", "units": "1"}),
-            "column": ("column", np.arange(beta.shape[-1]), {"long_name": "input coordinate", "units": "1"}),
+            "time": variable("time", times, "flow time s"),
+            "cluster": index("cluster", len(points), "cluster l"),
+            "coordinate": index("coordinate", beta.shape[-1], "coordinate i"),
+            "column": index("column", beta.shape[-1], "input coordinate"),
         },
     )
 
@@ -232,8 +214,5 @@ def with_events(data: xr.Dataset, events: list[tuple[int, Event]]) -> xr.Dataset
         "event_kind": ([event.kind for _, event in events], "0 truncated, 1 released, 2 begins to slide", np.int64),
     }
     return data.assign(
-        {
-            name: ("event", np.array(value, dtype=kind), {"long_name": long, "units": "1"})
-            for name, (value, long, kind) in columns.items()
-        }
+        {name: variable("event", np.array(value, dtype=kind), long) for name, (value, long, kind) in columns.items()}
     )

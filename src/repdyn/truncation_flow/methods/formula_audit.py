@@ -31,6 +31,15 @@ class Draw(NamedTuple):
     b: Array
     w: Array
 
+    @property
+    def state(self) -> tuple[Array, Array, Array, Array]:
+        """H, u, b, w: what the formulas of Theorem 3.2 read."""
+        return self.H, self.u, self.b, self.w
+
+    def cost(self, R: Array, beta: Array) -> complex:
+        """Euclidean cost (2.26) at other parameters."""
+        return derivatives.complex_cost(self.X, self.w, self.yt, R[None], beta[None])
+
 
 class Network(NamedTuple):
     """A random network: weights, biases and inputs."""
@@ -73,8 +82,14 @@ def random_layers(Q: int, N: int, generator: np.random.Generator) -> Layers:
     return Layers(generator.normal(size=(N, Q)), np.arange(N) % Q, R, beta, yt)
 
 
-def _worst(difference: Array) -> float:
-    return float(np.max(np.abs(difference)))
+def worst(*differences: Array) -> float:
+    """Largest absolute entry of all arrays."""
+    return float(max(np.abs(difference).max() for difference in differences))
+
+
+def _slope(f: Callable[[float], Array | float]) -> Array | float:
+    """Derivative at 0 by a central difference."""
+    return (f(DIFFERENCE) - f(-DIFFERENCE)) / (2 * DIFFERENCE)
 
 
 def independence_of_scale(draw: Draw, generator: np.random.Generator) -> Errors:
@@ -82,7 +97,7 @@ def independence_of_scale(draw: Draw, generator: np.random.Generator) -> Errors:
     scale = generator.uniform(0.2, 5.0, size=len(draw.R))
     plain = truncation.truncation_map(draw.X, draw.R, draw.beta)
     aligned, other = (
-        _worst(truncation.truncation_map_of_weights(draw.X, W, draw.beta) - plain)
+        worst(truncation.truncation_map_of_weights(draw.X, W, draw.beta) - plain)
         for W in (scale[:, None] * draw.R, draw.R * scale)
     )
     return holds(aligned, other)
@@ -94,7 +109,7 @@ def affine_form(draw: Draw, generator: np.random.Generator) -> Errors:
     defined = truncation.truncation_map_of_weights(draw.X, W, draw.beta)
     printed = truncation.affine_truncation_map_as_printed(draw.X, W, draw.beta)
     corrected = truncation.affine_truncation_map(draw.X, W, draw.beta)
-    return mended(_worst(printed - defined), _worst(corrected - defined))
+    return mended(worst(printed - defined), worst(corrected - defined))
 
 
 def layer_pullback(network: Network) -> Errors:
@@ -103,7 +118,7 @@ def layer_pullback(network: Network) -> Errors:
     layer = truncation.hidden_layers(network.x, network.weights, network.biases)[-1]
     printed = truncation.layer_from_truncation_as_printed(network.x, cumulative)
     corrected = truncation.layer_from_truncation(network.x, cumulative)
-    return mended(_worst(printed - layer), _worst(corrected - layer))
+    return mended(worst(printed - layer), worst(corrected - layer))
 
 
 def output_pullback(network: Network) -> Errors:
@@ -113,7 +128,7 @@ def output_pullback(network: Network) -> Errors:
     claimed = pulled @ (network.W_out @ cumulative.W[-1]).T
     output = truncation.hidden_layers(network.x, network.weights, network.biases)[-1] @ network.W_out.T
     bias = truncation.output_bias_for_pullback(network.W_out, cumulative.b[-1])
-    return mended(_worst(output - claimed), _worst(output + bias - claimed))
+    return mended(worst(output - claimed), worst(output + bias - claimed))
 
 
 def output_shift(network: Network) -> Errors:
@@ -123,7 +138,7 @@ def output_shift(network: Network) -> Errors:
     terms = [np.linalg.solve(W, b) for W, b in zip(cumulative.W, biases, strict=True)]
     printed = truncation.output_bias_as_printed(network.W_out, cumulative.beta[-2])
     total = np.sum(terms, axis=0)
-    return mended(_worst(printed - total), _worst(cumulative.beta[-1] - total))
+    return mended(worst(printed - total), worst(cumulative.beta[-1] - total))
 
 
 def cost_split(draw: Draw) -> Errors:
@@ -145,7 +160,7 @@ def _oracle(draw: Draw) -> tuple[Array, Array]:
 def bias_flow(draw: Draw) -> Errors:
     """(3.19) against the gradient of the cost; H in the place of 1 - H for control."""
     dbeta = _oracle(draw)[0]
-    errors = [_worst(separated.bias_velocity(H, draw.R, draw.b, draw.w) - dbeta) for H in (draw.H, 1 - draw.H)]
+    errors = [worst(separated.bias_velocity(H, draw.R, draw.b, draw.w) - dbeta) for H in (draw.H, 1 - draw.H)]
     return holds(*errors)
 
 
@@ -156,51 +171,47 @@ def counted_shares(draw: Draw) -> Errors:
     for x in draw.X:
         for r, row in enumerate(draw.R):
             counts[r] += sum(row[a] * (x[a] + draw.beta[a]) for a in range(len(x))) <= 0
-    return holds(_worst(1 - J - counts / len(draw.X)), _worst(J - counts / len(draw.X)))
+    return holds(worst(1 - J - counts / len(draw.X)), worst(J - counts / len(draw.X)))
 
 
 def weight_flow(draw: Draw) -> Errors:
     """(3.22)-(3.23) against the tangential gradient of the cost."""
-    Omega, state = _oracle(draw)[1], (draw.H, draw.u, draw.b, draw.w)
-    printed = separated.generator_as_printed(*state)
-    return mended(_worst(printed - Omega), _worst(separated.generator(*state) - Omega))
+    true = _oracle(draw)[1]
+    printed, corrected = separated.generator_as_printed(*draw.state), separated.generator(*draw.state)
+    return mended(worst(printed - true), worst(corrected - true))
 
 
 def weight_flow_sign(draw: Draw) -> Errors:
     """(1.14), (4.1), dR = -Omega R, against the gradient; Omega itself corrected."""
-    Omega = separated.generator(draw.H, draw.u, draw.b, draw.w)
-    true = _oracle(draw)[1]
-    return mended(_worst(-Omega - true), _worst(Omega - true))
+    Omega, true = separated.generator(*draw.state), _oracle(draw)[1]
+    return mended(worst(-Omega - true), worst(Omega - true))
 
 
 def matrix_elements(draw: Draw) -> Errors:
     """(3.38), (4.3) against (3.22), whose matrix elements they claim to be."""
-    state = (draw.H, draw.u, draw.b, draw.w)
-    elements = separated.generator_from_first_moments_as_printed(*state)
-    commutators = separated.generator_by_commutators(*state, quadratic=False)
-    return mended(_worst(elements - commutators), _worst(0.5 * elements - commutators))
+    elements = separated.generator_from_first_moments_as_printed(*draw.state)
+    commutators = separated.generator_by_commutators(*draw.state, quadratic=False)
+    return mended(worst(elements - commutators), worst(0.5 * elements - commutators))
 
 
 def moment_form(draw: Draw) -> Errors:
     """Omega and cost from the half-space moments (J, S), no pass through the network; without J for control."""
     J, S = separated.sector_moments(draw.X, draw.yt, draw.R, draw.beta)
     true = _oracle(draw)[1]
-    plain = float(separated.cost(draw.H, draw.u, draw.b, draw.w))
-    error = _worst(separated.generator_from_moments(J, S, draw.R, draw.b) - true)
-    without = _worst(separated.generator_from_moments(0 * J, S, draw.R, draw.b) - true)
+    plain = float(separated.cost(*draw.state))
+    error = worst(separated.generator_from_moments(J, S, draw.R, draw.b) - true)
+    without = worst(separated.generator_from_moments(0 * J, S, draw.R, draw.b) - true)
     return holds(max(error, abs(separated.cost_from_moments(J, S, draw.R, draw.b) - plain)), without)
 
 
 def full_gradient(draw: Draw) -> Errors:
     """(6.16): (dC/dR) R^T, whose first term is H u u^T H + H u u^T, not 2 H u u^T H."""
-    G = derivatives.gradient(
-        lambda R: derivatives.complex_cost(draw.X, draw.w, draw.yt, R[None], draw.beta[None]), draw.R
-    )
+    G = derivatives.gradient(lambda R: draw.cost(R, draw.beta), draw.R)
     N, H, u = len(draw.X), draw.H, draw.u
     square, folded = (H * u).T @ u / N, (H * u).T @ (H * u) / N
     mixed = np.outer((H * u).mean(0), draw.b) + (H * draw.b).T @ u / N
     true = G @ draw.R.T
-    return mended(_worst(2 * folded - mixed - true), _worst(folded + square - mixed - true))
+    return mended(worst(2 * folded - mixed - true), worst(folded + square - mixed - true))
 
 
 def lemma_6_1(draw: Draw, generator: np.random.Generator) -> Errors:
@@ -210,38 +221,25 @@ def lemma_6_1(draw: Draw, generator: np.random.Generator) -> Errors:
     """
     A = generator.normal(size=draw.R.shape)
     omega = A - A.T
-
-    def cost_at(s: float) -> float:
-        return derivatives.complex_cost(draw.X, draw.w, draw.yt, (expm(s * omega) @ draw.R)[None], draw.beta[None]).real
-
-    slope = (cost_at(DIFFERENCE) - cost_at(-DIFFERENCE)) / (2 * DIFFERENCE)
+    slope = _slope(lambda s: draw.cost(expm(s * omega) @ draw.R, draw.beta).real)
     trace = float(np.trace(omega @ _oracle(draw)[1]))
     return holds(abs(slope - trace), abs(slope + trace))
 
 
 def dissipation(draw: Draw) -> Errors:
     """(3.25)-(3.26): dC/ds along the corrected flow, against a central difference; printed Omega for control."""
-    Omega, dbeta = _oracle(draw)[1], _oracle(draw)[0]
-
-    def cost_at(s: float) -> float:
-        R = expm(s * Omega) @ draw.R
-        return derivatives.complex_cost(draw.X, draw.w, draw.yt, R[None], (draw.beta + s * dbeta)[None]).real
-
-    slope = (cost_at(DIFFERENCE) - cost_at(-DIFFERENCE)) / (2 * DIFFERENCE)
-    Jp, printed = 1 - draw.w @ draw.H, separated.generator_as_printed(draw.H, draw.u, draw.b, draw.w)
+    dbeta, Omega = _oracle(draw)
+    slope = _slope(lambda s: draw.cost(expm(s * Omega) @ draw.R, draw.beta + s * dbeta).real)
+    Jp, printed = 1 - draw.w @ draw.H, separated.generator_as_printed(*draw.state)
     return holds(*(abs(slope - float(separated.dissipation(Jp, draw.b, M))) for M in (Omega, printed)))
 
 
 def residual_motion(draw: Draw) -> Errors:
     """(4.23) against a central difference of R (beta + yt); the sign of (4.1) for control."""
     dbeta, Omega = _oracle(draw)
-
-    def residual_at(s: float) -> Array:
-        return expm(s * Omega) @ draw.R @ (draw.beta + s * dbeta + draw.yt)
-
-    slope = (residual_at(DIFFERENCE) - residual_at(-DIFFERENCE)) / (2 * DIFFERENCE)
+    slope = _slope(lambda s: expm(s * Omega) @ draw.R @ (draw.beta + s * dbeta + draw.yt))
     Jp = 1 - draw.w @ draw.H
-    return holds(*(_worst(slope - separated.truncated_residual(draw.b, M, Jp)) for M in (Omega, -Omega)))
+    return holds(*(worst(slope - separated.truncated_residual(draw.b, M, Jp)) for M in (Omega, -Omega)))
 
 
 def composition_products(layers: Layers) -> Errors:
@@ -255,7 +253,7 @@ def composition_products(layers: Layers) -> Errors:
         ]
         for beta in (layers.beta, -layers.beta)
     ]
-    return holds(*(_worst(np.array(error)) for error in errors))
+    return holds(*(worst(np.array(error)) for error in errors))
 
 
 def point_bias_gradient(layers: Layers) -> Errors:
@@ -267,7 +265,7 @@ def point_bias_gradient(layers: Layers) -> Errors:
     state = (passed, layers.R, layers.beta, label)
     printed = [general.bias_gradient_of_point_as_printed(*state, layer, 0) for layer in range(1, Q + 1)]
     corrected = [general.bias_gradient_of_point(*state, layer, 0) for layer in range(1, Q + 1)]
-    return mended(_worst(np.array(printed) - gradient), _worst(np.array(corrected) - gradient))
+    return mended(worst(np.array(printed) - gradient), worst(np.array(corrected) - gradient))
 
 
 def _layers_oracle(layers: Layers) -> tuple[Array, Array]:
@@ -280,22 +278,21 @@ def general_bias_flow(layers: Layers) -> Errors:
     dbeta = _layers_oracle(layers)[0]
     printed = general.bias_velocity_as_printed(layers.X, layers.cluster, layers.R, layers.beta, layers.yt)
     corrected = general.general_effective_gradient(*layers).dbeta
-    return mended(_worst(printed - dbeta), _worst(corrected - dbeta))
+    return mended(worst(printed - dbeta), worst(corrected - dbeta))
 
 
 def general_weight_flow(layers: Layers) -> Errors:
     """(5.6)-(5.7) against the tangential gradient of the cost of all layers; the other sign for control."""
     Omega, true = general.general_effective_gradient(*layers).Omega, _layers_oracle(layers)[1]
-    return holds(_worst(Omega - true), _worst(-Omega - true))
+    return holds(worst(Omega - true), worst(-Omega - true))
 
 
 def last_layer_of_theorem_5_1(draw: Draw) -> Errors:
     """Theorem 3.2 against Theorem 5.1 with one layer: the printed two contradict each other."""
     cluster = np.zeros(len(draw.X), dtype=int)
     layered = general.general_effective_gradient(draw.X, cluster, draw.R[None], draw.beta[None], draw.yt[None])
-    state = (draw.H, draw.u, draw.b, draw.w)
-    printed = separated.generator_as_printed(*state) - layered.Omega[0]
-    return mended(_worst(printed), _worst(separated.generator(*state) - layered.Omega[0]))
+    printed, corrected = separated.generator_as_printed(*draw.state), separated.generator(*draw.state)
+    return mended(worst(printed - layered.Omega[0]), worst(corrected - layered.Omega[0]))
 
 
 OF_CLUSTERS: dict[str, Callable[[Draw], Errors]] = {

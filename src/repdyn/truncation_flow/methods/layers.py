@@ -3,20 +3,22 @@ r"""Flows of all L layers at once: Theorem 5.1 (Euclidean cost), the standard co
 Batch axes lead everywhere: R (..., L, Q, Q), beta (..., L, Q), points (..., n, Q).
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from repdyn.base.checks import Array
-from repdyn.truncation_flow.methods.occupation import cayley
+from repdyn.truncation_flow.methods.occupation import moved, stacked, states_at
 from repdyn.truncation_flow.theory import general
 
 
 class Weights(NamedTuple):
-    """Layer weights W_1..W_{L+1} (..., L + 1, Q, Q) and hidden biases b_1..b_L (..., L, Q)."""
+    """Layer weights W_1..W_{L+1} (..., L + 1, Q, Q), hidden biases b_1..b_L (..., L, Q), output bias (..., Q)."""
 
     W: Array
     b: Array
+    output_bias: Array
 
 
 def general_flow(
@@ -39,19 +41,20 @@ def general_flow(
 
     def velocity(R: Array, beta: Array) -> tuple[Array, Array]:
         passed = general.forward(X, R, beta)
-        return general.pull_back(passed, R, passed.z[-1] - labels, w)
+        dbeta, Omega = general.pull_back(passed, R, passed.z[-1] - labels, w)
+        return Omega, dbeta
 
-    now, path = 0.0, []
-    for time in times:
-        count = int(np.ceil((time - now) / step - 1e-9))
-        for _ in range(count):
-            h = (time - now) / count
-            dbeta, Omega = velocity(R, beta)
-            dbeta, Omega = velocity(cayley(0.5 * h * Omega) @ R, beta + 0.5 * h * dbeta)
-            R, beta = cayley(h * Omega) @ R, beta + h * dbeta
-        now = time
-        path.append((R, beta))
-    return tuple(np.array(part) for part in zip(*path, strict=True))
+    return _midpoint_rule(velocity, (R, beta), times, step)
+
+
+def _midpoint_rule(
+    velocity: Callable[..., tuple[Array, ...]], start: tuple[Array, ...], times: Array, step: float
+) -> tuple[Array, ...]:
+    def advance(state: tuple[Array, ...], h: float) -> tuple[Array, ...]:
+        middle = moved(state, velocity(*state), 0.5 * h)
+        return moved(state, velocity(*middle), h)
+
+    return stacked(states_at(times, step, start, advance))
 
 
 def standard_cost_flow(
@@ -69,64 +72,51 @@ def standard_cost_flow(
         passed = general.forward(X, R, beta)
         error = passed.z[-1] @ W.T - y
         dbeta, Omega = general.pull_back(passed, R, error @ W, w)
-        return dbeta, Omega, -(error * w[:, None]).T @ passed.z[-1]
+        return Omega, dbeta, -(error * w[:, None]).T @ passed.z[-1]
 
-    now, path = 0.0, []
-    for time in times:
-        count = int(np.ceil((time - now) / step - 1e-9))
-        for _ in range(count):
-            h = (time - now) / count
-            dbeta, Omega, dW = velocity(R, beta, W)
-            dbeta, Omega, dW = velocity(cayley(0.5 * h * Omega) @ R, beta + 0.5 * h * dbeta, W + 0.5 * h * dW)
-            R, beta, W = cayley(h * Omega) @ R, beta + h * dbeta, W + h * dW
-        now = time
-        path.append((R, beta, W))
-    return tuple(np.array(part) for part in zip(*path, strict=True))
+    return _midpoint_rule(velocity, (R, beta, W), times, step)
 
 
-def network_of_truncations(R: Array, beta: Array, W_out: Array) -> tuple[Weights, Array]:
+def network_of_truncations(R: Array, beta: Array, W_out: Array) -> Weights:
     """The network (W_l, b_l) whose cumulative parameters are W^(l) = R_l, beta^(l) = beta_l.
 
     W_1 = R_1, W_l = R_l R_{l-1}^T, b_l = R_l (beta_l - beta_{l-1}), W_{L+1} = W^(Q+1) R_L^T. The output bias that
     makes the output equal W^(Q+1) tau(x) is -W^(Q+1) beta_L, see (2.18).
-
-    Returns:
-        The weights and the fixed output bias (..., Q).
     """
     before = np.concatenate((np.broadcast_to(np.eye(R.shape[-1]), R[..., :1, :, :].shape), R[..., :-1, :, :]), axis=-3)
-    hidden = R @ np.swapaxes(before, -1, -2)
+    hidden = R @ before.mT
     steps = np.diff(beta, axis=-2, prepend=np.zeros_like(beta[..., :1, :]))
-    output = W_out @ np.swapaxes(R[..., -1, :, :], -1, -2)
-    bias = -(W_out @ beta[..., -1, :, None])[..., 0]
-    return Weights(np.concatenate((hidden, output[..., None, :, :]), axis=-3), (R @ steps[..., None])[..., 0]), bias
+    output = W_out @ R[..., -1, :, :].mT
+    W = np.concatenate((hidden, output[..., None, :, :]), axis=-3)
+    return Weights(W, (R @ steps[..., None])[..., 0], -(W_out @ beta[..., -1, :, None])[..., 0])
 
 
 def network_layers(X: Array, weights: Weights) -> list[Array]:
     """Activations x, x^(1), ..., x^(L) of the network, a list of (..., n, Q)."""
     layers = [X]
     for layer in range(weights.b.shape[-2]):
-        pre = layers[-1] @ np.swapaxes(weights.W[..., layer, :, :], -1, -2) + weights.b[..., layer, None, :]
+        pre = layers[-1] @ weights.W[..., layer, :, :].mT + weights.b[..., layer, None, :]
         layers.append(np.maximum(pre, 0.0))
     return layers
 
 
-def network_output(X: Array, weights: Weights, bias: Array) -> Array:
-    """Output W_{L+1} x^(L) + b_{L+1} of the network (2.4)."""
-    return network_layers(X, weights)[-1] @ np.swapaxes(weights.W[..., -1, :, :], -1, -2) + bias[..., None, :]
+def network_output(last: Array, weights: Weights) -> Array:
+    """Output W_{L+1} x^(L) + b_{L+1} of the network (2.4), from its last hidden layer."""
+    return last @ weights.W[..., -1, :, :].mT + weights.output_bias[..., None, :]
 
 
-def gradient_descent_step(
-    X: Array, w: Array, y: Array, weights: Weights, bias: Array, rate: float
-) -> tuple[Weights, Array]:
+def gradient_descent_step(X: Array, w: Array, y: Array, weights: Weights, rate: float) -> Weights:
     """One step of plain gradient descent on all W_l, b_l and the output bias, standard cost (2.22)."""
     layers = network_layers(X, weights)
-    error = layers[-1] @ np.swapaxes(weights.W[..., -1, :, :], -1, -2) + bias[..., None, :] - y
-    delta = error * w[:, None]
-    dW, db = [np.swapaxes(delta, -1, -2) @ layers[-1]], []
-    output_step = delta.sum(axis=-2)
+    delta = (network_output(layers[-1], weights) - y) * w[:, None]
+    dW, db = [delta.mT @ layers[-1]], [delta.sum(axis=-2)]
     for layer in reversed(range(weights.b.shape[-2])):
         delta = (delta @ weights.W[..., layer + 1, :, :]) * (layers[layer + 1] > 0)
-        dW.append(np.swapaxes(delta, -1, -2) @ layers[layer])
+        dW.append(delta.mT @ layers[layer])
         db.append(delta.sum(axis=-2))
-    moved = Weights(weights.W - rate * np.stack(dW[::-1], axis=-3), weights.b - rate * np.stack(db[::-1], axis=-2))
-    return moved, bias - rate * output_step
+    output_step, *hidden_steps = db
+    return Weights(
+        weights.W - rate * np.stack(dW[::-1], axis=-3),
+        weights.b - rate * np.stack(hidden_steps[::-1], axis=-2),
+        weights.output_bias - rate * output_step,
+    )

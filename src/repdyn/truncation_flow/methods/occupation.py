@@ -10,7 +10,7 @@ to rounding. Second order across crossings, first order while sliding.
 Leading axes are batch: X (..., N, Q), w (..., N), yt (..., Q), R (..., Q, Q), beta (..., Q).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +31,28 @@ def cayley(A: Array) -> Array:
     """Orthogonal matrix (1 - A/2)^{-1} (1 + A/2) of an antisymmetric A, second-order accurate for exp(A); batched."""
     eye = np.eye(A.shape[-1])
     return np.linalg.solve(eye - 0.5 * A, eye + 0.5 * A)
+
+
+def moved(state: tuple[Array, ...], velocity: tuple[Array, ...], h: float) -> tuple[Array, ...]:
+    """(R, beta, ...) after a time h at the velocity (Omega, dbeta, ...): R by the Cayley map, all else straight on."""
+    (R, *flat), (Omega, *slopes) = state, velocity
+    return cayley(h * Omega) @ R, *(one + h * slope for one, slope in zip(flat, slopes, strict=True))
+
+
+def states_at(
+    times: Array, step: float, state: tuple, advance: Callable[[tuple, float], tuple]
+) -> Iterator[tuple[Array, ...]]:
+    """States at the given times, from `state` at time 0; steps are at most `step` long and end on every output time.
+
+    `advance` takes a state and the length of a step and returns the state at its end.
+    """
+    now = 0.0
+    for time in times:
+        count = int(np.ceil((time - now) / step - 1e-9))
+        for _ in range(count):
+            state = advance(state, (time - now) / count)
+        now = time
+        yield state
 
 
 def occupation(u0: Array, u1: Array, rate0: Array | float = 1.0, rate1: Array | float = 1.0) -> Array:
@@ -71,19 +93,20 @@ def state_at(X: Array, w: Array, yt: Array, R: Array, beta: Array, generator: Ge
     u, b = pre_activation(X, R, beta), residual_bias(R, beta, yt)
     H = (u > 0).astype(np.float64)
     Omega, dbeta = generator(H, u, b, w), separated.bias_velocity(H, R, b, w)
-    rate = u @ np.swapaxes(Omega, -1, -2) + (R @ dbeta[..., None])[..., None, :, 0]
+    rate = u @ Omega.mT + (R @ dbeta[..., None])[..., None, :, 0]
     return State(R, beta, u, b, Omega, dbeta, rate)
 
 
 def occupation_step(X: Array, w: Array, yt: Array, start: State, h: float, generator: Generator) -> State:
     """One step of length h; returns the state at its end."""
-    end = state_at(X, w, yt, cayley(h * start.Omega) @ start.R, start.beta + h * start.dbeta, generator)
+    here = start.R, start.beta
+    end = state_at(X, w, yt, *moved(here, (start.Omega, start.dbeta), h), generator)
     for _ in range(CORRECTIONS):
         H = occupation(start.u, end.u, start.rate, end.rate)
         u, b = 0.5 * (start.u + end.u), 0.5 * (start.b + end.b)
         Omega = generator(H, u, b, w)
         dbeta = separated.bias_velocity(H, 0.5 * (start.R + end.R), b, w)
-        end = state_at(X, w, yt, cayley(h * Omega) @ start.R, start.beta + h * dbeta, generator)
+        end = state_at(X, w, yt, *moved(here, (Omega, dbeta), h), generator)
     return end
 
 
@@ -98,26 +121,24 @@ def occupation_flow(
     step: float,
     formula: str = "corrected",
 ) -> tuple[Array, Array]:
-    """States at the given times, starting at time 0; steps are at most `step` long and end on every output time.
+    """States at the given times: R (T, ..., Q, Q) and beta (T, ..., Q)."""
+    generator = GENERATORS[formula]
 
-    Returns:
-        R (T, ..., Q, Q) and beta (T, ..., Q).
-    """
-    generator, now, rotations, biases = GENERATORS[formula], 0.0, [], []
-    state = state_at(X, w, yt, R, beta, generator)
-    for time in times:
-        count = int(np.ceil((time - now) / step - 1e-9))
-        for _ in range(count):
-            state = occupation_step(X, w, yt, state, (time - now) / count, generator)
-        now = time
-        rotations.append(state.R)
-        biases.append(state.beta)
-    return np.array(rotations), np.array(biases)
+    def advance(state: State, h: float) -> State:
+        return occupation_step(X, w, yt, state, h, generator)
+
+    path = states_at(times, step, state_at(X, w, yt, R, beta, generator), advance)
+    return stacked((state.R, state.beta) for state in path)
+
+
+def stacked(path: Iterable[tuple[Array, ...]]) -> tuple[Array, ...]:
+    """Each part of the states over all times, shape (T, ...)."""
+    return tuple(np.array(part) for part in zip(*path, strict=True))
 
 
 def pre_activation(X: Array, R: Array, beta: Array) -> Array:
     """U = R (x + beta), shape (..., N, Q)."""
-    return (X + beta[..., None, :]) @ np.swapaxes(R, -1, -2)
+    return (X + beta[..., None, :]) @ R.mT
 
 
 def residual_bias(R: Array, beta: Array, yt: Array) -> Array:

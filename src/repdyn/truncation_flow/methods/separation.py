@@ -24,6 +24,7 @@ from repdyn.base import checks
 from repdyn.base.checks import Array, refuse
 from repdyn.truncation_flow.methods.occupation import cayley
 from repdyn.truncation_flow.theory import inputs
+from repdyn.truncation_flow.theory.truncation import truncate
 
 SHIFTS = np.linspace(0.05, 0.95, 19)  # labels between mean and barycentre that are tried before the search
 NEAREST = 6  # points per cluster and coordinate plane that enter a linear program
@@ -77,8 +78,8 @@ def separation_margin(X: Sequence[ArrayLike], R: ArrayLike, beta: ArrayLike, yt:
     """
     arrays = _square_problem(X)
     Q = len(arrays)
-    rotations = np.array([checks.orthogonal(matrix, Q, f"R[{index}]") for index, matrix in enumerate(np.asarray(R))])
-    return _margins(arrays, rotations, checks.shaped(beta, "beta", (Q, Q)), inputs.independent_labels(yt))
+    rotations, beta = inputs.rotations(R, Q, "R"), checks.shaped(beta, "beta", (Q, Q))
+    return _margins(arrays, rotations, beta, inputs.independent_labels(yt))
 
 
 def _square_problem(X: Sequence[ArrayLike]) -> list[Array]:
@@ -99,16 +100,11 @@ def _margins(X: list[Array], R: Array, beta: Array, yt: Array) -> Margins:
             else:
                 others = min(others, end.min(), ((points + beta[layer]) @ rotation.T).min())
         for offset in (beta[layer], -yt[layer]):
-            image = _image(X[layer], rotation, offset)
+            image = truncate(X[layer], rotation, offset)
             for later in range(layer + 1, len(X)):
                 for apex in (-beta[later], yt[later]):
                     images = min(images, float(((image - apex) @ R[later].T).min()))
     return Margins(float(others), float(own), float(images))
-
-
-def _image(points: Array, rotation: Array, offset: Array) -> Array:
-    """tau_l(X_l) for the bias `offset`."""
-    return np.maximum((points + offset) @ rotation.T, 0) @ rotation - offset
 
 
 def widest_angle(means: ArrayLike) -> Angle:
@@ -278,7 +274,7 @@ def _conditions(
             for weight, apex in ends:
                 yield layer, 1.0, weight, points - apex, None
                 if cluster < layer:
-                    yield layer, 1.0, weight, _image(points, data.R[cluster], data.beta[cluster]) - apex, None
+                    yield layer, 1.0, weight, truncate(points, data.R[cluster], data.beta[cluster]) - apex, None
                     yield layer, 1.0, weight, data.yt[cluster][None] - apex, cluster
 
 

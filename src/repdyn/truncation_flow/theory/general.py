@@ -55,7 +55,7 @@ def general_effective_gradient(
         ValueError: if shapes disagree, a cluster is empty, an R_l is not orthogonal or a number is not finite.
     """
     X, yt = inputs.points(X), inputs.points(yt, "yt")
-    R = np.array([checks.orthogonal(matrix, X.shape[1], f"R[{layer}]") for layer, matrix in enumerate(R)])
+    R = inputs.rotations(R, X.shape[1], "R")
     beta = checks.shaped(beta, "beta", R.shape[:2], "one row per layer of R")
     index = checks.shaped(cluster, "cluster", (len(X),), "one index per point").astype(int)
     if not np.array_equal(index, cluster):
@@ -63,8 +63,12 @@ def general_effective_gradient(
     weights = cluster_weights(index, len(yt))
     passed = forward(X, R, beta)
     residual = passed.z[-1] - yt[index]
-    cost = 0.5 * np.sum(weights * np.sum(residual**2, axis=-1))
-    return GeneralGradient(*pull_back(passed, R, residual, weights), cost)
+    return GeneralGradient(*pull_back(passed, R, residual, weights), weighted_cost(residual, weights))
+
+
+def weighted_cost(residual: Array, w: Array) -> Array:
+    """Half the weighted sum of squared residuals (..., n, Q) of all points, shape (...)."""
+    return 0.5 * np.sum(w * np.sum(residual**2, axis=-1), axis=-1)
 
 
 def cluster_weights(cluster: Array, K: int) -> Array:
@@ -85,7 +89,7 @@ def forward(X: Array, R: Array, beta: Array) -> ForwardPass:
     z, pre, patterns = [X], [], []
     for layer in range(R.shape[-3]):
         rotation, offset = R[..., layer, :, :], beta[..., layer, None, :]
-        u = (z[-1] + offset) @ np.swapaxes(rotation, -1, -2)
+        u = (z[-1] + offset) @ rotation.mT
         H = u > 0
         z.append((H * u) @ rotation - offset)
         pre.append(u)
@@ -102,7 +106,7 @@ def pull_back(passed: ForwardPass, R: Array, residual: Array, w: Array) -> tuple
     dbeta, generators, v = [], [], residual
     for layer in reversed(range(R.shape[-3])):
         rotation, u, H = R[..., layer, :, :], passed.u[layer], passed.H[layer]
-        a = v @ np.swapaxes(rotation, -1, -2)
+        a = v @ rotation.mT
         off = np.einsum("...ki,...k->...i", ~H * a, w)
         dbeta.append(np.einsum("...ji,...j->...i", rotation, off))
         generators.append(-layer_generator(H, a, u, w))
@@ -113,8 +117,8 @@ def pull_back(passed: ForwardPass, R: Array, residual: Array, w: Array) -> tuple
 def layer_generator(H: Array, a: Array, u: Array, w: Array) -> Array:
     """Sum of commutators sum_k w_k [H_k, (a_k u_k^T + u_k a_k^T)/2] (5.6)-(5.7), batched."""
     weighted = H * w[..., None]
-    G = np.swapaxes(weighted * a, -1, -2) @ u + np.swapaxes(weighted * u, -1, -2) @ a
-    return 0.5 * (G - np.swapaxes(G, -1, -2))
+    G = (weighted * a).mT @ u + (weighted * u).mT @ a
+    return 0.5 * (G - G.mT)
 
 
 def forward_product(passed: ForwardPass, R: Array, first: int, point: int) -> Array:

@@ -1,4 +1,4 @@
-"""Checks of arguments that only this study needs: clusters of points, invertible weights, labels, small constants.
+"""Checks of arguments that only this study needs: clusters of points and their state, invertible weights, labels.
 
 Rows of a data array are points. The general checks stand in `repdyn.base.checks`.
 """
@@ -19,6 +19,17 @@ def points(X: ArrayLike, name: str = "X") -> Array:
     return checks.shaped(X, name, (None, None), "one row per point, at least one point")
 
 
+def cluster_state(X: ArrayLike, R: ArrayLike, beta: ArrayLike, name: str = "X") -> tuple[Array, Array, Array]:
+    """Return points (N, Q), rotation (Q, Q) and bias (Q,) of one cluster."""
+    X = points(X, name)
+    return X, checks.orthogonal(R, X.shape[1], "R"), checks.shaped(beta, "beta", (X.shape[1],))
+
+
+def rotations(R: ArrayLike, Q: int, name: str) -> Array:
+    """Return orthogonal matrices, shape (L, Q, Q)."""
+    return np.array([checks.orthogonal(matrix, Q, f"{name}[{index}]") for index, matrix in enumerate(R)])
+
+
 def invertible(W: ArrayLike, name: str) -> Array:
     """Return a square matrix whose condition number allows it to be inverted."""
     array, condition = _square(W, name)
@@ -28,12 +39,12 @@ def invertible(W: ArrayLike, name: str) -> Array:
     return array
 
 
-def independent_labels(yt: ArrayLike, name: str = "yt") -> Array:
+def independent_labels(yt: ArrayLike) -> Array:
     """Return Q linearly independent pulled-back labels, one per row, shape (Q, Q)."""
-    array, condition = _square(yt, name)
+    array, condition = _square(yt, "yt")
     if not condition < CONDITION_LIMIT:
         raise refuse(
-            name,
+            "yt",
             f"linearly dependent labels (condition number {condition:.2e})",
             f"{array.shape[0]} independent ones, else W^(Q+1) does not exist",
             "move one label",
@@ -48,19 +59,12 @@ def _square(value: ArrayLike, name: str) -> tuple[Array, float]:
     return array, float(np.linalg.cond(array))
 
 
-def small_constant(value: float, name: str) -> float:
-    """Return a constant of Proposition 4.2, which must lie in (0, 1/10)."""
-    if not 0.0 < value < 0.1:
-        raise refuse(name, f"{value}", "a number in (0, 0.1) (Proposition 4.2)")
-    return float(value)
-
-
-def clusters(X: Sequence[ArrayLike] | Array, Q: int | None = None) -> list[Array]:
+def clusters(X: Sequence[ArrayLike]) -> list[Array]:
     """Return clusters of points of one common dimension Q."""
     arrays = [points(cluster, f"X[{index}]") for index, cluster in enumerate(X)]
     if not arrays:
         raise refuse("X", "no cluster", "a sequence of arrays of shape (N_l, Q)")
-    expected = arrays[0].shape[1] if Q is None else Q
+    expected = arrays[0].shape[1]
     for index, cluster in enumerate(arrays):
         if cluster.shape[1] != expected:
             raise refuse(f"X[{index}]", f"{cluster.shape[1]} columns", f"{expected} in every cluster")

@@ -73,7 +73,8 @@ def proposition_4_2_constants(X: ArrayLike, R0: ArrayLike, beta0: ArrayLike, yt:
     Q = X.shape[1]
     R0, yt = checks.orthogonal(R0, Q, "R0"), checks.shaped(yt, "yt", (Q,))
     r = float(np.linalg.norm(checks.shaped(beta0, "beta0", (Q,)) + yt))
-    inputs.small_constant(gamma, "gamma")
+    if not 0.0 < gamma < 0.1:
+        raise checks.refuse("gamma", f"{gamma}", "a number in (0, 0.1) (Proposition 4.2)")
     checks.positive(r, "|beta0 + yt|")
     return _least_fixed_point((X - yt) @ R0.T, r, gamma)
 

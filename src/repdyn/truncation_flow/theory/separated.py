@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from repdyn.base import checks
 from repdyn.base.checks import Array
-from repdyn.truncation_flow.theory import inputs
+from repdyn.truncation_flow.theory import inputs, truncation
 
 FORMULAS = ("corrected", "printed")
 
@@ -48,9 +48,8 @@ def effective_gradient(
     Raises:
         ValueError: if shapes disagree, R is not orthogonal, the cluster is empty or a number is not finite.
     """
-    X = inputs.points(X)
-    Q = X.shape[1]
-    R, beta, yt = checks.orthogonal(R, Q, "R"), checks.shaped(beta, "beta", (Q,)), checks.shaped(yt, "yt", (Q,))
+    X, R, beta = inputs.cluster_state(X, R, beta)
+    yt = checks.shaped(yt, "yt", (X.shape[1],))
     checks.one_of(formula, FORMULAS, "formula")
     b = R @ (beta + yt)
     if formula == "corrected":
@@ -70,8 +69,13 @@ def velocity_of_columns(D: Array, R: Array, b: Array) -> EffectiveGradient:
     V = R @ D
     H = -b[:, None] < V
     J, A = H.mean(axis=1), (V * H) @ V.T / V.shape[1]
-    Omega = 0.5 * ((J[:, None] - J[None, :]) * np.outer(b, b) - A + A.T)
+    Omega = generator_from_shares(J, A, b)
     return EffectiveGradient(-R.T @ ((1.0 - J) * b), Omega, 0.5 * float(np.trace(A) + (1.0 - J) @ (b * b)))
+
+
+def generator_from_shares(J: Array, A: Array, b: Array) -> Array:
+    """Omega_ij = ((J_i - J_j) b_i b_j - A_ij + A_ji)/2 of one cluster, A = E[(H v) v^T]."""
+    return 0.5 * ((J[:, None] - J[None, :]) * np.outer(b, b) - A + A.T)
 
 
 def sector_moments(X: ArrayLike, yt: ArrayLike, R: ArrayLike, beta: ArrayLike) -> tuple[Array, Array]:
@@ -86,21 +90,19 @@ def sector_moments(X: ArrayLike, yt: ArrayLike, R: ArrayLike, beta: ArrayLike) -
     Raises:
         ValueError: as `effective_gradient`.
     """
-    X = inputs.points(X)
-    H = sector_pattern_of(X, checks.orthogonal(R, X.shape[1], "R"), checks.shaped(beta, "beta", (X.shape[1],)))
-    D = X - checks.shaped(yt, "yt", (X.shape[1],))
-    return H.mean(axis=0), np.einsum("ki,ka,kb->iab", H, D, D) / len(X)
+    H = truncation.sector_pattern(X, R, beta)
+    D = np.asarray(X) - checks.shaped(yt, "yt", (H.shape[1],))
+    return H.mean(axis=0), np.einsum("ki,ka,kb->iab", H, D, D) / len(D)
 
 
-def sector_pattern_of(X: Array, R: Array, beta: Array) -> Array:
-    """Activation pattern 1[R (x + beta) > 0] as float64, batched."""
-    return ((X + beta[..., None, :]) @ np.swapaxes(R, -1, -2) > 0).astype(np.float64)
+def truncated_shares(H: Array, w: Array) -> Array:
+    """Jp = 1 - J, the share of points truncated in each direction (3.39), shape (..., Q)."""
+    return 1.0 - np.einsum("...ki,...k->...i", H, w)
 
 
 def bias_velocity(H: Array, R: Array, b: Array, w: Array) -> Array:
     """Bias flow d(beta)/ds = -R^T Jp b (3.19), (3.36), shape (..., Q)."""
-    Jp = 1.0 - np.einsum("...ki,...k->...i", H, w)
-    return -np.einsum("...ji,...j->...i", R, Jp * b)
+    return -np.einsum("...ji,...j->...i", R, truncated_shares(H, w) * b)
 
 
 def generator(H: Array, u: Array, b: Array, w: Array) -> Array:
@@ -111,17 +113,17 @@ def generator(H: Array, u: Array, b: Array, w: Array) -> Array:
     """
     v = u - b[..., None, :]
     weighted = H * w[..., None]
-    A = np.swapaxes(weighted * v, -1, -2) @ v
+    A = (weighted * v).mT @ v
     J = weighted.sum(axis=-2)
     bias = (J[..., :, None] - J[..., None, :]) * b[..., :, None] * b[..., None, :]
-    return 0.5 * (bias - A + np.swapaxes(A, -1, -2))
+    return 0.5 * (bias - A + A.mT)
 
 
 def generator_as_printed(H: Array, u: Array, b: Array, w: Array) -> Array:
     """Weight flow as printed in (3.22)-(3.23): Omega = sum_k w_k [H_k, (u b^T + b u^T)/2]."""
-    G = np.swapaxes(H * w[..., None], -1, -2) @ u
+    G = (H * w[..., None]).mT @ u
     diagonal = np.diagonal(G, axis1=-2, axis2=-1)
-    left = (diagonal[..., :, None] - np.swapaxes(G, -1, -2)) * b[..., None, :]
+    left = (diagonal[..., :, None] - G.mT) * b[..., None, :]
     right = (G - diagonal[..., None, :]) * b[..., :, None]
     return 0.5 * (left + right)
 
@@ -149,8 +151,7 @@ def generator_by_commutators(H: Array, u: Array, b: Array, w: Array, *, quadrati
 
 def generator_from_moments(J: Array, S: Array, R: Array, b: Array) -> Array:
     """Row form Omega_ij = ((J_i - J_j) b_i b_j - r_i^T S_i r_j + r_i^T S_j r_j)/2, independent of N."""
-    A = np.einsum("ia,iab,jb->ij", R, S, R)
-    return 0.5 * ((J[:, None] - J[None, :]) * np.outer(b, b) - A + A.T)
+    return generator_from_shares(J, np.einsum("ia,iab,jb->ij", R, S, R), b)
 
 
 def cost(H: Array, u: Array, b: Array, w: Array) -> Array:
@@ -191,10 +192,8 @@ def release_time(X: ArrayLike, R: ArrayLike, beta: ArrayLike, yt: ArrayLike) -> 
     Raises:
         ValueError: if the cluster is not fully truncated at the start, or as `effective_gradient`.
     """
-    X = inputs.points(X)
-    Q = X.shape[1]
-    R, beta, yt = checks.orthogonal(R, Q, "R"), checks.shaped(beta, "beta", (Q,)), checks.shaped(yt, "yt", (Q,))
-    u, v = (X + beta) @ R.T, (X - yt) @ R.T
+    X, R, beta = inputs.cluster_state(X, R, beta)
+    u, v = (X + beta) @ R.T, (X - checks.shaped(yt, "yt", (X.shape[1],))) @ R.T
     if np.any(u > 0):
         raise checks.refuse("beta", "a cluster that is not fully truncated", "R (x + beta) <= 0 for all points")
     turning = v > 0
@@ -208,9 +207,5 @@ def generator_bound(H: Array, u: Array, b: Array, w: Array) -> float:
     H M (1-H) = (Hu ((1-H)b)^T + H(b-u) ((1-H)u)^T)/2. Where H_i = 1, 0 < u_i = v_i + b_i <= b_i, so |Hu| <= |Hb| and
     |H(b-u)| <= |Hb|, and the norm is at most |u||b|/2 per point: half of what (4.25) allows. Without (4.16) it fails.
     """
-    return float(np.linalg.norm(b) * (w[_partial(H)] @ np.linalg.norm(u, axis=1)[_partial(H)]))
-
-
-def _partial(H: Array) -> Array:
-    """Points in no pure sector: some coordinate on, some off."""
-    return np.any(H > 0, axis=1) & np.any(H == 0, axis=1)
+    partial = np.any(H > 0, axis=1) & np.any(H == 0, axis=1)
+    return float(np.linalg.norm(b) * (w[partial] @ np.linalg.norm(u, axis=1)[partial]))

@@ -29,13 +29,13 @@ def collapsed_cost(B: Array, W: Array, Y: Array) -> Array:
 def collapsed_flow(B: Array, W: Array, Y: Array) -> tuple[Array, Array]:
     """Gradient flow of collapsed clusters: dB = -W^T E (8.6), dW = -E B^T (8.7), batched."""
     E = output_error(B, W, Y)
-    return -np.swapaxes(W, -1, -2) @ E, -E @ np.swapaxes(B, -1, -2)
+    return -W.mT @ E, -E @ B.mT
 
 
 def error_flow(B: Array, W: Array, Y: Array) -> Array:
-    """dE/ds = -W W^T E - E B^T B (8.8)."""
+    """dE/ds = -W W^T E - E B^T B (8.8), batched."""
     E = output_error(B, W, Y)
-    return -W @ W.T @ E - E @ B.T @ B
+    return -W @ W.mT @ E - E @ B.mT @ B
 
 
 def propagator_rates(B: Array, W: Array) -> tuple[Array, Array]:
@@ -57,7 +57,7 @@ def conserved_quantity(B: ArrayLike, W: ArrayLike) -> Array:
     B, W = checks.finite(B, "B"), checks.finite(W, "W")
     if B.ndim < 2 or B.shape != W.shape or B.shape[-1] != B.shape[-2]:
         raise ValueError(f"B, W: got shapes {B.shape} and {W.shape}; expected equal square matrices (Q, Q)")
-    return B @ np.swapaxes(B, -1, -2) - np.swapaxes(W, -1, -2) @ W
+    return B @ B.mT - W.mT @ W
 
 
 def spectral_gap(B: ArrayLike, W: ArrayLike) -> float:

@@ -42,10 +42,13 @@ def truncation_map(x: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
         >>> truncation_map([[1.0, -2.0], [3.0, 4.0]], [[1, 0], [0, 1]], [0.5, 0.5]).tolist()
         [[1.0, -0.5], [3.0, 4.0]]
     """
-    X = inputs.points(x, "x")
-    R = checks.orthogonal(R, X.shape[1], "R")
-    beta = checks.shaped(beta, "beta", (X.shape[1],))
-    return np.maximum((X + beta) @ R.T, 0.0) @ R - beta
+    return truncate(*inputs.cluster_state(x, R, beta, "x"))
+
+
+def truncate(X: Array, R: Array, beta: Array) -> Array:
+    """The same without checks, batched: X (..., N, Q), R (..., Q, Q), beta (..., Q)."""
+    offset = beta[..., None, :]
+    return np.maximum((X + offset) @ R.mT, 0.0) @ R - offset
 
 
 def truncation_map_of_weights(x: ArrayLike, W: ArrayLike, beta: ArrayLike) -> Array:
@@ -72,9 +75,7 @@ def sector_pattern(X: ArrayLike, R: ArrayLike, beta: ArrayLike) -> Array:
         >>> sector_pattern([[1.0, -2.0], [3.0, 4.0]], [[1, 0], [0, 1]], [0.5, 0.5]).astype(int).tolist()
         [[1, 0], [1, 1]]
     """
-    X = inputs.points(X)
-    R = checks.orthogonal(R, X.shape[1], "R")
-    beta = checks.shaped(beta, "beta", (X.shape[1],))
+    X, R, beta = inputs.cluster_state(X, R, beta)
     return ((X + beta) @ R.T > 0).astype(np.float64)
 
 
@@ -147,16 +148,6 @@ def pullback_labels(W_out: ArrayLike, y: ArrayLike) -> Array:
     if y.shape[1] != W_out.shape[0]:
         raise ValueError(f"y: got labels in R^{y.shape[1]}; expected R^{W_out.shape[0]}, as many as W_out has rows")
     return np.linalg.solve(W_out, y.T).T
-
-
-def output_weight(yt: ArrayLike, y: ArrayLike) -> Array:
-    """The cumulative weight W^(Q+1) with W^(Q+1) yt_l = y_l for all l, inverse of `pullback_labels`.
-
-    Raises:
-        ValueError: if the pulled-back labels (rows of yt) are linearly dependent.
-    """
-    yt = inputs.independent_labels(yt)
-    return np.linalg.solve(yt, checks.finite(y, "y")).T
 
 
 def hidden_layers(x: ArrayLike, weights: Sequence[ArrayLike], biases: Sequence[ArrayLike]) -> list[Array]:
