@@ -84,7 +84,7 @@ def random_layers(Q: int, N: int, generator: np.random.Generator) -> Layers:
 
 def worst(*differences: Array) -> float:
     """Largest absolute entry of all arrays."""
-    return float(max(np.abs(difference).max() for difference in differences))
+    return float(np.max([np.abs(difference).max() for difference in differences]))
 
 
 def _slope(f: Callable[[float], Array | float]) -> Array | float:
