@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 
@@ -51,9 +53,7 @@ def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
 def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
     """Both paths integrated; with bias too, once b_p is scaled by e^{-cp}."""
     verdict = decide_formula(formula_audit, "1.2 scale of outputs", INTEGRATED, INTEGRATED_REASON)
-    return Verdict(
-        verdict.status, verdict.printed, verdict.corrected, "Holds with bias if $b_p$ is scaled by $e^{-cp}$."
-    )
+    return replace(verdict, note="Holds with bias if $b_p$ is scaled by $e^{-cp}$.")
 
 
 @claim(
@@ -124,7 +124,7 @@ def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
     note = (
         r"Weights of finite norm carry $A_p = \Phi_p A_0$ with $\Phi_p$ invertible, so the rank is constant by itself."
     )
-    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
+    return replace(verdict, note=note)
 
 
 @claim(
@@ -177,7 +177,7 @@ def connected_networks_are_balanced(formula_audit: xr.Dataset) -> Verdict:
     """Random networks of four layers, each neuron rescaled until nothing moves; outputs stay as they are."""
     verdict = decide_formula(formula_audit, "A.3 fully connected", SOLVED, "rescaling has converged to round-off")
     note = "The line printed after it lacks its left side; this is the one that follows."
-    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
+    return replace(verdict, note=note)
 
 
 @claim(
@@ -241,7 +241,7 @@ def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
         "$(A^T A, K)$ only, so each row's gradient scales with the row. With bias the converse of Proposition 2 is "
         "missing."
     )
-    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
+    return replace(verdict, note=note)
 
 
 @claim(

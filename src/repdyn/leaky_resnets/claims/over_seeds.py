@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import xarray as xr
 
@@ -59,16 +57,6 @@ def middle_layers(count: int) -> Array:
     """Layers whose middle lies strictly inside (0.2, 0.8), of equidistant ones."""
     p = (np.arange(count) + 0.5) / count
     return np.flatnonzero((p > MIDDLE[0]) & (p < MIDDLE[1]))
-
-
-def reversed_along(dim: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """The networks of the smallest coordinate under the name of the largest, and so on."""
-
-    def reverse(measures: xr.Dataset) -> xr.Dataset:
-        labels = measures[dim].values
-        return measures.sel({dim: labels[::-1]}).assign_coords({dim: labels})
-
-    return reverse
 
 
 def in_words(values: xr.DataArray, digits: int = 3) -> str:

@@ -10,18 +10,12 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within, share_within
-from repdyn.leaky_resnets.claims.over_seeds import (
-    LEAST_SEEDS,
-    NEIGHBOURS,
-    change,
-    in_words,
-    need_chains,
-    reversed_along,
-)
+from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within, share_within
+from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, NEIGHBOURS, change, growth, in_words, need_chains
+from repdyn.leaky_resnets.claims.spoiled_data import FIRST_LAYER, in_dataset, reversed_along
+from repdyn.leaky_resnets.claims.tolerances import ROUNDING
 from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
 
-ROUNDING = 1e-12
 OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what Appendix B states
 
 
@@ -39,11 +33,10 @@ OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what App
     data=("network_audit", "chain_measures"),
     control={
         "random": wrong_formula(
-            "the term of the bias left out", lambda audit, chains: (audit.assign(identity=audit["increment"]), chains)
+            "the term of the bias left out", in_dataset(0, replace_variables(identity="increment"))
         ),
         "trained": wrong_formula(
-            "the term of the bias left out",
-            lambda audit, chains: (audit, replace_variables(identity_error="identity_error_without")(chains)),
+            "the term of the bias left out", in_dataset(1, replace_variables(identity_error="identity_error_without"))
         ),
     },
 )
@@ -98,12 +91,6 @@ def _need_own_settings(measures: xr.Dataset) -> None:
         raise NotEnoughDataError(f"paper_measures: {', '.join(smaller)}")
 
 
-FIRST_LAYER = false_world(
-    "spectra of the first layer",
-    replace_variables(separation_place="first_separation_place", separation_step="first_separation_step"),
-)
-
-
 @claim(
     "lrn-literal",
     where="Appendix B, Figure 1b",
@@ -114,9 +101,7 @@ FIRST_LAYER = false_world(
     data="paper_measures",
     control={
         "step": FIRST_LAYER,
-        "place": false_world(
-            "spectra with the mean over points", lambda measures: exchange("spectrum_of", "A", "A centred")(measures)
-        ),
+        "place": false_world("spectra with the mean over points", exchange("spectrum_of", "A", "A centred")),
         "stable H": wrong_formula(
             "the largest cost of identity in the place of the Hamiltonian",
             lambda measures: measures.assign(median_stable=measures["cost"].max("layer")),
@@ -190,11 +175,7 @@ def descent_tightens(paper_measures: xr.Dataset) -> Verdict:
     return Verdict.from_tests(test, None, f"Distance after over before by rate: {words}.")
 
 
-def _backwards(measures: xr.Dataset) -> xr.Dataset:
-    return measures.isel(steps=slice(None, None, -1)).assign_coords(steps=measures["steps"])
-
-
-BACKWARDS = false_world("training run backwards", _backwards)
+BACKWARDS = false_world("training run backwards", reversed_along("steps"))
 
 
 @claim(
@@ -240,14 +221,12 @@ def range_falls_with_layers(refinement_measures: xr.Dataset) -> Verdict:
     """Exponent in L of the range, from the second number of layers on (rho Lt at most 1/5 at the default)."""
     require(refinement_measures, "refinement_measures", seed=LEAST_SEEDS, layers=3)
     finer = refinement_measures.isel(layers=slice(1, None))
-    span = np.log(finer["hamiltonian_range"].transpose("layers", "seed").values)
-    slopes = np.polyfit(np.log(finer["layers"].values), span, 1)[0]
+    span, factor = finer["hamiltonian_range"], finer["balance_factor"]
+    slopes = growth(span, "layers")
     test = mean_within(slopes, -1.5, -0.5, expected="exponent -1", reason="told apart from none and from 2, half-way")
-    spans = ", ".join(f"{np.exp(row).mean():.2g}" for row in span)
-    factors = ", ".join(f"{value:.3g}" for value in finer["balance_factor"].mean("seed").values)
     layers = ", ".join(str(int(L)) for L in finer["layers"].values)
-    note = f"$L$ = {layers}: range {spans}; factor of Proposition 9 {factors}, on its way to 2 (printed 1)."
-    return Verdict.from_tests(test, None, note)
+    note = f"$L$ = {layers}: range {in_words(span, 2)}; factor of Proposition 9 {in_words(factor)}, on its way to 2"
+    return Verdict.from_tests(test, None, f"{note} (printed 1).")
 
 
 def _stop_halfway(growth: xr.Dataset) -> xr.Dataset:
@@ -275,8 +254,8 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
     """Exponent of the outputs' size in the number of steps, over the second half of the records' logarithms."""
     require(output_growth, "output_growth", seed=LEAST_SEEDS, record=4)
     late = output_growth["output_size"].isel(record=slice(output_growth.sizes["record"] // 2, None))
-    exponents = growth_exponents(late.sel(loss_name="cross-entropy"))
-    other = growth_exponents(late.sel(loss_name="mean squared error"))
+    exponents = growth(late.sel(loss_name="cross-entropy"), "record")
+    other = growth(late.sel(loss_name="mean squared error"), "record")
     tests = all_of(
         grows=mean_within(
             exponents, 0.05, np.inf, expected="exponent above 0.05", reason="5 % growth a unit of log time is no noise"
@@ -294,23 +273,6 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
     )
 
 
-def growth_exponents(sizes: xr.DataArray) -> Array:
-    """Exponent in the number of steps by least squares of logarithms, per seed."""
-    logs = np.log(sizes.transpose("record", "seed").values)
-    return np.polyfit(np.log(sizes["record"].values), logs, 1)[0]
-
-
-def _merged(measures: xr.Dataset, place: str) -> Test:
-    change_there = measures["merged_change"].sel(place=place)
-    return mean_within(
-        change_there.values,
-        -np.inf,
-        0.1,
-        expected="outputs change by at most a tenth",
-        reason="'might not be necessary': small beside the outputs",
-    )
-
-
 @claim(
     "lrn-long-steps",
     where="Section 3, adaptive steps",
@@ -319,20 +281,24 @@ def _merged(measures: xr.Dataset, place: str) -> Test:
     " one step"
     " beyond it leave the outputs nearly as they are.",
     data="chain_measures",
-    control=false_world(
-        "layers merged at the start of the network",
-        lambda measures: exchange("place", "start", "middle")(measures),
-    ),
+    control=false_world("layers merged at the start of the network", exchange("place", "start", "middle")),
 )
 def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
     """Layers in the middle merged into one of rho Lt > 1, largest Lt; relative change of the outputs."""
     need_chains(chain_measures, DECAYED)
     last = of_maps(chain_measures).isel(effective_depth=-1)
+    test = mean_within(
+        last["merged_change"].sel(place="middle").values,
+        -np.inf,
+        0.1,
+        expected="outputs change by at most a tenth",
+        reason="'might not be necessary': small beside the outputs",
+    )
     means = ", ".join(
         f"{place} {float(last['merged_change'].sel(place=place).mean()):.2g}" for place in ("start", "end")
     )
     note = rf"Merged into one step of $\rho \tilde L$ = {float(last['merged_step'].mean()):.2g}. Elsewhere: {means}."
-    return Verdict.from_tests(_merged(last, "middle"), None, note)
+    return Verdict.from_tests(test, None, note)
 
 
 @claim(
