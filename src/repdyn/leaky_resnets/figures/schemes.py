@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.datasets import require
-from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, legend_below, new
-from repdyn.leaky_resnets.figures.trained import GREY
+from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, label_panels, legend_below, new
+from repdyn.leaky_resnets.figures.shared import GREY, geometric_mean, ticks_at
 from repdyn.leaky_resnets.methods.selection import DECAYED, STAGE, of_maps, size_and_distance
 
 SCHEMES = {"equidistant": (BLUE, "o"), "irregular": (GREEN, "s"), "adaptive": (RED, "^")}
@@ -21,8 +21,7 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
     kinds = scheme_measures["maps"].values
     figure, axes = new(2, len(kinds), height=2.2, sharex=True)
     for column, maps in enumerate(kinds):
-        errors = scheme_measures["test_error_by_layers"].sel(maps=maps)
-        _errors(axes[0, column], errors)
+        _errors(axes[0, column], scheme_measures["test_error_by_layers"].sel(maps=maps))
         _paired(axes[1, column], scheme_measures["test_ratio_by_layers"].sel(maps=maps))
         axes[0, column].set_title(str(maps))
         axes[1, column].set_title("ratio to equidistant steps")
@@ -50,8 +49,7 @@ def _errors(panel: Axes, errors: xr.DataArray) -> None:
         panel.plot(L, draws, color=color, linewidth=0.4, alpha=0.4)
         panel.plot(L, draws.mean(axis=1), color=color, marker=marker, linewidth=1.8, label=scheme)
     panel.set_xscale("log")
-    panel.set_xticks(L, [str(n) for n in L])
-    panel.minorticks_off()
+    ticks_at(panel.xaxis, L)
 
 
 def _paired(panel: Axes, ratios: xr.DataArray) -> None:
@@ -60,9 +58,7 @@ def _paired(panel: Axes, ratios: xr.DataArray) -> None:
         color, marker = SCHEMES[scheme]
         values = ratios.sel(scheme=scheme).transpose("layers", "seed").values
         panel.plot(L * shift, values, ".", color=color, markersize=3, alpha=0.5)
-        logs = np.log(values)
-        middle, half = np.exp(logs.mean(axis=1)), half_width(logs)
-        bars = (middle - middle * np.exp(-half), middle * np.exp(half) - middle)
+        middle, bars = geometric_mean(values)
         panel.errorbar(L * shift, middle, bars, color=color, marker=marker, linestyle="none", capsize=3)
     panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
     panel.margins(y=0.1)
