@@ -165,9 +165,8 @@ def infinite_terms_cancel(formula_audit: xr.Dataset) -> Verdict:
     "lrn-a3-connected",
     where="Appendix A.3, fully connected networks",
     kind="identity",
-    states="Neurons of a fully connected network rescaled to least norm have incoming weights as large as outgoing"
-    " ones,"
-    " so the norm of the weights increases through the layers by the biases.",
+    states="Neurons of a fully connected network rescaled to least norm have incoming weights as large as outgoing "
+    "ones, so the norm of the weights increases through the layers by the biases.",
     formula=r"\|W_\ell\|_F^2 + \|b_\ell\|^2 = \|W_{\ell+1}\|_F^2, \quad \|W_\ell\|_F^2 = \|W_1\|_F^2 +"
     r" \sum_{k=1}^{\ell-1} \|b_k\|^2",
     data="formula_audit",

@@ -216,9 +216,8 @@ BIASED = false_world("the same descents with bias, which end below the rank", _w
     "lrn-prop2-descent",
     where="Section 1.4, end",
     kind="qualitative",
-    states="Full-batch descent of the cost of identity is observed to end at non-negative representations only,"
-    " where it"
-    " equals $\\operatorname{Rank} A$.",
+    states="Full-batch descent of the cost of identity is observed to end at non-negative representations only, where "
+    "it equals $\\operatorname{Rank} A$.",
     formula=r"[A]_- = 0, \quad \|A \sigma(A)^+\|_F^2 = \operatorname{Rank} A",
     data="descents",
     control={"small": BIASED, "large": BIASED},
@@ -274,11 +273,10 @@ def added_neuron_lowers_the_norm(identity_costs: xr.Dataset) -> Verdict:
         no_bias=_falls(change.sel(bias=0), "norm"), bias=_falls(change.sel(bias=1, negative_norm=large), "norm")
     )
     note = (
-        f"An entry of {-small:g} changes the norm by {float(change.sel(bias=0, negative_norm=small).mean()):.2f}"
-        f" without"
-        f" and {float(change.sel(bias=1, negative_norm=small).mean()):+.2f} with bias. Tested is the step of the proof"
-        " that decides; its Gronwall argument and the existence of the limit are taken as they are. Whether the"
-        " conclusion is true with bias all the same is open; trained networks: lrn-prop5-trained."
+        f"An entry of {-small:g} changes the norm by {float(change.sel(bias=0, negative_norm=small).mean()):.2f} "
+        f"without and {float(change.sel(bias=1, negative_norm=small).mean()):+.2f} with bias. Tested is the step of "
+        "the proof that decides; its Gronwall argument and the existence of the limit are taken as they are. Whether "
+        "the conclusion is true with bias all the same is open; trained networks: lrn-prop5-trained."
     )
     return Verdict.from_tests(_falls(change, "norm"), corrected, note)
 

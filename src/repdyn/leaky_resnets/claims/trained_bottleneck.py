@@ -288,9 +288,8 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     "lrn-fig1-speed",
     where="Section 2.1",
     kind="scaling",
-    states="The stable speed $\\|\\partial_p A_p\\|$ is of order 1 in the bottleneck, of order $\\tilde L$ where"
-    " the cost of identity is far"
-    " from its least.",
+    states="The stable speed $\\|\\partial_p A_p\\|$ is of order 1 in the bottleneck, of order $\\tilde L$ where the "
+    "cost of identity is far from its least.",
     data="chain_measures",
     control={
         "first layer": false_world(

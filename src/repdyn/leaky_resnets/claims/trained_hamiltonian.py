@@ -167,9 +167,8 @@ def _first_above(measures: xr.Dataset) -> xr.Dataset:
     where="Figure 1a, Section 2.1",
     kind="limit",
     states=f"{STATES_1A}. Linear maps: learned without decay.",
-    correction="With free maps all estimates reach $k^*$ and $-2 \\mathcal{H} / \\tilde L$ starts below it, but"
-    " passes it"
-    " on the way: above $k^*$ at $\\tilde L = 7$.",
+    correction="With free maps all estimates reach $k^*$ and $-2 \\mathcal{H} / \\tilde L$ starts below it, but "
+    "passes it on the way: above $k^*$ at $\\tilde L = 7$.",
     formula=FIGURE_1A,
     corrected_formula=APPROACH_1A,
     data="chain_measures",

@@ -24,12 +24,10 @@ OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what App
     where="Section 1.5",
     kind="identity",
     origin="ours",
-    states="For any weights $\\langle A_\\ell, B_\\ell \\rangle$ changes from layer to layer by the bias alone, so"
-    " it is"
-    " constant without bias.",
-    formula=r"\langle A_\ell, B_\ell \rangle - \langle A_{\ell-1}, B_{\ell-1} \rangle = \rho_\ell\, b_\ell \cdot"
-    r" (B_\ell"
-    r" \mathbf{1})",
+    states="For any weights $\\langle A_\\ell, B_\\ell \\rangle$ changes from layer to layer by the bias alone, so it "
+    "is constant without bias.",
+    formula=r"\langle A_\ell, B_\ell \rangle - \langle A_{\ell-1}, B_{\ell-1} \rangle = \rho_\ell\, b_\ell \cdot "
+    r"(B_\ell \mathbf{1})",
     data=("network_audit", "chain_measures"),
     control={
         "random": wrong_formula(
@@ -95,9 +93,8 @@ def _need_own_settings(measures: xr.Dataset) -> None:
     "lrn-literal",
     where="Appendix B, Figure 1b",
     kind="qualitative",
-    states="The settings of Appendix B ($\\lambda = 0.001 / \\tilde L$, $\\tilde L = 7$, $L = 20$, width 100, 5000"
-    " steps"
-    " of Adam and 1000 of gradient descent) give a clear separation and an estimate of $k^*$.",
+    states="The settings of Appendix B ($\\lambda = 0.001 / \\tilde L$, $\\tilde L = 7$, $L = 20$, width 100, 5000 "
+    "steps of Adam and 1000 of gradient descent) give a clear separation and an estimate of $k^*$.",
     data="paper_measures",
     control={
         "step": FIRST_LAYER,
@@ -277,9 +274,8 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
     "lrn-long-steps",
     where="Section 3, adaptive steps",
     kind="qualitative",
-    states="Inside the bottleneck the condition $\\rho_\\ell \\tilde L < 1$ is not necessary: layers merged into"
-    " one step"
-    " beyond it leave the outputs nearly as they are.",
+    states="Inside the bottleneck the condition $\\rho_\\ell \\tilde L < 1$ is not necessary: layers merged into one "
+    "step beyond it leave the outputs nearly as they are.",
     data="chain_measures",
     control=false_world("layers merged at the start of the network", exchange("place", "start", "middle")),
 )

@@ -88,8 +88,7 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
         title="Balancedness: the factor of Proposition 9",
         caption=f"Networks refined along one path, $\\tilde L$ = {float(refinement_measures['effective_depth']):g}, "
         f"learned and decayed maps. (a) Seed 0. (b) Each line a network, {refinement_measures.sizes['seed']} seeds: "
-        f"the "
-        "proposition prints 1, its proof corrected gives 2; discrete networks come to it as $1/L$.",
+        "the proposition prints 1, its proof corrected gives 2; discrete networks come to it as $1/L$.",
         alt="The squared weights follow the curve of factor two; the factor measured rises towards two as layers are"
         " halved.",
     )

@@ -84,17 +84,14 @@ def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesi
     return describe(
         figure,
         title="Theorem 4: how far the energy is from the least cost of identity, printed and corrected bounds",
-        caption=f"(a) Of {random['middle'].size} random exact trajectories with and without bias those "
-        f"whose quantity, $-2 \\mathcal{{H}} / \\tilde L$ less the least COI, is negative ({below}), sorted: the "
-        f"quantity over "
-        "the lower bound, at most 1 obeys it; cut at 1e-4. "
-        f"Filled: the printed bound is violated ({count} times). (b) "
-        f"Scalar geodesics in closed form, $\\gamma = \\min A^2$, $\\tilde L$ = {float(scalar['effective_depth']):g}: "
-        f"the same over "
-        f"the printed bound, which is false inside the line ({share:.0%} of the grid); over the corrected bound it is "
-        f"at most {most:.2f}. Cross: the example in the text. (c) Through a bottleneck: place between the corrected "
-        f"lower (-1) and the upper bound (1), with $\\gamma_p$; median and range of {geodesics.sizes['seed']} "
-        f"bottlenecks.",
+        caption=f"(a) Of {random['middle'].size} random exact trajectories with and without bias those whose "
+        f"quantity, $-2 \\mathcal{{H}} / \\tilde L$ less the least COI, is negative ({below}), sorted: the quantity "
+        f"over the lower bound, at most 1 obeys it; cut at 1e-4. Filled: the printed bound is violated ({count} "
+        "times). (b) Scalar geodesics in closed form, $\\gamma = \\min A^2$, $\\tilde L$ = "
+        f"{float(scalar['effective_depth']):g}: the same over the printed bound, which is false inside the line "
+        f"({share:.0%} of the grid); over the corrected bound it is at most {most:.2f}. Cross: the example in the "
+        "text. (c) Through a bottleneck: place between the corrected lower (-1) and the upper bound (1), with "
+        f"$\\gamma_p$; median and range of {geodesics.sizes['seed']} bottlenecks.",
         alt="The corrected bounds hold on all trajectories; the printed lower bound is violated by a few random ones"
         " and in a whole region of scalar geodesics with c below one.",
     )

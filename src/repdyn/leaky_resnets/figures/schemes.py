@@ -34,9 +34,8 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
         figure,
         title="Test error by scheme of layer steps (Figure 2a)",
         caption=f"$\\tilde L$ = {float(scheme_measures['effective_depth']):g}, {scheme_measures.sizes['seed']} seeds; "
-        f"schemes "
-        "share data and initial weights. Top: seeds thin, means thick. Bottom: ratio to equidistant steps in the same "
-        f"seed, points; geometric mean with its 95 % interval. {size_and_distance(scheme_measures)}",
+        "schemes share data and initial weights. Top: seeds thin, means thick. Bottom: ratio to equidistant steps in "
+        f"the same seed, points; geometric mean with its 95 % interval. {size_and_distance(scheme_measures)}",
         alt="The three schemes' mean test errors lie on top of each other except at four layers; the ratios scatter "
         "around one without a consistent sign.",
     )
@@ -95,9 +94,8 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
         caption=f"One network per panel, seed 0, $L$ = {staged_measures.sizes['layer']}, $\\tilde L$ = "
         f"{float(staged_measures['effective_depth']):g}, learned and decayed maps. Blue: first {narrow} singular "
         f"values; orange-red: up to {wide}; gray: further ones. Gray vertical lines: $p_\\ell$. Dotted: $p$ = "
-        f"{STAGE:g}, where "
-        f"singular values above a quarter of the largest number {counts}, means over {staged_measures.sizes['seed']} "
-        f"seeds. {size_and_distance(staged_measures)}",
+        f"{STAGE:g}, where singular values above a quarter of the largest number {counts}, means over "
+        f"{staged_measures.sizes['seed']} seeds. {size_and_distance(staged_measures)}",
         alt="At the paper's penalty singular values fall off slowly at p = 0.3, a dozen of them above a quarter of the "
         "largest; under the stronger penalty five or six are.",
     )

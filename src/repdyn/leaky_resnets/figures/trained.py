@@ -42,13 +42,10 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
         title="Hamiltonian of trained networks against the effective depth (Figure 1a)",
         caption=f"{size_of(chain_measures)}; means over seeds. Energy: median over layers, bars from the least to the "
         f"largest layer; hollow where $\\|W - \\tilde L B S^T\\| / \\|W\\|$ exceeds {CRITICAL:g}, so that the point "
-        f"is no "
-        f"geodesic. Stable forms with $\\gamma_0$ = {gammas}, $\\gamma_p = \\gamma_0 \\|K_p\\|_{{op}}$; least cost of "
-        f"identity "
-        "(COI, first $\\gamma_0$) and least stable rank $\\|A\\|_*^2 / \\|A\\|_F^2$ over layers, cut at the top; "
-        "every panel has "
-        "its own range. Dotted: $k^*$ of the teacher. "
-        "Every effective depth is trained from the one before.",
+        f"is no geodesic. Stable forms with $\\gamma_0$ = {gammas}, $\\gamma_p = \\gamma_0 \\|K_p\\|_{{op}}$; least "
+        "cost of identity (COI, first $\\gamma_0$) and least stable rank $\\|A\\|_*^2 / \\|A\\|_F^2$ over layers, cut "
+        "at the top; every panel has its own range. Dotted: $k^*$ of the teacher. Every effective depth is trained "
+        "from the one before.",
         alt="With learned, decayed maps the Hamiltonians and the least cost of identity meet at three as the effective "
         "depth grows, the stable forms and the cost from above; with fixed maps the Hamiltonian rises from below zero "
         "to two or three; without bias they meet near four.",
@@ -98,11 +95,9 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
         title="Spectra along the network (Figure 1b)",
         caption=f"One network, the one of median energy (seed {int(net['seed'])}), $\\tilde L$ = "
         f"{float(net['effective_depth']):g}, $L$ = {net.sizes['layer']}, learned and decayed maps. Blue: the first "
-        f"$k^*$ = "
-        f"{int(net['rank'])} singular values; gray: the others.",
+        f"$k^*$ = {int(net['rank'])} singular values; gray: the others.",
         alt="In the middle of the network three singular values of the centered representation stand far above the "
-        "rest;"
-        " without centering a further direction is in between.",
+        "rest; without centering a further direction is in between.",
     )
 
 
@@ -144,10 +139,8 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
         figure,
         title="The Hamiltonian varies less than its parts (Figure 1c)",
         caption=f"{size_of(chains)}, $\\tilde L$ = {float(chains['effective_depth']):g}, learned and decayed maps, "
-        f"$\\gamma_p$ = "
-        f"{float(chains['gamma']):g} $\\|K_p\\|_{{op}}$. (a), (b) Median and range over seeds. (c) All layers of all "
-        f"seeds with "
-        "positive abscissa; line of slope 1.",
+        f"$\\gamma_p$ = {float(chains['gamma']):g} $\\|K_p\\|_{{op}}$. (a), (b) Median and range over seeds. (c) All "
+        "layers of all seeds with positive abscissa; line of slope 1.",
         alt="The cost of identity and the kinetic energy fall from several hundred to a few and rise again at the end,"
         " while both Hamiltonians stay close to three; kinetic energy and extra cost lie on the line of slope one.",
     )
@@ -193,9 +186,8 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
         figure,
         title="What stays bounded as the effective depth grows (Figure 3)",
         caption=f"{size_of(chain_measures)}; means over seeds with 95 % intervals. Path length over $\\sqrt{{N}}$; "
-        f"median "
-        f"over layers in (d); stable norm with $\\gamma_p$ = {float(chain_measures['gamma'][0]):g} $\\|K_p\\|_{{op}}$. "
-        "Dotted: in proportion to $\\tilde L$ from the first point of the decayed maps.",
+        f"median over layers in (d); stable norm with $\\gamma_p$ = {float(chain_measures['gamma'][0]):g} "
+        "$\\|K_p\\|_{op}$. Dotted: in proportion to $\\tilde L$ from the first point of the decayed maps.",
         alt="The norm of B S^T is flat; path lengths and the largest |B| grow, the latter with fixed maps faster than "
         "in proportion.",
     )

@@ -24,9 +24,8 @@ def formulas(formula_audit: xr.Dataset) -> Table:
     return Table(
         pd.DataFrame(rows),
         title="Formulas as printed and as corrected",
-        caption=f"Largest relative error over {formula_audit.sizes['draw']} random draws against derivations that"
-        f" share no"
-        " formula. Footnote 1: absolute, of a linear network.",
+        caption=f"Largest relative error over {formula_audit.sizes['draw']} random draws against derivations that "
+        "share no formula. Footnote 1: absolute, of a linear network.",
         digits=2,
     )
 
