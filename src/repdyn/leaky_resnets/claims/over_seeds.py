@@ -16,9 +16,9 @@ MIDDLE = (0.2, 0.8)  # positions p away from the ends
 NEIGHBOURS = "up to one dimension more or less: the paper's own runs differ by 1 or 2"
 
 
-def need_chains(chains: xr.Dataset, *maps: str, depths: int = 3) -> None:
-    """Five seeds of chains with these linear maps over enough effective depths."""
-    require(chains, "chain_measures", seed=LEAST_SEEDS, maps=maps, effective_depth=depths)
+def need_chains(chains: xr.Dataset, *maps: str) -> None:
+    """Five seeds of chains with these linear maps over three effective depths."""
+    require(chains, "chain_measures", seed=LEAST_SEEDS, maps=maps, effective_depth=3)
 
 
 def need_near_critical(distance: xr.DataArray, name: str) -> None:
@@ -48,9 +48,9 @@ def near(values: xr.DataArray, rank: int, what: str) -> Test:
     return mean_within(values.values, rank - 1, rank + 1, expected=f"{what} at {rank}", reason=NEIGHBOURS)
 
 
-def positive(values: Array, expected: str, reason: str = "a sign") -> Test:
+def positive(values: Array, expected: str) -> Test:
     """Mean over seeds above 0."""
-    return mean_within(values, 0, np.inf, expected=expected, reason=reason)
+    return mean_within(values, 0, np.inf, expected=expected, reason="a sign")
 
 
 def middle_layers(count: int) -> Array:

@@ -226,10 +226,10 @@ def range_falls_with_layers(refinement_measures: xr.Dataset) -> Verdict:
     return Verdict.from_tests(test, None, f"{note} (printed 1).")
 
 
-def _stop_halfway(growth: xr.Dataset) -> xr.Dataset:
-    size, half = growth["output_size"], growth.sizes["record"] // 2
-    early = xr.DataArray(np.arange(growth.sizes["record"]) < half, dims="record")
-    return growth.assign(output_size=size.where(early, size.isel(record=half, drop=True)))
+def _stop_halfway(outputs: xr.Dataset) -> xr.Dataset:
+    size, half = outputs["output_size"], outputs.sizes["record"] // 2
+    early = xr.DataArray(np.arange(outputs.sizes["record"]) < half, dims="record")
+    return outputs.assign(output_size=size.where(early, size.isel(record=half, drop=True)))
 
 
 @claim(
@@ -243,7 +243,7 @@ def _stop_halfway(growth: xr.Dataset) -> xr.Dataset:
         "grows": false_world("outputs that stop growing halfway", _stop_halfway),
         "slowly": wrong_formula(
             "the exponential of the outputs' size",
-            lambda growth: growth.assign(output_size=np.exp(growth["output_size"])),
+            lambda outputs: outputs.assign(output_size=np.exp(outputs["output_size"])),
         ),
     },
 )

@@ -15,7 +15,7 @@ from repdyn.base.checks import Array
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.teachers import Task
 from repdyn.leaky_resnets.theory.hamiltonian import hamiltonian, stable_energies, theorem4_bounds
-from repdyn.leaky_resnets.theory.identity_cost import activation, cost_of_identity, layer_gamma
+from repdyn.leaky_resnets.theory.identity_cost import activation, cost_of_identity, layer_gamma, operator_norm_sq
 from repdyn.leaky_resnets.theory.layers import (
     balancedness,
     bottleneck_spectra,
@@ -109,14 +109,12 @@ def measure(net: LeakyResNet, task: Task, lam: float, gammas: Sequence[float], v
     return {name: np.asarray(value) for name, value in measured.items()}
 
 
-def largest_step(spectrum: Array, among: int = AMONG) -> tuple[int, float]:
+def largest_step(spectrum: Array) -> tuple[int, float]:
     """After how many of the first singular values the largest step comes, and its logarithm; of 0 there is no step.
 
-    Args:
-        spectrum: singular values, falling, two or more, shape (values,).
-        among: places that are compared.
+    The spectrum falls and has two values or more, shape (values,).
     """
-    among = min(among, len(spectrum) - 1)
+    among = min(AMONG, len(spectrum) - 1)
     if spectrum[0] == 0:
         return 1, 0.0
     steps = np.log(spectrum[:among] / np.maximum(spectrum[1 : among + 1], 1e-12 * spectrum[0]))
@@ -246,7 +244,7 @@ def _scalars(net: LeakyResNet, A: Array, B: Array, task: Task, lam: float) -> Me
 def _bounds(energies: Measured, net: LeakyResNet, A: Array, B: Array, gammas: Sequence[float]) -> Measured:
     """Theorem 4 with gamma_p: gamma c is the largest gamma_p |B_p|^2 along the path."""
     momentum_sq = np.sum(B[1:] ** 2, axis=(1, 2))
-    unit = np.array([layer_gamma(a, net.bias, 0.5) / 0.5 for a in A[:-1]])
+    unit = np.array([operator_norm_sq(activation(a, net.bias)) for a in A[:-1]])
     pairs = zip(gammas, energies["stable_length"], strict=True)
     largest = float(np.max(unit * momentum_sq))
     bounds = [theorem4_bounds(length, net.effective_depth, gamma * largest) for gamma, length in pairs]
