@@ -200,8 +200,9 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
         f"Coefficient for one entry -.3: {float(change.sel(bias=0).median()):.2f} without,"
         f" {float(change.sel(bias=1).median()):.2f} with bias."
     )
+    printed = _falls(change, "cost")
     corrected = all_of(falls=_falls(change.sel(bias=0), "cost"), expansion=formula, short_form=agree)
-    return Verdict.from_tests(_falls(change, "cost"), corrected, note)
+    return Verdict.from_tests(printed, corrected, note)
 
 
 def _with_bias(descents: xr.Dataset) -> xr.Dataset:

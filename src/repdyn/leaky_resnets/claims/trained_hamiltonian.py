@@ -185,15 +185,11 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds."""
     need_chains(chain_measures, FREE, FIXED)
     chains = of_maps(chain_measures, FREE)
-    H, rank = chains["median_hamiltonian"], int(chains["rank"])
-    first = mean_within(
+    approach, H, rank = _approach(chains), chains["median_hamiltonian"], int(chains["rank"])
+    approach["first"] = mean_within(
         H.isel(effective_depth=0).values, -np.inf, rank, expected="below $k^*$ at first", reason="a sign"
     )
-    approach = {
-        **_approach(chains),
-        "first": first,
-        "rises": positive(change(H), r"$-2 H / \tilde L$ rises with $\tilde L$"),
-    }
+    approach["rises"] = positive(change(H), r"$-2 H / \tilde L$ rises with $\tilde L$")
     note = f"{_note(chains)} See lrn-free-maps for why these numbers depend on the length of training."
     return Verdict.from_tests(all_of(**approach, **_rising(chains)), all_of(**approach), note)
 
