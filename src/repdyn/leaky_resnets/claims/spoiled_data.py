@@ -39,8 +39,7 @@ def in_place_of(dim: str, replaced: str, taken: str) -> Change:
 
     def change(measures: xr.Dataset) -> xr.Dataset:
         labels = measures[dim].values
-        return measures.sel({dim: [taken if label == replaced else label for label in labels]}).assign_coords(
-            {dim: labels}
-        )
+        order = [taken if label == replaced else label for label in labels]
+        return measures.sel({dim: order}).assign_coords({dim: labels})
 
     return change

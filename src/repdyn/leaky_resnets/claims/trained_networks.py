@@ -12,7 +12,7 @@ from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within, share_within
 from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, NEIGHBOURS, change, growth, in_words, need_chains
-from repdyn.leaky_resnets.claims.spoiled_data import FIRST_LAYER, in_dataset, reversed_along
+from repdyn.leaky_resnets.claims.spoiled_data import FIRST_LAYER, in_dataset, in_place_of, reversed_along
 from repdyn.leaky_resnets.claims.tolerances import ROUNDING
 from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
 
@@ -50,11 +50,6 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
     )
 
 
-def _half_cost(audit: xr.Dataset) -> xr.Dataset:
-    half = audit["cost"].values[-1]
-    return audit.sel(cost=[half, half]).assign_coords(cost=audit["cost"].values)
-
-
 @claim(
     "lrn-critical",
     where="Section 1.5",
@@ -65,7 +60,10 @@ def _half_cost(audit: xr.Dataset) -> xr.Dataset:
     formula=r"C(A) = \frac{1}{2} \|f^*(X) - A\|_F^2",
     corrected_formula=r"C(A) = \frac{1}{N} \|f^*(X) - A\|_F^2",
     data="network_audit",
-    control=wrong_formula("the momentum of half the squared distance in the place of the right one", _half_cost),
+    control=wrong_formula(
+        "the momentum of half the squared distance in the place of the right one",
+        in_place_of("cost", "|f* - A|^2 / N", "|f* - A|^2 / 2"),
+    ),
 )
 def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
     """Against automatic differentiation of the objective, random networks with and without bias."""

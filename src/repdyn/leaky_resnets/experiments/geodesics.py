@@ -24,12 +24,11 @@ from repdyn.leaky_resnets.theory.layers import balancedness, momenta
 from repdyn.leaky_resnets.theory.scalar_geodesic import scalar_geodesic
 
 BIASES = (False, True)
+LABORATORY = ("bias", "effective_depth", "seed", "p")
 LABORATORY_RTOL = 1e-9
 SCALAR_DEPTH = 0.05  # Lt of the scalar geodesics, short enough for the printed bound to bite
 CRITICAL = (6, 8, 1.0)  # w, N and Lt of the discrete critical paths
 BIAS = variable("bias", np.array([0, 1]), "whether activations carry a row of ones")
-
-
 NAMES = {
     "scaled_hamiltonian": "-2 H / Lt",
     "cost": "stable cost of identity |A|^2 in K + gamma I",
@@ -100,9 +99,8 @@ def geodesics(settings: GeodesicLaboratory, stream: Stream) -> xr.Dataset:
         path = hamiltonian_flow(*start, depth, bias, p, LABORATORY_RTOL, start=0.5)
         for name, values in measure(path, depth, bias, layer_gammas(path, bias, settings.gamma_0)).items():
             measured[name][at] = values
-    dims = ("bias", "effective_depth", "seed", "p")
     return dataset(
-        {name: variable(dims, measured[name], text) for name, text in NAMES.items()}
+        {name: variable(LABORATORY, measured[name], text) for name, text in NAMES.items()}
         | _laboratory(measured, p, np.array(settings.effective_depths), settings.rank),
         {
             "bias": BIAS,
@@ -119,12 +117,12 @@ def geodesics(settings: GeodesicLaboratory, stream: Stream) -> xr.Dataset:
 def _laboratory(along: dict[str, Array], p: Array, depths: Array, rank: int) -> dict[str, xr.Variable]:
     """What follows from a trajectory: Theorem 4 with gamma_p, drift, share of p near the rank, proportion of energies.
 
-    `along` holds the quantities of `NAMES` over (bias, effective_depth, seed, p).
+    `along` holds the quantities of `NAMES` over `LABORATORY`.
     """
     H, cost, speed, momentum_sq, gamma = (
         along[name] for name in ("scaled_hamiltonian", "cost", "speed", "momentum_sq", "gamma")
     )
-    dims, Lt = ("bias", "effective_depth", "seed", "p"), depths[:, None]
+    Lt = depths[:, None]
     gamma_c = (gamma * momentum_sq).max(axis=-1)
     length = np.trapezoid(speed, p, axis=-1)
     bounds = [theorem4_bounds(length[:, at], depth, gamma_c[:, at]) for at, depth in enumerate(depths)]
@@ -151,7 +149,7 @@ def _laboratory(along: dict[str, Array], p: Array, depths: Array, rank: int) -> 
         "share_near_rank": ((cost < rank + 0.5).mean(axis=-1), "share of p with a stable cost below k + 1/2"),
         "proportion": (_correlation(extra, kinetic), "correlation over p of kinetic energy and extra cost of identity"),
     }
-    return {name: variable(dims[: part.ndim], part, words) for name, (part, words) in values.items()}
+    return {name: variable(LABORATORY[: part.ndim], part, words) for name, (part, words) in values.items()}
 
 
 def _correlation(x: Array, y: Array) -> Array:
