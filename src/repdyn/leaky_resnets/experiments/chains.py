@@ -17,8 +17,6 @@ from repdyn.leaky_resnets.methods.network_datasets import network_variables, siz
 from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, lam, narrow_tasks
 from repdyn.leaky_resnets.settings.training import Trained
 
-DIMS = ("maps", "seed", "effective_depth")
-
 
 def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoint, block: int) -> xr.Dataset:
     """Trained networks of one block of seeds: every kind of maps, every effective depth."""
@@ -31,7 +29,8 @@ def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoi
         stages = _stages(settings, MAPS[maps], recipe)
         chain = recipe.walk(maps, tasks, settings.layers, stages)
         arrays += [chain[stage.name, seed] for seed in seeds for stage in stages]
-    variables = network_variables(DIMS, shape, arrays) | task_variables(("seed",), tasks.values())
+    variables = network_variables(("maps", "seed", "effective_depth"), shape, arrays)
+    variables |= task_variables(("seed",), tasks.values())
     return dataset(
         variables,
         size_coords(variables) | _coords(settings, seeds),
