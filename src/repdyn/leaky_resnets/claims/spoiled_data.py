@@ -34,12 +34,12 @@ def reversed_along(dim: str) -> Change:
     return reverse
 
 
-def in_place_of(dim: str, replaced: str, taken: str) -> Change:
-    """What belongs to one label in the place of what belongs to another; the label that is taken stays as it is."""
+def taken_for(dim: str, source: str, label: str) -> Change:
+    """What belongs to `source` along a dimension taken for what belongs to `label`, which is lost."""
 
-    def change(measures: xr.Dataset) -> xr.Dataset:
-        labels = measures[dim].values
-        order = [taken if label == replaced else label for label in labels]
-        return measures.sel({dim: order}).assign_coords({dim: labels})
+    def taken(data: xr.Dataset) -> xr.Dataset:
+        labels = data[dim].values
+        order = [source if name == label else name for name in labels.tolist()]
+        return data.sel({dim: order}).assign_coords({dim: labels})
 
-    return change
+    return taken

@@ -12,7 +12,7 @@ from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within, share_within
 from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, NEIGHBOURS, change, growth, in_words, need_chains
-from repdyn.leaky_resnets.claims.spoiled_data import FIRST_LAYER, in_dataset, in_place_of, reversed_along
+from repdyn.leaky_resnets.claims.spoiled_data import FIRST_LAYER, in_dataset, reversed_along, taken_for
 from repdyn.leaky_resnets.claims.tolerances import ROUNDING
 from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
 
@@ -62,7 +62,7 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
     data="network_audit",
     control=wrong_formula(
         "the momentum of half the squared distance in the place of the right one",
-        in_place_of("cost", "|f* - A|^2 / N", "|f* - A|^2 / 2"),
+        taken_for("cost", "|f* - A|^2 / 2", "|f* - A|^2 / N"),
     ),
 )
 def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
