@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 
@@ -51,9 +53,7 @@ def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
 def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
     """Both paths integrated; with bias too, once b_p is scaled by e^{-cp}."""
     verdict = decide_formula(formula_audit, "1.2 scale of outputs", INTEGRATED, INTEGRATED_REASON)
-    return Verdict(
-        verdict.status, verdict.printed, verdict.corrected, "Holds with bias if $b_p$ is scaled by $e^{-cp}$."
-    )
+    return replace(verdict, note="Holds with bias if $b_p$ is scaled by $e^{-cp}$.")
 
 
 @claim(
@@ -124,7 +124,7 @@ def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
     note = (
         r"Weights of finite norm carry $A_p = \Phi_p A_0$ with $\Phi_p$ invertible, so the rank is constant by itself."
     )
-    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
+    return replace(verdict, note=note)
 
 
 @claim(
@@ -165,9 +165,8 @@ def infinite_terms_cancel(formula_audit: xr.Dataset) -> Verdict:
     "lrn-a3-connected",
     where="Appendix A.3, fully connected networks",
     kind="identity",
-    states="Neurons of a fully connected network rescaled to least norm have incoming weights as large as outgoing"
-    " ones,"
-    " so the norm of the weights increases through the layers by the biases.",
+    states="Neurons of a fully connected network rescaled to least norm have incoming weights as large as outgoing "
+    "ones, so the norm of the weights increases through the layers by the biases.",
     formula=r"\|W_\ell\|_F^2 + \|b_\ell\|^2 = \|W_{\ell+1}\|_F^2, \quad \|W_\ell\|_F^2 = \|W_1\|_F^2 +"
     r" \sum_{k=1}^{\ell-1} \|b_k\|^2",
     data="formula_audit",
@@ -177,7 +176,7 @@ def connected_networks_are_balanced(formula_audit: xr.Dataset) -> Verdict:
     """Random networks of four layers, each neuron rescaled until nothing moves; outputs stay as they are."""
     verdict = decide_formula(formula_audit, "A.3 fully connected", SOLVED, "rescaling has converged to round-off")
     note = "The line printed after it lacks its left side; this is the one that follows."
-    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
+    return replace(verdict, note=note)
 
 
 @claim(
@@ -241,7 +240,7 @@ def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
         "$(A^T A, K)$ only, so each row's gradient scales with the row. With bias the converse of Proposition 2 is "
         "missing."
     )
-    return Verdict(verdict.status, verdict.printed, verdict.corrected, note)
+    return replace(verdict, note=note)
 
 
 @claim(

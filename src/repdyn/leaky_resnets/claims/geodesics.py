@@ -6,9 +6,10 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import Control, exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within
+from repdyn.leaky_resnets.claims.spoiled_data import in_dataset, reversed_along
 
 QUADRATURE = 1e-4
 QUADRATURE_REASON = "Simpson's rule and maxima over the stored positions, across kinks"
@@ -25,14 +26,9 @@ DRIFT_REASON = "integrator tolerance 1e-9 or less over a few thousand steps, exc
     control={
         "random": wrong_formula(
             OTHER_SIGN,
-            lambda random, laboratory: (
-                random.assign(drift=random["wrong_drift"] + 0 * random["drift"]),
-                laboratory,
-            ),
+            in_dataset(0, lambda random: random.assign(drift=random["wrong_drift"] + 0 * random["drift"])),
         ),
-        "laboratory": wrong_formula(
-            OTHER_SIGN, lambda random, laboratory: (random, replace_variables(drift="wrong_drift")(laboratory))
-        ),
+        "laboratory": wrong_formula(OTHER_SIGN, in_dataset(1, replace_variables(drift="wrong_drift"))),
     },
 )
 def hamiltonian_is_conserved(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
@@ -102,11 +98,6 @@ def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
     return (laboratory["scaled_hamiltonian"] - laboratory["cost"]) / (laboratory["gamma"] * laboratory["momentum_sq"])
 
 
-ENERGIES_ADDED = replace_variables(middle="lagrangian_middle")
-OTHER_H = replace_variables(middle="other_sign_middle")
-NO_SQUARE = replace_variables(scaled_hamiltonian="product")
-
-
 @claim(
     "lrn-thm4-upper",
     where="Theorems 4 and 7",
@@ -117,14 +108,13 @@ NO_SQUARE = replace_variables(scaled_hamiltonian="product")
     data=("random_geodesics", "scalar_geodesics", "geodesics"),
     control={
         "random": wrong_formula(
-            "the energies added, not subtracted", lambda random, *others: (ENERGIES_ADDED(random), *others)
+            "the energies added, not subtracted", in_dataset(0, replace_variables(middle="lagrangian_middle"))
         ),
         "scalar": wrong_formula(
-            "$H$ with the other sign", lambda random, scalar, laboratory: (random, OTHER_H(scalar), laboratory)
+            "$H$ with the other sign", in_dataset(1, replace_variables(middle="other_sign_middle"))
         ),
         "laboratory": wrong_formula(
-            "$H$ without its quadratic term",
-            lambda random, scalar, laboratory: (random, scalar, NO_SQUARE(laboratory)),
+            "$H$ without its quadratic term", in_dataset(2, replace_variables(scaled_hamiltonian="product"))
         ),
     },
 )
@@ -156,21 +146,12 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
     ),
     data=("random_geodesics", "scalar_geodesics", "geodesics"),
     control={
-        "scalar": wrong_formula(
-            "the printed bound",
-            lambda random, scalar, laboratory: (random, replace_variables(lower="lower_printed")(scalar), laboratory),
-        ),
+        "scalar": wrong_formula("the printed bound", in_dataset(1, replace_variables(lower="lower_printed"))),
         "random": wrong_formula(
-            r"the bound without $\sqrt{\gamma c}$",
-            lambda random, scalar, laboratory: (replace_variables(lower="lower_without")(random), scalar, laboratory),
+            r"the bound without $\sqrt{\gamma c}$", in_dataset(0, replace_variables(lower="lower_without"))
         ),
         "closed form": wrong_formula(
-            "the printed bound of the example",
-            lambda random, scalar, laboratory: (
-                random,
-                exchange("quantity", "lower", "lower as printed")(scalar),
-                laboratory,
-            ),
+            "the printed bound of the example", in_dataset(1, exchange("quantity", "lower", "lower as printed"))
         ),
     },
     possible_ocr_error=True,
@@ -201,17 +182,6 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
     return Verdict.from_tests(printed, corrected, note)
 
 
-def _wrong_root(position: int, name: str, source: str, says: str) -> Control:
-    """A speed gap with another multiple of the root, in one of the two datasets."""
-
-    def replaced(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
-        spoiled = list(datasets)
-        spoiled[position] = replace_variables(**{name: source})(spoiled[position])
-        return tuple(spoiled)
-
-    return wrong_formula(says, replaced)
-
-
 @claim(
     "lrn-thm4-speed",
     where="Theorems 4 and 7, second display",
@@ -229,10 +199,12 @@ def _wrong_root(position: int, name: str, source: str, says: str) -> Control:
     ),
     data=("random_geodesics", "geodesics"),
     control={
-        "random low": _wrong_root(0, "slowest", "slowest_doubled", "twice the root"),
-        "random high": _wrong_root(0, "fastest", "fastest_without", "no root"),
-        "laboratory low": _wrong_root(1, "speed_gap", "speed_gap_doubled", "twice the root"),
-        "laboratory high": _wrong_root(1, "speed_gap", "speed_gap_without", "no root"),
+        "random low": wrong_formula("twice the root", in_dataset(0, replace_variables(slowest="slowest_doubled"))),
+        "random high": wrong_formula("no root", in_dataset(0, replace_variables(fastest="fastest_without"))),
+        "laboratory low": wrong_formula(
+            "twice the root", in_dataset(1, replace_variables(speed_gap="speed_gap_doubled"))
+        ),
+        "laboratory high": wrong_formula("no root", in_dataset(1, replace_variables(speed_gap="speed_gap_without"))),
     },
 )
 def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Verdict:
@@ -253,6 +225,7 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
 
 
 ALL_COLUMNS = replace_variables(norm_gain="norm_gain_all")
+NOT_THE_BIAS = "all columns of $W$ in the place of its bias"
 
 
 @claim(
@@ -268,13 +241,9 @@ ALL_COLUMNS = replace_variables(norm_gain="norm_gain_all")
     corrected_formula=r"\|W_p\|^2 = \|W_0\|^2 + 2 \tilde L \int_0^p \|W_{q, \cdot w+1}\|^2 dq",
     data=("random_geodesics", "critical_paths"),
     control={
-        "flow": wrong_formula(
-            "all columns of $W$ in the place of its bias", lambda random, paths: (ALL_COLUMNS(random), paths)
-        ),
-        "discrete": wrong_formula(
-            "all columns of $W$ in the place of its bias", lambda random, paths: (random, ALL_COLUMNS(paths))
-        ),
-        "no bias": false_world("paths with bias", lambda random, paths: (exchange("bias", 0, 1)(random), paths)),
+        "flow": wrong_formula(NOT_THE_BIAS, in_dataset(0, ALL_COLUMNS)),
+        "discrete": wrong_formula(NOT_THE_BIAS, in_dataset(1, ALL_COLUMNS)),
+        "no bias": false_world("paths with bias", in_dataset(0, exchange("bias", 0, 1))),
     },
 )
 def weights_grow_by_their_biases(random_geodesics: xr.Dataset, critical_paths: xr.Dataset) -> Verdict:
@@ -347,12 +316,7 @@ def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
     r" / \|A\| \sim e^{\tilde L (1/2 - p)}$, and their kinetic energy is proportional to the extra cost of identity.",
     data="geodesics",
     control={
-        "rate": false_world(
-            "the effective depths in reverse order",
-            lambda laboratory: laboratory.isel(effective_depth=slice(None, None, -1)).assign_coords(
-                effective_depth=laboratory["effective_depth"].values
-            ),
-        ),
+        "rate": false_world("the effective depths in reverse order", reversed_along("effective_depth")),
         "proportional": wrong_formula(
             "the kinetic energy at $1 - p$", replace_variables(proportion="mirrored_proportion")
         ),

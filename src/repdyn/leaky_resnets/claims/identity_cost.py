@@ -9,6 +9,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.formula_audit import with_wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, share_within
+from repdyn.leaky_resnets.claims.spoiled_data import Change, in_dataset, taken_for
 from repdyn.leaky_resnets.claims.tolerances import ROUNDING, ROUNDING_REASON, SOLVED, SOLVED_REASON
 
 TYPICAL = 0.75  # share of starts of which a descent is said to end somewhere: three in four
@@ -23,11 +24,8 @@ def _ratios(costs: xr.Dataset, bound: str, search: list[str]) -> np.ndarray:
 
 
 def _printed_with_bias(costs: xr.Dataset) -> xr.Dataset:
-    least = costs["least_ratio"].sel(search=["no bias, printed", "bias, printed", "bias, printed"])
-    least = least.assign_coords(search=costs["search"])
-    return replace_variables(bound_corrected="bound_printed", constant_bound="constant_bound_printed")(
-        costs.assign(least_ratio=least)
-    )
+    searched = taken_for("search", "bias, printed", "bias, corrected")(costs)
+    return replace_variables(bound_corrected="bound_printed", constant_bound="constant_bound_printed")(searched)
 
 
 PRINTED_BOUND = wrong_formula("the printed bound with bias", _printed_with_bias)
@@ -97,14 +95,15 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
 )
 def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
     """Random representations."""
-    costs, reason = identity_costs, "round-off"
-    low = at_least(
-        costs["nuclear_rank"] / costs["spectral_rank"], 1 - ROUNDING, expected="ratio at least 1", reason=reason
-    )
-    high = at_least(
-        costs["full_rank"] / costs["nuclear_rank"], 1 - ROUNDING, expected="ratio at least 1", reason=reason
-    )
-    return Verdict.from_tests(all_of(nuclear_over_spectral=low, rank_over_nuclear=high))
+    ratios = {
+        "nuclear_over_spectral": identity_costs["nuclear_rank"] / identity_costs["spectral_rank"],
+        "rank_over_nuclear": identity_costs["full_rank"] / identity_costs["nuclear_rank"],
+    }
+    tests = {
+        name: at_least(ratio, 1 - ROUNDING, expected="ratio at least 1", reason="round-off")
+        for name, ratio in ratios.items()
+    }
+    return Verdict.from_tests(all_of(**tests))
 
 
 @claim(
@@ -130,22 +129,26 @@ def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
 )
 def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
     """Random non-negative representations of rank 1 to 5, without and with 1 in the row space."""
-    costs = identity_costs
-    nonnegative, expected = costs["nonnegative_cost"], "equal"
+    costs, nonnegative = identity_costs, identity_costs["nonnegative_cost"]
     printed = deviation(nonnegative - costs["rank"], SOLVED, expected="COI equal to Rank $A$", reason=SOLVED_REASON)
     corrected = all_of(
         no_bias=deviation(nonnegative.sel(bias=0) - costs["rank"], SOLVED, expected="Rank A", reason=SOLVED_REASON),
-        closed=deviation(nonnegative - costs["nonnegative_closed"], SOLVED, expected=expected, reason=SOLVED_REASON),
+        closed=deviation(nonnegative - costs["nonnegative_closed"], SOLVED, expected="equal", reason=SOLVED_REASON),
     )
     return Verdict.from_tests(printed, corrected)
 
 
-def _biases_exchanged(formula_audit: xr.Dataset, costs: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    return formula_audit, exchange("bias", 0, 1)(costs)
+def _other_bias(name: str) -> Change:
+    """One variable with the numbers of the other case of bias."""
+
+    def exchanged(costs: xr.Dataset) -> xr.Dataset:
+        return costs.assign({name: exchange("bias", 0, 1)(costs)[name]})
+
+    return exchanged
 
 
-def _other_bias(formula_audit: xr.Dataset, costs: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    return formula_audit, costs.assign(neuron_change_short=exchange("bias", 0, 1)(costs)["neuron_change_short"])
+def _falls(change: xr.DataArray, what: str) -> Test:
+    return at_least(-change, 1e-3, expected=f"the {what} falls", reason="sign only; its size is .09 for the entry -.3")
 
 
 WRONG_EXPANSION = with_wrong_formula("the coefficient with the other sign", "Prop. 2 added neuron")
@@ -166,11 +169,11 @@ WRONG_EXPANSION = with_wrong_formula("the coefficient with the other sign", "Pro
     ),
     data=("formula_audit", "identity_costs"),
     control={
-        "falls": false_world("representations with bias", _biases_exchanged),
-        "expansion": wrong_formula(
-            WRONG_EXPANSION.says, lambda formula_audit, costs: (WRONG_EXPANSION.data(formula_audit), costs)
+        "falls": false_world("representations with bias", in_dataset(1, exchange("bias", 0, 1))),
+        "expansion": wrong_formula(WRONG_EXPANSION.says, in_dataset(0, WRONG_EXPANSION.data)),
+        "short form": wrong_formula(
+            "the formula of the other case of bias", in_dataset(1, _other_bias("neuron_change_short"))
         ),
-        "short form": wrong_formula("the formula of the other case of bias", _other_bias),
     },
 )
 def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.Dataset) -> Verdict:
@@ -189,20 +192,14 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
         expected="$|S_i|^2 - |A_i|^2$",
         reason="condition of $K$",
     )
-
-    def falls(coefficient: xr.DataArray) -> Test:
-        return at_least(
-            -coefficient, 1e-3, expected="the cost falls", reason="sign only; its size is .09 for the entry -.3"
-        )
-
     change = wide["neuron_change"]
     note = (
         f"Coefficient for one entry -.3: {float(change.sel(bias=0).median()):.2f} without,"
         f" {float(change.sel(bias=1).median()):.2f} with bias."
     )
-    return Verdict.from_tests(
-        falls(change), all_of(falls=falls(change.sel(bias=0)), expansion=formula, short_form=agree), note
-    )
+    printed = _falls(change, "cost")
+    corrected = all_of(falls=_falls(change.sel(bias=0), "cost"), expansion=formula, short_form=agree)
+    return Verdict.from_tests(printed, corrected, note)
 
 
 def _with_bias(descents: xr.Dataset) -> xr.Dataset:
@@ -217,9 +214,8 @@ BIASED = false_world("the same descents with bias, which end below the rank", _w
     "lrn-prop2-descent",
     where="Section 1.4, end",
     kind="qualitative",
-    states="Full-batch descent of the cost of identity is observed to end at non-negative representations only,"
-    " where it"
-    " equals $\\operatorname{Rank} A$.",
+    states="Full-batch descent of the cost of identity is observed to end at non-negative representations only, where "
+    "it equals $\\operatorname{Rank} A$.",
     formula=r"[A]_- = 0, \quad \|A \sigma(A)^+\|_F^2 = \operatorname{Rank} A",
     data="descents",
     control={"small": BIASED, "large": BIASED},
@@ -243,10 +239,6 @@ def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
     return Verdict.from_tests(all_of(small=tests[0], large=tests[1]), None, note)
 
 
-def _kept_negative(costs: xr.Dataset) -> xr.Dataset:
-    return costs.assign(slow_norm_change=exchange("bias", 0, 1)(costs)["slow_norm_change"])
-
-
 def _small_negatives(costs: xr.Dataset) -> xr.Dataset:
     small, large = costs["negative_norm"].values
     return costs.assign(slow_norm_change=exchange("negative_norm", small, large)(costs)["slow_norm_change"])
@@ -267,7 +259,7 @@ def _small_negatives(costs: xr.Dataset) -> xr.Dataset:
     ),
     data="identity_costs",
     control={
-        "no bias": false_world("layers with bias", _kept_negative),
+        "no bias": false_world("layers with bias", _other_bias("slow_norm_change")),
         "bias": false_world("negative parts below 1", _small_negatives),
     },
 )
@@ -275,19 +267,16 @@ def added_neuron_lowers_the_norm(identity_costs: xr.Dataset) -> Verdict:
     """Layers that stand still, one negative entry: change of |W|^2 at finite eps, over (eps t Lt)^2."""
     change = identity_costs["slow_norm_change"]
     small, large = change["negative_norm"].values
-
-    def falls(values: xr.DataArray) -> Test:
-        return at_least(-values, 1e-3, expected="the norm falls", reason="sign only; its size is .09 for the entry -.3")
-
-    corrected = all_of(no_bias=falls(change.sel(bias=0)), bias=falls(change.sel(bias=1, negative_norm=large)))
-    note = (
-        f"An entry of {-small:g} changes the norm by {float(change.sel(bias=0, negative_norm=small).mean()):.2f}"
-        f" without"
-        f" and {float(change.sel(bias=1, negative_norm=small).mean()):+.2f} with bias. Tested is the step of the proof"
-        " that decides; its Gronwall argument and the existence of the limit are taken as they are. Whether the"
-        " conclusion is true with bias all the same is open; trained networks: lrn-prop5-trained."
+    corrected = all_of(
+        no_bias=_falls(change.sel(bias=0), "norm"), bias=_falls(change.sel(bias=1, negative_norm=large), "norm")
     )
-    return Verdict.from_tests(falls(change), corrected, note)
+    note = (
+        f"An entry of {-small:g} changes the norm by {float(change.sel(bias=0, negative_norm=small).mean()):.2f} "
+        f"without and {float(change.sel(bias=1, negative_norm=small).mean()):+.2f} with bias. Tested is the step of "
+        "the proof that decides; its Gronwall argument and the existence of the limit are taken as they are. Whether "
+        "the conclusion is true with bias all the same is open; trained networks: lrn-prop5-trained."
+    )
+    return Verdict.from_tests(_falls(change, "norm"), corrected, note)
 
 
 @claim(

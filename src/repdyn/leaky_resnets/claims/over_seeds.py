@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import xarray as xr
 
@@ -18,9 +16,9 @@ MIDDLE = (0.2, 0.8)  # positions p away from the ends
 NEIGHBOURS = "up to one dimension more or less: the paper's own runs differ by 1 or 2"
 
 
-def need_chains(chains: xr.Dataset, *maps: str, depths: int = 3) -> None:
-    """Five seeds of chains with these linear maps over enough effective depths."""
-    require(chains, "chain_measures", seed=LEAST_SEEDS, maps=maps, effective_depth=depths)
+def need_chains(chains: xr.Dataset, *maps: str) -> None:
+    """Five seeds of chains with these linear maps over three effective depths."""
+    require(chains, "chain_measures", seed=LEAST_SEEDS, maps=maps, effective_depth=3)
 
 
 def need_near_critical(distance: xr.DataArray, name: str) -> None:
@@ -50,25 +48,15 @@ def near(values: xr.DataArray, rank: int, what: str) -> Test:
     return mean_within(values.values, rank - 1, rank + 1, expected=f"{what} at {rank}", reason=NEIGHBOURS)
 
 
-def positive(values: Array, expected: str, reason: str = "a sign") -> Test:
+def positive(values: Array, expected: str) -> Test:
     """Mean over seeds above 0."""
-    return mean_within(values, 0, np.inf, expected=expected, reason=reason)
+    return mean_within(values, 0, np.inf, expected=expected, reason="a sign")
 
 
 def middle_layers(count: int) -> Array:
     """Layers whose middle lies strictly inside (0.2, 0.8), of equidistant ones."""
     p = (np.arange(count) + 0.5) / count
     return np.flatnonzero((p > MIDDLE[0]) & (p < MIDDLE[1]))
-
-
-def reversed_along(dim: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """The networks of the smallest coordinate under the name of the largest, and so on."""
-
-    def reverse(measures: xr.Dataset) -> xr.Dataset:
-        labels = measures[dim].values
-        return measures.sel({dim: labels[::-1]}).assign_coords({dim: labels})
-
-    return reverse
 
 
 def in_words(values: xr.DataArray, digits: int = 3) -> str:

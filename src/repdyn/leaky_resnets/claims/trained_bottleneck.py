@@ -7,16 +7,12 @@ import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.claims import claim
-from repdyn.base.controls import Control, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import Control, false_world, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, at_most, mean_within, share_within
-from repdyn.leaky_resnets.claims.over_seeds import (
-    growth,
-    in_words,
-    middle_layers,
-    need_chains,
-)
+from repdyn.leaky_resnets.claims.over_seeds import growth, in_words, middle_layers, need_chains
+from repdyn.leaky_resnets.claims.spoiled_data import FIRST_LAYER
 from repdyn.leaky_resnets.claims.trained_hamiltonian import LEARNED, NO_BIAS, REVERSED
 from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
 
@@ -37,12 +33,6 @@ def _separates(chains: xr.Dataset, form: str) -> dict[str, Test]:
             step, np.log(2), np.inf, expected="log of the step over log 2", reason="'clear': a factor of 2"
         )
     return tests
-
-
-FIRST_LAYER = false_world(
-    "spectra of the first layer",
-    replace_variables(separation_place="first_separation_place", separation_step="first_separation_step"),
-)
 
 
 def _other_places(measures: xr.Dataset) -> xr.Dataset:
@@ -83,14 +73,10 @@ def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
     return Verdict.from_tests(printed, corrected, f"{LEARNED} Largest steps: {'; '.join(words)}.")
 
 
-def _log2_ratio(values: xr.DataArray) -> Array:
-    return np.log2(values.isel(effective_depth=-1) / values.isel(effective_depth=0)).values
-
-
 def _bounded(chains: xr.Dataset, name: str) -> Test:
-    depths = chains["effective_depth"].values
+    depths, values = chains["effective_depth"].values, chains[name]
     return mean_within(
-        _log2_ratio(chains[name]),
+        np.log2(values.isel(effective_depth=-1) / values.isel(effective_depth=0)).values,
         -1,
         1,
         expected="within a factor of 2 (log2 in [-1, 1])",
@@ -132,10 +118,11 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     chains = of_maps(chain_measures)
     names = {"length": "length", "largest_B": "largest_momentum", "median_BS": "median_alignment"}
     tests = {part: _bounded(chains, name) for part, name in names.items()}
-    parts = {part: chains[name] for part, name in names.items()}
-    note = f"{LEARNED} Means: path length {in_words(parts['length'])}, in the stable norm"
-    note += f" {in_words(chains['stable_length'].isel(gamma=0))}; max $|B|$ {in_words(parts['largest_B'])}; median"
-    note += f" $|B S^T|$ {in_words(parts['median_BS'])}."
+    length, largest, median = (in_words(chains[name]) for name in names.values())
+    note = (
+        f"{LEARNED} Means: path length {length}, in the stable norm {in_words(chains['stable_length'].isel(gamma=0))};"
+        f" max $|B|$ {largest}; median $|B S^T|$ {median}."
+    )
     return Verdict.from_tests(all_of(**tests), None, note)
 
 
@@ -256,10 +243,12 @@ def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
 def jumps_in_the_middle(measures: xr.Dataset) -> Array:
     """Whether a network's stable speed has a peak inside (0.2, 0.8) of twice the least speed on either side."""
     speed = np.sqrt(measures["kinetic"].isel(gamma=0)).stack(net=("maps", "seed", "effective_depth"))
-    peaks = []
-    for v in speed.transpose("net", "layer").values:
-        peaks.append(any(v[j] > 2 * max(v[:j].min(), v[j + 1 :].min()) for j in middle_layers(len(v))))
-    return np.array(peaks)
+    return np.array(
+        [
+            any(v[j] > 2 * max(v[:j].min(), v[j + 1 :].min()) for j in middle_layers(len(v)))
+            for v in speed.transpose("net", "layer").values
+        ]
+    )
 
 
 def _peak_in_the_middle(measures: xr.Dataset) -> xr.Dataset:
@@ -299,9 +288,8 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     "lrn-fig1-speed",
     where="Section 2.1",
     kind="scaling",
-    states="The stable speed $\\|\\partial_p A_p\\|$ is of order 1 in the bottleneck, of order $\\tilde L$ where"
-    " the cost of identity is far"
-    " from its least.",
+    states="The stable speed $\\|\\partial_p A_p\\|$ is of order 1 in the bottleneck, of order $\\tilde L$ where the "
+    "cost of identity is far from its least.",
     data="chain_measures",
     control={
         "first layer": false_world(
@@ -328,7 +316,6 @@ def speeds_separate(chain_measures: xr.Dataset) -> Verdict:
     )
     note = (
         f"{LEARNED} Means: first layer {in_words(first)}; least {in_words(least)}; last layer {in_words(last)},"
-        f" where the"
+        r" where the cost of identity is near its least and the speed grows more slowly than $\tilde L$."
     )
-    note += r" cost of identity is near its least and the speed grows more slowly than $\tilde L$."
     return Verdict.from_tests(tests, None, note)

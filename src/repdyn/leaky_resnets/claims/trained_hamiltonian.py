@@ -9,15 +9,8 @@ from repdyn.base.checks import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import Control, false_world, wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within
-from repdyn.leaky_resnets.claims.over_seeds import (
-    change,
-    in_words,
-    middle_layers,
-    near,
-    need_chains,
-    positive,
-    reversed_along,
-)
+from repdyn.leaky_resnets.claims.over_seeds import change, in_words, middle_layers, near, need_chains, positive
+from repdyn.leaky_resnets.claims.spoiled_data import reversed_along, taken_for
 from repdyn.leaky_resnets.methods.selection import DECAYED, PAPER_DEPTH, at_paper_depth, of_maps
 
 FREE, FIXED, NO_BIAS = "free maps", "fixed maps", "decayed maps, no bias"
@@ -52,6 +45,15 @@ def _below(values: xr.DataArray, rank: int) -> Test:
     return mean_within(
         largest.values, -np.inf, rank, expected=rf"below {rank} at all $\tilde L$ but the last", reason="'from below'"
     )
+
+
+def _rising(chains: xr.Dataset) -> dict[str, Test]:
+    """Both estimates come from below."""
+    rank = int(chains["rank"])
+    return {
+        "H_from_below": _below(chains["median_hamiltonian"], rank),
+        "stable_H_from_below": _below(_stable(chains), rank),
+    }
 
 
 def _approach(chains: xr.Dataset) -> dict[str, Test]:
@@ -128,18 +130,8 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     """Medians over layers, means over seeds."""
     need_chains(chain_measures, DECAYED, FIXED)
     chains = of_maps(chain_measures)
-    approach, rank = _approach(chains), int(chains["rank"])
-    rising = {
-        "H_from_below": _below(chains["median_hamiltonian"], rank),
-        "stable_H_from_below": _below(_stable(chains), rank),
-    }
-    return Verdict.from_tests(all_of(**approach, **rising), all_of(**approach), _note(chains))
-
-
-def bias_in_place(measures: xr.Dataset) -> xr.Dataset:
-    """Networks with bias in the place of those without."""
-    names = measures["maps"].values
-    return measures.sel(maps=[DECAYED if name == NO_BIAS else name for name in names]).assign_coords(maps=names)
+    approach = _approach(chains)
+    return Verdict.from_tests(all_of(**approach, **_rising(chains)), all_of(**approach), _note(chains))
 
 
 @claim(
@@ -149,7 +141,7 @@ def bias_in_place(measures: xr.Dataset) -> xr.Dataset:
     origin="ours",
     states="Without the appended 1 networks keep one dimension more, the constant direction that the 1 gives for free.",
     data="chain_measures",
-    control=false_world("networks with bias in the place of those without", bias_in_place),
+    control=false_world("networks with bias in the place of those without", taken_for("maps", DECAYED, NO_BIAS)),
 )
 def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     """Median -2 H / Lt at the largest Lt, without and with bias, paired over seeds."""
@@ -175,9 +167,8 @@ def _first_above(measures: xr.Dataset) -> xr.Dataset:
     where="Figure 1a, Section 2.1",
     kind="limit",
     states=f"{STATES_1A}. Linear maps: learned without decay.",
-    correction="With free maps all estimates reach $k^*$ and $-2 \\mathcal{H} / \\tilde L$ starts below it, but"
-    " passes it"
-    " on the way: above $k^*$ at $\\tilde L = 7$.",
+    correction="With free maps all estimates reach $k^*$ and $-2 \\mathcal{H} / \\tilde L$ starts below it, but "
+    "passes it on the way: above $k^*$ at $\\tilde L = 7$.",
     formula=FIGURE_1A,
     corrected_formula=APPROACH_1A,
     data="chain_measures",
@@ -195,18 +186,12 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     need_chains(chain_measures, FREE, FIXED)
     chains = of_maps(chain_measures, FREE)
     approach, H, rank = _approach(chains), chains["median_hamiltonian"], int(chains["rank"])
-    first = mean_within(
+    approach["first"] = mean_within(
         H.isel(effective_depth=0).values, -np.inf, rank, expected="below $k^*$ at first", reason="a sign"
     )
-    starts = {"first": first, "rises": positive(change(H), r"$-2 H / \tilde L$ rises with $\tilde L$")}
-    rising = {"H_from_below": _below(H, rank), "stable_H_from_below": _below(_stable(chains), rank)}
+    approach["rises"] = positive(change(H), r"$-2 H / \tilde L$ rises with $\tilde L$")
     note = f"{_note(chains)} See lrn-free-maps for why these numbers depend on the length of training."
-    return Verdict.from_tests(all_of(**approach, **starts, **rising), all_of(**approach, **starts), note)
-
-
-def _decayed_for_fixed(measures: xr.Dataset) -> xr.Dataset:
-    names = measures["maps"].values
-    return measures.sel(maps=[DECAYED if name == FIXED else name for name in names]).assign_coords(maps=names)
+    return Verdict.from_tests(all_of(**approach, **_rising(chains)), all_of(**approach), note)
 
 
 @claim(
@@ -223,7 +208,7 @@ def _decayed_for_fixed(measures: xr.Dataset) -> xr.Dataset:
         "stable H": REVERSED,
         "least cost": REVERSED,
         "cost falls": REVERSED,
-        "from below": false_world("decayed maps, which come from above", _decayed_for_fixed),
+        "from below": false_world("decayed maps, which come from above", taken_for("maps", DECAYED, FIXED)),
         "rises": REVERSED,
     },
 )
@@ -243,10 +228,9 @@ def hamiltonian_with_fixed_maps(chain_measures: xr.Dataset) -> Verdict:
 
 def _spans(chains: xr.Dataset) -> tuple[Array, Array]:
     """Ranges of -2 H_gamma / Lt and of -2 H / Lt over all layers, over the cost's range in the middle, per seed."""
-    cost = chains["cost"].isel(gamma=0, layer=middle_layers(chains.sizes["layer"]))
-    span = cost.max("layer") - cost.min("layer")
-    stable = chains["stable_hamiltonian"].isel(gamma=0)
-    return ((stable.max("layer") - stable.min("layer")) / span).values, (chains["hamiltonian_range"] / span).values
+    span = _span(chains["cost"].isel(gamma=0, layer=middle_layers(chains.sizes["layer"])))
+    stable = _span(chains["stable_hamiltonian"].isel(gamma=0))
+    return (stable / span).values, (chains["hamiltonian_range"] / span).values
 
 
 def _proportion(chains: xr.Dataset) -> Array:
@@ -261,10 +245,14 @@ def _proportion(chains: xr.Dataset) -> Array:
     return np.array(exponents)
 
 
+def _span(along: xr.DataArray) -> xr.DataArray:
+    """Largest less least over layers."""
+    return along.max("layer") - along.min("layer")
+
+
 def _cost_for_hamiltonian(measures: xr.Dataset) -> xr.Dataset:
     cost = measures["cost"]
-    span = cost.isel(gamma=0).max("layer") - cost.isel(gamma=0).min("layer")
-    return measures.assign(stable_hamiltonian=cost, hamiltonian_range=span)
+    return measures.assign(stable_hamiltonian=cost, hamiltonian_range=_span(cost.isel(gamma=0)))
 
 
 def _at_constant_speed(measures: xr.Dataset) -> xr.Dataset:

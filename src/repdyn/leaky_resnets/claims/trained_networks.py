@@ -10,18 +10,12 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within, share_within
-from repdyn.leaky_resnets.claims.over_seeds import (
-    LEAST_SEEDS,
-    NEIGHBOURS,
-    change,
-    in_words,
-    need_chains,
-    reversed_along,
-)
+from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within, share_within
+from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, NEIGHBOURS, change, growth, in_words, need_chains
+from repdyn.leaky_resnets.claims.spoiled_data import FIRST_LAYER, in_dataset, reversed_along, taken_for
+from repdyn.leaky_resnets.claims.tolerances import ROUNDING
 from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
 
-ROUNDING = 1e-12
 OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what Appendix B states
 
 
@@ -30,20 +24,17 @@ OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what App
     where="Section 1.5",
     kind="identity",
     origin="ours",
-    states="For any weights $\\langle A_\\ell, B_\\ell \\rangle$ changes from layer to layer by the bias alone, so"
-    " it is"
-    " constant without bias.",
-    formula=r"\langle A_\ell, B_\ell \rangle - \langle A_{\ell-1}, B_{\ell-1} \rangle = \rho_\ell\, b_\ell \cdot"
-    r" (B_\ell"
-    r" \mathbf{1})",
+    states="For any weights $\\langle A_\\ell, B_\\ell \\rangle$ changes from layer to layer by the bias alone, so it "
+    "is constant without bias.",
+    formula=r"\langle A_\ell, B_\ell \rangle - \langle A_{\ell-1}, B_{\ell-1} \rangle = \rho_\ell\, b_\ell \cdot "
+    r"(B_\ell \mathbf{1})",
     data=("network_audit", "chain_measures"),
     control={
         "random": wrong_formula(
-            "the term of the bias left out", lambda audit, chains: (audit.assign(identity=audit["increment"]), chains)
+            "the term of the bias left out", in_dataset(0, replace_variables(identity="increment"))
         ),
         "trained": wrong_formula(
-            "the term of the bias left out",
-            lambda audit, chains: (audit, replace_variables(identity_error="identity_error_without")(chains)),
+            "the term of the bias left out", in_dataset(1, replace_variables(identity_error="identity_error_without"))
         ),
     },
 )
@@ -59,11 +50,6 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
     )
 
 
-def _half_cost(audit: xr.Dataset) -> xr.Dataset:
-    half = audit["cost"].values[-1]
-    return audit.sel(cost=[half, half]).assign_coords(cost=audit["cost"].values)
-
-
 @claim(
     "lrn-critical",
     where="Section 1.5",
@@ -74,7 +60,10 @@ def _half_cost(audit: xr.Dataset) -> xr.Dataset:
     formula=r"C(A) = \frac{1}{2} \|f^*(X) - A\|_F^2",
     corrected_formula=r"C(A) = \frac{1}{N} \|f^*(X) - A\|_F^2",
     data="network_audit",
-    control=wrong_formula("the momentum of half the squared distance in the place of the right one", _half_cost),
+    control=wrong_formula(
+        "the momentum of half the squared distance in the place of the right one",
+        taken_for("cost", "|f* - A|^2 / 2", "|f* - A|^2 / N"),
+    ),
 )
 def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
     """Against automatic differentiation of the objective, random networks with and without bias."""
@@ -98,25 +87,16 @@ def _need_own_settings(measures: xr.Dataset) -> None:
         raise NotEnoughDataError(f"paper_measures: {', '.join(smaller)}")
 
 
-FIRST_LAYER = false_world(
-    "spectra of the first layer",
-    replace_variables(separation_place="first_separation_place", separation_step="first_separation_step"),
-)
-
-
 @claim(
     "lrn-literal",
     where="Appendix B, Figure 1b",
     kind="qualitative",
-    states="The settings of Appendix B ($\\lambda = 0.001 / \\tilde L$, $\\tilde L = 7$, $L = 20$, width 100, 5000"
-    " steps"
-    " of Adam and 1000 of gradient descent) give a clear separation and an estimate of $k^*$.",
+    states="The settings of Appendix B ($\\lambda = 0.001 / \\tilde L$, $\\tilde L = 7$, $L = 20$, width 100, 5000 "
+    "steps of Adam and 1000 of gradient descent) give a clear separation and an estimate of $k^*$.",
     data="paper_measures",
     control={
         "step": FIRST_LAYER,
-        "place": false_world(
-            "spectra with the mean over points", lambda measures: exchange("spectrum_of", "A", "A centred")(measures)
-        ),
+        "place": false_world("spectra with the mean over points", exchange("spectrum_of", "A", "A centred")),
         "stable H": wrong_formula(
             "the largest cost of identity in the place of the Hamiltonian",
             lambda measures: measures.assign(median_stable=measures["cost"].max("layer")),
@@ -190,11 +170,7 @@ def descent_tightens(paper_measures: xr.Dataset) -> Verdict:
     return Verdict.from_tests(test, None, f"Distance after over before by rate: {words}.")
 
 
-def _backwards(measures: xr.Dataset) -> xr.Dataset:
-    return measures.isel(steps=slice(None, None, -1)).assign_coords(steps=measures["steps"])
-
-
-BACKWARDS = false_world("training run backwards", _backwards)
+BACKWARDS = false_world("training run backwards", reversed_along("steps"))
 
 
 @claim(
@@ -240,20 +216,18 @@ def range_falls_with_layers(refinement_measures: xr.Dataset) -> Verdict:
     """Exponent in L of the range, from the second number of layers on (rho Lt at most 1/5 at the default)."""
     require(refinement_measures, "refinement_measures", seed=LEAST_SEEDS, layers=3)
     finer = refinement_measures.isel(layers=slice(1, None))
-    span = np.log(finer["hamiltonian_range"].transpose("layers", "seed").values)
-    slopes = np.polyfit(np.log(finer["layers"].values), span, 1)[0]
+    span, factor = finer["hamiltonian_range"], finer["balance_factor"]
+    slopes = growth(span, "layers")
     test = mean_within(slopes, -1.5, -0.5, expected="exponent -1", reason="told apart from none and from 2, half-way")
-    spans = ", ".join(f"{np.exp(row).mean():.2g}" for row in span)
-    factors = ", ".join(f"{value:.3g}" for value in finer["balance_factor"].mean("seed").values)
     layers = ", ".join(str(int(L)) for L in finer["layers"].values)
-    note = f"$L$ = {layers}: range {spans}; factor of Proposition 9 {factors}, on its way to 2 (printed 1)."
-    return Verdict.from_tests(test, None, note)
+    note = f"$L$ = {layers}: range {in_words(span, 2)}; factor of Proposition 9 {in_words(factor)}, on its way to 2"
+    return Verdict.from_tests(test, None, f"{note} (printed 1).")
 
 
-def _stop_halfway(growth: xr.Dataset) -> xr.Dataset:
-    size, half = growth["output_size"], growth.sizes["record"] // 2
-    early = xr.DataArray(np.arange(growth.sizes["record"]) < half, dims="record")
-    return growth.assign(output_size=size.where(early, size.isel(record=half, drop=True)))
+def _stop_halfway(outputs: xr.Dataset) -> xr.Dataset:
+    size, half = outputs["output_size"], outputs.sizes["record"] // 2
+    early = xr.DataArray(np.arange(outputs.sizes["record"]) < half, dims="record")
+    return outputs.assign(output_size=size.where(early, size.isel(record=half, drop=True)))
 
 
 @claim(
@@ -267,7 +241,7 @@ def _stop_halfway(growth: xr.Dataset) -> xr.Dataset:
         "grows": false_world("outputs that stop growing halfway", _stop_halfway),
         "slowly": wrong_formula(
             "the exponential of the outputs' size",
-            lambda growth: growth.assign(output_size=np.exp(growth["output_size"])),
+            lambda outputs: outputs.assign(output_size=np.exp(outputs["output_size"])),
         ),
     },
 )
@@ -275,8 +249,8 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
     """Exponent of the outputs' size in the number of steps, over the second half of the records' logarithms."""
     require(output_growth, "output_growth", seed=LEAST_SEEDS, record=4)
     late = output_growth["output_size"].isel(record=slice(output_growth.sizes["record"] // 2, None))
-    exponents = growth_exponents(late.sel(loss_name="cross-entropy"))
-    other = growth_exponents(late.sel(loss_name="mean squared error"))
+    exponents = growth(late.sel(loss_name="cross-entropy"), "record")
+    other = growth(late.sel(loss_name="mean squared error"), "record")
     tests = all_of(
         grows=mean_within(
             exponents, 0.05, np.inf, expected="exponent above 0.05", reason="5 % growth a unit of log time is no noise"
@@ -294,45 +268,31 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
     )
 
 
-def growth_exponents(sizes: xr.DataArray) -> Array:
-    """Exponent in the number of steps by least squares of logarithms, per seed."""
-    logs = np.log(sizes.transpose("record", "seed").values)
-    return np.polyfit(np.log(sizes["record"].values), logs, 1)[0]
-
-
-def _merged(measures: xr.Dataset, place: str) -> Test:
-    change_there = measures["merged_change"].sel(place=place)
-    return mean_within(
-        change_there.values,
-        -np.inf,
-        0.1,
-        expected="outputs change by at most a tenth",
-        reason="'might not be necessary': small beside the outputs",
-    )
-
-
 @claim(
     "lrn-long-steps",
     where="Section 3, adaptive steps",
     kind="qualitative",
-    states="Inside the bottleneck the condition $\\rho_\\ell \\tilde L < 1$ is not necessary: layers merged into"
-    " one step"
-    " beyond it leave the outputs nearly as they are.",
+    states="Inside the bottleneck the condition $\\rho_\\ell \\tilde L < 1$ is not necessary: layers merged into one "
+    "step beyond it leave the outputs nearly as they are.",
     data="chain_measures",
-    control=false_world(
-        "layers merged at the start of the network",
-        lambda measures: exchange("place", "start", "middle")(measures),
-    ),
+    control=false_world("layers merged at the start of the network", exchange("place", "start", "middle")),
 )
 def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
     """Layers in the middle merged into one of rho Lt > 1, largest Lt; relative change of the outputs."""
     need_chains(chain_measures, DECAYED)
     last = of_maps(chain_measures).isel(effective_depth=-1)
+    test = mean_within(
+        last["merged_change"].sel(place="middle").values,
+        -np.inf,
+        0.1,
+        expected="outputs change by at most a tenth",
+        reason="'might not be necessary': small beside the outputs",
+    )
     means = ", ".join(
         f"{place} {float(last['merged_change'].sel(place=place).mean()):.2g}" for place in ("start", "end")
     )
     note = rf"Merged into one step of $\rho \tilde L$ = {float(last['merged_step'].mean()):.2g}. Elsewhere: {means}."
-    return Verdict.from_tests(_merged(last, "middle"), None, note)
+    return Verdict.from_tests(test, None, note)
 
 
 @claim(

@@ -11,7 +11,7 @@ from repdyn.base.datasets import require
 from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, mean_within
 from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, need_chains, need_near_critical
 from repdyn.leaky_resnets.methods.selection import DECAYED
-from repdyn.leaky_resnets.theory.identity_cost import activation, row_space
+from repdyn.leaky_resnets.theory.identity_cost import cost_of_identity
 
 SPREAD = 2.5  # "by 1 or 2": whole numbers, half-way to 3
 
@@ -61,9 +61,7 @@ def kept_dimension_varies(restart_measures: xr.Dataset) -> Verdict:
 
 
 def _without_negatives(measures: xr.Dataset) -> xr.Dataset:
-    A = np.abs(np.vander(np.linspace(-1, 1, 12), 4).T)
-    _, Vt = row_space(activation(A, False), 1e-10)
-    gap = np.linalg.norm(A - A @ Vt.T @ Vt) / np.linalg.norm(A)
+    gap = cost_of_identity(np.abs(np.vander(np.linspace(-1, 1, 12), 4).T), False).gap
     return measures.assign(image_gap=gap + 0 * measures["image_gap"])
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-import torch
 import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
@@ -17,14 +16,10 @@ from repdyn.leaky_resnets.methods.maps import MAPS, Maps
 from repdyn.leaky_resnets.methods.network_datasets import network_variables, size_coords, task_variables
 from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, lam, narrow_tasks
 from repdyn.leaky_resnets.settings.training import Trained
-from repdyn.leaky_resnets.theory.layers import layer_steps
-
-DIMS = ("maps", "seed", "effective_depth")
 
 
 def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoint, block: int) -> xr.Dataset:
     """Trained networks of one block of seeds: every kind of maps, every effective depth."""
-    torch.set_num_threads(1)
     seeds = range(block * settings.seeds, (block + 1) * settings.seeds)
     tasks = narrow_tasks(settings, stream, seeds)
     shape = (len(settings.maps), settings.seeds, len(settings.effective_depths))
@@ -34,7 +29,8 @@ def trained(settings: Trained, stream: Stream, device: str, checkpoint: Checkpoi
         stages = _stages(settings, MAPS[maps], recipe)
         chain = recipe.walk(maps, tasks, settings.layers, stages)
         arrays += [chain[stage.name, seed] for seed in seeds for stage in stages]
-    variables = network_variables(DIMS, shape, arrays) | task_variables(("seed",), list(tasks.values()))
+    variables = network_variables(("maps", "seed", "effective_depth"), shape, arrays)
+    variables |= task_variables(("seed",), tasks.values())
     return dataset(
         variables,
         size_coords(variables) | _coords(settings, seeds),
@@ -48,8 +44,8 @@ def _stages(settings: Trained, maps: Maps, recipe: Recipe) -> list[Stage]:
 
     def begin(Lt: float) -> Stage:
         def train(batch: Batch, _: Mapping[str, Networks]) -> Networks:
-            fresh = recipe.fresh(maps, batch.seeds, layer_steps("equidistant", settings.layers), Lt)
-            return recipe.settle(recipe.first_fit(fresh, batch.tasks, maps), batch.tasks, maps, settings.steps)
+            fitted = recipe.first_fit(batch, maps, settings.layers, Lt)
+            return recipe.settle(fitted, batch.tasks, maps, settings.steps)
 
         return Stage(names[Lt], Lt, train)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import torch
 import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
@@ -20,7 +19,6 @@ from repdyn.leaky_resnets.methods.maps import MAPS, Maps
 from repdyn.leaky_resnets.methods.network_datasets import network_variables, size_coords, task_variables
 from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, lam, narrow_tasks
 from repdyn.leaky_resnets.settings.training import Criticality
-from repdyn.leaky_resnets.theory.layers import layer_steps
 
 COMPARED = ("decayed maps", "free maps")
 FITTED = "first fit"
@@ -28,8 +26,8 @@ FITTED = "first fit"
 
 def refinement(settings: Criticality, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Networks of L, 2 L, 4 L, ... layers near one path, decayed maps."""
-    torch.set_num_threads(1)
     layers, maps = [settings.layers * 2**doubling for doubling in range(settings.doublings + 1)], MAPS[COMPARED[0]]
+    Lt = settings.effective_depth
     tasks = narrow_tasks(settings, stream, range(settings.seeds))
     shape = (settings.seeds, len(layers))
     recipe = Recipe(settings, stream, device, checkpoint, Progress("refinement", int(np.prod(shape))))
@@ -37,31 +35,24 @@ def refinement(settings: Criticality, stream: Stream, device: str, checkpoint: C
     def refined(L: int) -> Stage:
         def train(batch: Batch, before: Mapping[str, Networks]) -> Networks:
             coarser = before.get(f"layers{L // 2}")
-            begun = [net.refined() for net in coarser] if coarser else _fitted(recipe, maps, L, batch)
+            begun = [net.refined() for net in coarser] if coarser else recipe.first_fit(batch, maps, L, Lt)
             return recipe.settle(begun, batch.tasks, maps, settings.refinement_steps)
 
-        return Stage(f"layers{L}", settings.effective_depth, train)
+        return Stage(f"layers{L}", Lt, train)
 
     stages = [refined(L) for L in layers]
     networks = recipe.walk("refined", tasks, 2 * settings.layers, stages)
     arrays = [networks[stage.name, seed] for seed in tasks for stage in stages]
     return _dataset(
         settings,
-        network_variables(("seed", "layers"), shape, arrays) | task_variables(("seed",), list(tasks.values())),
+        network_variables(("seed", "layers"), shape, arrays) | task_variables(("seed",), tasks.values()),
         {"layers": variable("layers", np.array(layers), "number of layers L")},
         title="Networks refined layer by layer along one path",
     )
 
 
-def _fitted(recipe: Recipe, maps: Maps, layers: int, batch: Batch) -> Networks:
-    rho = layer_steps("equidistant", layers)
-    fresh = recipe.fresh(maps, batch.seeds, rho, recipe.settings.effective_depth)
-    return recipe.first_fit(fresh, batch.tasks, maps)
-
-
 def convergence(settings: Criticality, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Networks after runs of several lengths from one first fit, decayed and free maps, twice the coarsest layers."""
-    torch.set_num_threads(1)
     tasks, layers = narrow_tasks(settings, stream, range(settings.seeds)), 2 * settings.layers
     shape = (len(COMPARED), settings.seeds, len(settings.steps))
     count = shape[0] * shape[1] * (shape[2] + 1)
@@ -71,7 +62,7 @@ def convergence(settings: Criticality, stream: Stream, device: str, checkpoint: 
         arrays += [networks[f"steps{steps}", seed] for seed in tasks for steps in settings.steps]
     return _dataset(
         settings,
-        network_variables(("maps", "seed", "steps"), shape, arrays) | task_variables(("seed",), list(tasks.values())),
+        network_variables(("maps", "seed", "steps"), shape, arrays) | task_variables(("seed",), tasks.values()),
         {
             "maps": variable("maps", np.array(COMPARED), "linear maps in and out"),
             "steps": variable("steps", np.array(settings.steps), "Adam steps from the first fit"),
@@ -82,14 +73,15 @@ def convergence(settings: Criticality, stream: Stream, device: str, checkpoint: 
 
 def _lengths(settings: Criticality, maps: Maps, layers: int, recipe: Recipe) -> list[Stage]:
     """The first fit, then a stage per number of steps, each from that fit."""
+    Lt = settings.effective_depth
 
     def run(steps: int) -> Stage:
         def train(batch: Batch, before: Mapping[str, Networks]) -> Networks:
             return recipe.settle(before[FITTED], batch.tasks, maps, steps)
 
-        return Stage(f"steps{steps}", settings.effective_depth, train)
+        return Stage(f"steps{steps}", Lt, train)
 
-    fit = Stage(FITTED, settings.effective_depth, lambda batch, _: _fitted(recipe, maps, layers, batch))
+    fit = Stage(FITTED, Lt, lambda batch, _: recipe.first_fit(batch, maps, layers, Lt))
     return [fit, *(run(steps) for steps in settings.steps)]
 
 

@@ -46,12 +46,8 @@ def _descend(case: tuple[int, int, int], settings: Descents, stream: Stream) -> 
     slope = np.linalg.norm(minima.ridge_cost_gradient(A, bool(bias), settings.ridge), axis=(1, 2))
     ranks = np.array([stable_ranks(part, rtol=1e-3).rank for part in A])
     costs = minima.ridge_cost(A, bool(bias), settings.ridge)
-    return [costs, ranks, negative_mass(A), slope * np.linalg.norm(A, axis=(1, 2))]
-
-
-def negative_mass(A: Array) -> Array:
-    """|A_-|^2 / |A|^2 of a stack of representations, shape (..., w, N)."""
-    return np.sum(np.minimum(A, 0) ** 2, axis=(-1, -2)) / np.sum(A**2, axis=(-1, -2))
+    negative_mass = np.sum(np.minimum(A, 0) ** 2, axis=(-1, -2)) / np.sum(A**2, axis=(-1, -2))
+    return [costs, ranks, negative_mass, slope * np.linalg.norm(A, axis=(1, 2))]
 
 
 def adam_descent(A: Array, bias: bool, settings: Descents) -> Array:

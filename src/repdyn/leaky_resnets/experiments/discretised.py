@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 import numpy as np
-import torch
 import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
@@ -51,7 +50,6 @@ SCORES = {
 
 def discretised(settings: Discretised, stream: Stream, device: str, checkpoint: Checkpoint, block: int) -> xr.Dataset:
     """Networks of all schemes over numbers of layers for one block of seeds; those of the largest number are kept."""
-    torch.set_num_threads(1)
     tasks = _tasks(settings, "residual", stream, range(block * settings.seeds, (block + 1) * settings.seeds))
     cells = list(product(settings.maps, SCHEMES, settings.layers))
     progress = Progress(f"discretised {block}", len(cells) * settings.seeds)
@@ -71,7 +69,7 @@ def discretised(settings: Discretised, stream: Stream, device: str, checkpoint: 
         for maps, scheme, seed in product(settings.maps, SCHEMES, tasks)
     ]
     variables |= network_variables(("maps", "scheme", "seed"), (*shape[:2], settings.seeds), most)
-    variables |= task_variables(("seed",), list(tasks.values()))
+    variables |= task_variables(("seed",), tasks.values())
     coords = {
         "maps": variable("maps", np.array(settings.maps), "linear maps in and out"),
         "scheme": variable("scheme", np.array(SCHEMES), "how layer steps are chosen"),
@@ -83,7 +81,6 @@ def discretised(settings: Discretised, stream: Stream, device: str, checkpoint: 
 
 def staged(settings: Discretised, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Adaptive networks of the largest number of layers for two teachers and two penalties, all seeds."""
-    torch.set_num_threads(1)
     seeds, L = range(settings.staged_seeds), settings.layers[-1]
     shape = (len(STAGED), len(seeds))
     recipe = Recipe(settings, stream, device, checkpoint, Progress("staged", int(np.prod(shape))))
@@ -96,25 +93,14 @@ def staged(settings: Discretised, stream: Stream, device: str, checkpoint: Check
         networks += [trained[stage.name, seed] for seed in seeds]
         tasks += own.values()
         strengths.append(_strength(settings, penalty))
-    variables = network_variables(("teacher", "seed"), shape, networks) | _task_grid(tasks, shape)
+    variables = network_variables(("teacher", "seed"), shape, networks)
+    variables |= task_variables(("teacher", "seed"), tasks, shape)
     coords = {
         "teacher": variable("teacher", np.array(list(STAGED)), "parts of the teacher, penalty"),
         "lam": variable("teacher", np.array(strengths), "lam of the penalty"),
         "seed": variable("seed", np.array(seeds), "teacher, data and initial weights"),
     }
     return _dataset(settings, variables, coords, title="Adaptive networks for two teachers and two penalties")
-
-
-def _task_grid(tasks: Sequence[Task], shape: tuple[int, int]) -> dict[str, xr.Variable]:
-    """Tasks over (teacher, seed)."""
-    return {
-        name: variable(
-            ("teacher", "seed", *flat.dims[1:]),
-            flat.values.reshape(*shape, *flat.shape[1:]),
-            flat.attrs["long_name"],
-        )
-        for name, flat in task_variables(("cell",), tasks).items()
-    }
 
 
 def _tasks(settings: Discretised, teacher: str, stream: Stream, seeds: Sequence[int]) -> dict[int, Task]:
@@ -183,8 +169,4 @@ def _dataset(
         "inner": variable("part", np.array(settings.inner), "inner dimensions of the teacher"),
         "part": variable("part", np.arange(len(settings.inner)), "between the teacher's parts"),
     }
-    return dataset(
-        variables,
-        size_coords(variables) | own | coords,
-        title=title,
-    )
+    return dataset(variables, size_coords(variables) | own | coords, title=title)

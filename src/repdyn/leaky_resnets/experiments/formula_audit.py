@@ -56,9 +56,8 @@ def _ends() -> np.ndarray:
     """a_1 by its integral and by integrating da/dp = Lt (t(p) - a), and a at p_0; one row per effective depth."""
     rows = []
     for depth in END_DEPTHS:
-        stops = [CENTRE - RADIUS, CENTRE, CENTRE + RADIUS, 1.0]
         value = 0.0
-        for low, high in pairwise(stops):  # t has kinks at the stops
+        for low, high in pairwise([CENTRE - RADIUS, CENTRE, CENTRE + RADIUS, 1.0]):  # t has kinks there
             solution = solve_ivp(
                 lambda p, a, depth=depth: depth * (triangle(p, CENTRE, RADIUS) - a),
                 (low, high),
@@ -68,41 +67,30 @@ def _ends() -> np.ndarray:
                 atol=1e-18,
             )
             value = float(solution.y[0, -1])
-        rows.append(
-            [
-                added_activation(1.0, 1.0, CENTRE, RADIUS, depth),
-                value,
-                added_activation(CENTRE, 1.0, CENTRE, RADIUS, depth),
-            ]
-        )
+        end, middle = (added_activation(p, 1.0, CENTRE, RADIUS, depth) for p in (1.0, CENTRE))
+        rows.append([end, value, middle])
     return np.array(rows)
 
 
 def step_schemes(settings: StepSchemes) -> xr.Dataset:
     """Sums, largest steps and asymmetry of the irregular scheme, printed and corrected, L = 2 .. largest."""
     layers = np.arange(2, settings.largest + 1)
-    shape = (len(layers), len(settings.irregularities))
-    values = {
-        name: np.zeros(shape)
-        for name in ("excess", "float_error", "symmetric_error", "cap", "asymmetry", "corrected_asymmetry")
+    cells = [[_scheme(int(L), Fraction(str(a))) for a in settings.irregularities] for L in layers]
+    names = {
+        "excess": "sum of the printed steps minus 1, exact",
+        "float_error": "printed steps in float64 minus exact steps, largest",
+        "symmetric_error": "corrected steps minus exact printed ones, largest",
+        "cap": "largest printed step times L minus (1 + a/4), exact",
+        "asymmetry": "first minus last printed step, times L, exact",
+        "corrected_asymmetry": "first minus last corrected step, times L",
     }
-    for at, L in np.ndenumerate(layers):
-        for column, a in enumerate(settings.irregularities):
-            for name, value in _scheme(int(L), Fraction(str(a))).items():
-                values[name][(*at, column)] = value
-    dims, names = (
-        ("layer_count", "irregularity"),
-        {
-            "excess": "sum of the printed steps minus 1, exact",
-            "float_error": "printed steps in float64 minus exact steps, largest",
-            "symmetric_error": "corrected steps minus exact printed ones, largest",
-            "cap": "largest printed step times L minus (1 + a/4), exact",
-            "asymmetry": "first minus last printed step, times L, exact",
-            "corrected_asymmetry": "first minus last corrected step, times L",
-        },
-    )
     return dataset(
-        {name: variable(dims, values[name], text) for name, text in names.items()},
+        {
+            name: variable(
+                ("layer_count", "irregularity"), np.array([[cell[name] for cell in row] for row in cells]), text
+            )
+            for name, text in names.items()
+        },
         {
             "layer_count": variable("layer_count", layers, "number of layers L"),
             "irregularity": variable("irregularity", np.array(settings.irregularities), "irregularity a"),

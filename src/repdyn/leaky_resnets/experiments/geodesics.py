@@ -24,27 +24,11 @@ from repdyn.leaky_resnets.theory.layers import balancedness, momenta
 from repdyn.leaky_resnets.theory.scalar_geodesic import scalar_geodesic
 
 BIASES = (False, True)
+LABORATORY = ("bias", "effective_depth", "seed", "p")
 LABORATORY_RTOL = 1e-9
 SCALAR_DEPTH = 0.05  # Lt of the scalar geodesics, short enough for the printed bound to bite
 CRITICAL = (6, 8, 1.0)  # w, N and Lt of the discrete critical paths
 BIAS = variable("bias", np.array([0, 1]), "whether activations carry a row of ones")
-
-
-class Measured(NamedTuple):
-    """Quantities along a trajectory, each of shape (P,)."""
-
-    scaled_hamiltonian: Array
-    cost: Array
-    speed: Array
-    plain_speed: Array
-    momentum_sq: Array
-    gamma: Array
-    weight_sq: Array
-    bias_sq: Array
-    negative_mass: Array
-    sign_changes: Array
-
-
 NAMES = {
     "scaled_hamiltonian": "-2 H / Lt",
     "cost": "stable cost of identity |A|^2 in K + gamma I",
@@ -59,24 +43,24 @@ NAMES = {
 }
 
 
-def measure(path: Trajectory, effective_depth: float, bias: bool, gamma: Array) -> Measured:
-    """Energies, speeds and weights along a trajectory; gamma of shape (P,)."""
+def measure(path: Trajectory, effective_depth: float, bias: bool, gamma: Array) -> dict[str, Array]:
+    """The quantities of `NAMES` along a trajectory, each of shape (P,), as gamma is."""
     A, B, Lt = path.A, path.B, effective_depth
     S = activation(A, bias)
     V = B @ np.swapaxes(S, -1, -2)
     dA, size, over = Lt * (V @ S - A), np.sum(A**2, axis=(1, 2)), (1, 2)
-    return Measured(
-        2 * np.sum(A * B, axis=over) - np.sum(V**2, axis=over),
-        stable_norm_sq_svd(A, S, gamma),
-        np.sqrt(stable_norm_sq_svd(dA, S, gamma)),
-        np.sqrt(np.sum(dA**2, axis=over) / size),
-        np.sum(B**2, axis=over),
-        gamma,
-        Lt**2 * np.sum(V**2, axis=over),
-        Lt**2 * np.sum(V[:, :, A.shape[1] :] ** 2, axis=over),
-        np.sum(np.minimum(A, 0) ** 2, axis=over) / size,
-        np.sum(np.diff(np.signbit(A), axis=0, prepend=np.signbit(A[:1])), axis=over).astype(float),
-    )
+    return {
+        "scaled_hamiltonian": 2 * np.sum(A * B, axis=over) - np.sum(V**2, axis=over),
+        "cost": stable_norm_sq_svd(A, S, gamma),
+        "speed": np.sqrt(stable_norm_sq_svd(dA, S, gamma)),
+        "plain_speed": np.sqrt(np.sum(dA**2, axis=over) / size),
+        "momentum_sq": np.sum(B**2, axis=over),
+        "gamma": gamma,
+        "weight_sq": Lt**2 * np.sum(V**2, axis=over),
+        "bias_sq": Lt**2 * np.sum(V[:, :, A.shape[1] :] ** 2, axis=over),
+        "negative_mass": np.sum(np.minimum(A, 0) ** 2, axis=over) / size,
+        "sign_changes": np.sum(np.diff(np.signbit(A), axis=0, prepend=np.signbit(A[:1])), axis=over).astype(float),
+    }
 
 
 def layer_gammas(path: Trajectory, bias: bool, gamma_0: float) -> Array:
@@ -108,17 +92,16 @@ def geodesics(settings: GeodesicLaboratory, stream: Stream) -> xr.Dataset:
     """Exact trajectories through a bottleneck at p = 1/2, integrated both ways, for every effective depth."""
     p = np.linspace(0, 1, settings.positions)
     shape = (len(BIASES), len(settings.effective_depths), settings.seeds, settings.positions)
-    measured = np.empty((len(NAMES), *shape))
+    measured = {name: np.empty(shape) for name in NAMES}
     for at in np.ndindex(shape[:3]):
         bias, depth = BIASES[at[0]], settings.effective_depths[at[1]]
-        path = hamiltonian_flow(
-            *kicked(settings, depth, bias, stream, at[2]), depth, bias, p, LABORATORY_RTOL, start=0.5
-        )
-        measured[(slice(None), *at)] = measure(path, depth, bias, layer_gammas(path, bias, settings.gamma_0))
-    dims = ("bias", "effective_depth", "seed", "p")
-    along = {name: variable(dims, measured[n], text) for n, (name, text) in enumerate(NAMES.items())}
+        start = kicked(settings, depth, bias, stream, at[2])
+        path = hamiltonian_flow(*start, depth, bias, p, LABORATORY_RTOL, start=0.5)
+        for name, values in measure(path, depth, bias, layer_gammas(path, bias, settings.gamma_0)).items():
+            measured[name][at] = values
     return dataset(
-        along | _laboratory(along, p, np.array(settings.effective_depths), settings.rank),
+        {name: variable(LABORATORY, measured[name], text) for name, text in NAMES.items()}
+        | _laboratory(measured, p, np.array(settings.effective_depths), settings.rank),
         {
             "bias": BIAS,
             "effective_depth": variable("effective_depth", np.array(settings.effective_depths), "effective depth Lt"),
@@ -131,25 +114,21 @@ def geodesics(settings: GeodesicLaboratory, stream: Stream) -> xr.Dataset:
     )
 
 
-def _laboratory(along: dict[str, xr.Variable], p: Array, depths: Array, rank: int) -> dict[str, xr.Variable]:
+def _laboratory(along: dict[str, Array], p: Array, depths: Array, rank: int) -> dict[str, xr.Variable]:
     """What follows from a trajectory: Theorem 4 with gamma_p, drift, share of p near the rank, proportion of energies.
 
-    Args:
-        along: variables of `NAMES` over (bias, effective_depth, seed, p).
-        p: positions.
-        depths: effective depths.
-        rank: rank of the bottleneck.
+    `along` holds the quantities of `NAMES` over `LABORATORY`.
     """
     H, cost, speed, momentum_sq, gamma = (
-        along[name].values for name in ("scaled_hamiltonian", "cost", "speed", "momentum_sq", "gamma")
+        along[name] for name in ("scaled_hamiltonian", "cost", "speed", "momentum_sq", "gamma")
     )
-    dims, Lt = along["cost"].dims, depths[:, None]
+    Lt = depths[:, None]
     gamma_c = (gamma * momentum_sq).max(axis=-1)
     length = np.trapezoid(speed, p, axis=-1)
     bounds = [theorem4_bounds(length[:, at], depth, gamma_c[:, at]) for at, depth in enumerate(depths)]
     scale = Lt[..., None] * np.sqrt(gamma * momentum_sq)
     gaps = [theorem4_speed_gap(speed[:, at], cost[:, at], H[:, at], depth) for at, depth in enumerate(depths)]
-    V_sq = along["weight_sq"].values / Lt[..., None] ** 2
+    V_sq = along["weight_sq"] / Lt[..., None] ** 2
     other_sign = -H - 2 * V_sq
     doubled, without = ((speed - n * Lt[..., None] * np.sqrt(np.maximum(cost - H, 0))) / scale for n in (2, 0))
     extra, kinetic = (part - part.mean(axis=-1, keepdims=True) for part in (cost - H, speed**2))
@@ -170,7 +149,7 @@ def _laboratory(along: dict[str, xr.Variable], p: Array, depths: Array, rank: in
         "share_near_rank": ((cost < rank + 0.5).mean(axis=-1), "share of p with a stable cost below k + 1/2"),
         "proportion": (_correlation(extra, kinetic), "correlation over p of kinetic energy and extra cost of identity"),
     }
-    return {name: variable(dims[: part.ndim], part, words) for name, (part, words) in values.items()}
+    return {name: variable(LABORATORY[: part.ndim], part, words) for name, (part, words) in values.items()}
 
 
 def _correlation(x: Array, y: Array) -> Array:
@@ -247,39 +226,39 @@ BOUNDS = {
 def _bounds(path: Trajectory, start: Start, bias: bool) -> list[float]:
     Lt, gamma = start.effective_depth, start.gamma
     along = measure(path, Lt, bias, np.full(len(path.p), gamma))
-    H, c, length = along.scaled_hamiltonian[0], along.momentum_sq.max(), simpson(along.speed, x=path.p)
+    cost, speed, weight_sq = along["cost"], along["speed"], along["weight_sq"]
+    H, c, length = along["scaled_hamiltonian"][0], along["momentum_sq"].max(), simpson(speed, x=path.p)
     corrected, printed = theorem4_bounds(length, Lt, gamma * c), theorem4_bounds_as_printed(length, Lt, gamma, c)
-    gap = theorem4_speed_gap(along.speed, along.cost, H, Lt) / (Lt * np.sqrt(gamma * c))
-    doubled = (2 * gap * Lt * np.sqrt(gamma * c) - along.speed) / (Lt * np.sqrt(gamma * c))
-    products = np.sum(path.A * path.B, axis=(1, 2))
-    wrong = along.weight_sq / (2 * Lt) + Lt * products
-    gained = Lt * simpson(along.bias_sq, x=path.p)
+    gap = theorem4_speed_gap(speed, cost, H, Lt) / (Lt * np.sqrt(gamma * c))
+    doubled = (2 * gap * Lt * np.sqrt(gamma * c) - speed) / (Lt * np.sqrt(gamma * c))
+    wrong = weight_sq / (2 * Lt) + Lt * np.sum(path.A * path.B, axis=(1, 2))
+    gained = Lt * simpson(along["bias_sq"], x=path.p)
     return [
         Lt,
         gamma,
         c,
         length,
-        H - along.cost.min(),
+        H - cost.min(),
         corrected.upper,
         corrected.lower,
         printed.lower,
         gap.min(),
         gap.max(),
         np.ptp(wrong) / np.abs(wrong).max(),
-        along.sign_changes.sum(),
-        (along.weight_sq[-1] - along.weight_sq[0]) / gained if bias else 0.0,
-        np.ptp(along.weight_sq) / along.weight_sq.mean(),
-        (along.weight_sq[-1] - along.weight_sq[0]) / (Lt * simpson(along.weight_sq, x=path.p)),
-        np.mean(along.cost + (along.speed / Lt) ** 2) - along.cost.min(),
+        along["sign_changes"].sum(),
+        (weight_sq[-1] - weight_sq[0]) / gained if bias else 0.0,
+        np.ptp(weight_sq) / weight_sq.mean(),
+        (weight_sq[-1] - weight_sq[0]) / (Lt * simpson(weight_sq, x=path.p)),
+        np.mean(cost + (speed / Lt) ** 2) - cost.min(),
         theorem4_bounds(length, Lt, 0.0).lower,
         doubled.min(),
-        along.speed.max() / (Lt * np.sqrt(gamma * c)),
+        speed.max() / (Lt * np.sqrt(gamma * c)),
     ]
 
 
 def _drift(path: Trajectory, effective_depth: float, bias: bool) -> float:
     """Range of H over the largest of its two terms, between which it may vanish."""
-    H = [hamiltonian(A, B, effective_depth, bias) for A, B in zip(path.A, path.B, strict=True)]
+    H = _hamiltonians(path.A, path.B, effective_depth, bias)
     terms = effective_depth * np.abs(np.sum(path.A * path.B, axis=(1, 2)))
     return float(np.ptp(H) / max(terms.max(), np.abs(H).max()))
 
@@ -295,14 +274,17 @@ def scalar_geodesics(settings: RandomGeodesics) -> xr.Dataset:
     path = scalar_geodesic(U, end, SCALAR_DEPTH, least**2)
     corrected = theorem4_bounds(path.length, SCALAR_DEPTH, least**2 * path.c)
     printed = theorem4_bounds_as_printed(path.length, SCALAR_DEPTH, least**2, path.c).lower
-    values = (path.scaled_hamiltonian - path.least_cost, corrected.upper, corrected.lower, printed)
-    values += (-path.scaled_hamiltonian - path.least_cost,)
-    names = ("middle", "upper", "lower", "lower_printed", "other_sign_middle")
-    texts = ("-2 H / Lt - min COI_gamma", "upper bound", "corrected lower bound", "printed lower bound")
-    texts += ("2 H / Lt - min COI_gamma, the other sign of H",)
+    H, cost = path.scaled_hamiltonian, path.least_cost
+    values = {
+        "middle": (H - cost, "-2 H / Lt - min COI_gamma"),
+        "upper": (corrected.upper, "upper bound"),
+        "lower": (corrected.lower, "corrected lower bound"),
+        "lower_printed": (printed, "printed lower bound"),
+        "other_sign_middle": (-H - cost, "2 H / Lt - min COI_gamma, the other sign of H"),
+    }
     example = _scalar_example()
     return dataset(
-        {name: variable(("u", "c"), value, text) for name, value, text in zip(names, values, texts, strict=True)}
+        {name: variable(("u", "c"), value, text) for name, (value, text) in values.items()}
         | {"example": variable("quantity", np.array(list(example.values())), "the example of the study's page")},
         {
             "u": variable("u", u, "conserved product u = A B"),
@@ -321,12 +303,12 @@ def _scalar_example() -> dict[str, float]:
     p = np.linspace(0, 1, 201)
     path = hamiltonian_flow([[end]], [[u / end]], SCALAR_DEPTH, False, p, 1e-12, start=1.0)
     along = measure(path, SCALAR_DEPTH, False, np.full(len(p), gamma))
-    length, c = float(simpson(along.speed, x=p)), float(along.momentum_sq.max())
+    length, c = float(simpson(along["speed"], x=p)), float(along["momentum_sq"].max())
     printed = theorem4_bounds_as_printed(length, SCALAR_DEPTH, gamma, c)
     bounds = theorem4_bounds(length, SCALAR_DEPTH, gamma * c)
     return {
         "middle": float(closed.scaled_hamiltonian - closed.least_cost),
-        "middle by the flow": float(along.scaled_hamiltonian[0] - along.cost.min()),
+        "middle by the flow": float(along["scaled_hamiltonian"][0] - along["cost"].min()),
         "lower": float(bounds.lower),
         "lower as printed": float(printed.lower),
         "lower by the closed form": theorem4_bounds(closed.length, SCALAR_DEPTH, gamma * closed.c).lower,
@@ -378,9 +360,9 @@ def _critical(bias: bool, generator: np.random.Generator, L: int) -> list[float]
     off = float(np.linalg.norm(back - path.B) / np.linalg.norm(path.B))
     shifted = float(np.linalg.norm(back[:-1] - path.B[1:]) / np.linalg.norm(path.B))
     gain_all = (balance.norm_sq[-1] - balance.norm_sq[0]) / (Lt * balance.norm_sq.mean())
-    return [_spread(path.A[:-1], path.B[1:], Lt, bias), off, gain, shifted, gain_all]
+    H = _hamiltonians(path.A[:-1], path.B[1:], Lt, bias)
+    return [float(np.ptp(H) / np.abs(H).mean()), off, gain, shifted, gain_all]
 
 
-def _spread(A: Array, B: Array, effective_depth: float, bias: bool) -> float:
-    H = np.array([hamiltonian(a, b, effective_depth, bias) for a, b in zip(A, B, strict=True)])
-    return float(np.ptp(H) / np.abs(H).mean())
+def _hamiltonians(A: Array, B: Array, effective_depth: float, bias: bool) -> Array:
+    return np.array([hamiltonian(a, b, effective_depth, bias) for a, b in zip(A, B, strict=True)])

@@ -34,8 +34,6 @@ NEGATIVE_NORMS = (0.3, 3.0)
 CONSTANTS = (0.1, 0.3, 1.0, 3.0)  # A = c 1^T
 RANKS = (1, 2, 3, 5)
 BIASES = (False, True)
-CASES = ((8, 3, 4, 0), (12, 5, 10, 0), (8, 3, 4, 1))  # w, N, spare neurons, bias
-SPARE = 1e-3  # size of spare neurons at the start: at exactly 0 their gradient is 0
 
 
 def identity_costs(settings: IdentityCosts, stream: Stream) -> xr.Dataset:

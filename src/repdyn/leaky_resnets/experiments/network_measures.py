@@ -17,16 +17,15 @@ from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.selection import STAGE
 from repdyn.leaky_resnets.settings.training import Measures
 
-SIZES = ("dimension", "width", "points", "steps")
 FIFTH = 0.2
+REDUCED = ("neuron", "input", "feature", "point")  # dimensions of networks and data that no measure has
 
 
 def chain_measures(settings: Measures, trained: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Measures of all chains (Figures 1 and 3): maps, seeds, effective depths."""
     joined = xr.concat(list(trained.values()), "seed", data_vars="minimal", coords="minimal")
     variables = _measured(joined, ("maps", "seed", "effective_depth"), settings)
-    kept = ("lam", "bias", "rank", "steps")
-    return _dataset(variables, joined, kept, settings, "Measures of trained networks over effective depths")
+    return _dataset(variables, joined, settings, "Measures of trained networks over effective depths")
 
 
 def refinement_measures(settings: Measures, refinement: xr.Dataset) -> xr.Dataset:
@@ -34,7 +33,7 @@ def refinement_measures(settings: Measures, refinement: xr.Dataset) -> xr.Datase
     variables = _measured(refinement, ("seed", "layers"), settings)
     factors = _balance_factors(variables, refinement["layers"].values)
     variables["balance_factor"] = variable(("seed", "layers"), factors, "(|W_L|^2 - |W_1|^2) / (Lt int |b|^2)")
-    return _dataset(variables, refinement, ("lam", "effective_depth"), settings, "Measures of refined networks")
+    return _dataset(variables, refinement, settings, "Measures of refined networks")
 
 
 def _balance_factors(variables: Mapping[str, xr.Variable], layers: Array) -> Array:
@@ -50,29 +49,25 @@ def _balance_factors(variables: Mapping[str, xr.Variable], layers: Array) -> Arr
 def convergence_measures(settings: Measures, convergence: xr.Dataset) -> xr.Dataset:
     """Measures after runs of several lengths."""
     variables = _measured(convergence, ("maps", "seed", "steps"), settings)
-    kept = ("lam", "effective_depth")
-    return _dataset(variables, convergence, kept, settings, "Measures after runs of several lengths")
+    return _dataset(variables, convergence, settings, "Measures after runs of several lengths")
 
 
 def paper_measures(settings: Measures, paper_settings: xr.Dataset) -> xr.Dataset:
     """Measures along training with the paper's own settings."""
     variables = _measured(paper_settings, ("maps", "seed", "stop"), settings)
-    kept = ("lam", "effective_depth", "rank", "steps", "descent_rate", "width", "dimension", "points")
-    return _dataset(variables, paper_settings, kept, settings, "Measures along training with the paper's own settings")
+    return _dataset(variables, paper_settings, settings, "Measures along training with the paper's own settings")
 
 
 def restart_measures(settings: Measures, restarts: xr.Dataset) -> xr.Dataset:
     """Measures of networks of the same teachers from several starts."""
     variables = _measured(restarts, ("teacher", "start"), settings)
-    kept = ("lam", "effective_depth", "rank")
-    return _dataset(variables, restarts, kept, settings, "Measures of networks from several starts")
+    return _dataset(variables, restarts, settings, "Measures of networks from several starts")
 
 
 def excess_measures(settings: Measures, overregularized: xr.Dataset) -> xr.Dataset:
     """Measures of networks under penalties that are too large."""
     variables = _measured(overregularized, ("teacher", "excess"), settings)
-    kept = ("lam", "effective_depth", "rank")
-    return _dataset(variables, overregularized, kept, settings, "Measures under penalties that are too large")
+    return _dataset(variables, overregularized, settings, "Measures under penalties that are too large")
 
 
 def scheme_measures(settings: Measures, discretised: Mapping[str, xr.Dataset]) -> xr.Dataset:
@@ -83,8 +78,7 @@ def scheme_measures(settings: Measures, discretised: Mapping[str, xr.Dataset]) -
     variables |= _planes(joined, dims) | _fifths(variables["p"]) | _error_ratios(joined) | _stage(variables, dims)
     for name in ("test_error", "train_error", "unevenness", "longest_step", "distance"):
         variables[f"{name}_by_layers"] = joined[name].variable
-    kept = ("lam", "effective_depth", "layers", "inner", "part", *SIZES)
-    return _dataset(variables, joined, kept, settings, "Schemes of layer steps: errors, measures, paths")
+    return _dataset(variables, joined, settings, "Schemes of layer steps: errors, measures, paths")
 
 
 def _fifths(p: xr.Variable) -> dict[str, xr.Variable]:
@@ -112,8 +106,7 @@ def staged_measures(settings: Measures, staged: xr.Dataset) -> xr.Dataset:
     """Measures of adaptive networks for two teachers and two penalties (Figure 2b)."""
     variables = _measured(staged, ("teacher", "seed"), settings)
     variables |= _stage(variables, ("teacher", "seed"))
-    kept = ("lam", "effective_depth", "inner", "part", *SIZES)
-    return _dataset(variables, staged, kept, settings, "Adaptive networks for two teachers and two penalties")
+    return _dataset(variables, staged, settings, "Adaptive networks for two teachers and two penalties")
 
 
 def _stage(variables: Mapping[str, xr.Variable], dims: Sequence[str]) -> dict[str, xr.Variable]:
@@ -204,12 +197,10 @@ def plane_steps(plane: Array) -> tuple[Array, Array]:
 COUNTED = {"node": "layer l = 0 .. L", "value": "singular value, falling", "axis": "principal axis"}
 
 
-def _dataset(
-    variables: dict[str, xr.Variable], stored: xr.Dataset, kept: Sequence[str], settings: Measures, title: str
-) -> xr.Dataset:
-    """Measures with the coordinates of their dimensions and the `kept` ones of the networks' dataset."""
+def _dataset(variables: dict[str, xr.Variable], stored: xr.Dataset, settings: Measures, title: str) -> xr.Dataset:
+    """Measures with the coordinates of their dimensions and those of the networks' dataset."""
     sizes = {dim: size for values in variables.values() for dim, size in values.sizes.items()}
-    coords = {name: stored[name].variable for name in (*sizes, *kept) if name in stored.coords}
+    coords = {name: coord.variable for name, coord in stored.coords.items() if name not in REDUCED}
     coords |= {dim: index(dim, sizes[dim], words) for dim, words in COUNTED.items() if dim in sizes}
     coords["gamma"] = variable("gamma", np.array(settings.gammas), "gamma_p over the operator norm of K_p")
     coords["place"] = variable("place", np.array(PLACES), "where layers are merged")

@@ -10,7 +10,6 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-import torch
 import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
@@ -34,15 +33,13 @@ from repdyn.leaky_resnets.theory.layers import layer_steps
 
 def paper_settings(settings: PaperSettings, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Networks per kind of maps and seed, kept several times during Adam and after gradient descent at each rate."""
-    torch.set_num_threads(1)
     tasks = narrow_tasks(settings, stream, range(settings.seeds))
     stops, rates = np.array(settings.records), np.array(settings.descent_rates)
-    total = len(settings.maps) * settings.seeds * (len(stops) + len(rates))
-    recipe = Recipe(settings, stream, device, checkpoint, Progress("paper settings", total))
-    runs = [_run(settings, maps, seed, task, recipe) for maps in settings.maps for seed, task in tasks.items()]
     shape = (len(settings.maps), settings.seeds, len(stops) + len(rates))
+    recipe = Recipe(settings, stream, device, checkpoint, Progress("paper settings", int(np.prod(shape))))
+    runs = [_run(settings, maps, seed, task, recipe) for maps in settings.maps for seed, task in tasks.items()]
     variables = network_variables(("maps", "seed", "stop"), shape, [arrays for run in runs for arrays in run])
-    variables |= task_variables(("seed",), list(tasks.values()))
+    variables |= task_variables(("seed",), tasks.values())
     steps = np.concatenate([stops, np.full(len(rates), stops[-1] + settings.descent_steps)])
     strength = lam(settings.penalty, settings.dimension, settings.effective_depth)
     coords = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import torch
 import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
@@ -20,14 +19,12 @@ from repdyn.leaky_resnets.methods.network_datasets import network_variables, siz
 from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, lam, narrow_tasks
 from repdyn.leaky_resnets.methods.teachers import Task
 from repdyn.leaky_resnets.settings.training import Restarts
-from repdyn.leaky_resnets.theory.layers import layer_steps
 
 LEARNED = MAPS["decayed maps"]
 
 
 def restarts(settings: Restarts, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Networks of every teacher from every start at the penalty."""
-    torch.set_num_threads(1)
     shape = (settings.teachers, settings.starts)
     starts, tasks = _starts(settings, stream)
     recipe = Recipe(settings, stream, device, checkpoint, Progress("restarts", 2 * int(np.prod(shape))))
@@ -42,7 +39,6 @@ def restarts(settings: Restarts, stream: Stream, device: str, checkpoint: Checkp
 
 def overregularized(settings: Restarts, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """The first start of every teacher at the penalty and at its multiples."""
-    torch.set_num_threads(1)
     factors = (1.0, *settings.excess)
     shape = (settings.teachers, len(factors))
     starts, tasks = _starts(settings, stream)
@@ -68,19 +64,16 @@ def _starts(settings: Restarts, stream: Stream) -> tuple[dict[int, Task], list[T
 
 def _stages(settings: Restarts, recipe: Recipe, factors: tuple[float, ...]) -> list[Stage]:
     """A first fit, then a run from it at each multiple of the penalty."""
-
-    def fit(batch: Batch, _: Mapping[str, Networks]) -> Networks:
-        rho = layer_steps("equidistant", settings.layers)
-        fresh = recipe.fresh(LEARNED, batch.seeds, rho, settings.effective_depth)
-        return recipe.first_fit(fresh, batch.tasks, LEARNED)
+    Lt = settings.effective_depth
 
     def run(factor: float) -> Stage:
         def train(batch: Batch, before: Mapping[str, Networks]) -> Networks:
             return recipe.settle(before["first fit"], batch.tasks, LEARNED, settings.steps, factor)
 
-        return Stage(f"excess{factor:g}", settings.effective_depth, train)
+        return Stage(f"excess{factor:g}", Lt, train)
 
-    return [Stage("first fit", settings.effective_depth, fit), *(run(factor) for factor in factors)]
+    fit = Stage("first fit", Lt, lambda batch, _: recipe.first_fit(batch, LEARNED, settings.layers, Lt))
+    return [fit, *(run(factor) for factor in factors)]
 
 
 def _dataset(

@@ -7,8 +7,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, half_width, label_panels, legend_below, new
-from repdyn.leaky_resnets.figures.trained import COLOURS, ENERGY, MARKERS, spectrum_lines
+from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, SKY, describe, label_panels, legend_below, new
+from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LOOKS, geometric_mean, spectrum_lines, ticks_at
 
 SMOOTH = 2e-4 * np.sqrt(1 / (2 * np.pi))  # share of a normal density within 1e-4 of its root mean square
 
@@ -22,11 +22,9 @@ def distance_to_critical(
     for name, panel in (("relative_distance", axes[0, 0]), ("kinks", axes[0, 1])):
         for maps in chain_measures["maps"].values:
             draws = chain_measures[name].sel(maps=maps).transpose("effective_depth", "seed").values
-            look = {"color": COLOURS[maps], "marker": MARKERS[maps], "label": maps, "capsize": 2, "linewidth": 1.2}
-            logs = np.log(np.maximum(draws, 1e-12))
-            middle, factor = np.exp(logs.mean(axis=1)), np.exp(half_width(logs))
-            panel.errorbar(depth, middle, (middle - middle / factor, middle * factor - middle), **look)
-        panel.set(xlabel=r"effective depth $\tilde L$", yscale="log")
+            middle, bars = geometric_mean(np.maximum(draws, 1e-12))
+            panel.errorbar(depth, middle, bars, **LOOKS[maps], label=maps, capsize=2, linewidth=1.2)
+        panel.set(xlabel=DEPTH, yscale="log")
     axes[0, 0].set(title="distance from a critical point", ylabel=r"$\|W - \tilde L B S^T\| / \|W\|$")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     axes[0, 1].axhline(SMOOTH, color=BLACK, linestyle=":", linewidth=1)
@@ -55,7 +53,7 @@ def _refined(panel: Axes, refined: xr.Dataset) -> None:
     panel.loglog(L, span.mean(axis=1)[0] * L[0] / L, color=BLACK, linestyle=":", linewidth=1)
     panel.set(title=r"range of $-2 \mathcal{H} / \tilde L$ over layers")
     panel.set(xlabel="number of layers $L$", ylabel="largest less least")
-    panel.set_xticks(L, [str(n) for n in L])
+    ticks_at(panel.xaxis, L)
     panel.minorticks_off()
 
 
@@ -63,11 +61,10 @@ def _longer(panel: Axes, runs: xr.Dataset) -> None:
     steps, H = runs["steps"].values, runs["median_hamiltonian"]
     for maps in runs["maps"].values:
         draws = H.sel(maps=maps).transpose("steps", "seed").values
-        panel.plot(steps, draws, color=COLOURS[maps], linewidth=0.5, alpha=0.5)
-        panel.plot(steps, draws.mean(axis=1), color=COLOURS[maps], marker=MARKERS[maps], label=maps)
+        panel.plot(steps, draws, color=LOOKS[maps]["color"], linewidth=0.5, alpha=0.5)
+        panel.plot(steps, draws.mean(axis=1), **LOOKS[maps], label=maps)
     panel.set(title="length of training", xlabel="Adam steps", ylabel=ENERGY, xscale="log")
-    panel.set_xticks(steps, [str(n) for n in steps])
-    panel.minorticks_off()
+    ticks_at(panel.xaxis, steps)
 
 
 def balancedness(refinement_measures: xr.Dataset) -> Figure:
@@ -91,31 +88,21 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
         title="Balancedness: the factor of Proposition 9",
         caption=f"Networks refined along one path, $\\tilde L$ = {float(refinement_measures['effective_depth']):g}, "
         f"learned and decayed maps. (a) Seed 0. (b) Each line a network, {refinement_measures.sizes['seed']} seeds: "
-        f"the "
-        "proposition prints 1, its proof corrected gives 2; discrete networks come to it as $1/L$.",
+        "the proposition prints 1, its proof corrected gives 2; discrete networks come to it as $1/L$.",
         alt="The squared weights follow the curve of factor two; the factor measured rises towards two as layers are"
         " halved.",
     )
 
 
 def _factors(panel: Axes, refined: xr.Dataset) -> None:
-    L = refined["layers"].values
-    panel.plot(
-        L,
-        refined["balance_factor"].transpose("layers", "seed").values,
-        color=BLUE,
-        linewidth=0.8,
-        marker="o",
-        markersize=3,
-    )
+    L, factors = refined["layers"].values, refined["balance_factor"].transpose("layers", "seed").values
+    panel.plot(L, factors, color=BLUE, linewidth=0.8, marker="o", markersize=3)
     for value, words in ((2, "corrected"), (1, "printed")):
         panel.axhline(value, color=BLACK, linestyle=":", linewidth=1)
         panel.text(1.02, value, words, transform=panel.get_yaxis_transform(), va="center", fontsize=7.5)
     panel.set(title="factor", xlabel="number of layers $L$", xscale="log")
-    panel.set_ylabel(r"gain of $\|W\|^2$ over $\tilde L \int \|b\|^2$")
-    panel.set(ylim=(0.8, 2.3))
-    panel.set_xticks(L, [str(n) for n in L])
-    panel.minorticks_off()
+    panel.set(ylabel=r"gain of $\|W\|^2$ over $\tilde L \int \|b\|^2$", ylim=(0.8, 2.3))
+    ticks_at(panel.xaxis, L)
 
 
 def paper_settings(paper_measures: xr.Dataset) -> Figure:
@@ -125,6 +112,7 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
     last, rank = net.isel(stop=-1), int(net["rank"])
     figure, axes = new(2, 2, height=2.3)
     steps = adam["steps"].values
+    ends = net.isel(stop=np.flatnonzero(net["descent_rate"].values > 0))
     shown = (
         ("relative_distance", BLUE, "o", r"$\|W - \tilde L B S^T\| / \|W\|$"),
         ("test_error", ORANGE, "s", "test error / variance"),
@@ -132,7 +120,6 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
     )
     for name, color, marker, words in shown:
         axes[0, 0].semilogy(steps, adam[name], color=color, marker=marker, label=words)
-        ends = net.isel(stop=np.flatnonzero(net["descent_rate"].values > 0))
         axes[0, 0].semilogy(ends["steps"], ends[name], color=color, marker=marker, markerfacecolor="none", ls="none")
     axes[0, 0].set(title="training", xlabel="steps", ylabel="ratio")
     legend_below(axes[0, 0], columns=2)
@@ -145,9 +132,7 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
     energies = (("cost", RED, "cost of identity"), ("stable_hamiltonian", SKY, r"$-2 \mathcal{H}_\gamma / \tilde L$"))
     for name, color, words in energies:
         axes[1, 1].plot(middle, last[name].isel(gamma=0).values, color=color, label=words)
-    axes[1, 1].plot(
-        middle, last["hamiltonian"].values, color=BLUE, linestyle="--", label=r"$-2 \mathcal{H} / \tilde L$"
-    )
+    axes[1, 1].plot(middle, last["hamiltonian"].values, color=BLUE, linestyle="--", label=ENERGY)
     axes[1, 1].axhline(rank, color=BLACK, linestyle=":", linewidth=1)
     axes[1, 1].set(
         title="energies at the end", xlabel="position $p$", ylabel=r"units of $\tilde L / 2$", ylim=(-14, 16)

@@ -6,18 +6,10 @@ import matplotlib as mpl
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, PURPLE, RED, band, describe, label_panels, legend_below, new
-
-
-def _ticks(axis: Axis, values: tuple[int, ...] | np.ndarray) -> None:
-    """Plain numbers at a logarithmic axis."""
-    axis.set_major_locator(FixedLocator(values))
-    axis.set_major_formatter(FormatStrFormatter("%g"))
-    axis.set_minor_locator(NullLocator())
+from repdyn.leaky_resnets.figures.shared import DEPTH, ticks_at
 
 
 def _shades(count: int) -> np.ndarray:
@@ -40,7 +32,7 @@ def geodesic_laboratory(geodesics: xr.Dataset) -> Figure:
     axes[0, 0].axhline(k, color=BLACK, linestyle=":", linewidth=1)
     axes[0, 0].set(title="cost of identity", xlabel="position $p$", ylabel="stable COI")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
-    _ticks(axes[0, 0].yaxis, (3, 5, 10, 20, 50))
+    ticks_at(axes[0, 0].yaxis, (3, 5, 10, 20, 50))
     axes[0, 1].set(title="speed", xlabel="position $p$", ylabel=r"$\|\partial_p A\| / (\tilde L \|A\|)$")
     axes[1, 0].axhline(k, color=BLACK, linestyle=":", linewidth=1)
     axes[1, 0].annotate(f"rank $k$ = {k}", (0.02, k), (0, 3), textcoords="offset points", fontsize=7.5)
@@ -92,17 +84,14 @@ def theorem4(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset, geodesi
     return describe(
         figure,
         title="Theorem 4: how far the energy is from the least cost of identity, printed and corrected bounds",
-        caption=f"(a) Of {random['middle'].size} random exact trajectories with and without bias those "
-        f"whose quantity, $-2 \\mathcal{{H}} / \\tilde L$ less the least COI, is negative ({below}), sorted: the "
-        f"quantity over "
-        "the lower bound, at most 1 obeys it; cut at 1e-4. "
-        f"Filled: the printed bound is violated ({count} times). (b) "
-        f"Scalar geodesics in closed form, $\\gamma = \\min A^2$, $\\tilde L$ = {float(scalar['effective_depth']):g}: "
-        f"the same over "
-        f"the printed bound, which is false inside the line ({share:.0%} of the grid); over the corrected bound it is "
-        f"at most {most:.2f}. Cross: the example in the text. (c) Through a bottleneck: place between the corrected "
-        f"lower (-1) and the upper bound (1), with $\\gamma_p$; median and range of {geodesics.sizes['seed']} "
-        f"bottlenecks.",
+        caption=f"(a) Of {random['middle'].size} random exact trajectories with and without bias those whose "
+        f"quantity, $-2 \\mathcal{{H}} / \\tilde L$ less the least COI, is negative ({below}), sorted: the quantity "
+        f"over the lower bound, at most 1 obeys it; cut at 1e-4. Filled: the printed bound is violated ({count} "
+        "times). (b) Scalar geodesics in closed form, $\\gamma = \\min A^2$, $\\tilde L$ = "
+        f"{float(scalar['effective_depth']):g}: the same over the printed bound, which is false inside the line "
+        f"({share:.0%} of the grid); over the corrected bound it is at most {most:.2f}. Cross: the example in the "
+        "text. (c) Through a bottleneck: place between the corrected lower (-1) and the upper bound (1), with "
+        f"$\\gamma_p$; median and range of {geodesics.sizes['seed']} bottlenecks.",
         alt="The corrected bounds hold on all trajectories; the printed lower bound is violated by a few random ones"
         " and in a whole region of scalar geodesics with c below one.",
     )
@@ -148,9 +137,7 @@ def _laboratory_bounds(panel: Axes, laboratory: xr.Dataset) -> None:
     for bound, words, shift in ((1, "upper bound", -0.12), (-1, "lower bound, corrected", 0.06)):
         panel.axhline(bound, color=BLACK, linewidth=0.8)
         panel.annotate(words, (0.98, bound + shift), xycoords=("axes fraction", "data"), ha="right", fontsize=7.5)
-    panel.set(
-        title="bottleneck", xlabel=r"effective depth $\tilde L$", ylabel="place between the bounds", ylim=(-1.15, 1.15)
-    )
+    panel.set(title="bottleneck", xlabel=DEPTH, ylabel="place between the bounds", ylim=(-1.15, 1.15))
     panel.set_xticks(depths)
     legend_below(panel)
 
@@ -189,11 +176,8 @@ def _bound_ratios(panel: Axes, costs: xr.Dataset) -> None:
     )
     for at, (search, bias, bound, color, filled) in enumerate(rows):
         part = costs.sel(bias=bias)
-        ratio = (part["plain_cost"] / part[bound]).values[part["feasible"].values == 1]
-        ratio = np.sort(ratio)
-        spots = at + 0.28 * np.sin(
-            2.4 * np.arange(ratio.size)
-        )  # a fixed spread, so that points do not cover each other
+        ratio = np.sort((part["plain_cost"] / part[bound]).values[part["feasible"].values == 1])
+        spots = at + 0.28 * np.sin(2.4 * np.arange(ratio.size))  # spread, so that points do not cover each other
         panel.plot(spots, ratio, ".", markersize=2, color=color, markerfacecolor=color if filled else "none")
         panel.plot(at, float(costs["least_ratio"].sel(search=search).min()), "v", color=BLACK, markersize=5)
     panel.axhline(1, color=BLACK, linewidth=0.8)
@@ -236,7 +220,7 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
     axes[0, 1].set_ylabel(r"gain of $\|W\|^2$ over $\tilde L \sum \rho_\ell \|b_\ell\|^2$")
     _gains(axes[0, 2], random_geodesics)
     for panel in axes[0, :2]:
-        _ticks(panel.xaxis, L)
+        ticks_at(panel.xaxis, L)
     for panel in axes[0, 1:]:
         panel.axhline(2, color=BLACK, linewidth=0.8)
         panel.axhline(1, color=RED, linewidth=0.8, linestyle="--")
@@ -260,5 +244,5 @@ def critical_paths(critical_paths: xr.Dataset, random_geodesics: xr.Dataset) -> 
 def _gains(panel: Axes, random: xr.Dataset) -> None:
     part = random.sel(bias=1)
     panel.semilogx(part["effective_depth"], part["norm_gain"], "o", color=PURPLE, markersize=3)
-    panel.set(title="exact trajectories", xlabel=r"effective depth $\tilde L$")
+    panel.set(title="exact trajectories", xlabel=DEPTH)
     panel.set_ylabel(r"gain of $\|W\|^2$ over $\tilde L \int \|b\|^2$")

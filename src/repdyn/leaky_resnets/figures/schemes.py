@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.datasets import require
-from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, half_width, label_panels, legend_below, new
-from repdyn.leaky_resnets.figures.trained import GREY
+from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, label_panels, legend_below, new
+from repdyn.leaky_resnets.figures.shared import GREY, geometric_mean, ticks_at
 from repdyn.leaky_resnets.methods.selection import DECAYED, STAGE, of_maps, size_and_distance
 
 SCHEMES = {"equidistant": (BLUE, "o"), "irregular": (GREEN, "s"), "adaptive": (RED, "^")}
@@ -21,8 +21,7 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
     kinds = scheme_measures["maps"].values
     figure, axes = new(2, len(kinds), height=2.2, sharex=True)
     for column, maps in enumerate(kinds):
-        errors = scheme_measures["test_error_by_layers"].sel(maps=maps)
-        _errors(axes[0, column], errors)
+        _errors(axes[0, column], scheme_measures["test_error_by_layers"].sel(maps=maps))
         _paired(axes[1, column], scheme_measures["test_ratio_by_layers"].sel(maps=maps))
         axes[0, column].set_title(str(maps))
         axes[1, column].set_title("ratio to equidistant steps")
@@ -35,9 +34,8 @@ def fig2a_test_error(scheme_measures: xr.Dataset) -> Figure:
         figure,
         title="Test error by scheme of layer steps (Figure 2a)",
         caption=f"$\\tilde L$ = {float(scheme_measures['effective_depth']):g}, {scheme_measures.sizes['seed']} seeds; "
-        f"schemes "
-        "share data and initial weights. Top: seeds thin, means thick. Bottom: ratio to equidistant steps in the same "
-        f"seed, points; geometric mean with its 95 % interval. {size_and_distance(scheme_measures)}",
+        "schemes share data and initial weights. Top: seeds thin, means thick. Bottom: ratio to equidistant steps in "
+        f"the same seed, points; geometric mean with its 95 % interval. {size_and_distance(scheme_measures)}",
         alt="The three schemes' mean test errors lie on top of each other except at four layers; the ratios scatter "
         "around one without a consistent sign.",
     )
@@ -50,8 +48,7 @@ def _errors(panel: Axes, errors: xr.DataArray) -> None:
         panel.plot(L, draws, color=color, linewidth=0.4, alpha=0.4)
         panel.plot(L, draws.mean(axis=1), color=color, marker=marker, linewidth=1.8, label=scheme)
     panel.set_xscale("log")
-    panel.set_xticks(L, [str(n) for n in L])
-    panel.minorticks_off()
+    ticks_at(panel.xaxis, L)
 
 
 def _paired(panel: Axes, ratios: xr.DataArray) -> None:
@@ -60,9 +57,7 @@ def _paired(panel: Axes, ratios: xr.DataArray) -> None:
         color, marker = SCHEMES[scheme]
         values = ratios.sel(scheme=scheme).transpose("layers", "seed").values
         panel.plot(L * shift, values, ".", color=color, markersize=3, alpha=0.5)
-        logs = np.log(values)
-        middle, half = np.exp(logs.mean(axis=1)), half_width(logs)
-        bars = (middle - middle * np.exp(-half), middle * np.exp(half) - middle)
+        middle, bars = geometric_mean(values)
         panel.errorbar(L * shift, middle, bars, color=color, marker=marker, linestyle="none", capsize=3)
     panel.axhline(1, color=BLACK, linestyle=":", linewidth=1)
     panel.margins(y=0.1)
@@ -99,9 +94,8 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
         caption=f"One network per panel, seed 0, $L$ = {staged_measures.sizes['layer']}, $\\tilde L$ = "
         f"{float(staged_measures['effective_depth']):g}, learned and decayed maps. Blue: first {narrow} singular "
         f"values; orange-red: up to {wide}; gray: further ones. Gray vertical lines: $p_\\ell$. Dotted: $p$ = "
-        f"{STAGE:g}, where "
-        f"singular values above a quarter of the largest number {counts}, means over {staged_measures.sizes['seed']} "
-        f"seeds. {size_and_distance(staged_measures)}",
+        f"{STAGE:g}, where singular values above a quarter of the largest number {counts}, means over "
+        f"{staged_measures.sizes['seed']} seeds. {size_and_distance(staged_measures)}",
         alt="At the paper's penalty singular values fall off slowly at p = 0.3, a dozen of them above a quarter of the "
         "largest; under the stronger penalty five or six are.",
     )

@@ -8,29 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.datasets import require
-from repdyn.base.figures import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    band,
-    describe,
-    half_width,
-    label_panels,
-    new,
-)
+from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, RED, SKY, band, describe, half_width, label_panels, new
+from repdyn.leaky_resnets.figures.shared import DEPTH, ENERGY, LOOKS, spectrum_lines, ticks_at
 from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
 
 CRITICAL = 0.1  # relative distance from a critical point above which a point is drawn hollow
-GREY = "0.72"
-DEPTH = r"effective depth $\tilde L$"
-ENERGY = r"$-2 \mathcal{H} / \tilde L$"
 STABLE_ENERGY = r"$-2 \mathcal{H}_\gamma / \tilde L$"
-COLOURS = {"decayed maps": BLUE, "free maps": ORANGE, "fixed maps": GREEN, "decayed maps, no bias": PURPLE}
-MARKERS = {"decayed maps": "o", "free maps": "s", "fixed maps": "^", "decayed maps, no bias": "D"}
 
 
 def size_of(measures: xr.Dataset) -> str:
@@ -59,13 +42,10 @@ def fig1a_hamiltonian(chain_measures: xr.Dataset) -> Figure:
         title="Hamiltonian of trained networks against the effective depth (Figure 1a)",
         caption=f"{size_of(chain_measures)}; means over seeds. Energy: median over layers, bars from the least to the "
         f"largest layer; hollow where $\\|W - \\tilde L B S^T\\| / \\|W\\|$ exceeds {CRITICAL:g}, so that the point "
-        f"is no "
-        f"geodesic. Stable forms with $\\gamma_0$ = {gammas}, $\\gamma_p = \\gamma_0 \\|K_p\\|_{{op}}$; least cost of "
-        f"identity "
-        "(COI, first $\\gamma_0$) and least stable rank $\\|A\\|_*^2 / \\|A\\|_F^2$ over layers, cut at the top; "
-        "every panel has "
-        "its own range. Dotted: $k^*$ of the teacher. "
-        "Every effective depth is trained from the one before.",
+        f"is no geodesic. Stable forms with $\\gamma_0$ = {gammas}, $\\gamma_p = \\gamma_0 \\|K_p\\|_{{op}}$; least "
+        "cost of identity (COI, first $\\gamma_0$) and least stable rank $\\|A\\|_*^2 / \\|A\\|_F^2$ over layers, cut "
+        "at the top; every panel has its own range. Dotted: $k^*$ of the teacher. Every effective depth is trained "
+        "from the one before.",
         alt="With learned, decayed maps the Hamiltonians and the least cost of identity meet at three as the effective "
         "depth grows, the stable forms and the cost from above; with fixed maps the Hamiltonian rises from below zero "
         "to two or three; without bias they meet near four.",
@@ -82,16 +62,8 @@ def _estimates(panel: Axes, chains: xr.Dataset) -> None:
     panel.plot(depth[~hollow], middle[~hollow], "o", **look)
     panel.plot(depth[hollow], middle[hollow], "o", markerfacecolor="white", label=f"{ENERGY}, not critical", **look)
     for gamma, style in zip(chains["gamma"].values, ("-", "--", ":"), strict=False):
-        stable = chains["median_stable"].sel(gamma=gamma).mean("seed")
-        panel.plot(
-            depth,
-            stable,
-            color=SKY,
-            linestyle=style,
-            marker="s",
-            markersize=3,
-            label=f"stable, $\\gamma_0$ = {gamma:g}",
-        )
+        stable, words = chains["median_stable"].sel(gamma=gamma).mean("seed"), f"stable, $\\gamma_0$ = {gamma:g}"
+        panel.plot(depth, stable, color=SKY, linestyle=style, marker="s", markersize=3, label=words)
     panel.plot(depth, chains["least_cost"].isel(gamma=0).mean("seed"), color=RED, marker="^", label="least COI")
     rank = chains["stable_rank"].min("node").mean("seed")
     panel.plot(depth, rank, color=GREEN, marker="v", linestyle="-.", label="least stable rank")
@@ -123,23 +95,10 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
         title="Spectra along the network (Figure 1b)",
         caption=f"One network, the one of median energy (seed {int(net['seed'])}), $\\tilde L$ = "
         f"{float(net['effective_depth']):g}, $L$ = {net.sizes['layer']}, learned and decayed maps. Blue: the first "
-        f"$k^*$ = "
-        f"{int(net['rank'])} singular values; gray: the others.",
+        f"$k^*$ = {int(net['rank'])} singular values; gray: the others.",
         alt="In the middle of the network three singular values of the centered representation stand far above the "
-        "rest;"
-        " without centering a further direction is in between.",
+        "rest; without centering a further direction is in between.",
     )
-
-
-def spectrum_lines(panel: Axes, p: np.ndarray, values: np.ndarray, count: int, colour: str = BLUE) -> None:
-    """Singular values against p, the first ones in color, on a logarithmic axis of four decades."""
-    for index in range(values.shape[1] - 1, -1, -1):
-        first = index < count
-        panel.semilogy(
-            p, np.maximum(values[:, index], 1e-12), color=colour if first else GREY, linewidth=1.6 if first else 0.8
-        )
-    top = 1.6 * values.max()
-    panel.set_ylim(max(top * 1e-4, 0.5 * values[:, count:].min()), top)
 
 
 def _shown(chain_measures: xr.Dataset) -> xr.Dataset:
@@ -180,10 +139,8 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Figure:
         figure,
         title="The Hamiltonian varies less than its parts (Figure 1c)",
         caption=f"{size_of(chains)}, $\\tilde L$ = {float(chains['effective_depth']):g}, learned and decayed maps, "
-        f"$\\gamma_p$ = "
-        f"{float(chains['gamma']):g} $\\|K_p\\|_{{op}}$. (a), (b) Median and range over seeds. (c) All layers of all "
-        f"seeds with "
-        "positive abscissa; line of slope 1.",
+        f"$\\gamma_p$ = {float(chains['gamma']):g} $\\|K_p\\|_{{op}}$. (a), (b) Median and range over seeds. (c) All "
+        "layers of all seeds with positive abscissa; line of slope 1.",
         alt="The cost of identity and the kinetic energy fall from several hundred to a few and rise again at the end,"
         " while both Hamiltonians stay close to three; kinetic energy and extra cost lie on the line of slope one.",
     )
@@ -214,32 +171,23 @@ def fig3_bounded(chain_measures: xr.Dataset) -> Figure:
     for panel, (title, values) in zip(axes[0], shown, strict=True):
         for maps in kinds:
             draws = values.sel(maps=maps).transpose("effective_depth", "seed").values
-            look = {"color": COLOURS[maps], "marker": MARKERS[maps], "label": maps, "capsize": 2, "linewidth": 1.2}
-            panel.errorbar(depth, draws.mean(axis=1), half_width(draws), **look)
+            panel.errorbar(
+                depth, draws.mean(axis=1), half_width(draws), **LOOKS[maps], label=maps, capsize=2, linewidth=1.2
+            )
         start = float(values.isel(effective_depth=0).sel(maps=DECAYED).mean())
-        panel.plot(
-            depth,
-            start * depth / depth[0],
-            color=BLACK,
-            linestyle=":",
-            linewidth=1,
-            label=r"in proportion to $\tilde L$",
-        )
+        line, words = start * depth / depth[0], r"in proportion to $\tilde L$"
+        panel.plot(depth, line, color=BLACK, linestyle=":", linewidth=1, label=words)
         panel.set(title=title, xlabel=DEPTH, xscale="log", yscale="log")
-        panel.set_xticks(depth, [f"{Lt:g}" for Lt in depth])
-        panel.minorticks_off()
-        low, high = panel.get_ylim()
-        ticks = [value for value in (0.5, 1, 2, 5, 10, 20, 50, 100, 200) if low < value < high]
-        panel.set_yticks(ticks, [f"{value:g}" for value in ticks])
+        ticks_at(panel.xaxis, depth)
+        ticks_at(panel.yaxis, (0.5, 1, 2, 5, 10, 20, 50, 100, 200))
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     label_panels(axes)
     return describe(
         figure,
         title="What stays bounded as the effective depth grows (Figure 3)",
         caption=f"{size_of(chain_measures)}; means over seeds with 95 % intervals. Path length over $\\sqrt{{N}}$; "
-        f"median "
-        f"over layers in (d); stable norm with $\\gamma_p$ = {float(chain_measures['gamma'][0]):g} $\\|K_p\\|_{{op}}$. "
-        "Dotted: in proportion to $\\tilde L$ from the first point of the decayed maps.",
+        f"median over layers in (d); stable norm with $\\gamma_p$ = {float(chain_measures['gamma'][0]):g} "
+        "$\\|K_p\\|_{op}$. Dotted: in proportion to $\\tilde L$ from the first point of the decayed maps.",
         alt="The norm of B S^T is flat; path lengths and the largest |B| grow, the latter with fixed maps faster than "
         "in proportion.",
     )

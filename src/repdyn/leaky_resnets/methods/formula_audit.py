@@ -44,12 +44,6 @@ def _path(shape: tuple[int, int], rng: Generator) -> Callable[[float], Array]:
     return lambda p: parts[0] + parts[1] * np.sin(2 * np.pi * p) + parts[2] * np.cos(np.pi * p)
 
 
-def _rate(path: Callable[[float], Array], p: float, step: float = 1e-4) -> Array:
-    """Derivative of a smooth path, by central differences of fourth order."""
-    near, far = path(p + step) - path(p - step), path(p + 2 * step) - path(p - 2 * step)
-    return (8 * near - far) / (12 * step)
-
-
 def _energy(weights: Callable[[float], Array], length: float) -> float:
     """Integral of |W_q|^2 over [0, length]."""
     x, weight = np.polynomial.legendre.leggauss(NODES)

@@ -15,7 +15,7 @@ from repdyn.base.checks import Array
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.teachers import Task
 from repdyn.leaky_resnets.theory.hamiltonian import hamiltonian, stable_energies, theorem4_bounds
-from repdyn.leaky_resnets.theory.identity_cost import activation, layer_gamma, row_space
+from repdyn.leaky_resnets.theory.identity_cost import activation, cost_of_identity, layer_gamma, operator_norm_sq
 from repdyn.leaky_resnets.theory.layers import (
     balancedness,
     bottleneck_spectra,
@@ -96,7 +96,7 @@ def measure(net: LeakyResNet, task: Task, lam: float, gammas: Sequence[float], v
     A = net.forward(task.X)
     B = net.momenta(A, task.Y, lam)
     energies, paths, spectra = _energies(net, A, B, gammas), _paths(net, A, B), _spectra(net, A, values)
-    return (
+    measured = (
         energies
         | paths
         | spectra
@@ -106,16 +106,15 @@ def measure(net: LeakyResNet, task: Task, lam: float, gammas: Sequence[float], v
         | _scalars(net, A, B, task, lam)
         | _bounds(energies, net, A, B, gammas)
     )
+    return {name: np.asarray(value) for name, value in measured.items()}
 
 
-def largest_step(spectrum: Array, among: int = AMONG) -> tuple[int, float]:
+def largest_step(spectrum: Array) -> tuple[int, float]:
     """After how many of the first singular values the largest step comes, and its logarithm; of 0 there is no step.
 
-    Args:
-        spectrum: singular values, falling, two or more, shape (values,).
-        among: places that are compared.
+    The spectrum falls and has two values or more, shape (values,).
     """
-    among = min(among, len(spectrum) - 1)
+    among = min(AMONG, len(spectrum) - 1)
     if spectrum[0] == 0:
         return 1, 0.0
     steps = np.log(spectrum[:among] / np.maximum(spectrum[1 : among + 1], 1e-12 * spectrum[0]))
@@ -152,19 +151,13 @@ def _merged(net: LeakyResNet, X: Array) -> Measured:
         np.linalg.norm(merged_layers(net, first, count).output(X) - before) / np.linalg.norm(before)
         for first in (0, (L - count) // 2, L - count)
     ]
-    return {"merged_change": np.array(changes), "merged_step": np.asarray(count * net.effective_depth / L)}
-
-
-def _image_gap(A: Array, bias: bool) -> float:
-    """|A - A S^+ S| / |A|, the share that no weights reach."""
-    _, Vt = row_space(activation(A, bias), 1e-10)
-    return float(np.linalg.norm(A - A @ Vt.T @ Vt) / np.linalg.norm(A))
+    return {"merged_change": np.array(changes), "merged_step": count * net.effective_depth / L}
 
 
 def _summaries(along: Measured) -> Measured:
     """Medians and extremes over layers, which figures, tables and claims read alike."""
     H = along["hamiltonian"]
-    reductions = {
+    return {
         "median_hamiltonian": np.median(H),
         "hamiltonian_range": np.ptp(H),
         "median_stable": np.median(along["stable_hamiltonian"], axis=1),
@@ -173,7 +166,6 @@ def _summaries(along: Measured) -> Measured:
         "median_alignment": np.median(along["alignment"]),
         "least_negative": along["negative"].min(),
     }
-    return {name: np.asarray(value) for name, value in reductions.items()}
 
 
 def _energies(net: LeakyResNet, A: Array, B: Array, gammas: Sequence[float]) -> Measured:
@@ -185,24 +177,26 @@ def _energies(net: LeakyResNet, A: Array, B: Array, gammas: Sequence[float]) -> 
         for layer, (a, dA) in enumerate(zip(A[:-1], derivative, strict=True)):
             energies = stable_energies(a, dA, Lt, bias, layer_gamma(a, bias, gamma))
             cost[g, layer], kinetic[g, layer] = energies.cost, energies.kinetic / Lt**2
-    lengths = Lt * np.sqrt(kinetic) @ net.rho
     return {
         "hamiltonian": np.array(scaled),
         "stable_hamiltonian": cost - kinetic,
         "cost": cost,
         "kinetic": kinetic,
-        "stable_length": lengths,
+        "stable_length": Lt * np.sqrt(kinetic) @ net.rho,
     }
 
 
 def _paths(net: LeakyResNet, A: Array, B: Array) -> Measured:
     N, steps = A.shape[2], np.linalg.norm(np.diff(A, axis=0), axis=(1, 2))
     size = np.linalg.norm(A, axis=(1, 2))
+    near = criticality(net.W, A, B, net.rho, net.effective_depth)
     balance = balancedness(net.W, net.rho, net.effective_depth)
     S = [activation(part, net.bias) for part in A[:-1]]
     return {
-        "off_critical": criticality(net.W, A, B, net.rho, net.effective_depth).by_layer,
-        "image_gap": np.array([_image_gap(part, net.bias) for part in A[:-1]]),
+        "off_critical": near.by_layer,
+        "relative_distance": near.relative,
+        "kinks": near.kinks,
+        "image_gap": np.array([cost_of_identity(part, net.bias).gap for part in A[:-1]]),
         "weight_sq": balance.norm_sq,
         "balance": balance.predicted,
         "balance_printed": balance.predicted_as_printed,
@@ -233,14 +227,11 @@ def _spectra(net: LeakyResNet, A: Array, values: int) -> Measured:
 
 
 def _scalars(net: LeakyResNet, A: Array, B: Array, task: Task, lam: float) -> Measured:
-    near = criticality(net.W, A, B, net.rho, net.effective_depth)
     by_weight, _, _ = net.gradient(task.X, task.Y, lam)
     fit = np.mean((task.Y - net.out @ A[-1]) ** 2)
     penalty = lam / (2 * net.effective_depth * len(task.Y)) * net.rho @ np.sum(net.W**2, axis=(1, 2))
     sizes = np.linalg.norm(A, axis=(1, 2)) * np.linalg.norm(B, axis=(1, 2))
-    scalars = {
-        "relative_distance": near.relative,
-        "kinks": near.kinks,
+    return {
         "gradient": np.linalg.norm(by_weight),
         "objective": fit + penalty,
         "train_error": fit / np.var(task.Y),
@@ -248,13 +239,12 @@ def _scalars(net: LeakyResNet, A: Array, B: Array, task: Task, lam: float) -> Me
         "identity_error_without": np.max(np.abs(np.diff(np.sum(A * B, axis=(1, 2)))) / sizes[1:]),
         "identity_error": np.max(np.abs(momentum_identity(net.W, A, B, net.rho)) / sizes[1:]),
     }
-    return {name: np.asarray(value) for name, value in scalars.items()}
 
 
 def _bounds(energies: Measured, net: LeakyResNet, A: Array, B: Array, gammas: Sequence[float]) -> Measured:
     """Theorem 4 with gamma_p: gamma c is the largest gamma_p |B_p|^2 along the path."""
     momentum_sq = np.sum(B[1:] ** 2, axis=(1, 2))
-    unit = np.array([layer_gamma(a, net.bias, 0.5) / 0.5 for a in A[:-1]])
+    unit = np.array([operator_norm_sq(activation(a, net.bias)) for a in A[:-1]])
     pairs = zip(gammas, energies["stable_length"], strict=True)
     largest = float(np.max(unit * momentum_sq))
     bounds = [theorem4_bounds(length, net.effective_depth, gamma * largest) for gamma, length in pairs]

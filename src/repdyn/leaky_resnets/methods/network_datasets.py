@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -46,13 +46,15 @@ def network_variables(dims: Sequence[str], shape: Sequence[int], nets: Sequence[
     }
 
 
-def task_variables(dims: Sequence[str], tasks: Sequence[Task]) -> dict[str, xr.Variable]:
-    """Variables X, Y, X_test, Y_test over one dimension or none."""
+def task_variables(
+    dims: Sequence[str], tasks: Collection[Task], shape: Sequence[int] = (-1,)
+) -> dict[str, xr.Variable]:
+    """Variables X, Y, X_test, Y_test over `dims`, tasks in C order."""
     words = {"X": "training inputs", "Y": "training targets", "X_test": "test inputs", "Y_test": "test targets"}
     variables = {}
     for name, long_name in words.items():
         values = np.stack([getattr(task, name) for task in tasks]).astype(np.float32)
-        variables[name] = variable((*dims, "feature", "point"), values if dims else values[0], long_name)
+        variables[name] = variable((*dims, "feature", "point"), values.reshape(*shape, *values.shape[1:]), long_name)
     return variables
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from repdyn.base.checks import Array
 from repdyn.leaky_resnets.theory.checks import effective_depth_of
 from repdyn.leaky_resnets.theory.identity_cost import activation
-from repdyn.leaky_resnets.theory.layers import end_momentum, momenta
+from repdyn.leaky_resnets.theory.layers import end_momentum, momenta, propagate
 
 SUM_TOLERANCE = 1e-12  # layer steps are sums of a few dozen numbers of order 1/L
 
@@ -58,11 +58,8 @@ class LeakyResNet:
         Raises:
             ValueError: X is not finite, of another dimension, or of fewer than two points.
         """
-        A = np.empty((len(self.W) + 1, self.W.shape[1], _points(X, self.into.shape[1], "X").shape[1]))
-        A[0] = self.into @ X
-        for layer, (W, rho) in enumerate(zip(self.W, self.rho, strict=True)):
-            A[layer + 1] = (1 - rho * self.effective_depth) * A[layer] + rho * W @ activation(A[layer], self.bias)
-        return A
+        _refuse_bad_points(X, self.into.shape[1])
+        return propagate(self.W, self.into @ X, self.rho, self.effective_depth)
 
     def output(self, X: Array) -> Array:
         """Outputs f = Q A_L, shape (d_out, N)."""
@@ -129,12 +126,11 @@ def start(
     return LeakyResNet(W, rho, effective_depth, np.eye(width, d), np.eye(d_out, width))
 
 
-def _points(X: Array, dimension: int, name: str) -> Array:
+def _refuse_bad_points(X: Array, dimension: int) -> None:
     if X.ndim != 2 or X.shape[0] != dimension or X.shape[1] < 2:
-        raise ValueError(f"{name} has shape {X.shape}; give ({dimension}, N) with one column per point and N >= 2")
+        raise ValueError(f"X has shape {X.shape}; give ({dimension}, N) with one column per point and N >= 2")
     if not np.isfinite(X).all():
-        raise ValueError(f"{name} holds {np.sum(~np.isfinite(X))} values that are not finite; remove those points")
-    return X
+        raise ValueError(f"X holds {np.sum(~np.isfinite(X))} values that are not finite; remove those points")
 
 
 def _shape_problems(net: LeakyResNet) -> list[str]:

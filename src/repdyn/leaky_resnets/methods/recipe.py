@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.checks import Array
@@ -22,6 +23,7 @@ from repdyn.leaky_resnets.methods.teachers import Task, bottleneck_task
 from repdyn.leaky_resnets.methods.training import Trainer, cosine
 from repdyn.leaky_resnets.settings.training import Bottleneck, Discretised, Shape
 from repdyn.leaky_resnets.settings.training import Recipe as RecipeSettings
+from repdyn.leaky_resnets.theory.layers import layer_steps
 
 SHARED = 1_000_000  # entries of the representations of all networks of a batch, which share the caches
 FIRST = 1.5  # rate of the first fit over that of a run
@@ -75,6 +77,10 @@ class Recipe:
     progress: Progress
     done: int = 0
 
+    def __post_init__(self) -> None:
+        """Gives torch one thread: sums that threads share round differently."""
+        torch.set_num_threads(1)
+
     def walk(
         self, label: str, tasks: Mapping[int, Task], layers: int, stages: Sequence[Stage]
     ) -> dict[tuple[str, int], Arrays]:
@@ -125,13 +131,14 @@ class Recipe:
         strength = lam(penalty, Y.shape[1], networks[0].effective_depth)
         return Trainer(networks, X, Y, penalty=strength, learned=maps.learned, map_decay=maps.decay, device=self.device)
 
-    def first_fit(self, networks: Sequence[LeakyResNet], tasks: Sequence[Task], maps: Maps) -> Networks:
+    def first_fit(self, batch: Batch, maps: Maps, layers: int, effective_depth: float) -> Networks:
         """Fits fresh networks at the small first penalty; at the full one 0 is a minimum that would hold them."""
         settings = self._settings()
+        networks = self.fresh(maps, batch.seeds, layer_steps("equidistant", layers), effective_depth)
         if not settings.first_steps:
-            return list(networks)
-        run = self.trainer(networks, tasks, maps, settings.first_penalty)
-        run.adam(np.full(settings.first_steps, FIRST * settings.rate * (1 + networks[0].effective_depth)))
+            return networks
+        run = self.trainer(networks, batch.tasks, maps, settings.first_penalty)
+        run.adam(np.full(settings.first_steps, FIRST * settings.rate * (1 + effective_depth)))
         return run.trained()
 
     def settle(
@@ -163,13 +170,10 @@ def descent_rates(settings: RecipeSettings | Discretised) -> Array:
     return np.full(settings.descent_steps, settings.descent_rate / settings.dimension)
 
 
-def narrow_task(settings: Bottleneck, stream: Stream, seed: int) -> Task:
-    """Points of the seed's teacher: two fully connected parts through `rank` dimensions."""
-    generator = stream.generator(seed, "task")
-    size, inner = settings.dimension, (settings.rank,)
-    return bottleneck_task(size, inner, settings.points, generator, teacher="fully connected", hidden=settings.hidden)
-
-
 def narrow_tasks(settings: Bottleneck, stream: Stream, seeds: Iterable[int]) -> dict[int, Task]:
-    """`narrow_task` of every seed."""
-    return {seed: narrow_task(settings, stream, seed) for seed in seeds}
+    """Points of each seed's teacher: two fully connected parts through `rank` dimensions."""
+    sizes, kind = (settings.dimension, (settings.rank,), settings.points), "fully connected"
+    return {
+        seed: bottleneck_task(*sizes, stream.generator(seed, "task"), teacher=kind, hidden=settings.hidden)
+        for seed in seeds
+    }

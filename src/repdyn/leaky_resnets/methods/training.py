@@ -7,7 +7,7 @@ Paper: Section 3, Appendix B (full batch, Adam, then gradient descent at a small
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -111,14 +111,13 @@ class Trainer:
         self.rho.copy_(self._tensor(self.steps)[:, :, None, None])
         self.leak.copy_(self._tensor(1 - self.steps * self.networks[0].effective_depth)[:, :, None, None])
 
-    def forward(self) -> None:
-        """Runs the networks; leaves activations, A_L and the residual f - Y in their buffers."""
+    def forward(self) -> Iterator[torch.Tensor]:
+        """Runs the networks; gives A_0 .. A_L, each in the buffer of the one before, and leaves activations."""
         torch.mul(self.W, self.rho, out=self.U)
-        torch.bmm(self.P, self.X, out=self.A)
+        yield torch.bmm(self.P, self.X, out=self.A)
         for U, S, active, leak in self.layers:
             torch.clamp_min(self.A, 0, out=active)
-            self.A.mul_(leak).baddbmm_(U, S)
-        torch.baddbmm(self.Y, self.Q, self.A, beta=-1, out=self.residual)
+            yield self.A.mul_(leak).baddbmm_(U, S)
 
     def gradient(self) -> None:
         """Leaves the gradient of the objective in `grad`."""
@@ -130,7 +129,9 @@ class Trainer:
             self.grad[self.W.numel() :].add_(self.theta[self.W.numel() :], alpha=self.decay * self.map_decay)
 
     def _batched_gradient(self) -> None:
-        self.forward()
+        for _ in self.forward():
+            pass
+        torch.baddbmm(self.Y, self.Q, self.A, beta=-1, out=self.residual)
         scale = 2 / self.X.shape[2]
         self.G[-1].baddbmm_(self.Q.transpose(1, 2), self.residual, beta=0, alpha=scale)
         for layer in range(len(self.back) - 1, -1 if self.learned else 0, -1):
@@ -193,14 +194,7 @@ class Trainer:
     @torch.inference_mode()
     def representations(self) -> Array:
         """A_0 .. A_L of all networks, shape (M, L + 1, w, N), from the present weights."""
-        torch.mul(self.W, self.rho, out=self.U)
-        torch.bmm(self.P, self.X, out=self.A)
-        path = [self.A.clone()]
-        for U, S, active, leak in self.layers:
-            torch.clamp_min(self.A, 0, out=active)
-            self.A.mul_(leak).baddbmm_(U, S)
-            path.append(self.A.clone())
-        return torch.stack(path, dim=1).cpu().numpy()
+        return torch.stack([A.clone() for A in self.forward()], dim=1).cpu().numpy()
 
     def state(self) -> dict[str, np.ndarray]:
         """What a resumed training needs: parameters, moments, layer steps, number of steps done."""

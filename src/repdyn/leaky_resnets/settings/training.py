@@ -10,6 +10,7 @@ from repdyn.base.settings import Many, Problem, Settings, addition, distinct, in
 Size = Annotated[int, Field(ge=2, le=1000)]
 Layers = Annotated[int, Field(ge=2, le=400)]
 Steps = Annotated[int, Field(ge=1, le=200_000)]
+Count = Annotated[int, Field(ge=1, le=1000)]
 NoSteps = Annotated[int, Field(ge=0, le=200_000)]
 Rate = Annotated[float, Field(gt=0, le=1)]
 Penalty = Annotated[float, Field(gt=0, le=10)]
@@ -79,8 +80,8 @@ class Trained(Recipe):
     from_scratch: bool = addition(
         False, description="Every effective depth from fresh networks, as in the paper, not from the one before."
     )
-    blocks: Annotated[int, Field(ge=1, le=1000)] = Field(description="Jobs, each with a block of seeds of its own.")
-    seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds per block; more blocks re-train none.")
+    blocks: Count = Field(description="Jobs, each with a block of seeds of its own.")
+    seeds: Count = Field(description="Seeds per block; more blocks re-train none.")
 
     def problems(self) -> Iterator[Problem]:
         """Depths increase and stay below the number of layers."""
@@ -131,7 +132,7 @@ class PaperSettings(Bottleneck):
     descent_rates: Many[Rate] = Field(
         min_length=1, description="Their rates, for the cost averaged over outputs, increasing; each from Adam's end."
     )
-    seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds.")
+    seeds: Count = Field(description="Seeds.")
 
     def problems(self) -> Iterator[Problem]:
         """Records increase; the network keeps its sign."""
@@ -166,9 +167,9 @@ class Discretised(Shape):
     every: Steps = Field(description="Adam steps between two updates of adaptive layer steps.")
     damping: Annotated[float, Field(ge=0, lt=1)] = Field(description="Weight of the present layer steps in an update.")
     frozen: Annotated[float, Field(ge=0, lt=1)] = Field(description="Last share of training without updates.")
-    blocks: Annotated[int, Field(ge=1, le=1000)] = Field(description="Jobs, each with a block of seeds of its own.")
-    seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds per block; more blocks re-train none.")
-    staged_seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds of the spectra of Figure 2b.")
+    blocks: Count = Field(description="Jobs, each with a block of seeds of its own.")
+    seeds: Count = Field(description="Seeds per block; more blocks re-train none.")
+    staged_seeds: Count = Field(description="Seeds of the spectra of Figure 2b.")
 
     def problems(self) -> Iterator[Problem]:
         """Layers increase and suffice for the irregular steps, rho Lt < 1."""
@@ -187,7 +188,7 @@ class Restarts(Recipe):
     effective_depth: Depth = Field(description="Effective depth Lt.")
     layers: Layers = Field(description="Layers L.")
     steps: Steps = Field(description="Adam steps from the first fit.")
-    teachers: Annotated[int, Field(ge=1, le=1000)] = Field(description="Teachers, with data of their own.")
+    teachers: Count = Field(description="Teachers, with data of their own.")
     starts: Annotated[int, Field(ge=2, le=1000)] = Field(description="Initial weights per teacher.")
     excess: Many[Annotated[float, Field(gt=1, le=1000)]] = Field(
         min_length=1, description="Factors on the penalty, increasing: the first start is trained with each as well."
@@ -210,7 +211,7 @@ class OutputGrowth(Settings):
     layers: Layers = Field(description="Layers L.")
     rate: Annotated[float, Field(gt=0, le=10)] = Field(description="Rate of full-batch gradient descent.")
     records: Many[Steps] = Field(min_length=4, description="Steps after which outputs are measured, increasing.")
-    seeds: Annotated[int, Field(ge=1, le=1000)] = Field(description="Seeds.")
+    seeds: Count = Field(description="Seeds.")
 
     def problems(self) -> Iterator[Problem]:
         """Records increase."""

@@ -11,22 +11,16 @@ from repdyn.base.tables import Table
 def formulas(formula_audit: xr.Dataset) -> Table:
     """Largest relative error of every formula, printed and corrected, without and with bias."""
     largest = formula_audit[["printed", "corrected"]].max("draw")
-    rows = [
-        {
-            "place": str(equation),
-            "printed, no bias": float(largest["printed"].sel(equation=equation, bias=0)),
-            "printed, bias": float(largest["printed"].sel(equation=equation, bias=1)),
-            "corrected, no bias": float(largest["corrected"].sel(equation=equation, bias=0)),
-            "corrected, bias": float(largest["corrected"].sel(equation=equation, bias=1)),
-        }
-        for equation in formula_audit["equation"].values
-    ]
+    columns = {
+        f"{form}, {words}": largest[form].sel(bias=bias).values
+        for form in ("printed", "corrected")
+        for bias, words in enumerate(("no bias", "bias"))
+    }
     return Table(
-        pd.DataFrame(rows),
+        pd.DataFrame({"place": formula_audit["equation"].values} | columns),
         title="Formulas as printed and as corrected",
-        caption=f"Largest relative error over {formula_audit.sizes['draw']} random draws against derivations that"
-        f" share no"
-        " formula. Footnote 1: absolute, of a linear network.",
+        caption=f"Largest relative error over {formula_audit.sizes['draw']} random draws against derivations that "
+        "share no formula. Footnote 1: absolute, of a linear network.",
         digits=2,
     )
 

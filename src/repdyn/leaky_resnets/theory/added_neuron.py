@@ -1,7 +1,9 @@
 r"""A neuron added along a path: the perturbation in the proof of Proposition 5.
 
-At each p: A_i the representation of point i, shape (w,), S_i its activation, shape (w + 1,) or (w,), W the weights,
-t = t(p) a triangle of height 1 around p_0, eps small. Paper: Hamiltonian Mechanics of Feature Learning, Proposition 8.
+At each p: A_i the representation of point i, shape (w,), dA_i its derivative by p, S_i its activation, shape (w + 1,)
+or (w,), W the weights, shape (w, w + 1) with the bias in the last column, or (w, w), t = t(p) in [0, 1] a triangle of
+height 1 around p_0, eps the size of the perturbation, small, Lt > 0 the effective depth.
+Paper: Hamiltonian Mechanics of Feature Learning, Proposition 8.
 """
 
 from __future__ import annotations
@@ -23,14 +25,6 @@ def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, eff
 
     The printed block has t in the place of t^2; the later displays have t^2 (proof of Proposition 8). The new neuron's
     column comes last.
-
-    Args:
-        W: weights at p, shape (w, w + 1) with the bias in the last column, or (w, w).
-        A_i: representation of point i, shape (w,).
-        S_i: its activation, shape (w + 1,) or (w,).
-        t: t(p), in [0, 1].
-        eps: size of the perturbation.
-        effective_depth: Lt > 0.
     """
     return _enlarged(W, A_i, S_i, t**2, t, eps, effective_depth)
 
@@ -38,7 +32,7 @@ def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, eff
 def enlarged_weights_as_printed(
     W: Array, A_i: Array, S_i: Array, t: float, eps: float, effective_depth: float
 ) -> Array:
-    """The same with the block W - Lt eps^2 t A_i S_i^T, as printed; arguments as in `enlarged_weights`."""
+    """The same with the block W - Lt eps^2 t A_i S_i^T, as printed."""
     return _enlarged(W, A_i, S_i, t, t, eps, effective_depth)
 
 
@@ -48,21 +42,13 @@ def _enlarged(W: Array, A_i: Array, S_i: Array, inner: float, t: float, eps: flo
 
 
 def norm_change(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: float) -> float:
-    r"""Coefficient of eps^2 in |enlarged W|^2: Lt^2 t^2 (|S_i|^2 - |A_i|^2 - (2 / Lt) A_i . dA_i) (Proposition 8).
-
-    Args:
-        A_i: representation of point i, shape (w,).
-        S_i: its activation, shape (w + 1,) or (w,).
-        dA_i: its derivative by p, shape (w,).
-        t: t(p), in [0, 1].
-        effective_depth: Lt > 0.
-    """
+    r"""Coefficient of eps^2 in |enlarged W|^2: Lt^2 t^2 (|S_i|^2 - |A_i|^2 - (2 / Lt) A_i . dA_i) (Proposition 8)."""
     Lt = effective_depth
     return float(Lt**2 * t**2 * (S_i @ S_i - A_i @ A_i - 2 / Lt * A_i @ dA_i))
 
 
 def norm_change_as_printed(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: float) -> float:
-    """The same with -(1 / Lt) A_i . dA_i, as printed; arguments as in `norm_change`."""
+    """The same with -(1 / Lt) A_i . dA_i, as printed."""
     Lt = effective_depth
     return float(Lt**2 * t**2 * (S_i @ S_i - A_i @ A_i - 1 / Lt * A_i @ dA_i))
 

@@ -70,12 +70,7 @@ class StableEnergies(NamedTuple):
 def stable_energies(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool, gamma: float) -> StableEnergies:
     r"""Stable energies H_gamma = |dA|^2_{K + gamma I} / (2 Lt) - (Lt / 2) |A|^2_{K + gamma I} (after Theorem 4).
 
-    Args:
-        A: representation, shape (w, N).
-        dA: its derivative by p, in a network (A_l - A_{l-1}) / rho_l, shape (w, N).
-        effective_depth: Lt > 0.
-        bias: whether S carries a row of ones.
-        gamma: regulariser, units of A squared.
+    dA, shape of A, is the derivative by p, in a network (A_l - A_{l-1}) / rho_l; gamma has the units of A squared.
     """
     A, dA = representation_pair(A, dA, ("A", "dA"))
     Lt, S = effective_depth_of(effective_depth), activation(A, bias)
@@ -121,11 +116,7 @@ def theorem4_bounds(length: ArrayLike, effective_depth: float, gamma_c: ArrayLik
 def theorem4_bounds_as_printed(length: ArrayLike, effective_depth: float, gamma: ArrayLike, c: ArrayLike) -> Bounds:
     r"""Theorem 4 as printed: sqrt(gamma) c in the lower bound, sqrt(gamma c) in its proof; false for c < 1.
 
-    Args:
-        length: l, the integral over p of |dA_p|_{K_p + gamma I}.
-        effective_depth: Lt > 0.
-        gamma: regulariser, the same at every p.
-        c: sup_p |B_p|_F^2.
+    Arguments as in `theorem4_bounds`; gamma is the same at every p, c = sup_p |B_p|_F^2.
     """
     length, Lt = np.asarray(length, float), effective_depth_of(effective_depth)
     return Bounds(-((length / Lt + np.sqrt(gamma) * c) ** 2), np.asarray(gamma * c, float))

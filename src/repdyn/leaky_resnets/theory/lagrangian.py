@@ -1,6 +1,7 @@
 """Lagrangian of representation paths: least weights, its three terms, and the split of the Hamiltonian.
 
-A, dA of shape (w, N), dA the derivative by p; |M|_K = |M S^+|_F. All of it needs paths that some weights make.
+A, dA of shape (w, N), dA the derivative by p; S = [relu(A); 1] with `bias`, else relu(A); |M|_K = |M S^+|_F; Lt > 0 the
+effective depth. All of it needs paths that some weights make.
 Paper: Hamiltonian Mechanics of Feature Learning, Sections 1.3 and 2.1, footnote 1.
 """
 
@@ -19,17 +20,7 @@ RTOL = 1e-10  # singular values below RTOL times the largest count as 0
 
 
 def least_norm_weights(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool) -> Array:
-    r"""W = (Lt A + dA) S^+, the least-norm weights with W S = Lt A + dA (Section 1.3).
-
-    Args:
-        A: representation, shape (w, N).
-        dA: its derivative by p, shape (w, N).
-        effective_depth: Lt > 0.
-        bias: whether S carries a row of ones.
-
-    Returns:
-        Weights, shape (w, w + 1) or (w, w).
-    """
+    r"""W = (Lt A + dA) S^+, the least-norm weights with W S = Lt A + dA; shape (w, w + 1) or (w, w) (Section 1.3)."""
     A, dA = representation_pair(A, dA, ("A", "dA"))
     wanted = effective_depth_of(effective_depth) * A + dA
     return wanted @ np.linalg.pinv(activation(A, bias), rcond=RTOL)
@@ -50,10 +41,7 @@ class LagrangianTerms(NamedTuple):
 
 
 def lagrangian_terms(A: ArrayLike, dA: ArrayLike, effective_depth: float, bias: bool) -> LagrangianTerms:
-    r"""|Lt A + dA|^2_K / (2 Lt) = (Lt / 2) |A|^2_K + <dA, A>_K + |dA|^2_K / (2 Lt) (Section 1.3, corrected).
-
-    Args as in `least_norm_weights`.
-    """
+    r"""|Lt A + dA|^2_K / (2 Lt) = (Lt / 2) |A|^2_K + <dA, A>_K + |dA|^2_K / (2 Lt) (Section 1.3, corrected)."""
     A, dA = representation_pair(A, dA, ("A", "dA"))
     Lt = effective_depth_of(effective_depth)
     s, Vt = row_space(activation(A, bias), RTOL)

@@ -1,8 +1,8 @@
 r"""Discrete networks: layer steps, momenta, criticality, balancedness, spectra.
 
 W_l, l = 1 .. L, shape (w, w + 1) with the bias in the last column or (w, w), maps A_{l-1} to
-A_l = (1 - rho_l Lt) A_{l-1} + rho_l W_l S_{l-1}. Stacked: A of shape (L + 1, w, N), B the same with
-B_l = -(1 / lam) dC/dA_l, W (L, w, w + 1), rho (L,).
+A_l = (1 - rho_l Lt) A_{l-1} + rho_l W_l S_{l-1}, Lt > 0. Stacked, as arguments: A of shape (L + 1, w, N), B the same
+with B_l = -(1 / lam) dC/dA_l, W (L, w, w + 1) or (L, w, w), rho (L,).
 Paper: Hamiltonian Mechanics of Feature Learning, Sections 1.5 and 3, Appendix A.3.
 """
 
@@ -109,11 +109,7 @@ def _capped(rho: Array, largest: float | None) -> Array:
 def propagate(W: ArrayLike, A0: ArrayLike, rho: ArrayLike, effective_depth: float) -> Array:
     r"""A_0 .. A_L by A_l = (1 - rho_l Lt) A_{l-1} + rho_l W_l S_{l-1} (Section 3).
 
-    Args:
-        W: weights, shape (L, w, w + 1) or (L, w, w).
-        A0: first representation, shape (w, N).
-        rho: layer steps, shape (L,).
-        effective_depth: Lt >= 0; 0 is a plain ResNet, equidistant steps with Lt = L a fully-connected network.
+    Lt = 0 is a plain ResNet, equidistant steps with Lt = L a fully-connected network.
 
     Raises:
         ValueError: shapes do not fit, a value is not finite, or Lt < 0.
@@ -141,18 +137,7 @@ def end_momentum(residual: ArrayLike, penalty: float) -> Array:
 
 
 def momenta(W: ArrayLike, A: ArrayLike, end: ArrayLike, rho: ArrayLike, effective_depth: float) -> Array:
-    r"""B_0 .. B_L from B_L: B_{l-1} = (1 - rho_l Lt) B_l + rho_l sigma'(A_{l-1}) o [V_l^T B_l] (Section 1.5).
-
-    Args:
-        W: weights, shape (L, w, w + 1) or (L, w, w).
-        A: representations, shape (L + 1, w, N).
-        end: B_L, shape (w, N).
-        rho: layer steps, shape (L,).
-        effective_depth: Lt > 0.
-
-    Returns:
-        Momenta, shape (L + 1, w, N).
-    """
+    r"""B_0 .. B_L from B_L = end: B_{l-1} = (1 - rho_l Lt) B_l + rho_l sigma'(A_{l-1}) o [V_l^T B_l] (Section 1.5)."""
     W, A, Lt = finite(W, "W"), finite(A, "A"), effective_depth_of(effective_depth)
     B = np.empty_like(A)
     B[-1] = as_matrix(end, "end", A.shape[1:])
@@ -180,13 +165,6 @@ def criticality(W: ArrayLike, A: ArrayLike, B: ArrayLike, rho: ArrayLike, effect
     r"""Distance from W_l = Lt B_l S_{l-1}^T, which holds at critical points (Section 1.5).
 
     The objective's gradient is rho_l (lam / Lt) (W_l - Lt B_l S_{l-1}^T). Padded entries, exactly 0, are no kinks.
-
-    Args:
-        W: weights, shape (L, w, w + 1) or (L, w, w).
-        A: representations, shape (L + 1, w, N).
-        B: momenta, shape (L + 1, w, N).
-        rho: layer steps, shape (L,).
-        effective_depth: Lt > 0.
     """
     W, A, B, Lt = finite(W, "W"), finite(A, "A"), finite(B, "B"), effective_depth_of(effective_depth)
     bias = W.shape[2] == W.shape[1] + 1
@@ -214,11 +192,6 @@ def balancedness(W: ArrayLike, rho: ArrayLike, effective_depth: float) -> Balanc
     r"""|W_p|^2 = |W_0|^2 + 2 Lt int_0^p |b_q|^2 dq at critical points; Proposition 9 prints the factor Lt.
 
     Discrete networks obey it up to O(1 / L). Integrals run from the middle of the first layer to the middle of each.
-
-    Args:
-        W: weights with the bias in the last column, shape (L, w, w + 1), or without, shape (L, w, w).
-        rho: layer steps, shape (L,).
-        effective_depth: Lt > 0.
     """
     W, rho, Lt = finite(W, "W"), finite(rho, "rho"), effective_depth_of(effective_depth)
     norm_sq = np.sum(W**2, axis=(1, 2))
@@ -245,11 +218,8 @@ class Spectra(NamedTuple):
 def bottleneck_spectra(A: ArrayLike, W: ArrayLike, centred: bool = False) -> Spectra:
     """Singular values of representations and weights (Figures 1b and 2b).
 
-    Args:
-        A: representations, shape (L + 1, w, N).
-        W: weights, shape (L, w, w + 1) or (L, w, w).
-        centred: removes the mean over points from A, and from W_l the direction of the mean of S_{l-1}: with positive
-            representations or a bias both carry a constant direction beside the k of the task.
+    `centred` removes the mean over points from A, and from W_l the direction of the mean of S_{l-1}: with positive
+    representations or a bias both carry a constant direction beside the k of the task.
     """
     A, W = finite(A, "A"), finite(W, "W")
     if centred:

@@ -58,13 +58,7 @@ def ridge_cost_gradient(A: Array, bias: bool, ridge: float) -> Array:
 def merging_coefficients(A: ArrayLike) -> Array:
     r"""Coefficients a >= 0, at most N (N + 1) not 0, with sum a_k (A_k A_k^T, S_k S_k^T) = (A^T A, K - 1 1^T).
 
-    Caratheodory's theorem (Proposition 6) as a vertex of a linear program. A row of ones stays as it is.
-
-    Args:
-        A: representation, shape (w, N).
-
-    Returns:
-        Coefficients of the rows, shape (w,).
+    Caratheodory's theorem (Proposition 6) as a vertex of a linear program; shape (w,). A row of ones stays as it is.
     """
     A = as_matrix(A, "A")
     upper = np.triu_indices(A.shape[1])

@@ -1,0 +1,45 @@
+"""What the figures share: looks of the linear maps, names of axes, ticks, spectra, means with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
+
+from repdyn.base.figures import BLUE, GREEN, ORANGE, PURPLE, half_width
+
+GREY = "0.72"
+DEPTH = r"effective depth $\tilde L$"
+ENERGY = r"$-2 \mathcal{H} / \tilde L$"
+LOOKS = {
+    "decayed maps": {"color": BLUE, "marker": "o"},
+    "free maps": {"color": ORANGE, "marker": "s"},
+    "fixed maps": {"color": GREEN, "marker": "^"},
+    "decayed maps, no bias": {"color": PURPLE, "marker": "D"},
+}
+
+
+def ticks_at(axis: Axis, values: Iterable[float]) -> None:
+    """Plain numbers at a logarithmic axis."""
+    axis.set_major_locator(FixedLocator(values))
+    axis.set_major_formatter(FormatStrFormatter("%g"))
+    axis.set_minor_locator(NullLocator())
+
+
+def geometric_mean(draws: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Geometric means over the last axis and the bars of their 95 % intervals, below and above."""
+    logs = np.log(draws)
+    middle, factor = np.exp(logs.mean(axis=-1)), np.exp(half_width(logs))
+    return middle, (middle - middle / factor, middle * factor - middle)
+
+
+def spectrum_lines(panel: Axes, p: np.ndarray, values: np.ndarray, count: int) -> None:
+    """Singular values against p, the first ones in color, on a logarithmic axis of four decades."""
+    for index in range(values.shape[1] - 1, -1, -1):
+        color, width = (BLUE, 1.6) if index < count else (GREY, 0.8)
+        panel.semilogy(p, np.maximum(values[:, index], 1e-12), color=color, linewidth=width)
+    top = 1.6 * values.max()
+    panel.set_ylim(max(top * 1e-4, 0.5 * values[:, count:].min()), top)
