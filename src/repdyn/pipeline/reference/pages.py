@@ -3,10 +3,11 @@
 `python -m repdyn reference` in the repository's folder writes them anew.
 """
 
+import argparse
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,13 @@ corrections are on the page of the study. What a verdict means: see the README.
 
 This page is generated from the checks (`python -m repdyn reference`); a test holds it to them.
 """
+
+
+def run(words: Sequence[str]) -> None:
+    """Rewrites the generated pages."""
+    parser = argparse.ArgumentParser(prog="repdyn reference", description="Rewrite the generated pages under docs/.")
+    parser.add_argument("--root", type=Path, default=Path(), help="folder of the checkout (default: here)")
+    write(parser.parse_args(words).root)
 
 
 def json_schema() -> str:
@@ -156,7 +164,3 @@ def _value(config: Config, path: tuple[str, ...]) -> str:
     for key in path:
         value = getattr(value, key)
     return value if isinstance(value, str) else json_text(value).replace(",", ", ")
-
-
-if __name__ == "__main__":
-    write(Path.cwd())

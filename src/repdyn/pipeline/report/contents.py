@@ -15,8 +15,6 @@ import pandas as pd
 
 from repdyn.base.claims import REFUTED
 from repdyn.base.errors import DataError
-from repdyn.pipeline.report import listings
-from repdyn.pipeline.report.listings import Listing
 from repdyn.pipeline.run.graph import SOURCE, read_study
 
 SHOWN = ("figures", "tables")
@@ -67,11 +65,6 @@ class Product:
     def page(self) -> str:
         """Where the report shows it."""
         return f"studies/{self.study}.html#{self.name}"
-
-    @property
-    def listing(self) -> Listing | None:
-        """Text of the function that made it."""
-        return listings.function(self.code)
 
 
 @dataclass(frozen=True)

@@ -68,10 +68,6 @@ class Study:
         """Ids of the claims that read any of the datasets."""
         return [id for id, check in self.claims.items() if set(check.reads) & set(datasets)]
 
-    def figures_of(self, *datasets: str) -> list[str]:
-        """Names of the figures that read any of the datasets."""
-        return [name for name, figure in self.figures.items() if set(figure.reads) & set(datasets)]
-
     def figures_by_module(self) -> dict[str, list[Function]]:
         """Module's last name -> its figures: those that one job draws."""
         groups: dict[str, list[Function]] = {}
