@@ -22,6 +22,7 @@ from repdyn.base.verdicts import KINDS, STATUSES, Test, Verdict
 UNTESTED = ("not testable",)
 UNDECIDED = "not decidable at this scale"
 REFUTED = ("holds as corrected", "does not hold")
+DECIDED = ("holds", *REFUTED)
 NOT_SEEN = "At these sizes the check does not see the difference:"
 WHOLE = ""  # the part of a check that is no conjunction
 Row = dict[str, object]
@@ -171,7 +172,7 @@ def _controlled(claim: Claim, verdict: Verdict) -> list[str]:
 
 def _doubt(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> str:
     """Why the verdict does not count: a control that it rests on did not turn; one failing part is enough to refute."""
-    if verdict.status not in ("holds", *REFUTED):
+    if verdict.status not in DECIDED:
         return ""
     if not rejections:
         return f"{NOT_SEEN} no control names a part of the check (controls: {', '.join(claim.controls)})."

@@ -88,6 +88,18 @@ def read(path: Path, order: int) -> Source:
     return Source(values, walk.places, walk.complaints)
 
 
+def values(path: Path) -> dict[str, Any]:
+    """Values of a YAML file that stands alone.
+
+    Raises:
+        ConfigError: as `read`, or with every problem of form on a line of its own.
+    """
+    source = read(path, 0)
+    if source.complaints:
+        raise ConfigError("\n".join(map(str, source.complaints)))
+    return source.values
+
+
 def merged(sources: Sequence[Source]) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
     """Values and places of all sources, later ones over earlier ones, key by key."""
     values: dict[str, Any] = {}

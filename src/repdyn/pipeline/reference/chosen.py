@@ -35,16 +35,14 @@ def read(path: Path) -> dict[str, list[dict]]:
     Raises:
         ConfigError: the file is missing or damaged, or an entry has other keys or values.
     """
-    source = yaml_places.read(path, 0)
-    if source.complaints:
-        raise ConfigError("\n".join(map(str, source.complaints)))
-    for study, choices in source.values.items():
+    chosen = yaml_places.values(path)
+    for study, choices in chosen.items():
         for choice in choices if isinstance(choices, list) else [choices]:
             if not _is_choice(choice):
                 raise ConfigError(
                     f"{path}: {study}: expected a list of {{chosen: text, claims: [id, ...]}}, got {choice!r}"
                 )
-    return source.values
+    return chosen
 
 
 def _is_choice(entry: object) -> bool:

@@ -12,13 +12,12 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from repdyn.base.claims import REFUTED
+from repdyn.base.claims import REFUTED, UNDECIDED
 from repdyn.pipeline.reference import chosen, results
 from repdyn.pipeline.report import captions, evidence, findings, latex, listings, markup, single, sources, views
 from repdyn.pipeline.report.contents import Contents, Row, read
 from repdyn.pipeline.report.notes import Notes, notes
 from repdyn.pipeline.report.texts import MEANINGS, TITLES, WARNINGS
-from repdyn.pipeline.run.ledger import UNDECIDED
 
 PAGE = Path(__file__).parent / "page"
 ASSETS = PAGE / "assets"

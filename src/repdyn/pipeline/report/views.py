@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from repdyn.base.claims import REFUTED
+from repdyn.base.claims import DECIDED
 from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.report import evidence
 from repdyn.pipeline.report.contents import Contents, Row, is_erratum
@@ -17,7 +17,6 @@ from repdyn.pipeline.report.texts import THEORIES, TITLES
 
 SCALES = ("smoke", "full", "paper")  # runs with an overlay of their own in workflow/scales
 SEARCHED = ("id", "where", "kind", "statement", "correction", "note", "formula", "corrected_formula", "control", "code")
-DECIDED = ("holds", *REFUTED)
 
 
 def counts(claims: Iterable[Row]) -> list[tuple[str, int]]:
