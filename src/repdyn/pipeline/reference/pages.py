@@ -17,10 +17,9 @@ from repdyn.base.settings import Settings, json_text
 from repdyn.pipeline.config.configuration import STUDIES, Config, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
 from repdyn.pipeline.reference import api, chosen, outputs
-from repdyn.pipeline.run.ledger import read_expected
+from repdyn.pipeline.run.ledger import SCALES, read_expected
 from repdyn.pipeline.run.loading import load_modules
 
-SCALES = ("smoke", "full", "paper")
 INTRODUCTION = """\
 # Configuration
 
@@ -94,8 +93,7 @@ def outputs_page() -> str:
 
 
 def _claims() -> list[tuple[str, list[Claim]]]:
-    studies = [name for name in Config.model_fields if claims_anything(name)]
-    return [(study, claims_of(*load_modules(study, "claims"))) for study in studies]
+    return [(study, claims_of(*load_modules(study, "claims"))) for study in filter(claims_anything, STUDIES)]
 
 
 def _claim_row(study: str, claim: Claim, verdict: str) -> str:
@@ -114,9 +112,9 @@ def _cell(text: str) -> str:
     return spelled.replace("|", "\\|")
 
 
-def claims_anything(section: str) -> bool:
-    """Whether a section of the configuration belongs to a study with claims; one above the studies may have none."""
-    return bool(find_spec(f"repdyn.{section}") and find_spec(f"repdyn.{section}.claims"))
+def claims_anything(study: str) -> bool:
+    """Whether a study has claims; one above the papers may have none."""
+    return find_spec(f"repdyn.{study}.claims") is not None
 
 
 def write(root: Path) -> None:

@@ -14,8 +14,8 @@ from repdyn.pipeline.report.contents import Contents, Row, is_erratum
 from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.texts import THEORIES, TITLES
+from repdyn.pipeline.run.ledger import overlay
 
-SCALES = ("smoke", "full", "paper")  # runs with an overlay of their own in workflow/scales
 SEARCHED = ("id", "where", "kind", "statement", "correction", "note", "formula", "corrected_formula", "control", "code")
 
 
@@ -190,5 +190,5 @@ def _samples(row: Row) -> str:
 
 
 def _command(run: str, study: str) -> str:
-    scale = f" --configfile workflow/scales/{run}.yaml --" if run in SCALES else ""
-    return f"snakemake --cores 1{scale} results/{run}/{study}/claims.csv"
+    option = overlay(run)
+    return f"snakemake --cores 1{option}{' --' if option else ''} results/{run}/{study}/claims.csv"

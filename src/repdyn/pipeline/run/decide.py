@@ -26,7 +26,6 @@ def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> 
             raise RepdynError(f"{check['function']} decides {claim.id}, the job file says {id}; run snakemake")
     ledger, evidence = (results / path for path in member["outputs"])
     rows = [{"study": study} | decision.ledger | {"code_version": code} for code, decision in decisions]
+    parts = [{"study": study} | row for _, decision in decisions for row in decision.evidence]
     write_csv(ledger, pd.DataFrame(rows))
-    write_csv(
-        evidence, pd.DataFrame([{"study": study} | row for _, decision in decisions for row in decision.evidence])
-    )
+    write_csv(evidence, pd.DataFrame(parts))

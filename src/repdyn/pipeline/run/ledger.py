@@ -14,6 +14,8 @@ from repdyn.base.tables import read_cells, write_csv
 from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.config import yaml_places
 
+SCALES = ("smoke", "full", "paper")  # runs with an overlay of their own in workflow/scales
+
 
 def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
     """Joins the studies' ledgers and their evidence."""
@@ -130,9 +132,10 @@ def _text(run: str, row: pd.Series) -> str:
         lines.append(f"control   {row['control']}: {row['control_outcome']}; margin {row['control_margin']}")
     if row["note"]:
         lines.append(f"note      {row['note']}")
-    lines.append(f"shown by  snakemake --cores 1 results/{run}/{row['study']}/claims.csv" + _scale(run))
+    lines.append(f"shown by  snakemake --cores 1 results/{run}/{row['study']}/claims.csv" + overlay(run))
     return "\n".join(lines)
 
 
-def _scale(run: str) -> str:
-    return f" --configfile workflow/scales/{run}.yaml" if run in ("smoke", "full", "paper") else ""
+def overlay(run: str) -> str:
+    """Snakemake's option for a run at one of the scales; empty for any other."""
+    return f" --configfile workflow/scales/{run}.yaml" if run in SCALES else ""
