@@ -10,13 +10,13 @@ from typing import Literal
 import pytest
 import yaml
 from pydantic import Field
+from tests.conftest import ROOT
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Many, Settings, increasing
 from repdyn.pipeline.config.configuration import Config, Run, checked, load
 from repdyn.pipeline.config.messages import resolved, schema_at
 
-ROOT = Path(__file__).parents[2]
 SCALES = sorted(path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml"))
 
 

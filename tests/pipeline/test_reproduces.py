@@ -1,11 +1,11 @@
 """`repdyn keep` and `repdyn compare` with a reference: verdicts, key numbers within their bands, files."""
 
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from tests.conftest import ROOT
 
 from repdyn.__main__ import main
 from repdyn.base.claims import UNDECIDED
@@ -16,7 +16,6 @@ from repdyn.pipeline.reference import results
 from repdyn.pipeline.run import manifest
 from repdyn.pipeline.run.ledger import read_expected
 
-ROOT = Path(__file__).resolve().parents[2]
 CLAIM = dict.fromkeys(results.CLAIM_COLUMNS, "") | {"study": "s", "n": "8"}
 NUMBER = dict.fromkeys(results.NUMBER_COLUMNS, "") | {"form": "printed", "outcome": "passes"}
 

@@ -19,7 +19,6 @@ from repdyn.base.controls import Control, Datasets
 from repdyn.base.errors import NotEnoughDataError, RepdynError, enough_data
 from repdyn.base.verdicts import KINDS, STATUSES, Test, Verdict
 
-UNTESTED = ("not testable",)
 UNDECIDED = "not decidable at this scale"
 REFUTED = ("holds as corrected", "does not hold")
 DECIDED = ("holds", *REFUTED)
@@ -155,7 +154,7 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
         return _decision(claim, Verdict(UNDECIDED, note=f"Needs more than this run has: {error}."), {})
     if not isinstance(verdict, Verdict) or verdict.status not in STATUSES:
         raise RepdynError(f"claim {claim.id}: the check returned {verdict!r}, not a verdict")
-    if verdict.status in UNTESTED:
+    if verdict.status == "not testable":
         return _decision(claim, verdict, {})
     if not claim.controls:
         raise RepdynError(f"claim {claim.id}: no negative control, so the check may be unable to fail; add one")

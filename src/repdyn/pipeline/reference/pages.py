@@ -87,11 +87,6 @@ def claims_page(root: Path) -> str:
     return "\n".join(lines)
 
 
-def outputs_page() -> str:
-    """Every file, column and attribute of a run as Markdown."""
-    return outputs.page(STUDIES)
-
-
 def _claims() -> list[tuple[str, list[Claim]]]:
     return [(study, claims_of(*load_modules(study, "claims"))) for study in filter(claims_anything, STUDIES)]
 
@@ -120,7 +115,7 @@ def claims_anything(study: str) -> bool:
 def write(root: Path) -> None:
     """Write the generated pages into `docs/` under `root`."""
     (root / "docs" / "claims.md").write_text(claims_page(root), encoding="utf-8")
-    (root / "docs" / "outputs.md").write_text(outputs_page(), encoding="utf-8")
+    (root / "docs" / "outputs.md").write_text(outputs.page(STUDIES), encoding="utf-8")
     (root / "docs" / "fresh_draws.md").write_text(chosen.page(root), encoding="utf-8")
     (root / api.FOLDER).mkdir(exist_ok=True)
     for path, text in api.pages().items():

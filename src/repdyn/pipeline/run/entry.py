@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from repdyn.base.devices import pin_threads
+from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline.run import jobs
 from repdyn.pipeline.run.digests import compiled_code
 from repdyn.pipeline.run.kept import Kept
 from repdyn.pipeline.run.loading import load_runner
 from repdyn.pipeline.run.records import recorded
-
-SOURCE = Path(__file__).resolve().parents[3]
 
 
 def run(words: Sequence[str]) -> None:

@@ -107,13 +107,12 @@ def processor() -> str:
 
 def _commit(workflow: Path) -> str:
     """The checkout's commit, with "+ edits" if files differ; "not a git checkout" elsewhere."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=workflow, capture_output=True, text=True, check=True).stdout.strip()
+
     try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=workflow, capture_output=True, text=True, check=True
-        ).stdout.strip()
-        edits = subprocess.run(
-            ["git", "status", "--porcelain"], cwd=workflow, capture_output=True, text=True, check=True
-        ).stdout
+        commit, edits = git("rev-parse", "HEAD"), git("status", "--porcelain")
     except (OSError, subprocess.CalledProcessError):
         return "not a git checkout"
     return commit + (" + edits" if edits else "")
