@@ -60,15 +60,13 @@ class _Package:
     def __init__(self, source: Path) -> None:
         self.source = source
         self.files = dict(_module_files(source))
-        self.read: dict[str, Source] = {}
+        self.module = cache(self._module)
         self.uses = cache(self._uses)  # many roots reach the same definitions
         self.effects = cache(self._effects)
 
-    def module(self, name: str) -> Source:
-        if name not in self.read:
-            is_package = self.files[name].name == "__init__.py"
-            self.read[name] = read_source(self.files[name].read_text(encoding="utf-8"), name, is_package=is_package)
-        return self.read[name]
+    def _module(self, name: str) -> Source:
+        file = self.files[name]
+        return read_source(file.read_text(encoding="utf-8"), name, is_package=file.name == "__init__.py")
 
     def definition(self, place: Place) -> Definition:
         source, name = self.module(place[0]), place[1]

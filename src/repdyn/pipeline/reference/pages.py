@@ -6,7 +6,6 @@
 import argparse
 import inspect
 import json
-import re
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +16,7 @@ from repdyn.base.settings import Settings, json_text
 from repdyn.pipeline.config.configuration import STUDIES, Config, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
 from repdyn.pipeline.reference import api, chosen, outputs
+from repdyn.pipeline.reference.markdown import table
 from repdyn.pipeline.run.ledger import SCALES, read_expected
 from repdyn.pipeline.run.loading import load_modules
 
@@ -76,35 +76,26 @@ def claims_page(root: Path) -> str:
         root: folder of `workflow/expected_verdicts.yaml`, whose order is kept.
     """
     accepted = read_expected(root / "workflow" / "expected_verdicts.yaml")
-    lines = [CLAIMS_INTRODUCTION]
+    parts = [CLAIMS_INTRODUCTION]
     for study, claims in _claims():
         declared = {claim.id: claim for claim in claims}
         ordered = [declared.pop(id) for id in accepted if id in declared] + list(declared.values())
-        lines += [f"## {study}\n", "| claim | where | statement | accepted verdict |", "| --- | --- | --- | --- |"]
         verdicts = [accepted.get(claim.id, {}).get("verdict", "not accepted yet") for claim in ordered]
-        lines += [_claim_row(study, claim, verdict) for claim, verdict in zip(ordered, verdicts, strict=True)]
-        lines.append("")
-    return "\n".join(lines)
+        rows = [_claim_row(study, claim, verdict) for claim, verdict in zip(ordered, verdicts, strict=True)]
+        parts += [f"## {study}\n", table(("claim", "where", "statement", "accepted verdict"), rows)]
+    return "\n".join(parts)
 
 
 def _claims() -> list[tuple[str, list[Claim]]]:
     return [(study, claims_of(*load_modules(study, "claims"))) for study in filter(claims_anything, STUDIES)]
 
 
-def _claim_row(study: str, claim: Claim, verdict: str) -> str:
+def _claim_row(study: str, claim: Claim, verdict: str) -> tuple[str, ...]:
     head = "Possibly an OCR error. Correct form" if claim.possible_ocr_error else "Correct form"
     right = f"<br>**{head}:** {claim.correction}" if claim.correction else ""
     if verdict in REFUTED:
         right += f" [Derivation]({study}.md#{claim.id})."
-    cells = (f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", claim.states + right, verdict)
-    return "| " + " | ".join(_cell(cell).replace("\n", " ") for cell in cells) + " |"
-
-
-def _cell(text: str) -> str:
-    """Text for a cell of a table, whose borders are the marks that formulas use for norms."""
-    formula = re.compile(r"\$[^$]+\$")
-    spelled = formula.sub(lambda match: match[0].replace("\\|", "\\Vert ").replace("|", "\\vert "), text)
-    return spelled.replace("|", "\\|")
+    return f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", claim.states + right, verdict
 
 
 def claims_anything(study: str) -> bool:
@@ -137,19 +128,17 @@ def _sections(model: type[Settings], path: tuple[str, ...], scales: dict[str, Co
 
 def _table(model: type[Settings], path: tuple[str, ...], knobs: list[str], scales: dict[str, Config]) -> str:
     schema = model.model_json_schema()
-    head = ["| key | type and range | default | other scales | meaning |", "| --- | --- | --- | --- | --- |"]
     rows = [_row(name, schema["properties"][name], schema, path, scales) for name in knobs]
-    return "\n".join([*head, *rows, ""])
+    return table(("key", "type and range", "default", "other scales", "meaning"), rows)
 
 
-def _row(name: str, node: Schema, root: Schema, path: tuple[str, ...], scales: dict[str, Config]) -> str:
+def _row(name: str, node: Schema, root: Schema, path: tuple[str, ...], scales: dict[str, Config]) -> tuple[str, ...]:
     values = {scale: _value(config, (*path, name)) for scale, config in scales.items()}
     default = values.pop("default")
     others = "; ".join(f"{scale} `{value}`" for scale, value in values.items() if value != default)
     kind = describe(node, root).removeprefix("an ").removeprefix("a ")
     meaning = {**resolved(node, root), **node}.get("description", "")
-    cells = (f"`{name}`", kind, f"`{default}`", others, meaning)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return f"`{name}`", kind, f"`{default}`", others, meaning
 
 
 def _value(config: Config, path: tuple[str, ...]) -> str:
