@@ -47,8 +47,6 @@ DIGITS_SHA256 = (
 )
 """SHA-256 of scikit-learn's digits as unsigned bytes, point after point: images, labels."""
 
-_SETTINGS = "data.mnist_folder or data.split, or set data.source to digits"
-
 IMAGES, LABELS = 2051, 2049
 CONTENTS = {IMAGES: "images", LABELS: "labels"}
 """Magic numbers of IDX files of unsigned bytes: 0x08 (type), then the number of dimensions."""
@@ -96,7 +94,9 @@ def locate_mnist(folder: str | Path, split: str = "test") -> list[tuple[Path, Pa
     """
     folder = Path(folder).expanduser()
     names = [SPLITS[part] for part in _parts(split)]
-    remedy = f"put {', '.join(name for pair in names for name in pair)} there (plain or .gz), correct {_SETTINGS}"
+    wanted = ", ".join(name for pair in names for name in pair)
+    settings = "data.mnist_folder or data.split, or set data.source to digits"
+    remedy = f"put {wanted} there (plain or .gz), correct {settings}"
     if not folder.is_dir():
         what = "is a file, not a folder" if folder.exists() else f"does not exist ({folder.absolute()})"
         raise DataError(f"{folder} {what}: {remedy}")

@@ -213,13 +213,12 @@ class _Walk:
 
     def scalar(self, node: ScalarNode, path: KeyPath, place: Place) -> Any:
         try:
-            value = self.construct(node)
+            return self.construct(node)
         except (YAMLError, ValueError) as error:
             reason = getattr(error, "problem", None) or error
             text = f'"{node.value}" cannot be read ({reason}): put it in quotes if it is text'
             self.complain(place, path, text)
             return node.value
-        return value
 
     def place(self, start: Node, value: Node) -> Place:
         raw = value.value if isinstance(value, ScalarNode) else None
