@@ -11,8 +11,8 @@ import pandas as pd
 
 from repdyn.base.files import write_json, write_text
 
-MARKS = {mark: f"\\{mark}" for mark in "&%$#_{}"}
-LATEX = str.maketrans(MARKS | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"})
+SPECIAL = {mark: f"\\{mark}" for mark in "&%$#_{}"}
+LATEX = str.maketrans(SPECIAL | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"})
 
 
 @dataclass(frozen=True)

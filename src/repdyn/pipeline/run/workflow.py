@@ -129,7 +129,7 @@ class RunJobs:
 
         Args:
             name: name of the job.
-            kind: a key of `entry.RUNNERS`.
+            kind: one of `loading.RUNNERS`.
             outputs: files it writes, below the run's results.
             reads: files it reads, below the run's results.
             extra: what its runner gets besides.
