@@ -144,7 +144,8 @@ def _digest(values: np.ndarray, exact: bool) -> str:
 
 def declare() -> None:
     """Writes what the workflow's jobs are on the small settings."""
-    from tests.dag.declared import SMOKE, copy_sources, declared
+    from tests.conftest import SMOKE
+    from tests.dag.declared import copy_sources, declared
 
     with TemporaryDirectory() as folder:
         checkout = copy_sources(Path(folder) / "checkout")

@@ -12,7 +12,7 @@ from repdyn.base.garbage import collect_seldom
 
 ASK = "repdyn.pipeline.ask.commands"
 COMMANDS = {
-    "run": ("repdyn.pipeline.run.command:run", "run one job by hand: its job file under logs/"),
+    "run": ("repdyn.pipeline.run.entry:run", "run one job by hand: its job file under logs/"),
     "claim": (f"{ASK}:claim", "show one claim: statement, numbers, verdict, command"),
     "compare": (f"{ASK}:compare", "compare two runs, or a run with a reference: verdicts, then numbers"),
     "keep": (f"{ASK}:keep", "keep a run's ledger, key numbers and digests under reference/, to compare with"),
@@ -23,7 +23,7 @@ COMMANDS = {
     "controls": (f"{ASK}:controls", "list claims whose controls only shift a number, and parts without a control"),
     "false-alarms": (f"{ASK}:false_alarms", "how often other seeds refute cheap sampled claims"),
     "check-config": (f"{ASK}:check_config", "validate configuration files"),
-    "reference": ("repdyn.pipeline.reference.command:run", "rewrite the generated pages under docs/"),
+    "reference": ("repdyn.pipeline.reference.pages:run", "rewrite the generated pages under docs/"),
     "measure": ("repdyn.diagnostics.command:run", "the papers' diagnostics on your own network"),
 }
 """Command -> the function that runs it, which takes the words after the command, and what it is for."""

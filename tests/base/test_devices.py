@@ -70,12 +70,12 @@ def test_a_job_for_a_gpu_stops_in_one_line_where_there_is_none(tmp_path, monkeyp
     import torch
     from tests.pipeline import jobs_for_tests as made
 
-    from repdyn.pipeline.run import entry
+    from repdyn.__main__ import main
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     file = made.write(tmp_path, made.gap(device="cuda"))
-    assert entry.main(file) == 1
+    assert main(["run", str(file)]) == 1
     said = "error: run.device: cuda was asked for but torch finds no CUDA device; use auto or cpu\n"
     assert capsys.readouterr().err == said
     assert not list(tmp_path.rglob("*.nc"))

@@ -10,8 +10,7 @@ from textwrap import dedent
 
 import pytest
 
-from repdyn.base import fingerprint
-from repdyn.base.fingerprint import SOURCE, code_version, code_versions, reached
+from repdyn.base.fingerprint import SOURCE, code_version, reached
 
 TOY = {
     "__init__": "",
@@ -560,67 +559,6 @@ def test_an_experiment_reaches_its_formulas_and_no_other_experiment():
         ("repdyn.base.streams", "Stream"),
     } <= found
     assert not {"fixed_point", "layer_angles", "bn_components"} & {name for _, name in found}
-
-
-# What is remembered on disk
-
-
-def test_what_is_remembered_gives_the_same_versions(write, tmp_path):
-    memory, source = tmp_path / "cache" / "definitions.json", write(toy())
-    fresh = code_versions([(ROOT,), ("repdyn.study.unreached",)], source=source)
-    assert code_versions([(ROOT,), ("repdyn.study.unreached",)], source=again(source), memory=memory) == fresh
-    kept = memory.read_bytes()
-    assert code_versions([(ROOT,), ("repdyn.study.unreached",)], source=again(source), memory=memory) == fresh
-    assert memory.read_bytes() == kept
-
-
-def again(source):
-    """The same package in a new folder, so that nothing of it is in this process's memory."""
-    return Path(shutil.copytree(source, tempfile.mkdtemp(dir=source.parent), dirs_exist_ok=True))
-
-
-def test_what_is_remembered_is_used(write, tmp_path, monkeypatch):
-    memory, source = tmp_path / "definitions.json", write(toy())
-    fresh = code_version(ROOT, source=source, memory=memory)
-    monkeypatch.setattr(fingerprint, "read_source", lambda *arguments, **options: pytest.fail("read again"))
-    assert code_version(ROOT, source=again(source), memory=memory) == fresh
-
-
-def test_only_an_edited_file_is_read_again(write, tmp_path, monkeypatch):
-    memory = tmp_path / "definitions.json"
-    code_version(ROOT, source=write(toy()), memory=memory)
-    edited, read = write(toy(("study/theory", "PI * x", "PI + x"))), []
-    original = fingerprint.read_source
-    monkeypatch.setattr(
-        fingerprint, "read_source", lambda text, name, **options: read.append(name) or original(text, name, **options)
-    )
-    assert code_version(ROOT, source=edited, memory=memory) == code_version(ROOT, source=again(edited))
-    assert read[0] == "repdyn.study.theory"
-    assert read.count("repdyn.base.tools") == 1, "by the second call alone, which remembers nothing"
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"reader": "another"}', '{"reader": 1, "modules": 2}'])
-def test_a_damaged_memory_is_written_anew(write, tmp_path, content):
-    memory, source = tmp_path / "definitions.json", write(toy())
-    memory.write_text(content)
-    assert code_version(ROOT, source=source, memory=memory) == code_version(ROOT, source=again(source))
-    assert len(memory.read_text()) > 1000
-
-
-def test_a_memory_that_cannot_be_written_is_no_error(write, tmp_path):
-    (tmp_path / "file").write_text("")
-    source = write(toy())
-    version = code_version(ROOT, source=source, memory=tmp_path / "file" / "definitions.json")
-    assert version == code_version(ROOT, source=again(source))
-
-
-def test_memory_of_another_reader_is_not_used(write, tmp_path, monkeypatch):
-    memory, source = tmp_path / "definitions.json", write(toy())
-    code_version(ROOT, source=source, memory=memory)
-    monkeypatch.setattr(fingerprint, "_reader", lambda: "newer")
-    monkeypatch.setattr(fingerprint, "read_source", lambda *arguments, **options: (_ for _ in ()).throw(LookupError))
-    with pytest.raises(LookupError):
-        code_version(ROOT, source=again(source), memory=memory)
 
 
 # The package as it is, in another folder and process

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tests.conftest import ROOT
-
-SMOKE = "workflow/scales/smoke.yaml"
+from tests.conftest import ROOT, copy_checkout
 
 
 @dataclass(frozen=True)
@@ -117,10 +115,6 @@ def _read(pipe, folder: Path, configfiles: tuple[str, ...], config: dict[str, ob
 
 
 def copy_sources(target: Path) -> Path:
-    """A copy of what the Snakefile reads, without the results of any run."""
-    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("Snakefile", "config.yaml", "workflow", "profiles", "envs", "src", "docs", "reference"):
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
-        target.mkdir(parents=True, exist_ok=True)
-        copy(ROOT / name, target / name, **({"ignore": ignored} if (ROOT / name).is_dir() else {}))
-    return target
+    """A copy of all that the Snakefile reads, the kept references too, without the results of any run."""
+    shutil.copytree(ROOT / "reference", target / "reference")
+    return copy_checkout(target)

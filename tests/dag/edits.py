@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.conftest import ROOT
-from tests.dag.declared import SMOKE, Declared, copy_sources, declared
+from tests.conftest import ROOT, SMOKE
+from tests.dag.declared import Declared, copy_sources, declared
 
 PAGE = ROOT / "docs/reruns.md"
 STUDY = "src/repdyn/bn_decomposed"

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.conftest import ROOT
-from tests.dag.declared import SMOKE, copy_sources, declared
+from tests.conftest import ROOT, SMOKE
+from tests.dag.declared import copy_sources, declared
 
 from repdyn.base.fingerprint import code_version
 from repdyn.pipeline.config.configuration import STUDIES

@@ -4,8 +4,9 @@ import re
 from fnmatch import fnmatchcase
 
 import pytest
+from tests.conftest import SMOKE
 from tests.dag import edits
-from tests.dag.declared import SMOKE, copy_sources, declared
+from tests.dag.declared import copy_sources, declared
 
 CHEAP = ("a renamed local variable", "two imported names exchanged", "one point more in a list")
 

@@ -30,8 +30,7 @@ def _members(file: Path):
     for member in job.members:
         alone.write_text(replace(job, members=[member]).text())
         with executed_definitions() as executed, _opening() as opened:
-            status = entry.main(alone)
-        assert status == 0, f"{file} fails"
+            entry.main(alone)
         yield {"executed": sorted(executed), "opened": sorted(opened)}
 
 

@@ -37,4 +37,5 @@ if __name__ == "__main__":
     if "universality" in files[0].parts:
         write_always()
     kill_at(int(sys.argv[1]))
-    sys.exit(max(entry.main(file) for file in files))
+    for file in files:
+        entry.main(file)

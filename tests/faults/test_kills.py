@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from tests.conftest import HANGING
-from tests.dag.declared import SMOKE, copy_sources, declared
+from tests.conftest import HANGING, SMOKE
+from tests.dag.declared import copy_sources, declared
 from tests.faults.test_places import full_disk
 
 from repdyn.pipeline.config.configuration import STUDIES

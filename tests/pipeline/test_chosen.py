@@ -1,16 +1,13 @@
 """What was chosen after looking: the list, its page, and the draws that decide again."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 import yaml
+from tests.conftest import ROOT
 
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline.config.configuration import load
 from repdyn.pipeline.reference import chosen, results
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_the_committed_page_is_the_generated_one():

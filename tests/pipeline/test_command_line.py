@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.conftest import ROOT
 from tests.pipeline import jobs_for_tests as made
 
 import repdyn
@@ -15,7 +16,6 @@ from repdyn.__main__ import COMMANDS, main
 from repdyn.base.devices import THREAD_VARIABLES
 
 SOURCE = Path(repdyn.__file__).parents[1]
-ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"numpy", "scipy", "xarray", "pandas", "torch", "matplotlib"}
 
 

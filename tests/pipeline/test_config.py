@@ -10,13 +10,13 @@ from typing import Literal
 import pytest
 import yaml
 from pydantic import Field
+from tests.conftest import ROOT
 
 from repdyn.base.errors import ConfigError
-from repdyn.base.settings import Many, Settings, increasing, json_text
-from repdyn.pipeline.config.configuration import Config, Run, checked, differences, load, section_of, slice_of
+from repdyn.base.settings import Many, Settings, increasing
+from repdyn.pipeline.config.configuration import Config, Run, checked, load
 from repdyn.pipeline.config.messages import resolved, schema_at
 
-ROOT = Path(__file__).parents[2]
 SCALES = sorted(path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml"))
 
 
@@ -362,46 +362,11 @@ def bounded(node, root):
     return True
 
 
-def test_slices_are_canonical_and_narrow():
-    config = load(repository())
-    assert slice_of(config, "run") == json_text({"seed": config.run.seed, "name": "default", "device": "cpu"})
-    assert slice_of(config, "run.name") == '"default"'
-    assert section_of(config, "bn_decomposed.fixed_point") == {
-        "batches": list(config.bn_decomposed.fixed_point.batches)
-    }
-    other = load(repository(), {"run": {"name": "other"}})
-    assert slice_of(other, "bn_decomposed") == slice_of(config, "bn_decomposed")
-
-
-def test_a_slice_that_does_not_exist_is_named():
-    config = load(repository())
-    with pytest.raises(ConfigError) as caught:
-        slice_of(config, "bn_decomposed.ablatoin")
-    assert str(caught.value) == (
-        'the configuration has no bn_decomposed.ablatoin: unknown key "ablatoin"; did you mean "ablation"?'
-    )
-    with pytest.raises(ConfigError, match="known keys: none"):
-        slice_of(config, "run.name.x")
-
-
 def test_reading_the_configuration_imports_nothing_heavy():
     code = "import sys, repdyn.pipeline.config.configuration; print([m for m in HEAVY if m in sys.modules])"
     heavy = ["numpy", "scipy", "torch", "xarray", "pandas", "matplotlib", "sklearn"]
     command = [sys.executable, "-c", code.replace("HEAVY", str(heavy))]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"
-
-
-def test_differences_are_told_key_by_key_without_the_run():
-    base, overlay = ROOT / "config.yaml", ROOT / "workflow" / "scales" / "paper.yaml"
-    one, other = load([base]), load([base, overlay])
-    assert differences(one, one) == {}
-    found = differences(one, other)
-    assert found["bn_decomposed.ablation.seeds"] == [
-        one.bn_decomposed.ablation.seeds,
-        other.bn_decomposed.ablation.seeds,
-    ]
-    assert not [key for key in found if key.startswith("run.")]
-    assert differences(other, one) == {key: values[::-1] for key, values in found.items()}
 
 
 def test_a_missing_section_is_told_at_the_head_of_the_file():

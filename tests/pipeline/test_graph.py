@@ -73,7 +73,6 @@ def test_claims_are_known_by_their_data(toy):
         "x-none": (),
     }
     assert study.claims_of("slopes") == ["x-both"]
-    assert study.figures_of("slopes", "runs") == ["late"]
     assert list(study.figures_by_module()) == ["figures"]
 
 

@@ -11,6 +11,7 @@ from tests.conftest import ROOT
 from tests.pipeline import jobs_for_tests as made
 from tests.pipeline.jobs_for_tests import STUDY
 
+from repdyn.__main__ import main
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.files import sha256
 from repdyn.pipeline.run import entry, jobs, records
@@ -121,7 +122,7 @@ def test_a_folder_that_cannot_be_written_is_named(here):
 def test_a_job_runs_by_its_file_and_leaves_a_record(here):
     results = made.results(here)
     file = made.write(here, made.member(), made.gap())
-    assert entry.main(file) == 0
+    entry.main(file)
     record = made.record(here)
     assert record["job"] == json.loads(file.read_text())
     images = "results/mine/data/images.nc"
@@ -135,7 +136,7 @@ def test_a_job_runs_by_its_file_and_leaves_a_record(here):
 
 
 def test_a_failed_job_leaves_one_line_and_no_record(here, capsys):
-    assert entry.main(made.write(here, made.member())) == 1
+    assert main(["run", str(made.write(here, made.member()))]) == 1
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
     assert said[0].startswith("error: ")
@@ -231,7 +232,7 @@ def test_where_nothing_can_be_kept_the_job_runs_all_the_same(here, monkeypatch):
 
     monkeypatch.setattr("repdyn.pipeline.run.kept._link", refused)
     made.results(here)
-    assert entry.main(made.write(here, made.gap())) == 0
+    entry.main(made.write(here, made.gap()))
     assert Kept(Path(f"logs/mine/{STUDY}/made.log")).restore(made.gap(), Path("results/mine")) is False
 
 

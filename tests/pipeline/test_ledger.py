@@ -2,18 +2,17 @@
 
 import csv
 import os
-from pathlib import Path
 
 import pytest
 import yaml
+from tests.conftest import ROOT
 
-from repdyn.base.claims import claim, decide_claim
+from repdyn.base.claims import UNDECIDED, claim, decide_claim
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.verdicts import STATUSES, not_testable
 from repdyn.pipeline.run import ledger
-from repdyn.pipeline.run.ledger import UNDECIDED, build, change, read_expected, run, show
+from repdyn.pipeline.run.ledger import build, change, read_expected, run, show
 
-ROOT = Path(__file__).parents[2]
 ROW = {
     "study": "x_study",
     "id": "x-thm1",

@@ -11,7 +11,6 @@ from repdyn.base.datasets import REQUIRED
 from repdyn.base.verdicts import Verdict, deviation
 from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.reference import outputs
-from repdyn.pipeline.reference.pages import outputs_page
 from repdyn.pipeline.run import entry
 from repdyn.pipeline.run.graph import read_study
 from repdyn.pipeline.run.manifest import build as build_manifest
@@ -45,17 +44,17 @@ def test_keys_are_those_of_a_manifest(tmp_path):
 
 def test_keys_are_those_of_a_cost_record(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert entry.main(made.write(tmp_path, made.gap())) == 0
+    entry.main(made.write(tmp_path, made.gap()))
     assert set(made.record(tmp_path)) == set(outputs.COSTS)
 
 
 def test_every_dataset_figure_and_table_is_on_the_page():
-    page = outputs_page()
+    page = outputs.page(STUDIES)
     studies = map(read_study, STUDIES)
     names = [name for study in studies for part in (study.experiments, study.figures, study.tables) for name in part]
     assert [name for name in names if f"`{name}`" not in page] == []
 
 
 def test_every_mark_of_a_table_stays_in_its_cell():
-    rows = [line for line in outputs_page().splitlines() if line.startswith("|")]
+    rows = [line for line in outputs.page(STUDIES).splitlines() if line.startswith("|")]
     assert {line.replace("\\|", "").count("|") for line in rows} <= {3, 4, 5}

@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 
 import pytest
-from tests.conftest import ROOT
-from tests.dag.declared import SMOKE, copy_sources, declared
+from tests.conftest import ROOT, SMOKE
+from tests.dag.declared import copy_sources, declared
 
 from repdyn.base.errors import DataError
 from repdyn.pipeline.ask import plan, verify, workflow

@@ -1,16 +1,16 @@
 """The generated reference and schema: committed as generated, and true to the models."""
 
 import json
-from pathlib import Path
 
 import pytest
 import yaml
+from tests.conftest import ROOT
 
+from repdyn.pipeline.config.configuration import STUDIES
 from repdyn.pipeline.config.messages import describe
-from repdyn.pipeline.reference import api
-from repdyn.pipeline.reference.pages import SCALES, claims_page, json_schema, outputs_page, reference, write
+from repdyn.pipeline.reference import api, outputs
+from repdyn.pipeline.reference.pages import SCALES, claims_page, json_schema, reference, write
 
-ROOT = Path(__file__).parents[2]
 ADVICE = "differs from the models: run `python -m repdyn reference` in the repository's folder"
 
 
@@ -31,7 +31,7 @@ def test_committed_list_of_claims_is_the_generated_one():
 
 def test_committed_page_of_outputs_is_the_generated_one():
     committed = (ROOT / "docs" / "outputs.md").read_text(encoding="utf-8")
-    assert committed == outputs_page(), f"docs/outputs.md differs from the code: {ADVICE.split(':')[1]}"
+    assert committed == outputs.page(STUDIES), f"docs/outputs.md differs from the code: {ADVICE.split(':')[1]}"
 
 
 def test_every_overlay_has_its_column():
@@ -44,7 +44,7 @@ def test_write_makes_all_files(tmp_path):
     (tmp_path / "config.yaml").symlink_to(ROOT / "config.yaml")
     write(tmp_path)
     assert (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8") == reference(ROOT)
-    assert (tmp_path / "docs" / "outputs.md").read_text(encoding="utf-8") == outputs_page()
+    assert (tmp_path / "docs" / "outputs.md").read_text(encoding="utf-8") == outputs.page(STUDIES)
     assert all((tmp_path / path).read_text(encoding="utf-8") == page for path, page in api.pages().items())
     assert (tmp_path / "docs" / "claims.md").read_text(encoding="utf-8") == claims_page(ROOT)
     assert (tmp_path / "docs" / "config.schema.json").read_text(encoding="utf-8") == json_schema()

@@ -11,9 +11,6 @@ use rule job as across_papers_training with:
     log:
         ACR_TRAINING.log,
     cache: CACHED
-    resources:
-        mem_mb=memory(),
-        runtime=30,
 
 
 ACR_FITS = JOBS.simulate("across_papers/theory_fits", "theory_fits")

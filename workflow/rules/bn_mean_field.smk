@@ -18,9 +18,6 @@ use rule job as bn_mean_field_audits with:
     log:
         BNM_AUDITS.log,
     cache: CACHED
-    resources:
-        mem_mb=memory(),
-        runtime=30,
 
 
 BNM_PROPAGATION = JOBS.simulate("bn_mean_field/propagation", "propagation")

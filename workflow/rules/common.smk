@@ -104,22 +104,15 @@ def shown(job):
     return [marked(path) if Path(path).suffix in (".svg", ".csv") else path for path in job.outputs]
 
 
-def captioned():
-    """Labels of figures and tables by study/kind/name, as the last report of this run left them."""
-    file = Path(results("report/captions/labels.json"))
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-
-
-CAPTIONED = captioned()
+# Labels of figures and tables by study/kind/name, as the last report of this run left them.
+LABELS = Path(results("report/captions/labels.json"))
+CAPTIONED = json.loads(LABELS.read_text(encoding="utf-8")) if LABELS.is_file() else {}
 
 
 def marked(path):
     """A figure or table for Snakemake's own report."""
-    name, kind, study = (
-        Path(path).stem,
-        Path(path).parent.name,
-        Path(path).parent.parent.name,
-    )
+    study, kind, file = Path(path).parts[-3:]
+    name = Path(file).stem
     caption = Path(results(f"report/captions/{study}/{kind}/{name}.rst")).absolute()
     text = {"caption": str(caption)} if caption.exists() else {}
     labels = CAPTIONED.get(f"{study}/{kind}/{name}", {"name": name})

@@ -11,9 +11,6 @@ use rule job as diagnostics_network with:
     log:
         DIA_NETWORK.log,
     cache: CACHED
-    resources:
-        mem_mb=memory(),
-        runtime=30,
 
 
 DIA_TWO_POINTS = JOBS.simulate("diagnostics/two_points", "two_points")

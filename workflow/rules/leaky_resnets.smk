@@ -111,6 +111,3 @@ use rule job as leaky_resnets_measures with:
     log:
         LRN_MEASURES.log,
     cache: CACHED
-    resources:
-        mem_mb=memory(),
-        runtime=30,

@@ -1,5 +1,7 @@
 """The end of the line: ledger, manifest, report."""
 
+from repdyn.pipeline.report.texts import FILES, FOLDERS
+
 LEDGER = JOBS.other(
     "ledger",
     "ledger",
@@ -18,8 +20,6 @@ MANIFEST = JOBS.other(
     workflow=str(HERE),
     config=plain(CONFIG),
 )
-PAGES = ("index.html", "ledger.html", "errata.html", "provenance.html", "single.html")
-FOLDERS = ("assets", "captions", "claims", "errata", "figures", "settings", "studies")
 CODE_SHOWN = ("claims", "figures", "tables")
 SITE = JOBS.other(
     "report",
@@ -30,7 +30,7 @@ SITE = JOBS.other(
         "manifest.json",
         *JOBS.outputs("draw", "tabulate", "simulate", "images"),
     ],
-    outputs=[f"report/{part}" for part in (*PAGES, *FOLDERS)],
+    outputs=[f"report/{part}" for part in (*FILES, *FOLDERS)],
     workflow=str(HERE),
     made=JOBS.rule_outputs(),
     texts=texts(

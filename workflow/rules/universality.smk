@@ -30,10 +30,6 @@ use rule training as universality_default_network with:
     log:
         UNI_DEFAULT.log,
     cache: CACHED
-    resources:
-        mem_mb=memory(2000 * GPU),
-        runtime=480,
-        gpu=GPU,
 
 
 UNI_ARCHITECTURES = JOBS.simulate(
@@ -53,10 +49,6 @@ use rule training as universality_table_1_networks with:
     log:
         UNI_ARCHITECTURES.log,
     cache: CACHED
-    resources:
-        mem_mb=memory(2000 * GPU),
-        runtime=480,
-        gpu=GPU,
 
 
 UNI_FITS = JOBS.simulate(
@@ -79,9 +71,6 @@ use rule job as universality_fits with:
     log:
         UNI_FITS.log,
     cache: CACHED
-    resources:
-        mem_mb=memory(),
-        runtime=30,
 
 
 UNI_XOR = JOBS.simulate(
@@ -100,10 +89,6 @@ use rule training as universality_xor_and_images with:
     log:
         UNI_XOR.log,
     cache: CACHED
-    resources:
-        mem_mb=memory(2000 * GPU),
-        runtime=480,
-        gpu=GPU,
 
 
 UNI_BLOBS = JOBS.simulate(
@@ -142,6 +127,3 @@ use rule job as universality_data_set_analyses with:
     log:
         UNI_ANALYSES.log,
     cache: CACHED
-    resources:
-        mem_mb=memory(),
-        runtime=30,

@@ -19,9 +19,9 @@ from repdyn.base.controls import Control, Datasets
 from repdyn.base.errors import NotEnoughDataError, RepdynError, enough_data
 from repdyn.base.verdicts import KINDS, STATUSES, Test, Verdict
 
-UNTESTED = ("not testable",)
 UNDECIDED = "not decidable at this scale"
 REFUTED = ("holds as corrected", "does not hold")
+DECIDED = ("holds", *REFUTED)
 NOT_SEEN = "At these sizes the check does not see the difference:"
 WHOLE = ""  # the part of a check that is no conjunction
 Row = dict[str, object]
@@ -154,7 +154,7 @@ def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset]) -> Decision:
         return _decision(claim, Verdict(UNDECIDED, note=f"Needs more than this run has: {error}."), {})
     if not isinstance(verdict, Verdict) or verdict.status not in STATUSES:
         raise RepdynError(f"claim {claim.id}: the check returned {verdict!r}, not a verdict")
-    if verdict.status in UNTESTED:
+    if verdict.status == "not testable":
         return _decision(claim, verdict, {})
     if not claim.controls:
         raise RepdynError(f"claim {claim.id}: no negative control, so the check may be unable to fail; add one")
@@ -171,7 +171,7 @@ def _controlled(claim: Claim, verdict: Verdict) -> list[str]:
 
 def _doubt(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> str:
     """Why the verdict does not count: a control that it rests on did not turn; one failing part is enough to refute."""
-    if verdict.status not in ("holds", *REFUTED):
+    if verdict.status not in DECIDED:
         return ""
     if not rejections:
         return f"{NOT_SEEN} no control names a part of the check (controls: {', '.join(claim.controls)})."

@@ -55,8 +55,7 @@ def dataset(
         coords: coordinates, one for every dimension, made with `variable`.
         title: one line, what was computed.
     """
-    content = xr.Dataset(dict(variables), coords=dict(coords))
-    return content.assign_attrs(title=title)
+    return xr.Dataset(variables, coords, {"title": title})
 
 
 def explain_gaps(made: xr.Dataset, why: str) -> xr.Dataset:

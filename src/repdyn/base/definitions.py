@@ -161,7 +161,7 @@ def _digest(words: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
 
 
-class _Writer:
+class _Writer(ast.NodeVisitor):
     """Writes a syntax tree as words, names resolved, and notes what is used.
 
     Args:
@@ -181,14 +181,9 @@ class _Writer:
         self._scopes: list[dict[str, str]] = []
         self._in_class = False
 
-    def visit(self, node: ast.AST) -> None:
+    def generic_visit(self, node: ast.AST) -> None:
         """Writes one node and all below it."""
-        kind = type(node)
-        special = _SPECIAL.get(kind)
-        if special:
-            special(self, node)
-            return
-        self.words.append(kind.__name__)
+        self.words.append(type(node).__name__)
         self._fields(node)
         self.words.append(")")
 
@@ -209,17 +204,17 @@ class _Writer:
         else:
             self.words.append(repr(value))
 
-    def _constant(self, node: ast.Constant) -> None:
+    def visit_Constant(self, node: ast.Constant) -> None:
         self.words.append(repr(node.value))
 
-    def _expression(self, node: ast.Expr) -> None:
+    def visit_Expr(self, node: ast.Expr) -> None:
         if not _is_text(node):
             self.visit(node.value)
 
-    def _name(self, node: ast.Name) -> None:
+    def visit_Name(self, node: ast.Name) -> None:
         self.words.append(self._resolve(node.id, []))
 
-    def _attribute(self, node: ast.Attribute) -> None:
+    def visit_Attribute(self, node: ast.Attribute) -> None:
         chain: list[str] = []
         inner: ast.expr = node
         while isinstance(inner, ast.Attribute):
@@ -258,16 +253,20 @@ class _Writer:
         self.dynamic |= parts[0] == "builtins" and parts[-1] in DYNAMIC
         self.dynamic |= parts[:2] == ["sys", "modules"]
 
-    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
         self.modules.update(_modules_imported(node, self.here))
         self.words += ["import", *sorted(target for _, target in _import_targets(node, self.here))]
 
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    visit_ImportFrom = visit_Import  # noqa: N815
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self.words += [type(node).__name__, node.name, "decorators"]
         self._value(node.decorator_list)
         self._called(node.args, node.body)
 
-    def _lambda(self, node: ast.Lambda) -> None:
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
         self.words.append("Lambda")
         self._called(node.args, [node.body])
 
@@ -285,14 +284,14 @@ class _Writer:
         self._in_class = in_class
         self.words.append(")")
 
-    def _class(self, node: ast.ClassDef) -> None:
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
         self.words += ["ClassDef", node.name]
         in_class, self._in_class = self._in_class, True
         self._fields(node, "name")
         self._in_class = in_class
         self.words.append(")")
 
-    def _annotated(self, node: ast.AnnAssign) -> None:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """An annotated assignment: in a class the annotation may be read at run time, elsewhere it says nothing."""
         if self._in_class:
             self.words.append("field")
@@ -302,7 +301,7 @@ class _Writer:
         else:
             self.visit(node.target)
 
-    def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
         first, *others = node.generators
         self.words.append(type(node).__name__)
         self.visit(first.iter)
@@ -317,10 +316,12 @@ class _Writer:
         self._scopes.pop()
         self.words.append(")")
 
-    def _nonlocal(self, node: ast.Nonlocal) -> None:
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp  # noqa: N815
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
         self.words += ["Nonlocal", *(self._resolve(name, []) for name in node.names), ")"]
 
-    def _handler(self, node: ast.AST) -> None:
+    def visit_ExceptHandler(self, node: ast.AST) -> None:
         """Patterns and exception handlers, which bind a name that is written as text."""
         self.words.append(type(node).__name__)
         bound = "rest" if isinstance(node, ast.MatchMapping) else "name"
@@ -328,6 +329,8 @@ class _Writer:
             self.words += [bound, self._resolve(name, [])]
         self._fields(node, bound)
         self.words.append(")")
+
+    visit_MatchAs = visit_MatchStar = visit_MatchMapping = visit_ExceptHandler  # noqa: N815
 
     def _local(self, body: Iterable[ast.AST], parameters: Iterable[str]) -> dict[str, str]:
         """What the names bound in a body stand for: what is imported, itself for functions, else a number."""
@@ -360,27 +363,3 @@ def _bound(nodes: Iterable[ast.AST], here: list[str]) -> Iterator[tuple[str, str
             if isinstance(name, str) and isinstance(node, ast.ExceptHandler | ast.pattern):
                 yield name, ""
             yield from _bound(ast.iter_child_nodes(node), here)
-
-
-_SPECIAL = {
-    ast.Constant: _Writer._constant,
-    ast.Expr: _Writer._expression,
-    ast.Name: _Writer._name,
-    ast.Attribute: _Writer._attribute,
-    ast.Import: _Writer._import,
-    ast.ImportFrom: _Writer._import,
-    ast.FunctionDef: _Writer._function,
-    ast.AsyncFunctionDef: _Writer._function,
-    ast.Lambda: _Writer._lambda,
-    ast.ClassDef: _Writer._class,
-    ast.AnnAssign: _Writer._annotated,
-    ast.Nonlocal: _Writer._nonlocal,
-    ast.ListComp: _Writer._comprehension,
-    ast.SetComp: _Writer._comprehension,
-    ast.DictComp: _Writer._comprehension,
-    ast.GeneratorExp: _Writer._comprehension,
-    ast.ExceptHandler: _Writer._handler,
-    ast.MatchAs: _Writer._handler,
-    ast.MatchStar: _Writer._handler,
-    ast.MatchMapping: _Writer._handler,
-}

@@ -153,14 +153,14 @@ def save(figure: Figure, stem: Path | str, origin: Mapping[str, object] | None =
     about: Mapping[str, object] = figure.repdyn
     figure.set_dpi(STYLE["savefig.dpi"])
     with style(), mpl.rc_context({"svg.hashsalt": stem.name}), figure_checks.missing_glyphs() as missing:
-        with atomic(stem.with_name(stem.name + ".png")) as temporary:
+        with atomic(f"{stem}.png") as temporary:
             FigureCanvasAgg(figure).print_png(temporary, metadata={"Title": about["title"]})
         problems = figure_checks.problems(figure, is_drawn=True)
         figure.set_layout_engine("none")  # all keeps its place in the other file
-        with atomic(stem.with_name(stem.name + ".svg")) as temporary:
+        with atomic(f"{stem}.svg") as temporary:
             FigureCanvasSVG(figure).print_svg(temporary, metadata={"Date": None, "Title": about["title"]})
             temporary.write_text(selectable(temporary.read_text(encoding="utf-8")), encoding="utf-8")
-    write_json(stem.with_name(stem.name + ".json"), {**about, "problems": [*problems, *missing], **(origin or {})})
+    write_json(f"{stem}.json", {**about, "problems": [*problems, *missing], **(origin or {})})
 
 
 def selectable(svg: str) -> str:

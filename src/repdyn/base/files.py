@@ -14,6 +14,7 @@ from pathlib import Path
 
 from repdyn.base.errors import DataError
 
+STAMP = ".snakemake_timestamp"  # Snakemake leaves it in a folder when the job that made it is done
 HOST = re.sub(r"[^A-Za-z0-9-]", "-", platform.node())
 
 
@@ -65,9 +66,9 @@ def write_json(path: Path | str, content: object) -> None:
 
 
 def sha256(path: Path | str) -> str:
-    """SHA-256 of a file's bytes, or of the names and digests of all files in a folder, hexadecimal."""
+    """SHA-256 of a file's bytes, or of the names and digests of all files in a folder but `STAMP`, hexadecimal."""
     if Path(path).is_dir():
-        files = (file for file in sorted(Path(path).rglob("*")) if file.is_file())
+        files = (file for file in sorted(Path(path).rglob("*")) if file.is_file() and file.name != STAMP)
         content = [(file.relative_to(path).as_posix(), sha256(file)) for file in files]
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
     with Path(path).open("rb") as file:

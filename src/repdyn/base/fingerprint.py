@@ -21,18 +21,11 @@ registries filled by decorators, fillings of module-level tables at run time.
 from __future__ import annotations
 
 import hashlib
-import json
-import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
-from repdyn.base import definitions
 from repdyn.base.definitions import EFFECTS, Definition, Source, read_source
-from repdyn.base.errors import DataError
-from repdyn.base.files import write_text
 
 PACKAGE = __name__.split(".")[0]
 SOURCE = Path(__file__).resolve().parents[2]
@@ -40,29 +33,19 @@ SOURCE = Path(__file__).resolve().parents[2]
 Place = tuple[str, str]
 
 
-def code_version(*roots: str, source: Path = SOURCE, memory: Path | None = None) -> str:
+def code_version(*roots: str, source: Path = SOURCE) -> str:
     """Digest of everything the roots reach, 16 hexadecimal digits.
 
     Args:
         roots: `"package.module:name"` for one definition, `"package.module"` for a whole module; where the module is
             a folder, the name is looked for in its modules and the whole is all of them.
         source: folder that holds the package.
-        memory: file in which the reading of each source file is remembered; None for none. A file that cannot be
-            read or written is no error.
 
     Raises:
         ValueError: a root names no module of the package or no definition of the module.
     """
-    return code_versions([roots], source=source, memory=memory)[0]
-
-
-def code_versions(roots: Iterable[tuple[str, ...]], *, source: Path = SOURCE, memory: Path | None = None) -> list[str]:
-    """Digests of several sets of roots; see `code_version`."""
     package = _package(source)
-    _remember(package, memory)
-    digests = [package.digest(package.reach(together)) for together in roots]
-    _keep(package, memory)
-    return digests
+    return package.digest(package.reach(roots))
 
 
 def reached(*roots: str, source: Path = SOURCE) -> list[Place]:
@@ -77,23 +60,13 @@ class _Package:
     def __init__(self, source: Path) -> None:
         self.source = source
         self.files = dict(_module_files(source))
-        self.read: dict[str, Source] = {}
-        self.contents: dict[str, str] = {}
-        self.memory: dict[str, dict] = {}
+        self.module = cache(self._module)
         self.uses = cache(self._uses)  # many roots reach the same definitions
         self.effects = cache(self._effects)
 
-    def module(self, name: str) -> Source:
-        if name not in self.read:
-            content = self.files[name].read_bytes()
-            digest = self.contents[name] = hashlib.sha256(content).hexdigest()
-            kept = self.memory.get(name, {})
-            if kept.get("file") == digest:
-                self.read[name] = _unpacked(kept)
-            else:
-                is_package = self.files[name].name == "__init__.py"
-                self.read[name] = read_source(content.decode(), name, is_package=is_package)
-        return self.read[name]
+    def _module(self, name: str) -> Source:
+        file = self.files[name]
+        return read_source(file.read_text(encoding="utf-8"), name, is_package=file.name == "__init__.py")
 
     def definition(self, place: Place) -> Definition:
         source, name = self.module(place[0]), place[1]
@@ -180,42 +153,3 @@ def _module_files(source: Path) -> Iterator[tuple[str, Path]]:
 @cache
 def _package(source: Path) -> _Package:
     return _Package(source)
-
-
-# Readings kept on disk
-
-
-def _remember(package: _Package, memory: Path | None) -> None:
-    """Takes over what an earlier process kept."""
-    if memory and not package.memory:
-        try:
-            kept = json.loads(memory.read_text(encoding="utf-8"))
-            package.memory = kept["modules"] if kept["reader"] == _reader() else {}
-        except (OSError, ValueError, KeyError, TypeError):
-            package.memory = {}
-
-
-def _keep(package: _Package, memory: Path | None) -> None:
-    """Keeps what was read for later processes, where it differs from what is kept; a full disk is no error."""
-    news = {name for name, file in package.contents.items() if package.memory.get(name, {}).get("file") != file}
-    if not memory or not news:
-        return
-    package.memory = {name: kept for name, kept in package.memory.items() if name in package.files} | {
-        name: {"file": package.contents[name], **asdict(package.read[name])} for name in news
-    }
-    with suppress(DataError):
-        write_text(memory, json.dumps({"reader": _reader(), "modules": package.memory}))
-
-
-def _unpacked(kept: dict) -> Source:
-    definitions, bindings = (
-        {name: Definition(*parts) for name, parts in kept[kind].items()} for kind in ("definitions", "bindings")
-    )
-    return Source(definitions, bindings, kept["imports"], kept["stars"], kept["models"])
-
-
-@cache
-def _reader() -> str:
-    """Digest of what reads the source: the version of Python and the module that takes digests."""
-    code = Path(definitions.__file__).read_bytes()
-    return hashlib.sha256(sys.version.encode() + code).hexdigest()

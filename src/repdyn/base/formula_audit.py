@@ -7,7 +7,7 @@ dataset with `audit_variables`; claims decide on it with `decide_formula` and `w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -91,16 +91,11 @@ def _error(errors: xr.DataArray, tolerance: float, reason: str) -> Test:
 
 def with_wrong_formula(says: str, *equations: str) -> Control:
     """Control: the errors of the formula that is wrong on purpose, in the place of the right one's."""
-    return wrong_formula(says, _wrong(equations))
-
-
-def _wrong(equations: Iterable[str]) -> Callable[[xr.Dataset], xr.Dataset]:
-    names = list(equations)
 
     def spoil(audit: xr.Dataset) -> xr.Dataset:
-        if unknown := set(names) - set(audit["equation"].values.tolist()):
+        if unknown := set(equations) - set(audit["equation"].values.tolist()):
             raise refuse("equation", ", ".join(sorted(unknown)), "an equation of the audit")
-        chosen = audit["equation"].isin(names)
+        chosen = audit["equation"].isin(list(equations))
         return audit.assign({form: xr.where(chosen, audit["control"], audit[form]) for form in FORMS[:2]})
 
-    return spoil
+    return wrong_formula(says, spoil)

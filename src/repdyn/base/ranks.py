@@ -1,9 +1,9 @@
 """Ranks of a matrix from its singular values, in descending order, and how far its columns are from orthogonal."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from repdyn.base.checks import Array
+
 RANK_TOLERANCE = 1e-6
 
 

@@ -8,7 +8,8 @@ Rules for a model derived from `Settings`:
 """
 
 import json
-from collections.abc import Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
@@ -47,17 +48,20 @@ class Settings(BaseModel):
 
 def increasing(key: str, values: Iterable[float]) -> Iterator[Problem]:
     """The problem that `values`, the list at `key`, do not increase strictly; nothing where they do."""
-    for before, after in pairwise(values):
-        if after <= before:
-            yield Problem((key,), f"{after} comes after {before}: list each value once, in increasing order")
-            return
+    return _ordered(key, values, operator.lt, "increasing")
 
 
 def decreasing(key: str, values: Iterable[float]) -> Iterator[Problem]:
     """The problem that `values`, the list at `key`, do not decrease strictly; nothing where they do."""
+    return _ordered(key, values, operator.gt, "decreasing")
+
+
+def _ordered(
+    key: str, values: Iterable[float], in_order: Callable[[float, float], bool], order: str
+) -> Iterator[Problem]:
     for before, after in pairwise(values):
-        if after >= before:
-            yield Problem((key,), f"{after} comes after {before}: list each value once, in decreasing order")
+        if not in_order(before, after):
+            yield Problem((key,), f"{after} comes after {before}: list each value once, in {order} order")
             return
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from repdyn.base.datasets import index, variable
 from repdyn.base.errors import DataError
 
 SPLITS = {
@@ -45,8 +46,6 @@ DIGITS_SHA256 = (
     "8ba4f891220f5e4c9c819638d1602d74b83618f167043c6da52a2a247841ddf0",
 )
 """SHA-256 of scikit-learn's digits as unsigned bytes, point after point: images, labels."""
-
-_SETTINGS = "data.mnist_folder or data.split, or set data.source to digits"
 
 IMAGES, LABELS = 2051, 2049
 CONTENTS = {IMAGES: "images", LABELS: "labels"}
@@ -95,7 +94,9 @@ def locate_mnist(folder: str | Path, split: str = "test") -> list[tuple[Path, Pa
     """
     folder = Path(folder).expanduser()
     names = [SPLITS[part] for part in _parts(split)]
-    remedy = f"put {', '.join(name for pair in names for name in pair)} there (plain or .gz), correct {_SETTINGS}"
+    wanted = ", ".join(name for pair in names for name in pair)
+    settings = "data.mnist_folder or data.split, or set data.source to digits"
+    remedy = f"put {wanted} there (plain or .gz), correct {settings}"
     if not folder.is_dir():
         what = "is a file, not a folder" if folder.exists() else f"does not exist ({folder.absolute()})"
         raise DataError(f"{folder} {what}: {remedy}")
@@ -209,15 +210,11 @@ def _read_split(
 
 def _dataset(images: np.ndarray, labels: np.ndarray, source: str, split: str, digests: object) -> xr.Dataset:
     sha256_images, sha256_labels = digests
-    dims = ("point", "row", "column")
-    names = ("index of the image", "pixel row, from the top", "pixel column, from the left")
-    coords = {
-        dim: (dim, np.arange(size), {"long_name": name, "units": "1"})
-        for dim, size, name in zip(dims, images.shape, names, strict=True)
-    }
+    dims = {"point": "index of the image", "row": "pixel row, from the top", "column": "pixel column, from the left"}
+    coords = {dim: index(dim, size, dims[dim]) for dim, size in zip(dims, images.shape, strict=True)}
     variables = {
-        "image": (dims, images, {"long_name": "ink, from none to full", "units": "1"}),
-        "label": ("point", labels.astype(np.int64), {"long_name": "digit shown", "units": "1"}),
+        "image": variable(tuple(dims), images, "ink, from none to full"),
+        "label": variable("point", labels.astype(np.int64), "digit shown"),
     }
     attrs = {"source": source, "split": split, "sha256_images": sha256_images, "sha256_labels": sha256_labels}
     return xr.Dataset(variables, coords, attrs)

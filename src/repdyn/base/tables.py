@@ -41,7 +41,7 @@ def save(table: Table, stem: Path | str, origin: Mapping[str, object] | None = N
         origin: what the JSON file tells besides title, caption and digits: who made the table from what.
     """
     stem = Path(stem)
-    write_text(stem.with_name(stem.name + ".csv"), table.frame.to_csv(index=False, lineterminator="\n"))
+    write_csv(f"{stem}.csv", table.frame)
     latex = table.frame.to_latex(
         index=False,
         escape=True,
@@ -49,11 +49,19 @@ def save(table: Table, stem: Path | str, origin: Mapping[str, object] | None = N
         caption=_latex(table.caption),  # pandas escapes the cells alone
         label=f"tab:{stem.name}",
     )
-    write_text(stem.with_name(stem.name + ".tex"), latex)
-    write_json(
-        stem.with_name(stem.name + ".json"),
-        {"title": table.title, "caption": table.caption, "digits": table.digits, **(origin or {})},
-    )
+    write_text(f"{stem}.tex", latex)
+    about = {"title": table.title, "caption": table.caption, "digits": table.digits}
+    write_json(f"{stem}.json", {**about, **(origin or {})})
+
+
+def write_csv(path: Path | str, frame: pd.DataFrame) -> None:
+    """Writes the rows of a frame as CSV, without its index, atomically."""
+    write_text(path, frame.to_csv(index=False, lineterminator="\n"))
+
+
+def read_cells(path: Path | str) -> pd.DataFrame:
+    """The cells of a CSV file, each the text that was written."""
+    return pd.read_csv(path, keep_default_na=False, dtype=str)
 
 
 def _latex(words: str) -> str:

@@ -213,13 +213,7 @@ def share_within(
 ) -> Test:
     """Decides by Clopper and Pearson's interval of a share of independent trials: inside [low, high], outside, across.
 
-    Args:
-        hits: whether each trial is a hit, shape (n,), n >= 1.
-        low: least share that the statement allows.
-        high: largest share; inf for none.
-        expected: the region in words.
-        reason: why the region has this size.
-        false_alarm: 1 - confidence of the interval.
+    Args as in `mean_within`, but `hits`: whether each trial is a hit, shape (n,), n >= 1.
 
     Raises:
         NotEnoughDataError: no trial.

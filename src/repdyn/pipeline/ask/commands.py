@@ -135,7 +135,7 @@ def controls(words: Sequence[str]) -> int:
 
 def false_alarms(words: Sequence[str]) -> None:
     """Prints how often other seeds refute cheap sampled claims."""
-    from repdyn.base.files import write_text
+    from repdyn.base.tables import write_csv
     from repdyn.pipeline.ask import false_alarms as counting
 
     parser = _parser("false-alarms", "How often other seeds refute cheap sampled claims.")
@@ -148,7 +148,7 @@ def false_alarms(words: Sequence[str]) -> None:
     counted = counting.measure(arguments.results, arguments.seeds, arguments.seconds)
     print(counted.to_string(index=False))
     if arguments.output:
-        write_text(arguments.output, counted.to_csv(index=False, lineterminator="\n"))
+        write_csv(arguments.output, counted)
 
 
 def check_config(words: Sequence[str]) -> None:

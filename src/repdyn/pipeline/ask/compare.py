@@ -112,7 +112,7 @@ def compare(first: Path, second: Path, tier: str = "identical") -> Comparison:
     differing = [path for path in both if a.digests[path] != b.digests[path]]
     deviations = [item for path in differing if a.folder and b.folder for item in _deviations(path, a.folder, b.folder)]
     return Comparison(
-        _verdict_changes(a, b),
+        verdict_changes(a.verdicts, b.verdicts),
         sorted(deviations, key=lambda item: -item.size / item.band),
         (sorted(set(a.digests) - set(b.digests)), sorted(set(b.digests) - set(a.digests))),
         differing,
@@ -149,12 +149,16 @@ def show(outcome: Comparison, first: Path, second: Path, tier: str) -> str:
         lines.append(f"{len(outcome.deviations)} variables and columns differ, {beyond} beyond rounding; the largest:")
         lines += _largest(outcome.deviations)
     for where, paths in zip((first, second), outcome.only, strict=True):
-        more = ", ..." if len(paths) > SHOWN else ""
-        lines += [f"only in {where}: {', '.join(paths[:SHOWN])}{more}"] if paths else []
+        lines += [f"only in {where}: {listed(paths)}"] if paths else []
     lines.append(f"{outcome.equal} files have equal digests, {len(outcome.differing)} differ")
     differences = outcome.differences(tier)
     lines.append(f"tier {tier}: " + (f"DIFFERENT ({', '.join(differences)})" if differences else "equal"))
     return "\n".join(lines)
+
+
+def listed(words: list[str]) -> str:
+    """The first words of a list, which may be long, in a line."""
+    return ", ".join(words[:SHOWN]) + (", ..." if len(words) > SHOWN else "")
 
 
 def _verdict_lines(changed: Mapping[str, tuple[str, str]] | None) -> list[str]:
@@ -176,10 +180,10 @@ def _largest(deviations: list[Deviation]) -> list[str]:
     return lines + ([f"  ... and {len(by_file) - SHOWN} more files"] if len(by_file) > SHOWN else [])
 
 
-def _verdict_changes(a: Side, b: Side) -> dict[str, tuple[str, str]] | None:
-    if a.verdicts is None or b.verdicts is None:
+def verdict_changes(old: Mapping[str, str] | None, new: Mapping[str, str] | None) -> dict[str, tuple[str, str]] | None:
+    """Claim -> (verdict there, verdict here), where they differ; None where a side tells none."""
+    if old is None or new is None:
         return None
-    old, new = a.verdicts, b.verdicts
     changed = [id for id in dict.fromkeys([*old, *new]) if old.get(id) != new.get(id)]
     return {id: (old.get(id, "no such claim"), new.get(id, "no such claim")) for id in changed}
 

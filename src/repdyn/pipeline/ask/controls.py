@@ -10,6 +10,7 @@ import pandas as pd
 
 from repdyn.base.claims import NOT_SEEN
 from repdyn.base.errors import DataError
+from repdyn.base.tables import read_cells
 
 WEAK = ("shifted number", "nothing")
 
@@ -52,4 +53,4 @@ def show(audit: Audit) -> str:
 def _read(file: Path) -> pd.DataFrame:
     if not file.is_file():
         raise DataError(f"{file}: missing; name the folder of a finished run, e.g. results/smoke")
-    return pd.read_csv(file, keep_default_na=False, dtype=str)
+    return read_cells(file)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from repdyn.pipeline.ask.compare import RESIDUE, SHOWN
+from repdyn.pipeline.ask.compare import RESIDUE, SHOWN, listed, verdict_changes
 from repdyn.pipeline.reference.results import KEY, Reference
 
 ROUNDING = float(np.sqrt(np.finfo(np.float32).eps))
@@ -64,14 +64,11 @@ class Reproduction:
 
 def hold_against(run: Reference, reference: Reference) -> Reproduction:
     """Compares a run with a reference."""
-    here, there = run.verdicts, reference.verdicts
-    ids = list(dict.fromkeys([*there, *here]))
-    absent = "no such claim"
     both = reference.numbers.merge(run.numbers, on=KEY, how="outer", suffixes=("_there", "_here"), indicator=True)
     shared = both[both["_merge"] == "both"]
     return Reproduction(
-        {id: (there.get(id, absent), here.get(id, absent)) for id in ids if there.get(id) != here.get(id)},
-        len(ids),
+        verdict_changes(reference.verdicts, run.verdicts),
+        len({**reference.verdicts, **run.verdicts}),
         [_number(row) for _, row in shared.iterrows() if row["value_there"] and row["value_here"]],
         len(both) - len(shared) + int(((shared["value_there"] == "") != (shared["value_here"] == "")).sum()),
         sum(run.digests.get(path) == digest for path, digest in reference.digests.items()),
@@ -91,7 +88,7 @@ def show(reproduction: Reproduction, run: Reference, reference: Reference) -> st
         f" {reproduction.equal_files} of {reproduction.files} files identical"
     ]
     if reproduction.settings:
-        lines.append(f"{len(reproduction.settings)} settings differ: {_listed(reproduction.settings)}")
+        lines.append(f"{len(reproduction.settings)} settings differ: {listed(reproduction.settings)}")
     lines += [f"  {id}: {there} -> {here}" for id, (there, here) in reproduction.verdicts.items()]
     lines += [f"{reproduction.missing} key numbers on one side only"] if reproduction.missing else []
     lines += [
@@ -122,7 +119,3 @@ def _differences(there: object, here: object, place: str = "") -> list[str]:
         deeper = (_differences(there.get(key), here.get(key), f"{place}.{key}".lstrip(".")) for key in keys)
         return [key for part in deeper for key in part]
     return [place] if there != here and place != "run.name" else []
-
-
-def _listed(words: list[str]) -> str:
-    return ", ".join(words[:SHOWN]) + (", ..." if len(words) > SHOWN else "")

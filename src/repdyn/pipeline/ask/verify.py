@@ -6,30 +6,19 @@ the digests of the inputs as they are now, and the file's own digest; and where 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from repdyn.base.errors import DataError
 from repdyn.base.files import sha256
 from repdyn.pipeline.run import records
 from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.run.manifest import MISSING, version_of
 
 Reasons = dict[str, str]
-STAMP = ".snakemake_timestamp"
 SHOWN, MANY = 6, 12
 DOWNSTREAM = "made from files that are out of date"
-
-
-def _digest(path: str) -> str:
-    """A file's digest, or a folder's as its job recorded it: without the stamp that Snakemake leaves in it later."""
-    if not Path(path).is_dir():
-        return sha256(path)
-    files = (file for file in sorted(Path(path).rglob("*")) if file.is_file() and file.name != STAMP)
-    content = [(file.relative_to(path).as_posix(), sha256(file)) for file in files]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def examine(run: str, jobs: Sequence[Job]) -> Reasons:
@@ -95,7 +84,7 @@ def _reason(path: str, job: Job, record: records.Record | None, reasons: Reasons
         return "missing"
     if record is None:
         return "no record of the job that made it"
-    if record["outputs"][path] != _digest(path):
+    if record["outputs"][path] != sha256(path):
         return "changed since it was made"
     today = json.loads(job.text())
     if record["job"] != today:
@@ -147,12 +136,6 @@ def _other_versions(run: str) -> list[str]:
     if not manifest.is_file():
         return []
     kept = json.loads(manifest.read_text(encoding="utf-8"))["versions"]
-    changed = [f"{name} {old}, now {now}" for name, old in kept.items() if (now := _version(name)) not in (old, "")]
+    today = {name: version_of(name) for name in kept}
+    changed = [f"{name} {old}, now {today[name]}" for name, old in kept.items() if today[name] not in (old, MISSING)]
     return [f"made with other versions: {'; '.join(changed)}"] if changed else []
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""

@@ -15,12 +15,12 @@ from ruamel.yaml.error import YAMLError
 
 from repdyn.across_papers.settings import AcrossPapers
 from repdyn.base.errors import ConfigError
-from repdyn.base.settings import Many, Problem, Settings, addition, json_text, plain
+from repdyn.base.settings import Many, Problem, Settings, addition
 from repdyn.bn_decomposed.settings.study import BnDecomposed
 from repdyn.bn_mean_field.settings import BnMeanField
 from repdyn.diagnostics.settings import Diagnostics
 from repdyn.leaky_resnets.settings.study import LeakyResnets
-from repdyn.pipeline.config.messages import Schema, complaints, kinds, nearest, schema_at
+from repdyn.pipeline.config.messages import Schema, complaints, kinds, schema_at
 from repdyn.pipeline.config.yaml_places import KeyPath, Place, Source, merged, read
 from repdyn.truncation_flow.settings import TruncationFlow
 from repdyn.universality.settings.study import Universality
@@ -121,41 +121,6 @@ def checked(model: type[Model], paths: Sequence[Path | str], overrides: Mapping[
         problems.sort(key=lambda complaint: (complaint.place.order, complaint.place.line or 0))
         raise ConfigError("\n".join(dict.fromkeys(map(str, problems))))
     return settings
-
-
-def slice_of(config: Config, path: str) -> str:
-    """The part of the configuration at a dotted key path, as canonical JSON: all that a rule gets to see."""
-    return json_text(section_of(config, path))
-
-
-def section_of(config: Config, path: str) -> Any:
-    """The part of the configuration at a dotted key path as dicts, lists and scalars.
-
-    Raises:
-        ConfigError: there is no such key.
-    """
-    part: Any = config
-    for key in path.split("."):
-        known = list(type(part).model_fields) if isinstance(part, Settings) else []
-        if key not in known:
-            near = nearest(key, known)
-            advice = f'did you mean "{near}"?' if near else f"known keys: {', '.join(known) or 'none'}"
-            raise ConfigError(f'the configuration has no {path}: unknown key "{key}"; {advice}')
-        part = getattr(part, key)
-    return plain(part)
-
-
-def differences(one: Config, other: Config) -> dict[str, list[Any]]:
-    """Dotted key -> [value in one, value in the other] where two configurations differ, apart from the `run` itself."""
-    ours, theirs = _leaves(plain(one)), _leaves(plain(other))
-    keys = [key for key in dict.fromkeys([*ours, *theirs]) if not key.startswith("run.")]
-    return {key: [ours.get(key), theirs.get(key)] for key in keys if ours.get(key) != theirs.get(key)}
-
-
-def _leaves(part: Any, path: str = "") -> dict[str, Any]:
-    if not isinstance(part, dict):
-        return {path: part}
-    return {key: value for name in part for key, value in _leaves(part[name], f"{path}.{name}".lstrip(".")).items()}
 
 
 def _read_all(paths: Sequence[Path | str]) -> list[Source]:

@@ -88,6 +88,18 @@ def read(path: Path, order: int) -> Source:
     return Source(values, walk.places, walk.complaints)
 
 
+def values(path: Path) -> dict[str, Any]:
+    """Values of a YAML file that stands alone.
+
+    Raises:
+        ConfigError: as `read`, or with every problem of form on a line of its own.
+    """
+    source = read(path, 0)
+    if source.complaints:
+        raise ConfigError("\n".join(map(str, source.complaints)))
+    return source.values
+
+
 def merged(sources: Sequence[Source]) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
     """Values and places of all sources, later ones over earlier ones, key by key."""
     values: dict[str, Any] = {}
@@ -201,13 +213,12 @@ class _Walk:
 
     def scalar(self, node: ScalarNode, path: KeyPath, place: Place) -> Any:
         try:
-            value = self.construct(node)
+            return self.construct(node)
         except (YAMLError, ValueError) as error:
             reason = getattr(error, "problem", None) or error
             text = f'"{node.value}" cannot be read ({reason}): put it in quotes if it is text'
             self.complain(place, path, text)
             return node.value
-        return value
 
     def place(self, start: Node, value: Node) -> Place:
         raw = value.value if isinstance(value, ScalarNode) else None

@@ -14,6 +14,7 @@ import pandas as pd
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline.config import yaml_places
 from repdyn.pipeline.reference import results
+from repdyn.pipeline.reference.markdown import table
 
 FILE = "workflow/chosen_after_looking.yaml"
 LOOKED_AT, FRESH = "default", "full"
@@ -35,16 +36,14 @@ def read(path: Path) -> dict[str, list[dict]]:
     Raises:
         ConfigError: the file is missing or damaged, or an entry has other keys or values.
     """
-    source = yaml_places.read(path, 0)
-    if source.complaints:
-        raise ConfigError("\n".join(map(str, source.complaints)))
-    for study, choices in source.values.items():
+    chosen = yaml_places.values(path)
+    for study, choices in chosen.items():
         for choice in choices if isinstance(choices, list) else [choices]:
             if not _is_choice(choice):
                 raise ConfigError(
                     f"{path}: {study}: expected a list of {{chosen: text, claims: [id, ...]}}, got {choice!r}"
                 )
-    return source.values
+    return chosen
 
 
 def _is_choice(entry: object) -> bool:
@@ -71,16 +70,16 @@ def page(root: Path) -> str:
     """All choices with the verdicts of their claims at both scales, as Markdown; `root` is the checkout."""
     frames = results.ledgers(root / results.FOLDER)
     columns = [name for name in (LOOKED_AT, FRESH) if name in frames]
-    lines = [INTRODUCTION]
+    parts = [INTRODUCTION]
     for study, choices in read(root / FILE).items():
-        lines += [f"## {study}\n", f"Chosen after looking: {len(choices)}.\n"]
-        lines += [f"| chosen | claim | {' | '.join(columns)} |", f"| --- | --- |{' --- |' * len(columns)}"]
-        for choice in choices:
-            for place, id in enumerate(choice["claims"]):
-                verdicts = [_verdict(frames[name], id) for name in columns]
-                lines.append(f"| {' | '.join(['' if place else choice['chosen'], f'`{id}`', *verdicts])} |")
-        lines.append("")
-    return "\n".join(lines)
+        rows = [
+            ("" if place else choice["chosen"], f"`{id}`", *(_verdict(frames[name], id) for name in columns))
+            for choice in choices
+            for place, id in enumerate(choice["claims"])
+        ]
+        parts += [f"## {study}\n", f"Chosen after looking: {len(choices)}.\n"]
+        parts.append(table(("chosen", "claim", *columns), rows))
+    return "\n".join(parts)
 
 
 def _verdict(frame: pd.DataFrame, id: str) -> str:

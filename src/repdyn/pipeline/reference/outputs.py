@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from repdyn.pipeline.reference.markdown import table
 from repdyn.pipeline.run.graph import Study, read_study
 
 COLUMNS = {
@@ -146,7 +147,7 @@ def _study(study: Study) -> Iterator[str]:
     for head, functions in (("figure", study.figures), ("table", study.tables)):
         if functions:
             rows = [(f"`{function.name}`", function.summary, _code(function.reads)) for function in functions.values()]
-            yield _rows((head, "shows", "datasets"), rows)
+            yield table((head, "shows", "datasets"), rows)
     shown = [*study.figures.values(), *study.tables.values(), *study.experiments.values()]
     rows = [
         (
@@ -157,7 +158,7 @@ def _study(study: Study) -> Iterator[str]:
         )
         for name, experiment in study.experiments.items()
     ]
-    yield _rows(("dataset", "holds", "figures, tables, analyses", "claims"), rows)
+    yield table(("dataset", "holds", "figures, tables, analyses", "claims"), rows)
 
 
 def _code(names: Iterable[str]) -> str:
@@ -165,9 +166,4 @@ def _code(names: Iterable[str]) -> str:
 
 
 def _table(head: str, meanings: dict[str, str]) -> str:
-    return _rows((head, "meaning"), [(f"`{name}`", meaning) for name, meaning in meanings.items()])
-
-
-def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
+    return table((head, "meaning"), [(f"`{name}`", meaning) for name, meaning in meanings.items()])

@@ -3,10 +3,10 @@
 `python -m repdyn reference` in the repository's folder writes them anew.
 """
 
+import argparse
 import inspect
 import json
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,10 @@ from repdyn.base.settings import Settings, json_text
 from repdyn.pipeline.config.configuration import STUDIES, Config, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
 from repdyn.pipeline.reference import api, chosen, outputs
-from repdyn.pipeline.run.ledger import read_expected
+from repdyn.pipeline.reference.markdown import table
+from repdyn.pipeline.run.ledger import SCALES, read_expected
 from repdyn.pipeline.run.loading import load_modules
 
-SCALES = ("smoke", "full", "paper")
 INTRODUCTION = """\
 # Configuration
 
@@ -42,6 +42,13 @@ corrections are on the page of the study. What a verdict means: see the README.
 
 This page is generated from the checks (`python -m repdyn reference`); a test holds it to them.
 """
+
+
+def run(words: Sequence[str]) -> None:
+    """Rewrites the generated pages."""
+    parser = argparse.ArgumentParser(prog="repdyn reference", description="Rewrite the generated pages under docs/.")
+    parser.add_argument("--root", type=Path, default=Path(), help="folder of the checkout (default: here)")
+    write(parser.parse_args(words).root)
 
 
 def json_schema() -> str:
@@ -69,52 +76,37 @@ def claims_page(root: Path) -> str:
         root: folder of `workflow/expected_verdicts.yaml`, whose order is kept.
     """
     accepted = read_expected(root / "workflow" / "expected_verdicts.yaml")
-    lines = [CLAIMS_INTRODUCTION]
+    parts = [CLAIMS_INTRODUCTION]
     for study, claims in _claims():
         declared = {claim.id: claim for claim in claims}
         ordered = [declared.pop(id) for id in accepted if id in declared] + list(declared.values())
-        lines += [f"## {study}\n", "| claim | where | statement | accepted verdict |", "| --- | --- | --- | --- |"]
         verdicts = [accepted.get(claim.id, {}).get("verdict", "not accepted yet") for claim in ordered]
-        lines += [_claim_row(study, claim, verdict) for claim, verdict in zip(ordered, verdicts, strict=True)]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def outputs_page() -> str:
-    """Every file, column and attribute of a run as Markdown."""
-    return outputs.page(STUDIES)
+        rows = [_claim_row(study, claim, verdict) for claim, verdict in zip(ordered, verdicts, strict=True)]
+        parts += [f"## {study}\n", table(("claim", "where", "statement", "accepted verdict"), rows)]
+    return "\n".join(parts)
 
 
 def _claims() -> list[tuple[str, list[Claim]]]:
-    studies = [name for name in Config.model_fields if claims_anything(name)]
-    return [(study, claims_of(*load_modules(study, "claims"))) for study in studies]
+    return [(study, claims_of(*load_modules(study, "claims"))) for study in filter(claims_anything, STUDIES)]
 
 
-def _claim_row(study: str, claim: Claim, verdict: str) -> str:
+def _claim_row(study: str, claim: Claim, verdict: str) -> tuple[str, ...]:
     head = "Possibly an OCR error. Correct form" if claim.possible_ocr_error else "Correct form"
     right = f"<br>**{head}:** {claim.correction}" if claim.correction else ""
     if verdict in REFUTED:
         right += f" [Derivation]({study}.md#{claim.id})."
-    cells = (f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", claim.states + right, verdict)
-    return "| " + " | ".join(_cell(cell).replace("\n", " ") for cell in cells) + " |"
+    return f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", claim.states + right, verdict
 
 
-def _cell(text: str) -> str:
-    """Text for a cell of a table, whose borders are the marks that formulas use for norms."""
-    formula = re.compile(r"\$[^$]+\$")
-    spelled = formula.sub(lambda match: match[0].replace("\\|", "\\Vert ").replace("|", "\\vert "), text)
-    return spelled.replace("|", "\\|")
-
-
-def claims_anything(section: str) -> bool:
-    """Whether a section of the configuration belongs to a study with claims; one above the studies may have none."""
-    return bool(find_spec(f"repdyn.{section}") and find_spec(f"repdyn.{section}.claims"))
+def claims_anything(study: str) -> bool:
+    """Whether a study has claims; one above the papers may have none."""
+    return find_spec(f"repdyn.{study}.claims") is not None
 
 
 def write(root: Path) -> None:
     """Write the generated pages into `docs/` under `root`."""
     (root / "docs" / "claims.md").write_text(claims_page(root), encoding="utf-8")
-    (root / "docs" / "outputs.md").write_text(outputs_page(), encoding="utf-8")
+    (root / "docs" / "outputs.md").write_text(outputs.page(STUDIES), encoding="utf-8")
     (root / "docs" / "fresh_draws.md").write_text(chosen.page(root), encoding="utf-8")
     (root / api.FOLDER).mkdir(exist_ok=True)
     for path, text in api.pages().items():
@@ -136,19 +128,17 @@ def _sections(model: type[Settings], path: tuple[str, ...], scales: dict[str, Co
 
 def _table(model: type[Settings], path: tuple[str, ...], knobs: list[str], scales: dict[str, Config]) -> str:
     schema = model.model_json_schema()
-    head = ["| key | type and range | default | other scales | meaning |", "| --- | --- | --- | --- | --- |"]
     rows = [_row(name, schema["properties"][name], schema, path, scales) for name in knobs]
-    return "\n".join([*head, *rows, ""])
+    return table(("key", "type and range", "default", "other scales", "meaning"), rows)
 
 
-def _row(name: str, node: Schema, root: Schema, path: tuple[str, ...], scales: dict[str, Config]) -> str:
+def _row(name: str, node: Schema, root: Schema, path: tuple[str, ...], scales: dict[str, Config]) -> tuple[str, ...]:
     values = {scale: _value(config, (*path, name)) for scale, config in scales.items()}
     default = values.pop("default")
     others = "; ".join(f"{scale} `{value}`" for scale, value in values.items() if value != default)
     kind = describe(node, root).removeprefix("an ").removeprefix("a ")
     meaning = {**resolved(node, root), **node}.get("description", "")
-    cells = (f"`{name}`", kind, f"`{default}`", others, meaning)
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return f"`{name}`", kind, f"`{default}`", others, meaning
 
 
 def _value(config: Config, path: tuple[str, ...]) -> str:
@@ -156,7 +146,3 @@ def _value(config: Config, path: tuple[str, ...]) -> str:
     for key in path:
         value = getattr(value, key)
     return value if isinstance(value, str) else json_text(value).replace(",", ", ")
-
-
-if __name__ == "__main__":
-    write(Path.cwd())

@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from repdyn.base.errors import ConfigError, DataError
-from repdyn.base.files import write_json, write_text
+from repdyn.base.files import write_json
+from repdyn.base.tables import read_cells, write_csv
 from repdyn.pipeline.config import yaml_places
 from repdyn.pipeline.run import ledger
 
@@ -52,9 +53,9 @@ def keep(results: Path, folder: Path) -> None:
         DataError: the run is not finished.
     """
     kept = of_run(results)
-    write_text(folder / CLAIMS, _table(kept.claims))
-    write_text(folder / NUMBERS, _table(kept.numbers))
-    write_text(folder / DIGESTS, _table(pd.DataFrame({"file": kept.digests.keys(), "sha256": kept.digests.values()})))
+    write_csv(folder / CLAIMS, kept.claims)
+    write_csv(folder / NUMBERS, kept.numbers)
+    write_csv(folder / DIGESTS, pd.DataFrame({"file": kept.digests.keys(), "sha256": kept.digests.values()}))
     write_json(folder / RUN, dict(kept.run))
 
 
@@ -66,7 +67,7 @@ def of_run(results: Path) -> Reference:
     """
     try:
         manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
-        evidence = pd.read_csv(results / "evidence.csv", keep_default_na=False, dtype=str)
+        evidence = read_cells(results / "evidence.csv")
     except (OSError, ValueError) as error:
         raise DataError(f"{results}: no finished run ({error}); run it to the end first") from error
     frame = ledger.read(results / "claims.csv")
@@ -89,9 +90,7 @@ def read(folder: Path) -> Reference:
     """
     try:
         run = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        claims, numbers, digests = (
-            pd.read_csv(folder / name, keep_default_na=False, dtype=str) for name in (CLAIMS, NUMBERS, DIGESTS)
-        )
+        claims, numbers, digests = (read_cells(folder / name) for name in (CLAIMS, NUMBERS, DIGESTS))
         return Reference(
             str(folder),
             claims[CLAIM_COLUMNS],
@@ -125,29 +124,10 @@ def exceptions(folder: Path) -> dict[str, str]:
     file = folder / EXCEPTIONS
     if not file.is_file():
         return {}
-    source = yaml_places.read(file, 0)
-    texts = source.values or {}
-    if source.complaints or not all(isinstance(text, str) and text for text in texts.values()):
-        raise ConfigError("\n".join(map(str, source.complaints)) or f"{file}: expected claim: text on every line")
-    return dict(texts)
-
-
-def reversals(references: Mapping[str, pd.DataFrame]) -> dict[str, dict[str, str]]:
-    """Claims that are decided in different ways by two runs: claim -> verdict by run, undecided ones left out."""
-    ids = dict.fromkeys(id for frame in references.values() for id in frame.index)
-    decided = {
-        id: {
-            run: str(frame.loc[id, "verdict"])
-            for run, frame in references.items()
-            if id in frame.index and frame.loc[id, "verdict"] != ledger.UNDECIDED
-        }
-        for id in ids
-    }
-    return {id: verdicts for id, verdicts in decided.items() if len(set(verdicts.values())) > 1}
-
-
-def _table(frame: pd.DataFrame) -> str:
-    return frame.to_csv(index=False, lineterminator="\n")
+    texts = yaml_places.values(file)
+    if not all(isinstance(text, str) and text for text in texts.values()):
+        raise ConfigError(f"{file}: expected claim: text on every line")
+    return texts
 
 
 def _seconds(costs: list[dict]) -> dict[str, float]:

@@ -15,8 +15,7 @@ import pandas as pd
 
 from repdyn.base.claims import REFUTED
 from repdyn.base.errors import DataError
-from repdyn.pipeline.report import listings
-from repdyn.pipeline.report.listings import Listing
+from repdyn.base.tables import read_cells
 from repdyn.pipeline.run.graph import SOURCE, read_study
 
 SHOWN = ("figures", "tables")
@@ -67,11 +66,6 @@ class Product:
     def page(self) -> str:
         """Where the report shows it."""
         return f"studies/{self.study}.html#{self.name}"
-
-    @property
-    def listing(self) -> Listing | None:
-        """Text of the function that made it."""
-        return listings.function(self.code)
 
 
 @dataclass(frozen=True)
@@ -171,16 +165,13 @@ def read(root: Path, files: Iterable[Path], outputs: Mapping[str, Sequence[str]]
     """
     jobs = {file: job for job, paths in outputs.items() for file in paths}
     evidence = defaultdict(list)
-    for row in _table(root / "evidence.csv"):
+    for row in read_cells(root / "evidence.csv").to_dict("records"):
         evidence[row["id"]].append(row)
     manifest = json.loads((root / "manifest.json").read_text(encoding="utf-8"))
     described = [path for path in map(Path, files) if path.suffix == ".json" and path.parent.name in SHOWN]
     products = [_product(path, root, jobs) for path in described]
-    return Contents(_table(root / "claims.csv"), evidence, manifest, _sorted(products), jobs, root)
-
-
-def _table(path: Path) -> list[dict[str, str]]:
-    return pd.read_csv(path, keep_default_na=False, dtype=str).to_dict("records")
+    ledger = read_cells(root / "claims.csv").to_dict("records")
+    return Contents(ledger, evidence, manifest, _sorted(products), jobs, root)
 
 
 def _sorted(products: Sequence[Product]) -> list[Product]:

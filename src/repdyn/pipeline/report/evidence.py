@@ -11,7 +11,7 @@ from itertools import zip_longest
 from markupsafe import Markup
 
 from repdyn.base.verdicts import LARGEST_MARGIN
-from repdyn.pipeline.report.markup import numbers, short, words
+from repdyn.pipeline.report.markup import numbers, words
 
 Row = Mapping[str, str]
 LONGEST_CELL = 120  # characters; longer words stand below the table
@@ -116,8 +116,8 @@ def _required(row: Row) -> Markup:
     if low is None or high is None:
         return Markup()
     if math.isinf(low):
-        return Markup() if math.isinf(high) else numbers(f"at most {short(high, 3)}")
-    return numbers(f"at least {short(low, 3)}" if math.isinf(high) else f"{short(low, 3)} to {short(high, 3)}")
+        return Markup() if math.isinf(high) else numbers(f"at most {high:.3g}")
+    return numbers(f"at least {low:.3g}" if math.isinf(high) else f"{low:.3g} to {high:.3g}")
 
 
 def _reason(text: str) -> str:

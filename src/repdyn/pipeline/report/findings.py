@@ -47,15 +47,13 @@ def read(path: Path) -> dict[str, dict[str, str]]:
     Raises:
         ConfigError: the file is missing or no mapping, or an entry has other keys or values.
     """
-    source = yaml_places.read(path, 0)
-    if source.complaints:
-        raise ConfigError("\n".join(map(str, source.complaints)))
-    for id, entry in source.values.items():
+    chosen = yaml_places.values(path)
+    for id, entry in chosen.items():
         if not isinstance(entry, dict) or set(entry) != KEYS:
             raise ConfigError(f"{path}: {id}: wants the keys {', '.join(sorted(KEYS))}; has {entry!r}")
         if entry["show"] not in SHOWN or entry["verdict"] not in STATUSES:
             raise ConfigError(f"{path}: {id}: show is one of {', '.join(SHOWN)}, verdict one of {', '.join(STATUSES)}")
-    return source.values
+    return chosen
 
 
 def findings(chosen: Mapping[str, Mapping[str, str]], contents: Contents) -> list[Finding]:

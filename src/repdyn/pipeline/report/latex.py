@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from repdyn.base.tables import LATEX
 from repdyn.pipeline.report.contents import Row
 from repdyn.pipeline.report.markup import DOLLARS
 
-SPECIAL = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-SPECIAL |= {mark: f"\\{mark}" for mark in "&%$#_{}"}
-SPECIAL |= {"<": r"\ensuremath{<}", ">": r"\ensuremath{>}", "|": r"\ensuremath{|}"}
+SPECIAL = {"<": r"\ensuremath{<}", ">": r"\ensuremath{>}", "|": r"\ensuremath{|}"}
 SPECIAL |= {"°": r"\ensuremath{^\circ}", "×": r"\ensuremath{\times}", "±": r"\ensuremath{\pm}", "−": r"\ensuremath{-}"}
 SPECIAL |= {"≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "≠": r"\ensuremath{\ne}", "→": r"\ensuremath{\to}"}
 SPECIAL |= {"\N{EN DASH}": "--", "’": "'", "‘": "`", "“": "``", "”": "''", "é": r"\'e", "ü": r"\"u", "ö": r"\"o"}
@@ -18,7 +17,7 @@ GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu x
 LETTERS = dict(zip("αβγδεζηθικλμνξπρστφχψω", GREEK.split(), strict=True))
 LETTERS |= {"Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega"}
 SPECIAL |= {letter: rf"\ensuremath{{\{name}}}" for letter, name in LETTERS.items()}
-TABLE = str.maketrans(SPECIAL)
+TABLE = LATEX | str.maketrans(SPECIAL)
 HEAD = r"""\documentclass[11pt]{article}
 \usepackage[T1]{fontenc}
 \usepackage[margin=2.5cm]{geometry}
@@ -38,15 +37,11 @@ def errata(title: str, paper: str, claims: Sequence[Row]) -> str:
     """
     sure = [claim for claim in claims if claim["possible_ocr_error"] != "True"]
     unsure = [claim for claim in claims if claim["possible_ocr_error"] == "True"]
-    parts = [HEAD, rf"\section*{{Errata: {_text(title)}}}", f"{_text(paper)}\n", *_entries(sure)]
+    parts = [HEAD, rf"\section*{{Errata: {_text(title)}}}", f"{_text(paper)}\n", *map(_entry, sure)]
     if unsure:
         parts += [r"\section*{Possibly errors of the text that we had}"]
-        parts += ["Our copy was read from a scan; the slips below may be the scan's.\n", *_entries(unsure)]
+        parts += ["Our copy was read from a scan; the slips below may be the scan's.\n", *map(_entry, unsure)]
     return "\n".join([*parts, r"\end{document}", ""])
-
-
-def _entries(claims: Iterable[Row]) -> list[str]:
-    return [_entry(claim) for claim in claims]
 
 
 def _entry(claim: Row) -> str:
@@ -65,11 +60,8 @@ def _formula(latex: str) -> list[str]:
 
 def _text(words: str) -> str:
     """Words for LaTeX: formulas between dollars stay, all else is escaped; letters it cannot set become "?"."""
-    pieces, end = [], 0
-    for formula in DOLLARS.finditer(words):
-        pieces += [_escaped(words[end : formula.start()]), formula[0]]
-        end = formula.end()
-    return "".join([*pieces, _escaped(words[end:])])
+    pieces = enumerate(DOLLARS.split(words))  # words and formulas in turn
+    return "".join(f"${piece}$" if place % 2 else _escaped(piece) for place, piece in pieces)
 
 
 def _escaped(words: str) -> str:

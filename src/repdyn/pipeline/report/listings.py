@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
 from repdyn.base.fingerprint import SOURCE
+from repdyn.pipeline.run.graph import statements
 
 
 @dataclass(frozen=True)
@@ -25,16 +24,10 @@ def function(code: str) -> Listing | None:
     path = SOURCE.joinpath(*module.split(".")).with_suffix(".py")
     if not path.is_file():
         return None
-    text, definitions = _definitions(path)
-    node = definitions.get(name)
+    functions = (node for node in statements(path) if isinstance(node, ast.FunctionDef))
+    node = next((function for function in functions if function.name == name), None)
     if node is None:
         return None
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    lines = text.splitlines()[first - 1 : node.end_lineno]
+    lines = path.read_text(encoding="utf-8").splitlines()[first - 1 : node.end_lineno]
     return Listing(f"src/{path.relative_to(SOURCE).as_posix()}", first, "\n".join(lines))
-
-
-@cache
-def _definitions(path: Path) -> tuple[str, dict[str, ast.FunctionDef]]:
-    text = path.read_text(encoding="utf-8")
-    return text, {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}

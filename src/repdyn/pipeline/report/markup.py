@@ -48,11 +48,8 @@ def mathml(latex: str, *, display: bool = False) -> Markup:
 
 def words(text: str) -> Markup:
     """Escaped words, with `$...$` typeset and numbers such as 1e-9 and -2 as they are printed."""
-    pieces, end = [], 0
-    for formula in DOLLARS.finditer(text):
-        pieces += [numbers(text[end : formula.start()]), mathml(formula[1])]
-        end = formula.end()
-    return Markup("").join([*pieces, numbers(text[end:])])
+    pieces = enumerate(DOLLARS.split(text))  # words and formulas in turn
+    return Markup("").join(mathml(piece) if place % 2 else numbers(piece) for place, piece in pieces)
 
 
 def numbers(text: str) -> Markup:
@@ -64,11 +61,6 @@ def numbers(text: str) -> Markup:
 def plain(text: str) -> str:
     """Words for a place that holds no markup (titles, search): formulas as they were written, without dollars."""
     return DOLLARS.sub(lambda formula: formula[1], text)
-
-
-def short(value: float, digits: int = 4) -> str:
-    """A number with few digits, as text for `numbers`."""
-    return f"{value:.{digits}g}"
 
 
 def _power(number: re.Match[str]) -> str:

@@ -50,13 +50,11 @@ def read(path: Path) -> dict[str, dict[str, object]]:
     Raises:
         ConfigError: the file is missing or no mapping, or an entry is neither stated (with its place) nor chosen.
     """
-    source = yaml_places.read(path, 0)
-    if source.complaints:
-        raise ConfigError("\n".join(map(str, source.complaints)))
-    for key, entry in source.values.items():
+    sources = yaml_places.values(path)
+    for key, entry in sources.items():
         if not isinstance(entry, dict) or set(entry) not in ENTRIES:
             raise ConfigError(f"{path}: {key}: wants either stated and where, or chosen; has {entry!r}")
-    return source.values
+    return sources
 
 
 def settings(configuration: Mapping[str, object], sources: Mapping[str, Mapping[str, object]]) -> list[Setting]:

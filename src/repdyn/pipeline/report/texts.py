@@ -1,9 +1,14 @@
-"""What the report says of its own: titles of studies, meanings of verdicts, remarks on scales, interactive theory."""
+"""What the report says of its own: titles of studies, meanings of verdicts, remarks on scales, interactive theory.
+
+And the names of its files and folders, which the workflow reads as well.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+FILES = ("index.html", "ledger.html", "errata.html", "provenance.html", "single.html")
+FOLDERS = ("assets", "captions", "claims", "errata", "figures", "settings", "studies")
 TITLES = {
     "bn_decomposed": "Batch normalization decomposed",
     "truncation_flow": "Truncation flow",

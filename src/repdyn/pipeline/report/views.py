@@ -7,17 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
-from repdyn.base.claims import REFUTED
+from repdyn.base.claims import DECIDED
 from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.report import evidence
 from repdyn.pipeline.report.contents import Contents, Row, is_erratum
 from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.texts import THEORIES, TITLES
+from repdyn.pipeline.run.ledger import overlay
 
-SCALES = ("smoke", "full", "paper")  # runs with an overlay of their own in workflow/scales
 SEARCHED = ("id", "where", "kind", "statement", "correction", "note", "formula", "corrected_formula", "control", "code")
-DECIDED = ("holds", *REFUTED)
 
 
 def counts(claims: Iterable[Row]) -> list[tuple[str, int]]:
@@ -191,5 +190,5 @@ def _samples(row: Row) -> str:
 
 
 def _command(run: str, study: str) -> str:
-    scale = f" --configfile workflow/scales/{run}.yaml --" if run in SCALES else ""
-    return f"snakemake --cores 1{scale} results/{run}/{study}/claims.csv"
+    option = overlay(run)
+    return f"snakemake --cores 1{option}{' --' if option else ''} results/{run}/{study}/claims.csv"

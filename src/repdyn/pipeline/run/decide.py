@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from repdyn.base import claims
-from repdyn.base.files import write_text
+from repdyn.base.errors import RepdynError
+from repdyn.base.tables import write_csv
 from repdyn.pipeline.run.loading import load_function
 from repdyn.pipeline.run.members import read_inputs
 
@@ -22,11 +23,9 @@ def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> 
         claim = load_function(study, check["function"])
         decisions.append((check["code"], claims.decide_claim(claim, data)))
         if claim.id != id:
-            raise claims.RepdynError(f"{check['function']} decides {claim.id}, the job file says {id}; run snakemake")
+            raise RepdynError(f"{check['function']} decides {claim.id}, the job file says {id}; run snakemake")
     ledger, evidence = (results / path for path in member["outputs"])
-    _write(ledger, ({"study": study} | decision.ledger | {"code_version": code} for code, decision in decisions))
-    _write(evidence, ({"study": study} | row for _, decision in decisions for row in decision.evidence))
-
-
-def _write(file: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    write_text(file, pd.DataFrame(list(rows)).to_csv(index=False, lineterminator="\n"))
+    rows = [{"study": study} | decision.ledger | {"code_version": code} for code, decision in decisions]
+    parts = [{"study": study} | row for _, decision in decisions for row in decision.evidence]
+    write_csv(ledger, pd.DataFrame(rows))
+    write_csv(evidence, pd.DataFrame(parts))

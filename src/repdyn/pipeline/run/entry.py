@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from repdyn.base.devices import pin_threads
-from repdyn.base.errors import RepdynError
+from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline.run import jobs
 from repdyn.pipeline.run.digests import compiled_code
 from repdyn.pipeline.run.kept import Kept
 from repdyn.pipeline.run.loading import load_runner
 from repdyn.pipeline.run.records import recorded
 
-SOURCE = Path(__file__).resolve().parents[3]
+
+def run(words: Sequence[str]) -> None:
+    """Runs the job of a job file, by its command."""
+    parser = argparse.ArgumentParser(prog="repdyn run", description="Run one job of the workflow by hand.")
+    parser.add_argument("job", type=Path, help="its job file, logs/<run>/<study>/<job>.job.json")
+    parser.add_argument("--threads", type=int, help="threads of numerical libraries (default: the job's own, 1)")
+    arguments = parser.parse_args(words)
+    main(arguments.job, arguments.threads)
 
 
-def main(file: Path, threads: int | None = None) -> int:
-    """Runs a job; a user's mistake ends with one readable line and exit status 1, not with a traceback.
+def main(file: Path, threads: int | None = None) -> None:
+    """Runs a job and records it.
 
     Args:
         file: the job file.
         threads: threads of numerical libraries in the place of the job's own; another recipe, for trials by hand.
     """
-    try:
-        job = jobs.read(Path(file))
-        pin_threads(threads or job.threads)  # before numpy or torch is imported
-        if folder := compiled_code(SOURCE):
-            os.environ["NUMBA_CACHE_DIR"] = str(folder.absolute())
-        with recorded(job):
-            run_members(job, Path(file), load_runner(job.kind))
-    except RepdynError as error:
-        print(f"error: {error}", file=sys.stderr)
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
-    else:
-        return 0
-    return 1
+    job = jobs.read(file)
+    pin_threads(threads or job.threads)  # before numpy or torch is imported
+    if folder := compiled_code(SOURCE):
+        os.environ["NUMBA_CACHE_DIR"] = str(folder.absolute())
+    with recorded(job):
+        run_members(job, file, load_runner(job.kind))
 
 
 def run_members(job: jobs.Job, file: Path, run: Callable[..., Callable[[], None] | None]) -> None:

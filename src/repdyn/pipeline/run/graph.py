@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 
 from repdyn.base.errors import RepdynError
+from repdyn.base.fingerprint import SOURCE
 
-SOURCE = Path(__file__).resolve().parents[3]
 KINDS = {"experiments": "xr.Dataset", "figures": "Figure", "tables": "Table"}
 OFFERED = ("settings", "stream", "device", "checkpoint")
 HIDDEN = ("_", "draw_")  # helpers, and functions that draw any dataset, for users' own networks
@@ -68,10 +68,6 @@ class Study:
         """Ids of the claims that read any of the datasets."""
         return [id for id, check in self.claims.items() if set(check.reads) & set(datasets)]
 
-    def figures_of(self, *datasets: str) -> list[str]:
-        """Names of the figures that read any of the datasets."""
-        return [name for name, figure in self.figures.items() if set(figure.reads) & set(datasets)]
-
     def figures_by_module(self) -> dict[str, list[Function]]:
         """Module's last name -> its figures: those that one job draws."""
         groups: dict[str, list[Function]] = {}
@@ -106,7 +102,7 @@ def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
     functions: dict[str, Function] = {}
     order: list[str] = []
     for module, path in modules(study, kind, source):
-        for node in _statements(path):
+        for node in statements(path):
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == ORDER:
                 order = list(ast.literal_eval(node.value))
             elif _makes(node, KINDS[kind]):
@@ -121,8 +117,8 @@ def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
 def _claims(study: str, source: Path) -> dict[str, Function]:
     functions: dict[str, Function] = {}
     for module, path in modules(study, "claims", source):
-        constants = {ast.unparse(n.targets[0]): n.value for n in _statements(path) if isinstance(n, ast.Assign)}
-        for node in _statements(path):
+        constants = {ast.unparse(n.targets[0]): n.value for n in statements(path) if isinstance(n, ast.Assign)}
+        for node in statements(path):
             if call := _claim_call(node):
                 id, keywords = ast.literal_eval(call.args[0]), dict(_keywords(call, constants))
                 data = ast.literal_eval(keywords["data"]) if "data" in keywords else ()
@@ -131,7 +127,8 @@ def _claims(study: str, source: Path) -> dict[str, Function]:
     return functions
 
 
-def _statements(path: Path) -> list[ast.stmt]:
+def statements(path: Path) -> list[ast.stmt]:
+    """Statements at the top of a module's file, read again where it has changed."""
     return _tree(path, path.stat().st_mtime_ns).body
 
 

@@ -37,7 +37,7 @@ class Job:
     Attributes:
         run: name of the run.
         name: study and job, e.g. "leaky_resnets/exact"; log, job file and record are called so.
-        kind: what its members are: a key of `entry.RUNNERS`.
+        kind: what its members are: one of `loading.RUNNERS`.
         members: what is run, in order.
         threads: threads of numerical libraries, part of the recipe.
         memory_mb: memory the rule asks for at the first try.

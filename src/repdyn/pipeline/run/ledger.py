@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from repdyn.base.claims import UNDECIDED
 from repdyn.base.errors import ConfigError, DataError
-from repdyn.base.files import write_text
+from repdyn.base.tables import read_cells, write_csv
 from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.config import yaml_places
 
-UNDECIDED = "not decidable at this scale"
+SCALES = ("smoke", "full", "paper")  # runs with an overlay of their own in workflow/scales
 
 
 def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
@@ -21,8 +22,8 @@ def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> 
     parts = [results / path for path in member["inputs"]]
     ledger, evidence = (results / path for path in member["outputs"])
     build([part for part in parts if part.name == "claims.csv"], Path(member["expected"]), member["run"], ledger)
-    rows = [pd.read_csv(part, keep_default_na=False, dtype=str) for part in parts if part.name == "evidence.csv"]
-    write_text(evidence, pd.concat(rows, ignore_index=True).to_csv(index=False, lineterminator="\n"))
+    rows = [read_cells(part) for part in parts if part.name == "evidence.csv"]
+    write_csv(evidence, pd.concat(rows, ignore_index=True))
 
 
 def build(parts: Iterable[Path], expected: Path, run: str, output: Path) -> None:
@@ -43,7 +44,7 @@ def build(parts: Iterable[Path], expected: Path, run: str, output: Path) -> None
     frame = frame.sort_values("id", key=lambda ids: ids.map(lambda id: order.get(id, len(order))), kind="stable")
     frame["expected_verdict"] = [accepted.get(id, {}).get("verdict", "") for id in frame["id"]]
     frame["change"] = [change(row.verdict, accepted.get(row.id), run) for row in frame.itertuples()]
-    write_text(output, frame.to_csv(index=False, lineterminator="\n"))
+    write_csv(output, frame)
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -53,7 +54,7 @@ def read(path: Path) -> pd.DataFrame:
         DataError: the file is no table, or one without ids and verdicts.
     """
     try:
-        frame = pd.read_csv(path, keep_default_na=False, dtype=str)
+        frame = read_cells(path)
     except (ValueError, pd.errors.ParserError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{path}: not a ledger ({reason}); name the claims.csv of a run") from error
@@ -77,17 +78,15 @@ def read_expected(path: Path) -> dict[str, dict]:
         ConfigError: the file is missing or no mapping, names an id twice, or an entry has other keys, a verdict
             outside the vocabulary, or no list of runs.
     """
-    source = yaml_places.read(path, 0)
-    if source.complaints:
-        raise ConfigError("\n".join(map(str, source.complaints)))
-    for id, entry in source.values.items():
+    accepted = yaml_places.values(path)
+    for id, entry in accepted.items():
         if not isinstance(entry, dict) or set(entry) != {"verdict", "undecided_at"}:
             raise ConfigError(f"{path}: {id}: wants the keys verdict and undecided_at, has {entry!r}")
         if entry["verdict"] not in STATUSES:
             raise ConfigError(f"{path}: {id}: verdict {entry['verdict']!r} is not one of {', '.join(STATUSES)}")
         if not isinstance(entry["undecided_at"], list):
             raise ConfigError(f"{path}: {id}: undecided_at {entry['undecided_at']!r} is not a list of runs: [smoke]")
-    return source.values
+    return accepted
 
 
 def show(id: str, results: Path) -> str:
@@ -133,9 +132,10 @@ def _text(run: str, row: pd.Series) -> str:
         lines.append(f"control   {row['control']}: {row['control_outcome']}; margin {row['control_margin']}")
     if row["note"]:
         lines.append(f"note      {row['note']}")
-    lines.append(f"shown by  snakemake --cores 1 results/{run}/{row['study']}/claims.csv" + _scale(run))
+    lines.append(f"shown by  snakemake --cores 1 results/{run}/{row['study']}/claims.csv" + overlay(run))
     return "\n".join(lines)
 
 
-def _scale(run: str) -> str:
-    return f" --configfile workflow/scales/{run}.yaml" if run in ("smoke", "full", "paper") else ""
+def overlay(run: str) -> str:
+    """Snakemake's option for a run at one of the scales; empty for any other."""
+    return f" --configfile workflow/scales/{run}.yaml" if run in SCALES else ""

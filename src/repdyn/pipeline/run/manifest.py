@@ -30,6 +30,7 @@ PACKAGES = (
     "pydantic",
     "snakemake",
 )
+MISSING = "not installed"
 
 
 def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
@@ -82,14 +83,15 @@ def costs(logs: Path, files: Iterable[Path]) -> list[records.Record]:
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages whose numerics or drawing results depend on."""
-    return {"python": platform.python_version()} | {name: _version(name) for name in PACKAGES}
+    return {"python": platform.python_version()} | {name: version_of(name) for name in PACKAGES}
 
 
-def _version(name: str) -> str:
+def version_of(package: str) -> str:
+    """Version of a package, or `MISSING`."""
     try:
-        return version(name)
+        return version(package)
     except PackageNotFoundError:
-        return "not installed"
+        return MISSING
 
 
 def processor() -> str:
@@ -105,13 +107,12 @@ def processor() -> str:
 
 def _commit(workflow: Path) -> str:
     """The checkout's commit, with "+ edits" if files differ; "not a git checkout" elsewhere."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=workflow, capture_output=True, text=True, check=True).stdout.strip()
+
     try:
-        commit = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=workflow, capture_output=True, text=True, check=True
-        ).stdout.strip()
-        edits = subprocess.run(
-            ["git", "status", "--porcelain"], cwd=workflow, capture_output=True, text=True, check=True
-        ).stdout
+        commit, edits = git("rev-parse", "HEAD"), git("status", "--porcelain")
     except (OSError, subprocess.CalledProcessError):
         return "not a git checkout"
     return commit + (" + edits" if edits else "")

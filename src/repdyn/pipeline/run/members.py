@@ -43,6 +43,5 @@ def arguments_of(function: Callable[..., Any], offered: Mapping[str, Any]) -> di
 
 def origin(member: Mapping[str, Any]) -> dict[str, Any]:
     """What a figure's or a table's file says of its making: the function, its code version, the datasets it read."""
-    module, _, name = member["function"].partition(":")
-    code = f"repdyn.{member['study']}.{module}:{name}"
+    code = f"repdyn.{member['study']}.{member['function']}"
     return {"code": code, "code_version": member["code"], "datasets": list(member["inputs"])}

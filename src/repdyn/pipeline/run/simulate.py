@@ -22,6 +22,7 @@ from repdyn.base.devices import choose_device
 from repdyn.base.errors import RepdynError
 from repdyn.base.files import sha256
 from repdyn.base.streams import Stream
+from repdyn.pipeline.run.jobs import input_paths
 from repdyn.pipeline.run.loading import load_function
 from repdyn.pipeline.run.members import arguments_of, read_inputs
 
@@ -67,10 +68,7 @@ def run(member: Mapping[str, Any], results: Path, checkpoints: Path | None) -> C
 
 def _identity(member: Mapping[str, Any], device: str, results: Path) -> str:
     """What a job is to its checkpoints: everything that its numbers depend on, the contents of its inputs included."""
-    paths = [
-        path for value in member["inputs"].values() for path in ([value] if isinstance(value, str) else value.values())
-    ]
-    digests = [sha256(results / path) for path in paths]
+    digests = [sha256(results / path) for path in input_paths([member])]
     return json.dumps([dict(member), device, digests], sort_keys=True)
 
 

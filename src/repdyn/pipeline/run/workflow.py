@@ -19,7 +19,7 @@ from repdyn.base.settings import Settings, canonical
 from repdyn.pipeline.config.configuration import Config
 from repdyn.pipeline.run import costs, records
 from repdyn.pipeline.run.digests import CodeVersions
-from repdyn.pipeline.run.graph import OFFERED, SOURCE, Function, Study, modules, read_study
+from repdyn.pipeline.run.graph import OFFERED, SOURCE, Function, Study, modules, read_study, statements
 from repdyn.pipeline.run.jobs import Inputs, Job, Member, write_all
 
 ENTRY = "repdyn.pipeline.run.entry:main"
@@ -115,8 +115,10 @@ class RunJobs:
         names = dict.fromkeys(name for check in checks.values() for name in check.reads)
         member = {
             "study": study,
-            "claims": {id: {"function": check.path, "code": self._code(check.root)} for id, check in checks.items()},
-            "code": self._code("repdyn.pipeline.run.decide:run", ENTRY),
+            "claims": {
+                id: {"function": check.path, "code": self._versions.of(check.root)} for id, check in checks.items()
+            },
+            "code": self._code("decide"),
             "inputs": {name: self._input(study, name) for name in names},
             "outputs": [f"{study}/claims.csv", f"{study}/evidence.csv"],
         }
@@ -127,14 +129,13 @@ class RunJobs:
 
         Args:
             name: name of the job.
-            kind: a key of `entry.RUNNERS`.
+            kind: one of `loading.RUNNERS`.
             outputs: files it writes, below the run's results.
             reads: files it reads, below the run's results.
             extra: what its runner gets besides.
         """
-        code = self._code(f"repdyn.pipeline.run.{kind}:run", ENTRY)
         inputs = {path: path for path in reads}
-        member = {"code": code, "inputs": inputs, "outputs": list(outputs), **extra}
+        member = {"code": self._code(kind), "inputs": inputs, "outputs": list(outputs), **extra}
         return self._add(Job(self.run, name, kind, [member], memory_mb=600))
 
     def outputs(self, *kinds: str) -> list[str]:
@@ -165,8 +166,9 @@ class RunJobs:
     def _study(self, study: str) -> Study:
         return read_study(study, self.source)
 
-    def _code(self, *roots: str) -> str:
-        return self._versions.of(*roots)
+    def _code(self, kind: str, *roots: str) -> str:
+        """The code version of a member: of its runner and of what it runs."""
+        return self._versions.of(*roots, f"repdyn.pipeline.run.{kind}:run", ENTRY)
 
     def _simulation(self, study: str, name: str, variant: Mapping[str, Any], further: Mapping[str, Any]) -> Member:
         functions = self._study(study).experiments
@@ -178,7 +180,7 @@ class RunJobs:
         member = {
             "study": study,
             "function": function.path,
-            "code": self._code(function.root, "repdyn.pipeline.run.simulate:run", ENTRY),
+            "code": self._code("simulate", function.root),
             "seed": self.config.run.seed,
             "paper": paper_of(study, self.source),
             "settings": self._settings(study, function, variant),
@@ -198,7 +200,7 @@ class RunJobs:
         return {
             "study": study,
             "function": function.path,
-            "code": self._code(function.root, f"repdyn.pipeline.run.{runner}:run", ENTRY),
+            "code": self._code(runner, function.root),
             "inputs": {name: self._input(study, name) for name in function.reads},
             "outputs": [f"{study}/{kind}/{function.name}.{suffix}" for suffix in suffixes],
         }
@@ -286,7 +288,7 @@ def _label(key: str, value: object) -> str:
 def paper_of(study: str, source: Path = SOURCE) -> str:
     """The paper's name, the constant PAPER of the study's settings; it is written into every dataset."""
     for _, path in modules(study, "settings", source):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in statements(path):
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAPER":
                 return ast.literal_eval(node.value)
     raise ConfigError(f"{study}: no settings module defines PAPER")

@@ -1,0 +1,20 @@
+"""Tables of the generated pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+FORMULA = re.compile(r"\$[^$]+\$")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table as Markdown, a line per row."""
+    lines = [head, ["---"] * len(head), *([_cell(cell) for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    """Text for a cell, whose borders are the marks that formulas use for norms."""
+    spelled = FORMULA.sub(lambda match: match[0].replace("\\|", "\\Vert ").replace("|", "\\vert "), text)
+    return spelled.replace("|", "\\|").replace("\n", " ")
