@@ -20,12 +20,12 @@ CLAIM = dict.fromkeys(results.CLAIM_COLUMNS, "") | {"study": "s", "n": "8"}
 NUMBER = dict.fromkeys(results.NUMBER_COLUMNS, "") | {"form": "printed", "outcome": "passes"}
 
 
-def run(folder, *, verdicts=("holds", "does not hold"), value="2.5", interval=("2", "3"), seed=1):
+def run(folder, *, verdicts=("holds", "does not hold"), value="2.5", interval=("2", "3"), region=("", ""), seed=1):
     """A finished run of two claims, the first with an interval, the second exact."""
     claims = [CLAIM | {"id": f"x-{place}", "verdict": verdict} for place, verdict in enumerate(verdicts)]
-    low, high = interval
+    ends = dict(zip(("interval_low", "interval_high", "region_low", "region_high"), (*interval, *region), strict=True))
     numbers = [
-        NUMBER | {"id": "x-0", "value": value, "interval_low": low, "interval_high": high},
+        NUMBER | {"id": "x-0", "value": value} | ends,
         NUMBER | {"id": "x-1", "value": "1e-12"},
     ]
     folder.mkdir(parents=True)
@@ -62,16 +62,26 @@ def test_a_reference_names_no_folder_of_the_machine(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "reproduced"), [("2.0", True), ("2.999", True), ("2.50001", True), ("3.1", False), ("1.9", False)]
+    ("value", "interval", "reproduced"),
+    [
+        ("2.5", ("2.4", "2.6"), True),
+        ("3.5", ("2.9", "4"), True),
+        ("3.5", ("3.1", "4"), False),
+        ("1.5", ("1", "2.1"), True),
+        ("1.5", ("1", "1.9"), False),
+        ("3.1", ("3.1", "3.1"), False),
+    ],
 )
-def test_a_number_reproduces_within_the_interval_of_the_reference(tmp_path, value, reproduced):
-    found, told = held(run(tmp_path / "a", value=value), run(tmp_path / "b"))
+def test_a_sampled_number_reproduces_where_its_interval_meets_that_of_the_reference(
+    tmp_path, value, interval, reproduced
+):
+    found, told = held(run(tmp_path / "a", value=value, interval=interval), run(tmp_path / "b"))
     assert found.reproduced is reproduced
     assert ("x-0, whole" in told) is not reproduced
 
 
 def test_of_the_numbers_beyond_their_bands_the_farthest_comes_first(tmp_path):
-    here = run(tmp_path / "a", value="3.1")
+    here = run(tmp_path / "a", value="3.1", interval=("3.1", "3.1"))
     text = (here / "evidence.csv").read_text()
     (here / "evidence.csv").write_text(text.replace("1e-12", "5.0"))
     _, told = held(here, run(tmp_path / "b"))
@@ -105,6 +115,24 @@ def test_a_number_without_interval_reproduces_up_to_rounding(tmp_path, value, re
     none = ("", "")
     found, _ = held(run(tmp_path / "a", value=value, interval=none), run(tmp_path / "b", interval=none))
     assert found.reproduced is reproduced
+
+
+@pytest.mark.parametrize(
+    ("value", "region", "reproduced"),
+    [
+        ("2.7", ("0", "5"), True),
+        ("2.8", ("0", "5"), False),
+        ("2.2", ("-inf", "5"), False),
+        ("2.3", ("-inf", "5"), True),
+        ("2.58", ("2", "inf"), True),
+        ("2.7", ("2", "inf"), False),
+    ],
+)
+def test_a_number_without_interval_reproduces_within_a_twentieth_of_what_its_claim_allows(
+    tmp_path, value, region, reproduced
+):
+    there = run(tmp_path / "b", interval=("", ""))
+    assert held(run(tmp_path / "a", value=value, interval=("", ""), region=region), there)[0].reproduced is reproduced
 
 
 def test_numbers_near_nothing_are_equal(tmp_path):

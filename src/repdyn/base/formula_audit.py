@@ -80,9 +80,16 @@ def audit_variables(
     return {form: variable(dims, errors[..., i], f"{scale} {words[form]}", unit) for i, form in enumerate(FORMS)}
 
 
-def decide_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str) -> Verdict:
+def largest_errors(audit: xr.Dataset) -> xr.Dataset:
+    """Largest error of every equation over all draws, as printed and as corrected."""
+    errors = audit[list(FORMS[:2])]
+    return errors.max([dim for dim in errors.dims if dim != "equation"])
+
+
+def decide_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, note: str = "") -> Verdict:
     """The verdict on one formula of the audit: largest error over all draws of the printed and corrected forms."""
-    return Verdict.from_tests(*(_error(audit[form].sel(equation=equation), tolerance, reason) for form in FORMS[:2]))
+    tests = (_error(audit[form].sel(equation=equation), tolerance, reason) for form in FORMS[:2])
+    return Verdict.from_tests(*tests, note=note)
 
 
 def _error(errors: xr.DataArray, tolerance: float, reason: str) -> Test:

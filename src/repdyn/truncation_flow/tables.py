@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import xarray as xr
 
+from repdyn.base.formula_audit import largest_errors
 from repdyn.base.tables import Table
-from repdyn.truncation_flow.figures.many_layers import largest_errors
 
 
 def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Table:

@@ -51,9 +51,12 @@ class PairRecorder:
             name: variable(("seed", "step", "pair"), curves[k], TEXTS[name].long_name, TEXTS[name].units)
             for k, name in enumerate(CURVES)
         }
-        for name, values, what in (("input_distance", self.X, "inputs"), ("target_distance", self.Y, "targets")):
+        for name, values, what, unit in (
+            ("input_distance", self.X, "inputs", "input^2"),
+            ("target_distance", self.Y, "targets", "output^2"),
+        ):
             distance = (values[self.other] - values[self.one]).pow(2).sum(dim=-1).numpy()
-            variables[name] = variable("pair", distance, f"squared distance of the {what}", f"{what[:-1]}^2")
+            variables[name] = variable("pair", distance, f"squared distance of the {what}", unit)
         names = np.array([f"{i}-{j}" for i, j in self.pairs])
         coords = {"seed": np.arange(curves.shape[1]), "step": np.array(self.steps), "pair": names}
         return xr.Dataset(variables, coords)

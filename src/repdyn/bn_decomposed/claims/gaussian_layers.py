@@ -11,7 +11,6 @@ from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation
 from repdyn.bn_decomposed.claims.changes import in_dataset
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
-from repdyn.bn_decomposed.theory.invariance import theorem13_alpha
 from repdyn.bn_decomposed.theory.kernel import arccos_kernel
 
 INVARIANT, FAR = "definition 12", "R > n/(n-1)"
@@ -130,10 +129,7 @@ def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
 def alpha_one(gaussian_layer: xr.Dataset) -> xr.Dataset:
     """Takes sigma^2 = 2/d for 2 alpha/d: ReLU being homogeneous, every square is divided by alpha."""
     squares = ("odd_square", "cluster_square", "expected_odd_square", "expected_cluster_square")
-    alpha = gaussian_layer["alpha"].copy(deep=True)
-    for n in alpha["batch"].values.tolist():
-        alpha.loc[{"start": INVARIANT, "batch": n}] = theorem13_alpha(n)
-    return gaussian_layer.assign({name: gaussian_layer[name] / alpha for name in squares})
+    return gaussian_layer.assign({name: gaussian_layer[name] / gaussian_layer["alpha"] for name in squares})
 
 
 ALPHA_ONE = wrong_formula(r"$\sigma^2 = 2/d$ for $2 \alpha / d$", in_dataset(0, alpha_one))

@@ -17,7 +17,13 @@ NULL = 1e-8
 
 
 def exact_method(X: Array) -> Method:
-    """The exact method of `rank.cells` that serves the rank of X: "exact2d" up to rank 2, "exact3d" for rank 3."""
+    """The exact method of `rank.cells` that serves the rank of X: "exact2d" up to rank 2, "exact3d" for rank 3.
+
+    Raises:
+        ValueError: a zero column, or rank above 3.
+    """
+    if not X.any(axis=0).all():
+        raise ValueError(f"got a zero column at {np.flatnonzero(~X.any(axis=0)).tolist()}, expected none")
     rank = int(np.linalg.matrix_rank(X / np.linalg.norm(X, axis=0), rtol=NEW_DIRECTION))
     if rank > 3:
         raise ValueError(f"got a batch of rank {rank}, expected at most 3: cells are exact in two and three dimensions")

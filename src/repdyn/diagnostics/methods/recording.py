@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -91,9 +92,15 @@ def append(path: Path, moment: xr.Dataset, step: float, time: str) -> None:
             file[time][at] = step
             for name in changing(moment):
                 file[name][at, ...] = moment[name].values
-            earlier = file.getncattr("left_out")
-            if moment.attrs["left_out"] != earlier:
-                file.setncattr("left_out", f"{earlier}; {time} {step:g}: {moment.attrs['left_out']}".removeprefix("; "))
+            steps = file[time][:].tolist()
+            file.setncattr("left_out", _extended(file.getncattr("left_out"), moment.attrs["left_out"], steps, time))
+
+
+def _extended(earlier: str, text: str, steps: Sequence[float], time: str) -> str:
+    """`reasons` of all steps from those of the earlier ones and the text of the last."""
+    if not re.match(rf"{re.escape(time)} \S+: ", earlier):  # the same at every earlier moment
+        return reasons([earlier] * (len(steps) - 1) + [text], steps, time)
+    return f"{earlier}; {time} {steps[-1]:g}: {text}" if text else earlier
 
 
 def load(path: Path, time: str | None = None) -> xr.Dataset:

@@ -1,4 +1,4 @@
-"""FormulaAudit of the discrete network for any weights, against automatic differentiation of the objective."""
+"""Audit of the discrete network for any weights, against automatic differentiation of the objective."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def network_audit(settings: NetworkAudit, stream: Stream) -> xr.Dataset:
             "layer": variable("layer", np.arange(1, LAYERS + 1), "layer l"),
             "cost": variable("cost", np.array(list(COSTS)), "cost whose momentum is taken"),
         },
-        title="FormulaAudit of the discrete network with random weights",
+        title="Audit of the discrete network with random weights",
     )
 
 

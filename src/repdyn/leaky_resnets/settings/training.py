@@ -219,6 +219,6 @@ class OutputGrowth(Settings):
 
 
 class NetworkAudit(Settings):
-    """FormulaAudit of the discrete network with any weights, against finite differences."""
+    """Audit of the discrete network with any weights, against finite differences."""
 
     draws: Annotated[int, Field(ge=2, le=10_000)] = Field(description="Random networks, with and without bias.")

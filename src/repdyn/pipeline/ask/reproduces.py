@@ -1,7 +1,10 @@
 """Whether a run reproduces a reference: verdicts, then key numbers within their bands, then files.
 
-A number's band is the interval that the reference states for it, widened by rounding: the square root of the unit
-roundoff of single precision, relative to its size. Numbers that differ by at most 1e-9 are equal.
+A sampled number reproduces where its interval meets the reference's: a training that another processor rounds otherwise
+is another draw. A number without interval reproduces within a twentieth of what its claim allows: errors far below
+their tolerance depend on the steps of solvers and searches (two kinds of processors differed by up to 1.4 %). Every
+band is widened by rounding: the square root of the unit roundoff of single precision, relative to the number's size.
+Numbers that differ by at most 1e-9 are equal.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from repdyn.pipeline.ask.compare import RESIDUE, SHOWN, listed, verdict_changes
 from repdyn.pipeline.reference.results import KEY, Reference
 
 ROUNDING = float(np.sqrt(np.finfo(np.float32).eps))
+SHARE = 1 / 20  # of what a claim allows
 
 
 @dataclass(frozen=True)
@@ -102,8 +106,21 @@ def show(reproduction: Reproduction, run: Reference, reference: Reference) -> st
 def _number(row: pd.Series) -> Number:
     there, here = float(row["value_there"]), float(row["value_here"])
     rounding = RESIDUE + ROUNDING * max(abs(there), abs(here)) if math.isfinite(there) else 0.0
-    low, high = (float(row[f"interval_{end}_there"] or there) for end in ("low", "high"))
-    return Number(row["id"], row["part"], here, there, (min(low, there) - rounding, max(high, there) + rounding))
+    if row["interval_low_there"] and row["interval_low_here"]:
+        low, high = (float(row[f"interval_{end}_there"]) for end in ("low", "high"))
+        own_low, own_high = (float(row[f"interval_{end}_here"]) for end in ("low", "high"))
+        low, high = min(low, there) - max(own_high - here, 0), max(high, there) + max(here - own_low, 0)
+    else:
+        slack = SHARE * _allowed(*(float(row[f"region_{end}_here"] or "inf") for end in ("low", "high")))
+        low, high = there - slack, there + slack
+    return Number(row["id"], row["part"], here, there, (low - rounding, high + rounding))
+
+
+def _allowed(low: float, high: float) -> float:
+    """Size of the region that a claim allows, of a one-sided one its limit; 0 where it has none."""
+    if math.isfinite(low) and math.isfinite(high):
+        return high - low
+    return next((abs(end) for end in (low, high) if math.isfinite(end)), 0.0)
 
 
 def _excess(number: Number) -> float:

@@ -18,7 +18,9 @@ from repdyn.pipeline.run import ledger
 FOLDER, EXCEPTIONS = "reference", "exceptions.yaml"
 CLAIMS, NUMBERS, DIGESTS, RUN = "claims.csv", "numbers.csv", "digests.csv", "run.json"
 CLAIM_COLUMNS = ["id", "study", "origin", "where", "verdict", "n", "note"]
-NUMBER_COLUMNS = ["id", "form", "part", "outcome", "value", "interval_low", "interval_high", "n"]
+NUMBER_COLUMNS = [
+    "id", "form", "part", "outcome", "value", "interval_low", "interval_high", "region_low", "region_high", "n",
+]  # fmt: skip
 KEY = ["id", "form", "part"]
 
 
@@ -29,7 +31,7 @@ class Reference:
     Attributes:
         name: the folder it was read from.
         claims: a row per claim: `id study origin where verdict n note`.
-        numbers: a row per part of a check: `id form part outcome value interval_low interval_high n`.
+        numbers: a row per part of a check: of `NUMBER_COLUMNS`.
         digests: file inside the run's results -> SHA-256.
         run: configuration, versions, machine, commit, CPU seconds per study.
     """

@@ -112,17 +112,23 @@ def read(file: Path) -> Job:
 def run_of(file: Path) -> str:
     """Name of the run whose log folder holds a file: the folder below the last `logs`."""
     parts = file.absolute().parts
-    if "logs" not in parts[:-2]:
-        raise DataError(f"{file}: not below logs/<run>/, where job files stand")
-    return parts[len(parts) - 1 - parts[::-1].index("logs") + 1]
+    return parts[_logs(file, parts) + 1]
 
 
 def results_of(file: Path) -> Path:
     """Folder of the results of the run whose log folder holds a file, beside `logs`."""
-    place = file.parts.index("logs") if "logs" in file.parts else None
-    if place is None:
+    whole = file.absolute().parts
+    place = _logs(file, whole) - (len(whole) - len(file.parts))
+    if place < 0:
         return results_of(file.absolute())
     return Path(*file.parts[:place], "results", run_of(file))
+
+
+def _logs(file: Path, parts: Sequence[str]) -> int:
+    """Place of the last `logs` among the parts of a path."""
+    if "logs" not in parts[:-2]:
+        raise DataError(f"{file}: not below logs/<run>/, where job files stand")
+    return len(parts) - 1 - parts[::-1].index("logs")
 
 
 def write_all(jobs: Sequence[Job], finished: Mapping[str, Mapping[str, Any]]) -> None:

@@ -134,8 +134,8 @@ def omega_vanishes() -> Verdict:
     """A gap in the argument."""
     return not_testable(
         "The right side jumps, so a convergent cost does not force its derivative to zero; only a finite integral of"
-        " its square follows. No finite orbit decides a limit; the generator along orbits stands in the figures"
-        " proposition and neural_collapse."
+        " its square follows. No finite orbit decides a limit; the generator along an orbit stands in the"
+        " figure proposition."
     )
 
 

@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, describe, label_panels, legend_below, new
+from repdyn.base.formula_audit import largest_errors
 
 ROUNDING_FLOOR = 1e-17
 TITLES = {"benign": "labels near the images", "adverse": "labels exchanged"}
@@ -111,12 +112,6 @@ def general_flow(general_flow: xr.Dataset) -> Figure:
         alt="The flow collapses separated clusters completely, stalls for wide ones and from random weights, and rests "
         "from an untruncated start; gradient descent lowers its cost in most cases without full collapse.",
     )
-
-
-def largest_errors(audit: xr.Dataset) -> xr.Dataset:
-    """Largest error of every equation over all draws, as printed and as corrected."""
-    errors = audit[["printed", "corrected"]]
-    return errors.max([dim for dim in errors.dims if dim != "equation"])
 
 
 def gradient_audit(gradient_audit: xr.Dataset, propagators: xr.Dataset) -> Figure:
