@@ -49,14 +49,7 @@ def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> x
         }
         | {
             name: variable("run", np.array([getattr(run, name) for run in runs]), words)
-            for name, words in {
-                "nonlinearity": "nonlinearity",
-                "gain": "gain of the initial weights",
-                "rate": "learning rate",
-                "units": "neurons per hidden layer",
-                "hidden": "hidden layers",
-                "optimizer": "optimizer",
-            }.items()
+            for name, words in minibatch_loop.WORDS.items()
         },
         title="XOR: distances between representations and outputs during training",
     )
@@ -69,17 +62,15 @@ def _distances(points: NDArray) -> NDArray:
 def _run(
     name: str, network: TrainedNetwork, settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint
 ) -> minibatch_loop.Records:
-    X, Y = (torch.tensor(values, dtype=torch.float32, device=device) for values in (INPUTS, TARGETS))
-    networks = minibatch_loop.start(network, 2, 1, settings.trials, stream, device)
-    trainer = minibatch_training.Trainer(
-        networks, X, Y, rate=network.rate, batch=4, optimizer=network.optimizer, loss_factor=LOSS_FACTOR
+    trainer = minibatch_loop.start(
+        network, INPUTS, TARGETS, settings.trials, stream, device, batch=4, loss_factor=LOSS_FACTOR
     )
     looks = np.linspace(0, network.epochs, settings.looks).round().astype(int).tolist()
 
     def watch(epoch: int) -> minibatch_loop.Records:
-        layers = minibatch_training.layers(networks, X)
+        layers = minibatch_training.layers(trainer.networks, trainer.X)
         h, y = layers[minibatch_loop.halfway(network)], layers[-1]
-        loss = LOSS_FACTOR * ((y - Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
+        loss = LOSS_FACTOR * ((y - trainer.Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
         return {"h": _squared(h), "y": _squared(y), "loss": loss, "epoch": np.array(epoch)}
 
     return minibatch_loop.run(name, trainer, looks, stream, watch, checkpoint)
