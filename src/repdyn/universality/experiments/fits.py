@@ -153,15 +153,7 @@ def adam_fits(settings: Fits, adam_runs: xr.Dataset) -> xr.Dataset:
 
 def default_network_fits(settings: Fits, default_network: xr.Dataset) -> xr.Dataset:
     """Figures 10, 11 at the paper's width: every layer of one run, and the alternatives (51) halfway."""
-    return _default_fits(settings, default_network)
-
-
-def default_ensemble_fits(settings: Fits, default_ensemble: xr.Dataset) -> xr.Dataset:
-    """Figures 10, 11 for the narrower network with many seeds."""
-    return _default_fits(settings, default_ensemble)
-
-
-def _default_fits(settings: Fits, runs: xr.Dataset) -> xr.Dataset:
+    runs = default_network
     layers, _ = fit_all(runs, "layer", settings.converged)
     halfway = runs.sel(layer=int(runs["halfway"]))
     gain = float(runs["gain"])
@@ -189,6 +181,11 @@ def _default_fits(settings: Fits, runs: xr.Dataset) -> xr.Dataset:
     )
 
 
+def default_ensemble_fits(settings: Fits, default_ensemble: xr.Dataset) -> xr.Dataset:
+    """Figures 10, 11 for the narrower network with many seeds."""
+    return default_network_fits(settings, default_ensemble)
+
+
 def _published_losses() -> xr.Variable:
     """The paper's fit losses, NaN for the reading that it does not print."""
     values = [FIT_LOSSES.get(name, np.nan) for name in ALTERNATIVES]
@@ -204,7 +201,7 @@ def _alternatives(halfway: xr.Dataset, good: Array) -> tuple[dict[str, xr.Variab
     curves, shown = np.full((shape[0], 3, frames), np.nan), int(np.argmax(good)) if good.any() else -1
     for place in zip(*np.nonzero(np.broadcast_to(good, shape)), strict=True):
         run = halfway.isel(seed=place[1])
-        fit = fit_run(run, alternative(list(ALTERNATIVES)[place[0]], run))
+        fit = fit_run(run, solution=alternative(list(ALTERNATIVES)[place[0]], run))
         loss[place], agree[place], r2[place] = fit.loss, fit.agreeing / fit.starts, fit.r2
         if place[1] == shown:
             curves[place[0]] = fit.theory

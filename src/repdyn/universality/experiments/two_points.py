@@ -56,19 +56,6 @@ def default_network(
     settings: DefaultNetwork, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
 ) -> xr.Dataset:
     """The default network at the paper's width, all layers of the same run recorded."""
-    return _all_layers(settings, default, stream, device, checkpoint)
-
-
-def default_ensemble(
-    settings: DefaultEnsemble, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
-) -> xr.Dataset:
-    """The default network narrower and with many seeds, all layers of the same runs recorded."""
-    return _all_layers(settings, default, stream, device, checkpoint)
-
-
-def _all_layers(
-    settings: DefaultNetwork, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
-) -> xr.Dataset:
     task = _task(settings, default, units=settings.units, layers=tuple(range(default.hidden)))
     runs = train_two_points(settings, task, _paired(stream), device=device, checkpoint=checkpoint, name="default")
     about = {
@@ -81,6 +68,13 @@ def _all_layers(
         dict(runs.coords),
         title="Two points through the default network, all hidden layers",
     )
+
+
+def default_ensemble(
+    settings: DefaultEnsemble, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
+) -> xr.Dataset:
+    """The default network narrower and with many seeds, all layers of the same runs recorded."""
+    return default_network(settings, default, stream, device, checkpoint)
 
 
 def adam_runs(

@@ -44,17 +44,10 @@ def numbers(fit: EffectiveFit, h: Array, y: Array, dx2: float, dy2: float) -> di
     }
 
 
-def fit_run(run: xr.Dataset, solution: Solution | None = None, *, allow_unconverged: bool = False) -> EffectiveFit:
-    """Fits one trial: h, y, w over epoch, with dx2, dy2."""
-    epoch = run["epoch"].values
-    return fit_effective_rates(
-        *(run[name].values for name in CURVES),
-        float(run["dx2"]),
-        float(run["dy2"]),
-        every=float(epoch[1] - epoch[0]),
-        solution=solution,
-        allow_unconverged=allow_unconverged,
-    )
+def fit_run(run: xr.Dataset, **more: object) -> EffectiveFit:
+    """Fits one trial: h, y, w over epoch, with dx2, dy2; further arguments are those of `fit_effective_rates`."""
+    curves, epoch = [run[name].values for name in CURVES], run["epoch"].values
+    return fit_effective_rates(*curves, float(run["dx2"]), float(run["dy2"]), every=float(epoch[1] - epoch[0]), **more)
 
 
 def converged(runs: xr.Dataset, limit: float) -> xr.DataArray:
