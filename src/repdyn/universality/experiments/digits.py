@@ -161,9 +161,6 @@ def _predictions(raw: NDArray, labels: NDArray, first: int) -> tuple[dict[str, N
         "mean_table_error": variable(
             (), np.abs(weighed / scale - means / means.max()).max(), "largest (50) minus table of class means, relative"
         ),
-        "weighed_spread": variable(
-            (), _within_blocks(weighed, ours), "spread of (50) within pairs of classes, relative"
-        ),
         "table_error": variable((), np.abs(weighed - table).max() / scale, "largest (50) minus label table, relative"),
         "table_values": variable((), len(np.unique(np.round(table / scale, 12))), "different values in the table"),
         "least_exponent": variable((), structure.smallest_between(raw, labels), "least A between two classes"),

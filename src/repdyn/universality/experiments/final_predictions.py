@@ -23,14 +23,13 @@ def final_predictions(settings: Fits, final_distances: xr.Dataset, architectures
     grid = final_distances.transpose("network", "dx", "dy", "seed")
     dims = ("network", "dx", "dy", "seed")
     good = (grid["loss_end"].values < float(grid["converged"])).astype(np.int8)
-    theory, theory_arithmetic = (_predicted(grid, rho) for rho in (geometric, arithmetic))
+    theory = _predicted(grid, geometric)
     predictions = dataset(
         {
             "rho": variable("network", geometric, "eta_h/eta_y, geometric mean over fitted trials"),
             "rho_arithmetic": variable("network", arithmetic, "mean eta_h over mean eta_y, as the paper averages"),
             "fitted": variable("network", np.isfinite(eta["eta_h"]).sum(axis=1), "trials that the rates come from"),
             "theory": variable(dims, theory, "final distance of eq. (10), geometric mean of the rates"),
-            "theory_arithmetic": variable(dims, theory_arithmetic, "final distance of eq. (10), mean of the rates"),
             "measured": variable(dims, grid["h_end"].values, "squared representational distance at the end"),
             "good": variable(dims, good, "1 where the trial converged"),
             "units": variable("network", grid["units"].values, "neurons per hidden layer"),

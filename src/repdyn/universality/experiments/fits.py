@@ -57,7 +57,6 @@ def architecture_fits(settings: Fits, architectures: xr.Dataset) -> xr.Dataset:
             "shown": variable("network", seeds, "trial that figures show; -1 where none converged"),
             "theory": with_gaps(("network", "curve", "epoch"), theory, "theory of the shown trial"),
             "theory_loss": with_gaps(("network", "epoch"), shown, "loss (9) of the shown trial"),
-            "limit": variable((), settings.converged, "largest final loss of a trial that is fitted"),
         },
         _coords(architectures, "network", "seed", "epoch"),
         title="Effective rates of the networks of Table 1",
@@ -115,23 +114,17 @@ def _plateaus(runs: xr.Dataset) -> dict[str, xr.Variable]:
 def printed_data_fits(settings: Fits, printed_data: xr.Dataset) -> xr.Dataset:
     """Fits on the data set as printed, whether converged or not: a plateau gives a small loss that means nothing."""
     shape = (printed_data.sizes["network"], printed_data.sizes["seed"])
-    loss, r2 = np.empty(shape), np.empty((*shape, 3))
-    for place in np.ndindex(shape):
-        fit = fit_run(printed_data.isel(network=place[0], seed=place[1]), allow_unconverged=True)
-        loss[place], r2[place] = fit.loss, fit.r2
+    runs = [printed_data.isel(network=row, seed=seed) for row, seed in np.ndindex(shape)]
+    loss = np.reshape([fit_run(run, allow_unconverged=True).loss for run in runs], shape)
     good = converged(printed_data, settings.converged).transpose("network", "seed").values
     return dataset(
         {
             "fit_loss": variable(("network", "seed"), loss, "squared fit loss, eq. (49), fitted even on a plateau"),
-            "r2": variable(("network", "seed", "curve"), r2, "explained variance R2 of the curve"),
             "converged": variable(
                 ("network", "seed"), good.astype(np.int8), "1 where the final loss is below the limit"
             ),
-            "loss_end": variable(
-                ("network", "seed"), printed_data["loss"].isel(epoch=-1).values, "training loss at the end"
-            ),
         },
-        _coords(printed_data, "network", "seed"),
+        {name: printed_data[name].variable for name in ("network", "seed")},
         title="Fits on the data set of section B.1 as printed",
     )
 
@@ -197,19 +190,18 @@ def _published_losses() -> xr.Variable:
 def _alternatives(halfway: xr.Dataset, good: Array) -> tuple[dict[str, xr.Variable], int]:
     """Fits of the theory and of the alternatives (51) to the layer halfway, and the trial whose curves are kept."""
     shape, frames = (len(ALTERNATIVES), len(good)), halfway.sizes["epoch"]
-    loss, agree, r2 = np.full(shape, np.nan), np.full(shape, np.nan), np.full((*shape, 3), np.nan)
+    loss, r2 = np.full(shape, np.nan), np.full((*shape, 3), np.nan)
     curves, shown = np.full((shape[0], 3, frames), np.nan), int(np.argmax(good)) if good.any() else -1
     for place in zip(*np.nonzero(np.broadcast_to(good, shape)), strict=True):
         run = halfway.isel(seed=place[1])
         fit = fit_run(run, solution=alternative(list(ALTERNATIVES)[place[0]], run))
-        loss[place], agree[place], r2[place] = fit.loss, fit.agreeing / fit.starts, fit.r2
+        loss[place], r2[place] = fit.loss, fit.r2
         if place[1] == shown:
             curves[place[0]] = fit.theory
     dims = ("alternative", "seed")
     return {
         "alternative_loss": with_gaps(dims, loss, "squared fit loss, eq. (49), halfway", "epoch"),
         "alternative_r2": with_gaps((*dims, "curve"), r2, "explained variance R2 of the curve, halfway"),
-        "alternative_agreeing": with_gaps(dims, agree, "share of the polished starts in the best minimum"),
         "alternative_theory": with_gaps(("alternative", "curve", "epoch"), curves, "fitted curves of the shown trial"),
     }, shown
 

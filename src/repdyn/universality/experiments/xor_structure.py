@@ -32,21 +32,19 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
     theory = predicted_distance(*starts, xor["dy"].values, rho)
     other_task = predicted_distance(*starts, _target_distances(INPUT_1), rho)
     plateau = float((xor["dy"].values ** 2).mean() / 2)
-    distances = {"distance": np.sqrt(end), "start": np.sqrt(start), "theory": np.sqrt(theory)}
+    distances = {"distance": np.sqrt(end), "theory": np.sqrt(theory)}
     pairs, each = ("run", "trial", "point", "other"), ("run", "trial")
     words = {
         "distance": "distance of two representations after training",
-        "start": "distance of two representations at initialisation",
         "theory": "final distance of equation (10)",
     }
     structure = dataset(
         {name: variable(pairs, values, words[name]) for name, values in distances.items()}
-        | _measures(**distances, unequal=xor["dy"].values > 0)
+        | _measures(**distances, start=np.sqrt(start), unequal=xor["dy"].values > 0)
         | _wrong_formulas(distances, np.sqrt(other_task))
         | {
             "loss": variable(each, xor["loss"].isel(look=-1).values, "mean squared error at the end"),
             "learnt": variable(each, has_learnt(xor["loss"].isel(look=-1), plateau), "1 where the network has learnt"),
-            "start_loss": variable(each, xor["loss"].isel(look=0).values, "mean squared error at the start"),
         },
         {name: xor[name].variable for name in ("run", "trial", "point", "other", *SETTINGS)}
         | {
