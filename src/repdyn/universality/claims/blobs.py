@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least
-from repdyn.universality.claims.intervals import for_parts, log_mean_within, undecided
+from repdyn.universality.claims.intervals import for_parts, log_mean_within, of_learnt
 from repdyn.universality.methods.selection import learnt
 
 COLLAPSED = 0.1
@@ -21,10 +21,8 @@ LINES_REASON = "distance of the contexts against the spread along a line: below 
 
 def collapse(data: xr.Dataset, run: str, low: float, high: float, expected: str, reason: str) -> Test:
     """Geometric mean of both contexts' C, over the networks that have learned."""
-    indices = learnt(data, run)["collapse"].values
-    if len(indices) < 2:
-        return undecided(f"{len(indices)} networks of {run} have learned", expected, reason)
-    return log_mean_within(np.exp(np.log(indices).mean(axis=1)), low, high, expected=expected, reason=reason)
+    indices = np.exp(np.log(learnt(data, run)["collapse"].values).mean(axis=1))
+    return of_learnt(log_mean_within, indices, run, low, high, expected=expected, reason=reason)
 
 
 def collapsed(data: xr.Dataset, run: str) -> Test:
@@ -40,9 +38,7 @@ def square(data: xr.Dataset, run: str) -> Test:
 def lines(data: xr.Dataset, run: str, low: float, high: float, expected: str) -> Test:
     """Squared distance between contexts at equal target over the variance along the target."""
     ratios = learnt(data, run)["between"].values
-    if ratios.size < 2:
-        return undecided(f"{ratios.size} networks of {run} have learned", expected, LINES_REASON)
-    return log_mean_within(ratios, low, high, expected=expected, reason=LINES_REASON)
+    return of_learnt(log_mean_within, ratios, run, low, high, expected=expected, reason=LINES_REASON)
 
 
 def typical(data: xr.Dataset, run: str, name: str) -> str:

@@ -128,8 +128,9 @@ def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
     return Verdict.from_tests(falls, note=f"The growth over that of a zero and a one: {less.measured}.")
 
 
-def _per_network(structure: xr.Dataset, prediction: str, part: str, run: str = "sgd") -> np.ndarray:
-    return structure["correlation"].sel(run=run, prediction=prediction, part=part).values
+def _per_network(structure: xr.Dataset, part: str, run: str = "sgd") -> np.ndarray:
+    """Correlations with (50), one per network."""
+    return structure["correlation"].sel(run=run, prediction=WEIGHED, part=part).values
 
 
 def untrained(structure: xr.Dataset, run: str = "sgd") -> xr.Dataset:
@@ -192,7 +193,7 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
     chosen = {"run": "sgd", "prediction": WEIGHED, "part": part}
     mean, draws = float(structure["correlation_of_mean"].sel(chosen)), structure["resampled"].sel(chosen).values
     low, high = mean + math.sqrt(2) * (np.quantile(draws, [FALSE_ALARM / 2, 1 - FALSE_ALARM / 2]) - mean)
-    single = _per_network(structure, WEIGHED, part)
+    single = _per_network(structure, part)
     error = f" +- {single.std(ddof=1):.3f}" if single.size > 1 else ""
     spread = f", {single.size} single networks {single.mean():.3f}{error}"
     measured = f"mean network {mean:.3f}, prediction interval [{low:.3f}, {high:.3f}]{spread}"
@@ -275,9 +276,9 @@ def weighing_mends_the_triangle_inequality(representational_structure: xr.Datase
     return Verdict.from_tests(test, note=f"Violated: {shown}. Images: {representational_structure['source'].item()}.")
 
 
-def _gain(structure: xr.Dataset, over: str, part: str, run: str = "sgd") -> tuple[np.ndarray, float]:
+def _gain(structure: xr.Dataset, over: str, part: str) -> tuple[np.ndarray, float]:
     """(50)'s correlation minus another prediction's: over redrawn pairs of classes, and as measured."""
-    redrawn, mean = (structure[name].sel(run=run, part=part) for name in ("resampled", "correlation_of_mean"))
+    redrawn, mean = (structure[name].sel(run="sgd", part=part) for name in ("resampled", "correlation_of_mean"))
     gains, other = (values.sel(prediction=WEIGHED) - values.sel(prediction=over) for values in (redrawn, mean))
     return gains.values, float(other)
 
@@ -353,7 +354,7 @@ def correlation_lost(structure: xr.Dataset) -> dict[str, Test]:
     """Per part: Adam's correlation with (50) is at most 0.1 below gradient descent's."""
     return {
         part.replace(" ", "_"): mean_of(
-            _per_network(structure, WEIGHED, part, "adam") - _per_network(structure, WEIGHED, part),
+            _per_network(structure, part, "adam") - _per_network(structure, part),
             -0.1,
             np.inf,
             len(CORRELATIONS),

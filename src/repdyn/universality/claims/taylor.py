@@ -36,10 +36,10 @@ def progress(taylor: xr.Dataset, look: int) -> float:
     return float(taylor["progress"].values[look]) / EPOCH
 
 
-def falls(samples: np.ndarray, source: str, share: int = 2) -> Test:
+def falls(samples: np.ndarray, source: str) -> Test:
     """A visible fall with distance, on MNIST."""
     words = {"expected": "falls by a fifth or more", "reason": VISIBLE_REASON, "unit": " decades"}
-    return on_mnist(mean_of(samples, -np.inf, -VISIBLE, share, **words), source)
+    return on_mnist(mean_of(samples, -np.inf, -VISIBLE, 2, **words), source)
 
 
 def no_trend(samples: np.ndarray, source: str) -> Test:
@@ -50,16 +50,17 @@ def no_trend(samples: np.ndarray, source: str) -> Test:
 
 def steep_after_training(taylor: xr.Dataset) -> xr.Dataset:
     """The decoder's ratios at the end of training, which fall, for both maps and at every look but the first."""
-    steep = taylor["ratio"].isel(look=-1, drop=True).sel(map="decoder", drop=True)
-    late = taylor["look"] > taylor["look"][0]
-    return taylor.assign(ratio=xr.where(late, steep, taylor["ratio"]).transpose(*taylor["ratio"].dims))
+    return _steep(taylor, taylor["look"] > taylor["look"][0])
 
 
 def steep_at_the_start(taylor: xr.Dataset) -> xr.Dataset:
     """The same at the first look."""
+    return _steep(taylor, taylor["look"] == taylor["look"][0])
+
+
+def _steep(taylor: xr.Dataset, looks: xr.DataArray) -> xr.Dataset:
     steep = taylor["ratio"].isel(look=-1, drop=True).sel(map="decoder", drop=True)
-    first = taylor["look"] == taylor["look"][0]
-    return taylor.assign(ratio=xr.where(first, steep, taylor["ratio"]).transpose(*taylor["ratio"].dims))
+    return taylor.assign(ratio=xr.where(looks, steep, taylor["ratio"]).transpose(*taylor["ratio"].dims))
 
 
 def near_and_far_exchanged(taylor: xr.Dataset) -> xr.Dataset:

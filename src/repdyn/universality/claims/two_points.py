@@ -35,18 +35,21 @@ def explained(r2: xr.DataArray, rows: tuple[str, ...], share: int = 1) -> Test:
     return mean_of(least, WELL, np.inf, share, expected=expected, reason=WELL_REASON)
 
 
+def trained(fits: xr.Dataset) -> list[str]:
+    """The rows of Figure 2 that this run trained."""
+    return [name for name in FIGURE_2 if name in fits["network"].values]
+
+
 def judged(fits: xr.Dataset) -> tuple[str, ...]:
-    """The rows of Figure 2 that this run trained and that have enough converged trials for an interval."""
-    trained = [name for name in FIGURE_2 if name in fits["network"].values]
-    return tuple(name for name in trained if int(fits["converged"].sel(network=name).sum()) >= ENOUGH)
+    """Those of them that have enough converged trials for an interval."""
+    return tuple(name for name in trained(fits) if int(fits["converged"].sel(network=name).sum()) >= ENOUGH)
 
 
 def dropped(fits: xr.Dataset) -> str:
     """Who is judged, how many networks did not converge, and who is not judged for it, in words."""
-    trained = [name for name in FIGURE_2 if name in fits["network"].values]
-    count = {name: int((fits["converged"].sel(network=name) == 0).sum()) for name in trained}
+    count = {name: int((fits["converged"].sel(network=name) == 0).sum()) for name in trained(fits)}
     unconverged = ", ".join(f"{number} of {name}" for name, number in count.items() if number) or "none"
-    few = ", ".join(name for name in trained if name not in judged(fits)) or "none"
+    few = ", ".join(name for name in count if name not in judged(fits)) or "none"
     return (
         f"decided on: {', '.join(judged(fits)) or 'none'}; not converged and dropped, of {fits.sizes['seed']} each: "
         f"{unconverged}; too few to decide: {few}"
