@@ -30,7 +30,7 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
     start, end = (xor["h"].isel(look=look).values for look in (0, -1))
     starts = start, xor["y"].isel(look=0).values, xor["dx"].values
     theory = predicted_distance(*starts, xor["dy"].values, rho)
-    other_task = predicted_distance(*starts, _target_distances(INPUT_1), rho)
+    other_task = predicted_distance(*starts, np.abs(INPUT_1[:, None] - INPUT_1), rho)
     plateau = float((xor["dy"].values ** 2).mean() / 2)
     distances = {"distance": np.sqrt(end), "theory": np.sqrt(theory)}
     pairs, each = ("run", "trial", "point", "other"), ("run", "trial")
@@ -86,10 +86,6 @@ def _wrong_formulas(distances: dict[str, NDArray], other_task: NDArray) -> dict[
         ),
         "scale_not_rooted": variable(each, not_rooted, "measured over squared distances of theory, sums"),
     }
-
-
-def _target_distances(targets: NDArray) -> NDArray:
-    return np.abs(targets[:, None] - targets[None])
 
 
 def _match(measured: NDArray, theory: NDArray) -> NDArray:
