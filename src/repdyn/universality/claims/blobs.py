@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_variables
+from repdyn.base.controls import Control, exchange, false_world, replace_variables
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least
 from repdyn.universality.claims.intervals import for_parts, log_mean_within, of_learnt
 from repdyn.universality.methods.selection import learnt
@@ -44,6 +44,17 @@ def lines(data: xr.Dataset, run: str, low: float, high: float, expected: str) ->
 def typical(data: xr.Dataset, run: str, name: str) -> str:
     """The run's geometric mean over the networks that have learned, two digits."""
     return f"{float(data[f'typical_{name}'].sel(run=run)):.2g}"
+
+
+def at_both_weights(data: xr.Dataset, kind: str) -> Test:
+    """Networks of a kind: collapsed at small, a square at large initial weights."""
+    return all_of(small_weights=collapsed(data, f"{kind}_low"), large_weights=square(data, f"{kind}_high"))
+
+
+def weights_exchanged(kind: str) -> dict[str, Control]:
+    """The control of both parts of `at_both_weights`."""
+    swap = exchange("run", f"{kind}_low", f"{kind}_high")
+    return for_parts(false_world("small and large initial weights exchanged", swap), "small weights", "large weights")
 
 
 @claim(
@@ -86,11 +97,7 @@ def squares_remain(blob_structure: xr.Dataset) -> Verdict:
     states="The prediction is universal: with another nonlinearity, too, the irrelevant feature collapses at small "
     "weights, and a square per context remains at large ones.",
     data="blob_structure",
-    control=for_parts(
-        false_world("small and large initial weights exchanged", exchange("run", "leaky_low", "leaky_high")),
-        "small weights",
-        "large weights",
-    ),
+    control=weights_exchanged("leaky"),
 )
 def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
     """C with leaky ReLU at the weights of the tanh network."""
@@ -99,11 +106,7 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
         "Two lines or one is no part of this: at small weights the contexts' squared distance is"
         f" {apart['leaky_low']} of the variance along the target, with tanh {apart['low']}."
     )
-    tests = {
-        "small_weights": collapsed(blob_structure, "leaky_low"),
-        "large_weights": square(blob_structure, "leaky_high"),
-    }
-    return Verdict.from_tests(all_of(**tests), note=note)
+    return Verdict.from_tests(at_both_weights(blob_structure, "leaky"), note=note)
 
 
 @claim(
@@ -152,11 +155,7 @@ def contexts_dominate_the_input(blob_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="With Adam the irrelevant feature collapses at small initial weights and remains at large ones.",
     data="blob_structure",
-    control=for_parts(
-        false_world("small and large initial weights exchanged", exchange("run", "adam_low", "adam_high")),
-        "small weights",
-        "large weights",
-    ),
+    control=weights_exchanged("adam"),
 )
 def collapse_with_adam(blob_structure: xr.Dataset) -> Verdict:
     """C under Adam at rates found here."""
@@ -165,8 +164,4 @@ def collapse_with_adam(blob_structure: xr.Dataset) -> Verdict:
         f" leaves two: squared distance {typical(blob_structure, 'adam_low', 'between')} of the variance along the"
         " target."
     )
-    tests = {
-        "small_weights": collapsed(blob_structure, "adam_low"),
-        "large_weights": square(blob_structure, "adam_high"),
-    }
-    return Verdict.from_tests(all_of(**tests), note=note)
+    return Verdict.from_tests(at_both_weights(blob_structure, "adam"), note=note)

@@ -276,11 +276,17 @@ def weighing_mends_the_triangle_inequality(representational_structure: xr.Datase
     return Verdict.from_tests(test, note=f"Violated: {shown}. Images: {representational_structure['source'].item()}.")
 
 
-def _gain(structure: xr.Dataset, over: str, part: str) -> tuple[np.ndarray, float]:
-    """(50)'s correlation minus another prediction's: over redrawn pairs of classes, and as measured."""
-    redrawn, mean = (structure[name].sel(run="sgd", part=part) for name in ("resampled", "correlation_of_mean"))
-    gains, other = (values.sel(prediction=WEIGHED) - values.sel(prediction=over) for values in (redrawn, mean))
-    return gains.values, float(other)
+def _gain(correlation: xr.DataArray, over: str, part: str = "all entries") -> xr.DataArray:
+    """(50)'s correlation minus another prediction's."""
+    chosen = correlation.sel(run="sgd", part=part)
+    return chosen.sel(prediction=WEIGHED) - chosen.sel(prediction=over)
+
+
+def gains(structure: xr.Dataset, over: str, expected: str) -> Test:
+    """(50) correlates better than another prediction, pairs of classes redrawn."""
+    draws, estimate = (_gain(structure[name], over) for name in ("resampled", "correlation_of_mean"))
+    reason = "sign of the difference"
+    return quantiles_within(draws.values, 0.0, np.inf, float(estimate), n=CLASS_PAIRS, expected=expected, reason=reason)
 
 
 @claim(
@@ -294,13 +300,8 @@ def _gain(structure: xr.Dataset, over: str, part: str) -> tuple[np.ndarray, floa
 )
 def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) minus that with a 0/1 matrix of labels, pairs of classes redrawn."""
-    draws, estimate = _gain(representational_structure, "labels alone", "all entries")
-    return Verdict.from_tests(
-        quantiles_within(
-            draws, 0.0, np.inf, estimate, n=CLASS_PAIRS, expected="above labels alone", reason="sign of the difference"
-        ),
-        note=_baselines(representational_structure),
-    )
+    test = gains(representational_structure, "labels alone", "above labels alone")
+    return Verdict.from_tests(test, note=_baselines(representational_structure))
 
 
 @claim(
@@ -314,18 +315,14 @@ def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
 )
 def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) minus that with A_low of the pair, over all entries, pairs of classes redrawn."""
-    draws, estimate = _gain(representational_structure, "pair alone", "all entries")
-    between = _gain(representational_structure, "pair alone", "between classes")[1]
+    between = float(_gain(representational_structure["correlation_of_mean"], "pair alone", "between classes"))
     best = representational_structure["correlation_by_scale"].sel(run="sgd", part="all entries")
     note = (
         "The pairs of classes limit this, not the number of networks. Between classes the difference is"
         f" {between:+.3f}. With weights normalized, the correlation over all entries is largest at a length of"
         f" {float(best['scale'][int(best.values.argmax())]):g} times the mean prediction: {float(best.max()):.3f}."
     )
-    test = quantiles_within(
-        draws, 0.0, np.inf, estimate, n=CLASS_PAIRS, expected="above the pair alone", reason="sign of the difference"
-    )
-    return Verdict.from_tests(test, note=note)
+    return Verdict.from_tests(gains(representational_structure, "pair alone", "above the pair alone"), note=note)
 
 
 @claim(
