@@ -70,17 +70,7 @@ def effective_rhs(
 
     h' = -eta_h dx2 w; y' = -w (eta_y h + eta_h dx2 y/h); w' = -eta_y (3w - y + dy2) h/2 - eta_h dx2 (y + w) w/(2h).
 
-    Args:
-        h: squared representational distance, above 0.
-        y: squared output distance.
-        w: alignment.
-        eta_h: effective rate of the encoder, 1/epoch.
-        eta_y: effective rate of the decoder, 1/epoch.
-        dx2: squared input distance.
-        dy2: squared target distance.
-
-    Returns:
-        Time derivatives of h, y, w, per epoch.
+    Symbols and units are those of the module, h above 0; gives the time derivatives of h, y, w, per epoch.
     """
     h, y, w = (np.asarray(value, float) for value in (h, y, w))
     encoder = eta_h * dx2

@@ -18,13 +18,7 @@ def identical_solution(
     A = A_high, kappa = eta_y/(eta_h dx2); the printed exponents lack 1/tau_y. As A -> 0 both stay finite,
     h = h0/(1 + h0 eta_y t).
 
-    Args:
-        t: times, epochs.
-        h0: squared representational distance at t = 0, above 0.
-        y0: squared output distance at t = 0.
-        eta_h: effective rate of the encoder, 1/epoch.
-        eta_y: effective rate of the decoder, 1/epoch.
-        dx2: squared input distance.
+    Arguments are those of `effective.effective_solution`.
 
     Returns:
         h and y at the times, each of the shape of t.
