@@ -30,12 +30,19 @@ from repdyn.universality.theory.effective import effective_loss
 from repdyn.universality.theory.published import FIT_LOSSES
 
 
-def _shown(fits: Mapping[tuple, EffectiveFit], count: int, frames: int) -> tuple[Array, Array]:
-    """Trial that figures show, the first converged (-1 for none), and the theory's curves for it."""
-    seeds, theory = np.full(count, -1), np.full((count, 3, frames), np.nan)
+def _fitted(
+    runs: xr.Dataset, dim: str, settings: Fits
+) -> tuple[dict[str, xr.Variable], dict[tuple, EffectiveFit], Array]:
+    """Fits of all trials with the theory's curves for those that figures show; the fits; the shown trials."""
+    variables, fits = fit_all(runs, dim, settings.converged)
+    seeds, theory = np.full(runs.sizes[dim], -1), np.full((runs.sizes[dim], 3, runs.sizes["epoch"]), np.nan)
     for (row, seed), fit in sorted(fits.items(), reverse=True):
         seeds[row], theory[row] = seed, fit.theory
-    return seeds, theory
+    variables |= {
+        "shown": variable(dim, seeds, "trial that figures show; -1 where none converged"),
+        "theory": with_gaps((dim, "curve", "epoch"), theory, "theory of the shown trial"),
+    }
+    return variables, fits, seeds
 
 
 def _coords(runs: xr.Dataset, *names: str) -> dict[str, xr.Variable]:
@@ -46,18 +53,13 @@ def _coords(runs: xr.Dataset, *names: str) -> dict[str, xr.Variable]:
 
 def architecture_fits(settings: Fits, architectures: xr.Dataset) -> xr.Dataset:
     """Figures 2, 3, 12: rates, explained variance, plateau and loss curve of every network of Table 1."""
-    variables, fits = fit_all(architectures, "network", settings.converged)
-    seeds, theory = _shown(fits, architectures.sizes["network"], architectures.sizes["epoch"])
+    variables, fits, seeds = _fitted(architectures, "network", settings)
     losses, shown = _loss_fits(architectures, fits, seeds)
     return dataset(
         variables
         | losses
         | _plateaus(architectures)
-        | {
-            "shown": variable("network", seeds, "trial that figures show; -1 where none converged"),
-            "theory": with_gaps(("network", "curve", "epoch"), theory, "theory of the shown trial"),
-            "theory_loss": with_gaps(("network", "epoch"), shown, "loss (9) of the shown trial"),
-        },
+        | {"theory_loss": with_gaps(("network", "epoch"), shown, "loss (9) of the shown trial")},
         _coords(architectures, "network", "seed", "epoch"),
         title="Effective rates of the networks of Table 1",
     )
@@ -104,10 +106,8 @@ def _plateaus(runs: xr.Dataset) -> dict[str, xr.Variable]:
     shape, plateaus = (runs.sizes["network"], runs.sizes["seed"]), {}
     for name, share in {"quarter": 0.25, "half": 0.5, "three_quarters": 0.75}.items():
         values = [crossing(runs.isel(network=row, seed=seed), share) for row, seed in np.ndindex(shape)]
-        plateaus[name] = variable(
-            ("network", "seed"), np.reshape(values, shape), f"epoch at which y reaches {share} of dy2", "epoch"
-        )
-        plateaus[name].attrs["missing"] = "trials that never get there"
+        word, missing = f"epoch at which y reaches {share} of dy2", "trials that never get there"
+        plateaus[name] = with_gaps(("network", "seed"), np.reshape(values, shape), word, "epoch", missing)
     return plateaus
 
 
@@ -131,14 +131,8 @@ def printed_data_fits(settings: Fits, printed_data: xr.Dataset) -> xr.Dataset:
 
 def adam_fits(settings: Fits, adam_runs: xr.Dataset) -> xr.Dataset:
     """Figure 15: fits of the theory to the default network trained by Adam."""
-    variables, fits = fit_all(adam_runs, "rate", settings.converged)
-    seeds, theory = _shown(fits, adam_runs.sizes["rate"], adam_runs.sizes["epoch"])
     return dataset(
-        variables
-        | {
-            "shown": variable("rate", seeds, "trial that figures show; -1 where none converged"),
-            "theory": with_gaps(("rate", "curve", "epoch"), theory, "theory of the shown trial"),
-        },
+        _fitted(adam_runs, "rate", settings)[0],
         _coords(adam_runs, "rate", "seed", "epoch"),
         title="Fits to the default network trained by Adam",
     )
@@ -182,9 +176,8 @@ def default_ensemble_fits(settings: Fits, default_ensemble: xr.Dataset) -> xr.Da
 def _published_losses() -> xr.Variable:
     """The paper's fit losses, NaN for the reading that it does not print."""
     values = [FIT_LOSSES.get(name, np.nan) for name in ALTERNATIVES]
-    published = variable("alternative", values, "squared fit loss that the paper prints, C.1", "epoch")
-    published.attrs["missing"] = "a reading of (51) for which nothing is printed"
-    return published
+    missing = "a reading of (51) for which nothing is printed"
+    return with_gaps("alternative", values, "squared fit loss that the paper prints, C.1", "epoch", missing)
 
 
 def _alternatives(halfway: xr.Dataset, good: Array) -> tuple[dict[str, xr.Variable], int]:

@@ -89,10 +89,12 @@ def predicted_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLik
     return distances
 
 
-def with_gaps(dims: tuple[str, ...], values: Array, long_name: str, units: str = "1") -> xr.Variable:
-    """A variable that is NaN where a trial was dropped."""
+def with_gaps(
+    dims: str | tuple[str, ...], values: ArrayLike, long_name: str, units: str = "1", missing: str = DROPPED
+) -> xr.Variable:
+    """A variable that is NaN where a trial was dropped, or for the reason given."""
     array = variable(dims, values, long_name, units)
-    array.attrs["missing"] = DROPPED
+    array.attrs["missing"] = missing
     return array
 
 
