@@ -13,7 +13,7 @@ import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
-from repdyn.universality.methods.fit import EffectiveFit, fit_mean_rate, squared_error
+from repdyn.universality.methods.fit import EffectiveFit, explained_variance, fit_mean_rate, squared_error
 from repdyn.universality.methods.networks import LEAK
 from repdyn.universality.methods.trajectory_fits import (
     CURVES,
@@ -85,20 +85,15 @@ def _loss_fits(runs: xr.Dataset, fits: Mapping[tuple, EffectiveFit], seeds: Arra
         curve = effective_loss(t, fit.theory[1], fit.theory[2], dy2, offset, eta_b)
         numbers["eta_b"][place], numbers["loss_residual"][place] = eta_b, residual
         pair = loss - run["offset2"].values / 2
-        numbers["loss_r2"][place] = _explained(loss, curve)
+        numbers["loss_r2"][place] = explained_variance(loss, curve)
         of_pair = squared_error(fit.theory[1], fit.theory[2], dy2) / 8
-        numbers["pair_r2"][place] = _explained(pair, of_pair)
-        numbers["loss_r2_without_mean"][place] = _explained(loss, of_pair)
-        numbers["pair_r2_without_y"][place] = _explained(pair, squared_error(0.0, fit.theory[2], dy2) / 8)
+        numbers["pair_r2"][place] = explained_variance(pair, of_pair)
+        numbers["loss_r2_without_mean"][place] = explained_variance(loss, of_pair)
+        without_y = squared_error(0.0, fit.theory[2], dy2) / 8
+        numbers["pair_r2_without_y"][place] = explained_variance(pair, without_y)
         if seeds[place[0]] == place[1]:
             shown[place[0]] = curve
     return {name: with_gaps(("network", "seed"), numbers[name], *word) for name, word in words.items()}, shown
-
-
-def _explained(measured: Array, theory: Array) -> float:
-    """R2 of a curve; NaN where nothing varies."""
-    spread = ((measured - measured.mean()) ** 2).sum() if measured.size else 0.0
-    return float(1 - ((theory - measured) ** 2).sum() / spread) if spread > 0 else np.nan
 
 
 def _plateaus(runs: xr.Dataset) -> dict[str, xr.Variable]:

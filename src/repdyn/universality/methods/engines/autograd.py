@@ -82,7 +82,7 @@ def advance(task: Task, weights: Weights, epochs: int, *, seeds: Sequence[int] =
     Y = torch.tensor(task.Y, dtype=X.dtype, device=device)
     kind = torch.optim.Adam if task.optimizer == "adam" else torch.optim.SGD
     optimizer = kind(list(parameters.values()), lr=task.rate)
-    generators = [torch.Generator().manual_seed(seed % 2**63) for seed in seeds] if task.net.dropout else []
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds] if task.net.dropout else []
     record = partial(_record, task, parameters, X, Y)
     step = partial(_step, task.net, parameters, X, Y, optimizer, generators)
     frames = in_lockstep(task, len(weights["first"]), epochs, record, step)

@@ -263,5 +263,5 @@ def _kept(net: Net, epochs: int, seed: int) -> np.ndarray:
 
     from repdyn.universality.methods.engines.autograd import kept_inputs
 
-    generator = torch.Generator().manual_seed(seed % 2**63)
+    generator = torch.Generator().manual_seed(seed)
     return np.stack([kept_inputs(net, generator).numpy() for _ in range(epochs)])
