@@ -58,12 +58,11 @@ def power_law_variables(measured: Array, theory: Array, good: Array, dx: Array, 
         "correlation": (("network",), "correlation of log h with the log of eq. (10)"),
         "correlation_dy": (("network",), "correlation of log h with log dy"),
         "ratio": (("network",), "geometric mean of h over eq. (10)"),
-        "exponents": (("network", "distance"), "power of the distance in h"),
+        "exponent": (("network", "distance"), "power of the distance in h"),
         "missed": (("network", "distance"), "power of the distance in h over eq. (10)"),
-        "errors": (("network", "distance"), "standard error of the missed power"),
+        "missed_error": (("network", "distance"), "standard error of the missed power"),
     }
-    names = {"exponents": "exponent", "errors": "missed_error"}
-    variables = {}
-    for name, (dims, word) in words.items():
-        variables[names.get(name, name)] = with_gaps(dims, np.array([getattr(law, name) for law in laws]), word)
-    return variables
+    return {
+        name: with_gaps(dims, np.array([getattr(law, name) for law in laws]), word)
+        for name, (dims, word) in words.items()
+    }
