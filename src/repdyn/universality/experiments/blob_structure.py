@@ -96,14 +96,10 @@ def _inputs(blobs: xr.Dataset) -> dict[str, xr.Variable]:
         "gallery": variable(("blob_x", "blob_y", "pixel_x", "pixel_y"), gallery, "intensity, sums to 1 over an image"),
         "input_along": variable((), along, "largest distance of two inputs that differ in one feature"),
         "input_between": variable((), apart, "distance of two inputs that differ in the context"),
-    } | {
-        name: index(name, size, words)
-        for name, size, words in (
-            ("blob_x", GALLERY, "position along feature 1"),
-            ("blob_y", GALLERY, "position along feature 2"),
-            ("pixel_x", pixels, "pixel along feature 1"),
-            ("pixel_y", pixels, "pixel along feature 2"),
-        )
+        "blob_x": index("blob_x", GALLERY, "position along feature 1"),
+        "blob_y": index("blob_y", GALLERY, "position along feature 2"),
+        "pixel_x": index("pixel_x", pixels, "pixel along feature 1"),
+        "pixel_y": index("pixel_y", pixels, "pixel along feature 2"),
     }
 
 

@@ -21,12 +21,11 @@ LOSS_FACTOR = 1.0  # the authors' notebook takes the mean squared error without 
 
 def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Distances between the four representations and outputs, and the loss, during training, for every run."""
-    names = list(type(settings.runs).model_fields)
-    records = {name: _run(name, getattr(settings.runs, name), settings, stream, device, checkpoint) for name in names}
-    runs = [getattr(settings.runs, name) for name in names]
+    runs = {name: getattr(settings.runs, name) for name in type(settings.runs).model_fields}
+    records = [_run(name, run, settings, stream, device, checkpoint) for name, run in runs.items()]
 
     def stacked(key: str) -> NDArray:
-        return np.stack([np.moveaxis(records[name][key], 0, 1) for name in names])
+        return np.stack([np.moveaxis(found[key], 0, 1) for found in records])
 
     pairs = ("run", "trial", "look", "point", "other")
     return dataset(
@@ -34,12 +33,10 @@ def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> x
             "h": variable(pairs, stacked("h"), "squared distance of two representations"),
             "y": variable(pairs, stacked("y"), "squared distance of two outputs"),
             "loss": variable(("run", "trial", "look"), stacked("loss"), "mean squared error"),
-            "epoch": variable(
-                ("run", "look"), np.stack([records[name]["epoch"] for name in names]), "epochs done", "epoch"
-            ),
+            "epoch": variable(("run", "look"), [found["epoch"] for found in records], "epochs done", "epoch"),
         },
         {
-            "run": variable("run", np.array(names), "name of the run"),
+            "run": variable("run", np.array(list(runs)), "name of the run"),
             "trial": index("trial", settings.trials, "draw of the weights"),
             "look": index("look", settings.looks, "number of the stored epoch"),
             "point": index("point", 4, "data point: (0,0), (1,0), (0,1), (1,1)"),
@@ -48,7 +45,7 @@ def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> x
             "dy": variable(("point", "other"), _distances(TARGETS), "distance of two targets"),
         }
         | {
-            name: variable("run", np.array([getattr(run, name) for run in runs]), words)
+            name: variable("run", np.array([getattr(run, name) for run in runs.values()]), words)
             for name, words in minibatch_loop.WORDS.items()
         },
         title="XOR: distances between representations and outputs during training",

@@ -34,12 +34,11 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
     plateau = float((xor["dy"].values ** 2).mean() / 2)
     distances = {"distance": np.sqrt(end), "theory": np.sqrt(theory)}
     pairs, each = ("run", "trial", "point", "other"), ("run", "trial")
-    words = {
-        "distance": "distance of two representations after training",
-        "theory": "final distance of equation (10)",
-    }
     structure = dataset(
-        {name: variable(pairs, values, words[name]) for name, values in distances.items()}
+        {
+            "distance": variable(pairs, distances["distance"], "distance of two representations after training"),
+            "theory": variable(pairs, distances["theory"], "final distance of equation (10)"),
+        }
         | _measures(**distances, start=np.sqrt(start), other_task=np.sqrt(other_task), unequal=xor["dy"].values > 0)
         | {
             "loss": variable(each, xor["loss"].isel(look=-1).values, "mean squared error at the end"),
