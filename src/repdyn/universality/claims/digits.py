@@ -39,15 +39,6 @@ def _explained(pairs: xr.Dataset, kind: str, curve: str) -> np.ndarray:
     return pairs["r2"].sel(kind=kind, curve=curve, weighting=PRINTED).clip(min=CLIP).mean("pair").values
 
 
-def _resembles(pairs: xr.Dataset, kind: str) -> dict[str, Test]:
-    words = {"expected": "explained variance 0.5 or more", "reason": SIMILAR_REASON}
-    source = pairs["source"].item()
-    return {
-        curve: on_mnist(mean_of(_explained(pairs, kind, curve), SIMILAR, np.inf, len(CURVES), **words), source)
-        for curve in CURVES
-    }
-
-
 def _medians(pairs: xr.Dataset, kind: str) -> str:
     median = pairs["r2"].sel(kind=kind).median(["trial", "pair"])
     return "; ".join(
@@ -82,7 +73,15 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
         f"(49) {float(loss.min()):.0f} to {float(loss.max()):.0f}, dominated by $h$. Images of one digit: "
         f"{_medians(digit_pairs, 'same')}."
     )
-    tests = _resembles(digit_pairs, "dissimilar")
+    words, source = (
+        {"expected": "explained variance 0.5 or more", "reason": SIMILAR_REASON},
+        digit_pairs["source"].item(),
+    )
+    explained = {curve: _explained(digit_pairs, "dissimilar", curve) for curve in CURVES}
+    tests = {
+        curve: on_mnist(mean_of(samples, SIMILAR, np.inf, len(CURVES), **words), source)
+        for curve, samples in explained.items()
+    }
     return Verdict.from_tests(all_of(**tests), all_of(h=tests["h"], y=tests["y"]), note)
 
 
