@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import Control, exchange, false_world, replace_variables
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least
-from repdyn.universality.claims.intervals import for_parts, log_mean_within, of_learnt
+from repdyn.universality.claims.intervals import log_mean_within, of_learnt
 from repdyn.universality.methods.selection import learnt
 
 COLLAPSED = 0.1
@@ -54,7 +54,9 @@ def at_both_weights(data: xr.Dataset, kind: str) -> Test:
 def weights_exchanged(kind: str) -> dict[str, Control]:
     """The control of both parts of `at_both_weights`."""
     swap = exchange("run", f"{kind}_low", f"{kind}_high")
-    return for_parts(false_world("small and large initial weights exchanged", swap), "small weights", "large weights")
+    return dict.fromkeys(
+        ("small weights", "large weights"), false_world("small and large initial weights exchanged", swap)
+    )
 
 
 @claim(
@@ -115,10 +117,9 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="At very small initial weights the two lines of the contexts become one; at small weights they are two.",
     data="blob_structure",
-    control=for_parts(
+    control=dict.fromkeys(
+        ("very small weights", "small weights"),
         false_world("small and very small initial weights exchanged", exchange("run", "very_low", "low")),
-        "very small weights",
-        "small weights",
     ),
 )
 def lines_merge(blob_structure: xr.Dataset) -> Verdict:

@@ -14,7 +14,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import Control, exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, interval_within, mean_within
-from repdyn.universality.claims.intervals import FALSE_ALARM, for_parts, mean_of, undecided, worst_of
+from repdyn.universality.claims.intervals import FALSE_ALARM, mean_of, undecided, worst_of
 from repdyn.universality.methods.power_laws import FEWEST
 from repdyn.universality.theory.published import FIT_LOSSES
 
@@ -197,7 +197,7 @@ def _trend(values: np.ndarray, rises: bool, share: int) -> Test:
     kind="comparison",
     states="The theory is accurate only in the second half of the network.",
     data=("default_network_fits", "default_ensemble_fits"),
-    control=for_parts(REVERSED, "second half", "first half"),
+    control=dict.fromkeys(("second half", "first half"), REVERSED),
 )
 def accurate_in_the_second_half(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Mean R2 of h, y, w: of the worst layer of the second half, and of all layers of the first."""
@@ -249,13 +249,12 @@ def _best_layers(both: tuple[xr.Dataset, ...]) -> str:
     kind="comparison",
     states="In the second half of the network the rate of the encoder rises with depth and that of the decoder falls.",
     data="default_ensemble_fits",
-    control=for_parts(
+    control=dict.fromkeys(
+        ("encoder", "decoder"),
         false_world(
             "networks whose encoder learns as their decoder does, and the reverse",
             replace_variables(eta_h="eta_y", eta_y="eta_h"),
         ),
-        "encoder",
-        "decoder",
     ),
 )
 def rates_in_the_second_half(default_ensemble_fits: xr.Dataset) -> Verdict:

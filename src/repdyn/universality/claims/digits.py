@@ -15,7 +15,6 @@ from repdyn.base.controls import exchange, false_world, replace_variables, wrong
 from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, rounding
 from repdyn.universality.claims.intervals import (
     FALSE_ALARM,
-    for_parts,
     log_mean_within,
     mean_of,
     on_mnist,
@@ -62,7 +61,7 @@ def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
     "fitting two constants.",
     correction="The distance of the representations does and that of the outputs; the alignment $w$ does not.",
     data="digit_pairs",
-    control=for_parts(false_world("pairs of one digit in the place of a zero and a one", of_one_digit), "h", "y"),
+    control=dict.fromkeys(("h", "y"), false_world("pairs of one digit in the place of a zero and a one", of_one_digit)),
 )
 def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
     """Explained variance of h, y, w of pairs of a zero and a one, not below -1, mean over a network's pairs."""
@@ -171,7 +170,7 @@ def _baselines(structure: xr.Dataset) -> str:
     kind="published number",
     states="Distances of trained representations correlate with (50) at 0.703, between classes at 0.512.",
     data="representational_structure",
-    control=for_parts(false_world("networks before training", untrained), "all entries", "between classes"),
+    control=dict.fromkeys(("all entries", "between classes"), false_world("networks before training", untrained)),
 )
 def published_correlations(representational_structure: xr.Dataset) -> Verdict:
     """Correlation of the mean network with (50); on other images than MNIST's a published number decides nothing."""
@@ -330,12 +329,11 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     kind="comparison",
     states="With Adam the representational predictions still hold up well.",
     data="representational_structure",
-    control=for_parts(
+    control=dict.fromkeys(
+        ("all entries", "between classes"),
         false_world(
             "networks before training in the place of those trained by Adam", lambda data: untrained(data, "adam")
         ),
-        "all entries",
-        "between classes",
     ),
 )
 def adam_correlates_alike(representational_structure: xr.Dataset) -> Verdict:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.controls import Control
 from repdyn.base.verdicts import Test, all_of, interval_within, mean_within
 
 FALSE_ALARM = 1e-3
@@ -81,11 +80,6 @@ def worst_of(tests: Mapping[str, Test]) -> Test:
     """Passes if every test passes: for a statement on all members of a list that the configuration sets."""
     whole = all_of(**tests)
     return replace(whole, parts={}, members=whole.parts)
-
-
-def for_parts(control: Control, *parts: str) -> dict[str, Control]:
-    """The same control for several parts of a conjunction, each of which it turns."""
-    return dict.fromkeys(parts, control)
 
 
 def on_mnist(test: Test, source: str) -> Test:

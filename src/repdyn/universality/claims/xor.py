@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import Control, exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, share_within
-from repdyn.universality.claims.intervals import for_parts, log_mean_within, of_learnt, undecided
+from repdyn.universality.claims.intervals import log_mean_within, of_learnt, undecided
 from repdyn.universality.methods.selection import learnt
 
 MERGED = 0.25
@@ -88,8 +88,9 @@ def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="At small initial weights the 20-layer network merges the representations of points with equal targets.",
     data="xor_structure",
-    control=for_parts(
-        in_the_place_of("low", "high", "large initial weights in the place of small ones"), "first pair", "second pair"
+    control=dict.fromkeys(
+        ("first pair", "second pair"),
+        in_the_place_of("low", "high", "large initial weights in the place of small ones"),
     ),
 )
 def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
@@ -135,8 +136,9 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="At large initial weights no such merging occurs.",
     data="xor_structure",
-    control=for_parts(
-        in_the_place_of("high", "low", "small initial weights in the place of large ones"), "first pair", "second pair"
+    control=dict.fromkeys(
+        ("first pair", "second pair"),
+        in_the_place_of("high", "low", "small initial weights in the place of large ones"),
     ),
 )
 def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
@@ -220,12 +222,14 @@ EXCHANGED_WITH_ADAM = in_the_place_of("adam_low", "adam_high", "small and large 
     "targets merge at small and not at large weights, but not in a two-layer network at small weights.",
     correction="They do at small and at large initial weights; at gain 1.25 they do not match (10).",
     data="xor_structure",
-    control=for_parts(
+    control=dict.fromkeys(
+        (
+            "first pair at small weights",
+            "second pair at small weights",
+            "first pair at large weights",
+            "second pair at large weights",
+        ),
         EXCHANGED_WITH_ADAM,
-        "first pair at small weights",
-        "second pair at small weights",
-        "first pair at large weights",
-        "second pair at large weights",
     )
     | {
         "match at small weights": OTHER_TASK,
