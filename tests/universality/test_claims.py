@@ -147,12 +147,12 @@ def test_power_laws_against_a_regression_written_out():
     law = fit_power_law(h, theory, good, dx, dy)
     assert law.trials == len(rows)
     assert law.dropped == 24 - len(rows)
-    assert law.exponents == pytest.approx(np.linalg.lstsq(design, logs, rcond=None)[0][1:])
+    assert law.exponent == pytest.approx(np.linalg.lstsq(design, logs, rcond=None)[0][1:])
     fitted = np.linalg.lstsq(design, missed, rcond=None)[0]
     assert law.missed == pytest.approx(fitted[1:])
     residual = missed - design @ fitted
     covariance = residual @ residual / (len(rows) - 3) * np.linalg.inv(design.T @ design)
-    assert law.errors == pytest.approx(np.sqrt(np.diag(covariance))[1:])
+    assert law.missed_error == pytest.approx(np.sqrt(np.diag(covariance))[1:])
     assert law.ratio == pytest.approx(np.exp(missed.mean()))
 
 

@@ -143,7 +143,7 @@ def test_blobs_repeat_themselves_and_their_structure_is_measured():
     runs = {name: trained_blobs(name) for name in ("high", "low")}
     assert runs["high"].identical(trained_blobs("high"))
     for method in ("classical", "smacof"):
-        found = blob_structure(BlobStructure(method=method, shown=20), STREAM, runs)
+        found = blob_structure(BlobStructure(method=method, shown=20), runs)
         assert found["picture"].shape == (2, 20, 3)
     task = runs["high"]["feature"].values[:, :2]
     line = task[np.arange(50), runs["high"]["context"].values]
@@ -151,7 +151,7 @@ def test_blobs_repeat_themselves_and_their_structure_is_measured():
     aligned[..., 0] = line
     aligned[..., 1] = 2.0 * runs["high"]["context"].values
     made = {"made": runs["high"].assign(h=aligned)}
-    found = blob_structure(BlobStructure(method="classical", shown=50), STREAM, made)
+    found = blob_structure(BlobStructure(method="classical", shown=50), made)
     assert np.all(found["collapse"] < 1e-20)
     assert np.allclose(found["between"], 4.0 / np.linspace(-1, 1, 5).var())
     assert float(found["share"][0]) == pytest.approx(1.0)
@@ -207,7 +207,7 @@ def test_analyses_of_digits_read_what_was_stored(trained, images):
     found = representational_structure(settings, STREAM, images, trained)
     assert float(found["table_error"]) < 1e-12
     assert float(found["mean_table_error"]) > 0.05
-    assert float(found["weighed_spread"]) < 1e-12 < float(found["pair_spread"])
+    assert float(found["pair_spread"]) > 1e-12
     assert np.all(np.diff(found["label"]) >= 0)
     assert np.isnan(found["correlation"].sel(prediction="labels alone", part="between classes")).all()
     last = found["correlation_by_look"].isel(look=-1)

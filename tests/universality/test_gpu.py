@@ -115,9 +115,8 @@ def test_every_tensor_of_the_reference_is_on_the_device(kind):
         parameters = {name: torch.tensor(array, device="meta").requires_grad_() for name, array in weights.items()}
         inputs, targets = torch.tensor(X, device="meta"), torch.tensor(Y, device="meta")
         generators = [torch.Generator().manual_seed(trial) for trial in range(3)] if task.net.dropout else []
-        masks = autograd._masks(task.net, generators, inputs) if generators else None
         optimizer = torch.optim.SGD(list(parameters.values()), lr=0.1)
-        autograd._step(task.net, parameters, inputs, targets, optimizer, masks)
+        autograd._step(task.net, parameters, inputs, targets, optimizer, generators)
         assert all(one.grad.device.type == "meta" for one in parameters.values())
 
 

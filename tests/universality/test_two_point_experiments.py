@@ -94,7 +94,6 @@ def test_fits_drop_what_has_not_converged(architectures):
     off = found["theory"].isel(network=0).values - np.stack([shown[name].values for name in fits.CURVES])
     loss = found["fit_loss"].isel(network=0, seed=int(found["shown"][0]))
     assert float(10 * (off**2).sum()) == pytest.approx(float(loss), rel=1e-9)
-    assert np.abs(found["h_theory"] / found["h_end"] - 1).max() < 0.2
 
 
 def test_every_layer_and_every_alternative_is_fitted(default):

@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_variables
+from repdyn.base.controls import Control, exchange, false_world, replace_variables
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least
-from repdyn.universality.claims.intervals import for_parts, log_mean_within, undecided
+from repdyn.universality.claims.intervals import log_mean_within, of_learnt
 from repdyn.universality.methods.selection import learnt
 
 COLLAPSED = 0.1
@@ -21,10 +21,8 @@ LINES_REASON = "distance of the contexts against the spread along a line: below 
 
 def collapse(data: xr.Dataset, run: str, low: float, high: float, expected: str, reason: str) -> Test:
     """Geometric mean of both contexts' C, over the networks that have learned."""
-    indices = learnt(data, run)["collapse"].values
-    if len(indices) < 2:
-        return undecided(f"{len(indices)} networks of {run} have learned", expected, reason)
-    return log_mean_within(np.exp(np.log(indices).mean(axis=1)), low, high, expected=expected, reason=reason)
+    indices = np.exp(np.log(learnt(data, run)["collapse"].values).mean(axis=1))
+    return of_learnt(log_mean_within, indices, run, low, high, expected=expected, reason=reason)
 
 
 def collapsed(data: xr.Dataset, run: str) -> Test:
@@ -40,14 +38,25 @@ def square(data: xr.Dataset, run: str) -> Test:
 def lines(data: xr.Dataset, run: str, low: float, high: float, expected: str) -> Test:
     """Squared distance between contexts at equal target over the variance along the target."""
     ratios = learnt(data, run)["between"].values
-    if ratios.size < 2:
-        return undecided(f"{ratios.size} networks of {run} have learned", expected, LINES_REASON)
-    return log_mean_within(ratios, low, high, expected=expected, reason=LINES_REASON)
+    return of_learnt(log_mean_within, ratios, run, low, high, expected=expected, reason=LINES_REASON)
 
 
 def typical(data: xr.Dataset, run: str, name: str) -> str:
     """The run's geometric mean over the networks that have learned, two digits."""
     return f"{float(data[f'typical_{name}'].sel(run=run)):.2g}"
+
+
+def at_both_weights(data: xr.Dataset, kind: str) -> Test:
+    """Networks of a kind: collapsed at small, a square at large initial weights."""
+    return all_of(small_weights=collapsed(data, f"{kind}_low"), large_weights=square(data, f"{kind}_high"))
+
+
+def weights_exchanged(kind: str) -> dict[str, Control]:
+    """The control of both parts of `at_both_weights`."""
+    swap = exchange("run", f"{kind}_low", f"{kind}_high")
+    return dict.fromkeys(
+        ("small weights", "large weights"), false_world("small and large initial weights exchanged", swap)
+    )
 
 
 @claim(
@@ -90,11 +99,7 @@ def squares_remain(blob_structure: xr.Dataset) -> Verdict:
     states="The prediction is universal: with another nonlinearity, too, the irrelevant feature collapses at small "
     "weights, and a square per context remains at large ones.",
     data="blob_structure",
-    control=for_parts(
-        false_world("small and large initial weights exchanged", exchange("run", "leaky_low", "leaky_high")),
-        "small weights",
-        "large weights",
-    ),
+    control=weights_exchanged("leaky"),
 )
 def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
     """C with leaky ReLU at the weights of the tanh network."""
@@ -103,11 +108,7 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
         "Two lines or one is no part of this: at small weights the contexts' squared distance is"
         f" {apart['leaky_low']} of the variance along the target, with tanh {apart['low']}."
     )
-    tests = {
-        "small_weights": collapsed(blob_structure, "leaky_low"),
-        "large_weights": square(blob_structure, "leaky_high"),
-    }
-    return Verdict.from_tests(all_of(**tests), note=note)
+    return Verdict.from_tests(at_both_weights(blob_structure, "leaky"), note=note)
 
 
 @claim(
@@ -116,10 +117,9 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="At very small initial weights the two lines of the contexts become one; at small weights they are two.",
     data="blob_structure",
-    control=for_parts(
+    control=dict.fromkeys(
+        ("very small weights", "small weights"),
         false_world("small and very small initial weights exchanged", exchange("run", "very_low", "low")),
-        "very small weights",
-        "small weights",
     ),
 )
 def lines_merge(blob_structure: xr.Dataset) -> Verdict:
@@ -156,11 +156,7 @@ def contexts_dominate_the_input(blob_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="With Adam the irrelevant feature collapses at small initial weights and remains at large ones.",
     data="blob_structure",
-    control=for_parts(
-        false_world("small and large initial weights exchanged", exchange("run", "adam_low", "adam_high")),
-        "small weights",
-        "large weights",
-    ),
+    control=weights_exchanged("adam"),
 )
 def collapse_with_adam(blob_structure: xr.Dataset) -> Verdict:
     """C under Adam at rates found here."""
@@ -169,8 +165,4 @@ def collapse_with_adam(blob_structure: xr.Dataset) -> Verdict:
         f" leaves two: squared distance {typical(blob_structure, 'adam_low', 'between')} of the variance along the"
         " target."
     )
-    tests = {
-        "small_weights": collapsed(blob_structure, "adam_low"),
-        "large_weights": square(blob_structure, "adam_high"),
-    }
-    return Verdict.from_tests(all_of(**tests), note=note)
+    return Verdict.from_tests(at_both_weights(blob_structure, "adam"), note=note)

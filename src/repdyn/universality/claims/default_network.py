@@ -14,7 +14,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import Control, exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, interval_within, mean_within
-from repdyn.universality.claims.intervals import FALSE_ALARM, for_parts, mean_of, undecided, worst_of
+from repdyn.universality.claims.intervals import FALSE_ALARM, mean_of, undecided, worst_of
 from repdyn.universality.methods.power_laws import FEWEST
 from repdyn.universality.theory.published import FIT_LOSSES
 
@@ -26,7 +26,6 @@ MISSED = 0.25
 MISSED_REASON = "a quarter power is a fifth over a doubling of the distance"
 WIDEST = np.log(100)
 OTHER_READING = "factor two in h"
-NETWORKS = ("default_network_fits", "default_ensemble_fits")
 
 
 def log_ratios(fits: xr.Dataset, name: str) -> np.ndarray:
@@ -124,10 +123,10 @@ def _one_of_ours(fits: xr.Dataset) -> xr.Dataset:
     return fits.isel(seed=slice(0, int(seeds[-1]))).assign(published_loss=loss.isel(seed=int(seeds[-1]), drop=True))
 
 
-def _losses_of(name: str, other: str) -> Control:
-    swap = exchange("alternative", name, other)
+def _losses_of_square(name: str) -> Control:
+    swap = exchange("alternative", name, "square")
     return false_world(
-        f"the losses of '{other}' in the place of those of '{name}'",
+        f"the losses of 'square' in the place of those of '{name}'",
         lambda fits: fits.assign(alternative_loss=swap(fits)["alternative_loss"]),
     )
 
@@ -142,11 +141,11 @@ ONE_OF_OURS = false_world("a published network that is one of ours", _one_of_our
     states="The squared fit loss is 0.92 for the theory and 15.35, 16.61, 2.99, 5.64 for the four altered dynamics.",
     data="default_network_fits",
     control={
-        "theory": _losses_of("theory", "square"),
+        "theory": _losses_of_square("theory"),
         "factor two": ONE_OF_OURS,
         "square": ONE_OF_OURS,
-        "minus removed": _losses_of("minus removed", "square"),
-        "term removed": _losses_of("term removed", "square"),
+        "minus removed": _losses_of_square("minus removed"),
+        "term removed": _losses_of_square("term removed"),
     },
 )
 def published_fit_losses(default_network_fits: xr.Dataset) -> Verdict:
@@ -198,7 +197,7 @@ def _trend(values: np.ndarray, rises: bool, share: int) -> Test:
     kind="comparison",
     states="The theory is accurate only in the second half of the network.",
     data=("default_network_fits", "default_ensemble_fits"),
-    control=for_parts(REVERSED, "second half", "first half"),
+    control=dict.fromkeys(("second half", "first half"), REVERSED),
 )
 def accurate_in_the_second_half(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Mean R2 of h, y, w: of the worst layer of the second half, and of all layers of the first."""
@@ -250,13 +249,12 @@ def _best_layers(both: tuple[xr.Dataset, ...]) -> str:
     kind="comparison",
     states="In the second half of the network the rate of the encoder rises with depth and that of the decoder falls.",
     data="default_ensemble_fits",
-    control=for_parts(
+    control=dict.fromkeys(
+        ("encoder", "decoder"),
         false_world(
             "networks whose encoder learns as their decoder does, and the reverse",
             replace_variables(eta_h="eta_y", eta_y="eta_h"),
         ),
-        "encoder",
-        "decoder",
     ),
 )
 def rates_in_the_second_half(default_ensemble_fits: xr.Dataset) -> Verdict:

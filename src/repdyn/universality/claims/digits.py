@@ -15,7 +15,6 @@ from repdyn.base.controls import exchange, false_world, replace_variables, wrong
 from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, rounding
 from repdyn.universality.claims.intervals import (
     FALSE_ALARM,
-    for_parts,
     log_mean_within,
     mean_of,
     on_mnist,
@@ -37,15 +36,6 @@ CURVES = ("h", "y", "w")
 def _explained(pairs: xr.Dataset, kind: str, curve: str) -> np.ndarray:
     """Explained variance of a curve, not below -1, mean over a network's pairs of a kind."""
     return pairs["r2"].sel(kind=kind, curve=curve, weighting=PRINTED).clip(min=CLIP).mean("pair").values
-
-
-def _resembles(pairs: xr.Dataset, kind: str) -> dict[str, Test]:
-    words = {"expected": "explained variance 0.5 or more", "reason": SIMILAR_REASON}
-    source = pairs["source"].item()
-    return {
-        curve: on_mnist(mean_of(_explained(pairs, kind, curve), SIMILAR, np.inf, len(CURVES), **words), source)
-        for curve in CURVES
-    }
 
 
 def _medians(pairs: xr.Dataset, kind: str) -> str:
@@ -71,7 +61,7 @@ def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
     "fitting two constants.",
     correction="The distance of the representations does and that of the outputs; the alignment $w$ does not.",
     data="digit_pairs",
-    control=for_parts(false_world("pairs of one digit in the place of a zero and a one", of_one_digit), "h", "y"),
+    control=dict.fromkeys(("h", "y"), false_world("pairs of one digit in the place of a zero and a one", of_one_digit)),
 )
 def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
     """Explained variance of h, y, w of pairs of a zero and a one, not below -1, mean over a network's pairs."""
@@ -82,7 +72,15 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
         f"(49) {float(loss.min()):.0f} to {float(loss.max()):.0f}, dominated by $h$. Images of one digit: "
         f"{_medians(digit_pairs, 'same')}."
     )
-    tests = _resembles(digit_pairs, "dissimilar")
+    words, source = (
+        {"expected": "explained variance 0.5 or more", "reason": SIMILAR_REASON},
+        digit_pairs["source"].item(),
+    )
+    explained = {curve: _explained(digit_pairs, "dissimilar", curve) for curve in CURVES}
+    tests = {
+        curve: on_mnist(mean_of(samples, SIMILAR, np.inf, len(CURVES), **words), source)
+        for curve, samples in explained.items()
+    }
     return Verdict.from_tests(all_of(**tests), all_of(h=tests["h"], y=tests["y"]), note)
 
 
@@ -128,8 +126,9 @@ def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
     return Verdict.from_tests(falls, note=f"The growth over that of a zero and a one: {less.measured}.")
 
 
-def _per_network(structure: xr.Dataset, prediction: str, part: str, run: str = "sgd") -> np.ndarray:
-    return structure["correlation"].sel(run=run, prediction=prediction, part=part).values
+def _per_network(structure: xr.Dataset, part: str, run: str = "sgd") -> np.ndarray:
+    """Correlations with (50), one per network."""
+    return structure["correlation"].sel(run=run, prediction=WEIGHED, part=part).values
 
 
 def untrained(structure: xr.Dataset, run: str = "sgd") -> xr.Dataset:
@@ -171,7 +170,7 @@ def _baselines(structure: xr.Dataset) -> str:
     kind="published number",
     states="Distances of trained representations correlate with (50) at 0.703, between classes at 0.512.",
     data="representational_structure",
-    control=for_parts(false_world("networks before training", untrained), "all entries", "between classes"),
+    control=dict.fromkeys(("all entries", "between classes"), false_world("networks before training", untrained)),
 )
 def published_correlations(representational_structure: xr.Dataset) -> Verdict:
     """Correlation of the mean network with (50); on other images than MNIST's a published number decides nothing."""
@@ -192,7 +191,7 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
     chosen = {"run": "sgd", "prediction": WEIGHED, "part": part}
     mean, draws = float(structure["correlation_of_mean"].sel(chosen)), structure["resampled"].sel(chosen).values
     low, high = mean + math.sqrt(2) * (np.quantile(draws, [FALSE_ALARM / 2, 1 - FALSE_ALARM / 2]) - mean)
-    single = _per_network(structure, WEIGHED, part)
+    single = _per_network(structure, part)
     error = f" +- {single.std(ddof=1):.3f}" if single.size > 1 else ""
     spread = f", {single.size} single networks {single.mean():.3f}{error}"
     measured = f"mean network {mean:.3f}, prediction interval [{low:.3f}, {high:.3f}]{spread}"
@@ -275,11 +274,17 @@ def weighing_mends_the_triangle_inequality(representational_structure: xr.Datase
     return Verdict.from_tests(test, note=f"Violated: {shown}. Images: {representational_structure['source'].item()}.")
 
 
-def _gain(structure: xr.Dataset, over: str, part: str, run: str = "sgd") -> tuple[np.ndarray, float]:
-    """(50)'s correlation minus another prediction's: over redrawn pairs of classes, and as measured."""
-    redrawn, mean = (structure[name].sel(run=run, part=part) for name in ("resampled", "correlation_of_mean"))
-    gains, other = (values.sel(prediction=WEIGHED) - values.sel(prediction=over) for values in (redrawn, mean))
-    return gains.values, float(other)
+def _gain(correlation: xr.DataArray, over: str, part: str = "all entries") -> xr.DataArray:
+    """(50)'s correlation minus another prediction's."""
+    chosen = correlation.sel(run="sgd", part=part)
+    return chosen.sel(prediction=WEIGHED) - chosen.sel(prediction=over)
+
+
+def gains(structure: xr.Dataset, over: str, expected: str) -> Test:
+    """(50) correlates better than another prediction, pairs of classes redrawn."""
+    draws, estimate = (_gain(structure[name], over) for name in ("resampled", "correlation_of_mean"))
+    reason = "sign of the difference"
+    return quantiles_within(draws.values, 0.0, np.inf, float(estimate), n=CLASS_PAIRS, expected=expected, reason=reason)
 
 
 @claim(
@@ -293,13 +298,8 @@ def _gain(structure: xr.Dataset, over: str, part: str, run: str = "sgd") -> tupl
 )
 def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) minus that with a 0/1 matrix of labels, pairs of classes redrawn."""
-    draws, estimate = _gain(representational_structure, "labels alone", "all entries")
-    return Verdict.from_tests(
-        quantiles_within(
-            draws, 0.0, np.inf, estimate, n=CLASS_PAIRS, expected="above labels alone", reason="sign of the difference"
-        ),
-        note=_baselines(representational_structure),
-    )
+    test = gains(representational_structure, "labels alone", "above labels alone")
+    return Verdict.from_tests(test, note=_baselines(representational_structure))
 
 
 @claim(
@@ -313,18 +313,14 @@ def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
 )
 def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     """Correlation with (50) minus that with A_low of the pair, over all entries, pairs of classes redrawn."""
-    draws, estimate = _gain(representational_structure, "pair alone", "all entries")
-    between = _gain(representational_structure, "pair alone", "between classes")[1]
+    between = float(_gain(representational_structure["correlation_of_mean"], "pair alone", "between classes"))
     best = representational_structure["correlation_by_scale"].sel(run="sgd", part="all entries")
     note = (
         "The pairs of classes limit this, not the number of networks. Between classes the difference is"
         f" {between:+.3f}. With weights normalized, the correlation over all entries is largest at a length of"
         f" {float(best['scale'][int(best.values.argmax())]):g} times the mean prediction: {float(best.max()):.3f}."
     )
-    test = quantiles_within(
-        draws, 0.0, np.inf, estimate, n=CLASS_PAIRS, expected="above the pair alone", reason="sign of the difference"
-    )
-    return Verdict.from_tests(test, note=note)
+    return Verdict.from_tests(gains(representational_structure, "pair alone", "above the pair alone"), note=note)
 
 
 @claim(
@@ -333,12 +329,11 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     kind="comparison",
     states="With Adam the representational predictions still hold up well.",
     data="representational_structure",
-    control=for_parts(
+    control=dict.fromkeys(
+        ("all entries", "between classes"),
         false_world(
             "networks before training in the place of those trained by Adam", lambda data: untrained(data, "adam")
         ),
-        "all entries",
-        "between classes",
     ),
 )
 def adam_correlates_alike(representational_structure: xr.Dataset) -> Verdict:
@@ -353,7 +348,7 @@ def correlation_lost(structure: xr.Dataset) -> dict[str, Test]:
     """Per part: Adam's correlation with (50) is at most 0.1 below gradient descent's."""
     return {
         part.replace(" ", "_"): mean_of(
-            _per_network(structure, WEIGHED, part, "adam") - _per_network(structure, WEIGHED, part),
+            _per_network(structure, part, "adam") - _per_network(structure, part),
             -0.1,
             np.inf,
             len(CORRELATIONS),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.controls import Control
 from repdyn.base.verdicts import Test, all_of, interval_within, mean_within
 
 FALSE_ALARM = 1e-3
@@ -33,7 +32,7 @@ def mean_of(
     return mean_within(kept, low, high, expected=expected, reason=reason, unit=unit, false_alarm=rate)
 
 
-def log_mean_within(ratios: ArrayLike, low: float, high: float, *, expected: str, reason: str, share: int = 1) -> Test:
+def log_mean_within(ratios: ArrayLike, low: float, high: float, *, expected: str, reason: str) -> Test:
     """Student's interval of the geometric mean of positive ratios, inside [low, high], outside, or across.
 
     Undecided below two networks, of which no interval exists.
@@ -43,13 +42,21 @@ def log_mean_within(ratios: ArrayLike, low: float, high: float, *, expected: str
         return undecided(f"{ratios.size} networks", expected, reason)
     with np.errstate(divide="ignore"):
         ends = np.log([low, high])
-    rate = FALSE_ALARM / share
-    test = mean_within(np.log(ratios), *ends, expected=expected, reason=reason, false_alarm=rate)
+    test = mean_within(np.log(ratios), *ends, expected=expected, reason=reason, false_alarm=FALSE_ALARM)
     bottom, top = np.exp(test.interval)
     center = float(np.exp(np.log(ratios).mean()))
-    measured = f"geometric mean {center:.3g}, {100 * (1 - rate):g} % interval [{bottom:.3g}, {top:.3g}]"
+    measured = f"geometric mean {center:.3g}, {100 * (1 - FALSE_ALARM):g} % interval [{bottom:.3g}, {top:.3g}]"
     interval = (float(bottom), float(top))
     return replace(test, measured=measured, interval=interval, value=center, region=(low, high))
+
+
+def of_learnt(
+    decide: Callable[..., Test], samples: ArrayLike, run: str, low: float, high: float, *, expected: str, reason: str
+) -> Test:
+    """`decide` on samples of a run's networks that have learned; undecided where these are fewer than two."""
+    if len(samples) < 2:
+        return undecided(f"{len(samples)} networks of {run} have learned", expected, reason)
+    return decide(samples, low, high, expected=expected, reason=reason)
 
 
 def quantiles_within(
@@ -73,11 +80,6 @@ def worst_of(tests: Mapping[str, Test]) -> Test:
     """Passes if every test passes: for a statement on all members of a list that the configuration sets."""
     whole = all_of(**tests)
     return replace(whole, parts={}, members=whole.parts)
-
-
-def for_parts(control: Control, *parts: str) -> dict[str, Control]:
-    """The same control for several parts of a conjunction, each of which it turns."""
-    return dict.fromkeys(parts, control)
 
 
 def on_mnist(test: Test, source: str) -> Test:

@@ -9,7 +9,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, share_within
-from repdyn.universality.claims.intervals import FALSE_ALARM, for_parts, mean_of, undecided, worst_of
+from repdyn.universality.claims.intervals import FALSE_ALARM, mean_of, undecided, worst_of
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
 WELL = 0.8
@@ -35,18 +35,21 @@ def explained(r2: xr.DataArray, rows: tuple[str, ...], share: int = 1) -> Test:
     return mean_of(least, WELL, np.inf, share, expected=expected, reason=WELL_REASON)
 
 
+def trained(fits: xr.Dataset) -> list[str]:
+    """The rows of Figure 2 that this run trained."""
+    return [name for name in FIGURE_2 if name in fits["network"].values]
+
+
 def judged(fits: xr.Dataset) -> tuple[str, ...]:
-    """The rows of Figure 2 that this run trained and that have enough converged trials for an interval."""
-    trained = [name for name in FIGURE_2 if name in fits["network"].values]
-    return tuple(name for name in trained if int(fits["converged"].sel(network=name).sum()) >= ENOUGH)
+    """Those of them that have enough converged trials for an interval."""
+    return tuple(name for name in trained(fits) if int(fits["converged"].sel(network=name).sum()) >= ENOUGH)
 
 
 def dropped(fits: xr.Dataset) -> str:
     """Who is judged, how many networks did not converge, and who is not judged for it, in words."""
-    trained = [name for name in FIGURE_2 if name in fits["network"].values]
-    count = {name: int((fits["converged"].sel(network=name) == 0).sum()) for name in trained}
+    count = {name: int((fits["converged"].sel(network=name) == 0).sum()) for name in trained(fits)}
     unconverged = ", ".join(f"{number} of {name}" for name, number in count.items() if number) or "none"
-    few = ", ".join(name for name in trained if name not in judged(fits)) or "none"
+    few = ", ".join(name for name in count if name not in judged(fits)) or "none"
     return (
         f"decided on: {', '.join(judged(fits)) or 'none'}; not converged and dropped, of {fits.sizes['seed']} each: "
         f"{unconverged}; too few to decide: {few}"
@@ -124,11 +127,13 @@ def _gains_reversed(architecture_fits: xr.Dataset) -> xr.Dataset:
     kind="comparison",
     states="The plateau shrinks as the initial weights grow, and at the largest ones the theory breaks down.",
     data="architecture_fits",
-    control=for_parts(
+    control=dict.fromkeys(
+        (
+            "slope of log plateau",
+            "variance of h explained at the smallest gain",
+            "variance of h explained at the largest gain",
+        ),
         false_world("the five gains in reverse order", _gains_reversed),
-        "slope of log plateau",
-        "variance of h explained at the smallest gain",
-        "variance of h explained at the largest gain",
     ),
 )
 def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:

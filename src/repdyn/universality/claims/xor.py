@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import Control, exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, share_within
-from repdyn.universality.claims.intervals import for_parts, log_mean_within, undecided
+from repdyn.universality.claims.intervals import log_mean_within, of_learnt, undecided
 from repdyn.universality.methods.selection import learnt
 
 MERGED = 0.25
@@ -40,9 +40,7 @@ def in_the_place_of(run: str, other: str, says: str) -> Control:
 def pair_ratio(data: xr.Dataset, run: str, pair: int, low: float, high: float, expected: str) -> Test:
     """Distance of a pair of equal targets over that of unequal ones, over the networks that have learned."""
     ratios = learnt(data, run)["merged"].isel(pair=pair).values
-    if ratios.size < 2:
-        return undecided(f"{ratios.size} networks of {run} have learned", expected, MERGED_REASON)
-    return log_mean_within(ratios, low, high, expected=expected, reason=MERGED_REASON)
+    return of_learnt(log_mean_within, ratios, run, low, high, expected=expected, reason=MERGED_REASON)
 
 
 def pair_merges(data: xr.Dataset, run: str, pair: int) -> Test:
@@ -58,9 +56,7 @@ def pair_stays(data: xr.Dataset, run: str, pair: int) -> Test:
 def match(data: xr.Dataset, run: str, low: float, high: float, expected: str) -> Test:
     """Correlation with equation (10) over the networks that have learned."""
     correlations = learnt(data, run)["match"].values
-    if correlations.size < 2:
-        return undecided(f"{correlations.size} networks of {run} have learned", expected, MATCH_REASON)
-    return mean_within(correlations, low, high, expected=expected, reason=MATCH_REASON)
+    return of_learnt(mean_within, correlations, run, low, high, expected=expected, reason=MATCH_REASON)
 
 
 def matches(data: xr.Dataset, run: str) -> Test:
@@ -76,9 +72,7 @@ def misses(data: xr.Dataset, run: str) -> Test:
 def keeps_size(data: xr.Dataset, run: str) -> Test:
     """Sum of the measured distances over that of equation (10), where (10) keeps the starting distances."""
     ratios, expected = learnt(data, run)["scale"].values, "size of the distances within a factor 1.5 of (10)"
-    if ratios.size < 2:
-        return undecided(f"{ratios.size} networks of {run} have learned", expected, SIZE_REASON)
-    return log_mean_within(ratios, *SIZE, expected=expected, reason=SIZE_REASON)
+    return of_learnt(log_mean_within, ratios, run, *SIZE, expected=expected, reason=SIZE_REASON)
 
 
 def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
@@ -94,8 +88,9 @@ def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="At small initial weights the 20-layer network merges the representations of points with equal targets.",
     data="xor_structure",
-    control=for_parts(
-        in_the_place_of("low", "high", "large initial weights in the place of small ones"), "first pair", "second pair"
+    control=dict.fromkeys(
+        ("first pair", "second pair"),
+        in_the_place_of("low", "high", "large initial weights in the place of small ones"),
     ),
 )
 def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
@@ -141,8 +136,9 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="At large initial weights no such merging occurs.",
     data="xor_structure",
-    control=for_parts(
-        in_the_place_of("high", "low", "small initial weights in the place of large ones"), "first pair", "second pair"
+    control=dict.fromkeys(
+        ("first pair", "second pair"),
+        in_the_place_of("high", "low", "small initial weights in the place of large ones"),
     ),
 )
 def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
@@ -226,12 +222,14 @@ EXCHANGED_WITH_ADAM = in_the_place_of("adam_low", "adam_high", "small and large 
     "targets merge at small and not at large weights, but not in a two-layer network at small weights.",
     correction="They do at small and at large initial weights; at gain 1.25 they do not match (10).",
     data="xor_structure",
-    control=for_parts(
+    control=dict.fromkeys(
+        (
+            "first pair at small weights",
+            "second pair at small weights",
+            "first pair at large weights",
+            "second pair at large weights",
+        ),
         EXCHANGED_WITH_ADAM,
-        "first pair at small weights",
-        "second pair at small weights",
-        "first pair at large weights",
-        "second pair at large weights",
     )
     | {
         "match at small weights": OTHER_TASK,

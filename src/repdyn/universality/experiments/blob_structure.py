@@ -7,7 +7,6 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from repdyn.base.datasets import dataset, index, variable
-from repdyn.base.streams import Stream
 from repdyn.universality.methods.blob_task import blob_images
 from repdyn.universality.methods.representations import between_contexts, classical_mds, collapse_index, smacof
 from repdyn.universality.methods.selection import has_learnt
@@ -17,11 +16,11 @@ AXES = 3
 GALLERY = 5  # blobs shown along each axis
 
 
-def blob_structure(settings: BlobStructure, stream: Stream, blobs: dict[str, xr.Dataset]) -> xr.Dataset:
+def blob_structure(settings: BlobStructure, blobs: dict[str, xr.Dataset]) -> xr.Dataset:
     """Collapse indices of every network, and the picture of the first network's distances, for every run."""
     names, first = list(blobs), next(iter(blobs.values()))
     points = np.linspace(0, first.sizes["point"] - 1, min(settings.shown, first.sizes["point"])).round().astype(int)
-    pictures = [_picture(blobs[name]["h"].values[0][points], settings.method, stream) for name in names]
+    pictures = [_picture(blobs[name]["h"].values[0][points], settings.method) for name in names]
     return dataset(
         _measures(blobs)
         | {
@@ -97,14 +96,10 @@ def _inputs(blobs: xr.Dataset) -> dict[str, xr.Variable]:
         "gallery": variable(("blob_x", "blob_y", "pixel_x", "pixel_y"), gallery, "intensity, sums to 1 over an image"),
         "input_along": variable((), along, "largest distance of two inputs that differ in one feature"),
         "input_between": variable((), apart, "distance of two inputs that differ in the context"),
-    } | {
-        name: index(name, size, words)
-        for name, size, words in (
-            ("blob_x", GALLERY, "position along feature 1"),
-            ("blob_y", GALLERY, "position along feature 2"),
-            ("pixel_x", pixels, "pixel along feature 1"),
-            ("pixel_y", pixels, "pixel along feature 2"),
-        )
+        "blob_x": index("blob_x", GALLERY, "position along feature 1"),
+        "blob_y": index("blob_y", GALLERY, "position along feature 2"),
+        "pixel_x": index("pixel_x", pixels, "pixel along feature 1"),
+        "pixel_y": index("pixel_y", pixels, "pixel along feature 2"),
     }
 
 
@@ -125,8 +120,6 @@ def _collapse(blobs: xr.Dataset) -> NDArray:
     )
 
 
-def _picture(h: NDArray, method: str, stream: Stream) -> tuple[NDArray, float]:
+def _picture(h: NDArray, method: str) -> tuple[NDArray, float]:
     classical, share = classical_mds(h, AXES)
-    if method == "classical":
-        return classical, share
-    return smacof(h, classical, stream.integer("smacof")), share
+    return (smacof(h, classical) if method == "smacof" else classical), share

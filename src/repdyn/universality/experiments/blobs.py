@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
@@ -19,16 +18,12 @@ def blobs(
 ) -> xr.Dataset:
     """Trained representations of all blobs for one run, and the loss on the way."""
     inputs, targets, features = blob_images(settings.positions, settings.pixels)
-    X, Y = (torch.tensor(values, dtype=torch.float32, device=device) for values in (inputs, targets))
-    networks = minibatch_loop.start(network, X.shape[1], 1, settings.trials, stream, device)
-    trainer = minibatch_training.Trainer(
-        networks, X, Y, rate=network.rate, batch=settings.batch, optimizer=network.optimizer
-    )
+    trainer = minibatch_loop.start(network, inputs, targets, settings.trials, stream, device, batch=settings.batch)
     looks = minibatch_loop.evenly(network.epochs, settings.looks)
 
     def watch(epoch: int) -> minibatch_loop.Records:
-        layers = minibatch_training.layers(networks, X)
-        loss = 0.5 * ((layers[-1] - Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
+        layers = minibatch_training.layers(trainer.networks, trainer.X)
+        loss = 0.5 * ((layers[-1] - trainer.Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
         last = {"h": layers[minibatch_loop.halfway(network)].cpu().numpy()} if epoch == network.epochs else {}
         return {"loss": loss} | last
 
@@ -46,14 +41,10 @@ def blobs(
             "neuron": index("neuron", network.units, "neuron of the hidden layer halfway"),
             "axis": index("axis", 2, "feature: x-position, y-position"),
             "epoch": variable("epoch", np.array(looks), "passes over the data", "epoch"),
-            "gain": variable((), network.gain, "gain of the initial weights"),
-            "rate": variable((), network.rate, "learning rate"),
-            "hidden": variable((), network.hidden, "hidden layers"),
             "epochs": variable((), network.epochs, "passes over the data"),
             "positions": variable((), settings.positions, "positions of the blob along each axis"),
             "pixels": variable((), settings.pixels, "pixels along each axis"),
-            "nonlinearity": variable((), network.nonlinearity, "nonlinearity"),
-            "optimizer": variable((), network.optimizer, "optimizer"),
-        },
+        }
+        | minibatch_loop.described(network, "gain", "rate", "hidden", "nonlinearity", "optimizer"),
         title=f"Blobs with two features: trained representations, run {run}",
     )

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from repdyn.base.datasets import dataset, variable
-from repdyn.universality.methods.fit import fit_effective_rates
-from repdyn.universality.methods.trajectory_fits import FEWEST_PASSES
+from repdyn.universality.methods.fit import EffectiveFit
+from repdyn.universality.methods.trajectory_fits import CURVES, FEWEST_PASSES, fit_run
 from repdyn.universality.settings.data_sets import TrajectoryFits
 
-CURVES = ("h", "y", "w")
 WEIGHTINGS = ("equation (49)", "by variance")
-
-
-@dataclass(frozen=True)
-class PairFit:
-    """What is kept of a fit: explained variance, loss, rates (0 where they run away) and the theory's curves."""
-
-    r2: NDArray
-    loss: float
-    rates: tuple[float, float]
-    at_bound: bool
-    theory: NDArray
 
 
 def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset]) -> xr.Dataset:
@@ -50,8 +37,8 @@ def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset])
         {
             "r2": made([[fit.r2 for fit in pair] for pair in fits], "explained variance", extra=("curve",)),
             "fit_loss": made([[fit.loss for fit in pair] for pair in fits], "squared fit loss, equation (49)"),
-            "eta_h": made([[fit.rates[0] for fit in pair] for pair in fits], "effective rate, encoder", "epoch-1"),
-            "eta_y": made([[fit.rates[1] for fit in pair] for pair in fits], "effective rate, decoder", "epoch-1"),
+            "eta_h": made([[fit.eta_h for fit in pair] for pair in fits], "effective rate, encoder", "epoch-1"),
+            "eta_y": made([[fit.eta_y for fit in pair] for pair in fits], "effective rate, decoder", "epoch-1"),
             "at_bound": made([[int(fit.at_bound) for fit in pair] for pair in fits], "1 where no rates fit"),
             "growth": variable(
                 dims[:3], (data["h"].isel(epoch=-1) / data["h"].isel(epoch=0)).values, "h at the end over its start"
@@ -76,11 +63,9 @@ def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset])
     )
 
 
-def _fit(pair: xr.Dataset, weighting: str) -> PairFit:
-    h, y, w = curves = [pair[name].values for name in CURVES]
+def _fit(pair: xr.Dataset, weighting: str) -> EffectiveFit:
+    """The fit under a weighting, its loss by equation (49)."""
+    curves = [pair[name].values for name in CURVES]
     weights = [1.0] * 3 if weighting == WEIGHTINGS[0] else [1 / curve.var() for curve in curves]
-    effective = fit_effective_rates(
-        h, y, w, float(pair["dx2"]), float(pair["dy2"]), weights=weights, allow_unconverged=True
-    )
-    loss = float(((effective.theory - np.stack(curves)) ** 2).sum())
-    return PairFit(effective.r2, loss, (effective.eta_h, effective.eta_y), effective.at_bound, effective.theory)
+    fit = fit_run(pair, weights=weights, allow_unconverged=True)
+    return replace(fit, loss=float(((fit.theory - np.stack(curves)) ** 2).sum()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -26,52 +28,29 @@ def representational_structure(
 ) -> xr.Dataset:
     """Distances of the first images' representations against (50), simpler predictions and other length scales."""
     raw, labels = INK * images["image"].values.reshape(images.sizes["point"], -1), images["label"].values
-    sample, runs = next(iter(image_training.values())), list(image_training)
-    first = sample.sizes["image"]
+    first = image_training["sgd"].sizes["image"]
     order = np.argsort(labels[:first], kind="stable")
     shown = labels[:first][order]
     predicted, audit = _predictions(raw, labels, first)
-    predicted = {name: values[np.ix_(order, order)] for name, values in predicted.items()}
+    predicted = [predicted[name][np.ix_(order, order)] for name in structure.PREDICTIONS]
     scaled = _scaled(raw, labels, first, settings.length_scales)[:, order][:, :, order]
-    measured = {run: _distances(image_training[run])[..., order, :][..., order] for run in runs}
+    measured = {run: _distances(data)[..., order, :][..., order] for run, data in image_training.items()}
     mean = {run: values[-1].mean(axis=0) for run, values in measured.items()}
     untrained = measured["sgd"][0].mean(axis=0)
-
-    def redrawn(run: str, distances: NDArray) -> list[NDArray]:
-        return [
-            structure.resampled_correlations(
-                values, distances, shown, settings.resamples, stream.generator("classes", run)
-            )
-            for values in predicted.values()
-        ]
-
+    violations = [structure.triangle_violations(values) for values in predicted]
+    accuracy = [data["accuracy"].values[-1] for data in image_training.values()]
     variables = {
         "measured": variable(
             ("run", "row", "column"), list(mean.values()), "squared distance after training, mean over networks"
         ),
-        "predicted": variable(("prediction", "row", "column"), list(predicted.values()), "prediction, own scale"),
-        "resampled": variable(
-            ("run", "prediction", "part", "resample"),
-            [redrawn(run, mean[run]) for run in runs],
-            "correlation of the mean, pairs of classes redrawn",
-        ),
-        "resampled_untrained": variable(
-            ("prediction", "part", "resample"),
-            redrawn("sgd", untrained),
-            "correlation of the mean before training, pairs of classes redrawn",
-        ),
-        "correlation_of_mean_untrained": variable(
-            ("prediction", "part"),
-            [structure.correlations(values, untrained, shown) for values in predicted.values()],
-            "correlation, mean over networks before training",
-        ),
+        "predicted": variable(("prediction", "row", "column"), predicted, "prediction, own scale"),
         "triangle_violations": variable(
-            "prediction",
-            [structure.triangle_violations(values) for values in predicted.values()],
-            "share of triangle inequalities that the predicted distances violate",
+            "prediction", violations, "share of triangle inequalities that the predicted distances violate"
         ),
+        "accuracy": variable(("run", "trial"), accuracy, "training accuracy at the end"),
     }
-    variables |= _correlation_variables(predicted, scaled, measured, mean, shown) | _progress(image_training) | audit
+    variables |= _correlation_variables(predicted, scaled, measured, mean, untrained, shown) | audit
+    variables |= _resampled_variables(predicted, mean, untrained, shown, settings, stream)
     for name, array in variables.items():
         if np.isnan(array.values).any():
             array.attrs["missing"] = (
@@ -79,52 +58,85 @@ def representational_structure(
             )
     return dataset(
         variables,
-        _structure_coords(settings, image_training["sgd"], runs, shown),
+        _structure_coords(settings, image_training["sgd"], list(mean), shown),
         title="Distances of digits' representations against predictions",
     )
 
 
 def _correlation_variables(
-    predicted: dict[str, NDArray],
-    scaled: NDArray,
-    measured: dict[str, NDArray],
-    mean: dict[str, NDArray],
+    predicted: Sequence[NDArray],
+    scaled: Sequence[NDArray],
+    measured: Mapping[str, NDArray],
+    mean: Mapping[str, NDArray],
+    untrained: NDArray,
     labels: NDArray,
 ) -> dict[str, xr.Variable]:
     """Correlations of single networks, of the mean over networks, during training, and by length scale."""
-    each = {run: _each(predicted, values, labels) for run, values in measured.items()}
-
-    def of_mean(values: NDArray) -> list[NDArray]:
-        return [structure.correlations(values, distances, labels) for distances in mean.values()]
-
+    last, of_mean = np.stack([values[-1] for values in measured.values()]), np.stack(list(mean.values()))
     return {
         "correlation": variable(
-            ("run", "prediction", "part", "trial"), [run[-1] for run in each.values()], "correlation, one network"
+            ("run", "prediction", "part", "trial"),
+            np.moveaxis(_correlations(predicted, last, labels), 1, -1),
+            "correlation, one network",
+        ),
+        "correlation_by_look": variable(
+            ("look", "prediction", "part", "trial"),
+            np.moveaxis(_correlations(predicted, measured["sgd"], labels), 1, -1),
+            "correlation during gradient descent, one network",
         ),
         "correlation_of_mean": variable(
             ("prediction", "run", "part"),
-            [of_mean(values) for values in predicted.values()],
+            np.moveaxis(_correlations(predicted, of_mean, labels), 0, 1),
             "correlation, mean over networks",
+        ),
+        "correlation_of_mean_untrained": variable(
+            ("prediction", "part"),
+            _correlations(predicted, untrained, labels),
+            "correlation, mean over networks before training",
         ),
         "correlation_by_scale": variable(
             ("scale", "run", "part"),
-            [of_mean(values) for values in scaled],
+            np.moveaxis(_correlations(scaled, of_mean, labels), 0, 1),
             "correlation of the normalised weighing, mean over networks",
-        ),
-        "correlation_by_look": variable(
-            ("look", "prediction", "part", "trial"), each["sgd"], "correlation during gradient descent, one network"
         ),
     }
 
 
-def _progress(image_training: dict[str, xr.Dataset]) -> dict[str, xr.Variable]:
-    """Loss and accuracy at the end of every run, loss during gradient descent."""
-    last = {name: [data[name].values[-1] for data in image_training.values()] for name in ("loss", "accuracy")}
+def _correlations(predicted: Sequence[NDArray], measured: NDArray, labels: NDArray) -> NDArray:
+    """Correlations of measured distances (..., image, image) with predictions, shape (..., prediction, part)."""
+    places = np.ndindex(measured.shape[:-2])
+    found = [structure.correlations(values, measured[place], labels) for place in places for values in predicted]
+    return np.reshape(found, (*measured.shape[:-2], len(predicted), len(structure.PARTS)))
+
+
+def _resampled_variables(
+    predicted: Sequence[NDArray],
+    mean: Mapping[str, NDArray],
+    untrained: NDArray,
+    labels: NDArray,
+    settings: RepresentationalStructure,
+    stream: Stream,
+) -> dict[str, xr.Variable]:
+    """Correlations of the mean over networks after training and before it, pairs of classes redrawn."""
+
+    def redrawn(run: str, distances: NDArray) -> list[NDArray]:
+        return [
+            structure.resampled_correlations(
+                values, distances, labels, settings.resamples, stream.generator("classes", run)
+            )
+            for values in predicted
+        ]
+
     return {
-        "loss": variable(("run", "trial"), last["loss"], "half the mean squared error at the end"),
-        "accuracy": variable(("run", "trial"), last["accuracy"], "training accuracy at the end"),
-        "loss_by_look": variable(
-            ("look", "trial"), image_training["sgd"]["loss"].values, "half the mean squared error, gradient descent"
+        "resampled": variable(
+            ("run", "prediction", "part", "resample"),
+            [redrawn(run, distances) for run, distances in mean.items()],
+            "correlation of the mean, pairs of classes redrawn",
+        ),
+        "resampled_untrained": variable(
+            ("prediction", "part", "resample"),
+            redrawn("sgd", untrained),
+            "correlation of the mean before training, pairs of classes redrawn",
         ),
     }
 
@@ -132,15 +144,6 @@ def _progress(image_training: dict[str, xr.Dataset]) -> dict[str, xr.Variable]:
 def _distances(data: xr.Dataset) -> NDArray:
     """Squared distances of the stored representations, shape (look, trial, image, image)."""
     return np.array([[squared_distances(h) for h in look] for look in data["representation"].values])
-
-
-def _each(predicted: dict[str, NDArray], measured: NDArray, labels: NDArray) -> NDArray:
-    """Correlations of single networks, shape (look, prediction, part, trial)."""
-    correlations = [
-        [[structure.correlations(values, network, labels) for network in look] for values in predicted.values()]
-        for look in measured
-    ]
-    return np.swapaxes(np.array(correlations), -1, -2)
 
 
 def _predictions(raw: NDArray, labels: NDArray, first: int) -> tuple[dict[str, NDArray], dict[str, xr.Variable]]:
@@ -160,9 +163,6 @@ def _predictions(raw: NDArray, labels: NDArray, first: int) -> tuple[dict[str, N
     audit = {
         "mean_table_error": variable(
             (), np.abs(weighed / scale - means / means.max()).max(), "largest (50) minus table of class means, relative"
-        ),
-        "weighed_spread": variable(
-            (), _within_blocks(weighed, ours), "spread of (50) within pairs of classes, relative"
         ),
         "table_error": variable((), np.abs(weighed - table).max() / scale, "largest (50) minus label table, relative"),
         "table_values": variable((), len(np.unique(np.round(table / scale, 12))), "different values in the table"),

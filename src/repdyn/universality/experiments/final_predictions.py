@@ -23,14 +23,13 @@ def final_predictions(settings: Fits, final_distances: xr.Dataset, architectures
     grid = final_distances.transpose("network", "dx", "dy", "seed")
     dims = ("network", "dx", "dy", "seed")
     good = (grid["loss_end"].values < float(grid["converged"])).astype(np.int8)
-    theory, theory_arithmetic = (_predicted(grid, rho) for rho in (geometric, arithmetic))
+    theory = _predicted(grid, geometric)
     predictions = dataset(
         {
             "rho": variable("network", geometric, "eta_h/eta_y, geometric mean over fitted trials"),
             "rho_arithmetic": variable("network", arithmetic, "mean eta_h over mean eta_y, as the paper averages"),
             "fitted": variable("network", np.isfinite(eta["eta_h"]).sum(axis=1), "trials that the rates come from"),
             "theory": variable(dims, theory, "final distance of eq. (10), geometric mean of the rates"),
-            "theory_arithmetic": variable(dims, theory_arithmetic, "final distance of eq. (10), mean of the rates"),
             "measured": variable(dims, grid["h_end"].values, "squared representational distance at the end"),
             "good": variable(dims, good, "1 where the trial converged"),
             "units": variable("network", grid["units"].values, "neurons per hidden layer"),
@@ -59,12 +58,11 @@ def power_law_variables(measured: Array, theory: Array, good: Array, dx: Array, 
         "correlation": (("network",), "correlation of log h with the log of eq. (10)"),
         "correlation_dy": (("network",), "correlation of log h with log dy"),
         "ratio": (("network",), "geometric mean of h over eq. (10)"),
-        "exponents": (("network", "distance"), "power of the distance in h"),
+        "exponent": (("network", "distance"), "power of the distance in h"),
         "missed": (("network", "distance"), "power of the distance in h over eq. (10)"),
-        "errors": (("network", "distance"), "standard error of the missed power"),
+        "missed_error": (("network", "distance"), "standard error of the missed power"),
     }
-    names = {"exponents": "exponent", "errors": "missed_error"}
-    variables = {}
-    for name, (dims, word) in words.items():
-        variables[names.get(name, name)] = with_gaps(dims, np.array([getattr(law, name) for law in laws]), word)
-    return variables
+    return {
+        name: with_gaps(dims, np.array([getattr(law, name) for law in laws]), word)
+        for name, (dims, word) in words.items()
+    }

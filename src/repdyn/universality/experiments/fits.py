@@ -13,7 +13,7 @@ import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
-from repdyn.universality.methods.fit import EffectiveFit, fit_mean_rate, squared_error
+from repdyn.universality.methods.fit import EffectiveFit, explained_variance, fit_mean_rate, squared_error
 from repdyn.universality.methods.networks import LEAK
 from repdyn.universality.methods.trajectory_fits import (
     CURVES,
@@ -30,12 +30,19 @@ from repdyn.universality.theory.effective import effective_loss
 from repdyn.universality.theory.published import FIT_LOSSES
 
 
-def _shown(fits: Mapping[tuple, EffectiveFit], count: int, frames: int) -> tuple[Array, Array]:
-    """Trial that figures show, the first converged (-1 for none), and the theory's curves for it."""
-    seeds, theory = np.full(count, -1), np.full((count, 3, frames), np.nan)
+def _fitted(
+    runs: xr.Dataset, dim: str, settings: Fits
+) -> tuple[dict[str, xr.Variable], dict[tuple, EffectiveFit], Array]:
+    """Fits of all trials with the theory's curves for those that figures show; the fits; the shown trials."""
+    variables, fits = fit_all(runs, dim, settings.converged)
+    seeds, theory = np.full(runs.sizes[dim], -1), np.full((runs.sizes[dim], 3, runs.sizes["epoch"]), np.nan)
     for (row, seed), fit in sorted(fits.items(), reverse=True):
         seeds[row], theory[row] = seed, fit.theory
-    return seeds, theory
+    variables |= {
+        "shown": variable(dim, seeds, "trial that figures show; -1 where none converged"),
+        "theory": with_gaps((dim, "curve", "epoch"), theory, "theory of the shown trial"),
+    }
+    return variables, fits, seeds
 
 
 def _coords(runs: xr.Dataset, *names: str) -> dict[str, xr.Variable]:
@@ -46,19 +53,13 @@ def _coords(runs: xr.Dataset, *names: str) -> dict[str, xr.Variable]:
 
 def architecture_fits(settings: Fits, architectures: xr.Dataset) -> xr.Dataset:
     """Figures 2, 3, 12: rates, explained variance, plateau and loss curve of every network of Table 1."""
-    variables, fits = fit_all(architectures, "network", settings.converged)
-    seeds, theory = _shown(fits, architectures.sizes["network"], architectures.sizes["epoch"])
+    variables, fits, seeds = _fitted(architectures, "network", settings)
     losses, shown = _loss_fits(architectures, fits, seeds)
     return dataset(
         variables
         | losses
         | _plateaus(architectures)
-        | {
-            "shown": variable("network", seeds, "trial that figures show; -1 where none converged"),
-            "theory": with_gaps(("network", "curve", "epoch"), theory, "theory of the shown trial"),
-            "theory_loss": with_gaps(("network", "epoch"), shown, "loss (9) of the shown trial"),
-            "limit": variable((), settings.converged, "largest final loss of a trial that is fitted"),
-        },
+        | {"theory_loss": with_gaps(("network", "epoch"), shown, "loss (9) of the shown trial")},
         _coords(architectures, "network", "seed", "epoch"),
         title="Effective rates of the networks of Table 1",
     )
@@ -84,20 +85,15 @@ def _loss_fits(runs: xr.Dataset, fits: Mapping[tuple, EffectiveFit], seeds: Arra
         curve = effective_loss(t, fit.theory[1], fit.theory[2], dy2, offset, eta_b)
         numbers["eta_b"][place], numbers["loss_residual"][place] = eta_b, residual
         pair = loss - run["offset2"].values / 2
-        numbers["loss_r2"][place] = _explained(loss, curve)
+        numbers["loss_r2"][place] = explained_variance(loss, curve)
         of_pair = squared_error(fit.theory[1], fit.theory[2], dy2) / 8
-        numbers["pair_r2"][place] = _explained(pair, of_pair)
-        numbers["loss_r2_without_mean"][place] = _explained(loss, of_pair)
-        numbers["pair_r2_without_y"][place] = _explained(pair, squared_error(0.0, fit.theory[2], dy2) / 8)
+        numbers["pair_r2"][place] = explained_variance(pair, of_pair)
+        numbers["loss_r2_without_mean"][place] = explained_variance(loss, of_pair)
+        without_y = squared_error(0.0, fit.theory[2], dy2) / 8
+        numbers["pair_r2_without_y"][place] = explained_variance(pair, without_y)
         if seeds[place[0]] == place[1]:
             shown[place[0]] = curve
     return {name: with_gaps(("network", "seed"), numbers[name], *word) for name, word in words.items()}, shown
-
-
-def _explained(measured: Array, theory: Array) -> float:
-    """R2 of a curve; NaN where nothing varies."""
-    spread = ((measured - measured.mean()) ** 2).sum() if measured.size else 0.0
-    return float(1 - ((theory - measured) ** 2).sum() / spread) if spread > 0 else np.nan
 
 
 def _plateaus(runs: xr.Dataset) -> dict[str, xr.Variable]:
@@ -105,47 +101,33 @@ def _plateaus(runs: xr.Dataset) -> dict[str, xr.Variable]:
     shape, plateaus = (runs.sizes["network"], runs.sizes["seed"]), {}
     for name, share in {"quarter": 0.25, "half": 0.5, "three_quarters": 0.75}.items():
         values = [crossing(runs.isel(network=row, seed=seed), share) for row, seed in np.ndindex(shape)]
-        plateaus[name] = variable(
-            ("network", "seed"), np.reshape(values, shape), f"epoch at which y reaches {share} of dy2", "epoch"
-        )
-        plateaus[name].attrs["missing"] = "trials that never get there"
+        word, missing = f"epoch at which y reaches {share} of dy2", "trials that never get there"
+        plateaus[name] = with_gaps(("network", "seed"), np.reshape(values, shape), word, "epoch", missing)
     return plateaus
 
 
 def printed_data_fits(settings: Fits, printed_data: xr.Dataset) -> xr.Dataset:
     """Fits on the data set as printed, whether converged or not: a plateau gives a small loss that means nothing."""
     shape = (printed_data.sizes["network"], printed_data.sizes["seed"])
-    loss, r2 = np.empty(shape), np.empty((*shape, 3))
-    for place in np.ndindex(shape):
-        fit = fit_run(printed_data.isel(network=place[0], seed=place[1]), allow_unconverged=True)
-        loss[place], r2[place] = fit.loss, fit.r2
+    runs = [printed_data.isel(network=row, seed=seed) for row, seed in np.ndindex(shape)]
+    loss = np.reshape([fit_run(run, allow_unconverged=True).loss for run in runs], shape)
     good = converged(printed_data, settings.converged).transpose("network", "seed").values
     return dataset(
         {
             "fit_loss": variable(("network", "seed"), loss, "squared fit loss, eq. (49), fitted even on a plateau"),
-            "r2": variable(("network", "seed", "curve"), r2, "explained variance R2 of the curve"),
             "converged": variable(
                 ("network", "seed"), good.astype(np.int8), "1 where the final loss is below the limit"
             ),
-            "loss_end": variable(
-                ("network", "seed"), printed_data["loss"].isel(epoch=-1).values, "training loss at the end"
-            ),
         },
-        _coords(printed_data, "network", "seed"),
+        {name: printed_data[name].variable for name in ("network", "seed")},
         title="Fits on the data set of section B.1 as printed",
     )
 
 
 def adam_fits(settings: Fits, adam_runs: xr.Dataset) -> xr.Dataset:
     """Figure 15: fits of the theory to the default network trained by Adam."""
-    variables, fits = fit_all(adam_runs, "rate", settings.converged)
-    seeds, theory = _shown(fits, adam_runs.sizes["rate"], adam_runs.sizes["epoch"])
     return dataset(
-        variables
-        | {
-            "shown": variable("rate", seeds, "trial that figures show; -1 where none converged"),
-            "theory": with_gaps(("rate", "curve", "epoch"), theory, "theory of the shown trial"),
-        },
+        _fitted(adam_runs, "rate", settings)[0],
         _coords(adam_runs, "rate", "seed", "epoch"),
         title="Fits to the default network trained by Adam",
     )
@@ -153,15 +135,7 @@ def adam_fits(settings: Fits, adam_runs: xr.Dataset) -> xr.Dataset:
 
 def default_network_fits(settings: Fits, default_network: xr.Dataset) -> xr.Dataset:
     """Figures 10, 11 at the paper's width: every layer of one run, and the alternatives (51) halfway."""
-    return _default_fits(settings, default_network)
-
-
-def default_ensemble_fits(settings: Fits, default_ensemble: xr.Dataset) -> xr.Dataset:
-    """Figures 10, 11 for the narrower network with many seeds."""
-    return _default_fits(settings, default_ensemble)
-
-
-def _default_fits(settings: Fits, runs: xr.Dataset) -> xr.Dataset:
+    runs = default_network
     layers, _ = fit_all(runs, "layer", settings.converged)
     halfway = runs.sel(layer=int(runs["halfway"]))
     gain = float(runs["gain"])
@@ -189,30 +163,33 @@ def _default_fits(settings: Fits, runs: xr.Dataset) -> xr.Dataset:
     )
 
 
+def default_ensemble_fits(settings: Fits, default_ensemble: xr.Dataset) -> xr.Dataset:
+    """Figures 10, 11 for the narrower network with many seeds."""
+    return default_network_fits(settings, default_ensemble)
+
+
 def _published_losses() -> xr.Variable:
     """The paper's fit losses, NaN for the reading that it does not print."""
     values = [FIT_LOSSES.get(name, np.nan) for name in ALTERNATIVES]
-    published = variable("alternative", values, "squared fit loss that the paper prints, C.1", "epoch")
-    published.attrs["missing"] = "a reading of (51) for which nothing is printed"
-    return published
+    missing = "a reading of (51) for which nothing is printed"
+    return with_gaps("alternative", values, "squared fit loss that the paper prints, C.1", "epoch", missing)
 
 
 def _alternatives(halfway: xr.Dataset, good: Array) -> tuple[dict[str, xr.Variable], int]:
     """Fits of the theory and of the alternatives (51) to the layer halfway, and the trial whose curves are kept."""
     shape, frames = (len(ALTERNATIVES), len(good)), halfway.sizes["epoch"]
-    loss, agree, r2 = np.full(shape, np.nan), np.full(shape, np.nan), np.full((*shape, 3), np.nan)
+    loss, r2 = np.full(shape, np.nan), np.full((*shape, 3), np.nan)
     curves, shown = np.full((shape[0], 3, frames), np.nan), int(np.argmax(good)) if good.any() else -1
     for place in zip(*np.nonzero(np.broadcast_to(good, shape)), strict=True):
         run = halfway.isel(seed=place[1])
-        fit = fit_run(run, alternative(list(ALTERNATIVES)[place[0]], run))
-        loss[place], agree[place], r2[place] = fit.loss, fit.agreeing / fit.starts, fit.r2
+        fit = fit_run(run, solution=alternative(list(ALTERNATIVES)[place[0]], run))
+        loss[place], r2[place] = fit.loss, fit.r2
         if place[1] == shown:
             curves[place[0]] = fit.theory
     dims = ("alternative", "seed")
     return {
         "alternative_loss": with_gaps(dims, loss, "squared fit loss, eq. (49), halfway", "epoch"),
         "alternative_r2": with_gaps((*dims, "curve"), r2, "explained variance R2 of the curve, halfway"),
-        "alternative_agreeing": with_gaps(dims, agree, "share of the polished starts in the best minimum"),
         "alternative_theory": with_gaps(("alternative", "curve", "epoch"), curves, "fitted curves of the shown trial"),
     }, shown
 

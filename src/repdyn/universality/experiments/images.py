@@ -54,12 +54,8 @@ def image_training(
 ) -> xr.Dataset:
     """Trajectories of pairs, representations of the first images and parameters of perceptrons trained on digits."""
     points, labels = standardised(images)
-    X = torch.tensor(points, dtype=torch.float32, device=device)
-    Y = torch.tensor(np.eye(CLASSES)[labels], dtype=torch.float32, device=device)
-    networks = minibatch_loop.start(network, X.shape[1], CLASSES, settings.trials, stream, device)
-    trainer = minibatch_training.Trainer(
-        networks, X, Y, rate=network.rate, batch=settings.batch, optimizer=network.optimizer
-    )
+    targets = np.eye(CLASSES)[labels]
+    trainer = minibatch_loop.start(network, points, targets, settings.trials, stream, device, batch=settings.batch)
 
     def passes(steps: tuple[int, ...]) -> tuple[int, ...]:
         """Whole passes over the images that hold so many steps, each once."""
@@ -68,7 +64,7 @@ def image_training(
     per_pass = -(-len(points) // settings.batch)
     epochs = max(passes((network.steps,))[0], FEWEST_PASSES)
     watched = Watched(
-        X,
+        trainer.X,
         torch.from_numpy(labels).to(device),
         settings.tracked,
         _drawn_pairs(labels, settings, stream),
@@ -79,7 +75,7 @@ def image_training(
         minibatch_loop.halfway(network),
     )
     records = minibatch_loop.run(
-        run, trainer, range(epochs + 1), stream, lambda epoch: _watch(networks, watched, epoch), checkpoint
+        run, trainer, range(epochs + 1), stream, lambda epoch: _watch(trainer.networks, watched, epoch), checkpoint
     )
     return _dataset(settings, network, run, records, watched, points, images.attrs["source"])
 
@@ -159,13 +155,8 @@ def _dataset(
             "point_count": variable((), len(points), "training images"),
             "batch": variable((), settings.batch, "images per step"),
             "source": variable((), source, "source of the images"),
-            "units": variable((), network.units, "neurons per hidden layer"),
-            "hidden": variable((), network.hidden, "hidden layers"),
-            "gain": variable((), network.gain, "gain of the initial weights"),
-            "rate": variable((), network.rate, "learning rate"),
-            "nonlinearity": variable((), network.nonlinearity, "nonlinearity"),
-            "optimizer": variable((), network.optimizer, "optimizer"),
-        },
+        }
+        | minibatch_loop.described(network, *minibatch_loop.WORDS),
         title=f"Perceptrons on images of digits, run {run}",
     )
 

@@ -51,21 +51,18 @@ def _error_of_start(settings: TheoryMaps, t: Array, scale: float, factor: float,
 
 
 def _plateau(settings: TheoryMaps) -> tuple[dict, dict]:
-    """Starts along the target; time until the error of dy is half its start, and until it is half of that."""
+    """Starts along the target; time until the error of dy is half its start."""
     t = np.concatenate([[0.0], np.geomspace(1e-3, settings.horizon, settings.times)])
     error = np.array(
         [[_error_of_start(settings, t, scale, r, 1.0) for scale in settings.scales] for r in STARTS.values()]
     )
-    half, quarter = (
-        np.array([[np.interp(-share, -row / row[0], t) for row in rows] for rows in error]) for share in (0.25, 0.0625)
-    )
+    half = np.array([[np.interp(-0.25, -row / row[0], t) for row in rows] for rows in error])
     growth = np.sqrt(settings.eta_h * settings.eta_y) * np.sqrt(settings.dy2) / 2
     mean_rate = (settings.eta_h + settings.eta_y) / 2
     dims = ("start", "scale")
     return {
         "plateau_error": variable((*dims, "time"), error / error[..., :1], "squared error of dy over its start"),
         "plateau_half": variable(dims, half, "time at which the error of dy is half its start", "epoch"),
-        "plateau_fall": variable(dims, quarter - half, "time in which it halves again", "epoch"),
         "plateau_growth_wrong": variable(
             (), mean_rate * np.sqrt(settings.dy2) / 2, "growth rate with the mean of the two rates", "1/epoch"
         ),
@@ -95,11 +92,9 @@ def _large_weights(settings: TheoryMaps) -> tuple[dict, dict]:
     return {
         "learning_time": variable(("start", "direction", "large_scale"), learned, "time until dy is learnt", "epoch"),
         "large_high": variable(("start", "large_scale"), high, "A_high of the start"),
-        "large_low": variable((), low.max(), "A_low"),
         "large_growth": variable(
             ("start", "large_scale"), saddle, "growth rate at h = 0, (A_high + S)/(2 tau_y)", "1/epoch"
         ),
-        "eta_y": variable((), settings.eta_y, "effective rate of the decoder", "1/epoch"),
         "dy2": variable((), settings.dy2, "squared target distance"),
     }, {
         "large_scale": variable("large_scale", scales, "scale s of a large start"),

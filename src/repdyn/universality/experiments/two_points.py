@@ -41,34 +41,16 @@ def architectures(
     checkpoint: Checkpoint,
 ) -> xr.Dataset:
     """All networks of Table 1 on two points, H halfway; networks of one shape share their draws."""
-    rows = {name: networks[name] for name in settings.rows}
-    progress, runs = Progress("architectures", len(rows)), {}
-    for done, (name, row) in enumerate(rows.items(), 1):
-        runs[name] = train_two_points(
-            settings, _task(settings, row), _paired(stream), device=device, checkpoint=checkpoint, name=name
-        )
-        progress.step(done)
+    tasks = {name: _task(settings, networks[name]) for name in settings.rows}
+    runs = _trained(settings, tasks, stream, device, checkpoint)
     title = "Two points through the networks of Table 1"
-    return _gathered(runs, "network", "row of Table 1", title).assign(_described(rows.values()))
+    return _gathered(runs, "network", "row of Table 1", title).assign(_described(settings.rows, networks))
 
 
 def default_network(
     settings: DefaultNetwork, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
 ) -> xr.Dataset:
     """The default network at the paper's width, all layers of the same run recorded."""
-    return _all_layers(settings, default, stream, device, checkpoint)
-
-
-def default_ensemble(
-    settings: DefaultEnsemble, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
-) -> xr.Dataset:
-    """The default network narrower and with many seeds, all layers of the same runs recorded."""
-    return _all_layers(settings, default, stream, device, checkpoint)
-
-
-def _all_layers(
-    settings: DefaultNetwork, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
-) -> xr.Dataset:
     task = _task(settings, default, units=settings.units, layers=tuple(range(default.hidden)))
     runs = train_two_points(settings, task, _paired(stream), device=device, checkpoint=checkpoint, name="default")
     about = {
@@ -83,16 +65,19 @@ def _all_layers(
     )
 
 
+def default_ensemble(
+    settings: DefaultEnsemble, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
+) -> xr.Dataset:
+    """The default network narrower and with many seeds, all layers of the same runs recorded."""
+    return default_network(settings, default, stream, device, checkpoint)
+
+
 def adam_runs(
     settings: AdamRuns, default: NetworkSettings, stream: Stream, device: str, checkpoint: Checkpoint
 ) -> xr.Dataset:
     """The default network by Adam at several rates, from the weights it has in `architectures`."""
-    runs = {}
-    for rate in settings.rates:
-        task, name = _task(settings, default, rate=rate, optimizer="adam"), f"adam {rate}"
-        runs[f"{rate:g}"] = train_two_points(
-            settings, task, _paired(stream), device=device, checkpoint=checkpoint, name=name
-        )
+    tasks = {f"{rate:g}": _task(settings, default, rate=rate, optimizer="adam") for rate in settings.rates}
+    runs = _trained(settings, tasks, stream, device, checkpoint)
     title = "The default network on two points, by Adam"
     units = variable((), default.units, "neurons per hidden layer")
     return _gathered(runs, "rate", "learning rate of Adam", title).assign(units=units)
@@ -102,12 +87,10 @@ def printed_data(
     settings: PrintedData, networks: Mapping[str, NetworkSettings], stream: Stream, device: str, checkpoint: Checkpoint
 ) -> xr.Dataset:
     """Rows of Table 1 on the data set that section B.1 prints."""
-    rows, runs = {name: networks[name] for name in settings.rows}, {}
-    for name, row in rows.items():
-        task = _task(settings, row, distances=(settings.dx, settings.dy))
-        runs[name] = train_two_points(settings, task, _paired(stream), device=device, checkpoint=checkpoint, name=name)
+    tasks = {name: _task(settings, networks[name], distances=(settings.dx, settings.dy)) for name in settings.rows}
+    runs = _trained(settings, tasks, stream, device, checkpoint)
     title = "Two points as printed in section B.1, dx = 0.5 and dy = 1"
-    return _gathered(runs, "network", "row of Table 1", title).assign(_described(rows.values()))
+    return _gathered(runs, "network", "row of Table 1", title).assign(_described(settings.rows, networks))
 
 
 def final_distances(
@@ -118,33 +101,19 @@ def final_distances(
     checkpoint: Checkpoint,
 ) -> xr.Dataset:
     """Start and end of training over a grid of input and target distances; every cell has networks of its own."""
-    rows = {name: networks[name] for name in settings.rows}
-    shape = (len(rows), len(settings.dx), len(settings.dy), settings.seeds)
+    shape = (len(settings.rows), len(settings.dx), len(settings.dy), settings.seeds)
     ends = {name: np.empty(shape) for name in ("h0", "y0", "h_end", "loss_end", "epochs")}
-    progress = Progress("final distances", len(rows) * len(settings.dx) * len(settings.dy))
+    progress = Progress("final distances", int(np.prod(shape[:3])))
     for place in np.ndindex(shape[:3]):
-        (name, row), dx, dy = list(rows.items())[place[0]], settings.dx[place[1]], settings.dy[place[2]]
-        task = _task(settings, row, distances=(dx, dy), rate=row.learning_rate / settings.slower)
+        name, dx, dy = settings.rows[place[0]], settings.dx[place[1]], settings.dy[place[2]]
+        rate = networks[name].learning_rate / settings.slower
+        task = _task(settings, networks[name], distances=(dx, dy), rate=rate)
         own, cell = _paired(stream.child(place[1], place[2])), f"{name} {dx} {dy}"
         run = train_two_points(settings, task, own, device=device, checkpoint=checkpoint, name=cell)
         for variable_name, values in _ends(run).items():
             ends[variable_name][place] = values
         progress.step(int(np.ravel_multi_index(place, shape[:3])) + 1)
-    return _grid(settings, ends).assign(_described(rows.values()))
-
-
-def net_of(row: NetworkSettings, units: int | None = None) -> Net:
-    """The network of a row of Table 1, with another width if one is named."""
-    return Net(
-        row.nonlinearity,
-        row.gain,
-        units or row.units,
-        row.hidden,
-        row.connections,
-        row.dropout,
-        channels=row.channels,
-        kernel=row.kernel,
-    )
+    return _grid(settings, ends).assign(_described(settings.rows, networks))
 
 
 def _task(
@@ -156,9 +125,23 @@ def _task(
     rate: float | None = None,
     **more: object,
 ) -> Task:
-    """The training of a row of Table 1 on two points at the given distances."""
-    about = {"every": settings.every, "stop": settings.stop} | more
-    return Task(net_of(row, units), *two_points(*distances), rate or row.learning_rate, **about)
+    """The training of a row of Table 1 on two points at the given distances, with another width or rate if named."""
+    shape = {"units": units or row.units, "hidden": row.hidden, "channels": row.channels, "kernel": row.kernel}
+    net = Net(row.nonlinearity, row.gain, connections=row.connections, dropout=row.dropout, **shape)
+    return Task(
+        net, *two_points(*distances), rate or row.learning_rate, every=settings.every, stop=settings.stop, **more
+    )
+
+
+def _trained(
+    settings: TwoPointRun, tasks: Mapping[str, Task], stream: Stream, device: str, checkpoint: Checkpoint
+) -> dict[str, xr.Dataset]:
+    """An ensemble for each task, by name."""
+    progress, runs, own = Progress("two points", len(tasks)), {}, _paired(stream)
+    for done, (name, task) in enumerate(tasks.items(), 1):
+        runs[name] = train_two_points(settings, task, own, device=device, checkpoint=checkpoint, name=name)
+        progress.step(done)
+    return runs
 
 
 def _paired(stream: Stream) -> Stream:
@@ -176,9 +159,9 @@ def _gathered(runs: Mapping[str, xr.Dataset], dim: str, long_name: str, title: s
     return gathered
 
 
-def _described(rows: Iterable[NetworkSettings]) -> dict[str, xr.Variable]:
+def _described(names: Iterable[str], networks: Mapping[str, NetworkSettings]) -> dict[str, xr.Variable]:
     """Table 1 of the networks that were trained."""
-    rows = list(rows)
+    rows = [networks[name] for name in names]
     words = {
         "gain": "gain of the initial weights",
         "learning_rate": "learning rate",

@@ -21,12 +21,11 @@ LOSS_FACTOR = 1.0  # the authors' notebook takes the mean squared error without 
 
 def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Distances between the four representations and outputs, and the loss, during training, for every run."""
-    names = list(type(settings.runs).model_fields)
-    records = {name: _run(name, getattr(settings.runs, name), settings, stream, device, checkpoint) for name in names}
-    runs = [getattr(settings.runs, name) for name in names]
+    runs = {name: getattr(settings.runs, name) for name in type(settings.runs).model_fields}
+    records = [_run(name, run, settings, stream, device, checkpoint) for name, run in runs.items()]
 
     def stacked(key: str) -> NDArray:
-        return np.stack([np.moveaxis(records[name][key], 0, 1) for name in names])
+        return np.stack([np.moveaxis(found[key], 0, 1) for found in records])
 
     pairs = ("run", "trial", "look", "point", "other")
     return dataset(
@@ -34,12 +33,10 @@ def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> x
             "h": variable(pairs, stacked("h"), "squared distance of two representations"),
             "y": variable(pairs, stacked("y"), "squared distance of two outputs"),
             "loss": variable(("run", "trial", "look"), stacked("loss"), "mean squared error"),
-            "epoch": variable(
-                ("run", "look"), np.stack([records[name]["epoch"] for name in names]), "epochs done", "epoch"
-            ),
+            "epoch": variable(("run", "look"), [found["epoch"] for found in records], "epochs done", "epoch"),
         },
         {
-            "run": variable("run", np.array(names), "name of the run"),
+            "run": variable("run", np.array(list(runs)), "name of the run"),
             "trial": index("trial", settings.trials, "draw of the weights"),
             "look": index("look", settings.looks, "number of the stored epoch"),
             "point": index("point", 4, "data point: (0,0), (1,0), (0,1), (1,1)"),
@@ -48,15 +45,8 @@ def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> x
             "dy": variable(("point", "other"), _distances(TARGETS), "distance of two targets"),
         }
         | {
-            name: variable("run", np.array([getattr(run, name) for run in runs]), words)
-            for name, words in {
-                "nonlinearity": "nonlinearity",
-                "gain": "gain of the initial weights",
-                "rate": "learning rate",
-                "units": "neurons per hidden layer",
-                "hidden": "hidden layers",
-                "optimizer": "optimizer",
-            }.items()
+            name: variable("run", np.array([getattr(run, name) for run in runs.values()]), words)
+            for name, words in minibatch_loop.WORDS.items()
         },
         title="XOR: distances between representations and outputs during training",
     )
@@ -69,17 +59,15 @@ def _distances(points: NDArray) -> NDArray:
 def _run(
     name: str, network: TrainedNetwork, settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint
 ) -> minibatch_loop.Records:
-    X, Y = (torch.tensor(values, dtype=torch.float32, device=device) for values in (INPUTS, TARGETS))
-    networks = minibatch_loop.start(network, 2, 1, settings.trials, stream, device)
-    trainer = minibatch_training.Trainer(
-        networks, X, Y, rate=network.rate, batch=4, optimizer=network.optimizer, loss_factor=LOSS_FACTOR
+    trainer = minibatch_loop.start(
+        network, INPUTS, TARGETS, settings.trials, stream, device, batch=4, loss_factor=LOSS_FACTOR
     )
     looks = np.linspace(0, network.epochs, settings.looks).round().astype(int).tolist()
 
     def watch(epoch: int) -> minibatch_loop.Records:
-        layers = minibatch_training.layers(networks, X)
+        layers = minibatch_training.layers(trainer.networks, trainer.X)
         h, y = layers[minibatch_loop.halfway(network)], layers[-1]
-        loss = LOSS_FACTOR * ((y - Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
+        loss = LOSS_FACTOR * ((y - trainer.Y).double() ** 2).mean(dim=(1, 2)).cpu().numpy()
         return {"h": _squared(h), "y": _squared(y), "loss": loss, "epoch": np.array(epoch)}
 
     return minibatch_loop.run(name, trainer, looks, stream, watch, checkpoint)

@@ -30,23 +30,19 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
     start, end = (xor["h"].isel(look=look).values for look in (0, -1))
     starts = start, xor["y"].isel(look=0).values, xor["dx"].values
     theory = predicted_distance(*starts, xor["dy"].values, rho)
-    other_task = predicted_distance(*starts, _target_distances(INPUT_1), rho)
+    other_task = predicted_distance(*starts, np.abs(INPUT_1[:, None] - INPUT_1), rho)
     plateau = float((xor["dy"].values ** 2).mean() / 2)
-    distances = {"distance": np.sqrt(end), "start": np.sqrt(start), "theory": np.sqrt(theory)}
+    distances = {"distance": np.sqrt(end), "theory": np.sqrt(theory)}
     pairs, each = ("run", "trial", "point", "other"), ("run", "trial")
-    words = {
-        "distance": "distance of two representations after training",
-        "start": "distance of two representations at initialisation",
-        "theory": "final distance of equation (10)",
-    }
     structure = dataset(
-        {name: variable(pairs, values, words[name]) for name, values in distances.items()}
-        | _measures(**distances, unequal=xor["dy"].values > 0)
-        | _wrong_formulas(distances, np.sqrt(other_task))
+        {
+            "distance": variable(pairs, distances["distance"], "distance of two representations after training"),
+            "theory": variable(pairs, distances["theory"], "final distance of equation (10)"),
+        }
+        | _measures(**distances, start=np.sqrt(start), other_task=np.sqrt(other_task), unequal=xor["dy"].values > 0)
         | {
             "loss": variable(each, xor["loss"].isel(look=-1).values, "mean squared error at the end"),
             "learnt": variable(each, has_learnt(xor["loss"].isel(look=-1), plateau), "1 where the network has learnt"),
-            "start_loss": variable(each, xor["loss"].isel(look=0).values, "mean squared error at the start"),
         },
         {name: xor[name].variable for name in ("run", "trial", "point", "other", *SETTINGS)}
         | {
@@ -60,12 +56,17 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
     return explain_gaps(structure, "no rates of the default two-point network were fitted")
 
 
-def _measures(distance: NDArray, start: NDArray, theory: NDArray, unequal: NDArray) -> dict[str, xr.Variable]:
-    """What the distances (run, trial, point, other) come to: merging, growth, agreement with the theory."""
+def _measures(
+    distance: NDArray, start: NDArray, theory: NDArray, other_task: NDArray, unequal: NDArray
+) -> dict[str, xr.Variable]:
+    """What the distances (run, trial, point, other) come to: merging, growth, agreement with the theory.
+
+    The last two measures are against predictions that are wrong on purpose.
+    """
     each = ("run", "trial")
     equal_end, equal_start = _equal(distance), _equal(start)
     apart_end, apart_start = (values[..., unequal].mean(axis=-1) for values in (distance, start))
-    scale = distance.sum(axis=(-1, -2)) / theory.sum(axis=(-1, -2))
+    scale, not_rooted = (distance.sum(axis=(-1, -2)) / sizes.sum(axis=(-1, -2)) for sizes in (theory, theory**2))
     return {
         "merged": variable(
             (*each, "pair"), equal_end / apart_end[..., None], "distance at equal targets over mean of the others"
@@ -75,23 +76,11 @@ def _measures(distance: NDArray, start: NDArray, theory: NDArray, unequal: NDArr
         "match": variable(each, _match(distance, theory), "correlation of the six distances with equation (10)"),
         "match_at_start": variable(each, _match(start, theory), "correlation of the starting distances with (10)"),
         "scale": variable(each, scale, "measured over theory, sums"),
-    }
-
-
-def _wrong_formulas(distances: dict[str, NDArray], other_task: NDArray) -> dict[str, xr.Variable]:
-    """The same measures against predictions that are wrong on purpose."""
-    each, (measured, theory) = ("run", "trial"), (distances[name] for name in ("distance", "theory"))
-    not_rooted = measured.sum(axis=(-1, -2)) / (theory**2).sum(axis=(-1, -2))
-    return {
         "match_other_task": variable(
-            each, _match(measured, other_task), "correlation of the six distances with (10) for the targets of input 1"
+            each, _match(distance, other_task), "correlation of the six distances with (10) for the targets of input 1"
         ),
         "scale_not_rooted": variable(each, not_rooted, "measured over squared distances of theory, sums"),
     }
-
-
-def _target_distances(targets: NDArray) -> NDArray:
-    return np.abs(targets[:, None] - targets[None])
 
 
 def _match(measured: NDArray, theory: NDArray) -> NDArray:

@@ -66,6 +66,12 @@ def squared_error(y: ArrayLike, w: ArrayLike, dy2: float) -> Array:
     return 2 * np.asarray(w, float) - np.asarray(y, float) + dy2
 
 
+def explained_variance(measured: Array, theory: Array) -> Array:
+    """R2 of curves (..., frames); NaN where nothing varies."""
+    spread = ((measured - measured.mean(axis=-1, keepdims=True)) ** 2).sum(axis=-1)
+    return 1 - ((theory - measured) ** 2).sum(axis=-1) / np.where(spread > 0, spread, np.nan)
+
+
 def has_converged(y: ArrayLike, w: ArrayLike, dy2: float) -> bool:
     """Whether the pair's error ends at most at 0.16 of its start, the paper's final loss of 1e-2."""
     error = squared_error(y, w, dy2)
@@ -200,14 +206,12 @@ def _summary(
 ) -> EffectiveFit:
     best = int(np.argmin(costs))
     theory = solve(np.exp(logs[best])[:, None], np.arange(data.shape[1]))[:, 0]
-    spread = ((data - data.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
-    r2 = 1 - ((theory - data) ** 2).sum(axis=1) / np.where(spread > 0, spread, np.nan)
     off, slope = _with_slopes(residual, logs[best : best + 1])
     return EffectiveFit(
         eta_h=float(np.exp(logs[best, 0])),
         eta_y=float(np.exp(logs[best, 1])),
         loss=float(costs[best]),
-        r2=r2,
+        r2=explained_variance(data, theory),
         covariance=_covariance(off[0], slope[0]),
         starts=len(costs),
         agreeing=int((costs <= costs[best] * (1 + AGREE)).sum()),

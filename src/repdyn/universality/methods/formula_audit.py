@@ -166,19 +166,16 @@ def _is_stable(jacobian: Array) -> float:
 def _jacobian(case: Case, high: float, low: float) -> Array:
     """Complex steps of (7) on the surface (24) at the fixed point (10); just above h = 0 where that is none."""
     h = max(float(final.from_amplitudes(high, low)), 1e-9)
-    rates = (case.eta_h, case.eta_y, case.dx2, case.kappa * low**2, -case.kappa * high)
-    steps = _complex_plane(h + 1j * STEP, 0.0, *rates), _complex_plane(h, 1j * STEP, *rates)
-    return np.array(steps).T.imag / STEP
+    steps = (_complex_plane(case, high, low, *point) for point in ((h + 1j * STEP, 0.0), (h, 1j * STEP)))
+    return np.array(list(steps)).T.imag / STEP
 
 
-def _complex_plane(
-    h: complex, w: complex, eta_h: float, eta_y: float, dx2: float, dy2: float, constant: float
-) -> tuple[complex, complex]:
-    """(7) on the surface (24), which (25) is derived from; takes complex numbers."""
-    y = eta_y / (eta_h * dx2) * h**2 + constant * h
+def _complex_plane(case: Case, high: float, low: float, h: complex, w: complex) -> tuple[complex, complex]:
+    """(7) on the surface (24) of these amplitudes, which (25) is derived from; takes complex numbers."""
+    y, dy2 = case.kappa * h**2 - case.kappa * high * h, case.kappa * low**2
     return (
-        -eta_h * dx2 * w,
-        -eta_y / 2 * (3 * w - y + dy2) * h - eta_h * dx2 / 2 * (y + w) * w / h,
+        -case.eta_h * case.dx2 * w,
+        -case.eta_y / 2 * (3 * w - y + dy2) * h - case.eta_h * case.dx2 / 2 * (y + w) * w / h,
     )
 
 
@@ -198,8 +195,7 @@ def saddle(generator: np.random.Generator) -> Errors:
 
 def _flow_from_zero(case: Case, high: float, low: float, slope: float) -> Array:
     """(h', w')/h along w = slope h on the surface (24) as h falls to 0."""
-    rates = (case.eta_h, case.eta_y, case.dx2, case.kappa * low**2, -case.kappa * high)
-    near, far = (np.array(_complex_plane(size, size * slope, *rates)) / size for size in (1e-6, 2e-6))
+    near, far = (np.array(_complex_plane(case, high, low, size, size * slope)) / size for size in (1e-6, 2e-6))
     return 2 * near - far  # the quadratic part leaves
 
 

@@ -7,27 +7,50 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import torch
+import xarray as xr
 from numpy.typing import NDArray
 
 from repdyn.base.checkpoints import Checkpoint
+from repdyn.base.datasets import variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.universality.methods.minibatch_training import Networks, Trainer, xavier
-from repdyn.universality.settings.data_sets import TrainedNetwork
+from repdyn.universality.methods.minibatch_training import Trainer, xavier
+from repdyn.universality.settings.data_sets import TrainedPerceptron
 
 Records = dict[str, NDArray]
 KEPT_EVERY = 60.0  # seconds between two states on disk
+WORDS = {
+    "nonlinearity": "nonlinearity",
+    "gain": "gain of the initial weights",
+    "rate": "learning rate",
+    "units": "neurons per hidden layer",
+    "hidden": "hidden layers",
+    "optimizer": "optimizer",
+}
+"""Settings of a network that its dataset can hold."""
 
 
-def start(network: TrainedNetwork, inputs: int, outputs: int, trials: int, stream: Stream, device: str) -> Networks:
-    """Networks at initialisation, float32; runs of one shape share their draws, whatever the gain."""
+def start(
+    network: TrainedPerceptron, X: NDArray, Y: NDArray, trials: int, stream: Stream, device: str, **more: float
+) -> Trainer:
+    """A training at initialisation, float32; runs of one shape share their draws, whatever the gain.
+
+    Further arguments are those of `Trainer`.
+    """
     torch.set_num_threads(1)
-    sizes = [inputs, *[network.units] * network.hidden, outputs]
+    sizes = [X.shape[1], *[network.units] * network.hidden, Y.shape[1]]
     sources = [stream.generator("weights", trial) for trial in range(trials)]
-    return xavier(sizes, network.gain, sources, network.nonlinearity, device=device)
+    networks = xavier(sizes, network.gain, sources, network.nonlinearity, device=device)
+    data = (torch.tensor(values, dtype=torch.float32, device=device) for values in (X, Y))
+    return Trainer(networks, *data, rate=network.rate, optimizer=network.optimizer, **more)
 
 
-def halfway(network: TrainedNetwork) -> int:
+def described(network: TrainedPerceptron, *names: str) -> dict[str, xr.Variable]:
+    """Settings of a network as coordinates of its dataset."""
+    return {name: variable((), getattr(network, name), WORDS[name]) for name in names}
+
+
+def halfway(network: TrainedPerceptron) -> int:
     """Index of the hidden layer H: 10 of 20, 2 of 4, 0 of 1 (from 0)."""
     return network.hidden // 2
 

@@ -82,7 +82,10 @@ def xavier(
         raise ValueError(f"got {len(generators)} networks, expected two or more: a batch of one rounds differently")
     if len(sizes) < 2 or min(sizes) < 1:
         raise ValueError(f"got layer sizes {list(sizes)}, expected input and output of at least one unit each")
-    networks = _empty(sizes, len(generators), nonlinearity, dtype, device)
+    trials = len(generators)
+    count = trials * sum((fan_in + 1) * fan_out for fan_in, fan_out in pairwise(sizes))
+    theta = torch.zeros(count, dtype=dtype, device=device)
+    networks = Networks(theta, *_views(theta, sizes, trials), nonlinearity)
     for trial, generator in enumerate(generators):
         for weight, (fan_in, fan_out) in zip(networks.weights, pairwise(sizes), strict=True):
             drawn = generator.standard_normal((fan_out, fan_in)) * gain * np.sqrt(2 / (fan_in + fan_out))
@@ -98,12 +101,6 @@ def parameters(networks: Networks) -> NDArray:
 
 def _pairs(networks: Networks) -> list[tuple[Tensor, Tensor]]:
     return list(zip(networks.weights, networks.biases, strict=True))
-
-
-def _empty(sizes: Sequence[int], trials: int, nonlinearity: Nonlinearity, dtype: torch.dtype, device: str) -> Networks:
-    count = trials * sum((fan_in + 1) * fan_out for fan_in, fan_out in pairwise(sizes))
-    theta = torch.zeros(count, dtype=dtype, device=device)
-    return Networks(theta, *_views(theta, sizes, trials), nonlinearity)
 
 
 def _views(theta: Tensor, sizes: Sequence[int], trials: int) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:

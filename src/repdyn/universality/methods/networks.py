@@ -75,16 +75,6 @@ class Net:
         """Index of the hidden layer halfway: 10 of 20 and 1 of 2 (from 0), the 5th of 10 convolutions."""
         return self.hidden // 2 if self.connections != "convolution" else self.hidden // 2 - 1
 
-    def check_layer(self, layer: int) -> int:
-        """The layer, if the network has it.
-
-        Raises:
-            ValueError: it has not.
-        """
-        if not 0 <= layer < self.hidden:
-            raise ValueError(f"hidden layer {layer} is out of range; the network has layers 0 to {self.hidden - 1}")
-        return layer
-
 
 def initial_weights(net: Net, generator: np.random.Generator) -> Weights:
     """Weights at initialisation, float64; networks of one shape share the draws, whatever their gain.

@@ -22,9 +22,9 @@ class PowerLaw(NamedTuple):
         correlation: of log h with the log of the theory.
         correlation_dy: of log h with log dy alone.
         ratio: geometric mean of h over the theory.
-        exponents: of h in dx and dy, shape (2,).
+        exponent: of h in dx and dy, shape (2,).
         missed: of h over the theory in dx and dy, shape (2,): 0 where the theory is right.
-        errors: their standard errors, shape (2,).
+        missed_error: their standard errors, shape (2,).
     """
 
     trials: int
@@ -32,9 +32,9 @@ class PowerLaw(NamedTuple):
     correlation: float
     correlation_dy: float
     ratio: float
-    exponents: Array
+    exponent: Array
     missed: Array
-    errors: Array
+    missed_error: Array
 
 
 def fit_power_law(h: ArrayLike, theory: ArrayLike, good: ArrayLike, dx: ArrayLike, dy: ArrayLike) -> PowerLaw:

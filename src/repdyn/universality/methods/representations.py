@@ -47,13 +47,12 @@ def classical_mds(h: ArrayLike, components: int = 3) -> tuple[Array, float]:
     return shown, float((sizes[:components] ** 2).sum() / max((sizes**2).sum(), np.finfo(float).tiny))
 
 
-def smacof(h: ArrayLike, start: ArrayLike, seed: int) -> Array:
+def smacof(h: ArrayLike, start: ArrayLike) -> Array:
     """Metric multidimensional scaling by majorization from a given start, arguments fixed.
 
     Args:
         h: representations, shape (points, units).
         start: coordinates to begin with, shape (points, components).
-        seed: for scikit-learn; the result does not depend on it, since the start is given.
     """
     from sklearn.manifold import smacof as majorize
 
@@ -66,7 +65,7 @@ def smacof(h: ArrayLike, start: ArrayLike, seed: int) -> Array:
         n_init=1,
         max_iter=SMACOF_ITERATIONS,
         eps=SMACOF_TOLERANCE,
-        random_state=seed % 2**32,
+        random_state=0,  # draws nothing, since the start is given
         normalized_stress=False,
     )
     return coordinates

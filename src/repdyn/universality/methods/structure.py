@@ -36,7 +36,7 @@ def low_weight_distances(x: ArrayLike, labels: ArrayLike, columns: slice = slice
     return np.sqrt(squared_distances(x, x[columns])) * TARGETS_APART * apart
 
 
-def _blocks(x: Array, labels: NDArray) -> Iterator[tuple[slice, Array]]:
+def _blocks(x: ArrayLike, labels: ArrayLike) -> Iterator[tuple[slice, Array]]:
     for begin in range(0, len(x), CHUNK):
         columns = slice(begin, begin + CHUNK)
         yield columns, low_weight_distances(x, labels, columns)
@@ -55,7 +55,7 @@ def weighed_by_all(x: ArrayLike, labels: ArrayLike, first: int, scales: Iterable
     Returns:
         Predictions, shape (scales, first, first).
     """
-    x, labels, scales = np.asarray(x, float), np.asarray(labels), list(scales)
+    scales = list(scales)
     near = low_weight_distances(x, labels, slice(0, first)).T
     weights = [np.exp(-near / scale) for scale in scales]
     predictions = np.zeros((len(scales), first, first))
@@ -70,7 +70,7 @@ def weighed_by_all(x: ArrayLike, labels: ArrayLike, first: int, scales: Iterable
 
 def class_sums(x: ArrayLike, labels: ArrayLike) -> tuple[Array, Array]:
     """Sum of A over all pairs of two classes, shape (classes, classes), and the sizes of the classes."""
-    x, labels = np.asarray(x, float), np.asarray(labels)
+    labels = np.asarray(labels)
     member = np.eye(labels.max() + 1)[labels]
     sums = np.zeros((member.shape[1], member.shape[1]))
     for columns, block in _blocks(x, labels):
@@ -80,7 +80,6 @@ def class_sums(x: ArrayLike, labels: ArrayLike) -> tuple[Array, Array]:
 
 def smallest_between(x: ArrayLike, labels: ArrayLike) -> float:
     """Least A of two points of different classes."""
-    x, labels = np.asarray(x, float), np.asarray(labels)
     return float(min(block[block > 0].min() for _, block in _blocks(x, labels)))
 
 

@@ -21,15 +21,13 @@ NUMBERS = {
     "error_y": ("standard error of log eta_y from the residuals", "1"),
     "agreeing": ("share of the polished starts that end in the best minimum", "1"),
     "at_bound": ("1 where the best rates lie on the border of the search: no rates fit", "1"),
-    "h_end": ("squared representational distance at the end", "1"),
-    "h_theory": ("final distance of the theory at the fitted rates, eq. (10)", "1"),
 }
 STEP = 2.5  # epochs per Runge-Kutta step: rates are below 0.1 per epoch, so a step errs by 1e-5 of 0.25^5
 FEWEST_PASSES = 2  # three records, which a fit needs
 DROPPED = "trials that did not converge are not fitted"
 
 
-def numbers(fit: EffectiveFit, h: Array, y: Array, dx2: float, dy2: float) -> dict[str, float]:
+def numbers(fit: EffectiveFit) -> dict[str, float]:
     """The numbers of a fit that are stored, by the names in `NUMBERS`."""
     return {
         "eta_h": fit.eta_h,
@@ -39,22 +37,13 @@ def numbers(fit: EffectiveFit, h: Array, y: Array, dx2: float, dy2: float) -> di
         "error_y": float(np.sqrt(max(fit.covariance[1, 1], 0.0))),
         "agreeing": fit.agreeing / fit.starts,
         "at_bound": float(fit.at_bound),
-        "h_end": float(h[-1]),
-        "h_theory": float(final_distance(h[0], y[0], np.sqrt(dx2), np.sqrt(dy2), fit.eta_h / fit.eta_y)),
     }
 
 
-def fit_run(run: xr.Dataset, solution: Solution | None = None, *, allow_unconverged: bool = False) -> EffectiveFit:
-    """Fits one trial: h, y, w over epoch, with dx2, dy2."""
-    epoch = run["epoch"].values
-    return fit_effective_rates(
-        *(run[name].values for name in CURVES),
-        float(run["dx2"]),
-        float(run["dy2"]),
-        every=float(epoch[1] - epoch[0]),
-        solution=solution,
-        allow_unconverged=allow_unconverged,
-    )
+def fit_run(run: xr.Dataset, **more: object) -> EffectiveFit:
+    """Fits one trial: h, y, w over epoch, with dx2, dy2; further arguments are those of `fit_effective_rates`."""
+    curves, epoch = [run[name].values for name in CURVES], run["epoch"].values
+    return fit_effective_rates(*curves, float(run["dx2"]), float(run["dy2"]), every=float(epoch[1] - epoch[0]), **more)
 
 
 def converged(runs: xr.Dataset, limit: float) -> xr.DataArray:
@@ -78,10 +67,8 @@ def fit_all(runs: xr.Dataset, dim: str, limit: float) -> tuple[dict[str, xr.Vari
     stored = {name: np.full(good.shape, np.nan) for name in NUMBERS}
     r2, fits = np.full((*good.shape, 3), np.nan), {}
     for place in zip(*np.nonzero(good), strict=True):
-        run = runs.isel({dim: place[0], "seed": place[1]})
-        fits[place] = fit = fit_run(run)
-        values = numbers(fit, run["h"].values, run["y"].values, float(run["dx2"]), float(run["dy2"]))
-        for name, value in values.items():
+        fits[place] = fit = fit_run(runs.isel({dim: place[0], "seed": place[1]}))
+        for name, value in numbers(fit).items():
             stored[name][place] = value
         r2[place] = fit.r2
     variables = {name: with_gaps((dim, "seed"), stored[name], *NUMBERS[name]) for name in NUMBERS}
@@ -102,10 +89,12 @@ def predicted_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLik
     return distances
 
 
-def with_gaps(dims: tuple[str, ...], values: Array, long_name: str, units: str = "1") -> xr.Variable:
-    """A variable that is NaN where a trial was dropped."""
+def with_gaps(
+    dims: str | tuple[str, ...], values: ArrayLike, long_name: str, units: str = "1", missing: str = DROPPED
+) -> xr.Variable:
+    """A variable that is NaN where a trial was dropped, or for the reason given."""
     array = variable(dims, values, long_name, units)
-    array.attrs["missing"] = DROPPED
+    array.attrs["missing"] = missing
     return array
 
 

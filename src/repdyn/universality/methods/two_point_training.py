@@ -123,13 +123,18 @@ class _Ensemble:
         return finished
 
     def _block(self, frames: Frames, weights: Weights, group: list[int], begin: int, length: int) -> None:
-        """Trains for `length` epochs, in place, and writes the records into the frames."""
+        """Trains those that have not stopped for `length` epochs, in place, and writes the records into the frames."""
         first = begin // self.task.every
-        active = ~stopped(self.task, frames.loss[:, :first]) if first else None
-        seeds = [self.stream.integer(trial, "dropout", begin) for trial in group]
-        records = _advance(self.engine, self.task, weights, length, active, seeds, self.device)
+        left = np.flatnonzero(~stopped(self.task, frames.loss[:, :first])) if first else np.arange(len(group))
+        if not len(left):
+            return
+        own = {name: array[left] for name, array in weights.items()}
+        seeds = [self.stream.integer(group[place], "dropout", begin) for place in left]
+        records = _advance(self.engine, self.task, own, length, seeds, self.device)
         for whole, part in zip(frames, records, strict=True):
-            whole[:, first : first + part.shape[1]] = part
+            whole[left, first : first + part.shape[1]] = part
+        for name, array in own.items():
+            weights[name][left] = array
 
     def _weights(self, group: list[int]) -> Weights:
         stacked: Weights = {}
@@ -140,23 +145,21 @@ class _Ensemble:
         return stacked
 
 
-def _advance(
-    engine: str, task: Task, weights: Weights, epochs: int, active: Array | None, seeds: list[int], device: str
-) -> Frames:
+def _advance(engine: str, task: Task, weights: Weights, epochs: int, seeds: list[int], device: str) -> Frames:
     """Calls the engine; torch and numba are imported only where they are used, since each takes seconds."""
     if engine == "compiled":
         from repdyn.universality.methods.engines import compiled, compiled_convolution
 
         if task.net.connections == "convolution":
-            return compiled_convolution.advance(task, weights, epochs, active)
-        return compiled.advance(task, weights, epochs, active, seeds)
+            return compiled_convolution.advance(task, weights, epochs)
+        return compiled.advance(task, weights, epochs, seeds=seeds)
     if engine == "batched":
         from repdyn.universality.methods.engines import batched
 
-        return batched.advance(task, weights, epochs, active, device=device)
+        return batched.advance(task, weights, epochs, device=device)
     from repdyn.universality.methods.engines import autograd
 
-    return autograd.advance(task, weights, epochs, active, seeds=seeds, device=device)
+    return autograd.advance(task, weights, epochs, seeds=seeds, device=device)
 
 
 def _dataset(task: Task, frames: Frames, engine: str, dtype: str) -> xr.Dataset:

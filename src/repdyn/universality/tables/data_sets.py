@@ -17,8 +17,11 @@ def table2_settings(
     image_training: dict[str, xr.Dataset],
 ) -> Table:
     """Table 2 as printed, as public and as used here, with what came out."""
-    rows = [_xor_row(xor_structure, run) for run in xor_structure["run"].values.tolist()]
-    rows += [_blob_row(blob_structure, run) for run in blob_structure["run"].values.tolist()]
+    rows = [
+        _structure_row(task, data, run)
+        for task, data in (("xor", xor_structure), ("blobs", blob_structure))
+        for run in data["run"].values.tolist()
+    ]
     rows += [_digit_row(data, run) for run, data in image_training.items()]
     return Table(
         pd.DataFrame(rows),
@@ -51,17 +54,10 @@ def _used(data: xr.Dataset, epochs: int) -> dict[str, object]:
     return used | {"units": int(data["units"]), "optimizer": data["optimizer"].item(), "epochs": epochs}
 
 
-def _xor_row(data: xr.Dataset, run: str) -> dict[str, object]:
+def _structure_row(task: str, data: xr.Dataset, run: str) -> dict[str, object]:
     own = data.sel(run=run)
-    used = _used(own, int(own["epochs"]))
-    return _row("xor", run, used, learnt(data, run).sizes["trial"], data.sizes["trial"], float(own["loss"].median()))
-
-
-def _blob_row(data: xr.Dataset, run: str) -> dict[str, object]:
-    own = data.sel(run=run)
-    used = _used(own, int(own["epochs"]))
-    count = learnt(data, run).sizes["trial"]
-    return _row("blobs", run, used, count, data.sizes["trial"], float(own["loss"].median()))
+    used, count = _used(own, int(own["epochs"])), learnt(data, run).sizes["trial"]
+    return _row(task, run, used, count, data.sizes["trial"], float(own["loss"].median()))
 
 
 def _digit_row(data: xr.Dataset, run: str) -> dict[str, object]:

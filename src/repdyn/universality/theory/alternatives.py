@@ -19,7 +19,6 @@ ALTERNATIVES = {  # name: what is changed in equation (7)
     "minus removed": "+ for the last minus of the third line",
     "term removed": "no second term in the second line",
 }
-NAMES = tuple(ALTERNATIVES)
 
 
 @compiled
@@ -97,5 +96,5 @@ def altered_solution(
         raise ValueError(f"alternative {name!r} is not one of {', '.join(ALTERNATIVES)}")
     out, steps = np.empty((3, frames)), int(np.ceil(every / step))
     start, encoder = np.asarray(start, float), float(eta_h * dx2)
-    _runge_kutta(NAMES.index(name), start, encoder, float(eta_y), float(dy2), out, every / steps, steps)
+    _runge_kutta(list(ALTERNATIVES).index(name), start, encoder, float(eta_y), float(dy2), out, every / steps, steps)
     return out

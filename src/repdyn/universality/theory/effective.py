@@ -33,13 +33,7 @@ def two_point_observables(
 ) -> Observables:
     """Measures h = ||h2 - h1||^2, y = ||o2 - o1||^2, w = y - (o2 - o1) . (y2 - y1), equation (8), in float64.
 
-    Args:
-        h1: representation of the first point, shape (..., units).
-        h2: representation of the second point, shape (..., units).
-        o1: output of the first point, shape (..., outputs).
-        o2: output of the second point, shape (..., outputs).
-        y1: target of the first point, shape (..., outputs).
-        y2: target of the second point, shape (..., outputs).
+    Representations h1, h2 have the shape (..., units), outputs o1, o2 and targets y1, y2 the shape (..., outputs).
 
     Returns:
         h, y, w, each of shape (...).
@@ -70,17 +64,7 @@ def effective_rhs(
 
     h' = -eta_h dx2 w; y' = -w (eta_y h + eta_h dx2 y/h); w' = -eta_y (3w - y + dy2) h/2 - eta_h dx2 (y + w) w/(2h).
 
-    Args:
-        h: squared representational distance, above 0.
-        y: squared output distance.
-        w: alignment.
-        eta_h: effective rate of the encoder, 1/epoch.
-        eta_y: effective rate of the decoder, 1/epoch.
-        dx2: squared input distance.
-        dy2: squared target distance.
-
-    Returns:
-        Time derivatives of h, y, w, per epoch.
+    Symbols and units are those of the module, h above 0; gives the time derivatives of h, y, w, per epoch.
     """
     h, y, w = (np.asarray(value, float) for value in (h, y, w))
     encoder = eta_h * dx2
@@ -146,15 +130,16 @@ def solution_unchecked(
     q2 = np.maximum(y0 - p**2, 0) / (h0 * eta_y)
     m = g * (s**2 - r**2 - q2)
     lam = np.hypot(D, m)
-    fall, grown = np.exp(-2 * g * lam * t), g * t * _phi(2 * g * lam * t)  # grown = e^{-x} sinh(x)/lam, x = g lam t
+    fall = np.exp(-2 * g * lam * t)
+    grown = g * t * mean_decay(2 * g * lam * t)  # e^{-x} sinh(x)/lam, x = g lam t
     S = _diagonal(m, D, lam, fall) * s + grown * D * r
     R = _diagonal(-m, D, lam, fall) * r + grown * D * s
     down = np.where(m < 0, np.exp(2 * g * (np.abs(m) - lam) * t), fall)  # e^{-2 g lam t} max(1, e^{-2 g m t})
     O2 = q2 * np.exp(-2 * g * (lam + m) * t)
     integral = (
-        (s**2 + r**2) * t * _phi(4 * g * lam * t)
+        (s**2 + r**2) * t * mean_decay(4 * g * lam * t)
         + grown**2 / g * (m * (s**2 - r**2) + 2 * D * s * r)
-        + q2 * t * down * _phi(2 * g * np.abs(m) * t)
+        + q2 * t * down * mean_decay(2 * g * np.abs(m) * t)
     )
     n = fall + 2 * g**2 * integral
     h = a**2 * S**2 / n
@@ -162,8 +147,8 @@ def solution_unchecked(
     return np.stack(np.broadcast_arrays(h, y, y - D * a * b * S * R / n))
 
 
-def _phi(x: Array) -> Array:
-    """(1 - e^{-x})/x, 1 at x = 0."""
+def mean_decay(x: Array) -> Array:
+    """(1 - e^{-x})/x, the mean of e^{-u} over u from 0 to x; 1 at x = 0."""
     x = np.asarray(x, float)
     return np.divide(-np.expm1(-x), x, out=np.ones(x.shape), where=x != 0)
 

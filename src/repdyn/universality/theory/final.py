@@ -58,15 +58,8 @@ def amplitudes(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, rho: 
 def final_distance(h0: ArrayLike, y0: ArrayLike, dx: ArrayLike, dy: ArrayLike, rho: ArrayLike) -> Array:
     """Final squared distance h_inf = A_high/2 + sqrt(A_high^2/4 + A_low^2), equations (10), (36), elementwise.
 
-    For A_high < 0 it is A_low^2/(sqrt(A_high^2/4 + A_low^2) - A_high/2), which does not cancel. Pairwise matrices go
-    in as they are; on the diagonal (dx = 0, h0 = 0) the result is 0.
-
-    Args:
-        h0: squared representational distance at t = 0.
-        y0: squared output distance at t = 0.
-        dx: input distance, not squared.
-        dy: target distance, not squared.
-        rho: eta_h/eta_y.
+    For A_high < 0 it is A_low^2/(sqrt(A_high^2/4 + A_low^2) - A_high/2), which does not cancel. Arguments are those of
+    `amplitudes`; pairwise matrices go in as they are; on the diagonal (dx = 0, h0 = 0) the result is 0.
 
     Returns:
         h_inf, broadcast shape of the arguments.

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from repdyn.base.checks import Array, not_negative
 from repdyn.universality.theory.domain import rates, realisable
+from repdyn.universality.theory.effective import mean_decay
 
 
 def identical_solution(
@@ -18,13 +19,7 @@ def identical_solution(
     A = A_high, kappa = eta_y/(eta_h dx2); the printed exponents lack 1/tau_y. As A -> 0 both stay finite,
     h = h0/(1 + h0 eta_y t).
 
-    Args:
-        t: times, epochs.
-        h0: squared representational distance at t = 0, above 0.
-        y0: squared output distance at t = 0.
-        eta_h: effective rate of the encoder, 1/epoch.
-        eta_y: effective rate of the decoder, 1/epoch.
-        dx2: squared input distance.
+    Arguments are those of `effective.effective_solution`.
 
     Returns:
         h and y at the times, each of the shape of t.
@@ -51,8 +46,7 @@ def identical_solution_as_printed(
 def _bernoulli(u: Array, h0: float, A: float, kappa: float) -> tuple[Array, Array]:
     """H' = A h - h^2 in the time u from h0, and y = kappa h (h - A), equations (38), (24)."""
     grow, fall = np.exp(np.minimum(A * u, 0)), np.exp(-np.maximum(A * u, 0))  # e^{Au} = grow/fall, both at most 1
-    x = np.abs(A) * u
-    mean = np.divide(-np.expm1(-x), x, out=np.ones(x.shape), where=x != 0)  # int e^{A u'} du' = u mean/fall
+    mean = mean_decay(np.abs(A) * u)  # int e^{A u'} du' = u mean/fall
     bottom = fall + h0 * u * mean
     h = h0 * grow / bottom
     return h, kappa * h * (h0 - A) * fall / bottom

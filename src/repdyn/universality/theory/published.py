@@ -76,20 +76,21 @@ class DataSetRow(NamedTuple):
 
 NOT_PRINTED = DataSetRow("", "", float("nan"), float("nan"), float("nan"), "nothing stated")
 PUBLIC_ADAM = NOT_PRINTED._replace(public="Adam at rate 1e-6 for 500 units, halved in their notebook")
+XOR_LOW = DataSetRow("XOR Low weights", "leaky relu", 0.7, 0.015, 1000, "gain 0.85, 3000 epochs, ReLU")
+BLOBS_LOW = DataSetRow("Blobs Low weights", "tanh", 0.5, 0.015, 1500, "leaky ReLU")
+BLOBS_HIGH = DataSetRow("Blobs High weights", "tanh", 2.0, 0.0015, 750, "leaky ReLU")
 TABLE_2 = {
-    ("xor", "low_as_printed"): DataSetRow(
-        "XOR Low weights", "leaky relu", 0.7, 0.015, 1000, "gain 0.85, 3000 epochs, ReLU"
-    ),
-    ("xor", "low"): DataSetRow("XOR Low weights", "leaky relu", 0.7, 0.015, 1000, "gain 0.85, 3000 epochs, ReLU"),
-    ("xor", "relu_low"): DataSetRow("XOR Low weights", "leaky relu", 0.7, 0.015, 1000, "gain 0.85, 3000 epochs, ReLU"),
+    ("xor", "low_as_printed"): XOR_LOW,
+    ("xor", "low"): XOR_LOW,
+    ("xor", "relu_low"): XOR_LOW,
     ("xor", "intermediate"): DataSetRow("XOR Intermediate weights", "leaky relu", 1.25, 0.002, 1000, "ReLU"),
     ("xor", "high"): DataSetRow("XOR High weights", "leaky relu", 2.0, 3e-9, 1000, "ReLU"),
     ("xor", "two_layers"): DataSetRow("XOR 2 layers", "leaky relu", 0.0015, 0.03, 40000, "2000 epochs, ReLU"),
     ("blobs", "very_low"): DataSetRow("Blobs Very low weights", "tanh", 0.275, 0.05, 2000, "leaky ReLU"),
-    ("blobs", "low"): DataSetRow("Blobs Low weights", "tanh", 0.5, 0.015, 1500, "leaky ReLU"),
-    ("blobs", "high"): DataSetRow("Blobs High weights", "tanh", 2.0, 0.0015, 750, "leaky ReLU"),
-    ("blobs", "leaky_low"): DataSetRow("Blobs Low weights", "tanh", 0.5, 0.015, 1500, "leaky ReLU"),
-    ("blobs", "leaky_high"): DataSetRow("Blobs High weights", "tanh", 2.0, 0.0015, 750, "leaky ReLU"),
+    ("blobs", "low"): BLOBS_LOW,
+    ("blobs", "high"): BLOBS_HIGH,
+    ("blobs", "leaky_low"): BLOBS_LOW,
+    ("blobs", "leaky_high"): BLOBS_HIGH,
     ("digits", "sgd"): DataSetRow(
         "MNIST Structure", "leaky relu", 0.5, 0.005, 200, "as printed; trajectories: rate 0.003"
     ),

@@ -7,13 +7,14 @@ number: their losses are summed, so each parameter sees its own trial alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from repdyn.universality.methods.engines.frames import Array, Frames, Task, empty_frames, stopped
+from repdyn.universality.methods.engines.frames import Frames, Task, empty_frames, stopped
 from repdyn.universality.methods.networks import LEAK, Net, Weights
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -74,45 +75,41 @@ def outputs(net: Net, weights: Parameters, hidden: list[Tensor], masks: Iterator
     return _affine(_masked(hidden[-1], masks), weights["last"], weights["last_bias"])
 
 
-def advance(
-    task: Task,
-    weights: Weights,
-    epochs: int,
-    active: Array | None = None,
-    *,
-    seeds: Sequence[int] = (),
-    device: str = "cpu",
-) -> Frames:
-    """Trains for `epochs` epochs, in place, and records; arguments as `compiled.advance`, and:
-
-    Args:
-        task: what to train on.
-        weights: arrays with a leading axis of trials; changed in place.
-        epochs: epochs of this block; Adam starts its moments afresh in each block.
-        active: trials to train.
-        seeds: seed of the dropout masks of each trial.
-        device: torch device.
-    """
-    chosen = np.arange(len(weights["first"])) if active is None else np.flatnonzero(active)
-    frames = empty_frames(task, len(weights["first"]), epochs)
-    if not len(chosen):
-        return frames
-    parameters = {name: torch.tensor(array[chosen], device=device).requires_grad_() for name, array in weights.items()}
+def advance(task: Task, weights: Weights, epochs: int, *, seeds: Sequence[int] = (), device: str = "cpu") -> Frames:
+    """Trains for `epochs` epochs, in place, and records; arguments as `compiled.advance`, and the torch device."""
+    parameters = {name: torch.tensor(array, device=device).requires_grad_() for name, array in weights.items()}
     X = torch.tensor(task.X, dtype=parameters["first"].dtype, device=device)
     Y = torch.tensor(task.Y, dtype=X.dtype, device=device)
     kind = torch.optim.Adam if task.optimizer == "adam" else torch.optim.SGD
     optimizer = kind(list(parameters.values()), lr=task.rate)
-    generators = [torch.Generator().manual_seed(seeds[trial] % 2**63) for trial in chosen] if task.net.dropout else []
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds] if task.net.dropout else []
+    record = partial(_record, task, parameters, X, Y)
+    step = partial(_step, task.net, parameters, X, Y, optimizer, generators)
+    frames = in_lockstep(task, len(weights["first"]), epochs, record, step)
+    for name, tensor in parameters.items():
+        weights[name][:] = tensor.detach().cpu().numpy()
+    return frames
+
+
+def in_lockstep(
+    task: Task, trials: int, epochs: int, record: Callable[[Frames, int], None], step: Callable[[], None]
+) -> Frames:
+    """Trains all trials side by side until the last has stopped; `record` writes the frame of that number.
+
+    What was recorded after a trial's own stop is blanked, so that its records do not depend on its neighbours.
+    """
+    frames = empty_frames(task, trials, epochs)
     for epoch in range(epochs):
         if epoch % task.every == 0:
-            _record(task, parameters, X, Y, frames, chosen, epoch // task.every)
-            if stopped(task, frames.loss[chosen, : epoch // task.every + 1]).all():
+            record(frames, epoch // task.every)
+            if stopped(task, frames.loss[:, : epoch // task.every + 1]).all():
                 break
-        masks = _masks(task.net, generators, X) if generators else None
-        _step(task.net, parameters, X, Y, optimizer, masks)
-    for name, tensor in parameters.items():
-        weights[name][chosen] = tensor.detach().cpu().numpy()
-    return _cut(task, frames)
+        step()
+    below = ~np.isfinite(frames.loss) | (frames.loss < task.stop)
+    late = np.cumsum(below, axis=1) - below > 0
+    for array in frames:
+        array[late] = np.nan
+    return frames
 
 
 def _step(
@@ -121,8 +118,9 @@ def _step(
     X: Tensor,
     Y: Tensor,
     optimizer: torch.optim.Optimizer,
-    masks: Iterator[Tensor] | None,
+    generators: list[torch.Generator],
 ) -> None:
+    masks = _masks(net, generators, X) if generators else None
     optimizer.zero_grad(set_to_none=True)
     out = outputs(net, weights, hidden_layers(net, weights, X, masks), masks)
     (((out - Y) ** 2).sum() / 4).backward()
@@ -130,14 +128,14 @@ def _step(
 
 
 @torch.no_grad()
-def _record(task: Task, weights: Parameters, X: Tensor, Y: Tensor, made: Frames, chosen: Array, frame: int) -> None:
+def _record(task: Task, weights: Parameters, X: Tensor, Y: Tensor, made: Frames, frame: int) -> None:
     hidden = hidden_layers(task.net, weights, X)
     out = outputs(task.net, weights, hidden)
     for place, layer in enumerate(task.layers):
         apart = hidden[layer].double().diff(dim=1)[:, 0]
-        made.h[chosen, frame, place] = (apart**2).sum(dim=1).cpu().numpy()
-    made.outputs[chosen, frame] = out.cpu().numpy()
-    made.loss[chosen, frame] = ((out - Y) ** 2).sum(dim=(1, 2)).cpu().numpy() / 4
+        made.h[:, frame, place] = (apart**2).sum(dim=1).cpu().numpy()
+    made.outputs[:, frame] = out.cpu().numpy()
+    made.loss[:, frame] = ((out - Y) ** 2).sum(dim=(1, 2)).cpu().numpy() / 4
 
 
 def kept_inputs(net: Net, generator: torch.Generator) -> Tensor:
@@ -150,12 +148,3 @@ def _masks(net: Net, generators: list[torch.Generator], X: Tensor) -> Iterator[T
     sizes = [net.inputs, *[net.units] * net.hidden]
     keep = torch.stack([kept_inputs(net, generator) for generator in generators]).to(X) / (1 - net.dropout)
     return (part.unflatten(1, (2, -1)) for part in keep.split([2 * size for size in sizes], dim=1))
-
-
-def _cut(task: Task, made: Frames) -> Frames:
-    """Blanks what was recorded after a trial's own stop, so that a trial's records do not depend on its neighbours."""
-    below = ~np.isfinite(made.loss) | (made.loss < task.stop)
-    late = np.cumsum(below, axis=1) - below > 0
-    for array in made:
-        array[late] = np.nan
-    return made

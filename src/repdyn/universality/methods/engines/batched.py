@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from repdyn.base.graphs import replayable
-from repdyn.universality.methods.engines.autograd import ACTIVATIONS, _cut
-from repdyn.universality.methods.engines.frames import Array, Frames, Task, empty_frames, stopped
+from repdyn.universality.methods.engines.autograd import ACTIVATIONS, in_lockstep
+from repdyn.universality.methods.engines.frames import Frames, Task
 from repdyn.universality.methods.networks import LEAK, Weights
 
 SLOPES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # of pre-activation z and value a = phi(z)
@@ -85,31 +84,22 @@ class Batch:
         self.forward()
         self.backward()
 
-    def record(self, made: Frames, chosen: Array, frame: int) -> None:
+    def record(self, made: Frames, frame: int) -> None:
         """Distances, outputs and losses of the current weights."""
         self.forward()
         for place, layer in enumerate(self.task.layers):
             apart = self.a[layer].double().diff(dim=2)[:, :, 0]
-            made.h[chosen, frame, place] = (apart**2).sum(dim=1).cpu().numpy()
-        made.outputs[chosen, frame] = self.out.transpose(1, 2).cpu().numpy()
-        made.loss[chosen, frame] = ((self.out - self.Y) ** 2).sum(dim=(1, 2)).cpu().numpy() / 4
+            made.h[:, frame, place] = (apart**2).sum(dim=1).cpu().numpy()
+        made.outputs[:, frame] = self.out.transpose(1, 2).cpu().numpy()
+        made.loss[:, frame] = ((self.out - self.Y) ** 2).sum(dim=(1, 2)).cpu().numpy() / 4
 
 
 @torch.no_grad()
-def advance(task: Task, weights: Weights, epochs: int, active: Array | None = None, *, device: str = "cpu") -> Frames:
+def advance(task: Task, weights: Weights, epochs: int, *, device: str = "cpu") -> Frames:
     """Trains for `epochs` epochs, in place, and records; arguments as `compiled.advance`, and the torch device."""
-    chosen = np.arange(len(weights["first"])) if active is None else np.flatnonzero(active)
-    frames = empty_frames(task, len(weights["first"]), epochs)
-    if not len(chosen):
-        return frames
-    batch = Batch(task, {name: array[chosen] for name, array in weights.items()}, device)
+    batch = Batch(task, weights, device)
     step = replayable(batch.epoch, batch.weights.values()) if device.startswith("cuda") else batch.epoch
-    for epoch in range(epochs):
-        if epoch % task.every == 0:
-            batch.record(frames, chosen, epoch // task.every)
-            if stopped(task, frames.loss[chosen, : epoch // task.every + 1]).all():
-                break
-        step()
+    frames = in_lockstep(task, len(weights["first"]), epochs, batch.record, step)
     for name, tensor in batch.weights.items():
-        weights[name][chosen] = tensor.cpu().numpy()
-    return _cut(task, frames)
+        weights[name][:] = tensor.cpu().numpy()
+    return frames

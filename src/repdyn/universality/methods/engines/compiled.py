@@ -14,7 +14,7 @@ import numpy as np
 
 from repdyn.base.adam import adam_numbers
 from repdyn.base.compiling import compiled
-from repdyn.universality.methods.engines.frames import Array, Frames, Task, empty_frames
+from repdyn.universality.methods.engines.frames import Frames, Task, empty_frames
 from repdyn.universality.methods.networks import LEAK, NONLINEARITIES, Net, Weights
 
 NAMES = ("first", "middle", "last", "biases", "last_bias")
@@ -228,16 +228,13 @@ def _train(net, X, Y, weights, mean, square, adams, kept, share, rate, epochs, e
         _backward(skip, X, weights, mean, square, keeps, share, given, slope, error, grad, down, rate, adams[epoch])
 
 
-def advance(
-    task: Task, weights: Weights, epochs: int, active: Array | None = None, seeds: Sequence[int] = ()
-) -> Frames:
+def advance(task: Task, weights: Weights, epochs: int, *, seeds: Sequence[int] = ()) -> Frames:
     """Trains for `epochs` epochs, in place, and records.
 
     Args:
         task: what to train on; dense or skip connections.
         weights: as `networks.initial_weights` with a leading axis of trials; changed in place.
         epochs: epochs of this block; Adam starts its moments afresh in each block.
-        active: trials to train, shape (trials,); None for all.
         seeds: seed of the dropout masks of each trial.
 
     Returns:
@@ -250,7 +247,7 @@ def advance(
     about = (dtype.type(task.rate), epochs, task.every, np.array(task.layers), task.stop)
     adams = adam_numbers(task.rate, 0, epochs) if task.optimizer == "adam" else np.empty((epochs, 0))
     adams, share = adams.astype(dtype), dtype.type(1 / (1 - task.net.dropout))
-    for trial in range(trials) if active is None else np.flatnonzero(active):
+    for trial in range(trials):
         arrays = tuple(weights[name][trial] for name in NAMES)
         shapes = [array.shape if adams.size else array.ndim * (0,) for array in arrays]
         moments = [tuple(np.zeros(shape, dtype) for shape in shapes) for _ in ("mean", "square")]
@@ -266,5 +263,5 @@ def _kept(net: Net, epochs: int, seed: int) -> np.ndarray:
 
     from repdyn.universality.methods.engines.autograd import kept_inputs
 
-    generator = torch.Generator().manual_seed(seed % 2**63)
+    generator = torch.Generator().manual_seed(seed)
     return np.stack([kept_inputs(net, generator).numpy() for _ in range(epochs)])

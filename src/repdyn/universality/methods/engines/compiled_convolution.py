@@ -154,14 +154,14 @@ def _train(kind, leak, X, Y, maps, sizes, rate, epochs, every, layers, stop, h, 
         _backward(X, maps, sizes, room, (out - Y) / 2, rate)
 
 
-def advance(task: Task, weights: Weights, epochs: int, active: Array | None = None) -> Frames:
+def advance(task: Task, weights: Weights, epochs: int) -> Frames:
     """Trains for `epochs` epochs, in place, and records; arguments as `compiled.advance`, of a convolution network."""
     net, dtype = task.net, weights["first"].dtype
     frames = empty_frames(task, len(weights["first"]), epochs)
     X, Y, layers = task.X.astype(dtype), task.Y.astype(dtype), np.array(task.layers)
     sizes = np.array([1, *[net.channels] * net.hidden, 1])
     numbers = (dtype.type(task.rate), epochs, task.every, layers, task.stop)
-    for trial in range(len(frames.loss)) if active is None else np.flatnonzero(active):
+    for trial in range(len(frames.loss)):
         arrays = {name: array[trial] for name, array in weights.items()}
         kernels, biases = _stacked(net, arrays)
         maps = (arrays["first"], arrays["biases"][0], kernels, biases, arrays["last"], arrays["last_bias"])

@@ -12,9 +12,9 @@ import numpy as np
 from repdyn.base.adam import adam_numbers
 from repdyn.base.checks import Array
 from repdyn.base.compiling import compiled
+from repdyn.universality.methods.engines.compiled import FAST
 from repdyn.universality.methods.networks import LEAK, NONLINEARITIES
 
-FAST = {"reassoc", "contract", "nsz"}  # sums may be reordered for the vector unit; NaN and infinity keep their meaning
 LARGEST = 9.0  # beyond it tanh is 1 in single precision
 LEVELS = 14  # of Lambert's continued fraction: up to there it is off by five roundings at most
 

@@ -53,7 +53,9 @@ class Task:
             raise ValueError(f"learning rate {self.rate} and every {self.every} must be above 0")
         if self.optimizer not in OPTIMIZERS:
             raise ValueError(f"optimizer {self.optimizer!r} is not one of {', '.join(OPTIMIZERS)}")
-        layers = tuple(net.check_layer(layer) for layer in self.layers or (net.halfway,))
+        layers = tuple(self.layers) or (net.halfway,)
+        if outside := [layer for layer in layers if not 0 <= layer < net.hidden]:
+            raise ValueError(f"hidden layer {outside[0]} is out of range; the network has layers 0 to {net.hidden - 1}")
         for name, value in (("X", X), ("Y", Y), ("layers", layers)):
             object.__setattr__(self, name, value)
 
