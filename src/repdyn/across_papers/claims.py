@@ -13,7 +13,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within
+from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, weakest
 
 TWICE = "a factor of two: differences below it are those between seeds of one network"
 UNTRAINED_LOSS = 0.5  # half the squared error of an output near zero against a one-hot target
@@ -125,18 +125,13 @@ def _bottleneck(digits: xr.Dataset, network: str) -> Verdict:
     require(digits, "digits", seed=2, end=(*ENDS, HALF))
     own = digits.sel(network=network, layer=middle_layer(digits["layer"].values))
     ratios = np.log2(own["centred_effective_rank"] / own["centred_task_rank"])
-    test = _worst([_settled(ratios.sel(task=task)) for task in digits["task"].values])
+    test = weakest([_settled(ratios.sel(task=task)) for task in digits["task"].values])
     ranks = own["centred_effective_rank"].median("seed")
     ranks_by_task = "; ".join(
         f"{task}: " + ", ".join(f"{float(ranks.sel(task=task, end=end)):.1f} {end}" for end in (ENDS[0], HALF, ENDS[1]))
         for task in digits["task"].values
     )
     return Verdict.from_tests(test, note=f"Median effective rank without the mean at half depth, {ranks_by_task}.")
-
-
-def _worst(tests: list[Test]) -> Test:
-    order = {"fails": 0, "undecided": 1, "passes": 2}
-    return min(tests, key=lambda test: (order[test.outcome], test.margin))
 
 
 def _settled(ratios: xr.DataArray) -> Test:
@@ -280,7 +275,7 @@ def training_makes_no_odd_point(odd_batch: xr.Dataset) -> Verdict:
         raise NotEnoughDataError(f"odd_batch: a network whose loss falls below {LEARNED:g}, half of its start")
     tests = [_odd(odd_batch, kind, ENDS[1], False) for kind in learned]
     note = f"Learned: {', '.join(learned)}. Median loss after training, 0.5 before: {_losses(odd_batch, FOUR)}."
-    return Verdict.from_tests(_worst(tests), note=note)
+    return Verdict.from_tests(weakest(tests), note=note)
 
 
 def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:

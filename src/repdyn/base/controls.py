@@ -61,14 +61,31 @@ def exchange(dim: str, one: str | float, other: str | float) -> Spoil:
 
     A run whose dataset lacks one of the labels leaves the control undecided.
     """
+    return replace_labels(dim, {one: other, other: one})
 
-    def exchanged(data: xr.Dataset) -> xr.Dataset:
-        require(data, "the control", **{dim: (one, other)})
+
+def replace_labels(dim: str, sources: Mapping[str | float, str | float]) -> Spoil:
+    """What belongs to labels of a dimension replaced by what belongs to others: `{"manifold": "vanilla"}`.
+
+    Of several variants, in each. A run whose dataset lacks one of the labels leaves the control undecided.
+    """
+
+    def replaced(data: xr.Dataset) -> xr.Dataset:
+        require(data, "the control", **{dim: tuple({**sources, **dict.fromkeys(sources.values())})})
         labels = data[dim].values
-        order = [{one: other, other: one}.get(label, label) for label in labels.tolist()]
+        order = [sources.get(label, label) for label in labels.tolist()]
         return data.sel({dim: order}).assign_coords({dim: labels})
 
-    return _of_each(exchanged)
+    return _of_each(replaced)
+
+
+def reverse(dim: str) -> Spoil:
+    """What belongs to the first place along a dimension under the last one's label, and so on; in each variant."""
+
+    def reversed_along(data: xr.Dataset) -> xr.Dataset:
+        return data.isel({dim: slice(None, None, -1)}).assign_coords({dim: data[dim].values})
+
+    return _of_each(reversed_along)
 
 
 def replace_variables(**sources: str) -> Spoil:
@@ -78,6 +95,24 @@ def replace_variables(**sources: str) -> Spoil:
         return data.assign({name: data[source] for name, source in sources.items()})
 
     return _of_each(replaced)
+
+
+def in_dataset(position: int, change: Spoil) -> Spoil:
+    """The change in one of the datasets that a claim reads; the others stay as they are."""
+
+    def changed(*datasets: xr.Dataset | Mapping[str, xr.Dataset]) -> Datasets:
+        return *datasets[:position], change(datasets[position]), *datasets[position + 1 :]
+
+    return changed
+
+
+def in_every_dataset(change: Spoil) -> Spoil:
+    """The change in all datasets that a claim reads."""
+
+    def changed(*datasets: xr.Dataset | Mapping[str, xr.Dataset]) -> Datasets:
+        return tuple(change(data) for data in datasets)
+
+    return changed
 
 
 def _of_each(change: Callable[[xr.Dataset], xr.Dataset]) -> Spoil:

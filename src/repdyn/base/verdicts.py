@@ -9,7 +9,7 @@ the printed and of the corrected form together give the verdict (`Verdict.from_t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -20,6 +20,7 @@ from scipy import stats
 from repdyn.base.errors import NotEnoughDataError
 
 Outcome = Literal["passes", "fails", "undecided"]
+OUTCOMES: tuple[Outcome, ...] = ("fails", "undecided", "passes")  # the weakest first
 STATUSES = (
     "holds",
     "holds as corrected",
@@ -275,8 +276,7 @@ def interval_within(
 
 def all_of(**tests: Test) -> Test:
     """Passes if every named part passes; outcome and margin are those of the worst part."""
-    order = {"fails": 0, "undecided": 1, "passes": 2}
-    worst = min(tests.values(), key=lambda test: (order[test.outcome], test.margin))
+    worst = weakest(tests.values())
     return replace(
         worst,
         measured="; ".join(f"{name.replace('_', ' ')}: {test.measured}" for name, test in tests.items()),
@@ -289,6 +289,11 @@ def all_of(**tests: Test) -> Test:
         region=None,
         parts={name.replace("_", " "): test for name, test in tests.items()},
     )
+
+
+def weakest(tests: Iterable[Test]) -> Test:
+    """The test that decides a conjunction: one that fails before one that is undecided, then the smallest margin."""
+    return min(tests, key=lambda test: (OUTCOMES.index(test.outcome), test.margin))
 
 
 def not_reproducible(tried: str, printed: Test | None = None) -> Verdict:

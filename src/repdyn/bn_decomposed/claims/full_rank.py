@@ -7,7 +7,7 @@ import xarray as xr
 from scipy.stats import chi2
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import exchange, false_world, in_dataset, replace_labels, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import (
     Test,
@@ -20,7 +20,6 @@ from repdyn.base.verdicts import (
     interval_within,
     mean_within,
 )
-from repdyn.bn_decomposed.claims.changes import in_dataset, taken_for
 from repdyn.bn_decomposed.claims.worst_of import FALSE_ALARM, worst_mean_over_bound, worst_survival
 from repdyn.bn_decomposed.theory.full_rank import full_rank_tail_bound, geometric_sum_tail
 from repdyn.bn_decomposed.theory.rank import circle_cells, circle_cells_as_printed
@@ -325,7 +324,7 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
         ),
         "mean over bound": wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", in_dataset(0, without_gamma)),
         "rows where the scale changes the rank": false_world(
-            "rescaling alone", in_dataset(1, taken_for("way", "W X / sigma", "BN(W X)"))
+            "rescaling alone", in_dataset(1, replace_labels("way", {"BN(W X)": "W X / sigma"}))
         ),
     },
 )

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import false_world, replace_variables, wrong_formula
+from repdyn.base.controls import false_world, replace_labels, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import (
     Test,
@@ -20,7 +20,6 @@ from repdyn.base.verdicts import (
     equal,
     mean_within,
 )
-from repdyn.bn_decomposed.claims.changes import taken_for
 from repdyn.bn_decomposed.claims.worst_of import worst_mean_over_bound, worst_survival
 from repdyn.bn_decomposed.theory.largest_rank import success_probability
 from repdyn.bn_decomposed.theory.rank import circle_batch, circle_cells
@@ -43,10 +42,10 @@ UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one woul
     data="relu_rank",
     control={
         "products above the bound": false_world(
-            r"$\mathrm{ReLU}(W X)$ in the place of $W X$", taken_for("factor", "ReLU(WX)", "WX")
+            r"$\mathrm{ReLU}(W X)$ in the place of $W X$", replace_labels("factor", {"WX": "ReLU(WX)"})
         ),
         "products whose rank it lets grow": wrong_formula(
-            "the printed maximum", taken_for("bound", "printed", "corrected")
+            "the printed maximum", replace_labels("bound", {"corrected": "printed"})
         ),
     },
     possible_ocr_error=True,
@@ -129,7 +128,7 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     ),
     data="sign_cells",
     control=wrong_formula(
-        "steps of 2.5 times the distance to the hyperplane", taken_for("step", "overshot", "corrected")
+        "steps of 2.5 times the distance to the hyperplane", replace_labels("step", {"corrected": "overshot"})
     ),
 )
 def step_crosses_one_hyperplane(sign_cells: xr.Dataset) -> Verdict:

@@ -8,10 +8,9 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, wrong_formula
+from repdyn.base.controls import exchange, false_world, replace_labels, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, deviation, mean_within
-from repdyn.bn_decomposed.claims.changes import taken_for
 from repdyn.bn_decomposed.claims.worst_of import worst_mean
 from repdyn.bn_decomposed.theory.odd_cluster import rms_fixed_point, simplex_angle
 
@@ -52,7 +51,7 @@ def recentring_acts_once(recentring_depth: xr.Dataset) -> Verdict:
     data="orthogonality_gap",
     control=dict.fromkeys(
         ("gap left at the largest width", "slope of log gap in log width"),
-        wrong_formula(r"the $\sigma$ of eq. (2) for the root mean square", taken_for("rescale", "std", "rms")),
+        wrong_formula(r"the $\sigma$ of eq. (2) for the root mean square", replace_labels("rescale", {"rms": "std"})),
     ),
 )
 def rescaling_makes_orthonormal(orthogonality_gap: xr.Dataset) -> Verdict:
@@ -209,7 +208,7 @@ def full_angle(n: int) -> float:
     corrected_formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} z_i^2}",
     data="layer_angles",
     control=wrong_formula(
-        r"the $\sigma$ of eq. (2) for the root mean square", taken_for("normalization", "std", "rms")
+        r"the $\sigma$ of eq. (2) for the root mean square", replace_labels("normalization", {"rms": "std"})
     ),
 )
 def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
@@ -234,7 +233,7 @@ def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
         r"= \frac{\sqrt{1 - \rho^2} + (\pi - \arccos\rho) \rho}{\pi}"
     ),
     data="layer_angles",
-    control=false_world("networks without recentering", taken_for("normalization", "rms", "full")),
+    control=false_world("networks without recentering", replace_labels("normalization", {"full": "rms"})),
 )
 def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
     """Mean angle over pairs, draws as samples, for every batch size; printed: 75, corrected: the fixed point at n."""

@@ -8,9 +8,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_most, deviation, equal
-from repdyn.bn_decomposed.claims.changes import in_dataset
 from repdyn.bn_decomposed.theory.tree_formulas import (
     split_contribution,
     split_contribution_by_paths,

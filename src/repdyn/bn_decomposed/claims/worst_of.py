@@ -10,10 +10,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.stats import binomtest
 
-from repdyn.base.verdicts import Test, interval_within, mean_within, share_within
+from repdyn.base.verdicts import Test, interval_within, mean_within, share_within, weakest
 
 FALSE_ALARM = 1e-3
-ORDER = ("fails", "undecided", "passes")
 
 
 def worst_mean(
@@ -78,6 +77,6 @@ def worst_survival(cases: Sequence[tuple[np.ndarray, float, float]], *, expected
 
 
 def _worst(tests: list[Test]) -> Test:
-    worst = min(tests, key=lambda test: (ORDER.index(test.outcome), test.margin))
+    worst = weakest(tests)
     measured = f"worst of {len(tests)}: {worst.measured}" if len(tests) > 1 else worst.measured
     return replace(worst, measured=measured, false_alarm=FALSE_ALARM)

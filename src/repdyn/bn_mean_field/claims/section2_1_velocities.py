@@ -6,11 +6,11 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import false_world, wrong_formula
+from repdyn.base.controls import false_world, replace_labels, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
 from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within, rounding
-from repdyn.bn_mean_field.claims.spoiled import in_place_of, of_audit, of_other
+from repdyn.bn_mean_field.claims.spoiled import of_audit, of_other
 
 
 def decide_lines(audit: xr.Dataset, note: str = "", **lines: str) -> Verdict:
@@ -240,7 +240,7 @@ EPS_WORLD = r"$\epsilon$ added to the deviation instead of the variance: the rad
     formula=r"\frac{| b^T \dot b |}{\|b\|\|\dot b\|} \propto \frac{\epsilon}{\|b\|^2}",
     data="batch_norm_eps",
     control={
-        "without the offset": wrong_formula(r"the gradient with $\epsilon$", in_place_of("with_eps", {0: 1})),
+        "without the offset": wrong_formula(r"the gradient with $\epsilon$", replace_labels("with_eps", {0: 1})),
         "exponent": false_world(EPS_WORLD, _next_to_norm),
     },
 )

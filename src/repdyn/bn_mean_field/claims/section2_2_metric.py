@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import replace_variables, wrong_formula
+from repdyn.base.controls import replace_labels, replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, rounding
-from repdyn.bn_mean_field.claims.spoiled import in_place_of, of_audit, of_other
+from repdyn.bn_mean_field.claims.spoiled import of_audit, of_other
 
 FLOW_REASON = "solver tolerance 1e-12 per step; the ReLU velocity is $C^1$ only, which costs its order"
 ARCS_REASON = "Gauss quadrature, 40 nodes"
@@ -33,7 +33,7 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
     ),
     data="equivalence",
     control=wrong_formula(
-        "the metric without the factor $r^2$", in_place_of("against", {"manifold_scaled": "manifold"})
+        "the metric without the factor $r^2$", replace_labels("against", {"manifold_scaled": "manifold"})
     ),
 )
 def lengths_matter(equivalence: xr.Dataset) -> Verdict:
@@ -179,7 +179,9 @@ def euclidean_gradient(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"For $\|b_k\| = 1$ the normalized BN flow is the gradient flow of the vanilla model on $\mathcal M$.",
     data="equivalence",
-    control=wrong_formula("the Euclidean flow of the vanilla model", in_place_of("against", {"manifold": "vanilla"})),
+    control=wrong_formula(
+        "the Euclidean flow of the vanilla model", replace_labels("against", {"manifold": "vanilla"})
+    ),
 )
 def flows_are_equal(equivalence: xr.Dataset) -> Verdict:
     """BN flow in Euclidean b, normalized, against -G^+ P grad with G inverted at every step."""

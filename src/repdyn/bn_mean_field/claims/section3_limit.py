@@ -11,7 +11,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within, not_testable
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within, not_testable, weakest
 
 
 @claim(
@@ -124,8 +124,7 @@ def _falls_in_every_draw(exponents: np.ndarray) -> Test:
         )
         for draws in exponents
     ]
-    order = {"fails": 0, "undecided": 1, "passes": 2}
-    return min(tests, key=lambda test: (order[test.outcome], test.margin))
+    return weakest(tests)
 
 
 def _amplification(distances: xr.Dataset) -> float:

@@ -6,11 +6,10 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import exchange, false_world, replace_labels, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within, not_reproducible
-from repdyn.bn_mean_field.claims.spoiled import in_place_of
 
 UNSTATED = (
     "Width, step, target, activation, loss, start and time scaling are not stated; here ReLU, squared loss, a trained, "
@@ -42,7 +41,7 @@ def _one_power_less(target_scan: xr.Dataset) -> xr.Dataset:
 
 
 def _along_x2(target_scan: xr.Dataset) -> xr.Dataset:
-    replaced = in_place_of("angle", {0.0: 90.0})(target_scan)
+    replaced = replace_labels("angle", {0.0: 90.0})(target_scan)
     return target_scan.assign(outer_contrast=replaced["outer_contrast"])
 
 
@@ -96,7 +95,7 @@ def _order_of_magnitude(ratios: xr.DataArray) -> Test:
     kind="published number",
     states="At iteration 500 the largest speed with BN is one order of magnitude above that without.",
     data="speed_ratio",
-    control=false_world("isotropic data", in_place_of("problem", {"y = x1": "y = x1, Sigma = I"})),
+    control=false_world("isotropic data", replace_labels("problem", {"y = x1": "y = x1, Sigma = I"})),
 )
 def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     """Holds if the ratio is ten at every step tried, does not if at none; else the unstated step decides."""
@@ -217,7 +216,7 @@ def _faster(learning_rates: xr.Dataset, base: str) -> Test:
     )
 
 
-EXCHANGED = in_place_of("network", {"BN": "vanilla", "vanilla": "BN", "vanilla, same function": "BN"})
+EXCHANGED = replace_labels("network", {"BN": "vanilla", "vanilla": "BN", "vanilla, same function": "BN"})
 
 
 @claim(
@@ -298,7 +297,7 @@ def range_of_steps_is_wider(learning_rates: xr.Dataset) -> Verdict:
     data="learning_rates",
     control=false_world(
         "the range of the vanilla model given out for that of BN with one length",
-        in_place_of("network", {"BN": "vanilla"}),
+        replace_labels("network", {"BN": "vanilla"}),
     ),
 )
 def many_lengths_widen_the_range(learning_rates: xr.Dataset) -> Verdict:

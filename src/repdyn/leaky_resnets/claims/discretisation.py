@@ -6,11 +6,10 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world
+from repdyn.base.controls import exchange, false_world, in_dataset, reverse
 from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within
 from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, need_near_critical, positive
-from repdyn.leaky_resnets.claims.spoiled_data import in_dataset, reversed_along
 from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps, size_and_distance
 
 SCHEMES = ("irregular", "adaptive")
@@ -190,7 +189,7 @@ def steps_are_spread_out(scheme_measures: xr.Dataset) -> Verdict:
     kind="comparison",
     states="More layers $L$ improve the test performance.",
     data="scheme_measures",
-    control=false_world("numbers of layers in reversed order", reversed_along("layers")),
+    control=false_world("numbers of layers in reversed order", reverse("layers")),
 )
 def layers_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
     """Exponent of the test error in L, mean over schemes, decayed maps."""

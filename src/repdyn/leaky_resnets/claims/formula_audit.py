@@ -52,8 +52,13 @@ def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
 )
 def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
     """Both paths integrated; with bias too, once b_p is scaled by e^{-cp}."""
-    verdict = decide_formula(formula_audit, "1.2 scale of outputs", INTEGRATED, INTEGRATED_REASON)
-    return replace(verdict, note="Holds with bias if $b_p$ is scaled by $e^{-cp}$.")
+    return decide_formula(
+        formula_audit,
+        "1.2 scale of outputs",
+        INTEGRATED,
+        INTEGRATED_REASON,
+        note="Holds with bias if $b_p$ is scaled by $e^{-cp}$.",
+    )
 
 
 @claim(
@@ -120,11 +125,10 @@ def lagrangian_splits(formula_audit: xr.Dataset) -> Verdict:
 )
 def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
     """Gauss quadrature along paths of linear networks from starts of rank 3 against the ends; absolute error."""
-    verdict = decide_formula(formula_audit, "footnote 1", SOLVED, SOLVED_REASON)
     note = (
         r"Weights of finite norm carry $A_p = \Phi_p A_0$ with $\Phi_p$ invertible, so the rank is constant by itself."
     )
-    return replace(verdict, note=note)
+    return decide_formula(formula_audit, "footnote 1", SOLVED, SOLVED_REASON, note=note)
 
 
 @claim(
@@ -174,9 +178,10 @@ def infinite_terms_cancel(formula_audit: xr.Dataset) -> Verdict:
 )
 def connected_networks_are_balanced(formula_audit: xr.Dataset) -> Verdict:
     """Random networks of four layers, each neuron rescaled until nothing moves; outputs stay as they are."""
-    verdict = decide_formula(formula_audit, "A.3 fully connected", SOLVED, "rescaling has converged to round-off")
     note = "The line printed after it lacks its left side; this is the one that follows."
-    return replace(verdict, note=note)
+    return decide_formula(
+        formula_audit, "A.3 fully connected", SOLVED, "rescaling has converged to round-off", note=note
+    )
 
 
 @claim(

@@ -6,10 +6,9 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import exchange, false_world, in_dataset, replace_variables, reverse, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, mean_within
-from repdyn.leaky_resnets.claims.spoiled_data import in_dataset, reversed_along
 
 QUADRATURE = 1e-4
 QUADRATURE_REASON = "Simpson's rule and maxima over the stored positions, across kinks"
@@ -316,7 +315,7 @@ def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
     r" / \|A\| \sim e^{\tilde L (1/2 - p)}$, and their kinetic energy is proportional to the extra cost of identity.",
     data="geodesics",
     control={
-        "rate": false_world("the effective depths in reverse order", reversed_along("effective_depth")),
+        "rate": false_world("the effective depths in reverse order", reverse("effective_depth")),
         "proportional": wrong_formula(
             "the kinetic energy at $1 - p$", replace_variables(proportion="mirrored_proportion")
         ),

@@ -6,10 +6,17 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import (
+    Spoil,
+    exchange,
+    false_world,
+    in_dataset,
+    replace_labels,
+    replace_variables,
+    wrong_formula,
+)
 from repdyn.base.formula_audit import with_wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, deviation, share_within
-from repdyn.leaky_resnets.claims.spoiled_data import Change, in_dataset, taken_for
 from repdyn.leaky_resnets.claims.tolerances import ROUNDING, ROUNDING_REASON, SOLVED, SOLVED_REASON
 
 TYPICAL = 0.75  # share of starts of which a descent is said to end somewhere: three in four
@@ -24,7 +31,7 @@ def _ratios(costs: xr.Dataset, bound: str, search: list[str]) -> np.ndarray:
 
 
 def _printed_with_bias(costs: xr.Dataset) -> xr.Dataset:
-    searched = taken_for("search", "bias, printed", "bias, corrected")(costs)
+    searched = replace_labels("search", {"bias, corrected": "bias, printed"})(costs)
     return replace_variables(bound_corrected="bound_printed", constant_bound="constant_bound_printed")(searched)
 
 
@@ -138,7 +145,7 @@ def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
     return Verdict.from_tests(printed, corrected)
 
 
-def _other_bias(name: str) -> Change:
+def _other_bias(name: str) -> Spoil:
     """One variable with the numbers of the other case of bias."""
 
     def exchanged(costs: xr.Dataset) -> xr.Dataset:

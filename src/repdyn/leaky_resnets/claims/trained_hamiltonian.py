@@ -7,10 +7,9 @@ import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.claims import claim
-from repdyn.base.controls import Control, false_world, wrong_formula
+from repdyn.base.controls import Control, false_world, replace_labels, reverse, wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within
 from repdyn.leaky_resnets.claims.over_seeds import change, in_words, middle_layers, near, need_chains, positive
-from repdyn.leaky_resnets.claims.spoiled_data import reversed_along, taken_for
 from repdyn.leaky_resnets.methods.selection import DECAYED, PAPER_DEPTH, at_paper_depth, of_maps
 
 FREE, FIXED, NO_BIAS = "free maps", "fixed maps", "decayed maps, no bias"
@@ -106,7 +105,7 @@ def shallowest(maps: str) -> Control:
     return false_world("fixed maps at the least effective depth in the place of the largest one", replaced)
 
 
-REVERSED = false_world("effective depths in reversed order", reversed_along("effective_depth"))
+REVERSED = false_world("effective depths in reversed order", reverse("effective_depth"))
 
 
 @claim(
@@ -141,7 +140,7 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     origin="ours",
     states="Without the appended 1 networks keep one dimension more, the constant direction that the 1 gives for free.",
     data="chain_measures",
-    control=false_world("networks with bias in the place of those without", taken_for("maps", DECAYED, NO_BIAS)),
+    control=false_world("networks with bias in the place of those without", replace_labels("maps", {NO_BIAS: DECAYED})),
 )
 def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     """Median -2 H / Lt at the largest Lt, without and with bias, paired over seeds."""
@@ -208,7 +207,7 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
         "stable H": REVERSED,
         "least cost": REVERSED,
         "cost falls": REVERSED,
-        "from below": false_world("decayed maps, which come from above", taken_for("maps", DECAYED, FIXED)),
+        "from below": false_world("decayed maps, which come from above", replace_labels("maps", {FIXED: DECAYED})),
         "rises": REVERSED,
     },
 )

@@ -7,15 +7,26 @@ import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import (
+    exchange,
+    false_world,
+    in_dataset,
+    replace_labels,
+    replace_variables,
+    reverse,
+    wrong_formula,
+)
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within, share_within
 from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, NEIGHBOURS, change, growth, in_words, need_chains
-from repdyn.leaky_resnets.claims.spoiled_data import FIRST_LAYER, in_dataset, reversed_along, taken_for
 from repdyn.leaky_resnets.claims.tolerances import ROUNDING
 from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
 
+FIRST_LAYER = false_world(
+    "spectra of the first layer",
+    replace_variables(separation_place="first_separation_place", separation_step="first_separation_step"),
+)
 OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what Appendix B states
 
 
@@ -62,7 +73,7 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
     data="network_audit",
     control=wrong_formula(
         "the momentum of half the squared distance in the place of the right one",
-        taken_for("cost", "|f* - A|^2 / 2", "|f* - A|^2 / N"),
+        replace_labels("cost", {"|f* - A|^2 / N": "|f* - A|^2 / 2"}),
     ),
 )
 def gradient_vanishes_where_weights_align(network_audit: xr.Dataset) -> Verdict:
@@ -170,7 +181,7 @@ def descent_tightens(paper_measures: xr.Dataset) -> Verdict:
     return Verdict.from_tests(test, None, f"Distance after over before by rate: {words}.")
 
 
-BACKWARDS = false_world("training run backwards", reversed_along("steps"))
+BACKWARDS = false_world("training run backwards", reverse("steps"))
 
 
 @claim(
@@ -303,8 +314,8 @@ def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
     " large).",
     data="excess_measures",
     control={
-        "regular": false_world("the largest penalty in the place of the first", reversed_along("excess")),
-        "excess": false_world("the first penalty in the place of the largest", reversed_along("excess")),
+        "regular": false_world("the largest penalty in the place of the first", reverse("excess")),
+        "excess": false_world("the first penalty in the place of the largest", reverse("excess")),
     },
 )
 def large_penalties_take_the_bottleneck(excess_measures: xr.Dataset) -> Verdict:

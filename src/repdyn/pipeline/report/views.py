@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from markupsafe import Markup
 
 from repdyn.base.claims import DECIDED
-from repdyn.base.verdicts import STATUSES
+from repdyn.base.verdicts import OUTCOMES, STATUSES
 from repdyn.pipeline.report import evidence
 from repdyn.pipeline.report.contents import Contents, Row, is_erratum
 from repdyn.pipeline.report.evidence import Part
@@ -135,8 +135,7 @@ def _groups(errata: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
 
 def _worst(rows: Iterable[Row], form: str) -> Markup:
     """The part of a form that decides it: what was measured, what was required."""
-    order = {"fails": 0, "undecided": 1, "passes": 2}
-    parts = sorted((row for row in rows if row["form"] == form), key=lambda row: order[row["outcome"]])
+    parts = sorted((row for row in rows if row["form"] == form), key=lambda row: OUTCOMES.index(row["outcome"]))
     if not parts:
         return Markup("nothing")
     shown = evidence.part(parts[0])

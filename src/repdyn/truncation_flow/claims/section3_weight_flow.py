@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import false_world, replace_variables, wrong_formula
+from repdyn.base.controls import false_world, in_dataset, replace_labels, replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
 from repdyn.base.verdicts import Test, Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import reaches
@@ -48,13 +46,12 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the cost along the orthogonal group."""
     audit = gradient_audit
     obtuse = int((audit["cosine"] < 0).sum())
-    verdict = decide_formula(audit, "(3.22) weight flow", *EXACT)
     note = (
         f"Relative error of the printed flow: median {float(audit['relative_error'].median()):.2f}, largest"
         f" {float(audit['relative_error'].max()):.2g}; obtuse to the true flow in {obtuse} of {audit['cosine'].size}"
         f" draws."
     )
-    return replace(verdict, note=note)
+    return decide_formula(audit, "(3.22) weight flow", *EXACT, note=note)
 
 
 @claim(
@@ -76,10 +73,6 @@ def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
     return decide_formula(gradient_audit, "Thm 3.2 against Thm 5.1", *EXACT)
 
 
-def _printed_for_corrected(flows: xr.Dataset, clusters: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    return flows.sel(formula=["printed", "printed"]).assign_coords(formula=flows["formula"]), clusters
-
-
 def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
     """Largest rise of the cost above its lowest value so far."""
     return (cost - xr.apply_ufunc(np.minimum.accumulate, cost, kwargs={"axis": cost.get_axis_num("time")})).max()
@@ -93,7 +86,10 @@ def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
     correction="It does not rise along the corrected flow.",
     formula=r"\partial_s \mathcal{C} \le 0",
     data=("printed_and_corrected", "random_clusters"),
-    control=wrong_formula("the printed flow in the place of the corrected", _printed_for_corrected),
+    control=wrong_formula(
+        "the printed flow in the place of the corrected",
+        in_dataset(0, replace_labels("formula", {"corrected": "printed"})),
+    ),
 )
 def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -> Verdict:
     """Largest rebound over the explicit examples and the random clusters."""
@@ -246,13 +242,12 @@ def shares_are_counts(gradient_audit: xr.Dataset) -> Verdict:
 )
 def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
     """Velocity and cost from the half-space moments alone, without a pass through the data or the network."""
-    verdict = decide_formula(gradient_audit, "moment form", *EXACT)
     note = (
         r"Between crossings one $Q \times Q$ matrix per coordinate decides the flow whatever $N$. In Theorem 5.1 the "
         "products $P^+$ and $P^-$ transposed are reverse-mode differentiation by hand. Times: "
         "benchmarks/truncation_flow.py."
     )
-    return replace(verdict, note=note)
+    return decide_formula(gradient_audit, "moment form", *EXACT, note=note)
 
 
 @claim(

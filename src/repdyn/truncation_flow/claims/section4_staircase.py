@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import exchange, false_world, replace_labels, replace_variables, wrong_formula
 from repdyn.base.verdicts import Verdict, all_of
 from repdyn.truncation_flow.claims.requirements import reaches
 from repdyn.truncation_flow.claims.tolerances import COUNTED, LOCATED, Tolerance, zero
@@ -77,12 +77,6 @@ def rates_step(staircase: xr.Dataset) -> Verdict:
     )
 
 
-def _label_beyond(staircase: xr.Dataset) -> xr.Dataset:
-    """The staircase with the label beyond all points in the place of the one at a point."""
-    cases = ["beyond" if case == "at a point" else case for case in staircase["case"].values]
-    return staircase.sel(case=cases).assign_coords(case=staircase["case"])
-
-
 @claim(
     "tf-stair-between",
     where="after eq. (4.49)",
@@ -94,7 +88,7 @@ def _label_beyond(staircase: xr.Dataset) -> xr.Dataset:
     corrected_formula=r"s_{n+1} < \infty \Leftrightarrow y > x_{n+1}",
     data="staircase",
     control={
-        "points": false_world("a label beyond all points", _label_beyond),
+        "points": false_world("a label beyond all points", replace_labels("case", {"at a point": "beyond"})),
         "rate": false_world("a label beyond all points", exchange("case", "between", "beyond")),
         "slope": wrong_formula(
             "the share of points that are not truncated", replace_variables(stage_rate="stage_rate_untruncated")

@@ -11,7 +11,15 @@ import xarray as xr
 from scipy import stats
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import Control, exchange, false_world, replace_variables, wrong_formula
+from repdyn.base.controls import (
+    Control,
+    exchange,
+    false_world,
+    in_every_dataset,
+    replace_variables,
+    reverse,
+    wrong_formula,
+)
 from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, interval_within, mean_within
 from repdyn.universality.claims.intervals import FALSE_ALARM, mean_of, undecided, worst_of
@@ -38,7 +46,7 @@ def _theory_exchanged(name: str) -> Control:
     swap = exchange("alternative", "theory", name)
     return false_world(
         f"networks that follow the altered dynamics ({name}) and not the theory",
-        lambda *fits: tuple(swap(data) for data in fits),
+        in_every_dataset(swap),
     )
 
 
@@ -177,13 +185,7 @@ def slope_in_layer(fits: xr.Dataset, name: str) -> np.ndarray:
     return np.polyfit(fits["layer"].values, values[:, full], 1)[0] if full.any() else np.empty(0)
 
 
-def _layers_reversed(fits: xr.Dataset) -> xr.Dataset:
-    return fits.isel(layer=slice(None, None, -1)).assign_coords(layer=fits["layer"].values)
-
-
-REVERSED = false_world(
-    "networks whose layers stand in reverse order", lambda *both: tuple(_layers_reversed(fits) for fits in both)
-)
+REVERSED = false_world("networks whose layers stand in reverse order", in_every_dataset(reverse("layer")))
 
 
 def _trend(values: np.ndarray, rises: bool, share: int) -> Test:
@@ -293,7 +295,7 @@ def decoder_rate_at_earlier_layers(default_ensemble_fits: xr.Dataset) -> Verdict
     data=("default_network_fits", "default_ensemble_fits"),
     control=wrong_formula(
         r"$\mathrm{gain}^2$, the factor of a linear network",
-        lambda *both: tuple(replace_variables(layer_gain_theory="layer_gain_linear")(fits) for fits in both),
+        in_every_dataset(replace_variables(layer_gain_theory="layer_gain_linear")),
     ),
 )
 def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:

@@ -66,8 +66,9 @@ def midpoint_expansion(formula_audit: xr.Dataset) -> Verdict:
 )
 def reduction_is_closed(formula_audit: xr.Dataset) -> Verdict:
     """The matrix flow (17) with its printed factor against the solution of (7)."""
-    verdict = decide_formula(formula_audit, "(7), (19)-(21)", SOLVED, SOLVED_REASON)
-    return replace(verdict, note="(19) is an assumption, not a consequence of (17).")
+    return decide_formula(
+        formula_audit, "(7), (19)-(21)", SOLVED, SOLVED_REASON, note="(19) is an assumption, not a consequence of (17)."
+    )
 
 
 @claim(
@@ -118,9 +119,10 @@ def final_distance(formula_audit: xr.Dataset) -> Verdict:
 )
 def gradient_flow(formula_audit: xr.Dataset) -> Verdict:
     """Against complex steps of the loss."""
-    verdict = decide_formula(formula_audit, "(17)", ROUNDING, ROUNDING_REASON)
     middle = float(formula_audit["printed"].sel(equation="(17) middle").max())
-    return replace(verdict, note=f"the paper's own middle lines deviate by {middle:.1e}")
+    return decide_formula(
+        formula_audit, "(17)", ROUNDING, ROUNDING_REASON, note=f"the paper's own middle lines deviate by {middle:.1e}"
+    )
 
 
 @claim(
@@ -237,9 +239,14 @@ def saddle_point(formula_audit: xr.Dataset) -> Verdict:
 )
 def equal_targets(formula_audit: xr.Dataset) -> Verdict:
     """Against numerical solutions of the lifted system."""
-    verdict = decide_formula(formula_audit, "(39), (40)", SOLVED, SOLVED_REASON)
     speed = float(formula_audit["printed"].sel(equation="(37), (38)").max())
-    return replace(verdict, note=f"(37), (38) hold, $h'$ and $y'$: deviation {speed:.1e}")
+    return decide_formula(
+        formula_audit,
+        "(39), (40)",
+        SOLVED,
+        SOLVED_REASON,
+        note=f"(37), (38) hold, $h'$ and $y'$: deviation {speed:.1e}",
+    )
 
 
 @claim(

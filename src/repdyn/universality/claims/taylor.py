@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import false_world
+from repdyn.base.controls import false_world, reverse
 from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of
 from repdyn.universality.claims.intervals import MNIST, mean_of, on_mnist, undecided
@@ -65,7 +65,7 @@ def _steep(taylor: xr.Dataset, looks: xr.DataArray) -> xr.Dataset:
 
 def near_and_far_exchanged(taylor: xr.Dataset) -> xr.Dataset:
     """Bins of near and far pairs exchanged."""
-    return taylor.assign(ratio=taylor["ratio"].isel(bin=slice(None, None, -1)).assign_coords(bin=taylor["bin"].values))
+    return taylor.assign(ratio=reverse("bin")(taylor)["ratio"])
 
 
 def orders_exchanged(taylor: xr.Dataset) -> xr.Dataset:
