@@ -13,7 +13,8 @@ from repdyn.base.controls import exchange
 from repdyn.base.sources import load_images
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments import training as experiment
-from repdyn.bn_decomposed.experiments.training import point_neurons, training
+from repdyn.bn_decomposed.experiments.point_neurons import point_neurons
+from repdyn.bn_decomposed.experiments.training import training
 from repdyn.bn_decomposed.methods import networks
 from repdyn.bn_decomposed.settings.networks import PointNeurons, Rates, Training
 from repdyn.bn_decomposed.theory.initialization import point_neuron_init, unit_columns
@@ -180,7 +181,7 @@ def test_points_on_one_ray_and_bad_margins_are_refused():
 
 def test_gradient_of_the_two_layer_network_is_that_of_autograd(images):
     """One step of the hand-written descent against torch in float64, through predictions after the step."""
-    from repdyn.bn_decomposed.experiments.training import _descend, _drawn, _predict
+    from repdyn.bn_decomposed.experiments.point_neurons import _descend, _drawn, _predict
 
     given = PointNeurons(points=20, margins=(0.5,), rates=(0.7,), steps=3, seeds=2)
     U, labels = _drawn(images, np.random.default_rng(0))

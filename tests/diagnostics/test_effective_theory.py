@@ -11,7 +11,8 @@ from torch import nn
 from repdyn.base import figures
 from repdyn.base.datasets import problems
 from repdyn.base.streams import Stream
-from repdyn.diagnostics.experiments import convolutional_network, two_points
+from repdyn.diagnostics.experiments.network import convolutional_network
+from repdyn.diagnostics.experiments.two_points import two_points
 from repdyn.diagnostics.figures.depth import draw_depth
 from repdyn.diagnostics.figures.pairs import draw_pairs
 from repdyn.diagnostics.figures.stream import draw_stream

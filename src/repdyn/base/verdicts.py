@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import betainccinv, betaincinv, stdtrit
 
 from repdyn.base.errors import NotEnoughDataError
 
@@ -195,7 +195,7 @@ def mean_within(
         raise NotEnoughDataError(f"an interval of a mean needs 2 samples or more, got {samples.size}")
     _worst(samples)
     center, n = float(samples.mean()), samples.size
-    half = float(stats.t.ppf(1 - false_alarm / 2, n - 1) * samples.std(ddof=1) / math.sqrt(n))
+    half = float(stdtrit(n - 1, 1 - false_alarm / 2) * samples.std(ddof=1) / math.sqrt(n))
     return interval_within(
         (center - half, center + half),
         low,
@@ -226,9 +226,8 @@ def share_within(
     hits = np.asarray(hits, bool)
     if not hits.size:
         raise NotEnoughDataError("a share needs at least one trial, got none")
-    interval = stats.binomtest(int(hits.sum()), hits.size).proportion_ci(1 - false_alarm, method="exact")
     return interval_within(
-        (float(interval.low), float(interval.high)),
+        share_interval(int(hits.sum()), hits.size, false_alarm),
         low,
         high,
         estimate=float(hits.mean()),
@@ -237,6 +236,18 @@ def share_within(
         n=hits.size,
         false_alarm=false_alarm,
     )
+
+
+def share_interval(hits: int, trials: int, false_alarm: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share: quantiles of beta distributions.
+
+    Example:
+        >>> share_interval(0, 1, 0.05)
+        (0.0, 0.975)
+    """
+    low = float(betaincinv(hits, trials - hits + 1, false_alarm / 2)) if hits else 0.0
+    high = float(betainccinv(hits + 1, trials - hits, false_alarm / 2)) if hits < trials else 1.0
+    return low, high
 
 
 def interval_within(

@@ -9,11 +9,10 @@ import torch
 import xarray as xr
 from torch import Tensor
 
+from repdyn.across_papers.methods.names import CURVES
 from repdyn.across_papers.methods.networks import Network
 from repdyn.base.datasets import variable
 from repdyn.diagnostics.methods.catalog import TEXTS
-
-CURVES = ("representation_distance", "prediction_distance", "prediction_alignment", "pair_loss")
 
 
 class PairRecorder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, replace_labels, replace_variables, wrong_formula
@@ -40,8 +40,8 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
     """Hits of the smallest cells over those expected, pooled over batches; an exact Poisson interval."""
     hits = int(cells["smallest_hits"].sum())
     expected = float((cells["smallest_share"] * cells["draws"]).sum())
-    low = chi2.ppf(FALSE_ALARM / 2, 2 * hits) / 2 if hits else 0.0
-    high = chi2.ppf(1 - FALSE_ALARM / 2, 2 * hits + 2) / 2
+    low = gammaincinv(hits, FALSE_ALARM / 2) if hits else 0.0
+    high = gammaincinv(hits + 1, 1 - FALSE_ALARM / 2)
     return interval_within(
         (float(low) / expected, float(high) / expected),
         1 / np.sqrt(2),

@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
-from scipy.stats import binomtest
 
-from repdyn.base.verdicts import Test, interval_within, mean_within, share_within, weakest
+from repdyn.base.verdicts import Test, interval_within, mean_within, share_interval, share_within, weakest
 
 FALSE_ALARM = 1e-3
 
@@ -63,10 +62,11 @@ def worst_survival(cases: Sequence[tuple[np.ndarray, float, float]], *, expected
         expected: the statement in words.
         reason: why the region is what it is.
     """
-    level = 1 - FALSE_ALARM / len(cases)
-    shares = [(binomtest(int((y > d).sum()), y.size).proportion_ci(level, method="exact"), lim) for y, d, lim in cases]
+    rate = FALSE_ALARM / len(cases)
+    intervals = [np.divide(share_interval(int((y > d).sum()), y.size, rate), limit) for y, d, limit in cases]
+    low, high = max(intervals, key=lambda interval: interval[1])
     return interval_within(
-        max(((share.low / limit, share.high / limit) for share, limit in shares), key=lambda interval: interval[1]),
+        (float(low), float(high)),
         -np.inf,
         1,
         expected=f"{expected}, the closest of {len(cases)} cases",

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
-from scipy.stats import binom
 
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
@@ -332,13 +331,13 @@ def _wrong_exponents(alpha: np.ndarray, volume: np.ndarray, fine: np.ndarray) ->
 
 def _log_tail(d: float, gamma: float, n: int) -> float:
     """Logarithm of P(g_1 + ... + g_n > d) for Geometric(gamma) variables: fewer than n successes in d trials."""
-    return float(logsumexp(binom.logpmf(np.arange(n), np.floor(d), gamma)))
+    return float(logsumexp(scipy.stats.binom.logpmf(np.arange(n), np.floor(d), gamma)))
 
 
 def _chernoff_minimum(alpha: float, gamma: float) -> float:
     """Minimum over s of the logarithm per column of (28b), found by search."""
     upper = -np.log1p(-gamma)
-    minimum = minimize_scalar(
+    minimum = scipy.optimize.minimize_scalar(
         full_rank.chernoff_log_bound,
         bounds=(0, upper * (1 - 1e-12)),
         args=(alpha, gamma),

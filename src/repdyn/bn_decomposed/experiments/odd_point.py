@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 import xarray as xr
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
@@ -346,5 +346,5 @@ def _expected_activity(n: int, bins: int = 50) -> tuple[np.ndarray, np.ndarray, 
     edges = np.linspace(0, 1, bins + 1)
     c = odd_cluster.rms_fixed_point(np.inf)
     tail = np.array([1, *(odd_cluster.active_fraction_tail(c, edge) for edge in edges[1:-1]), 0])
-    about_half = np.diff(norm.cdf(edges, 0.5, odd_cluster.active_fraction_deviation(n)))
+    about_half = np.diff(ndtr((edges - 0.5) / odd_cluster.active_fraction_deviation(n)))
     return edges, np.stack([-np.diff(tail), about_half]), odd_cluster.active_fraction_tail(c, 0.9)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from repdyn.base.descent import descent_step
 from repdyn.base.ranks import effective_rank, numerical_rank, stable_rank
 from repdyn.bn_decomposed.theory.geometry import singular_values
 
@@ -80,14 +81,12 @@ def train(
         epochs: passes over the data.
         rng: source of the order of the points.
     """
-    optimizer = torch.optim.SGD(network.parameters(), lr=rate)
+    parameters = list(network.parameters())
     for epoch in range(1, epochs + 1):
         order = torch.from_numpy(rng.permutation(len(X))).to(X.device)
         for chosen in order.split(batch):
             if len(chosen) > 1:
-                optimizer.zero_grad(set_to_none=True)
-                nn.functional.cross_entropy(network(X[chosen]), y[chosen]).backward()
-                optimizer.step()
+                descent_step(parameters, nn.functional.cross_entropy(network(X[chosen]), y[chosen]), rate)
         if epoch % MEASURED_EVERY == 0:
             yield accuracy(network, X, y)
 

@@ -10,7 +10,7 @@ Section I and Appendix B.
 from typing import Literal
 
 import numpy as np
-from scipy.stats import binom
+import scipy
 
 from repdyn.bn_decomposed.theory.layers import Array, as_batch
 from repdyn.bn_decomposed.theory.rank import NEW_DIRECTION, collinear_pairs, null_vector
@@ -200,7 +200,7 @@ def full_rank_tail_bound(alpha: Array | float, gamma: Array | float, n: int, for
 def geometric_sum_tail(d: Array | float, gamma: Array | float, n: int) -> Array:
     """P(g_1 + ... + g_n > d) for independent Geometric(gamma): P(Binomial(floor d, gamma) < n), cf. (28a)."""
     _check_gamma(gamma)
-    return binom.cdf(n - 1, np.floor(d), gamma)
+    return scipy.stats.binom.cdf(n - 1, np.floor(d), gamma)
 
 
 def chernoff_log_bound(s: Array | float, alpha: float, gamma: float) -> Array:

@@ -8,7 +8,7 @@ Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed") is the column of
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist, squareform
+import scipy
 
 from repdyn.base import ranks
 from repdyn.bn_decomposed.theory.layers import Array, as_batch
@@ -68,13 +68,13 @@ def pair_angles(X: Array) -> Array:
             "drop these points or widen the layer"
         )
     U = (X / norms).T
-    together = cdist(U, -U)[np.triu_indices(len(U), 1)]
-    return 2.0 * np.arctan2(pdist(U), together)
+    together = scipy.spatial.distance.cdist(U, -U)[np.triu_indices(len(U), 1)]
+    return 2.0 * np.arctan2(scipy.spatial.distance.pdist(U), together)
 
 
 def angle_matrix(X: Array) -> Array:
     """The angles of `pair_angles` as a symmetric matrix of shape (n, n) with zero diagonal, radians."""
-    return squareform(pair_angles(X))
+    return scipy.spatial.distance.squareform(pair_angles(X))
 
 
 def singular_values(X: Array) -> Array:

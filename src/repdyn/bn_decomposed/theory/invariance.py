@@ -10,8 +10,8 @@ the width d, while expected norms do. Throughout, X is a batch of shape (k, n), 
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 from scipy.special import gammaln, logsumexp
-from scipy.stats import binom
 
 from repdyn.bn_decomposed.theory.geometry import pair_angles
 from repdyn.bn_decomposed.theory.kernel import arccos_kernel_complement, expected_gram_step
@@ -162,7 +162,7 @@ def expected_norm_ratio(d: int) -> float:
         raise ValueError(f"got width d = {d}, expected at least 1")
     k = np.arange(1, d + 1)
     log_chi = 0.5 * np.log(2) + gammaln((k + 1) / 2) - gammaln(k / 2)
-    return float(np.sqrt(2 / d) * np.exp(logsumexp(binom.logpmf(k, d, 0.5) + log_chi)))
+    return float(np.sqrt(2 / d) * np.exp(logsumexp(scipy.stats.binom.logpmf(k, d, 0.5) + log_chi)))
 
 
 def theorem14_norms_as_printed(n: int) -> tuple[float, float]:

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.integrate import quad
-from scipy.optimize import brentq
-from scipy.stats import norm
+import scipy
+from scipy.special import ndtr, ndtri
 
 from repdyn.bn_decomposed.theory.kernel import (
     arccos_kernel,
@@ -148,7 +147,7 @@ def odd_fixed_point(n: int) -> OddFixedPoint | None:
     if stops.size == 0:
         return None
     lower, upper = theta[stops[0]], theta[stops[0] + 1]
-    root = float(brentq(lambda t: float(odd_map(t, n)) - t, lower, upper, xtol=1e-15, rtol=1e-14))
+    root = float(scipy.optimize.brentq(lambda t: float(odd_map(t, n)) - t, lower, upper, xtol=1e-15, rtol=1e-14))
     u = 1 + (n - 2) * np.cos(root)
     return OddFixedPoint(
         n=n,
@@ -217,10 +216,10 @@ def rms_cosine_step(cosine: float, n: float) -> float:
     own, common = np.sqrt(1 - cosine), np.sqrt(cosine)
 
     def integrand(g: float) -> float:
-        mean = own * norm.pdf(common / own * g) + common * g * norm.cdf(common / own * g)
-        return 2 * mean**2 / (cosine * g**2 + 1 - cosine) * norm.pdf(g)
+        mean = own * _normal_density(common / own * g) + common * g * ndtr(common / own * g)
+        return 2 * mean**2 / (cosine * g**2 + 1 - cosine) * _normal_density(g)
 
-    return float(quad(integrand, -12, 12, points=[0.0], epsabs=1e-13, epsrel=1e-12)[0])
+    return float(scipy.integrate.quad(integrand, -12, 12, points=[0.0], epsabs=1e-13, epsrel=1e-12)[0])
 
 
 def rms_fixed_point(n: float) -> float:
@@ -232,7 +231,7 @@ def rms_fixed_point(n: float) -> float:
     Raises:
         ValueError: n < 2.
     """
-    return float(brentq(lambda c: rms_cosine_step(c, n) - c, 0.0, 0.9, xtol=1e-13))
+    return float(scipy.optimize.brentq(lambda c: rms_cosine_step(c, n) - c, 0.0, 0.9, xtol=1e-13))
 
 
 def active_fraction_tail(cosine: float, fraction: float) -> float:
@@ -251,7 +250,7 @@ def active_fraction_tail(cosine: float, fraction: float) -> float:
     """
     if not (0 < cosine < 1 and 0 < fraction < 1):
         raise ValueError(f"got cosine {cosine} and fraction {fraction}, expected both strictly between 0 and 1")
-    return float(norm.sf(norm.ppf(fraction) * np.sqrt((1 - cosine) / cosine)))
+    return float(ndtr(-ndtri(fraction) * np.sqrt((1 - cosine) / cosine)))
 
 
 def active_fraction_deviation(n: int) -> float:
@@ -268,6 +267,10 @@ def active_fraction_deviation(n: int) -> float:
     """
     _at_least(n, 2)
     return float(np.sqrt(1 / (4 * n) + (1 - 1 / n) * np.arcsin(-1 / (n - 1)) / (2 * np.pi)))
+
+
+def _normal_density(x: float) -> float:
+    return np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
 
 
 def _at_least(n: float, least: int) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.integrate import simpson
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
@@ -104,7 +104,7 @@ def _weak_form(flow: Trajectory, da: Array, db: Array) -> dict[str, xr.Variable]
     span = flow.times[-1] - flow.times[0]
     phase = np.pi * (flow.times - flow.times[0]) / span
     ended = np.pi / span * np.cos(phase) * mean + np.sin(phase) * growth
-    left = [span, simpson(growth, x=flow.times), simpson(ended, x=flow.times)]
+    left = [span, scipy.integrate.simpson(growth, x=flow.times), scipy.integrate.simpson(ended, x=flow.times)]
     boundary = [span, mean[-1] - mean[0], 0.0]
     return {
         "weak_left": variable("test", np.array(left), "left side of the weak form over the whole time"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.linalg import null_space
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
@@ -94,7 +94,7 @@ def _measures(dimension: int, condition: float, rng: np.random.Generator) -> dic
     cov = random_covariance(dimension, condition, rng)
     b = manifold.normalize(rng.standard_normal((1, dimension)), cov)
     G, squared = manifold.bn_metric(b, cov)[0], float(np.sum(b**2))
-    T = null_space(b @ cov)
+    T = scipy.linalg.null_space(b @ cov)
     on_tangents = squared * T.T @ G @ T
     eigenvalues = np.linalg.eigvalsh((on_tangents + on_tangents.T) / 2)
     return {

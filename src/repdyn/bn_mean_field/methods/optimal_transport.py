@@ -6,16 +6,12 @@ The cost is exact too: M is a round cylinder (`theory.manifold.geodesic_distance
 import os
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import linear_sum_assignment
 
 from repdyn.base.checks import Array, one_of
 from repdyn.bn_mean_field.theory import checks
 from repdyn.bn_mean_field.theory.manifold import geodesic_distance, normalize
-
-for backend in ("PYTORCH", "TENSORFLOW", "JAX", "CUPY"):  # saves POT the import of frameworks that it finds
-    os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")
-import ot  # noqa: E402
 
 METRICS = ("manifold", "chord")
 Measure = tuple[ArrayLike, ArrayLike]
@@ -36,8 +32,12 @@ def wasserstein2(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: s
     cost = squared_cost(measure1, measure2, cov, metric)
     m, n = cost.shape
     if m == n:
-        rows, columns = linear_sum_assignment(cost)
+        rows, columns = scipy.optimize.linear_sum_assignment(cost)
         return float(np.sqrt(cost[rows, columns].mean()))
+    for backend in ("PYTORCH", "TENSORFLOW", "JAX", "CUPY"):  # saves POT the import of frameworks that it finds
+        os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")
+    import ot  # takes a second, which systems of equal size need not pay
+
     value, log = ot.emd2(np.full(m, 1 / m), np.full(n, 1 / n), cost, numItermax=10_000_000, log=True)
     if log["warning"] is not None:
         raise RuntimeError(f"optimal transport did not converge: {log['warning']}")

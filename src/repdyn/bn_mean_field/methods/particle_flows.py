@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.integrate import solve_ivp
 
 from repdyn.base.checks import Array, finite, positive
 from repdyn.bn_mean_field.methods import compiled_descent as compiled
@@ -66,7 +66,7 @@ def gradient_flow(
     if a.ndim != 1:
         raise ValueError(f"a has shape {a.shape}; expected (m,): step control is per trajectory, call once each")
     times = _increasing(times)
-    solution = solve_ivp(
+    solution = scipy.integrate.solve_ivp(
         _flat_velocity(model, len(a), b),
         (times[0], times[-1]),
         np.concatenate([a, b.ravel()]),

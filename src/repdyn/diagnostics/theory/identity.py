@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
 from scipy.sparse.linalg import eigsh
 
 from repdyn.base.checks import Array
@@ -122,26 +122,26 @@ def _from_units(A: NDArray[np.floating], size: float, gamma: float, bias: bool) 
         return IdentityCost(np.inf, False, 1.0), float("nan")
     C, X = covariance(S), covariance(S, A)
     del S
-    factor, failed = lapack.dpotrf(C, lower=1)
-    well = not failed and lapack.dpocon(factor, np.abs(C).sum(axis=0).max(), uplo="L")[0] > FULL_RANK
+    factor, failed = scipy.linalg.lapack.dpotrf(C, lower=1)
+    well = not failed and scipy.linalg.lapack.dpocon(factor, np.abs(C).sum(axis=0).max(), uplo="L")[0] > FULL_RANK
     if not well:
         values, vectors = np.linalg.eigh(C)
         values = without_rounding(values, values[-1])
         seen = values > 0
         along = np.sum((vectors[:, seen].T @ X) ** 2, axis=1) / values[seen]
         return _weighed(values[seen], along, size, gamma)
-    half = solve_triangular(factor, X, lower=True)
+    half = scipy.linalg.solve_triangular(factor, X, lower=True)
     gap = _gap(size, np.sum(half**2), len(C))
     feasible = gap <= FEASIBLE
-    plain = float(np.sum(solve_triangular(factor, half, lower=True, trans=1) ** 2)) if feasible else np.inf
+    plain = float(np.sum(scipy.linalg.solve_triangular(factor, half, lower=True, trans=1) ** 2)) if feasible else np.inf
     del half
     return IdentityCost(plain, feasible, gap), _woodbury(C, X, size, gamma * largest_eigenvalue(C))
 
 
 def _woodbury(C: Array, X: Array, size: float, gamma: float) -> float:
     """Tr M^T (S S^T + gamma I)^{-1} M from C = S^T S, X = S^T M and |M|^2."""
-    factor, _ = cho_factor(C + gamma * np.eye(len(C)), lower=True)
-    return (size - float(np.sum(solve_triangular(factor, X, lower=True) ** 2))) / gamma
+    factor, _ = scipy.linalg.cho_factor(C + gamma * np.eye(len(C)), lower=True)
+    return (size - float(np.sum(scipy.linalg.solve_triangular(factor, X, lower=True) ** 2))) / gamma
 
 
 def largest_eigenvalue(C: Array) -> float:
@@ -172,8 +172,8 @@ def stable_norm(M: NDArray[np.floating], A: NDArray[np.floating], gamma: float, 
         size = float(np.einsum("ij,ij->", M, M, dtype=np.float64))
         return _woodbury(C, covariance(S, M), size, gamma * largest_eigenvalue(C))
     K = gram(A, positive_part=True) + float(bias)
-    regular = cho_factor(K + gamma * largest_eigenvalue(K) * np.eye(len(K)), lower=True)
-    return float(np.trace(cho_solve(regular, gram(M))))
+    regular = scipy.linalg.cho_factor(K + gamma * largest_eigenvalue(K) * np.eye(len(K)), lower=True)
+    return float(np.trace(scipy.linalg.cho_solve(regular, gram(M))))
 
 
 def energies(

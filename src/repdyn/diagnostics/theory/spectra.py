@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import eigvalsh_tridiagonal, lapack
 
 from repdyn.base.checks import Array
 
@@ -63,11 +63,15 @@ def eigenvalues(C: Array, mean: Array, points: int) -> tuple[Array, Array]:
         mean: mean of the points, shape (d,).
         points: how many points.
     """
-    work = int(lapack.dsytrd_lwork(len(C), lower=1)[0])  # without it blocks are of one column, twice as slow
-    _, diagonal, beside, _, _ = lapack.dsytrd(_with_first_axis(C, mean), lower=1, overwrite_a=1, lwork=work)
-    whole = eigvalsh_tridiagonal(diagonal, beside)[::-1]
+    work = int(
+        scipy.linalg.lapack.dsytrd_lwork(len(C), lower=1)[0]
+    )  # without it blocks are of one column, twice as slow
+    _, diagonal, beside, _, _ = scipy.linalg.lapack.dsytrd(
+        _with_first_axis(C, mean), lower=1, overwrite_a=1, lwork=work
+    )
+    whole = scipy.linalg.eigvalsh_tridiagonal(diagonal, beside)[::-1]
     diagonal[0] -= points * float(mean @ mean)
-    centered = eigvalsh_tridiagonal(diagonal, beside)[::-1]
+    centered = scipy.linalg.eigvalsh_tridiagonal(diagonal, beside)[::-1]
     return without_rounding(whole, whole[0]), without_rounding(centered, whole[0])
 
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.integrate import solve_ivp
 
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.formula_audit import audit_variables
@@ -58,7 +58,7 @@ def _ends() -> np.ndarray:
     for depth in END_DEPTHS:
         value = 0.0
         for low, high in pairwise([CENTRE - RADIUS, CENTRE, CENTRE + RADIUS, 1.0]):  # t has kinks there
-            solution = solve_ivp(
+            solution = scipy.integrate.solve_ivp(
                 lambda p, a, depth=depth: depth * (triangle(p, CENTRE, RADIUS) - a),
                 (low, high),
                 [value],

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.integrate import simpson
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
@@ -227,12 +227,12 @@ def _bounds(path: Trajectory, start: Start, bias: bool) -> list[float]:
     Lt, gamma = start.effective_depth, start.gamma
     along = measure(path, Lt, bias, np.full(len(path.p), gamma))
     cost, speed, weight_sq = along["cost"], along["speed"], along["weight_sq"]
-    H, c, length = along["scaled_hamiltonian"][0], along["momentum_sq"].max(), simpson(speed, x=path.p)
+    H, c, length = along["scaled_hamiltonian"][0], along["momentum_sq"].max(), scipy.integrate.simpson(speed, x=path.p)
     corrected, printed = theorem4_bounds(length, Lt, gamma * c), theorem4_bounds_as_printed(length, Lt, gamma, c)
     gap = theorem4_speed_gap(speed, cost, H, Lt) / (Lt * np.sqrt(gamma * c))
     doubled = (2 * gap * Lt * np.sqrt(gamma * c) - speed) / (Lt * np.sqrt(gamma * c))
     wrong = weight_sq / (2 * Lt) + Lt * np.sum(path.A * path.B, axis=(1, 2))
-    gained = Lt * simpson(along["bias_sq"], x=path.p)
+    gained = Lt * scipy.integrate.simpson(along["bias_sq"], x=path.p)
     return [
         Lt,
         gamma,
@@ -248,7 +248,7 @@ def _bounds(path: Trajectory, start: Start, bias: bool) -> list[float]:
         along["sign_changes"].sum(),
         (weight_sq[-1] - weight_sq[0]) / gained if bias else 0.0,
         np.ptp(weight_sq) / weight_sq.mean(),
-        (weight_sq[-1] - weight_sq[0]) / (Lt * simpson(weight_sq, x=path.p)),
+        (weight_sq[-1] - weight_sq[0]) / (Lt * scipy.integrate.simpson(weight_sq, x=path.p)),
         np.mean(cost + (speed / Lt) ** 2) - cost.min(),
         theorem4_bounds(length, Lt, 0.0).lower,
         doubled.min(),
@@ -303,7 +303,7 @@ def _scalar_example() -> dict[str, float]:
     p = np.linspace(0, 1, 201)
     path = hamiltonian_flow([[end]], [[u / end]], SCALAR_DEPTH, False, p, 1e-12, start=1.0)
     along = measure(path, SCALAR_DEPTH, False, np.full(len(p), gamma))
-    length, c = float(simpson(along["speed"], x=p)), float(along["momentum_sq"].max())
+    length, c = float(scipy.integrate.simpson(along["speed"], x=p)), float(along["momentum_sq"].max())
     printed = theorem4_bounds_as_printed(length, SCALAR_DEPTH, gamma, c)
     bounds = theorem4_bounds(length, SCALAR_DEPTH, gamma * c)
     return {

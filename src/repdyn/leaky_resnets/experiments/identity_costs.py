@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.optimize import minimize
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
@@ -207,5 +207,7 @@ def _least_ratios(name: str, starts: int, stream: Stream) -> Array:
         first = generator.standard_normal(SEARCHED[0] * SEARCHED[1])
         while SEARCHES[name](first) == INFEASIBLE:  # flat around: a search would stay there
             first = generator.standard_normal(SEARCHED[0] * SEARCHED[1])
-        ratios[start] = np.exp(minimize(SEARCHES[name], first, method="BFGS", options={"maxiter": 60}).fun)
+        ratios[start] = np.exp(
+            scipy.optimize.minimize(SEARCHES[name], first, method="BFGS", options={"maxiter": 60}).fun
+        )
     return ratios

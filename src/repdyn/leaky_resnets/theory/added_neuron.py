@@ -9,8 +9,8 @@ Paper: Hamiltonian Mechanics of Feature Learning, Proposition 8.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.integrate import quad
 
 from repdyn.base.checks import Array
 
@@ -68,7 +68,7 @@ def added_activation(p: float, kernel: float, centre: float, radius: float, effe
     low, high = max(0.0, centre - radius), min(p, centre + radius)
     if high <= low:
         return 0.0
-    value, _ = quad(
+    value, _ = scipy.integrate.quad(
         lambda q: float(triangle(q, centre, radius)) * np.exp(effective_depth * (q - high)),
         low,
         high,

@@ -12,8 +12,8 @@ from itertools import count
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.integrate import solve_ivp
 
 from repdyn.base.checks import Array, finite
 from repdyn.leaky_resnets.theory.checks import effective_depth_of, representation_pair
@@ -100,7 +100,9 @@ def _integrate(
         return moved
 
     with np.errstate(over="ignore", invalid="ignore"):
-        path = solve_ivp(checked_rates, (start, stops[-1]), first, method="DOP853", t_eval=stops, rtol=rtol, atol=ATOL)
+        path = scipy.integrate.solve_ivp(
+            checked_rates, (start, stops[-1]), first, method="DOP853", t_eval=stops, rtol=rtol, atol=ATOL
+        )
     if not path.success:
         raise ValueError(f"the path from {start:g} does not reach {stops[-1]:g} ({path.message}); ask for less")
     return path.y.T, path.nfev

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.linalg import cho_factor, solve_triangular
 
 from repdyn.base import ranks
 from repdyn.base.checks import Array, positive
@@ -115,8 +115,8 @@ def stable_norm_sq(M: ArrayLike, S: ArrayLike, gamma: float, method: Method | No
 
 def stable_norm_sq_woodbury(M: Array, S: Array, gamma: float) -> float:
     """`stable_norm_sq` by Woodbury's identity in the dimension of S; unchecked."""
-    factor, _ = cho_factor(S @ S.T + gamma * np.eye(len(S)), lower=True)
-    half = solve_triangular(factor, S @ M.T, lower=True)
+    factor, _ = scipy.linalg.cho_factor(S @ S.T + gamma * np.eye(len(S)), lower=True)
+    half = scipy.linalg.solve_triangular(factor, S @ M.T, lower=True)
     return float(np.sum(M**2) - np.sum(half**2)) / gamma
 
 

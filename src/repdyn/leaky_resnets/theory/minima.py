@@ -7,8 +7,8 @@ Paper: Hamiltonian Mechanics of Feature Learning, Propositions 2, 3 and 6.
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
 from repdyn.base.checks import Array, finite
 from repdyn.leaky_resnets.theory.checks import as_matrix
@@ -64,7 +64,7 @@ def merging_coefficients(A: ArrayLike) -> Array:
     upper = np.triu_indices(A.shape[1])
     pairs = np.concatenate([np.einsum("ki,kj->kij", part, part)[:, *upper] for part in (A, np.maximum(A, 0))], axis=1)
     cost = np.arange(len(A), dtype=float)  # any cost that is not constant on the face picks a vertex
-    solution = linprog(cost, A_eq=pairs.T, b_eq=pairs.sum(axis=0), bounds=(0, None), method="highs-ds")
+    solution = scipy.optimize.linprog(cost, A_eq=pairs.T, b_eq=pairs.sum(axis=0), bounds=(0, None), method="highs-ds")
     return np.where(solution.x > NULL * solution.x.max(), solution.x, 0.0)
 
 

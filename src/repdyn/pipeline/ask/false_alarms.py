@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pandas as pd
-from scipy import stats
+import scipy
 
 from repdyn.base import claims
 from repdyn.base.errors import RepdynError
@@ -76,6 +76,6 @@ def _row(id: str, rate: float, counts: Counter, accepted: str, seeds: int) -> di
         "seeds": seeds,
         "refuted": wrong,
         "undecided": counts[claims.UNDECIDED],
-        "upper_limit": round(float(stats.beta.ppf(0.99, wrong + 1, seeds - wrong)) if wrong < seeds else 1.0, 4),
-        "compatible": bool(stats.binomtest(wrong, seeds, min(rate, 1.0), "greater").pvalue > 1e-3),
+        "upper_limit": round(float(scipy.stats.beta.ppf(0.99, wrong + 1, seeds - wrong)) if wrong < seeds else 1.0, 4),
+        "compatible": bool(scipy.stats.binomtest(wrong, seeds, min(rate, 1.0), "greater").pvalue > 1e-3),
     }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.stats import ortho_group
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
@@ -33,7 +33,7 @@ def starting_point(kind: str, points: int, generator: np.random.Generator) -> tu
     radius = WIDE if kind == "too wide" else 0.8 * largest_radius(Q)
     X = ball_clusters(np.eye(Q), points, radius, generator)
     if kind == "random":
-        R = ortho_group.rvs(Q, size=Q, random_state=generator)
+        R = scipy.stats.ortho_group.rvs(Q, size=Q, random_state=generator)
         beta = 0.5 * generator.normal(size=(Q, Q))
     if kind == "untruncated":
         R, beta = np.array([np.eye(Q)] * Q), np.full((Q, Q), 0.5)

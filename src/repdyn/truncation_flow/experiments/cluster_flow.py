@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.stats import ortho_group
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
@@ -173,14 +173,18 @@ def _ensemble(settings: PrintedAndCorrected, stream: Stream) -> tuple[Array, Arr
     generator = stream.generator("clusters")
     K, N = settings.clusters, settings.points
     X, yt = generator.normal(size=(K, N, 2)), generator.normal(size=(K, 2))
-    R = ortho_group.rvs(2, size=K, random_state=generator)
+    R = scipy.stats.ortho_group.rvs(2, size=K, random_state=generator)
     return X, R, -yt + 0.1 * generator.normal(size=(K, 2)), yt
 
 
 def rotating_cluster(Q: int, N: int, generator: np.random.Generator) -> tuple[Array, Array, Array, Array]:
     """An anisotropic cluster whose weights turn visibly: X, R, beta, yt."""
-    X = generator.normal(size=(N, Q)) * np.linspace(0.5, 1.5, Q) @ ortho_group.rvs(Q, random_state=generator).T
-    return X, ortho_group.rvs(Q, random_state=generator), -X.mean(axis=0), np.full(Q, 0.8)
+    X = (
+        generator.normal(size=(N, Q))
+        * np.linspace(0.5, 1.5, Q)
+        @ scipy.stats.ortho_group.rvs(Q, random_state=generator).T
+    )
+    return X, scipy.stats.ortho_group.rvs(Q, random_state=generator), -X.mean(axis=0), np.full(Q, 0.8)
 
 
 def integrators(settings: Integrators, stream: Stream) -> xr.Dataset:

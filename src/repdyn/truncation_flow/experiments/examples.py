@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.stats import ortho_group
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
@@ -28,7 +28,7 @@ def fixed_points_of_tau(draws: int, generator: np.random.Generator) -> Measured:
     """
     counts = np.zeros(5)
     for Q in (2, 3, 4):
-        R, beta = ortho_group.rvs(Q, random_state=generator), generator.normal(size=Q)
+        R, beta = scipy.stats.ortho_group.rvs(Q, random_state=generator), generator.normal(size=Q)
         u = generator.choice([-1.0, 0.0, 1.0], size=(draws, Q)) * generator.uniform(0.1, 1.0, size=(draws, Q))
         x = u @ R - beta
         image = truncation.truncation_map(x, R, beta)
@@ -131,7 +131,7 @@ def releases(generator: np.random.Generator, runs: int = 6) -> Measured:
 
 def _truncated_cluster(Q: int, generator: np.random.Generator) -> tuple[Array, Array, Array, Array]:
     """X, yt, beta, R with all u < 0 and R (x - yt) > 0 for the first point."""
-    R = ortho_group.rvs(Q, random_state=generator)
+    R = scipy.stats.ortho_group.rvs(Q, random_state=generator)
     yt, v = generator.normal(size=Q), generator.normal(size=(4, Q))
     v[0] = np.abs(v[0])
     b = -generator.uniform(1.0, 2.0, size=Q) - np.maximum(v.max(axis=0), 0.0)

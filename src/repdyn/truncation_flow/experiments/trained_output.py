@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.integrate import solve_ivp
-from scipy.linalg import expm
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
@@ -59,7 +58,7 @@ def reduced_network(settings: ReducedNetwork, stream: Stream) -> xr.Dataset:
 def _weight_at_fixed_biases(B: Array, W: Array, Y: Array, times: Array) -> Array:
     """Solution of (8.7) alone, dW = -(W B + Y) B^T at fixed B, shape (T, Q, Q)."""
     limit = -np.linalg.solve(B.T, Y.T).T
-    return np.array([limit + (W - limit) @ expm(-s * B @ B.T) for s in times])
+    return np.array([limit + (W - limit) @ scipy.linalg.expm(-s * B @ B.T) for s in times])
 
 
 def _network_cost(X: Array, R: Array, beta: Array, W: Array, y: Array, times: Array, step: float) -> Array:
@@ -151,5 +150,7 @@ def _integrated(X: Array, Y: Array, W0: Array, w: Array, times: Array) -> Array:
     def rate(s: float, flat: Array) -> Array:
         return -((flat.reshape(W0.shape) @ X - Y) * w @ X.T).ravel()
 
-    solution = solve_ivp(rate, (0.0, times[-1]), W0.ravel(), method="DOP853", t_eval=times, rtol=1e-12, atol=1e-13)
+    solution = scipy.integrate.solve_ivp(
+        rate, (0.0, times[-1]), W0.ravel(), method="DOP853", t_eval=times, rtol=1e-12, atol=1e-13
+    )
     return solution.y.T.reshape(-1, *W0.shape)

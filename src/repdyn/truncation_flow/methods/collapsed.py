@@ -6,7 +6,7 @@ State of one run: B, W and, where asked, the propagators U_B, U_W from time 0 of
 from collections.abc import Callable
 
 import numpy as np
-from scipy.integrate import solve_ivp
+import scipy
 
 from repdyn.base.checks import Array
 from repdyn.truncation_flow.theory import standard_cost
@@ -44,7 +44,7 @@ def trajectory_with_propagators(
 
     start = np.concatenate([part.ravel() for part in (B, W, np.eye(Q), np.eye(Q))])
     span = (0.0, float(times[-1]))
-    solution = solve_ivp(rate, span, start, method="DOP853", t_eval=times, rtol=RELATIVE, atol=ABSOLUTE)
+    solution = scipy.integrate.solve_ivp(rate, span, start, method="DOP853", t_eval=times, rtol=RELATIVE, atol=ABSOLUTE)
     return tuple(solution.y.T.reshape(-1, 4, Q, Q).swapaxes(0, 1))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import ortho_group
+import scipy
 
 from repdyn.base.checks import Array
 from repdyn.base.formula_audit import Errors, holds, mended
@@ -53,7 +53,7 @@ class Trained(NamedTuple):
 def random_weights(Q: int, N: int, generator: np.random.Generator) -> Weighted:
     """A Gaussian cluster and random matrices; those to be inverted have singular values between 1/2 and 2."""
     draw = random_cluster(Q, N, generator)
-    left, right = ortho_group.rvs(Q, size=6, random_state=generator).reshape(2, 3, Q, Q)
+    left, right = scipy.stats.ortho_group.rvs(Q, size=6, random_state=generator).reshape(2, 3, Q, Q)
     W, W_out, A = (left * generator.uniform(0.5, 2.0, (3, 1, Q))) @ right
     M = generator.normal(size=(Q, Q))
     return Weighted(draw, W, W_out, M + M.T, A)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from repdyn.base.checks import Array
 from repdyn.truncation_flow.methods.occupation import cayley
@@ -237,7 +237,7 @@ def _hermite_exit(g0: float, g1: float, m0: float, m1: float) -> float:
     if not below.size:
         return np.inf
     left = NODES[below[0] - 1] if below[0] else 0.0
-    return left if cubic(left) <= 0 else brentq(cubic, left, NODES[below[0]], xtol=1e-14)
+    return left if cubic(left) <= 0 else scipy.optimize.brentq(cubic, left, NODES[below[0]], xtol=1e-14)
 
 
 def _refine(
@@ -300,7 +300,7 @@ def _first_release(
             return end.phi[index] - bound
 
         inside = excess(0.0) * excess(h) < 0
-        length = brentq(excess, 0.0, h, xtol=1e-13) if inside else 0.0
+        length = scipy.optimize.brentq(excess, 0.0, h, xtol=1e-13) if inside else 0.0
         if length < when:
             best, when = index, length
     return best, when

@@ -13,9 +13,9 @@ Under cluster separated truncations (Definition 3.1) every cluster moves by itse
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 import xarray as xr
 from numpy.typing import ArrayLike
-from scipy.integrate import solve_ivp
 
 from repdyn.base import checks
 from repdyn.base.checks import Array
@@ -165,7 +165,9 @@ def scipy_flow(
     for n, time in enumerate(times):
         try:
             if time > now:
-                state = solve_ivp(rate, (now, time), state, method=solver, rtol=rtol, atol=rtol).y[:, -1]
+                state = scipy.integrate.solve_ivp(rate, (now, time), state, method=solver, rtol=rtol, atol=rtol).y[
+                    :, -1
+                ]
         except _CapReachedError:
             break
         states[n], now = state, time

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import expm
-from scipy.stats import ortho_group
+import scipy
 
 from repdyn.base.checks import Array
 from repdyn.base.formula_audit import Errors, holds, mended
@@ -63,7 +62,7 @@ class Layers(NamedTuple):
 def random_cluster(Q: int, N: int, generator: np.random.Generator, *, near: bool = False) -> Draw:
     """Gaussian points, Haar rotation; the bias at random, or near -yt, where the weight flow decides."""
     X, yt = generator.normal(size=(N, Q)), generator.normal(size=Q)
-    R = ortho_group.rvs(Q, random_state=generator)
+    R = scipy.stats.ortho_group.rvs(Q, random_state=generator)
     beta = (-yt if near else 0.0) + (0.1 if near else 0.5) * generator.normal(size=Q)
     u = (X + beta) @ R.T
     return Draw(X, R, beta, yt, (u > 0).astype(np.float64), u, R @ (beta + yt), np.full(N, 1.0 / N))
@@ -71,13 +70,15 @@ def random_cluster(Q: int, N: int, generator: np.random.Generator, *, near: bool
 
 def random_network(Q: int, N: int, generator: np.random.Generator) -> Network:
     """Q hidden layers and an output layer; weights are rotations times a diagonal, so products stay invertible."""
-    weights = ortho_group.rvs(Q, size=Q + 1, random_state=generator) * generator.uniform(0.5, 2.0, (Q + 1, Q, 1))
+    weights = scipy.stats.ortho_group.rvs(Q, size=Q + 1, random_state=generator) * generator.uniform(
+        0.5, 2.0, (Q + 1, Q, 1)
+    )
     return Network(weights[:-1], generator.normal(size=(Q, Q)), generator.normal(size=(N, Q)), weights[-1])
 
 
 def random_layers(Q: int, N: int, generator: np.random.Generator) -> Layers:
     """Gaussian data in Q clusters under Q random truncation maps."""
-    R = ortho_group.rvs(Q, size=Q, random_state=generator)
+    R = scipy.stats.ortho_group.rvs(Q, size=Q, random_state=generator)
     beta, yt = 0.5 * generator.normal(size=(Q, Q)), generator.normal(size=(Q, Q))
     return Layers(generator.normal(size=(N, Q)), np.arange(N) % Q, R, beta, yt)
 
@@ -221,7 +222,7 @@ def lemma_6_1(draw: Draw, generator: np.random.Generator) -> Errors:
     """
     A = generator.normal(size=draw.R.shape)
     omega = A - A.T
-    slope = _slope(lambda s: draw.cost(expm(s * omega) @ draw.R, draw.beta).real)
+    slope = _slope(lambda s: draw.cost(scipy.linalg.expm(s * omega) @ draw.R, draw.beta).real)
     trace = float(np.trace(omega @ _oracle(draw)[1]))
     return holds(abs(slope - trace), abs(slope + trace))
 
@@ -229,7 +230,7 @@ def lemma_6_1(draw: Draw, generator: np.random.Generator) -> Errors:
 def dissipation(draw: Draw) -> Errors:
     """(3.25)-(3.26): dC/ds along the corrected flow, against a central difference; printed Omega for control."""
     dbeta, Omega = _oracle(draw)
-    slope = _slope(lambda s: draw.cost(expm(s * Omega) @ draw.R, draw.beta + s * dbeta).real)
+    slope = _slope(lambda s: draw.cost(scipy.linalg.expm(s * Omega) @ draw.R, draw.beta + s * dbeta).real)
     Jp, printed = 1 - draw.w @ draw.H, separated.generator_as_printed(*draw.state)
     return holds(*(abs(slope - float(separated.dissipation(Jp, draw.b, M))) for M in (Omega, printed)))
 
@@ -237,7 +238,7 @@ def dissipation(draw: Draw) -> Errors:
 def residual_motion(draw: Draw) -> Errors:
     """(4.23) against a central difference of R (beta + yt); the sign of (4.1) for control."""
     dbeta, Omega = _oracle(draw)
-    slope = _slope(lambda s: expm(s * Omega) @ draw.R @ (draw.beta + s * dbeta + draw.yt))
+    slope = _slope(lambda s: scipy.linalg.expm(s * Omega) @ draw.R @ (draw.beta + s * dbeta + draw.yt))
     Jp = 1 - draw.w @ draw.H
     return holds(*(worst(slope - separated.truncated_residual(draw.b, M, Jp)) for M in (Omega, -Omega)))
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 
 from repdyn.base import checks
 from repdyn.base.checks import Array, refuse
@@ -250,7 +250,9 @@ def _linear_step(
     goal = np.zeros(count + Q * Q + 1)
     goal[-1] = -1.0
     bounds = [(-reach, reach)] * (count + Q * Q) + [(None, None)]
-    solved = linprog(goal, A_ub=np.concatenate(blocks), b_ub=np.concatenate(limits), bounds=bounds, method="highs")
+    solved = scipy.optimize.linprog(
+        goal, A_ub=np.concatenate(blocks), b_ub=np.concatenate(limits), bounds=bounds, method="highs"
+    )
     if not solved.success:
         return np.zeros((Q, Q, Q)), np.zeros((Q, Q)), -np.inf
     turns = np.zeros((Q, Q, Q))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from scipy import stats
+from scipy.special import stdtrit
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import (
@@ -101,7 +101,7 @@ def predicted(logs: np.ndarray, published: float) -> Test:
     )
     if logs.size < 4:
         return undecided(f"{logs.size} networks", expected, reason)
-    half = stats.t.ppf(1 - FALSE_ALARM / 2, logs.size - 1) * logs.std(ddof=1) * np.sqrt(1 + 1 / logs.size)
+    half = stdtrit(logs.size - 1, 1 - FALSE_ALARM / 2) * logs.std(ddof=1) * np.sqrt(1 + 1 / logs.size)
     gap, ends = abs(np.log(published) - logs.mean()), np.exp(logs.mean() + half * np.array([-1, 1]))
     measured = f"geometric mean {np.exp(logs.mean()):.3g}, prediction interval [{ends[0]:.3g}, {ends[1]:.3g}]"
     if half > WIDEST:
@@ -316,7 +316,7 @@ def follows(row: xr.Dataset, share: int) -> Test:
     expected, trials = "$h$ over the theory depends on no distance, powers 0 within 0.25", int(row["trials"])
     if trials < FEWEST or not np.isfinite(row["missed"]).all():
         return undecided(f"{trials} trials converged", expected, MISSED_REASON)
-    half = stats.t.ppf(1 - FALSE_ALARM / share / 4, trials - 3) * row["missed_error"].values
+    half = stdtrit(trials - 3, 1 - FALSE_ALARM / share / 4) * row["missed_error"].values
     return worst_of(
         {
             word: interval_within(

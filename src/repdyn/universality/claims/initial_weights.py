@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from scipy import stats
+from scipy.special import ndtri
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_variables, wrong_formula
@@ -71,7 +71,7 @@ def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
     cells, draws = error.size, int(final_distribution["draws"])
     return deviation(
         (final_distribution[f"mean_{form}"] - final_distribution["mean"]) / error,
-        float(stats.norm.ppf(1 - FALSE_ALARM / (2 * cells))),
+        float(ndtri(1 - FALSE_ALARM / (2 * cells))),
         expected="the mean of (48) is that of the draws",
         reason=f"normal quantile for the mean of {draws} draws in each of {cells} cells",
         unit=" standard errors",

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 
 from repdyn.base.checks import Array, finite, positive
 from repdyn.universality.theory.domain import realisable
@@ -260,5 +260,7 @@ def fit_mean_rate(
     grid = np.log(np.geomspace(0.01 / t[-1], 10 / every, 80))
     costs = [cost(value) for value in grid]
     low = int(np.clip(np.argmin(costs), 1, len(grid) - 2))
-    best = minimize_scalar(cost, bounds=(grid[low - 1], grid[low + 1]), method="bounded", options={"xatol": 1e-10})
+    best = scipy.optimize.minimize_scalar(
+        cost, bounds=(grid[low - 1], grid[low + 1]), method="bounded", options={"xatol": 1e-10}
+    )
     return float(np.exp(best.x)), float(best.fun)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.integrate import solve_ivp
 
 from repdyn.base.checks import Array
 from repdyn.base.formula_audit import Errors, holds, relative_error
@@ -290,7 +290,7 @@ def linear_approximation(generator: np.random.Generator) -> Errors:
 
 
 def _solve(case: Case, t: Array) -> Array:
-    solved = solve_ivp(
+    solved = scipy.integrate.solve_ivp(
         lambda _, z: effective.effective_rhs(*z, *case.rates),
         (t[0], t[-1]),
         case.start,

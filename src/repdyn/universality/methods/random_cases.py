@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import solve_ivp
+import scipy
 
 from repdyn.base.checks import Array
 from repdyn.universality.theory.linearised import Linearised, Points, loss_gradient, loss_gradient_as_printed
@@ -89,7 +89,7 @@ def lifted_flow(case: Case, t: Array) -> Array:
         return np.concatenate([[-case.eta_h * case.dx2 / 2 * (v @ error)], -case.eta_y / 2 * alpha * error])
 
     start = np.concatenate([[case.alpha], case.v])
-    z = solve_ivp(speed, (t[0], t[-1]), start, method="DOP853", rtol=1e-12, atol=1e-14, t_eval=t).y
+    z = scipy.integrate.solve_ivp(speed, (t[0], t[-1]), start, method="DOP853", rtol=1e-12, atol=1e-14, t_eval=t).y
     dy = z[0] * z[1:]
     y = (dy**2).sum(axis=0)
     return np.stack([z[0] ** 2, y, y - case.target @ dy])
@@ -116,6 +116,6 @@ def matrix_flow(
         return -np.concatenate([eta_b * slope.ybar, eta_h * slope.D_h.ravel(), eta_y * slope.D_y.ravel()])
 
     flat = np.concatenate([part.ravel() for part in state])
-    solved = solve_ivp(speed, (t[0], t[-1]), flat, method="DOP853", rtol=1e-12, atol=1e-14, t_eval=t).y
+    solved = scipy.integrate.solve_ivp(speed, (t[0], t[-1]), flat, method="DOP853", rtol=1e-12, atol=1e-14, t_eval=t).y
     parts = np.split(solved.T, ends, axis=1)
     return Linearised(*(part.reshape(len(t), *shape) for part, shape in zip(parts, shapes, strict=True)))

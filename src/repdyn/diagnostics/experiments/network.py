@@ -10,10 +10,11 @@ import xarray as xr
 from torch import Tensor, nn
 
 from repdyn.base.datasets import index
+from repdyn.base.descent import descent_step
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.measure import Recorder
-from repdyn.diagnostics.methods import convolutional, effective_theory
-from repdyn.diagnostics.settings import ConvolutionalNetwork, TwoPoints
+from repdyn.diagnostics.methods import convolutional
+from repdyn.diagnostics.settings import ConvolutionalNetwork
 
 CLASSES = 10
 
@@ -49,26 +50,19 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
     return joined.assign_coords(seed=index("seed", settings.seeds, "draw of weights and order of the data"))
 
 
-def two_points(settings: TwoPoints, convolutional_network: xr.Dataset) -> xr.Dataset:
-    """The two-point effective theory fitted to every pair and seed of the recorded network."""
-    return effective_theory.fit(convolutional_network, settings.layer)
-
-
 def descend(
     network: nn.Module, X: Tensor, labels: np.ndarray, settings: ConvolutionalNetwork, rng: np.random.Generator
 ) -> Iterator[int]:
     """Plain stochastic descent on half the squared error against one-hot labels; yields the steps made before each."""
     targets = torch.eye(CLASSES)[torch.from_numpy(labels)]
-    descent = torch.optim.SGD(network.parameters(), lr=settings.rate)
+    parameters = list(network.parameters())
     order: list[int] = []
     for step in range(settings.record[-1] + 1):
         yield step
         if len(order) < settings.batch:
             order += rng.permutation(len(X)).tolist()
         chosen, order = order[: settings.batch], order[settings.batch :]
-        descent.zero_grad(set_to_none=True)
-        (((network(X[chosen]) - targets[chosen]) ** 2).sum(dim=1).mean() / 2).backward()
-        descent.step()
+        descent_step(parameters, ((network(X[chosen]) - targets[chosen]) ** 2).sum(dim=1).mean() / 2, settings.rate)
 
 
 def standardized(images: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:

@@ -1,25 +1,4 @@
-r"""Three questions to four networks, through the diagnostics; what is estimated was fixed before it was computed.
-
-All networks of a seed share the numbers behind their weights; intervals are Student's over seeds at a false-alarm rate
-of 0.001. Rates and steps were chosen on the loss alone.
-
-1. *Does the effective two-point theory fit with batch normalisation and with leakage?* The theory's two rates are
-   fitted to h, y, w of the layer at half depth. U = mean over the three curves of 1 - max(R^2, 0), the unexplained
-   share (cut off at 1 after a first run, where a curve that hardly moves gave U = 1e8 with batch normalisation).
-   Estimand: mean over seeds of log2(U of the network / U of the plain one). The theory fits as well if it is at most
-   1, at most twice the unexplained share. On the two points alone, the theory's own setting; on pairs of digits in a
-   batch (mean over pairs of log2 U) beside it, for description. Summed fit losses, eq. (49), go with the size of h and
-   are not compared. A first choice of depth, gain and moments was given up, because the theory failed for the plain
-   network itself (U from 0.3 to 1.2), which left nothing to compare with; the present one was made on the plain
-   network alone, at small initial weights, with moments evenly spaced as eq. (49) counts them.
-2. *Does a bottleneck of the task's rank show?* r(task) = effective rank at half depth without the mean over points,
-   after training, over the rank of the centred targets; two tasks on the same images, of ranks 9 and 2. Estimand: mean
-   over seeds of log2 r. A bottleneck of the task's rank shows if it lies within [-1, 1], a factor of two, in both.
-3. *Does the odd point survive training?* Largest over second largest norm in the last hidden layer of deep networks on
-   a small batch. Estimand: mean over seeds of log2 of that ratio, before and after training. An odd point is there if
-   it is at least 1, the largest norm twice the second; there is none if it is at most 1. Batch normalisation in full
-   is known to make none, so recentring without rescaling runs beside the four.
-"""
+"""Four networks trained on two points, on digits and on a batch of digits."""
 
 from __future__ import annotations
 
@@ -33,23 +12,21 @@ import xarray as xr
 from torch import Tensor
 
 from repdyn.across_papers.methods import networks
-from repdyn.across_papers.methods.names import ENDS, FOUR, HALF
+from repdyn.across_papers.methods.names import ENDS, FOUR, HALF, named
 from repdyn.across_papers.methods.networks import Kind
-from repdyn.across_papers.methods.recording import CURVES, PairRecorder
+from repdyn.across_papers.methods.recording import PairRecorder
 from repdyn.across_papers.settings import Digits, OddBatch, Training, TwoPoints
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.datasets import dataset, explain_gaps, variable
+from repdyn.base.datasets import dataset, variable
 from repdyn.base.errors import ConfigError
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
-from repdyn.diagnostics.experiments import first_of_each_class, standardized
+from repdyn.diagnostics.experiments.network import first_of_each_class, standardized
 from repdyn.diagnostics.measure import Recorder
-from repdyn.diagnostics.methods import effective_theory
 
 POINTS, TARGETS = ((-1.0,), (0.0,)), ((0.6,), (1.3071,))  # dx^2 = 1, dy^2 = 0.5: the public setting of universality
 PIXELS = 64  # of the images on which rates were chosen
 POINTS_FIRST = {"input": 0}  # batch normalization lets points change each other
-PAIR_FACTS = ("input_distance", "target_distance")
 PROFILE = (
     "effective_rank",
     "centred_effective_rank",
@@ -59,18 +36,6 @@ PROFILE = (
     "within_over_between",
 )
 ODD_PARTS = ("norm_ratio", "odd_point", "odd_angle", "intra_angle")
-DIMENSIONS = {
-    "network": "kind of network",
-    "task": "what the images are told apart into",
-    "data": "what was learned",
-    "end": "before training, half way, or after it",
-    "layer": "layer",
-    "seed": "draw of the weights, shared by all networks",
-    "step": "steps of full-batch descent",
-    "moment": "steps of full-batch descent",
-    "pair": "two points",
-    "curve": "h, y or w",
-}
 
 
 def two_points(settings: TwoPoints, stream: Stream, checkpoint: Checkpoint) -> xr.Dataset:
@@ -167,57 +132,6 @@ def _odd_batch_of(kind: Kind, X: Tensor, classes: np.ndarray, settings: OddBatch
     return _over_seeds(ends, ENDS)[[*ODD_PARTS]].assign(final_loss=("seed", losses))
 
 
-def theory_fits(two_points: xr.Dataset, digits: xr.Dataset) -> xr.Dataset:
-    """The effective theory fitted to every trajectory: the unexplained share U of each network and seed.
-
-    Of the two points alone it also keeps the fitted curves.
-    """
-    fits = {"two points": _fits(two_points), "digits": _fits(digits.isel(task=0))}
-    fits_of_data = xr.concat([_summary(fit) for fit in fits.values()], "data", join="outer", combine_attrs="override")
-    alone = fits["two points"].isel(pair=0)
-    curves = np.stack([alone[f"{name}_theory"].values for name in effective_theory.CURVES], axis=-1)
-    variables = {name: array.variable for name, array in fits_of_data.data_vars.items()}
-    variables["theory"] = variable(("network", "seed", "moment", "curve"), curves, "fitted h, y, w of the two points")
-    coords = {
-        "data": np.array(list(fits)),
-        "network": two_points["network"].values,
-        "seed": fits_of_data["seed"].values,
-        "curve": np.array(list(effective_theory.CURVES)),
-        "moment": alone["moment"].values,
-    }
-    made = dataset(variables, _named(coords), title="Fit of the effective theory to four networks")
-    return explain_gaps(made, effective_theory.UNFITTED)
-
-
-def _fits(trajectories: xr.Dataset) -> xr.Dataset:
-    """The theory of every network, seed and pair, as `effective_theory.fit` gives it."""
-    fitted = []
-    for kind in trajectories["network"].values:
-        trajectory = trajectories[[*CURVES, *PAIR_FACTS]].sel(network=kind).drop_vars("layer", errors="ignore")
-        h = trajectory["representation_distance"].expand_dims(layer=["middle"])
-        trajectory = trajectory.assign(representation_distance=h).assign_attrs(time="step")
-        fitted.append(effective_theory.fit(trajectory, "middle"))
-    return xr.concat(fitted, "network", join="exact", combine_attrs="drop_conflicts")
-
-
-def _summary(fits: xr.Dataset) -> xr.Dataset:
-    """Unexplained share (geometric mean over pairs), explained variance, learned pairs, by network and seed."""
-    unexplained = (1 - fits["explained"].clip(min=0)).mean("curve")
-    words = {
-        "unexplained": (
-            2 ** np.log2(unexplained).mean("pair"),
-            "unexplained share U of h, y, w, geometric mean of pairs",
-        ),
-        "explained": (fits["explained"].mean("pair"), "explained variance R^2, mean over pairs"),
-        "learned": (fits["learned"].mean("pair"), "pairs whose error fell to 0.16 of its start"),
-        "at_bound": (fits["at_bound"].mean("pair"), "fits that run to the border of the search"),
-    }
-    summary = xr.Dataset({name: variable(values.dims, values.values, text) for name, (values, text) in words.items()})
-    for array in summary.variables.values():
-        array.attrs["missing"] = "fewer seeds on digits than on two points, or a curve that does not move"
-    return summary.assign_coords(seed=fits["seed"].values)
-
-
 def _network(kind: Kind, settings: Training, inputs: int, outputs: int, stream: Stream) -> networks.Network:
     torch.set_num_threads(1)
     sizes = (inputs, settings.width, settings.depth, outputs)
@@ -279,12 +193,8 @@ def _joined(parts: Mapping[str, xr.Dataset], dim: str, *, title: str) -> xr.Data
     """The experiment's dataset, every variable and dimension with its words."""
     stacked = _stacked(parts, dim)
     stacked["final_loss"].attrs |= {"long_name": "half the squared error per point at the end", "units": "1"}
-    coords = _named({name: stacked[name].values for name in stacked.dims})
+    coords = named({name: stacked[name].values for name in stacked.dims})
     return dataset({name: array.variable for name, array in stacked.data_vars.items()}, coords, title=title)
-
-
-def _named(coords: Mapping[str, np.ndarray]) -> dict[str, xr.Variable]:
-    return {name: variable(name, values, DIMENSIONS[name]) for name, values in coords.items()}
 
 
 def _batch_of_digits(images: xr.Dataset, per_class: int) -> tuple[Tensor, np.ndarray]:

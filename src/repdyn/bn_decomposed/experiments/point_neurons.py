@@ -1,0 +1,106 @@
+"""One neuron per data point, training of a two-layer network from there (Discussion)."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.datasets import dataset, index, variable
+from repdyn.base.streams import Stream
+from repdyn.bn_decomposed.settings.study import PointNeurons
+from repdyn.bn_decomposed.theory.initialization import point_neuron_init, unit_columns
+
+
+def point_neurons(settings: PointNeurons, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+    """One neuron per data point against He's initialization, same data, width and training (Discussion)."""
+    schemes = (*(f"margin {margin:g}" for margin in settings.margins), "he")
+    starts = {name: np.empty((len(schemes), settings.seeds)) for name in ("off_diagonal", "activity", "silent")}
+    ends = {
+        name: np.empty((len(schemes), len(settings.rates), settings.seeds))
+        for name in ("steps", "train_accuracy", "test_accuracy")
+    }
+    cut = settings.points
+    for seed, (s, scheme) in product(range(settings.seeds), enumerate(schemes)):
+        U, labels = _drawn(images, stream.generator(seed, "points"))
+        if scheme == "he":
+            U = U * np.sqrt(len(U))  # He's choice wants entries of root mean square 1
+            W, b = _he(U[:, :cut], stream.generator(seed, "weights"))
+        else:
+            W, b = point_neuron_init(U[:, :cut], settings.margins[s])
+        starts["off_diagonal"][s, seed], starts["activity"][s, seed] = _sparsity(W, b, U[:, :cut])
+        starts["silent"][s, seed] = np.mean((W @ U[:, cut:] + b[:, None] <= 0).all(axis=0))
+        for r, rate in enumerate(settings.rates):
+            for name, value in zip(ends, _descend(W, b, U, labels, rate, settings), strict=True):
+                ends[name][s, r, seed] = value
+    best = ends["test_accuracy"].mean(axis=2).argmax(axis=1)
+    words = {
+        "off_diagonal": "largest off-diagonal over smallest diagonal entry of the Gram matrix at initialization",
+        "activity": "share of positive entries of the representation at initialization",
+        "steps": "steps until all training points are right; one more than the steps made if never",
+        "train_accuracy": "training accuracy at the end",
+        "test_accuracy": "test accuracy at the end",
+        "silent": "share of test points for which no neuron fires at initialization",
+    }
+    return dataset(
+        {name: variable(("scheme", "seed"), values, words[name]) for name, values in starts.items()}
+        | {name: variable(("scheme", "rate", "seed"), values, words[name]) for name, values in ends.items()},
+        {
+            "scheme": variable(
+                "scheme", np.array(schemes), "initialization: threshold margin of one neuron per point, or He"
+            ),
+            "seed": index("seed", settings.seeds, "draw of the training points"),
+            "best_rate": variable("scheme", np.array(settings.rates)[best], "rate of the highest mean test accuracy"),
+            "points": variable((), settings.points, "training points and neurons"),
+            "steps_made": variable((), settings.steps, "steps of full-batch gradient descent"),
+            "rate": variable("rate", np.array(settings.rates), "learning rate"),
+        },
+        title="One neuron per data point against He's initialization on a small data set",
+    )
+
+
+def _drawn(images: xr.Dataset, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """All images in a random order as columns of unit norm, shape (pixels, points), and their labels."""
+    order = rng.permutation(images.sizes["point"])
+    flat = images["image"].values.reshape(images.sizes["point"], -1)
+    return unit_columns(flat[order].T), images["label"].values[order]
+
+
+def _he(U: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and biases as He et al. draw them, as many neurons as points."""
+    inputs, neurons = U.shape
+    return rng.standard_normal((neurons, inputs)) * np.sqrt(2 / inputs), np.zeros(neurons)
+
+
+def _sparsity(W: np.ndarray, b: np.ndarray, U: np.ndarray) -> tuple[float, float]:
+    """Largest off-diagonal over smallest diagonal entry of the Gram matrix, and the share of positive entries."""
+    H = np.maximum(W @ U + b[:, None], 0.0)
+    G = H.T @ H
+    return float((G - np.diag(np.diag(G))).max() / np.diag(G).min()), float(np.mean(H > 0))
+
+
+def _descend(
+    W: np.ndarray, b: np.ndarray, U: np.ndarray, labels: np.ndarray, rate: float, settings: PointNeurons
+) -> tuple[int, float, float]:
+    """Full-batch gradient descent of both layers on the mean cross-entropy from a zero head; see `point_neurons`."""
+    cut, X, Y = settings.points, U[:, : settings.points], np.eye(10)[labels[: settings.points]].T
+    V, c = np.zeros((10, len(W))), np.zeros(10)
+    reached = settings.steps + 1
+    for step in range(1, settings.steps + 1):
+        Z = W @ X + b[:, None]
+        H = np.maximum(Z, 0.0)
+        logits = V @ H + c[:, None]
+        P = np.exp(logits - logits.max(axis=0))
+        error = (P / P.sum(axis=0) - Y) / cut
+        back = (V.T @ error) * (Z > 0)
+        V, c = V - rate * error @ H.T, c - rate * error.sum(axis=1)
+        W, b = W - rate * back @ X.T, b - rate * back.sum(axis=1)
+        if reached > step and np.mean(_predict(W, b, V, c, X) == labels[:cut]) == 1:
+            reached = step
+    right = _predict(W, b, V, c, U) == labels
+    return reached, float(right[:cut].mean()), float(right[cut:].mean())
+
+
+def _predict(W: np.ndarray, b: np.ndarray, V: np.ndarray, c: np.ndarray, X: np.ndarray) -> np.ndarray:
+    return (V @ np.maximum(W @ X + b[:, None], 0.0) + c[:, None]).argmax(axis=0)
