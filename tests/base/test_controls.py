@@ -7,7 +7,17 @@ import pytest
 import xarray as xr
 
 from repdyn.base import controls
-from repdyn.base.controls import exchange, false_world, kind_of_change, replace_variables, wrong_formula
+from repdyn.base.controls import (
+    exchange,
+    false_world,
+    in_dataset,
+    in_every_dataset,
+    kind_of_change,
+    replace_labels,
+    replace_variables,
+    reverse,
+    wrong_formula,
+)
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.bn_decomposed import theory
 from repdyn.bn_decomposed.theory.layers import propagate
@@ -228,3 +238,34 @@ def test_a_control_says_what_it_is(make):
     assert (control.kind, control.says, control.data) == (make.__name__.replace("_", " "), "the other sign", len)
     with pytest.raises(ValueError, match="says what is wrong"):
         make("", len)
+
+
+def numbered(*values):
+    return xr.Dataset({"value": ("place", list(values))}, coords={"place": ["a", "b", "c"]})
+
+
+def test_a_replaced_label_shows_what_belongs_to_another_and_loses_its_own():
+    turned = replace_labels("place", {"a": "c"})(numbered(1, 2, 3))
+    assert turned["value"].values.tolist() == [3, 2, 3]
+    assert turned["place"].values.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("sources", [{"a": "d"}, {"d": "a"}])
+def test_a_label_that_the_data_lack_leaves_the_control_undecided(sources):
+    with pytest.raises(NotEnoughDataError, match="the control"):
+        replace_labels("place", sources)(numbered(1, 2, 3))
+
+
+def test_what_is_reversed_keeps_its_labels():
+    turned = reverse("place")(numbered(1, 2, 3))
+    assert turned["value"].values.tolist() == [3, 2, 1]
+    assert turned["place"].values.tolist() == ["a", "b", "c"]
+
+
+def test_a_change_of_one_dataset_leaves_the_others():
+    datasets = [numbered(1, 2, 3), numbered(4, 5, 6), {"x": numbered(7, 8, 9)}]
+    first, second, third = in_dataset(1, reverse("place"))(*datasets)
+    assert (first, third) == (datasets[0], datasets[2])
+    assert second["value"].values.tolist() == [6, 5, 4]
+    changed = in_every_dataset(reverse("place"))(*datasets)
+    assert [data["value"].values[0] for data in (changed[0], changed[1], changed[2]["x"])] == [3, 6, 9]

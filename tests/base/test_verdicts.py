@@ -26,6 +26,7 @@ from repdyn.base.verdicts import (
     not_reproducible,
     not_testable,
     rounding,
+    share_interval,
     share_within,
 )
 
@@ -326,3 +327,11 @@ def test_a_share_is_bounded_by_the_binomial_tails(n):
 def test_a_share_is_decided_where_its_interval_lies(hits, outcome):
     found = share_within([True] * hits + [False] * (8 - hits), 0.5, math.inf, **SAY, false_alarm=ALARM)
     assert (found.outcome, found.n, found.false_alarm) == (outcome, 8, ALARM)
+
+
+@pytest.mark.parametrize("trials", [1, 8, 500])
+@pytest.mark.parametrize("false_alarm", [0.01, 1e-3, 1e-6])
+def test_the_interval_of_a_share_is_that_of_the_exact_binomial_test(trials, false_alarm):
+    for hits in {0, 1, trials // 3, trials - 1, trials}:
+        wanted = stats.binomtest(hits, trials).proportion_ci(1 - false_alarm, method="exact")
+        assert share_interval(hits, trials, false_alarm) == pytest.approx((wanted.low, wanted.high), rel=1e-6, abs=1e-8)

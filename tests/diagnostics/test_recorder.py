@@ -152,3 +152,31 @@ def test_a_file_taken_up_again_has_room_for_a_moment_without_measurements(tmp_pa
 def test_what_was_left_out_is_said_once_or_moment_by_moment():
     assert reasons(["one", "one"], [0.0, 5.0], "step") == "one"
     assert reasons(["one", "", "two"], [0.0, 5.0, 10.0], "step") == "step 0: one; step 10: two"
+
+
+class Skipping(nn.Module):
+    """Two layers, of which the second is passed over at will."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.skips = nn.Linear(4, 5), nn.Linear(5, 5), True
+
+    def forward(self, x):
+        hidden = self.first(x)
+        return hidden if self.skips else self.second(hidden)
+
+
+@pytest.mark.parametrize("skips", ["yyy", "nnn", "ynyy", "nynn", "yyny"])
+def test_what_was_left_out_at_which_step_is_the_same_in_a_file_and_in_memory(skips, tmp_path):
+    model = Skipping()
+    kept = Recorder(model, points(), measures=["ranks"], file=tmp_path / "kept.nc")
+    held = Recorder(model, points(), measures=["ranks"])
+    for step, letter in enumerate(skips):
+        model.skips = letter == "y"
+        kept(step)
+        held(step)
+    told = held.dataset().attrs["left_out"]
+    assert kept.dataset().attrs["left_out"] == told
+    assert [f"step {step}: " in told for step in range(len(skips))] == [
+        letter == "y" and "n" in skips for letter in skips
+    ]

@@ -63,6 +63,7 @@ def test_missing_job_files_are_told_with_what_writes_them(here):
 def test_results_stand_beside_the_logs_in_any_folder(here):
     assert jobs.results_of(Path("logs/mine/s/a.job.json")) == Path("results/mine")
     assert jobs.results_of(here / "logs/mine/a.job.json") == here / "results/mine"
+    assert jobs.results_of(here / "logs/of/logs/mine/s/a.job.json") == here / "logs/of/results/mine"
     with pytest.raises(DataError, match="not below logs"):
         jobs.run_of(Path("/elsewhere/a.job.json"))
 
