@@ -67,7 +67,7 @@ def test_networks_of_one_shape_share_their_draws(architectures, default):
     start = architectures["h"].isel(epoch=0)
     assert np.allclose(start.sel(network="shallow") / start.sel(network="default"), (0.9 / 0.5) ** 4)  # two maps
     assert np.allclose(start.sel(network="default"), default["h"].sel(layer=1).isel(epoch=0))
-    adam = run(two_points.adam_runs, AdamRuns(rates=(0.01,), **RUN | {"epochs": 20}))
+    adam = run(two_points.adam_runs, AdamRuns(rates=(0.01,), **RUN | {"epochs": 30}))
     assert np.allclose(adam["h"].isel(rate=0, epoch=0), start.sel(network="default"))
 
 
@@ -189,3 +189,10 @@ def test_crossing_is_between_records():
     one = xr.Dataset({"y": ("epoch", [0.0, 0.1, 0.3]), "dy2": 0.5}, coords={"epoch": [0, 10, 20]})
     assert fits.crossing(one, 0.4) == pytest.approx(15.0)
     assert np.isnan(fits.crossing(one, 0.9))
+
+
+@pytest.mark.parametrize(("kind", "more"), [(DefaultNetwork, {"units": 30}), (AdamRuns, {"rates": (0.01,)})])
+@pytest.mark.parametrize(("records", "refused"), [(2, True), (3, False)])
+def test_trainings_of_two_records_are_refused_since_nothing_could_be_fitted(kind, more, records, refused):
+    settings = kind(**RUN | {"epochs": 10 * records, "every": 10} | more)
+    assert [place for place, _ in settings.problems()] == [("epochs", "every")] * refused

@@ -141,6 +141,7 @@ class AdamRuns(TwoPointRun):
 
     def problems(self) -> Iterator[Problem]:
         """The rates increase."""
+        yield from super().problems()
         yield from increasing("rates", self.rates)
 
 
