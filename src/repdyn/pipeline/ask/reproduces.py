@@ -2,7 +2,7 @@
 
 A sampled number reproduces where its interval meets the reference's: a training that another processor rounds otherwise
 is another draw. A number without interval reproduces within a twentieth of what its claim allows: errors far below
-their tolerance depend on the steps of solvers and searches (two kinds of processors differed by up to 1.4 %). Every
+their tolerance depend on the steps of solvers and searches (two kinds of processors differed by up to 2 %). Every
 band is widened by rounding: the square root of the unit roundoff of single precision, relative to the number's size.
 Numbers that differ by at most 1e-9 are equal.
 """
