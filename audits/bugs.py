@@ -29,7 +29,7 @@ EXPERIMENTS = (
     Named("one seed for all starts", f"{BNM}.experiments.learning_rates", "_starts", "generator(seed)", "generator()"),
     Named(
         "one seed for all networks",
-        f"{DIAG}.experiments",
+        f"{DIAG}.experiments.network",
         "convolutional_network",
         'generator(seed, "weights")',
         'generator("weights")',
@@ -44,7 +44,7 @@ EXPERIMENTS = (
     ),
     Named(
         "best rate by training accuracy",
-        f"{BND}.experiments.training",
+        f"{BND}.experiments.point_neurons",
         "point_neurons",
         'best = ends["test',
         'best = ends["train',
@@ -86,24 +86,24 @@ EXPERIMENTS = (
     ),
     Named(
         "held-out points trained on",
-        f"{DIAG}.experiments",
+        f"{DIAG}.experiments.network",
         "convolutional_network",
         "X[rest], labels[rest]",
         "X, labels",
     ),
     Named(
         "training points counted as test points",
-        f"{BND}.experiments.training",
+        f"{BND}.experiments.point_neurons",
         "_descend",
         "right[cut:]",
         "right[:]",
     ),
     Named(
         "recorded after the step",
-        f"{DIAG}.experiments",
+        f"{DIAG}.experiments.network",
         "descend",
-        "        yield step\n        if" + SEVERAL + "        descent.step()\n",
-        "        if" + SEVERAL + "        descent.step()\n        yield step\n",
+        "        yield step\n        if" + SEVERAL + " / 2, settings.rate)\n",
+        "        if" + SEVERAL + " / 2, settings.rate)\n        yield step\n",
     ),
     Named(
         "a wrong depth carried along the chain",
@@ -252,8 +252,8 @@ FILES = (
         "untracked files are no edits",
         "pipeline.run.manifest",
         "_commit",
-        '"--porcelain"]',
-        '"--porcelain", "--untracked-files=no"]',
+        '"--porcelain")',
+        '"--porcelain", "--untracked-files=no")',
         ("pipeline/test_manifest.py",),
     ),
     Named(
@@ -278,22 +278,26 @@ RULES = tuple(
     for says, before, after in (
         (
             "another function's code version",
-            'self._code(function.root, "repdyn.pipeline.run.simulate:run"',
-            'self._code(list(functions.values())[0].root, "repdyn.pipeline.run.simulate:run"',
+            'self._code("simulate", function.root)',
+            'self._code("simulate", list(functions.values())[0].root)',
         ),
         (
             "an edit of the runner runs nothing again",
-            'self._code(function.root, "repdyn.pipeline.run.simulate:run", ENTRY)',
-            "self._code(function.root)",
+            'self._code("simulate", function.root)',
+            "self._versions.of(function.root)",
         ),
         (
             "the first table's code version for all",
-            'self._code(function.root, f"repdyn',
-            'self._code(list(getattr(self._study(study), kind).values())[0].root, f"repdyn',
+            "self._code(runner, function.root)",
+            "self._code(runner, list(getattr(self._study(study), kind).values())[0].root)",
         ),
         ("an input of tables missing", "for name in function.reads},", "for name in function.reads[:1]},"),
         ("run.seed ignored", '"seed": self.config.run.seed', '"seed": 1'),
-        ("code of claims: the first one's", "self._code(check.root)", "self._code(list(checks.values())[0].root)"),
+        (
+            "code of claims: the first one's",
+            "self._versions.of(check.root)",
+            "self._versions.of(list(checks.values())[0].root)",
+        ),
     )
 )
 SHOWN = (

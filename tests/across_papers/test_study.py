@@ -5,7 +5,9 @@ import pytest
 import torch
 import xarray as xr
 
-from repdyn.across_papers import claims, experiments, figures, tables
+from repdyn.across_papers import claims, figures, tables
+from repdyn.across_papers.experiments import training
+from repdyn.across_papers.experiments.theory_fits import theory_fits
 from repdyn.across_papers.methods import networks
 from repdyn.across_papers.methods.names import ENDS, FOUR, HALF, middle_layer
 from repdyn.across_papers.methods.recording import PairRecorder
@@ -42,11 +44,11 @@ def images():
 @pytest.fixture(scope="module")
 def made(images):
     found = {
-        "two_points": experiments.two_points(TWO, Stream(1, ("across_papers", "two_points")), no_checkpoint()),
-        "digits": experiments.digits(SIXTY, images, Stream(1, ("across_papers", "digits")), no_checkpoint()),
-        "odd_batch": experiments.odd_batch(BATCH, images, Stream(1, ("across_papers", "odd_batch")), no_checkpoint()),
+        "two_points": training.two_points(TWO, Stream(1, ("across_papers", "two_points")), no_checkpoint()),
+        "digits": training.digits(SIXTY, images, Stream(1, ("across_papers", "digits")), no_checkpoint()),
+        "odd_batch": training.odd_batch(BATCH, images, Stream(1, ("across_papers", "odd_batch")), no_checkpoint()),
     }
-    return found | {"theory_fits": experiments.theory_fits(found["two_points"], found["digits"])}
+    return found | {"theory_fits": theory_fits(found["two_points"], found["digits"])}
 
 
 def test_datasets_keep_the_conventions(made):
@@ -56,8 +58,8 @@ def test_datasets_keep_the_conventions(made):
 
 def test_two_points_begin_as_measured_on_the_network_itself(made):
     stream = Stream(1, ("across_papers", "two_points"))
-    network = experiments._network("leaky", TWO, 1, 1, stream)
-    X, Y = np.array(experiments.POINTS), np.array(experiments.TARGETS)
+    network = training._network("leaky", TWO, 1, 1, stream)
+    X, Y = np.array(training.POINTS), np.array(training.TARGETS)
     found = measure(network.single(1), X, ["layers.1"], targets=Y, pairs=[(0, 1)])
     begun = made["two_points"].sel(network="leaky", seed=1, step=0)
     for name in ("representation_distance", "prediction_distance", "prediction_alignment", "pair_loss"):
@@ -114,7 +116,7 @@ def test_every_claim_is_decided_from_the_datasets(made):
 
 def test_seeds_differ_and_do_not_depend_on_their_number(made, images):
     fewer = TWO.model_copy(update={"seeds": 2})
-    few = experiments.two_points(fewer, Stream(1, ("across_papers", "two_points")), no_checkpoint())
+    few = training.two_points(fewer, Stream(1, ("across_papers", "two_points")), no_checkpoint())
     many = made["two_points"].isel(seed=slice(0, 2))
     for name in ("representation_distance", "pair_loss", "final_loss"):
         np.testing.assert_allclose(many[name], few[name], rtol=1e-9)  # products of a batch round by its size
@@ -122,12 +124,12 @@ def test_seeds_differ_and_do_not_depend_on_their_number(made, images):
 
 
 def test_coordinates_in_the_span_change_no_training(monkeypatch):
-    monkeypatch.setattr(experiments, "PIXELS", 9)
+    monkeypatch.setattr(training, "PIXELS", 9)
     rng = np.random.default_rng(0)
     X, Y = torch.from_numpy(rng.normal(size=(4, 9))), torch.from_numpy(rng.normal(size=(4, 2)))
     for kind in ("plain", "leaky"):
         whole = networks.build(kind, 9, 6, 4, 2, gain=0.8, leak=1.0, stream=Stream(1, ("t",)), seeds=2)
-        inside, Z = experiments._in_span(whole, X)
+        inside, Z = training._in_span(whole, X)
         assert Z.shape == (4, 4)
         options = {"rate": 0.1, "decay": 0.01, "steps": 20}
         runs = [[loss for _, loss in networks.descend(*one, Y, **options)] for one in ((whole, X), (inside, Z))]
@@ -145,7 +147,7 @@ def test_finer_images_are_learned_at_the_same_rate():
         if times == 2:  # the same maps, shared out among the four pixels of each
             number = np.arange(64).reshape(8, 8).repeat(2, axis=0).repeat(2, axis=1).ravel()
             network.into.weight.data = network.into.weight.data[:, :, number] / 4
-        inside, Z = experiments._in_span(network, X)
+        inside, Z = training._in_span(network, X)
         np.testing.assert_allclose(inside(Z).detach(), network(X).detach(), rtol=1e-10)
         runs.append([loss for _, loss in networks.descend(inside, Z, Y, rate=0.1, decay=0.0, steps=20)])
     np.testing.assert_allclose(*runs, rtol=1e-10)
@@ -154,7 +156,7 @@ def test_finer_images_are_learned_at_the_same_rate():
 def test_a_rate_that_diverges_is_named(images):
     fast = SIXTY.model_copy(update={"rates": SIXTY.rates.model_copy(update={"residual": 10.0}), "steps": 300})
     with pytest.raises(ConfigError, match=r"residual network diverges before step .* rate 10: lower rates\.residual"):
-        experiments.digits(fast, images, Stream(1, ("across_papers", "digits")), no_checkpoint())
+        training.digits(fast, images, Stream(1, ("across_papers", "digits")), no_checkpoint())
 
 
 def test_pairs_of_all_seeds_are_measured_as_on_one_network():

@@ -12,7 +12,7 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.controls import exchange
 from repdyn.base.sources import load_images
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.experiments import training as experiment
+from repdyn.bn_decomposed.experiments import point_neurons as experiment
 from repdyn.bn_decomposed.experiments.point_neurons import point_neurons
 from repdyn.bn_decomposed.experiments.training import training
 from repdyn.bn_decomposed.methods import networks
