@@ -9,7 +9,7 @@ import sys
 from itertools import count
 from pathlib import Path
 
-from repdyn.pipeline.run import entry
+from repdyn.__main__ import main
 
 
 def write_always() -> None:
@@ -37,5 +37,4 @@ if __name__ == "__main__":
     if "universality" in files[0].parts:
         write_always()
     kill_at(int(sys.argv[1]))
-    for file in files:
-        entry.main(file)
+    sys.exit(max(main(["run", str(file)]) for file in files))
