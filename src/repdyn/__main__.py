@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from repdyn.base.errors import RepdynError
 from repdyn.base.garbage import collect_seldom
 
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}  # what a disk says that takes no more
 ASK = "repdyn.pipeline.ask.commands"
 COMMANDS = {
     "run": ("repdyn.pipeline.run.entry:run", "run one job by hand: its job file under logs/"),
@@ -46,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        place = error.filename or "a file"
+        print(f"error: {place}: cannot be written ({error.strerror}); free the place", file=sys.stderr)
     return 1
 
 

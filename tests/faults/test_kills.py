@@ -126,9 +126,20 @@ def on_a_full_disk(folder, size):
     return folder / "logs/killed/leaky_resnets/trained-block0.log.checkpoints"
 
 
+def test_a_disk_too_full_for_compiled_code(place):
+    folder, jobs = place
+    for path in jobs.outputs["leaky_resnets/trained-block0"]:
+        (folder / path).unlink(missing_ok=True)
+    shutil.rmtree(folder / "logs/killed/leaky_resnets/trained-block0.log.kept", ignore_errors=True)
+    shutil.rmtree(folder / ".cache/numba", ignore_errors=True)
+    on_a_full_disk(folder, 20_000)
+
+
 def test_a_disk_that_fills_at_the_result(place):
     """The job keeps what it had; with room the same command resumes."""
     folder, jobs = place
+    compiled = run(folder, 0, job_file("leaky_resnets/trained-block0"))  # compiled code is larger than the disk
+    assert compiled.returncode == 0, compiled.stderr
     for path in jobs.outputs["leaky_resnets/trained-block0"]:
         (folder / path).unlink(missing_ok=True)
     shutil.rmtree(folder / "logs/killed/leaky_resnets/trained-block0.log.kept", ignore_errors=True)

@@ -1,5 +1,6 @@
 """`python -m repdyn`: quick to start, threads before numpy, one line where a user errs."""
 
+import errno
 import json
 import os
 import shlex
@@ -185,3 +186,21 @@ def test_a_reader_that_has_seen_enough_is_no_error():
     command = f"{sys.executable} -m repdyn check-config {config} | head -c 0; echo ${{PIPESTATUS[0]}}"
     done = run("bash", "-c", command)
     assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+@pytest.mark.parametrize(
+    ("number", "told"), [(errno.ENOSPC, "kept.nbi: cannot be written (No space left"), (errno.EIO, None)]
+)
+def test_a_disk_that_takes_no_more_is_one_line_and_other_failures_of_the_system_are_not_hidden(
+    number, told, monkeypatch, capsys
+):
+    def full(words):
+        raise OSError(number, os.strerror(number), "kept.nbi")
+
+    monkeypatch.setattr("repdyn.pipeline.run.entry.run", full)
+    if told:
+        assert main(["run", "a.job.json"]) == 1
+        assert f"error: {told}" in capsys.readouterr().err
+    else:
+        with pytest.raises(OSError, match=r"kept\.nbi"):
+            main(["run", "a.job.json"])
