@@ -63,12 +63,9 @@ def eigenvalues(C: Array, mean: Array, points: int) -> tuple[Array, Array]:
         mean: mean of the points, shape (d,).
         points: how many points.
     """
-    work = int(
-        scipy.linalg.lapack.dsytrd_lwork(len(C), lower=1)[0]
-    )  # without it blocks are of one column, twice as slow
-    _, diagonal, beside, _, _ = scipy.linalg.lapack.dsytrd(
-        _with_first_axis(C, mean), lower=1, overwrite_a=1, lwork=work
-    )
+    lapack = scipy.linalg.lapack
+    work = int(lapack.dsytrd_lwork(len(C), lower=1)[0])  # without it blocks are of one column, twice as slow
+    _, diagonal, beside, _, _ = lapack.dsytrd(_with_first_axis(C, mean), lower=1, overwrite_a=1, lwork=work)
     whole = scipy.linalg.eigvalsh_tridiagonal(diagonal, beside)[::-1]
     diagonal[0] -= points * float(mean @ mean)
     centered = scipy.linalg.eigvalsh_tridiagonal(diagonal, beside)[::-1]

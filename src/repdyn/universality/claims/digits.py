@@ -72,10 +72,8 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
         f"(49) {float(loss.min()):.0f} to {float(loss.max()):.0f}, dominated by $h$. Images of one digit: "
         f"{_medians(digit_pairs, 'same')}."
     )
-    words, source = (
-        {"expected": "explained variance 0.5 or more", "reason": SIMILAR_REASON},
-        digit_pairs["source"].item(),
-    )
+    words = {"expected": "explained variance 0.5 or more", "reason": SIMILAR_REASON}
+    source = digit_pairs["source"].item()
     explained = {curve: _explained(digit_pairs, "dissimilar", curve) for curve in CURVES}
     tests = {
         curve: on_mnist(mean_of(samples, SIMILAR, np.inf, len(CURVES), **words), source)
