@@ -139,7 +139,7 @@ CLAIMS = (
         '["outer_contrast"].max("seed")',
     ),
     Named(
-        "largest in the place of means", f"{LRN}.claims.discretisation", "", "(ratios < 0).mean(", "(ratios < 0).max("
+        "largest in the place of means", f"{LRN}.claims.discretization", "", "(ratios < 0).mean(", "(ratios < 0).max("
     ),
     Named("least along another axis", f"{BND}.claims.full_rank", "", 'min("rows")', "min()"),
     Named(

@@ -135,7 +135,7 @@ def fate(
             child.kill()
             child.join()
         if child.exitcode == 1 and not first:
-            raise RuntimeError(f"{module}: the process that tries its mutant broke down; nothing was learnt")
+            raise RuntimeError(f"{module}: the process that tries its mutant broke down; nothing was learned")
         if child.exitcode != 0:
             return Fate({1: by, UNIMPORTABLE: "import"}.get(child.exitcode, "time"), first, _spent() - began)
     return Fate("survived", "", _spent() - began)
@@ -225,7 +225,7 @@ def check_baseline(tests: Iterable[Path], named: Iterable[Guard]) -> None:
     """Makes sure that unchanged code passes, in this process, which is warm afterwards.
 
     Raises:
-        SystemExit: a test fails without any mutant, so nothing could be learnt from one.
+        SystemExit: a test fails without any mutant, so nothing could be learned from one.
     """
     said = StringIO()
     for one in (*named, *tests):

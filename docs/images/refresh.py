@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PIL import Image  # comes with matplotlib
 
-WIDTH, COLOURS = 900, 256
+WIDTH, COLORS = 900, 256
 FIGURES = (
     "bn_decomposed/fig3_odd_point",
     "truncation_flow/printed_and_corrected",
@@ -23,7 +23,7 @@ def main(run: Path) -> None:
         with Image.open(run / study / "figures" / f"{name}.png") as picture:
             size = (WIDTH, round(picture.height * WIDTH / picture.width))
             small = picture.convert("RGB").resize(size, Image.Resampling.LANCZOS)
-        small.quantize(COLOURS, dither=Image.Dither.NONE).save(Path(__file__).with_name(f"{study}.png"), optimize=True)
+        small.quantize(COLORS, dither=Image.Dither.NONE).save(Path(__file__).with_name(f"{study}.png"), optimize=True)
 
 
 if __name__ == "__main__":

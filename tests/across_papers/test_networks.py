@@ -7,7 +7,7 @@ import torch
 from repdyn.across_papers.methods import networks
 from repdyn.base.streams import Stream
 
-KINDS = ("plain", "batch norm", "recentred", "residual", "leaky")
+KINDS = ("plain", "batch norm", "recentered", "residual", "leaky")
 STREAM = Stream(1, ("across_papers", "test"))
 WIDTH, DEPTH, LEAK = 6, 4, 1.5
 
@@ -32,7 +32,7 @@ def by_hand(network, seed, X):
             a = kept * a + (relu(a) @ W.T + b) / DEPTH
             continue
         z = a @ W.T + b
-        if network.kind in ("batch norm", "recentred"):
+        if network.kind in ("batch norm", "recentered"):
             z = z - z.mean(axis=0)
         if network.kind == "batch norm":
             z = z / np.sqrt((z**2).mean(axis=0) + 1e-5)

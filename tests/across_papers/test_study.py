@@ -26,7 +26,7 @@ TWO = TwoPoints.model_validate(COMMON | {"rates": RATES, "moments": 7, "seeds": 
 SIXTY = Digits.model_validate(
     COMMON | {"rates": RATES, "moments": 6, "seeds": 2, "per_class": 2, "groups": (4, 3, 3), "decay": 0.01}
 )
-BATCH = OddBatch.model_validate(COMMON | {"rates": RATES | {"recentred": 0.05}, "seeds": 2, "batch": 9})
+BATCH = OddBatch.model_validate(COMMON | {"rates": RATES | {"recentered": 0.05}, "seeds": 2, "batch": 9})
 
 
 def no_checkpoint():
@@ -72,10 +72,10 @@ def test_two_points_begin_as_measured_on_the_network_itself(made):
 def test_tasks_have_the_ranks_they_should(made):
     digits = made["digits"]
     assert list(digits["task"].values) == ["10 classes", "3 classes"]
-    np.testing.assert_array_equal(digits["centred_task_rank"].isel(network=0), [9, 2])
+    np.testing.assert_array_equal(digits["centered_task_rank"].isel(network=0), [9, 2])
     assert digits["step"].values[0] == 0
     assert float(digits["accuracy"].max()) <= 1
-    before = digits["centred_effective_rank"].sel(end=ENDS[0])
+    before = digits["centered_effective_rank"].sel(end=ENDS[0])
     np.testing.assert_array_equal(  # hidden layers do not know the task before training
         before.isel(task=0).sel(layer="layers.1"), before.isel(task=1).sel(layer="layers.1")
     )
@@ -97,12 +97,12 @@ def test_figures_and_table(made):
         wanted = function.__code__.co_varnames[: function.__code__.co_argcount]
         assert function(**{one: made[one] for one in wanted}).repdyn["caption"]
     frame = tables.four_networks(made["theory_fits"], made["digits"], made["odd_batch"]).frame
-    assert list(frame["network"]) == [*FOUR, "recentred"]
+    assert list(frame["network"]) == [*FOUR, "recentered"]
 
 
 def test_ranks_are_drawn_for_the_moment_they_are_named_after(made):
     panels = figures.bottlenecks(made["digits"]).axes
-    cell = made["digits"]["centred_effective_rank"].isel(task=1, network=2)
+    cell = made["digits"]["centered_effective_rank"].isel(task=1, network=2)
     for end in ENDS:
         (line,) = (one for one in panels[4 + 2].get_lines() if one.get_label() == end)
         np.testing.assert_allclose(line.get_ydata(), cell.sel(end=end).mean("seed"))
@@ -229,8 +229,8 @@ def ranks(middle, half=None):
     values[..., 1, 2] *= (np.array(half or middle) / np.array(middle))[:, None, None]
     return xr.Dataset(
         {
-            "centred_effective_rank": (dims, values),
-            "centred_task_rank": (("task", "network"), np.repeat(task_ranks[:, None], 4, axis=1)),
+            "centered_effective_rank": (dims, values),
+            "centered_task_rank": (("task", "network"), np.repeat(task_ranks[:, None], 4, axis=1)),
             "accuracy": (dims[:-1], np.ones(shape[:-1])),
         },
         {"task": ["10 classes", "3 classes"], "network": list(FOUR), "end": [ENDS[0], HALF, ENDS[1]], "layer": layers},
@@ -258,11 +258,11 @@ def test_a_rank_that_still_falls_decides_nothing():
     assert claims.bottleneck_of_plain(ranks((1.2, 1.5), half=(1.2, 1.51))).status == "holds"
 
 
-def norms(four=(1.1, 1.2), recentred=(6.0, 5.0)):
+def norms(four=(1.1, 1.2), recentered=(6.0, 5.0)):
     dims = ("network", "seed", "end", "layer")
     values = np.ones((5, 10, 2, 2))
     values[:4, :, :, 1] = four
-    values[4, :, :, 1] = recentred
+    values[4, :, :, 1] = recentered
     values *= np.linspace(0.98, 1.02, 10)[:, None, None]
     return xr.Dataset(
         {
@@ -270,7 +270,7 @@ def norms(four=(1.1, 1.2), recentred=(6.0, 5.0)):
             "odd_point": (dims, np.ones(values.shape, int)),
             "final_loss": (dims[:2], 0.1 * values[:, :, 0, 0]),
         },
-        {"network": [*FOUR, "recentred"], "end": list(ENDS), "layer": ["layers.0", "layers.9"]},
+        {"network": [*FOUR, "recentered"], "end": list(ENDS), "layer": ["layers.0", "layers.9"]},
     )
 
 
@@ -280,8 +280,8 @@ def test_odd_points():
     assert claims.odd_point_survives(norms()).status == "holds"
     assert claims.no_odd_point_before(norms(four=(3, 1))).status == "does not hold"
     assert claims.training_makes_no_odd_point(norms(four=(1, 3))).status == "does not hold"
-    assert claims.odd_point_survives(norms(recentred=(6, 1.1))).status == "does not hold"
-    assert claims.odd_point_survives(norms(recentred=(1.1, 6))).status == "does not hold"
+    assert claims.odd_point_survives(norms(recentered=(6, 1.1))).status == "does not hold"
+    assert claims.odd_point_survives(norms(recentered=(1.1, 6))).status == "does not hold"
 
 
 def test_only_networks_that_learned_decide_what_training_does():

@@ -304,13 +304,13 @@ TOO_LITTLE = [
 ]
 
 
-def labelled():
+def labeled():
     return make().swap_dims(seed="label")
 
 
 @pytest.mark.parametrize("needs", ENOUGH)
 def test_what_a_dataset_has_is_not_refused(needs):
-    assert require(labelled() if "label" in needs else make(), "loss", **needs) is None
+    assert require(labeled() if "label" in needs else make(), "loss", **needs) is None
 
 
 @pytest.mark.parametrize(("needs", "message"), TOO_LITTLE)

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from repdyn.base.devices import THREAD_VARIABLES, choose_device, pin_threads
+from repdyn.base import devices
+from repdyn.base.devices import AVX512, KERNELS, THREAD_VARIABLES, choose_device, choose_kernels, pin_threads
 from repdyn.base.errors import DataError
 
 
@@ -98,3 +99,29 @@ def test_threads_are_pinned_for_every_library(monkeypatch):
     pin_threads(2)
     assert {os.environ[name] for name in THREAD_VARIABLES} == {"2"}
     assert {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"} <= set(THREAD_VARIABLES)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "missing", "environment", "kernels"),
+    [
+        ("AuthenticAMD", "", {}, "SkylakeX"),
+        ("AuthenticAMD", "", {KERNELS: "Haswell"}, "Haswell"),
+        ("AuthenticAMD", "avx512vl", {}, None),
+        ("GenuineIntel", "", {}, None),  # which OpenBLAS knows
+    ],
+)
+def test_kernels_are_those_of_the_processor(monkeypatch, tmp_path, vendor, missing, environment, kernels):
+    flags = "fpu avx2 " + " ".join(sorted(AVX512 - {missing}))
+    cpu = tmp_path / "cpuinfo"
+    cpu.write_text(f"processor : 0\nvendor_id : {vendor}\nflags : {flags}\n\nprocessor : 1\n")
+    monkeypatch.setattr(devices, "CPU", cpu)
+    monkeypatch.setattr(os, "environ", dict(environment))
+    choose_kernels()
+    assert os.environ.get(KERNELS) == kernels
+
+
+def test_a_machine_without_a_list_of_processors_keeps_the_kernels_that_openblas_finds(monkeypatch, tmp_path):
+    monkeypatch.setattr(devices, "CPU", tmp_path / "missing")
+    monkeypatch.delenv(KERNELS, raising=False)
+    choose_kernels()
+    assert KERNELS not in os.environ

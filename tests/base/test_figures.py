@@ -1,4 +1,4 @@
-"""Figures: equal bytes from any process, colours told apart by colour-blind readers, words beside the picture."""
+"""Figures: equal bytes from any process, colors told apart by color-blind readers, words beside the picture."""
 
 import itertools
 import json
@@ -197,7 +197,7 @@ def test_text_is_legible_in_print():
     assert min(size for name, size in STYLE.items() if name.endswith("size") and "marker" not in name) >= 7
 
 
-# Colours, as seen by readers with normal sight and without one kind of cone
+# Colors, as seen by readers with normal sight and without one kind of cone
 
 SIGHT = {  # Machado, Oliveira, Fernandes 2009, severity 1, on linear RGB
     "normal": np.eye(3),
@@ -209,9 +209,9 @@ XYZ = np.array(
 )
 
 
-def lab(colour, sight="normal"):
-    """CIE Lab of a colour of sRGB as it is seen, white being (100, 0, 0)."""
-    value = np.array(mpl.colors.to_rgb(colour))
+def lab(color, sight="normal"):
+    """CIE Lab of a color of sRGB as it is seen, white being (100, 0, 0)."""
+    value = np.array(mpl.colors.to_rgb(color))
     linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
     ratio = XYZ @ np.clip(np.array(SIGHT[sight]) @ linear, 0, 1) / XYZ.sum(axis=1)
     f = np.where(ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116)
@@ -222,7 +222,7 @@ def distance(one, other, sight):
     return np.linalg.norm(lab(one, sight) - lab(other, sight))
 
 
-def test_the_simulation_confuses_what_the_colour_blind_confuse():
+def test_the_simulation_confuses_what_the_color_blind_confuse():
     """Known values of Lab, and a green and a red that are far apart to all but those who lack a cone."""
     assert lab("#ffffff") == pytest.approx([100, 0, 0], abs=0.01)
     assert lab("#ff0000") == pytest.approx([53.24, 80.09, 67.20], abs=0.02)  # usual reference for sRGB red
@@ -231,14 +231,14 @@ def test_the_simulation_confuses_what_the_colour_blind_confuse():
 
 
 @pytest.mark.parametrize("sight", SIGHT)
-def test_colours_of_lines_are_told_apart(sight):
+def test_colors_of_lines_are_told_apart(sight):
     """A distance of 2.3 is just seen side by side; thin lines apart from each other want several times that."""
     assert min(distance(one, other, sight) for one, other in itertools.combinations(CYCLE, 2)) > 15
 
 
 @pytest.mark.parametrize("sight", SIGHT)
-def test_colours_of_lines_stand_out_on_paper(sight):
-    assert min(distance(colour, "white", sight) for colour in CYCLE) > 30
+def test_colors_of_lines_stand_out_on_paper(sight):
+    assert min(distance(color, "white", sight) for color in CYCLE) > 30
 
 
 def test_lines_cycle_through_the_palette():

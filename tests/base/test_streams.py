@@ -75,7 +75,7 @@ def test_integers_fit_other_libraries(seed, key):
     assert 0 <= Stream(seed, key).integer() < 2**63
 
 
-def test_neighbouring_streams_are_uncorrelated():
+def test_neighboring_streams_are_uncorrelated():
     """Correlation of n pairs of independent normals has standard error 1/sqrt(n); five of them for 66 pairs."""
     n = 20_000
     keys = [(), *((trial,) for trial in range(6)), ("weights",), (0, "weights"), ("0",)]

@@ -276,7 +276,7 @@ DECISIONS = {
 
 
 @pytest.mark.parametrize(("outcomes", "status"), DECISIONS.items())
-def test_judgement(outcomes, status):
+def test_judgment(outcomes, status):
     printed, corrected = (made(outcome) if outcome else None for outcome in outcomes)
     verdict = Verdict.from_tests(printed, corrected, "a note")
     assert (verdict.status, verdict.printed, verdict.note) == (status, printed, "a note")

@@ -9,8 +9,8 @@ from repdyn.base.claims import decide_claim
 from repdyn.bn_decomposed.claims.random_networks import (
     full_angle,
     no_other_combination_makes_an_odd_point,
-    recentring_acts_once,
-    recentring_and_relu_make_an_odd_point,
+    recentering_acts_once,
+    recentering_and_relu_make_an_odd_point,
     rescaling_makes_orthonormal,
     rms_angle,
     seventy_five_degrees,
@@ -27,10 +27,10 @@ AT_REST = {
 }
 
 
-def recentring(linear=1e-15, relu=0.3):
+def recentering(linear=1e-15, relu=0.3):
     difference = np.stack([np.full((SEEDS, 20), linear), np.full((SEEDS, 20), relu)])
     coords = {"relu": [0, 1], "width": 64}
-    return {"recentring_depth": xr.Dataset({"difference": (("relu", "seed", "layer"), difference)}, coords)}
+    return {"recentering_depth": xr.Dataset({"difference": (("relu", "seed", "layer"), difference)}, coords)}
 
 
 def gaps(rms=-0.5, std=0.0, level=0.4, widths=(64, 256, 1024)):
@@ -68,18 +68,18 @@ def angles(shift=0.0, **means):
 
 
 CASES = [
-    (recentring_acts_once, recentring(), "holds"),
-    (recentring_acts_once, recentring(linear=0.0), "holds"),
-    (recentring_acts_once, recentring(linear=1e-9), "does not hold"),
+    (recentering_acts_once, recentering(), "holds"),
+    (recentering_acts_once, recentering(linear=0.0), "holds"),
+    (recentering_acts_once, recentering(linear=1e-9), "does not hold"),
     (rescaling_makes_orthonormal, gaps(), "holds as corrected"),
     (rescaling_makes_orthonormal, gaps(std=-0.5), "holds"),
     (rescaling_makes_orthonormal, gaps(rms=-0.3), "does not hold"),
     (rescaling_makes_orthonormal, gaps(rms=-1.0), "does not hold"),
     (rescaling_makes_orthonormal, gaps(rms=0.2), "does not hold"),
-    (recentring_and_relu_make_an_odd_point, ablation(), "holds"),
-    (recentring_and_relu_make_an_odd_point, ablation(ratio=0.4), "does not hold"),
-    (recentring_and_relu_make_an_odd_point, ablation(odd_angle=80.0), "does not hold"),
-    (recentring_and_relu_make_an_odd_point, ablation(intra_angle=60.0), "does not hold"),
+    (recentering_and_relu_make_an_odd_point, ablation(), "holds"),
+    (recentering_and_relu_make_an_odd_point, ablation(ratio=0.4), "does not hold"),
+    (recentering_and_relu_make_an_odd_point, ablation(odd_angle=80.0), "does not hold"),
+    (recentering_and_relu_make_an_odd_point, ablation(intra_angle=60.0), "does not hold"),
     (no_other_combination_makes_an_odd_point, ablation(), "holds"),
     (no_other_combination_makes_an_odd_point, ablation(intruder=(1, "std", 1)), "does not hold"),
     (no_other_combination_makes_an_odd_point, ablation(intruder=(0, "none", 0)), "does not hold"),
@@ -117,9 +117,9 @@ def test_the_data_of_a_claim_is_left_as_it_was(one, data):
 @pytest.mark.parametrize(
     ("one", "data"),
     [
-        (recentring_acts_once, recentring()),
+        (recentering_acts_once, recentering()),
         (rescaling_makes_orthonormal, gaps()),
-        (recentring_and_relu_make_an_odd_point, ablation()),
+        (recentering_and_relu_make_an_odd_point, ablation()),
         (no_other_combination_makes_an_odd_point, ablation()),
         (sixty_degrees, angles()),
         (seventy_five_degrees, angles()),
@@ -133,7 +133,7 @@ def test_every_part_of_a_claim_has_a_control_that_it_rejects(one, data):
 @pytest.mark.parametrize(
     ("one", "data"),
     [
-        (recentring_acts_once, recentring(relu=0.0)),
+        (recentering_acts_once, recentering(relu=0.0)),
         (no_other_combination_makes_an_odd_point, ablation(ratio=0.8)),
     ],
     ids=name,

@@ -16,29 +16,29 @@ from repdyn.bn_decomposed.experiments.random_networks import (
     fixed_point,
     image_batch,
     layer_angles,
-    recentring_depth,
+    recentering_depth,
 )
 from repdyn.bn_decomposed.experiments.random_networks import orthogonality_gap as gap_with_depth
-from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
+from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecenteringDepth
 from repdyn.bn_decomposed.theory.geometry import orthogonality_gap, pair_angles
 from repdyn.bn_decomposed.theory.layers import propagate
 
 SETTINGS = {
     "ablation": Ablation(batch=16, width=128, depth=60, seeds=3, record=(0, 1, 60)),
-    "recentring_depth": RecentringDepth(batch=5, width=16, depth=6, seeds=2),
+    "recentering_depth": RecenteringDepth(batch=5, width=16, depth=6, seeds=2),
     "orthogonality_gap": OrthogonalityGap(batch=4, input_dim=6, widths=(16, 64), depth=40, seeds=3),
     "layer_angles": LayerAngles(batches=(4, 9), width=64, depth=6, seeds=3),
     "fixed_point": FixedPoint(batches=(3, 6, 7, 9, 20)),
 }
 FUNCTIONS = {
     "ablation": ablation,
-    "recentring_depth": recentring_depth,
+    "recentering_depth": recentering_depth,
     "orthogonality_gap": gap_with_depth,
     "layer_angles": layer_angles,
     "fixed_point": fixed_point,
 }
 SAMPLED = [name for name in FUNCTIONS if name != "fixed_point"]
-ON_IMAGES = ("ablation", "recentring_depth", "layer_angles")
+ON_IMAGES = ("ablation", "recentering_depth", "layer_angles")
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_dimensions_are_those_of_the_settings(run):
     assert made["layer"].values.tolist() == [0, 1, 60]
     assert made["angle"].dims == (*cell, "pair")
     assert (int(made["point_count"]), int(made["width"])) == (16, 128)
-    assert dict(run("recentring_depth").sizes) == {"relu": 2, "seed": 2, "layer": 6}
+    assert dict(run("recentering_depth").sizes) == {"relu": 2, "seed": 2, "layer": 6}
     assert dict(run("orthogonality_gap").sizes) == {"rescale": 2, "width": 2, "seed": 3, "layer": 41}
     made = run("layer_angles")
     assert dict(made.sizes) == {"normalization": 3, "seed": 3, "pair": 6 + 36, "batch": 2}
@@ -121,7 +121,7 @@ def test_a_further_seed_leaves_the_numbers_of_the_others(run, name):
     ("name", "changes", "choice"),
     [
         ("ablation", {"record": (0, 1, 7, 60)}, {"layer": [0, 1, 60]}),
-        ("recentring_depth", {"depth": 8}, {"layer": [1, 2, 3, 4, 5, 6]}),
+        ("recentering_depth", {"depth": 8}, {"layer": [1, 2, 3, 4, 5, 6]}),
         ("orthogonality_gap", {"widths": (8, 16, 64)}, {"width": [16, 64]}),
         ("orthogonality_gap", {"depth": 45}, {"layer": range(41)}),
         ("layer_angles", {"batches": (3, 4, 9)}, {"batch": [4, 9]}),
@@ -146,14 +146,14 @@ def test_all_configurations_share_batch_and_weights(run, images):
         np.testing.assert_array_equal(cell, np.degrees(pair_angles(layer)))
 
 
-def test_with_recentring_both_rescalings_are_one(run):
+def test_with_recentering_both_rescalings_are_one(run):
     """The deviation from a mean of zero is the root mean square, so with shared weights nothing may differ.
 
     Differences are rounding errors carried through 60 layers; unpaired weights would differ by degrees.
     """
-    recentred = run("ablation")["angle"].sel(recenter=1)
-    np.testing.assert_allclose(recentred.sel(rescale="std"), recentred.sel(rescale="rms"), atol=1e-6)
-    assert float(abs(recentred.sel(seed=0) - recentred.sel(seed=1)).max()) > 1
+    recentered = run("ablation")["angle"].sel(recenter=1)
+    np.testing.assert_allclose(recentered.sel(rescale="std"), recentered.sel(rescale="rms"), atol=1e-6)
+    assert float(abs(recentered.sel(seed=0) - recentered.sel(seed=1)).max()) > 1
 
 
 def test_the_pairs_of_the_odd_point_are_marked(run):
@@ -169,7 +169,7 @@ def test_the_pairs_of_the_odd_point_are_marked(run):
 # What the experiments are to show
 
 
-def test_recentring_and_relu_alone_make_an_odd_point(run):
+def test_recentering_and_relu_alone_make_an_odd_point(run):
     last = run("ablation").isel(layer=-1).median("seed")
     odd = last.sel(recenter=1, rescale="none", relu=1)
     assert float(odd["second_to_first"]) < 0.25
@@ -192,9 +192,9 @@ def test_ranks_and_gaps_keep_their_bounds(run):
     assert float(made["second_to_first"].max()) <= 1
 
 
-def test_recentring_acts_in_the_first_layer_alone_of_a_linear_network(run):
-    difference = run("recentring_depth")["difference"]
-    assert (difference.sel(layer=1) == 0).all()  # both networks are recentred there, with the same weights
+def test_recentering_acts_in_the_first_layer_alone_of_a_linear_network(run):
+    difference = run("recentering_depth")["difference"]
+    assert (difference.sel(layer=1) == 0).all()  # both networks are recentered there, with the same weights
     assert float(difference.sel(relu=0).max()) < 6 * 16 * np.finfo(float).eps  # products of width 16 in 6 layers
     assert float(difference.sel(relu=1, layer=slice(2, None)).min()) > 1e-3
 
@@ -244,7 +244,7 @@ def test_mean_angles_are_means_over_the_pairs_after_the_last_layer(run, images):
 
 
 def test_fixed_points_are_the_papers_angles(run):
-    """75 degrees at nine points and 60 without recentring, to the five degrees of the paper's own rounding."""
+    """75 degrees at nine points and 60 without recentering, to the five degrees of the paper's own rounding."""
     made = run("fixed_point")
     assert float(made["simplex_angle"].sel(batch=9)) == pytest.approx(75, abs=0.5)
     assert (made["simplex_angle"].diff("batch") < 0).all()

@@ -101,7 +101,7 @@ def test_histograms_hold_every_pair_of_every_draw_once(drawn, data):
 
 
 def test_regimes_are_all_combinations_but_one_of_two_equal_ones(data):
-    """With recentring both rescalings are the same, so five columns show all six."""
+    """With recentering both rescalings are the same, so five columns show all six."""
     combinations = {
         (int(recenter), str(rescale))
         for recenter in data["ablation"]["recenter"]

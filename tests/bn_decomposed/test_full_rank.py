@@ -50,8 +50,8 @@ def test_fast_and_naive_waiting_times_agree():
     assert fast.min() >= 5
 
 
-def test_two_points_need_three_rows_after_recentring():
-    # Antipodal after recentring: full rank once both signs have come, 1 + Geometric(1/2).
+def test_two_points_need_three_rows_after_recentering():
+    # Antipodal after recentering: full rank once both signs have come, 1 + Geometric(1/2).
     X = np.array([[0.0, 1.0], [2.0, 5.0]])
     y = rows_to_full_rank(X - X.mean(axis=1, keepdims=True), np.random.default_rng(3), 20_000)
     assert abs(y.mean() - 3) < 4 * np.sqrt(2 / 20_000)  # variance of Geometric(1/2) is 2
@@ -92,8 +92,8 @@ def test_collinear_pairs_keep_the_rank_down():
     for n in (6, 8):
         assert relu_rank_profile(circle_batch(n), np.random.default_rng(6), 400)[0, -1] == n // 2 + 2
     shifted = circle_batch(6) + np.array([[5.0], [3.0]])
-    recentred = shifted - shifted.mean(axis=1, keepdims=True)
-    assert relu_rank_profile(recentred, np.random.default_rng(7), 400)[0, -1] == 5
+    recentered = shifted - shifted.mean(axis=1, keepdims=True)
+    assert relu_rank_profile(recentered, np.random.default_rng(7), 400)[0, -1] == 5
     assert relu_rank_profile(shifted, np.random.default_rng(7), 400)[0, -1] == 6
     with pytest.raises(ValueError, match=r"rank 5 of 6 after 200 rows.*\(0, 3\)"):
         rows_to_full_rank(circle_batch(6), np.random.default_rng(8), 2, max_rows=200)

@@ -21,7 +21,7 @@ ROWS = {
     "circles": [3, 5],
     "planar": [5],
     "spatial": [4],
-    "recentred": [3],
+    "recentered": [3],
     "batches": 2,
     "draws": 150,
     "wait_points": 3,

@@ -115,9 +115,9 @@ def test_eq8_does_not_see_a_shift_of_the_batch(images):
     shifted = images.assign(image=images["image"] + 3)
     settings = ReluMoments(cosines=[-1.0, 1.0], batch=5, width=8, draws=20)
     one, two = (gaussian_layers.relu_moments(settings, source, STREAM) for source in (images, shifted))
-    # H removes the shift; cosines of centred images lose a few digits to the larger entries.
-    np.testing.assert_allclose(one["recentred"], two["recentred"], atol=1e-9)
-    assert np.abs(one["not_recentred"] - two["not_recentred"]).max() > 0.1
+    # H removes the shift; cosines of centered images lose a few digits to the larger entries.
+    np.testing.assert_allclose(one["recentered"], two["recentered"], atol=1e-9)
+    assert np.abs(one["not_recentered"] - two["not_recentered"]).max() > 0.1
 
 
 def test_sampled_layers_agree_with_their_closed_forms(made):

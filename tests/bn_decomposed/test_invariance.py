@@ -90,7 +90,7 @@ def test_item_3_holds_for_every_weight_matrix():
     X = np.random.default_rng(3).standard_normal((5, 7))
     tilde = with_cluster_mean(X)
     Y = layers(tilde, 1.0, 50, 20, 4)
-    # Antipodal up to rounding of the recentring, so at most one rounded product per neuron survives.
+    # Antipodal up to rounding of the recentering, so at most one rounded product per neuron survives.
     assert np.abs((Y[:, :, 0] * Y[:, :, -1]).sum(axis=1)).max() < 1e-13
 
 

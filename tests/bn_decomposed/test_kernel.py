@@ -28,9 +28,9 @@ def test_kernel_is_the_mean_over_directions(theta):
 
 def test_kernel_values_and_domain():
     np.testing.assert_allclose(arccos_kernel(np.array([-1.0, 0.0, 1.0])), [0, 1 / np.pi, 1], atol=1e-16)
-    with pytest.raises(ValueError, match="normalise"):
+    with pytest.raises(ValueError, match="normalize"):
         arccos_kernel(1.1)
-    with pytest.raises(ValueError, match="normalise"):
+    with pytest.raises(ValueError, match="normalize"):
         arccos_kernel(np.nan)
 
 
@@ -85,7 +85,7 @@ def test_rank_one_batch_under_rms():
     np.testing.assert_allclose(expected_gram_step(np.outer(v, v), False, "rms"), expected, atol=1e-7)
 
 
-def test_recentred_rms_and_std_coincide():
+def test_recentered_rms_and_std_coincide():
     X = np.random.default_rng(3).standard_normal((5, 6))
     np.testing.assert_array_equal(expected_gram_step(X.T @ X, True, "rms"), expected_gram_step(X.T @ X, True, "std"))
 

@@ -57,7 +57,7 @@ def test_layers_are_homogeneous_and_rescaled_ones_scale_free(factor, combination
     np.testing.assert_allclose(scaled, grown, rtol=1e-9, atol=1e-9 * factor)
 
 
-def test_recentring_a_linear_network_acts_in_the_first_layer_only():
+def test_recentering_a_linear_network_acts_in_the_first_layer_only():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((5, 8)) + 3
     weights = [rng.standard_normal((6, 5)), *(rng.standard_normal((6, 6)) / 3 for _ in range(49))]
@@ -69,7 +69,7 @@ def test_recentring_a_linear_network_acts_in_the_first_layer_only():
     np.testing.assert_allclose(everywhere, first, atol=1e-12 * np.abs(first).max())
 
 
-def test_neuron_constant_over_the_batch_is_zero_with_recentring_and_an_error_without():
+def test_neuron_constant_over_the_batch_is_zero_with_recentering_and_an_error_without():
     X = np.array([[0.1, 0.1, 0.1], [1.0, 2.0, 4.0]])
     W = np.array([[3.0, 0.0], [0.0, 1.0]])
     for rescale in ("rms", "std"):

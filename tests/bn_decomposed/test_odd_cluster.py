@@ -24,7 +24,7 @@ def angle_between(G, i, j):
     return np.arccos(G[i, j] / np.sqrt(G[i, i] * G[j, j]))
 
 
-def centred(G):
+def centered(G):
     H = np.eye(len(G)) - 1 / len(G)
     return H @ G @ H
 
@@ -32,14 +32,14 @@ def centred(G):
 @pytest.mark.parametrize("n", [3, 7, 20])
 def test_reduced_map_is_the_full_gram_recursion(n):
     for theta in (0.05, 0.5, 1.2):
-        before = centred(odd_gram(theta, n))
+        before = centered(odd_gram(theta, n))
         step = expected_gram_step(odd_gram(theta, n))
         start = angle_between(before, 1, 2)
         # Angles from a Gram matrix: rounding 1e-16 over theta^2/2 > 1e-3.
-        assert angle_between(centred(step), 1, 2) == pytest.approx(float(odd_map(start, n)), abs=1e-11)
-        growth = centred(step)[1, 1] / before[1, 1]
+        assert angle_between(centered(step), 1, 2) == pytest.approx(float(odd_map(start, n)), abs=1e-11)
+        growth = centered(step)[1, 1] / before[1, 1]
         assert growth == pytest.approx(float(odd_growth(start, n)), rel=1e-11)
-        # odd_gram(theta) is the layer after centred angle theta.
+        # odd_gram(theta) is the layer after centered angle theta.
         assert start == pytest.approx(float(odd_map(theta, n)), abs=1e-11)
 
 

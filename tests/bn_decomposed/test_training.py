@@ -163,7 +163,7 @@ def test_point_neurons_fire_for_their_own_point_alone(n, k, margin, seed):
     assert np.count_nonzero(H - np.diag(np.diag(H))) == 0
 
 
-def test_wider_margins_let_neighbours_in():
+def test_wider_margins_let_neighbors_in():
     X = np.random.default_rng(0).standard_normal((5, 20))
     W, b = point_neuron_init(X, 3.0)
     assert np.mean(W @ unit_columns(X) + b[:, None] > 0) > 1 / 20
@@ -200,7 +200,7 @@ def test_gradient_of_the_two_layer_network_is_that_of_autograd(images):
 
 
 def test_a_scheme_counts_at_the_rate_whose_test_accuracy_is_best_on_average(images, monkeypatch):
-    """Not by what it has learnt by heart, nor by its best draw."""
+    """Not by what it has learned by heart, nor by its best draw."""
     ends = {0.1: (3, 1.0, 0.5), 0.2: (3, 0.6, 0.7), 0.3: (3, 0.8, 0.6)}
     monkeypatch.setattr(experiment, "_descend", lambda W, b, U, labels, rate, settings: ends[rate])
     few = PointNeurons(points=20, margins=(0.5,), rates=tuple(ends), steps=3, seeds=2)

@@ -18,7 +18,7 @@ from repdyn.bn_mean_field.experiments.formula_audit import formula_audit
 from repdyn.bn_mean_field.experiments.learning_rates import learning_rates, steps_of
 from repdyn.bn_mean_field.experiments.magnitudes import magnitudes
 from repdyn.bn_mean_field.experiments.metric_audit import metric_audit
-from repdyn.bn_mean_field.experiments.minimisation import minimisation
+from repdyn.bn_mean_field.experiments.minimization import minimization
 from repdyn.bn_mean_field.experiments.propagation import propagation, propagation_distances
 from repdyn.bn_mean_field.experiments.speed_ratio import _iteration_of_loss, speed_ratio
 from repdyn.bn_mean_field.experiments.target_scan import target_scan
@@ -77,8 +77,8 @@ RUNS = {
         knobs.Equicontinuity(width=10, time=2.0, frames=41, pair_stride=10, transport_stride=20)
     ),
     "exit_times": lambda: exit_times(EXITS),
-    "minimisation": lambda: minimisation(
-        knobs.Minimisation(width=12, erf_width=8, time=1.0, counter_time=1.0, frames=11)
+    "minimization": lambda: minimization(
+        knobs.Minimization(width=12, erf_width=8, time=1.0, counter_time=1.0, frames=11)
     ),
     "anisotropy": lambda: anisotropy(ANISOTROPY),
     "speed_ratio": lambda: speed_ratio(ANISOTROPY, STREAM),

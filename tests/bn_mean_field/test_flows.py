@@ -19,7 +19,7 @@ TINY = 1e-300  # torch refuses eps = 0; this one vanishes beside any variance
 
 
 def sample(seed=0, n=300, d=3, m=5):
-    """Non-Gaussian, non-centred data, a target with noise, random particles."""
+    """Non-Gaussian, non-centered data, a target with noise, random particles."""
     rng = np.random.default_rng(seed)
     x = np.exp(rng.normal(size=(n, d))) @ rng.normal(size=(d, d)) + rng.normal(size=d)
     y = np.sin(x[:, 0]) + 0.1 * rng.normal(size=n)
@@ -67,14 +67,14 @@ def moments_by_hand(x, y, a, v):
     return force, ((x @ v.T > 0) * residual[:, None]).T @ x / len(x)
 
 
-def centred_sample(seed):
+def centered_sample(seed):
     x, y, a, b = sample(seed)
     x = x - x.mean(axis=0)
     return x, y, a, b, x.T @ x / len(x)
 
 
 def test_printed_signs_of_eq6_give_ascent():
-    x, y, a, b, cov = centred_sample(2)
+    x, y, a, b, cov = centered_sample(2)
     da, db, _ = autograd_of_network(x, y, a, b, batch_norm=True)
     moments = moments_by_hand(x, y, a, manifold.normalize(b, cov))
     printed = flows.bn_flow_as_printed(*moments, a, b, cov, 1 / len(a))
@@ -86,7 +86,7 @@ def test_printed_signs_of_eq6_give_ascent():
 
 @pytest.mark.parametrize("radius", [0.5, 1.0, 2.0])
 def test_eq7_is_the_chain_rule_only_with_the_radius(radius):
-    x, y, a, b, cov = centred_sample(3)
+    x, y, a, b, cov = centered_sample(3)
     b = radius * b / np.linalg.norm(b, axis=1, keepdims=True)
     bbar = manifold.normalize(b, cov)
     da, db, _ = autograd_of_network(x, y, a, b, batch_norm=True)
@@ -105,7 +105,7 @@ def test_eq7_is_the_chain_rule_only_with_the_radius(radius):
 
 def test_theorem2_states_minus_the_gradient():
     """The gradient's pairing with a tangent vector is the derivative of L_0 along a curve of Omega."""
-    x, y, a, b, cov = centred_sample(4)
+    x, y, a, b, cov = centered_sample(4)
     bbar = manifold.normalize(b, cov)
     moments = moments_by_hand(x, y, a, bbar)
     grad = flows.manifold_gradient(*moments, a, bbar, cov, 1 / len(a))[1]

@@ -131,7 +131,7 @@ def test_leading_axes_are_a_batch():
     np.testing.assert_allclose(manifold.riemannian_gradient(grad, both, cov)[1], one, rtol=1e-13)
 
 
-def test_normalised_points_have_unit_variance():
+def test_normalized_points_have_unit_variance():
     cov, b, rng = draw(4, 10.0)
     n = 40_000
     x = rng.multivariate_normal(np.zeros(4), cov, size=n)

@@ -26,7 +26,7 @@ def start(m=12, seed=0, d=2):
 
 
 @pytest.mark.parametrize("d", [2, 5])
-def test_theorem_3_normalised_bn_flow_is_the_vanilla_flow_on_the_manifold(d):
+def test_theorem_3_normalized_bn_flow_is_the_vanilla_flow_on_the_manifold(d):
     rng = np.random.default_rng(d)
     root = rng.normal(size=(d, d)) / np.sqrt(d) + np.eye(d)
     cov, teacher = root @ root.T, Teacher(np.array([1.0, -0.7]), rng.normal(size=(2, d)))

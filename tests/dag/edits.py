@@ -233,7 +233,7 @@ EDITS = [
     ),
     edit(
         "one value of the configuration",
-        *("config.yaml", "depth: 50 ", "depth: 40 ", "bn_decomposed/random_networks:recentring_depth", "manifest"),
+        *("config.yaml", "depth: 50 ", "depth: 40 ", "bn_decomposed/random_networks:recentering_depth", "manifest"),
         then=(*bn("figures_random_networks", "claims"), "ledger", "report"),
     ),
     edit(

@@ -18,9 +18,9 @@ def by_matrices(H, labels):
     """NC1 with Sigma_W and Sigma_B written out and numpy's pseudo-inverse."""
     classes = np.unique(labels)
     means = np.array([H[labels == c].mean(axis=0) for c in classes])
-    centred = means - means.mean(axis=0)
+    centered = means - means.mean(axis=0)
     differences = H - means[np.searchsorted(classes, labels)]
-    within, between = differences.T @ differences / len(H), centred.T @ centred / len(classes)
+    within, between = differences.T @ differences / len(H), centered.T @ centered / len(classes)
     return np.trace(within @ np.linalg.pinv(between, rcond=1e-10)) / len(classes)
 
 
@@ -62,9 +62,9 @@ def test_a_collapsed_network_is_zero_in_all_four():
 def test_nc2_by_hand():
     H = np.array([[1.0, 0], [0, 2.0], [-1.0, 0]])
     found = collapse(np.repeat(H, 2, axis=0), np.repeat([0, 1, 2], 2))
-    centred = H - H.mean(axis=0)
-    lengths = np.linalg.norm(centred, axis=1)
-    cosines = [centred[i] @ centred[j] / lengths[i] / lengths[j] for i in range(3) for j in range(3) if i != j]
+    centered = H - H.mean(axis=0)
+    lengths = np.linalg.norm(centered, axis=1)
+    cosines = [centered[i] @ centered[j] / lengths[i] / lengths[j] for i in range(3) for j in range(3) if i != j]
     assert found["equinorm"] == pytest.approx(lengths.std() / lengths.mean())
     assert found["equiangularity"] == pytest.approx(np.std(cosines))
     assert found["maximal_angle"] == pytest.approx(np.mean(np.abs(np.array(cosines) + 0.5)))
@@ -90,8 +90,8 @@ def test_the_classifier_is_found_and_compared_with_its_own_input():
         H, W = model[:2](torch.tensor(X)).numpy(), model[2].weight.numpy()
         decisions = model(torch.tensor(X)).numpy().argmax(axis=1)
     means = np.array([H[c == LABELS].mean(axis=0) for c in range(K)])
-    centred = means - means.mean(axis=0)
-    nc3 = np.sum((W / np.linalg.norm(W) - centred / np.linalg.norm(centred)) ** 2)
+    centered = means - means.mean(axis=0)
+    nc3 = np.sum((W / np.linalg.norm(W) - centered / np.linalg.norm(centered)) ** 2)
     nearest = np.array([np.argmin([np.linalg.norm(h - mean) for mean in means]) for h in H])
     assert float(found["nc3"]) == pytest.approx(nc3, rel=1e-9)
     assert float(found["nc4"]) == np.mean(nearest != decisions)

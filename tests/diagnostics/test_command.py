@@ -80,7 +80,7 @@ def test_layers_are_chosen(folder):
     assert measured("my_network:build", "--data", "data.npz", "--layers", "0", "3", "--batch-statistics") == 0
     found = xr.load_dataset(folder / "diag.nc")
     assert list(found["layer"].values) == ["0", "3"]
-    assert found.attrs["normalised_by"] == "batch statistics"
+    assert found.attrs["normalized_by"] == "batch statistics"
 
 
 ERRORS = {

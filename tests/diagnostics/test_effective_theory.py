@@ -173,7 +173,7 @@ def test_network_of_the_report(measured):
     assert not [problem for problem in problems(measured) if not problem.startswith("attribute")]
     assert dict(measured.sizes)["seed"] == 2
     assert list(measured["step"].values) == [0, 1, 2, 4, 8]
-    assert list(measured["normalised"].values) == ["conv", "dense"]
+    assert list(measured["normalized"].values) == ["conv", "dense"]
     assert float(measured["loss"].isel(step=-1).max()) < float(measured["loss"].isel(step=0).min())
 
 
@@ -244,7 +244,7 @@ def test_the_band_of_the_tasks_rank_lies_behind_the_ranks_alone(draw, place, nar
     bands = [[patch.get_bbox() for patch in panel.patches] for panel in panels]
     assert [len(band) for band in bands] == [int(number == place) for number in range(len(panels))]
     assert "effective rank" in panels[place].get_title(loc="left") + panels[place].get_title()
-    low, high = float(found["centred_task_rank"].min()), float(found["task_rank"].min())
+    low, high = float(found["centered_task_rank"].min()), float(found["task_rank"].min())
     assert (high - low < 0.5) == narrow
     assert (bands[place][0].y0, bands[place][0].y1) == (low, low + 0.5 if narrow else high)
 

@@ -197,7 +197,7 @@ def test_a_small_pull_from_the_points_beside_is_seen():
         measure(Leaning(), torch.randn(N, N, 4), measures=RANKS)
 
 
-def test_points_that_share_a_normalisation_are_measured():
+def test_points_that_share_a_normalization_are_measured():
     model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, track_running_stats=False))
     assert measure(model, torch.randn(N, 4), measures=RANKS).attrs["left_out"] == ""
 

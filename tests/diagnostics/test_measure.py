@@ -84,9 +84,9 @@ def test_ranks_and_orthogonality_gap(measured):
         np.testing.assert_allclose(here["nuclear_rank"], np.sum(s) ** 2 / np.sum(s**2), rtol=1e-7)
         gap = np.linalg.norm(gram / np.trace(gram) - np.eye(N) / N)
         np.testing.assert_allclose(here["orthogonality_gap"], gap, **EXACT)
-        centred = np.linalg.svd(A - A.mean(axis=0), compute_uv=False)
-        q = centred[centred > 1e-12] / centred.sum()
-        np.testing.assert_allclose(here["centred_effective_rank"], np.exp(-np.sum(q * np.log(q))), rtol=1e-7)
+        centered = np.linalg.svd(A - A.mean(axis=0), compute_uv=False)
+        q = centered[centered > 1e-12] / centered.sum()
+        np.testing.assert_allclose(here["centered_effective_rank"], np.exp(-np.sum(q * np.log(q))), rtol=1e-7)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -112,9 +112,9 @@ def test_classes(measured):
         here = found.sel(layer=name)
         means = np.array([A[c == LABELS].mean(axis=0) for c in range(CLASSES)])
         within = np.mean([np.mean(np.sum((A[c == LABELS] - means[c]) ** 2, axis=1)) for c in range(CLASSES)])
-        centred = means - means.mean(axis=0)
-        between = np.mean(np.sum(centred**2, axis=1))
-        unit = centred / np.linalg.norm(centred, axis=1)[:, None]
+        centered = means - means.mean(axis=0)
+        between = np.mean(np.sum(centered**2, axis=1))
+        unit = centered / np.linalg.norm(centered, axis=1)[:, None]
         off = (unit @ unit.T)[~np.eye(CLASSES, dtype=bool)]
         np.testing.assert_allclose(here["within_over_between"], within / between, **EXACT)
         np.testing.assert_allclose(here["equiangle"], np.abs(off + 1 / (CLASSES - 1)).max(), **EXACT)
@@ -249,14 +249,14 @@ def test_layer_norm_frees_weights_and_bias_together():
     size = (first.weight.grad.pow(2).sum() + first.bias.grad.pow(2).sum()).sqrt()
     alone = abs((first.weight * first.weight.grad).sum()) / first.weight.norm() / first.weight.grad.norm()
     found = measure(model, X)
-    assert list(found["normalised"].values) == ["0"]
+    assert list(found["normalized"].values) == ["0"]
     # rounding of the gradient, against a gradient that is not orthogonal to the weights without the bias
     assert abs(along / size) < 1e-10
     assert float(found["radial_fraction"][0]) < 1e-10
     assert alone > 1e-3
 
 
-def test_a_map_that_is_not_normalised_has_no_radial_fraction():
+def test_a_map_that_is_not_normalized_has_no_radial_fraction():
     class Residual(nn.Module):
         def __init__(self):
             super().__init__()
@@ -367,9 +367,9 @@ def test_evaluation_and_batch_statistics():
     z = X @ model.first.weight.detach().numpy().T + model.first.bias.detach().numpy()
     running = z / np.sqrt(1 + 1e-5)  # nothing seen yet: mean 0, variance 1
     batch = (z - z.mean(axis=0)) / np.sqrt(z.var(axis=0) + 1e-5)
-    for normalised, flag in ((running, False), (batch, True)):
+    for normalized, flag in ((running, False), (batch, True)):
         norms = measure(model, X, ["norm"], batch_statistics=flag)["norm"].values[0]
-        np.testing.assert_allclose(norms, np.linalg.norm(normalised, axis=1), rtol=1e-12)
+        np.testing.assert_allclose(norms, np.linalg.norm(normalized, axis=1), rtol=1e-12)
 
 
 def test_in_place_and_repeated_modules_are_kept_apart():

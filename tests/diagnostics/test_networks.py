@@ -42,7 +42,7 @@ class Decisions(Wrapped):
 
 
 class Auxiliary(Wrapped):
-    """A head beside the output, normalised as well."""
+    """A head beside the output, normalized as well."""
 
     def __init__(self):
         super().__init__()
@@ -106,8 +106,8 @@ def test_one_diagnostic_never_takes_the_others_down(case):
     if "output" not in found.attrs["left_out"]:
         assert np.isfinite(found["accuracy"])
     if case == "auxiliary head":
-        assert np.isnan(found["radial_fraction"].sel(normalised="head"))
-        assert float(found["radial_fraction"].sel(normalised="net.0")) < 1e-3
+        assert np.isnan(found["radial_fraction"].sel(normalized="head"))
+        assert float(found["radial_fraction"].sel(normalized="net.0")) < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -199,19 +199,24 @@ def test_labels_beyond_the_outputs_leave_the_classes_alone():
 def test_only_what_is_asked_for_is_computed():
     found = measure(nn.Linear(5, 3), points(), labels=LABELS, measures=["ranks"])
     assert set(found.data_vars) == {
-        "numerical_rank", "effective_rank", "centred_effective_rank", "stable_rank", "nuclear_rank", "orthogonality_gap"
-    }  # fmt: skip
+        "numerical_rank",
+        "effective_rank",
+        "centered_effective_rank",
+        "stable_rank",
+        "nuclear_rank",
+        "orthogonality_gap",
+    }
     with pytest.raises(ValueError, match="no measure 'rank'; give some of angles, ranks"):
         measure(nn.Linear(5, 3), points(), measures=["rank"])
     with pytest.raises(ValueError, match="the measure 'collapse' needs labels"):
         measure(nn.Linear(5, 3), points(), measures=["collapse"])
 
 
-# which maps normalisation makes free
+# which maps normalization makes free
 
 
 class PreNorm(nn.Module):
-    """What the first map returns goes into a normalisation and round it."""
+    """What the first map returns goes into a normalization and round it."""
 
     def __init__(self, *, residual):
         super().__init__()
@@ -257,5 +262,5 @@ def test_the_map_in_front_of_every_pre_norm_block_is_refused():
     block = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True, norm_first=True)
     model = nn.Sequential(nn.Linear(5, 8), nn.TransformerEncoder(block, 2, enable_nested_tensor=False), nn.Flatten())
     found = measure(model, torch.randn(6, 4, 5), measures=["radial"])
-    assert list(found["normalised"].values) == ["0"]
+    assert list(found["normalized"].values) == ["0"]
     assert found["radial_fraction"].isnull().all()

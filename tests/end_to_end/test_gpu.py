@@ -13,7 +13,7 @@ from repdyn.base import datasets
 
 pytestmark = pytest.mark.slow
 TRAINED = {
-    "leaky_resnets": ("trained/block0", "discretised/block0", "refinement", "paper_settings"),
+    "leaky_resnets": ("trained/block0", "discretized/block0", "refinement", "paper_settings"),
     "universality": ("default_network", "architectures", "xor", "blobs/high", "image_training/sgd"),
 }
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device: verdicts on it cannot be compared")

@@ -28,7 +28,7 @@ SMALL = {
         "trained": NARROW | {"first_steps": 10, "effective_depths": [2, 3, 4], "layers": 6, "steps": 15, "seeds": 2},
         "paper_settings": NARROW | {"layers": 8, "records": [10, 20, 30], "descent_steps": 5},
         "criticality": NARROW | {"first_steps": 10, "layers": 5, "refinement_steps": 15, "steps": [5, 10, 20]},
-        "discretised": {"dimension": 4, "points": 20, "width": 8, "inner": [3, 2], "steps": 20},
+        "discretized": {"dimension": 4, "points": 20, "width": 8, "inner": [3, 2], "steps": 20},
     },
     "universality": {
         "architectures": SHORT | {"rows": ["default", "tanh", "dropout"]},
@@ -50,7 +50,7 @@ SMALL = {
 }
 KILLS = {
     "leaky_resnets/trained-block0": 7,
-    "leaky_resnets/discretised-block0": 3,
+    "leaky_resnets/discretized-block0": 3,
     "leaky_resnets/near_critical": 9,
     "universality/default_network": 5,
     "universality/table_1_networks": 5,

@@ -115,11 +115,11 @@ def test_adam_is_torchs():
     settings = knobs.Descents(starts=2, steps=30, rate=0.03, ridge=1e-3)
     first = np.random.default_rng(0).standard_normal((2, 6, 3))
     x = torch.tensor(first, requires_grad=True)
-    optimiser = torch.optim.Adam([x], lr=settings.rate)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, settings.steps)
+    optimizer = torch.optim.Adam([x], lr=settings.rate)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settings.steps)
     for _ in range(settings.steps):
         x.grad = torch.tensor(minima.ridge_cost_gradient(x.detach().numpy(), False, settings.ridge))
-        optimiser.step()
+        optimizer.step()
         schedule.step()
     np.testing.assert_allclose(descents.adam_descent(first, False, settings), x.detach(), atol=1e-9)
 

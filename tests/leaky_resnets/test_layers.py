@@ -185,19 +185,19 @@ def test_balancedness_by_hand():
     np.testing.assert_allclose(plain.predicted, 4)
 
 
-def test_spectra_and_centring():
+def test_spectra_and_centering():
     g = np.random.default_rng(0)
     constant = np.ones((5, 1)) @ np.ones((1, 12))
     low = g.standard_normal((5, 2)) @ g.standard_normal((2, 12))
     A = np.stack([10 * constant + 0.1 * low] * 3)
     S = activation(A[0], True)
     W = np.stack([g.standard_normal((5, 12)) @ S.T] * 2)
-    plain, centred = layers.bottleneck_spectra(A, W), layers.bottleneck_spectra(A, W, centred=True)
+    plain, centered = layers.bottleneck_spectra(A, W), layers.bottleneck_spectra(A, W, centered=True)
     assert np.sum(plain.representations[0] > 1e-10) == 3
-    assert np.sum(centred.representations[0] > 1e-10) == 2
+    assert np.sum(centered.representations[0] > 1e-10) == 2
     assert plain.weights.shape == (2, 5)
     assert np.sum(plain.weights[0] > 1e-10) == 3  # the mean, which holds the row of ones, and two directions
-    assert centred.weights[0, 0] < 0.1 * plain.weights[0, 0]
+    assert centered.weights[0, 0] < 0.1 * plain.weights[0, 0]
     np.testing.assert_allclose(plain.weights[0], np.linalg.svd(W[0], compute_uv=False))
 
 

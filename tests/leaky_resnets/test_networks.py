@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
-from repdyn.leaky_resnets.methods.teachers import bottleneck_task, normalised
+from repdyn.leaky_resnets.methods.teachers import bottleneck_task, normalized
 from repdyn.leaky_resnets.theory.layers import layer_steps
 
 ROUNDING = 1e-12  # a few hundred float64 operations on numbers of order 1
@@ -128,7 +128,7 @@ def test_refuses_bad_points():
             net.forward(X)
 
 
-def test_tasks_are_normalised_and_narrow():
+def test_tasks_are_normalized_and_narrow():
     tasks = [
         bottleneck_task(6, inner, 400, np.random.default_rng(7), teacher=teacher)
         for inner, teacher in (((1,), "fully connected"), ((3,), "fully connected"), ((5, 1), "residual"))
@@ -137,21 +137,21 @@ def test_tasks_are_normalised_and_narrow():
         everything = np.hstack([task.Y, task.Y_test])
         np.testing.assert_allclose(everything.mean(axis=1), 0, atol=1e-6)  # float32 values
         np.testing.assert_allclose(everything.std(axis=1), 1, atol=1e-6)
-    dimensions = [neighbour_dimension(task.Y) for task in tasks]
+    dimensions = [neighbor_dimension(task.Y) for task in tasks]
     # estimate d has standard deviation d / sqrt(400) = 5 %; curvature and folds are allowed five of those
     assert dimensions[0] == pytest.approx(1, rel=0.3)
     assert dimensions[1] == pytest.approx(3, rel=0.35)
     assert dimensions[2] == pytest.approx(1, rel=0.3)
 
 
-def neighbour_dimension(Y: np.ndarray) -> float:
-    """Maximum-likelihood dimension from the ratio of the distances to the second and the first neighbour."""
+def neighbor_dimension(Y: np.ndarray) -> float:
+    """Maximum-likelihood dimension from the ratio of the distances to the second and the first neighbor."""
     distance = np.linalg.norm(Y[:, :, None] - Y[:, None, :], axis=0) + 1e9 * np.eye(Y.shape[1])
     first, second = np.sort(distance, axis=1)[:, :2].T
     apart = first > 0  # rays on which all of a teacher's neurons rest have one output
     return apart.sum() / np.sum(np.log(second[apart] / first[apart]))
 
 
-def test_normalised_is_idempotent():
+def test_normalized_is_idempotent():
     Z = np.random.default_rng(8).uniform(size=(3, 40))
-    np.testing.assert_allclose(normalised(normalised(Z)), normalised(Z), atol=ROUNDING)
+    np.testing.assert_allclose(normalized(normalized(Z)), normalized(Z), atol=ROUNDING)

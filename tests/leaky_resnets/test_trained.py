@@ -16,7 +16,7 @@ from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.experiments import (
     chains,
     criticality,
-    discretised,
+    discretized,
     network_audit,
     output_growth,
     paper_settings,
@@ -29,7 +29,7 @@ from repdyn.leaky_resnets.methods.network_datasets import arrays_of, network_at,
 from repdyn.leaky_resnets.methods.teachers import Task
 from repdyn.leaky_resnets.settings.training import (
     Criticality,
-    Discretised,
+    Discretized,
     Measures,
     NetworkAudit,
     OutputGrowth,
@@ -52,9 +52,9 @@ def chain_settings(seeds: int = 2) -> Trained:
     return Trained(**RECIPE, maps=MAPS, effective_depths=(1.0, 2.0, 3.0), layers=5, steps=20, blocks=2, seeds=seeds)
 
 
-def scheme_settings() -> Discretised:
+def scheme_settings() -> Discretized:
     """Two numbers of layers, thirty steps."""
-    return Discretised(
+    return Discretized(
         **TINY,
         inner=(3, 2),
         maps=("decayed maps", "fixed maps"),
@@ -110,8 +110,8 @@ def measured() -> dict[str, xr.Dataset]:
     args = ("cpu", no_checkpoint())
     refined = criticality.refinement(near, stream("refinement"), "cpu", no_checkpoint())
     longer = criticality.convergence(near, stream("convergence"), "cpu", no_checkpoint())
-    stored = discretised.discretised(scheme_settings(), stream("discretised"), *args, 0)
-    stages = discretised.staged(scheme_settings(), stream("staged"), "cpu", no_checkpoint())
+    stored = discretized.discretized(scheme_settings(), stream("discretized"), *args, 0)
+    stages = discretized.staged(scheme_settings(), stream("staged"), "cpu", no_checkpoint())
     papers = paper_settings.paper_settings(own, stream("paper_settings"), "cpu", no_checkpoint())
     several = restarts.restarts(again, stream("restarts"), "cpu", no_checkpoint())
     excess = restarts.overregularized(again, stream("overregularized"), "cpu", no_checkpoint())
@@ -291,7 +291,7 @@ def test_table_has_a_row_per_network_kind_and_depth(measured):
         ("trained", {"layers": 7}),
         ("paper_settings", {"layers": 7}),
         ("criticality", {"layers": 4}),
-        ("discretised", {"layers": [3, 4]}),
+        ("discretized", {"layers": [3, 4]}),
     ],
 )
 def test_too_few_layers_for_the_leak_stop_before_any_job(tmp_path, section, few):
@@ -303,17 +303,17 @@ def test_too_few_layers_for_the_leak_stop_before_any_job(tmp_path, section, few)
 
 def test_staged_networks_keep_their_own_penalty(measured):
     settings = scheme_settings()
-    strengths = [settings.strong_penalty if "strong" in name else settings.penalty for name in discretised.STAGED]
+    strengths = [settings.strong_penalty if "strong" in name else settings.penalty for name in discretized.STAGED]
     scale = settings.dimension / settings.effective_depth
     np.testing.assert_allclose(measured["staged_measures"]["lam"], np.multiply(strengths, scale))
 
 
-def test_strongly_penalised_stages_come_near_critical_points():
+def test_strongly_penalized_stages_come_near_critical_points():
     """Lt |B S^T| / |W| is 1 at a critical point; a penalty that is not the trained one would miss it by its ratio."""
     settings = scheme_settings().model_copy(update={"steps": 1500, "every": 100, "staged_seeds": 1})
-    stages = discretised.staged(settings, stream("staged"), "cpu", no_checkpoint())
+    stages = discretized.staged(settings, stream("staged"), "cpu", no_checkpoint())
     found = analysis.staged_measures(MEASURES, stages)
-    strong = found.sel(teacher=[name for name in discretised.STAGED if "strong" in name])
+    strong = found.sel(teacher=[name for name in discretized.STAGED if "strong" in name])
     size = 2.0 * np.sqrt((strong["alignment"] ** 2).sum("layer") / strong["weight_sq"].sum("layer"))
     np.testing.assert_allclose(size, 1, atol=0.2)
 

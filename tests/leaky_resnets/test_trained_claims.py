@@ -8,7 +8,7 @@ import xarray as xr
 from repdyn.base.claims import claims_of, decide_claim
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.leaky_resnets.claims import (
-    discretisation,
+    discretization,
     trained_bottleneck,
     trained_hamiltonian,
     trained_networks,
@@ -20,9 +20,9 @@ MAPS = ["decayed maps", "free maps", "fixed maps", "decayed maps, no bias"]
 LAYERS, VALUES = 20, 8
 CLAIMS = {
     claim.id: claim
-    for claim in claims_of(trained_hamiltonian, trained_bottleneck, trained_networks, trained_ranks, discretisation)
+    for claim in claims_of(trained_hamiltonian, trained_bottleneck, trained_networks, trained_ranks, discretization)
 }
-SPECTRA = ["A", "A centred", "W", "W centred"]
+SPECTRA = ["A", "A centered", "W", "W centered"]
 
 
 def chain_measures(seeds: int = 12, *, from_below: bool = True, rank: int = 3, noise: float = 0.05) -> xr.Dataset:
@@ -63,8 +63,8 @@ def chain_measures(seeds: int = 12, *, from_below: bool = True, rank: int = 3, n
         "alignment": (("layer",), 2 + noise * rng.standard_normal((*shape, LAYERS))),
     }
     made["weight_spectrum"] = (("layer", "value"), made["spectrum"][1] * np.ones((LAYERS, 1)))
-    made["centred_spectrum"] = (("node", "value"), made["spectrum"][1] * np.ones((LAYERS + 1, 1)))
-    made["spectrum"], made["centred_weight_spectrum"] = made["centred_spectrum"], made["weight_spectrum"]
+    made["centered_spectrum"] = (("node", "value"), made["spectrum"][1] * np.ones((LAYERS + 1, 1)))
+    made["spectrum"], made["centered_weight_spectrum"] = made["centered_spectrum"], made["weight_spectrum"]
     made |= _summaries(made, shape, rank)
     dims = ("maps", "seed", "effective_depth")
     coords = {"maps": MAPS, "seed": np.arange(seeds), "effective_depth": DEPTHS, "gamma": [1e-3], "rank": rank}
@@ -161,7 +161,7 @@ def test_another_rank_is_refuted():
     assert CLAIMS["lrn-fig1b"](wrong).status == "does not hold"
 
 
-@pytest.mark.parametrize(("matrix", "status"), [("W centred", "does not hold"), ("W", "holds as corrected")])
+@pytest.mark.parametrize(("matrix", "status"), [("W centered", "does not hold"), ("W", "holds as corrected")])
 def test_a_and_w_are_held_to_one_criterion(matrix, status):
     measures = chain_measures()
     smeared = xr.where(measures["spectrum_of"] == matrix, 0.2, measures["separation_step"])

@@ -54,16 +54,16 @@ def test_a_batch_changes_no_networks_numbers(learned):
         np.testing.assert_array_equal(alone.trained()[0].out, together.trained()[m].out)
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "descent"])
-def test_steps_are_pytorchs(optimiser):
+@pytest.mark.parametrize("optimizer", ["adam", "descent"])
+def test_steps_are_pytorchs(optimizer):
     X, Y = data(1)
     run = Trainer(nets(1), X, Y, penalty=0.3, map_decay=1.0, dtype=torch.float64)
     rates = cosine(1e-3, 30)
-    run.adam(rates) if optimiser == "adam" else run.descend(rates)
+    run.adam(rates) if optimizer == "adam" else run.descend(rates)
     net = nets(1)[0]
     parts = [torch.tensor(part, requires_grad=True) for part in (net.W, net.into, net.out)]
     paces = (1.0, MAP_RATE, MAP_RATE)
-    kind = torch.optim.Adam if optimiser == "adam" else torch.optim.SGD
+    kind = torch.optim.Adam if optimizer == "adam" else torch.optim.SGD
     theirs = kind([{"params": [part], "lr": 1.0} for part in parts])
     for rate in rates:
         for group, pace in zip(theirs.param_groups, paces, strict=True):

@@ -25,17 +25,17 @@ def images(count=6):
 
 
 def member(**changes):
-    """A member that makes the dataset `recentring_depth`."""
+    """A member that makes the dataset `recentering_depth`."""
     return {
         "study": STUDY,
-        "function": "experiments.random_networks:recentring_depth",
+        "function": "experiments.random_networks:recentering_depth",
         "code": "0123456789abcdef",
         "seed": 5,
         "paper": PAPER,
         "settings": {"settings": SETTINGS},
         "arguments": {},
         "inputs": {"images": IMAGES},
-        "outputs": [f"{STUDY}/data/recentring_depth.nc"],
+        "outputs": [f"{STUDY}/data/recentering_depth.nc"],
     } | changes
 
 

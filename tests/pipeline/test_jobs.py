@@ -33,7 +33,9 @@ def test_a_job_file_is_read_as_it_was_written(here):
     job = jobs.read(file)
     assert (job.run, job.name, job.kind, job.study, job.threads) == ("mine", f"{STUDY}/made", "simulate", STUDY, 1)
     assert job.inputs == ["results/mine/data/images.nc"]
-    assert job.outputs == [f"results/mine/{STUDY}/data/{name}.nc" for name in ("recentring_depth", "orthogonality_gap")]
+    assert job.outputs == [
+        f"results/mine/{STUDY}/data/{name}.nc" for name in ("recentering_depth", "orthogonality_gap")
+    ]
     assert job.text() == file.read_text()
 
 
@@ -193,12 +195,12 @@ def ran(here, monkeypatch):
 
 
 def test_unchanged_members_are_not_run_again(ran):
-    assert ran(made.member(), made.gap()) == ["recentring_depth", "orthogonality_gap"]
+    assert ran(made.member(), made.gap()) == ["recentering_depth", "orthogonality_gap"]
     assert ran(made.member(), made.gap()) == []
-    assert ran(made.member(code="new"), made.gap()) == ["recentring_depth"]
+    assert ran(made.member(code="new"), made.gap()) == ["recentering_depth"]
     assert ran(made.member(code="new"), made.gap(seed=9)) == ["orthogonality_gap"]
     assert ran(made.gap(seed=9)) == []
-    assert ran(made.member(code="new"), made.gap(seed=9)) == ["recentring_depth"]  # forgotten by the run before
+    assert ran(made.member(code="new"), made.gap(seed=9)) == ["recentering_depth"]  # forgotten by the run before
 
 
 def test_the_inputs_count_by_content(ran, here):
@@ -206,7 +208,7 @@ def test_the_inputs_count_by_content(ran, here):
 
     ran(made.member())
     datasets.write(made.images(5), here / "results/mine/data/images.nc")
-    assert ran(made.member()) == ["recentring_depth"]
+    assert ran(made.member()) == ["recentering_depth"]
 
 
 def test_a_kept_output_that_was_changed_is_made_again(ran, here):

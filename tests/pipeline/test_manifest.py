@@ -94,7 +94,7 @@ def test_time_and_place_stand_outside_the_content(run):
     assert made["configuration"] == {"run": {"name": "mine"}}
     assert set(made["versions"]) == {"python", *PACKAGES}
     assert all(made["versions"][name][0].isdigit() for name in ("numpy", "scipy", "torch", "numba", "netCDF4"))
-    assert set(made["machine"]) == {"system", "processor", "cores"}
+    assert set(made["machine"]) == {"system", "processor", "cores", "kernels"}
     assert made["made"].endswith("+00:00")
     assert str(run) not in json.dumps(made["content"])
 

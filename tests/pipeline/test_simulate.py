@@ -18,7 +18,7 @@ from repdyn.base.controls import false_world
 from repdyn.base.errors import DataError, NotEnoughDataError, RepdynError
 from repdyn.base.streams import Stream
 from repdyn.base.verdicts import Verdict, deviation
-from repdyn.bn_decomposed.settings.study import PAPER, RecentringDepth
+from repdyn.bn_decomposed.settings.study import PAPER, RecenteringDepth
 from repdyn.pipeline.run import decide, draw, loading, members, simulate, tabulate
 from repdyn.pipeline.run import images as images_job
 from repdyn.pipeline.run.loading import load_function, load_module, load_modules, load_runner
@@ -47,7 +47,7 @@ def test_a_dataset_says_where_it_comes_from(dataset):
     attrs = {name: dataset.attrs[name] for name in ("study", "experiment", "paper", "code_version", "device", "seed")}
     assert attrs == {
         "study": STUDY,
-        "experiment": "experiments.random_networks:recentring_depth",
+        "experiment": "experiments.random_networks:recentering_depth",
         "paper": PAPER,
         "code_version": "0123456789abcdef",
         "device": "cpu",
@@ -73,8 +73,8 @@ def test_bytes_are_equal_in_another_folder(dataset, results, tmp_path):
 
 
 def test_the_seed_counts_and_the_numbers_are_the_functions(dataset, results):
-    again = load_function(STUDY, "experiments:recentring_depth")(
-        RecentringDepth(**SETTINGS), datasets.read(results / IMAGES), Stream(5, (STUDY, "recentring_depth"))
+    again = load_function(STUDY, "experiments:recentering_depth")(
+        RecenteringDepth(**SETTINGS), datasets.read(results / IMAGES), Stream(5, (STUDY, "recentering_depth"))
     )
     np.testing.assert_array_equal(dataset["difference"], again["difference"])
     other = run(made.member(seed=6, outputs=[f"{STUDY}/data/other.nc"]), results)
@@ -139,7 +139,7 @@ def test_an_experiment_that_breaks_the_conventions_is_not_saved(tmp_path, monkey
 
 
 def test_a_missing_input_is_named(results):
-    with pytest.raises(RepdynError, match=r"recentring_depth wants images, but the job gives only .*settings, stream"):
+    with pytest.raises(RepdynError, match=r"recentering_depth wants images, but the job gives only .*settings, stream"):
         run(made.member(inputs={}), results)
 
 
@@ -165,7 +165,7 @@ def test_wrong_settings_are_told_in_one_line(results, change, message):
 def test_arguments_come_by_name_with_the_types_of_their_annotations(results, monkeypatch):
     seen = {}
 
-    def experiment(images, stream, device, variant, row: RecentringDepth, extra=7):
+    def experiment(images, stream, device, variant, row: RecenteringDepth, extra=7):
         seen.update(locals())
         return datasets.read(results / IMAGES)
 
@@ -173,7 +173,7 @@ def test_arguments_come_by_name_with_the_types_of_their_annotations(results, mon
     arguments = {"variant": "he", "row": SETTINGS, "unused": 1}
     data = run(made.member(arguments=arguments, device="cpu", outputs=[f"{STUDY}/data/x.nc"]), results)
     assert (seen["variant"], seen["device"], seen["extra"]) == ("he", "cpu", 7)
-    assert seen["row"] == RecentringDepth(**SETTINGS)
+    assert seen["row"] == RecenteringDepth(**SETTINGS)
     assert (seen["stream"].seed, seen["stream"].key) == (5, (STUDY, "experiment"))
     assert seen["images"].sizes["point"] == 6
     assert "torch" in json.loads(data.attrs["versions"])  # the function takes a device

@@ -118,7 +118,7 @@ def test_output_layer_in_closed_form(seed, weighted):
     found = standard_cost.output_layer_flow(X, Y, W0, times, weights=w if weighted else None)
     np.testing.assert_allclose(found, solved, atol=1e-8)
     late = standard_cost.output_layer_flow(X, Y, W0, [1e5], weights=w if weighted else None)[0]
-    np.testing.assert_allclose(late, standard_cost.least_squares_minimiser(X, Y, w), atol=1e-9)
+    np.testing.assert_allclose(late, standard_cost.least_squares_minimizer(X, Y, w), atol=1e-9)
 
 
 def test_right_inverse_is_no_projector_but_gives_one():

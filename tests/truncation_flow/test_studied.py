@@ -121,7 +121,7 @@ def test_weights_that_are_not_aligned_separate_obtuse_triangles():
 
 
 def lines(panel):
-    """Labelled lines of a panel: y values by label."""
+    """Labeled lines of a panel: y values by label."""
     return {line.get_label(): np.asarray(line.get_ydata()) for line in panel.get_lines()}
 
 

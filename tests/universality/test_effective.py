@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from repdyn.universality.methods.random_cases import Case, lifted_flow, matrix_flow, random_case, random_network
-from repdyn.universality.theory import effective, linearised
+from repdyn.universality.theory import effective, linearized
 from repdyn.universality.theory.final import final_distance
 
 TIGHT = 1e-9  # DOP853 at 1e-12 per step over some ten growth times; its own error reached 5e-11 in 40 cases
@@ -122,7 +122,7 @@ def test_loss_and_mean_along_the_matrix_flow():
     target = points.y2 - points.y1
     y, w = (dy**2).sum(1), (dy**2).sum(1) - dy @ target
     found = effective.effective_loss(t, y, w, target @ target, ((state.ybar - m) ** 2).sum(), 0.7)
-    wanted = [linearised.linear_loss(linearised.Linearised(*one), points).real for one in zip(*flow, strict=True)]
+    wanted = [linearized.linear_loss(linearized.Linearized(*one), points).real for one in zip(*flow, strict=True)]
     assert np.abs(found - wanted).max() < TIGHT
 
 

@@ -33,7 +33,7 @@ def test_engines_agree(nonlinearity, connections):
         found = trained(net, engine, layers=tuple(range(5)))
         for name in MEASURED:
             assert np.abs(found[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
-    assert float(wanted["loss"][:, 0].mean()) > 1.5 * float(wanted["loss"][:, -1].mean())  # something was learnt
+    assert float(wanted["loss"][:, 0].mean()) > 1.5 * float(wanted["loss"][:, -1].mean())  # something was learned
 
 
 @pytest.mark.parametrize("units", [1, 2, 3, 5, 21, 22, 23])
@@ -55,7 +55,7 @@ def test_dropout_and_adam_are_those_of_automatic_differentiation(connections, op
     wanted, found = (trained(net, engine, 3, 200, **options) for engine in ("autograd", "compiled"))
     for name in MEASURED:
         assert np.abs(found[name] - wanted[name]).max() <= 1e-9 * np.abs(wanted[name]).max()
-    assert float(wanted["loss"][:, 0].mean()) > 1.2 * float(wanted["loss"][:, -1].mean())  # something was learnt
+    assert float(wanted["loss"][:, 0].mean()) > 1.2 * float(wanted["loss"][:, -1].mean())  # something was learned
 
 
 def test_more_inputs_and_outputs():
@@ -111,7 +111,7 @@ def test_compiled_convolution_agrees(nonlinearity, kernel):
     assert found["engine"] == "compiled"
     for name in MEASURED:
         assert np.abs(found[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
-    assert float(wanted["loss"][:, 0].mean()) > 1.5 * float(wanted["loss"][:, -1].mean())  # something was learnt
+    assert float(wanted["loss"][:, 0].mean()) > 1.5 * float(wanted["loss"][:, -1].mean())  # something was learned
 
 
 def test_published_convolution_has_its_shape():
@@ -163,7 +163,7 @@ def test_dropout_drops_while_training_only():
     assert masks.mean() == pytest.approx(1.0, abs=0.04)  # 9680 draws: 6 sigma
 
 
-def test_a_trial_does_not_depend_on_its_neighbours():
+def test_a_trial_does_not_depend_on_its_neighbors():
     net = Net("leaky relu", 1.0, 16, 4, dropout=0.2)
     few, many = trained(net, trials=2, epochs=50), trained(net, trials=5, epochs=50)
     assert np.allclose(few["loss"], many["loss"][:2], rtol=1e-11)

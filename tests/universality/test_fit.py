@@ -39,7 +39,7 @@ def test_exact_trajectories_give_their_rates(rates):
     assert not found.at_bound
 
 
-def test_the_minimum_is_that_of_another_optimiser():
+def test_the_minimum_is_that_of_another_optimizer():
     data = noisy(1e-4)
     found = fit.fit_effective_rates(*data, DX2, DY2, every=EVERY)
 

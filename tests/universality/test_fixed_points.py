@@ -1,4 +1,4 @@
-"""Final distance, node and saddle, equal targets, distribution, linearised gradient, weighing."""
+"""Final distance, node and saddle, equal targets, distribution, linearized gradient, weighing."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy import stats
 from scipy.integrate import quad, solve_ivp
 
 from repdyn.universality.methods.random_cases import random_network
-from repdyn.universality.theory import distribution, effective, final, identical, linearised, weighing
+from repdyn.universality.theory import distribution, effective, final, identical, linearized, weighing
 
 RATES = (0.02, 0.05, 0.8)  # eta_h, eta_y, dx2
 
@@ -132,18 +132,18 @@ def test_equal_targets_leave_an_atom():
     assert low == pytest.approx(0.5, abs=1e-6)  # A_high is symmetric for rho = 1
 
 
-def test_gradient_of_the_linearised_loss_is_autograd():
+def test_gradient_of_the_linearized_loss_is_autograd():
     state, points = random_network(np.random.default_rng(1))
     tensors = [torch.tensor(part, requires_grad=True) for part in state]
     x1, x2, y1, y2 = (torch.tensor(part) for part in points)
     half = tensors[2] @ tensors[1] @ (x2 - x1) / 2
     loss = (((tensors[0] - half - y1) ** 2).sum() + ((tensors[0] + half - y2) ** 2).sum()) / 4
     loss.backward()
-    assert linearised.linear_loss(state, points) == pytest.approx(loss.item(), rel=1e-14)
-    for form in (linearised.loss_gradient, linearised.middle_lines):
+    assert linearized.linear_loss(state, points) == pytest.approx(loss.item(), rel=1e-14)
+    for form in (linearized.loss_gradient, linearized.middle_lines):
         for found, tensor in zip(form(state, points), tensors, strict=True):
             assert np.abs(found - tensor.grad.numpy()).max() < 1e-13
-    printed = linearised.loss_gradient_as_printed(state, points)
+    printed = linearized.loss_gradient_as_printed(state, points)
     assert np.allclose(printed.D_h, 2 * tensors[1].grad.numpy())
     assert np.allclose(printed.D_y, 2 * tensors[2].grad.numpy())
 
@@ -154,9 +154,9 @@ def test_weighing():
     printed = weighing.exponential_weighing_as_printed(A)
     brute = sum(np.exp(-A[:, k])[:, None] * np.exp(-A[l, :])[None] * A[k, l] for k in range(6) for l in range(6))
     assert np.allclose(printed, brute)
-    assert np.allclose(weighing.exponential_weighing(A, 1.0, normalise=False), printed)
-    assert np.allclose(weighing.exponential_weighing(A, 1e-3), A, atol=1e-6)  # no neighbours: nothing changes
-    assert np.allclose(weighing.exponential_weighing(A, 1e9), A.mean(), rtol=1e-6)  # all are neighbours: the mean
+    assert np.allclose(weighing.exponential_weighing(A, 1.0, normalize=False), printed)
+    assert np.allclose(weighing.exponential_weighing(A, 1e-3), A, atol=1e-6)  # no neighbors: nothing changes
+    assert np.allclose(weighing.exponential_weighing(A, 1e9), A.mean(), rtol=1e-6)  # all are neighbors: the mean
     scaled = weighing.exponential_weighing(7 * A)
     assert np.allclose(scaled, 7 * weighing.exponential_weighing(A))  # the default scale follows the units
 

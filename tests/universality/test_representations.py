@@ -147,7 +147,7 @@ def test_blobs_are_images_of_unit_mass_at_their_places():
 
 
 def test_a_blobs_pixels_fall_off_as_a_gaussian_of_unit_variance():
-    """log of two pixels' ratio at distances r and 0 of the centre is -r^2/2."""
+    """log of two pixels' ratio at distances r and 0 of the center is -r^2/2."""
     inputs, _, _ = blob_images(3, 5)
     middle = inputs[4, :25].reshape(5, 5)
     assert np.log(middle[4, 2] / middle[2, 2]) == pytest.approx(-0.5, rel=1e-12)

@@ -8,7 +8,7 @@ from scipy import stats
 from repdyn.universality.claims import digits, taylor, xor
 from repdyn.universality.claims.default_network import predicted
 from repdyn.universality.claims.intervals import log_mean_within, quantiles_within
-from repdyn.universality.methods.selection import LEARNT, has_learnt, learnt
+from repdyn.universality.methods.selection import LEARNED, has_learned, learned
 from repdyn.universality.theory.published import CORRELATIONS
 
 WORDS = {"expected": "as asked", "reason": "for the test"}
@@ -53,7 +53,7 @@ def structure_of(runs):
             "loss": (("run", "trial"), np.array([np.full(trials, runs[name][2]) for name in names])),
             **{name: (("run", "trial"), np.ones((len(names), trials))) for name in ("growth_apart", "scale")},
             "growth_equal": (("run", "trial", "pair"), np.ones((len(names), trials, 2))),
-            "learnt": (("run", "trial"), [has_learnt(np.full(trials, runs[name][2]), 0.25) for name in names]),
+            "learned": (("run", "trial"), [has_learned(np.full(trials, runs[name][2]), 0.25) for name in names]),
             "match_other_task": (("run", "trial"), -0.3 * np.array([wiggle[:, 0] for _ in names])),
             "scale_not_rooted": (("run", "trial"), 5.0 * np.array([wiggle[:, 0] for _ in names])),
         },
@@ -94,8 +94,8 @@ def test_claims_on_xor_turn_with_one_run(name):
     run, spoilt = CLAIMS[name]
     assert one(structure_of(RUNS)).status == "holds"
     assert one(structure_of(RUNS | {run: spoilt})).status == "does not hold"
-    unlearnt = (spoilt[0], spoilt[1], 0.25)
-    assert one(structure_of(RUNS | {run: unlearnt})).status == "not decidable at this scale"
+    unlearned = (spoilt[0], spoilt[1], 0.25)
+    assert one(structure_of(RUNS | {run: unlearned})).status == "not decidable at this scale"
 
 
 def test_every_control_on_xor_turns_its_part():
@@ -175,19 +175,19 @@ def test_one_epoch_is_judged_on_mnist_by_looks_on_the_right_side_of_it(first, ep
     assert f"{epochs:.2g} of the paper's epochs" in verdict.note
 
 
-def test_collapse_counts_learnt_networks_only():
+def test_collapse_counts_learned_networks_only():
     made = xr.Dataset(
         {
             "collapse": (
                 ("run", "trial", "context_of"),
                 np.full((1, 3, 2), 0.01) * np.array([1, 1.1, 90])[None, :, None],
             ),
-            "learnt": (("run", "trial"), has_learnt([[1e-4, 0.019, 0.021]], 0.5)),
+            "learned": (("run", "trial"), has_learned([[1e-4, 0.019, 0.021]], 0.5)),
         },
         coords={"run": ["low"], "plateau": 0.5},
     )
-    assert learnt(made, "low").sizes["trial"] == 2
-    assert LEARNT == 0.04
+    assert learned(made, "low").sizes["trial"] == 2
+    assert LEARNED == 0.04
 
 
 def digits_of(total, between, source, gap=0.0):

@@ -33,9 +33,9 @@ def test_weighing_by_all_is_equation_50_on_the_whole_matrix(task, scale, monkeyp
     x, labels = task
     A = structure.low_weight_distances(x, labels)
     monkeypatch.setattr(structure, "CHUNK", 17)
-    normalised = structure.weighed_by_all(x, labels, 10, [1.0, scale], normalise=True)[1]
-    assert np.allclose(normalised, exponential_weighing(A, scale)[:10, :10], rtol=ROUNDING)
-    printed = structure.weighed_by_all(x, labels, 10, [1.0, scale], normalise=False)[0]
+    normalized = structure.weighed_by_all(x, labels, 10, [1.0, scale], normalize=True)[1]
+    assert np.allclose(normalized, exponential_weighing(A, scale)[:10, :10], rtol=ROUNDING)
+    printed = structure.weighed_by_all(x, labels, 10, [1.0, scale], normalize=False)[0]
     assert np.allclose(printed, exponential_weighing_as_printed(A)[:10, :10], rtol=ROUNDING)
 
 
@@ -49,7 +49,7 @@ def test_far_classes_turn_equation_50_into_class_sums(task):
     assert np.array_equal(sizes, np.bincount(labels))
     least = structure.smallest_between(x, labels)
     assert least == pytest.approx(A[labels[:, None] != labels[None]].min(), rel=1e-12)
-    weighed = structure.weighed_by_all(x, labels, 60, [1.0], normalise=False)[0]
+    weighed = structure.weighed_by_all(x, labels, 60, [1.0], normalize=False)[0]
     error = np.abs(weighed - sums[np.ix_(labels, labels)]).max() / sums.max()
     assert 0 < error < 60**2 * np.exp(-least)
 

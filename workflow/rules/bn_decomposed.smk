@@ -13,7 +13,7 @@ use rule job as bn_decomposed_ablation with:
     cache: CACHED
 
 
-BND_NETWORKS = JOBS.simulate("bn_decomposed/random_networks", "recentring_depth", "layer_angles", "relu_rank")
+BND_NETWORKS = JOBS.simulate("bn_decomposed/random_networks", "recentering_depth", "layer_angles", "relu_rank")
 
 
 use rule job as bn_decomposed_random_networks with:

@@ -62,16 +62,16 @@ use rule job as bn_mean_field_theorem4 with:
     cache: CACHED
 
 
-BNM_MINIMISATION = JOBS.simulate("bn_mean_field/minimisation", "minimisation")
+BNM_MINIMIZATION = JOBS.simulate("bn_mean_field/minimization", "minimization")
 
 
-use rule job as bn_mean_field_minimisation with:
+use rule job as bn_mean_field_minimization with:
     input:
-        **inputs(BNM_MINIMISATION),
+        **inputs(BNM_MINIMIZATION),
     output:
-        **outputs(BNM_MINIMISATION),
+        **outputs(BNM_MINIMIZATION),
     log:
-        BNM_MINIMISATION.log,
+        BNM_MINIMIZATION.log,
     cache: CACHED
 
 

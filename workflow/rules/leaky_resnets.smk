@@ -44,22 +44,22 @@ use rule training as leaky_resnets_trained with:
     cache: CACHED
 
 
-LRN_DISCRETISED = JOBS.variants(
-    "leaky_resnets/discretised",
-    "discretised",
+LRN_DISCRETIZED = JOBS.variants(
+    "leaky_resnets/discretized",
+    "discretized",
     "block",
-    range(CONFIG.leaky_resnets.discretised.blocks),
+    range(CONFIG.leaky_resnets.discretized.blocks),
     memory_mb=1500,
 )
 
 
-use rule training as leaky_resnets_discretised with:
+use rule training as leaky_resnets_discretized with:
     input:
-        **LRN_DISCRETISED["input"],
+        **LRN_DISCRETIZED["input"],
     output:
-        LRN_DISCRETISED["output"],
+        LRN_DISCRETIZED["output"],
     log:
-        LRN_DISCRETISED["log"],
+        LRN_DISCRETIZED["log"],
     wildcard_constraints:
         block=r"\d+",
     cache: CACHED

@@ -124,9 +124,9 @@ def _bottleneck(digits: xr.Dataset, network: str) -> Verdict:
     """Effective rank without the mean at half depth over the task's; the task that fits it less carries the test."""
     require(digits, "digits", seed=2, end=(*ENDS, HALF))
     own = digits.sel(network=network, layer=middle_layer(digits["layer"].values))
-    ratios = np.log2(own["centred_effective_rank"] / own["centred_task_rank"])
+    ratios = np.log2(own["centered_effective_rank"] / own["centered_task_rank"])
     test = weakest([_settled(ratios.sel(task=task)) for task in digits["task"].values])
-    ranks = own["centred_effective_rank"].median("seed")
+    ranks = own["centered_effective_rank"].median("seed")
     ranks_by_task = "; ".join(
         f"{task}: " + ", ".join(f"{float(ranks.sel(task=task, end=end)):.1f} {end}" for end in (ENDS[0], HALF, ENDS[1]))
         for task in digits["task"].values
@@ -157,8 +157,10 @@ def _other_ranks(network: str) -> Callable[[xr.Dataset], xr.Dataset]:
 
     def spoil(digits: xr.Dataset) -> xr.Dataset:
         source = "output" if _bottleneck(digits, network).printed.outcome == "fails" else "input"
-        rank, middle = digits["centred_effective_rank"], digits["layer"] == middle_layer(digits["layer"].values)
-        return digits.assign(centred_effective_rank=rank.where(~middle, rank.sel(layer=source, end=ENDS[1], drop=True)))
+        rank, middle = digits["centered_effective_rank"], digits["layer"] == middle_layer(digits["layer"].values)
+        return digits.assign(
+            centered_effective_rank=rank.where(~middle, rank.sel(layer=source, end=ENDS[1], drop=True))
+        )
 
     return spoil
 
@@ -239,7 +241,7 @@ def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
 
     def spoil(odd_batch: xr.Dataset) -> xr.Dataset:
         ratio = odd_batch["norm_ratio"]
-        odd = ratio.sel(network="recentred", end=ENDS[1], drop=True)
+        odd = ratio.sel(network="recentered", end=ENDS[1], drop=True)
         return odd_batch.assign(norm_ratio=ratio.where(~ratio["network"].isin(networks), odd))
 
     return spoil
@@ -282,10 +284,10 @@ def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
     """Gives the norms with batch normalization in full out for those with recentering alone, and its losses."""
 
     def spoil(odd_batch: xr.Dataset) -> xr.Dataset:
-        own = (odd_batch["network"] == "recentred") & (odd_batch["end"] == end)
+        own = (odd_batch["network"] == "recentered") & (odd_batch["end"] == end)
         ratio, loss = odd_batch["norm_ratio"], odd_batch["final_loss"]
         rescaled = ratio.sel(network="batch norm", drop=True)
-        loss = loss.where(loss["network"] != "recentred", loss.sel(network="batch norm", drop=True))
+        loss = loss.where(loss["network"] != "recentered", loss.sel(network="batch norm", drop=True))
         return odd_batch.assign(norm_ratio=ratio.where(~own, rescaled), final_loss=loss)
 
     return spoil
@@ -302,14 +304,14 @@ def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
 )
 def odd_point_survives(odd_batch: xr.Dataset) -> Verdict:
     """Last hidden layer, before and after; undecided while the network has not learned."""
-    own = odd_batch.sel(network="recentred")
+    own = odd_batch.sel(network="recentered")
     same = (own["odd_point"].isel(layer=-1, end=0) == own["odd_point"].isel(layer=-1, end=1)).values
-    before, after = (_odd(odd_batch, "recentred", end, True) for end in ENDS)
+    before, after = (_odd(odd_batch, "recentered", end, True) for end in ENDS)
     note = (
         f"The same point is odd before and after in {same.sum()} of {same.size} seeds. Median loss after training, 0.5 "
-        f"before: {_losses(odd_batch, ('recentred', 'batch norm'))}."
+        f"before: {_losses(odd_batch, ('recentered', 'batch norm'))}."
     )
-    if not _has_learned(odd_batch, "recentred"):
+    if not _has_learned(odd_batch, "recentered"):
         after = _undecided(after)
         note += " This network has not learned, so that its odd point survives learning is not decided."
     return Verdict.from_tests(all_of(before=before, after=after), note=note)

@@ -100,7 +100,7 @@ def bottlenecks(digits: xr.Dataset) -> Figure:
         panel.set_xlabel("layer")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes[0])
-    ranks = " and ".join(str(int(rank)) for rank in digits["centred_task_rank"].isel(network=0))
+    ranks = " and ".join(str(int(rank)) for rank in digits["centered_task_rank"].isel(network=0))
     return describe(
         figure,
         title="Question 2: a bottleneck of the task's rank?",
@@ -112,11 +112,11 @@ def bottlenecks(digits: xr.Dataset) -> Figure:
 
 
 def _rank_panel(panel: Axes, data: xr.Dataset, layers: list[str]) -> None:
-    x, rank = np.arange(len(layers)), float(data["centred_task_rank"])
+    x, rank = np.arange(len(layers)), float(data["centered_task_rank"])
     panel.axhspan(rank / 2, rank * 2, **SHADE)
     panel.axvline(layers.index(middle_layer(layers)), color=BLACK, linewidth=0.6, linestyle=(0, (1, 2)))
     for end, color, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
-        draws = data["centred_effective_rank"].sel(end=end)
+        draws = data["centered_effective_rank"].sel(end=end)
         band(panel, x, draws.min("seed").values, draws.max("seed").values, color=color)
         panel.plot(x, draws.mean("seed"), color=color, linestyle=dash, marker="o", markersize=2.5, label=end)
     panel.set_yscale("log", base=2)

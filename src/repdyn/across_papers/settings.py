@@ -23,10 +23,10 @@ class Rates(Settings):
     leaky: Rate = Field(description="Leaky residual network.")
 
 
-class RatesWithRecentring(Rates):
+class RatesWithRecentering(Rates):
     """Rates of the four networks and of the recentered one."""
 
-    recentred: Rate = Field(description="Batch normalization without its rescaling.")
+    recentered: Rate = Field(description="Batch normalization without its rescaling.")
 
 
 class Training(Settings):
@@ -77,7 +77,7 @@ class Digits(Training):
 class OddBatch(Training):
     """A small batch of images through networks deep enough for an odd point."""
 
-    rates: RatesWithRecentring
+    rates: RatesWithRecentering
     batch: Annotated[int, Field(ge=7, le=1000)] = Field(
         description="Points; without rescaling an odd point exists from seven on."
     )

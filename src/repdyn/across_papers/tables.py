@@ -13,7 +13,7 @@ from repdyn.base.tables import Table
 
 def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dataset) -> Table:
     """Unexplained share, rank at half depth in two tasks, largest over second norm; medians and intervals of means."""
-    middle = digits["centred_effective_rank"].sel(layer=middle_layer(digits["layer"].values))
+    middle = digits["centered_effective_rank"].sel(layer=middle_layer(digits["layer"].values))
     fit = np.log2(theory_fits["unexplained"].sel(data="two points"))
     rows = []
     for kind in odd_batch["network"].values:
@@ -29,7 +29,7 @@ def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dat
         norms = odd_batch["norm_ratio"].sel(network=kind).isel(layer=-1)
         row |= {f"norm ratio {end}": float(norms.sel(end=end).median()) for end in odd_batch["end"].values}
         rows.append(row)
-    ranks = " and ".join(str(int(rank)) for rank in digits["centred_task_rank"].isel(network=0))
+    ranks = " and ".join(str(int(rank)) for rank in digits["centered_task_rank"].isel(network=0))
     return Table(
         pd.DataFrame(rows),
         "Three questions to four networks, and the recentered one",

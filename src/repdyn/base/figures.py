@@ -1,6 +1,6 @@
 """Figures: one style for all studies, deterministic files, captions that are written by code.
 
-Colors are the eight of Okabe and Ito, told apart by colour-blind readers; line style or marker repeats what colour
+Colors are the eight of Okabe and Ito, told apart by color-blind readers; line style or marker repeats what color
 says. A figure's caption, its text for those who cannot see it and what `figure_checks` finds in it travel with it, in a
 JSON file of the same name.
 """

@@ -38,6 +38,10 @@ class Stream:
         """The stream further down, with `key` appended."""
         return Stream(self.seed, self.key + key)
 
+    def of(self, experiment: str) -> Stream:
+        """The stream of another experiment of the study: what both draw from it is the same."""
+        return Stream(self.seed, (self.key[0], experiment, *self.key[2:]))
+
     @property
     def entropy(self) -> int:
         """128 bits hashed from seed and key; types are part of the key, so 1 and "1" differ."""

@@ -144,7 +144,7 @@ class ExitTimes(Settings):
             yield Problem(("radii", "start_radius"), text)
 
 
-class Minimisation(Settings):
+class Minimization(Settings):
     """Theorem 5: separating starts reach the minimum, counter-examples without separation do not."""
 
     width: Neurons = Field(description="Neurons of the separating starts.")
@@ -277,7 +277,7 @@ class BnMeanField(Settings):
     propagation: Propagation
     equicontinuity: Equicontinuity
     exit_times: ExitTimes
-    minimisation: Minimisation
+    minimization: Minimization
     anisotropy: Anisotropy
     target_scan: TargetScan
     learning_rates: LearningRates

@@ -31,7 +31,7 @@ def run(words: Sequence[str]) -> None:
     parser.add_argument("--features", choices=("flatten", "pool", "tokens"), default="flatten", help="rows of a layer")
     parser.add_argument("--channels", type=int, help="axis of the channels, points first: 1 or -1")
     parser.add_argument("--batch-size", type=int, help="points per forward pass; default: all at once")
-    parser.add_argument("--batch-statistics", action="store_true", help="batch normalisation by these points")
+    parser.add_argument("--batch-statistics", action="store_true", help="batch normalization by these points")
     parser.add_argument("--figures", type=Path, help="folder for figures")
     run_arguments(parser.parse_args(words))
 
@@ -137,7 +137,7 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
     from repdyn.diagnostics.figures.stream import draw_stream
 
     with figures.style():
-        if {"angle", "centred_effective_rank", "stable_cost_of_identity"} <= set(dataset):
+        if {"angle", "centered_effective_rank", "stable_cost_of_identity"} <= set(dataset):
             figures.save(draw_depth(dataset), folder / "through_depth")
         if "kinetic_energy" in dataset or "radial_fraction" in dataset:
             figures.save(draw_stream(dataset), folder / "residual_stream")

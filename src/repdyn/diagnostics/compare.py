@@ -30,7 +30,7 @@ MOST_POINTS = 2000  # compared at most: what is kept of a layer is points x min(
 TEXTS = {
     "cka": ("linear CKA, biased", "1", "Kornblith, Norouzi, Lee, Hinton 2019"),
     "cka_debiased": ("linear CKA with unbiased HSIC", "1", "Song, Smola, Gretton, Bedo, Borgwardt 2012"),
-    "procrustes": ("Procrustes distance of centred representations of norm one", "1", "Schonemann 1966"),
+    "procrustes": ("Procrustes distance of centered representations of norm one", "1", "Schonemann 1966"),
     "angular": ("angular shape distance", "rad", "Williams, Kunz, Kornblith, Linderman 2021"),
 }
 

@@ -12,7 +12,7 @@
     found = recorder.dataset()
 
 Points are measured in evaluation mode; the network comes back as it was: modes, gradients, running statistics, hooks,
-random state. Activations come in the network's precision and are analysed in float64. What cannot be computed is NaN,
+random state. Activations come in the network's precision and are analyzed in float64. What cannot be computed is NaN,
 with its reason in the attribute `left_out`; one measure never takes the others down.
 """
 
@@ -89,18 +89,18 @@ def measure(
         unpack: turns a loader's batch into (inputs, labels or targets or None).
         embeddings: layer that stands for the inputs where these are token ids and have no distances.
         classifier: the last linear map, for NC3 and NC4; None takes the `nn.Linear` whose result the network returns.
-        gamma: regulariser of the stable cost of identity and the energies, relative to the operator norm of K.
+        gamma: regularizer of the stable cost of identity and the energies, relative to the operator norm of K.
         bias: whether the cost of identity may use a bias.
-        batch_statistics: batch normalisation by the statistics of these points instead of the running ones. Wanted at
-            initialization and for the theories of batch normalisation, which hold for batches.
+        batch_statistics: batch normalization by the statistics of these points instead of the running ones. Wanted at
+            initialization and for the theories of batch normalization, which hold for batches.
         loss: scalar function of the output for the radial gradient fraction; None takes the cross-entropy of labels,
             else half the mean squared error of targets, else of zero. Which one matters little: the gradient of any
-            function of the output is orthogonal to what normalisation makes free.
+            function of the output is orthogonal to what normalization makes free.
         memory: bytes of layers kept at a time when the points come in several batches; less means more passes.
 
     Returns:
         Dataset over `layer`, `point`, `quantile`, `pair`, with labels `class`, with `residual` `step_from`, and with
-        normalisation layers `normalised`. Each variable names its paper and equation.
+        normalization layers `normalized`. Each variable names its paper and equation.
 
     Raises:
         ValueError: unusable inputs, labels, targets, pairs or names, or a network that does not take the inputs; the
@@ -167,7 +167,7 @@ def network_setting(
     points = next((len(answer) for answer in (labels, targets) if answer is not None), None)
     batches = as_inputs(model, inputs, axis=axes.get("input", 0), batch_size=batch_size, unpack=unpack, points=points)
     if batch_statistics and len(batches.batches) > 1:
-        raise ValueError("batch_statistics normalises by all points at once; give them in one batch")
+        raise ValueError("batch_statistics normalizes by all points at once; give them in one batch")
     features = features if isinstance(features, Features) else Features(features)
     return Setting(model, batches, features, output, axes, bool(batch_statistics), memory)
 

@@ -3,9 +3,9 @@ r"""Three questions to four networks, through the diagnostics; what is estimated
 All networks of a seed share the numbers behind their weights; intervals are Student's over seeds at a false-alarm rate
 of 0.001. Rates and steps were chosen on the loss alone.
 
-1. *Does the effective two-point theory fit with batch normalisation and with leakage?* The theory's two rates are
+1. *Does the effective two-point theory fit with batch normalization and with leakage?* The theory's two rates are
    fitted to h, y, w of the layer at half depth. U = mean over the three curves of 1 - max(R^2, 0), the unexplained
-   share (cut off at 1 after a first run, where a curve that hardly moves gave U = 1e8 with batch normalisation).
+   share (cut off at 1 after a first run, where a curve that hardly moves gave U = 1e8 with batch normalization).
    Estimand: mean over seeds of log2(U of the network / U of the plain one). The theory fits as well if it is at most
    1, at most twice the unexplained share. On the two points alone, the theory's own setting; on pairs of digits in a
    batch (mean over pairs of log2 U) beside it, for description. Summed fit losses, eq. (49), go with the size of h and
@@ -13,12 +13,12 @@ of 0.001. Rates and steps were chosen on the loss alone.
    network itself (U from 0.3 to 1.2), which left nothing to compare with; the present one was made on the plain
    network alone, at small initial weights, with moments evenly spaced as eq. (49) counts them.
 2. *Does a bottleneck of the task's rank show?* r(task) = effective rank at half depth without the mean over points,
-   after training, over the rank of the centred targets; two tasks on the same images, of ranks 9 and 2. Estimand: mean
+   after training, over the rank of the centered targets; two tasks on the same images, of ranks 9 and 2. Estimand: mean
    over seeds of log2 r. A bottleneck of the task's rank shows if it lies within [-1, 1], a factor of two, in both.
 3. *Does the odd point survive training?* Largest over second largest norm in the last hidden layer of deep networks on
    a small batch. Estimand: mean over seeds of log2 of that ratio, before and after training. An odd point is there if
-   it is at least 1, the largest norm twice the second; there is none if it is at most 1. Batch normalisation in full
-   is known to make none, so recentring without rescaling runs beside the four.
+   it is at least 1, the largest norm twice the second; there is none if it is at most 1. Batch normalization in full
+   is known to make none, so recentering without rescaling runs beside the four.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PIXELS = 64  # of the images on which rates were chosen
 POINTS_FIRST = {"input": 0}  # batch normalization lets points change each other
 PROFILE = (
     "effective_rank",
-    "centred_effective_rank",
+    "centered_effective_rank",
     "stable_cost_of_identity",
     "norm_ratio",
     "odd_point",
@@ -114,7 +114,7 @@ def _digits_of(
         if step in looks:
             _record(ends, network, step)
     profile = _over_seeds(ends, list(looks.values()))
-    ranks = profile[["task_rank", "centred_task_rank"]].isel(seed=0, drop=True)
+    ranks = profile[["task_rank", "centered_task_rank"]].isel(seed=0, drop=True)
     parts = [profile[[*PROFILE, "accuracy"]], recorder.dataset(), ranks]
     return xr.merge(parts, compat="override", join="exact").assign(final_loss=("seed", losses))
 
@@ -136,7 +136,7 @@ def odd_batch(settings: OddBatch, images: xr.Dataset, stream: Stream, checkpoint
     X, classes = X[chosen], labels[chosen]
     by_network = {
         kind: checkpoint.dataset(kind, partial(_odd_batch_of, kind, X, classes, settings, stream))
-        for kind in (*FOUR, "recentred")
+        for kind in (*FOUR, "recentered")
     }
     joined = _joined(by_network, "network", title="A batch of digits in deep networks")
     return joined.assign_coords(point_count=variable((), settings.batch, "points of the batch"))

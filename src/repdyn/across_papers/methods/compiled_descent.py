@@ -9,7 +9,7 @@ import numpy as np
 
 from repdyn.base.compiling import compiled
 
-PLAIN, RECENTRED, NORMALIZED, STREAM = range(4)
+PLAIN, RECENTERED, NORMALIZED, STREAM = range(4)
 
 
 @compiled
@@ -29,7 +29,7 @@ def _relu(a, positive):
 
 
 @compiled
-def _recentre(z):
+def _recenter(z):
     """Takes the mean over points out, in place."""
     mean = np.zeros(z.shape[1])
     for p in range(z.shape[0]):
@@ -57,9 +57,9 @@ def _normalize(z, floor, deviation):
 
 @compiled
 def _hidden(kind, z, scale, shift, floor, deviation, a):
-    """The representation of a layer without a stream from z, which is left recentred or normalized."""
+    """The representation of a layer without a stream from z, which is left recentered or normalized."""
     if kind != PLAIN:
-        _recentre(z)
+        _recenter(z)
     if kind != NORMALIZED:
         _relu(z, a)
         return
@@ -89,7 +89,7 @@ def _hidden_slope(kind, a, z, scale, shift, deviation, rate, kept, delta):
             scale[i] = kept * scale[i] - rate * along[i]
             shift[i] = kept * shift[i] - rate * total[i]
     if kind != PLAIN:
-        _recentre(delta)
+        _recenter(delta)
 
 
 @compiled
@@ -165,7 +165,7 @@ def train(kind, stream, floor, X, Y, maps, rate, kept, steps):
     """Takes steps of descent on one network, in place; returns its loss before them.
 
     Args:
-        kind: PLAIN, RECENTRED, NORMALIZED or STREAM.
+        kind: PLAIN, RECENTERED, NORMALIZED or STREAM.
         stream: what a stream keeps of the layer before, and its share of the layer's map.
         floor: added to the variance.
         X: inputs, shape (points, inputs).

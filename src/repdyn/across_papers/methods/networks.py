@@ -4,7 +4,7 @@ Depth L, width w, ReLU, one linear map out. With z_l = W_l a_{l-1} + b_l:
 
 - `plain`: a_l = relu(z_l);
 - `batch norm`: a_l = relu(g (z_l - mean) / deviation + c), statistics of the batch, g and c learned;
-- `recentred`: a_l = relu(z_l - mean), batch normalisation without its rescaling: where the odd point lives;
+- `recentered`: a_l = relu(z_l - mean), batch normalization without its rescaling: where the odd point lives;
 - `residual`: a_l = a_{l-1} + (1/L) (W_l relu(a_{l-1}) + b_l), from a_0, a linear map of the input;
 - `leaky`: a_l = (1 - Lt/L) a_{l-1} + (1/L) (W_l relu(a_{l-1}) + b_l), from the same a_0 and the same weights.
 
@@ -25,12 +25,12 @@ from torch import Tensor, nn
 from repdyn.across_papers.methods import compiled_descent
 from repdyn.base.streams import Stream
 
-Kind = Literal["plain", "batch norm", "recentred", "residual", "leaky"]
+Kind = Literal["plain", "batch norm", "recentered", "residual", "leaky"]
 STREAMS = ("residual", "leaky")
-VARIANCE_FLOOR = 1e-5  # the usual eps of batch normalisation
+VARIANCE_FLOOR = 1e-5  # the usual eps of batch normalization
 KERNELS = {
     "plain": compiled_descent.PLAIN,
-    "recentred": compiled_descent.RECENTRED,
+    "recentered": compiled_descent.RECENTERED,
     "batch norm": compiled_descent.NORMALIZED,
     "residual": compiled_descent.STREAM,
     "leaky": compiled_descent.STREAM,
@@ -65,7 +65,7 @@ class Layer(nn.Module):
         if self.kind in STREAMS:
             return self.kept * a + self.linear(torch.relu(a)) / self.depth
         z = self.linear(a)
-        if self.kind in ("batch norm", "recentred"):
+        if self.kind in ("batch norm", "recentered"):
             z = z - z.mean(dim=-2, keepdim=True)
         if self.kind == "batch norm":
             z = z / (z.pow(2).mean(dim=-2, keepdim=True) + VARIANCE_FLOOR).sqrt()

@@ -151,8 +151,8 @@ def without_gamma(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     return rows_to_full_rank.assign(bound=rows_to_full_rank["n"].astype(float))
 
 
-def _mean_bounded(rows_to_full_rank: xr.Dataset, recentred: int) -> Test:
-    chosen = rows_to_full_rank.isel(batch=rows_to_full_rank["recentred"].values == recentred)
+def _mean_bounded(rows_to_full_rank: xr.Dataset, recentered: int) -> Test:
+    chosen = rows_to_full_rank.isel(batch=rows_to_full_rank["recentered"].values == recentered)
     return worst_mean_over_bound(
         chosen["y"].values,
         chosen["bound"].values,
@@ -291,7 +291,7 @@ FULL = "full rank for every batch, as if the hypothesis were not needed"
 )
 def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     """Largest rank from the cells, from the lines, and with many rows; even circles of six and more points."""
-    plain = relu_rank.isel(case=relu_rank["case_recentred"].values == 0)
+    plain = relu_rank.isel(case=relu_rank["case_recentered"].values == 0)
     n, free = plain["points"].values, plain["pairs_used"].values == 0
     even = (plain["case_kind"].values == "circle") & (n % 2 == 0) & (n >= 6)
     return Verdict.from_tests(
@@ -330,7 +330,7 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
 )
 def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Dataset) -> Verdict:
     """Largest rank of recentered circles off the origin; mean of y on recentered batches; ranks after the layer."""
-    shifted = relu_rank.isel(case=relu_rank["case_recentred"].values == 1)
+    shifted = relu_rank.isel(case=relu_rank["case_recentered"].values == 1)
 
     def full(condition: str) -> Test:
         allowed = shifted.isel(case=shifted[condition].values == 0)

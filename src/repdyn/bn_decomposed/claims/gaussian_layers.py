@@ -160,7 +160,9 @@ def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
     return Verdict.from_tests(all_of(**squares_are_kept(gaussian_layer.sel(start=INVARIANT))))
 
 
-NOT_RECENTRED = false_world("layers without recentering", in_dataset(0, replace_variables(inner="inner_not_recentred")))
+NOT_RECENTERED = false_world(
+    "layers without recentering", in_dataset(0, replace_variables(inner="inner_not_recentered"))
+)
 
 
 def orthogonal(layer: xr.Dataset) -> Test:
@@ -181,7 +183,7 @@ def orthogonal(layer: xr.Dataset) -> Test:
     states="The odd point and the mean of the cluster are orthogonal after the layer, for every draw of the weights.",
     formula=r"x_1' \cdot \hat\nu_c = 0",
     data="gaussian_layer",
-    control=NOT_RECENTRED,
+    control=NOT_RECENTERED,
 )
 def orthogonality_is_kept(gaussian_layer: xr.Dataset) -> Verdict:
     """Largest inner product over all layers of explicit weights on the representation of Definition 12."""

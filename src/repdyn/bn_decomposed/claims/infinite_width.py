@@ -63,7 +63,7 @@ def from_equal_angles(fixed_point: xr.Dataset) -> xr.Dataset:
     data=("relu_moments", "fixed_point"),
     control={
         "closed form minus sampled": wrong_formula(
-            "the closed form without recentering, $K(G)$", in_dataset(0, replace_variables(recentred="not_recentred"))
+            "the closed form without recentering, $K(G)$", in_dataset(0, replace_variables(recentered="not_recentered"))
         ),
         "equal angles up to six points": false_world(
             "rescaling without recentering", in_dataset(1, replace_variables(simplex_angle="rms_angle"))
@@ -90,7 +90,7 @@ def closed_form_of_a_layer(relu_moments: xr.Dataset, fixed_point: xr.Dataset) ->
     return Verdict.from_tests(
         all_of(
             closed_form_minus_sampled=worst_mean(
-                relu_moments["recentred_sampled"] - relu_moments["recentred"],
+                relu_moments["recentered_sampled"] - relu_moments["recentered"],
                 "draw",
                 -0.05,
                 0.05,

@@ -153,18 +153,18 @@ def odd_point_is_the_longest(largest_norm: xr.Dataset) -> Verdict:
     return Verdict.from_tests(worst_share(longest, **typical), worst_share([*farthest], **typical))
 
 
-def busy(activity: xr.Dataset, recentring: str) -> xr.DataArray:
+def busy(activity: xr.Dataset, recentering: str) -> xr.DataArray:
     """Share of neurons whose response exceeds a tenth of their largest for more than half of the inputs."""
-    return (activity["above_tenth"].sel(recentring=recentring) > 0.5).mean("neuron")
+    return (activity["above_tenth"].sel(recentering=recentering) > 0.5).mean("neuron")
 
 
-def nearly_always_active(activity: xr.Dataset, recentring: str) -> xr.DataArray:
+def nearly_always_active(activity: xr.Dataset, recentering: str) -> xr.DataArray:
     """Share of neurons active on more than 90 % of the inputs."""
-    return (activity["active"].sel(recentring=recentring) > 0.9).mean("neuron")
+    return (activity["active"].sel(recentering=recentering) > 0.9).mean("neuron")
 
 
 OTHER_NETWORKS = false_world(
-    "networks with and without recentering exchanged", exchange("recentring", "without", "with")
+    "networks with and without recentering exchanged", exchange("recentering", "without", "with")
 )
 
 
@@ -178,7 +178,7 @@ OTHER_NETWORKS = false_world(
         ("active on 90 percent over prediction", "above a tenth of their maximum for most inputs"), OTHER_NETWORKS
     ),
 )
-def busy_without_recentring(activity: xr.Dataset) -> Verdict:
+def busy_without_recentering(activity: xr.Dataset) -> Verdict:
     """Neurons active on over 90 % of the inputs, against the prediction; neurons not negligible for most inputs."""
     expected = float(activity["expected_above_90"])
     return Verdict.from_tests(
@@ -211,7 +211,7 @@ def busy_without_recentring(activity: xr.Dataset) -> Verdict:
     data="activity",
     control=dict.fromkeys(("below a tenth of their maximum for most inputs", "active on 90 percent"), OTHER_NETWORKS),
 )
-def quiet_with_recentring(activity: xr.Dataset) -> Verdict:
+def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
     """Neurons below a tenth of their largest response for more than half of the inputs; none nearly always active."""
     quiet = float(1 - busy(activity, "without").mean())
     return Verdict.from_tests(

@@ -22,15 +22,15 @@ WHOLE_DEGREES = "the paper gives whole degrees: half of one on either side"
     where="Section II",
     kind="identity",
     states="In a linear network recentering changes the representation in the first layer only.",
-    data="recentring_depth",
+    data="recentering_depth",
     control=false_world("the same networks with ReLU, where recentering acts in every layer", exchange("relu", 0, 1)),
 )
-def recentring_acts_once(recentring_depth: xr.Dataset) -> Verdict:
+def recentering_acts_once(recentering_depth: xr.Dataset) -> Verdict:
     """Recentering everywhere against recentering first, same weights, all layers."""
-    depth, width = recentring_depth.sizes["layer"], int(recentring_depth["width"])
+    depth, width = recentering_depth.sizes["layer"], int(recentering_depth["width"])
     return Verdict.from_tests(
         deviation(
-            recentring_depth["difference"].sel(relu=0),
+            recentering_depth["difference"].sel(relu=0),
             np.finfo(float).eps * depth * width,
             expected="relative difference zero in exact arithmetic",
             reason=f"round-off of {depth} products of matrices of width {width}, a rounding error times depth times "
@@ -108,7 +108,7 @@ EXCHANGED = false_world("networks with and without rescaling exchanged", rescali
     data="ablation",
     control=dict.fromkeys(("second over first norm", "odd angle", "cluster angle"), EXCHANGED),
 )
-def recentring_and_relu_make_an_odd_point(ablation: xr.Dataset) -> Verdict:
+def recentering_and_relu_make_an_odd_point(ablation: xr.Dataset) -> Verdict:
     """Longer than four times the next and orthogonal to the rest, which are close to each other."""
     cell = ablation.isel(layer=-1).sel(ODD)
     return Verdict.from_tests(

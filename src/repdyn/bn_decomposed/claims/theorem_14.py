@@ -14,7 +14,7 @@ from repdyn.bn_decomposed.claims.gaussian_layers import (
     ALPHA_ONE,
     FAR,
     NEXT_TO_ROUNDING,
-    NOT_RECENTRED,
+    NOT_RECENTERED,
     SQUARES,
     alpha_one,
     near,
@@ -79,7 +79,7 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     "their norms and directions before.",
     formula=r"x_1' \cdot \hat\nu_c = 0",
     data="gaussian_layer",
-    control=NOT_RECENTRED,
+    control=NOT_RECENTERED,
 )
 def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     """Largest inner product over all layers of explicit weights, directions and norms of x_1 and nu_c at random."""
@@ -158,7 +158,7 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     data=("gaussian_layer", "contraction"),
     control={
         "items 1 and 2": ALPHA_ONE,
-        "item 3": NOT_RECENTRED,
+        "item 3": NOT_RECENTERED,
         "item 4": false_world(TOO_NEAR, in_dataset(1, at_the_invariant_distance)),
     },
 )

@@ -89,7 +89,7 @@ def _third_best(accuracy: np.ndarray) -> Test:
 STRICT = "margin 0.5"
 
 
-def neighbours_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
+def neighbors_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
     """Takes the widest threshold, where neighbors fire, for the strict one.
 
     Raises:
@@ -110,7 +110,7 @@ def neighbours_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
     data="point_neurons",
     control=dict.fromkeys(
         ("orthogonal", "activity"),
-        wrong_formula("thresholds wide enough to let neighbors fire", neighbours_let_in),
+        wrong_formula("thresholds wide enough to let neighbors fire", neighbors_let_in),
     ),
 )
 def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdict:

@@ -1,7 +1,7 @@
 """Experiments on the rank of ReLU(W X): cells, Lemma 2, Theorem 3 and its proof; settings in, one dataset out.
 
 Batches are circles of equally spaced points, Gaussian batches of rank 2 and 3, where gamma is exact, and the same
-moved away from the origin and recentred. `gamma` of a recentred batch is that of X - mean (Corollary 4).
+moved away from the origin and recentered. `gamma` of a recentered batch is that of X - mean (Corollary 4).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from repdyn.bn_decomposed.theory.rank import (
 )
 
 OFFSET = 5.0
+DRAWN_AS = {"recentered": "recentred"}  # the name that recorded batches were drawn under
 SHAPES = ((2, 3), (3, 6), (8, 12))
 OVERSHOOT = 1.5
 ANTIPODAL = 6  # points of the circle whose rank stays at 5
@@ -45,7 +46,7 @@ STEPS = {
 
 
 class Batch(NamedTuple):
-    """A batch with its kind; of the kind "recentred" `X` is already less its mean."""
+    """A batch with its kind; of the kind "recentered" `X` is already less its mean."""
 
     kind: str
     X: np.ndarray
@@ -57,11 +58,11 @@ def gamma(X: np.ndarray) -> float:
 
 
 def gaussian_batches(kind: str, k: int, points: tuple[int, ...], batches: int, stream: Stream) -> Iterator[Batch]:
-    """Gaussian batches in k dimensions; "recentred" ones have mean 5 in every coordinate before recentring."""
+    """Gaussian batches in k dimensions; "recentered" ones have mean 5 in every coordinate before recentering."""
     for n in points:
         for b in range(batches):
-            X = stream.generator(kind, k, n, b).standard_normal((k, n))
-            if kind == "recentred":
+            X = stream.generator(DRAWN_AS.get(kind, kind), k, n, b).standard_normal((k, n))
+            if kind == "recentered":
                 X += OFFSET
                 X = X - X.mean(axis=1, keepdims=True)
             yield Batch(kind, X)
@@ -188,7 +189,7 @@ def rows_to_full_rank(settings: RowsToFullRank, stream: Stream) -> xr.Dataset:
         *(Batch("circle", circle_batch(n)) for n in settings.circles),
         *gaussian_batches("Gaussian k=2", 2, settings.planar, settings.batches, stream),
         *gaussian_batches("Gaussian k=3", 3, settings.spatial, settings.batches, stream),
-        *gaussian_batches("recentred", 2, settings.recentred, settings.batches, stream),
+        *gaussian_batches("recentered", 2, settings.recentered, settings.batches, stream),
     ]
     y = np.empty((len(batches), settings.draws), np.int32)
     gammas, by_column = np.empty(len(batches)), np.empty(len(batches))
@@ -279,7 +280,9 @@ def _batch_coordinates(batches: list[Batch]) -> dict[str, xr.Variable]:
         "kind": variable("batch", np.array([kind for kind, _ in batches]), "kind of batch"),
         "k": variable("batch", np.array([len(X) for _, X in batches]), "input dimension"),
         "n": variable("batch", np.array([X.shape[1] for _, X in batches]), "points in the batch"),
-        "recentred": variable("batch", np.array([int(kind == "recentred") for kind, _ in batches]), "1 if recentred"),
+        "recentered": variable(
+            "batch", np.array([int(kind == "recentered") for kind, _ in batches]), "1 if recentered"
+        ),
     }
 
 

@@ -47,13 +47,13 @@ def relu_moments(settings: ReluMoments, images: xr.Dataset, stream: Stream) -> x
             "square_linear": variable("draw", sampled["square_linear"], "||Wy||^2 in the unit of `square`"),
             "inner_linear": variable(("cosine", "draw"), sampled["inner_linear"], "Wx.Wy in the unit of `inner`"),
             "quadrature_linear": variable("cosine", 2 * cosines, "Wx.Wy in the unit of `inner`, expected"),
-            "recentred_sampled": variable(
+            "recentered_sampled": variable(
                 ("draw", "pair"),
                 _sampled_gram(X, settings.width, settings.draws, stream),
                 "eq. (8) in units of (d sigma^2 / 2) ||x~_i|| ||x~_j||, sampled",
             ),
-            "recentred": variable("pair", _closed_gram(X, True)[i, j], "eq. (8), closed form K(HGH)"),
-            "not_recentred": variable("pair", _closed_gram(X, False)[i, j], "the closed form without H, K(G)"),
+            "recentered": variable("pair", _closed_gram(X, True)[i, j], "eq. (8), closed form K(HGH)"),
+            "not_recentered": variable("pair", _closed_gram(X, False)[i, j], "the closed form without H, K(G)"),
         },
         {
             "cosine": variable("cosine", cosines, "cosine between x and y"),
@@ -62,7 +62,7 @@ def relu_moments(settings: ReluMoments, images: xr.Dataset, stream: Stream) -> x
             "width": variable((), settings.width, "neurons of a sampled layer"),
             "point_count": variable((), settings.batch, "images in the batch"),
         },
-        title="Expected inner products after one Gaussian layer with ReLU, without and with recentring",
+        title="Expected inner products after one Gaussian layer with ReLU, without and with recentering",
     )
 
 
@@ -96,7 +96,7 @@ def _sampled_pairs(cosines: np.ndarray, width: int, draws: int, stream: Stream) 
 
 
 def _sampled_gram(X: np.ndarray, width: int, draws: int, stream: Stream) -> np.ndarray:
-    """Inner products of the images after explicit layers with recentring and ReLU, shape (draws, pairs)."""
+    """Inner products of the images after explicit layers with recentering and ReLU, shape (draws, pairs)."""
     rng = stream.generator("image weights")
     length = np.linalg.norm(X - X.mean(axis=1, keepdims=True), axis=0)
     i, j = np.triu_indices(X.shape[1])
@@ -109,7 +109,7 @@ def _sampled_gram(X: np.ndarray, width: int, draws: int, stream: Stream) -> np.n
 
 
 def _closed_gram(X: np.ndarray, recenter: bool) -> np.ndarray:
-    """Closed form of eq. (8) in units of ||x~_i|| ||x~_j|| d sigma^2 / 2; without recentring x~ = x inside K."""
+    """Closed form of eq. (8) in units of ||x~_i|| ||x~_j|| d sigma^2 / 2; without recentering x~ = x inside K."""
     G = X.T @ X
     K = expected_gram_step(G) if recenter else expected_relu_gram(G)
     return K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
@@ -150,7 +150,7 @@ def gaussian_layer(settings: GaussianLayer, stream: Stream) -> xr.Dataset:
             "rows": variable((), settings.rows, "neurons per block and width"),
             "distance": variable((), settings.distance, "R in units of n/(n-1)"),
         },
-        title="One Gaussian layer of recentring and ReLU on an odd point and a cluster",
+        title="One Gaussian layer of recentering and ReLU on an odd point and a cluster",
     )
 
 
@@ -161,7 +161,7 @@ SAMPLED = {
     "cluster_norm": "(n-1) ||nu_c'||, mean over layers",
     "odd_mean": "sqrt(d) times the mean entry of x_1', whose expectation is ||E x_1'||",
     "inner": "(n-1) |x_1'.nu_c'|, largest over layers",
-    "inner_not_recentred": "the same with the mean left in, ReLU(W x_1).ReLU(W nu_c)",
+    "inner_not_recentered": "the same with the mean left in, ReLU(W x_1).ReLU(W nu_c)",
     "pair_factor": "||x_2' - x_3'||^2 / ||x_2 - x_3||^2, mean over layers",
 }
 CLOSED = {
@@ -235,7 +235,7 @@ def _measured(X: np.ndarray, alpha: float, width: int, layers: int, rng: np.rand
         "cluster_norm": m * cluster.mean(),
         "odd_mean": np.sqrt(width) * after[..., 0].mean(),
         "inner": m * np.abs((after[..., 0] * after[..., 1]).sum(axis=1)).max(),
-        "inner_not_recentred": m * np.abs((before[..., 0] * before[..., 1]).sum(axis=1)).max(),
+        "inner_not_recentered": m * np.abs((before[..., 0] * before[..., 1]).sum(axis=1)).max(),
         "pair_factor": moved / apart if apart > 0 else np.nan,
     }
 
@@ -283,7 +283,7 @@ def contraction(settings: Contraction, stream: Stream) -> xr.Dataset:
             "draw": index("draw", settings.draws, "draw of the cluster"),
             "configuration": index("configuration", settings.configurations, "random configuration"),
         },
-        title="Expected contraction of a cluster over one layer of recentring and ReLU",
+        title="Expected contraction of a cluster over one layer of recentering and ReLU",
     )
 
 

@@ -32,7 +32,7 @@ WITHOUT_AND_WITH = {
 
 
 def odd_point(settings: OddPoint, images: xr.Dataset, stream: Stream) -> xr.Dataset:
-    """Recentring and ReLU without rescaling on images and Gaussian points, layer by layer (Figure 3)."""
+    """Recentering and ReLU without rescaling on images and Gaussian points, layer by layer (Figure 3)."""
     shape = (len(SOURCES), len(settings.batches), settings.seeds)
     deep = {name: np.empty((*shape, len(settings.record))) for name in BY_LAYER}
     limit = {name: np.empty((*shape, len(settings.limit_record))) for name in IN_THE_LIMIT}
@@ -77,7 +77,7 @@ def odd_point(settings: OddPoint, images: xr.Dataset, stream: Stream) -> xr.Data
             "pair": index("pair", sum(n * (n - 1) // 2 for n in settings.batches), "pair of points, batch by batch"),
             "width": variable((), settings.width, "neurons per layer"),
         },
-        title="Deep networks with recentring and ReLU: a cluster and an odd point",
+        title="Deep networks with recentering and ReLU: a cluster and an odd point",
     )
 
 
@@ -109,7 +109,7 @@ def _batch(source: str, n: int, input_dim: int, images: xr.Dataset, stream: Stre
 def _geometry(X: np.ndarray) -> dict[str, float]:
     """Names of `BY_LAYER` for one layer.
 
-    The recentred entries of a neuron add up to zero, so W nu - mu is below zero where the longest point is positive.
+    The recentered entries of a neuron add up to zero, so W nu - mu is below zero where the longest point is positive.
     """
     large = LARGE * X.max() < X
     squares = (X**2).sum(axis=0)
@@ -286,7 +286,7 @@ def _odd_of(squares: np.ndarray) -> tuple[int, float]:
 
 
 def activity(settings: Activity, images: xr.Dataset, stream: Stream) -> xr.Dataset:
-    """Share of the inputs to which each neuron of the last layer responds, without and with recentring (Figure 6)."""
+    """Share of the inputs to which each neuron of the last layer responds, without and with recentering (Figure 6)."""
     shape = (len(WITHOUT_AND_WITH), settings.seeds, settings.width)
     shares = {name: np.empty(shape) for name in SHARES}
     response = np.empty((shape[0], settings.batch))
@@ -303,7 +303,7 @@ def activity(settings: Activity, images: xr.Dataset, stream: Stream) -> xr.Datas
             response[v] = X[neuron] / X[neuron].max()
         progress.step(seed + 1)
     edges, expected, above = _expected_activity(settings.batch)
-    dims = ("recentring", "seed", "neuron")
+    dims = ("recentering", "seed", "neuron")
     return dataset(
         {
             name: variable(dims, shares[name], f"share of inputs with a response {words}")
@@ -315,15 +315,15 @@ def activity(settings: Activity, images: xr.Dataset, stream: Stream) -> xr.Datas
         }
         | {
             "response": variable(
-                ("recentring", "point"),
+                ("recentering", "point"),
                 response,
                 "response in units of its largest: the most active neuron; the median one",
             ),
-            "expected": variable(("recentring", "bin"), expected, "expected share of neurons in the bin"),
-            "expected_above_90": variable((), above, "expected share of neurons active on over 90 %, no recentring"),
+            "expected": variable(("recentering", "bin"), expected, "expected share of neurons in the bin"),
+            "expected_above_90": variable((), above, "expected share of neurons active on over 90 %, no recentering"),
         },
         {
-            "recentring": variable("recentring", np.array(list(WITHOUT_AND_WITH)), "rescaling by RMS, or RC + RS"),
+            "recentering": variable("recentering", np.array(list(WITHOUT_AND_WITH)), "rescaling by RMS, or RC + RS"),
             "seed": index("seed", settings.seeds, "draw of batch and weights"),
             "neuron": index("neuron", settings.width, "neuron of the last layer"),
             "point": index("point", settings.batch, "data point"),
@@ -338,9 +338,9 @@ SHARES = {"active": 0.0, "above_tenth": LARGE, "above_half": 0.5}
 
 
 def _expected_activity(n: int, bins: int = 50) -> tuple[np.ndarray, np.ndarray, float]:
-    """Bins of the active share and the expected share of neurons in each, without and with recentring.
+    """Bins of the active share and the expected share of neurons in each, without and with recentering.
 
-    Without recentring a neuron sees sqrt(c) g + sqrt(1-c) e_i at the fixed cosine c, with recentring equivalent
+    Without recentering a neuron sees sqrt(c) g + sqrt(1-c) e_i at the fixed cosine c, with recentering equivalent
     points of sum zero, where the active share is close to normal about one half.
     """
     edges = np.linspace(0, 1, bins + 1)

@@ -15,7 +15,7 @@ from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.progress import Progress
 from repdyn.base.ranks import RANK_TOLERANCE
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecentringDepth
+from repdyn.bn_decomposed.settings.study import Ablation, FixedPoint, LayerAngles, OrthogonalityGap, RecenteringDepth
 from repdyn.bn_decomposed.theory import geometry as measures
 from repdyn.bn_decomposed.theory import odd_cluster
 from repdyn.bn_decomposed.theory.geometry import geometry, pair_angles
@@ -38,7 +38,7 @@ RESTS = {
     "odd_intra_angle": ("cluster angle beside an odd point, reduced map", "degree"),
     "odd_angle": ("angle of the odd point to the cluster, reduced map", "degree"),
     "odd_norm_ratio": ("(n-1) times cluster norm over odd norm, reduced map", "1"),
-    "simplex_angle": ("angle of n equivalent points with recentring, arccos kappa(-1/(n-1))", "degree"),
+    "simplex_angle": ("angle of n equivalent points with recentering, arccos kappa(-1/(n-1))", "degree"),
     "rms_angle": ("angle of n equivalent points with rescaling by RMS alone", "degree"),
     "iterated_intra_angle": (
         "angle between points 2 and 3 after iterating the n x n map from an odd start",
@@ -55,7 +55,7 @@ RESTS = {
 
 
 def ablation(settings: Ablation, images: xr.Dataset, stream: Stream) -> xr.Dataset:
-    """All combinations of recentring, rescaling and ReLU on batches of images, layer by layer (Figure 1)."""
+    """All combinations of recentering, rescaling and ReLU on batches of images, layer by layer (Figure 1)."""
     shape = (2, len(RESCALES), 2, settings.seeds, len(settings.record))
     angles = np.empty((*shape, settings.batch * (settings.batch - 1) // 2))
     with_odd = np.empty(angles.shape, np.int8)
@@ -100,7 +100,7 @@ def _ablation_dataset(
         }
         | {name: variable(dims, scalars[name], long_name, units) for name, (long_name, units) in SCALARS.items()},
         {
-            "recenter": variable("recenter", np.array([0, 1]), "recentring: 0 off, 1 on"),
+            "recenter": variable("recenter", np.array([0, 1]), "recentering: 0 off, 1 on"),
             "rescale": variable("rescale", np.array([name or "none" for name in RESCALES]), "rescaling of each neuron"),
             "relu": variable("relu", np.array([0, 1]), "ReLU: 0 off, 1 on"),
             "seed": index("seed", settings.seeds, "draw of batch and weights"),
@@ -113,8 +113,9 @@ def _ablation_dataset(
     )
 
 
-def recentring_depth(settings: RecentringDepth, images: xr.Dataset, stream: Stream) -> xr.Dataset:
-    """Recentring in all layers against the first alone, same weights, linear and with ReLU (Section II)."""
+def recentering_depth(settings: RecenteringDepth, images: xr.Dataset, stream: Stream) -> xr.Dataset:
+    """Recentering in all layers against the first alone, same weights, linear and with ReLU (Section II)."""
+    stream = stream.of("recentring_depth")  # the name that recorded networks were drawn under
     difference = np.empty((2, settings.seeds, settings.depth))
     for (a, relu), seed in product(enumerate((False, True)), range(settings.seeds)):
         rng = stream.generator(seed, "weights")
@@ -136,7 +137,7 @@ def recentring_depth(settings: RecentringDepth, images: xr.Dataset, stream: Stre
             "layer": variable("layer", np.arange(1, settings.depth + 1), "layer"),
             "width": variable((), settings.width, "neurons per layer"),
         },
-        title="Recentring in every layer against recentring in the first layer alone",
+        title="Recentering in every layer against recentering in the first layer alone",
     )
 
 
@@ -159,7 +160,7 @@ def orthogonality_gap(settings: OrthogonalityGap, stream: Stream) -> xr.Dataset:
             )
         },
         {
-            "rescale": variable("rescale", np.array(["rms", "std"]), "rescaling of each neuron, without recentring"),
+            "rescale": variable("rescale", np.array(["rms", "std"]), "rescaling of each neuron, without recentering"),
             "width": variable("width", np.array(settings.widths), "neurons per layer"),
             "seed": index("seed", settings.seeds, "draw of batch and weights"),
             "layer": variable("layer", layers, "layer, 0 is the input"),
@@ -183,7 +184,7 @@ def _gaps_with_depth(X: np.ndarray, width: int, depth: int, rng: np.random.Gener
 
 
 def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> xr.Dataset:
-    """Angles of all pairs before and after the last layer, with and without recentring (Figure 5)."""
+    """Angles of all pairs before and after the last layer, with and without recentering (Figure 5)."""
     pairs = [n * (n - 1) // 2 for n in settings.batches]
     shape = (len(NORMALIZATIONS), settings.seeds)
     angles = {which: [np.empty((*shape, count)) for count in pairs] for which in ("before", "after")}
@@ -214,7 +215,7 @@ def layer_angles(settings: LayerAngles, images: xr.Dataset, stream: Stream) -> x
             "normalization": variable(
                 "normalization",
                 np.array(list(NORMALIZATIONS)),
-                "rms, std: rescaling without recentring; full: both",
+                "rms, std: rescaling without recentering; full: both",
             ),
             "batch": variable("batch", np.array(settings.batches), "data points in the batch"),
             "seed": index("seed", settings.seeds, "draw of batch and weights"),
@@ -265,7 +266,7 @@ def _definition_12(n: int, spread: float) -> np.ndarray:
 
 
 def _iterate(G: np.ndarray) -> np.ndarray:
-    """Applies recentring + ReLU at infinite width until the normalized Gram matrix changes by less than 1e-13."""
+    """Applies recentering + ReLU at infinite width until the normalized Gram matrix changes by less than 1e-13."""
     for _ in range(MOST_LAYERS):
         following = expected_gram_step(G)
         following /= np.trace(following)

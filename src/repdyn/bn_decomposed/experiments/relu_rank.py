@@ -28,9 +28,9 @@ RANK_TOLERANCE = 1e-10
 
 
 def relu_rank(settings: ReluRank, stream: Stream) -> xr.Dataset:
-    """Ranks of ReLU(W X): in the end, with collinear columns and after recentring; layer by layer; of products."""
+    """Ranks of ReLU(W X): in the end, with collinear columns and after recentering; layer by layer; of products."""
     variables, coordinates = {}, {}
-    for part in (_in_the_end, _recentred_layers, _one_layer, _image, _products):
+    for part in (_in_the_end, _recentered_layers, _one_layer, _image, _products):
         measured, held = part(settings, stream)
         variables |= measured
         coordinates |= held
@@ -45,7 +45,7 @@ Part = tuple[dict[str, xr.Variable], dict[str, xr.Variable]]
 
 
 def _cases(settings: ReluRank, stream: Stream) -> list[tuple[str, bool, np.ndarray]]:
-    """Name, whether it is recentred, and X: circles, antipodal pairs in three dimensions, circles off the origin."""
+    """Name, whether it is recentered, and X: circles, antipodal pairs in three dimensions, circles off the origin."""
     circles = range(3, settings.largest_circle + 1)
     cases = [("circle", False, circle_batch(n)) for n in circles]
     for m in settings.antipodal_pairs:
@@ -66,22 +66,24 @@ def _in_the_end(settings: ReluRank, stream: Stream) -> Part:
         "rank_sampled": (many, f"rank with {settings.rows} rows"),
         "rank_linear": ([np.linalg.matrix_rank(X, rtol=RANK_TOLERANCE) for X in used], "largest rank without ReLU"),
         "pairs_given": ([len(collinear_pairs(X)) for _, _, X in cases], "collinear pairs of columns of X"),
-        "pairs_used": ([len(collinear_pairs(X)) for X in used], "collinear pairs after recentring, where recentred"),
+        "pairs_used": ([len(collinear_pairs(X)) for X in used], "collinear pairs after recentering, where recentered"),
     }
     return {name: variable("case", np.array(values), text) for name, (values, text) in columns.items()}, {
         "case": index("case", len(cases), "batch"),
         "case_kind": variable("case", np.array([kind for kind, _, _ in cases]), "kind of batch"),
-        "case_recentred": variable("case", np.array([int(recentered) for _, recentered, _ in cases]), "1 if recentred"),
+        "case_recentered": variable(
+            "case", np.array([int(recentered) for _, recentered, _ in cases]), "1 if recentered"
+        ),
         "rows_many": variable((), settings.rows, "rows of W at which the rank is sampled"),
     }
 
 
-def _recentred_layers(settings: ReluRank, stream: Stream) -> Part:
-    """The same rows through batch normalization, W (X - mean), and rescaling without recentring: ranks row by row."""
+def _recentered_layers(settings: ReluRank, stream: Stream) -> Part:
+    """The same rows through batch normalization, W (X - mean), and rescaling without recentering: ranks row by row."""
     rows, n = 12, 6
     ranks = np.empty((3, settings.draws, rows), np.int32)
     for draw in range(settings.draws):
-        rng = stream.generator("recentred", draw)
+        rng = stream.generator("recentred", draw)  # the name that recorded ones were drawn under
         X, W = rng.standard_normal((2, n)) + SHIFT, rng.standard_normal((rows, 2))
         recentered = np.maximum(W @ (X - X.mean(axis=1, keepdims=True)), 0)
         layers = bn_components(X, W, True, "std", True), recentered, bn_components(X, W, False, "std", True)

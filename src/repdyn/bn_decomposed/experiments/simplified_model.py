@@ -1,4 +1,4 @@
-"""Experiments on the simplified model of recentring and ReLU, eqs. (9)-(10): settings in, one dataset out.
+"""Experiments on the simplified model of recentering and ReLU, eqs. (9)-(10): settings in, one dataset out.
 
 Small trees are enumerated row by row in integers, n^t X^(t), so that counts are exact; deep trees come from
 `theory.cluster_tree.ClusterTree`, which the enumeration checks. Points are numbered in increasing order.
@@ -36,7 +36,7 @@ ROWS = {  # counted in every layer
     "interior_rows_least": "least number of rows in which an interior point lies strictly between its row's ends",
     "interior_rows_most": "largest number of rows in which an interior point lies strictly between its row's ends",
     "shared_middles": "pairs of points in one cluster strictly between its row's ends",
-    "shared_clusters": "pairs of neighbouring points in one cluster",
+    "shared_clusters": "pairs of neighboring points in one cluster",
     "both_extremes": "rows in which points 1 and n are both positive",
     "first_two": "rows in which points 1 and 2 are both positive",
     "gaining": "rows with more clusters than their parent",

@@ -13,7 +13,7 @@ MARKS = {
     "circle": (BLUE, "o", "circle"),
     "Gaussian k=2": (RED, "s", "Gaussian, $k = 2$"),
     "Gaussian k=3": (GREEN, "^", "Gaussian, $k = 3$"),
-    "recentred": (ORANGE, "D", "recentered, $k = 2$"),
+    "recentered": (ORANGE, "D", "recentered, $k = 2$"),
 }
 
 

@@ -141,7 +141,7 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
     words = {"without": "without recentering", "with": "with recentering"}
     bins = np.linspace(0, 1, 26)
     for panel, (name, text), color in zip(axes[0], words.items(), (RED, BLUE), strict=False):
-        response = activity["response"].sel(recentring=name).values
+        response = activity["response"].sel(recentering=name).values
         panel.hist(response, bins, color=color)
         panel.set_title(text)
         panel.set_xlabel("response of one neuron / its largest")
@@ -158,10 +158,10 @@ def fig6_activity(activity: xr.Dataset) -> Figure:
     edges = np.append(activity["bin"].values, 1)
     panel = axes[0, 2]
     for (name, text), color, dash in zip(words.items(), (RED, BLUE), ("-", "--"), strict=True):
-        draws = activity["active"].sel(recentring=name).values
+        draws = activity["active"].sel(recentering=name).values
         share = np.histogram(draws, edges)[0] / draws.size
         panel.stairs(share, edges, fill=True, color=color, alpha=0.35)
-        panel.stairs(activity["expected"].sel(recentring=name), edges, color=color, linestyle=dash, label=text)
+        panel.stairs(activity["expected"].sel(recentering=name), edges, color=color, linestyle=dash, label=text)
     panel.set_yscale("log")
     panel.set_ylim(bottom=1e-3)
     panel.set_title("all neurons")

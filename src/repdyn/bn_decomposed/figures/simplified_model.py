@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, describe, label_panels, new
 
-POINT_COLOURS = (BLUE, SKY, BLACK, ORANGE, RED, GREEN, PURPLE)
+POINT_COLORS = (BLUE, SKY, BLACK, ORANGE, RED, GREEN, PURPLE)
 POINT_MARKERS = "o^sDvP*"
 SIZES = ((BLUE, "-"), (RED, "--"), (GREEN, ":"), (ORANGE, "-."), (PURPLE, (0, (5, 1, 1, 1, 1, 1))), (BLACK, "-"))
 
@@ -84,7 +84,7 @@ def _row(panel: Axes, row: xr.Dataset, place: np.ndarray, half: float) -> None:
             where,
             base + 0.075 * height[value],
             POINT_MARKERS[point],
-            color=POINT_COLOURS[point],
+            color=POINT_COLORS[point],
             markersize=4.8,
             markeredgecolor="white",
             markeredgewidth=0.3,
@@ -107,7 +107,7 @@ def _excess(panel: Axes, tree: xr.Dataset) -> None:
 
 def _point_legend(panel: Axes, points: np.ndarray) -> None:
     for place, point in enumerate(points.tolist()):
-        panel.plot([], [], POINT_MARKERS[place], color=POINT_COLOURS[place], linestyle="none", label=f"point {point}")
+        panel.plot([], [], POINT_MARKERS[place], color=POINT_COLORS[place], linestyle="none", label=f"point {point}")
     panel.plot([], [], "|", color=BLACK, markeredgewidth=1.6, markersize=8, linestyle="none", label="mean")
     panel.legend(loc="upper left", bbox_to_anchor=(0.04, 1), ncols=2, handletextpad=0.2, borderaxespad=0)
 

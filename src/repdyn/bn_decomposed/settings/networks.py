@@ -31,8 +31,8 @@ class Ablation(Settings):
             yield Problem(("record", "depth"), f"{text}: let the list end with the depth")
 
 
-class RecentringDepth(Settings):
-    """Recentring in every layer against recentering in the first alone, with the same weights (Section II)."""
+class RecenteringDepth(Settings):
+    """Recentering in every layer against recentering in the first alone, with the same weights (Section II)."""
 
     batch: Batch = Field(description="Data points in the batch, drawn from the image source.")
     width: Width = Field(description="Neurons per layer.")
@@ -134,7 +134,7 @@ class PointNeurons(Settings):
     points: Annotated[int, Field(ge=10, le=2000)] = Field(description="Training points, and neurons.")
     margins: Many[Annotated[float, Field(gt=0, le=100)]] = Field(
         min_length=1,
-        description="Thresholds: 0.5 half-way to the nearest neighbour, 1 at it, beyond 1 neighbours fire.",
+        description="Thresholds: 0.5 half-way to the nearest neighbor, 1 at it, beyond 1 neighbors fire.",
     )
     rates: Many[Rate] = Field(
         min_length=1,
@@ -219,7 +219,7 @@ class Contraction(Settings):
 
 
 class OddPoint(Settings):
-    """Recentring and ReLU without rescaling, layer by layer: the cluster and the odd point (Figure 3)."""
+    """Recentering and ReLU without rescaling, layer by layer: the cluster and the odd point (Figure 3)."""
 
     batches: Many[Annotated[int, Field(ge=3, le=512)]] = Field(
         min_length=1, description="Data points per batch, increasing; an odd point can rest from 7 on."

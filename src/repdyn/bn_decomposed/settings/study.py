@@ -12,7 +12,7 @@ from repdyn.bn_decomposed.settings.networks import (
     OddPoint,
     OrthogonalityGap,
     PointNeurons,
-    RecentringDepth,
+    RecenteringDepth,
     ReluMoments,
     Training,
 )
@@ -39,7 +39,7 @@ class BnDecomposed(Settings):
     """What recentering, rescaling and ReLU each do to the geometry of a batch."""
 
     ablation: Ablation
-    recentring_depth: RecentringDepth
+    recentering_depth: RecenteringDepth
     orthogonality_gap: OrthogonalityGap
     layer_angles: LayerAngles
     fixed_point: FixedPoint

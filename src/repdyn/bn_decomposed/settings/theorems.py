@@ -55,7 +55,7 @@ class RowsToFullRank(Settings):
     circles: Points = Field(min_length=1, description="Odd numbers of points on the circle, increasing.")
     planar: Points = Field(min_length=1, description="Points per Gaussian batch in two dimensions, increasing.")
     spatial: Points = Field(min_length=1, description="Points per Gaussian batch in three dimensions, increasing.")
-    recentred: Points = Field(
+    recentered: Points = Field(
         min_length=1, description="Points per recentered Gaussian batch in two dimensions, increasing."
     )
     batches: Annotated[int, Field(ge=1, le=1000)] = Field(description="Gaussian batches per number of points.")
@@ -67,7 +67,7 @@ class RowsToFullRank(Settings):
 
     def problems(self) -> Iterator[Problem]:
         """The numbers of points increase; on the circle they are odd."""
-        for key in ("circles", "planar", "spatial", "recentred"):
+        for key in ("circles", "planar", "spatial", "recentered"):
             yield from increasing(key, getattr(self, key))
         for key, values in (("circles", self.circles), ("wait_points", (self.wait_points,))):
             if even := [n for n in values if n % 2 == 0]:

@@ -1,4 +1,4 @@
-r"""The simplified model of recentring and ReLU, eqs. (9)-(10), exactly and at any depth.
+r"""The simplified model of recentering and ReLU, eqs. (9)-(10), exactly and at any depth.
 
 Each row of the batch has two children, ReLU(x - mean) and ReLU(mean - x), so the matrix doubles with each
 layer. Almost all of it is redundant. A row with k clusters (distinct values), a of them below its mean, has a
@@ -58,7 +58,7 @@ class Row:
         return np.repeat([float(Fraction(v, largest)) for v in self.values], self.sizes)
 
     def gaps(self) -> Array:
-        """Differences of neighbouring points in the unit of `entries`, taken on the integers, shape (n - 1,)."""
+        """Differences of neighboring points in the unit of `entries`, taken on the integers, shape (n - 1,)."""
         largest = max(abs(v) for v in self.values)
         gaps = np.zeros(sum(self.sizes) - 1)
         ends = np.cumsum(self.sizes)[:-1] - 1

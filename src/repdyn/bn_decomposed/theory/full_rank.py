@@ -210,7 +210,7 @@ def chernoff_log_bound(s: Array | float, alpha: float, gamma: float) -> Array:
 
 
 def chernoff_optimum(alpha: float, gamma: float) -> float:
-    """The minimising s of (28b): e^s = (alpha - gamma) / (alpha (1 - gamma)), positive for alpha > 1."""
+    """The minimizing s of (28b): e^s = (alpha - gamma) / (alpha (1 - gamma)), positive for alpha > 1."""
     return float(np.log((alpha - gamma) / (alpha * (1 - gamma))))
 
 

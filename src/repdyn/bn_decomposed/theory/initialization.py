@@ -28,11 +28,11 @@ def point_neuron_init(X: Array, margin: float = 0.5) -> tuple[Array, Array]:
 
     W_i = g_i x_i, b_i = -g_i t_i, threshold t_i = 1 - margin (1 - c_i), c_i the largest cosine to another point,
     gain g_i = 1 / (1 - t_i), so that neuron i answers 1 to its own point. For margin <= 1 no neuron fires for another
-    point of the batch and the Gram matrix of the representation is the identity; beyond 1 neighbours are let in.
+    point of the batch and the Gram matrix of the representation is the identity; beyond 1 neighbors are let in.
 
     Args:
-        X: batch, shape (k, n), n >= 2; columns are normalised.
-        margin: where the threshold lies: 0 (excluded) at the point itself, 1 at its nearest neighbour.
+        X: batch, shape (k, n), n >= 2; columns are normalized.
+        margin: where the threshold lies: 0 (excluded) at the point itself, 1 at its nearest neighbor.
 
     Returns:
         Weights, shape (n, k), and biases, shape (n,), for inputs of unit norm.
@@ -41,7 +41,7 @@ def point_neuron_init(X: Array, margin: float = 0.5) -> tuple[Array, Array]:
         ValueError: bad batch, margin not positive, or two points on one ray (named), which no threshold separates.
     """
     if not margin > 0:
-        raise ValueError(f"got margin {margin}, expected a positive number: 0.5 is half-way to the nearest neighbour")
+        raise ValueError(f"got margin {margin}, expected a positive number: 0.5 is half-way to the nearest neighbor")
     U = unit_columns(X)
     cosines = U.T @ U
     np.fill_diagonal(cosines, -1.0)

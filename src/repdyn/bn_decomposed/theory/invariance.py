@@ -1,4 +1,4 @@
-r"""One Gaussian layer of recentring and ReLU on "one odd point and a cluster": Definition 12, Theorems 13 and 14.
+r"""One Gaussian layer of recentering and ReLU on "one odd point and a cluster": Definition 12, Theorems 13 and 14.
 
 Column 0 of X is the odd point x_1, the others are the cluster with mean nu_c. W is d x k with i.i.d. entries
 N(0, sigma^2), sigma^2 = 2 alpha / d, x~ = x - mean of the batch, and x' = ReLU(W x~). Expectations are over W
@@ -113,7 +113,7 @@ def separated_cluster(n: int, R: float, spread: float, rng: np.random.Generator,
 
 
 def theorem13_alpha(n: int) -> float:
-    """Theorem 13: alpha = n^2 / (n^2 - 2 n + 2), above 1: it restores ||x_1|| after recentring."""
+    """Theorem 13: alpha = n^2 / (n^2 - 2 n + 2), above 1: it restores ||x_1|| after recentering."""
     return n**2 / (n**2 - 2 * n + 2)
 
 
@@ -123,7 +123,7 @@ def theorem14_alpha(n: int, R: float) -> float:
 
 
 def with_cluster_mean(X: Array) -> Array:
-    """Recentred batch with the mean of its cluster appended, x~_1, ..., x~_n, x~_{n+1} = nu_c - mean, (99)-(104)."""
+    """Recentered batch with the mean of its cluster appended, x~_1, ..., x~_n, x~_{n+1} = nu_c - mean, (99)-(104)."""
     X = as_batch(X)
     extended = np.column_stack([X, X[:, 1:].mean(axis=1)])
     return extended - X.mean(axis=1, keepdims=True)

@@ -2,7 +2,7 @@ r"""The layer of infinite width: what the components of batch normalization do t
 
 Averaging over i.i.d. Gaussian neurons turns a layer into a deterministic map of G (n x n). The expectation
 (8) that Nachum, Bondaschi, Gastpar and Khina ("Batch Normalization Decomposed") call intractable is in closed
-form: with H = I - 11'/n recentring is G -> H G H, and ReLU acts by the arc-cosine kernel of eq. (111).
+form: with H = I - 11'/n recentering is G -> H G H, and ReLU acts by the arc-cosine kernel of eq. (111).
 
 Conventions: H = I - 11'/n, rho cosines, theta angles in radians. A Gram matrix resolves angles only down to
 the square root of the rounding error, 1e-8; `odd_cluster` carries the angle itself and has no such limit.
@@ -28,7 +28,7 @@ def arccos_kernel(rho: Array | float) -> Array:
     rho = np.asarray(rho, dtype=np.float64)
     if not (np.abs(rho) <= 1 + 1e-9).all():
         raise ValueError(
-            f"got a cosine of modulus {np.abs(rho).max()}, expected at most 1: normalise the vectors first"
+            f"got a cosine of modulus {np.abs(rho).max()}, expected at most 1: normalize the vectors first"
         )
     rho = np.clip(rho, -1.0, 1.0)
     return (np.sqrt((1 - rho) * (1 + rho)) + (np.pi - np.arccos(rho)) * rho) / np.pi
@@ -73,7 +73,7 @@ def expected_gram_step(
 ) -> Array:
     r"""Expected Gram matrix after one Gaussian layer, for every combination of the components.
 
-    Let z ~ N(0, C) be one neuron over the batch, C = H G H with recentring and C = G without. Then
+    Let z ~ N(0, C) be one neuron over the batch, C = H G H with recentering and C = G without. Then
 
         rescale None:   G' = scale * K(C),  K = `expected_relu_gram`
         rescale "rms":  G' = scale * 2 E[ReLU(z) ReLU(z)' n / z'z]
@@ -97,12 +97,12 @@ def expected_gram_step(
         Expected Gram matrix, shape (n, n). With "rms" its trace is n scale.
 
     Raises:
-        ValueError: bad Gram matrix, unknown `rescale`, no scale to divide by (zero batch without recentring),
-            or "std" without recentring when the centred points span less than three dimensions (E is
+        ValueError: bad Gram matrix, unknown `rescale`, no scale to divide by (zero batch without recentering),
+            or "std" without recentering when the centered points span less than three dimensions (E is
             infinite).
     """
     G = _as_gram(G)
-    C = _centred(G) if recenter else G
+    C = _centered(G) if recenter else G
     if rescale is None:
         return scale * (_relu_gram(C) if relu else C)
     if rescale not in ("rms", "std"):
@@ -114,13 +114,13 @@ def expected_gram_step(
 
 
 def gram_step_derivative(G: Array, D: Array) -> Array:
-    r"""Derivative at G in direction D of the map G -> K(H G H) (recentring and ReLU, scale 1).
+    r"""Derivative at G in direction D of the map G -> K(H G H) (recentering and ReLU, scale 1).
 
     With C = H G H, dC = H D H: dK_ij = (1 - theta_ij/pi) dC_ij
     + sin(theta_ij) / (2 pi) (sqrt(C_jj/C_ii) dC_ii + sqrt(C_ii/C_jj) dC_jj), and dK_ii = dC_ii.
 
     Args:
-        G: Gram matrix, shape (n, n), no centred point zero.
+        G: Gram matrix, shape (n, n), no centered point zero.
         D: symmetric direction, shape (n, n).
 
     Returns:
@@ -129,7 +129,7 @@ def gram_step_derivative(G: Array, D: Array) -> Array:
     Raises:
         ValueError: bad Gram matrix.
     """
-    C, dC = _centred(_as_gram(G)), _centred(D)
+    C, dC = _centered(_as_gram(G)), _centered(D)
     length = np.sqrt(np.diag(C))
     rho = _cosines(C)
     angular = (1 - np.arccos(rho) / np.pi) * dC
@@ -156,7 +156,7 @@ def gram_map_multiplier(G: Array) -> float:
     """
     G = _as_gram(G) / np.trace(G)
     n = len(G)
-    image = _relu_gram(_centred(G))
+    image = _relu_gram(_centered(G))
     growth = np.trace(image)
     rows, columns = np.triu_indices(n)
     jacobian = np.empty((rows.size, rows.size))
@@ -179,7 +179,7 @@ def _as_gram(G: Array) -> Array:
     return G
 
 
-def _centred(G: Array) -> Array:
+def _centered(G: Array) -> Array:
     rows = G.mean(axis=0)
     return G - rows[:, None] - rows[None, :] + rows.mean()
 
@@ -211,7 +211,7 @@ def _rescaled_gram(C: Array, about_mean: bool, relu: bool) -> Array:
     if rank == 0 or (about_mean and rank < 3):
         raise ValueError(
             f"got a batch with {rank} dimensions to rescale by, expected at least {3 if about_mean else 1}: "
-            "recentre, rescale by rms, or pass more distinct points"
+            "recenter, rescale by rms, or pass more distinct points"
         )
     total = np.zeros((n, n))
     for s, weight in _scale_nodes(mu, about_mean):

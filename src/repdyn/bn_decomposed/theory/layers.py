@@ -1,11 +1,11 @@
 r"""Random layers with the components of batch normalization switched on and off.
 
-One layer is Z = W X, then recentring (RC), rescaling (RS) and the non-linearity (NL), eqs. (1)-(4) of Nachum,
+One layer is Z = W X, then recentering (RC), rescaling (RS) and the non-linearity (NL), eqs. (1)-(4) of Nachum,
 Bondaschi, Gastpar and Khina, "Batch Normalization Decomposed". A batch X is k x n: a column is a data point,
 a row is a neuron, and all statistics of a neuron are taken over the batch.
 
 Two conventions that the paper leaves open. `rescale="std"` divides by sigma of eq. (2), the deviation about
-the mean, also where the mean is not subtracted; `rescale="rms"` divides by sqrt(mean z^2). With recentring
+the mean, also where the mean is not subtracted; `rescale="rms"` divides by sqrt(mean z^2). With recentering
 the two coincide; without it only "rms" gives the orthonormal limit of the linear network and the 60 degrees
 of Figure 5(a).
 """
@@ -46,7 +46,7 @@ def as_batch(X: Array) -> Array:
 def bn_components(X: Array, W: Array, recenter: bool, rescale: Rescale, relu: bool) -> Array:
     r"""One layer X' = F((W X - mu) / s), eqs. (1)-(4), with each component optional.
 
-    A neuron that is constant over the batch has sigma = 0; with recentring its row is returned as zero.
+    A neuron that is constant over the batch has sigma = 0; with recentering its row is returned as zero.
     "Zero" means below the rounding error of the product, eps k ||w|| max ||x_i||; nothing is ever added to
     sigma.
 
@@ -62,7 +62,7 @@ def bn_components(X: Array, W: Array, recenter: bool, rescale: Rescale, relu: bo
         Next batch, shape (d, n).
 
     Raises:
-        ValueError: bad batch, weights that do not fit, unknown `rescale`, or without recentring a row whose
+        ValueError: bad batch, weights that do not fit, unknown `rescale`, or without recentering a row whose
             scale is zero (all zero for "rms", constant for "std").
     """
     X = as_batch(X)
@@ -165,10 +165,10 @@ def _components(Z: Array, rounding: Array, recenter: bool, rescale: Rescale, rel
     return np.maximum(out, 0.0) if relu else out
 
 
-def _rescaled(Z: Array, centred: Array, rounding: Array, recenter: bool, rescale: str) -> Array:
+def _rescaled(Z: Array, centered: Array, rounding: Array, recenter: bool, rescale: str) -> Array:
     if rescale not in ("rms", "std"):
         raise ValueError(f'got rescale={rescale!r}, expected None, "rms" or "std"')
-    measured = Z if rescale == "rms" else centred
+    measured = Z if rescale == "rms" else centered
     scale = np.sqrt(np.mean(measured**2, axis=1, keepdims=True))
     silent = scale <= rounding
     if silent.any() and not recenter:
@@ -176,7 +176,7 @@ def _rescaled(Z: Array, centred: Array, rounding: Array, recenter: bool, rescale
         kind = "all zero" if rescale == "rms" else "constant over the batch"
         raise ValueError(
             f"got {rows.size} of {len(Z)} neurons {kind} (first: row {rows[0]}), no {rescale} scale: "
-            "the batch has collapsed, use fewer layers or more points, or recentre (then such rows are zero)"
+            "the batch has collapsed, use fewer layers or more points, or recenter (then such rows are zero)"
         )
     return np.where(silent, 0.0, Z / np.where(silent, 1.0, scale))
 

@@ -1,8 +1,8 @@
 r"""Fixed points at infinite width: one odd point and a cluster, the simplex, and rescaling by rms.
 
 By symmetry the Gram recursion G <- K(H G H) (`kernel.expected_gram_step`) keeps "one odd point, n - 1
-equivalent points". After recentring such a batch has, up to a scale, one number: the angle theta between two
-recentred cluster points. With r = cos theta, unit cluster points and u = 1 + (n - 2) r, the odd point has
+equivalent points". After recentering such a batch has, up to a scale, one number: the angle theta between two
+recentered cluster points. With r = cos theta, unit cluster points and u = 1 + (n - 2) r, the odd point has
 squared norm a = (n - 1) u and inner product -u with each cluster point. The recursion is thus a map theta ->
 theta' of an interval onto itself, and it is iterated in the angle, so no digits are lost in a narrow cluster.
 
@@ -38,7 +38,7 @@ class OddFixedPoint:
 
     Attributes:
         n: number of points.
-        centred_angle: angle theta between recentred cluster points, radians.
+        centered_angle: angle theta between recentered cluster points, radians.
         intra_angle: angle between two cluster points, arccos kappa(cos theta), radians.
         odd_angle: angle between the odd point and a cluster point, radians.
         norm_ratio: (n - 1) ||x_i|| / ||x_1||, which Definition 12 puts at 1.
@@ -46,7 +46,7 @@ class OddFixedPoint:
     """
 
     n: int
-    centred_angle: float
+    centered_angle: float
     intra_angle: float
     odd_angle: float
     norm_ratio: float
@@ -56,7 +56,7 @@ class OddFixedPoint:
 def simplex_angle(n: float) -> float:
     r"""Angle between any two points at the symmetric fixed point: arccos kappa(-1/(n - 1)), radians.
 
-    It is the fixed point of recentring + ReLU with and without rescaling, exact at every n: recentred
+    It is the fixed point of recentering + ReLU with and without rescaling, exact at every n: recentered
     equivalent points have Gram matrix proportional to H. 75.03 degrees at n = 9, arccos(1/pi) = 71.44 degrees
     for n -> infinity.
 
@@ -76,17 +76,17 @@ def simplex_angle(n: float) -> float:
 
 
 def odd_map(theta: Array | float, n: int) -> Array:
-    r"""One layer of recentring + ReLU on the odd configuration: centred angle theta -> theta'.
+    r"""One layer of recentering + ReLU on the odd configuration: centered angle theta -> theta'.
 
     2 sin^2(theta'/2) = (1 - kappa(cos theta)) / D, where D = `odd_growth` is the factor of ||x_i - mean||^2.
-    theta' is the angle after the layer and the next recentring, radians.
+    theta' is the angle after the layer and the next recentering, radians.
     """
     ratio = arccos_kernel_complement(theta) / (2 * odd_growth(theta, n))
     return 2 * np.arcsin(np.sqrt(np.clip(ratio, 0.0, 1.0)))
 
 
 def odd_growth(theta: Array | float, n: int) -> Array:
-    r"""Factor D of the squared norm of a recentred cluster point over one layer at sigma^2 = 2/d.
+    r"""Factor D of the squared norm of a recentered cluster point over one layer at sigma^2 = 2/d.
 
     D = 1 - 2 m + M with the row mean m = (q + 1 + (n-2) kappa(r)) / n of a cluster point, q = sqrt(a)
     kappa(-u/sqrt(a)), and the grand mean M = (a + (n-1)(2 q + 1 + (n-2) kappa(r))) / n^2. At theta = 0 it is
@@ -151,7 +151,7 @@ def odd_fixed_point(n: int) -> OddFixedPoint | None:
     u = 1 + (n - 2) * np.cos(root)
     return OddFixedPoint(
         n=n,
-        centred_angle=root,
+        centered_angle=root,
         intra_angle=float(2 * np.arcsin(np.sqrt(arccos_kernel_complement(root) / 2))),
         odd_angle=float(np.arccos(arccos_kernel(-np.sqrt(u / (n - 1))))),
         norm_ratio=float(np.sqrt((n - 1) / u)),
@@ -181,7 +181,7 @@ def expected_gram_fixed_point(n: int, start: Literal["odd", "simplex"]) -> Array
     if start not in ("odd", "simplex"):
         raise ValueError(f'got start={start!r}, expected "odd" or "simplex"')
     point = odd_fixed_point(n) if start == "odd" else None
-    return odd_gram(np.arccos(-1.0 / (n - 1)) if point is None else point.centred_angle, n)
+    return odd_gram(np.arccos(-1.0 / (n - 1)) if point is None else point.centered_angle, n)
 
 
 def cluster_width(n: int) -> float:
@@ -194,7 +194,7 @@ def cluster_width(n: int) -> float:
 
 
 def rms_cosine_step(cosine: float, n: float) -> float:
-    r"""ReLU + rescaling by rms without recentring, on n equivalent points: common cosine c -> c'.
+    r"""ReLU + rescaling by rms without recentering, on n equivalent points: common cosine c -> c'.
 
     n finite: `expected_gram_step` of (1 - c) I + c 11'. n = inf: a neuron sees z_i = sqrt(c) g + sqrt(1-c)
     e_i, its mean square over the batch is c g^2 + 1 - c, and c' = 2 E_g[m(g)^2 / (c g^2 + 1 - c)] with m(g) =
@@ -223,7 +223,7 @@ def rms_cosine_step(cosine: float, n: float) -> float:
 
 
 def rms_fixed_point(n: float) -> float:
-    r"""Cosine at which ReLU + rms rescaling without recentring rests, Figure 5(a).
+    r"""Cosine at which ReLU + rms rescaling without recentering rests, Figure 5(a).
 
     Args:
         n: number of points, n >= 2, or `numpy.inf` (c = 0.5187, 58.75 degrees).
@@ -254,10 +254,10 @@ def active_fraction_tail(cosine: float, fraction: float) -> float:
 
 
 def active_fraction_deviation(n: int) -> float:
-    r"""Standard deviation of the active fraction of a neuron over n recentred equivalent inputs, Figure 6(b).
+    r"""Standard deviation of the active fraction of a neuron over n recentered equivalent inputs, Figure 6(b).
 
     The mean is 1/2; Var = 1/(4 n) + (1 - 1/n) arcsin(-1/(n-1)) / (2 pi), about (1/4 - 1/(2 pi)) / n:
-    recentring makes every neuron active on half of the batch.
+    recentering makes every neuron active on half of the batch.
 
     Args:
         n: number of points, n >= 2.

@@ -77,7 +77,7 @@ def cell_volume_min(X: Array, method: Method) -> float:
     if pairs := collinear_pairs(X):
         raise ValueError(
             f"got {len(pairs)} collinear pairs of columns, first {pairs[:5]}, expected none (Theorem 3; in "
-            "Corollary 4 of the recentred batch): the rank may never be full; merge or move these points"
+            "Corollary 4 of the recentered batch): the rank may never be full; merge or move these points"
         )
     return float(cells(X, method)[1].min())
 

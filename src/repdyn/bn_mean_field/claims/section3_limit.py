@@ -282,12 +282,12 @@ def weak_form(equicontinuity: xr.Dataset) -> Verdict:
     )
 
 
-def _separating(minimisation: xr.Dataset, flag: int) -> xr.Dataset:
-    return minimisation.isel(start=np.flatnonzero(minimisation["separates"] == flag))
+def _separating(minimization: xr.Dataset, flag: int) -> xr.Dataset:
+    return minimization.isel(start=np.flatnonzero(minimization["separates"] == flag))
 
 
-def _counter_examples(minimisation: xr.Dataset) -> xr.Dataset:
-    return minimisation.assign_coords(separates=("start", 1 - minimisation["separates"].values))
+def _counter_examples(minimization: xr.Dataset) -> xr.Dataset:
+    return minimization.assign_coords(separates=("start", 1 - minimization["separates"].values))
 
 
 NOT_SEPARATING = "starts that do not separate"
@@ -298,15 +298,15 @@ NOT_SEPARATING = "starts that do not separate"
     where="Theorem 5",
     kind="limit",
     states="From a separating start a flow that converges reaches the global minimum.",
-    data="minimisation",
+    data="minimization",
     control={
         "loss left": false_world(NOT_SEPARATING, _counter_examples),
         "still falling": false_world(NOT_SEPARATING, _counter_examples),
     },
 )
-def separating_starts_reach_the_minimum(minimisation: xr.Dataset) -> Verdict:
+def separating_starts_reach_the_minimum(minimization: xr.Dataset) -> Verdict:
     """Targets that the model can represent, so that the minimum is 0; ReLU and erf."""
-    loss = _separating(minimisation, 1)["relative_loss"]
+    loss = _separating(minimization, 1)["relative_loss"]
     late = loss.sizes["frame"] * 9 // 10
     falling = loss.isel(frame=-1) / loss.isel(frame=late)
     return Verdict.from_tests(
@@ -321,11 +321,11 @@ def separating_starts_reach_the_minimum(minimisation: xr.Dataset) -> Verdict:
     )
 
 
-def _losses_of_separating(minimisation: xr.Dataset) -> xr.Dataset:
-    spoiled = minimisation.copy(deep=True)
-    good = int(np.flatnonzero(minimisation["separates"] == 1)[0])
+def _losses_of_separating(minimization: xr.Dataset) -> xr.Dataset:
+    spoiled = minimization.copy(deep=True)
+    good = int(np.flatnonzero(minimization["separates"] == 1)[0])
     for name in ("relative_loss", "speed"):
-        spoiled[name][{"start": np.flatnonzero(minimisation["separates"] == 0)}] = minimisation[name].isel(start=good)
+        spoiled[name][{"start": np.flatnonzero(minimization["separates"] == 0)}] = minimization[name].isel(start=good)
     return spoiled
 
 
@@ -335,17 +335,17 @@ def _losses_of_separating(minimisation: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     origin="ours",
     states="Separation cannot be dropped: point masses come to rest at a positive loss.",
-    data="minimisation",
+    data="minimization",
     control={
         part: false_world("the losses and speeds of a separating start", _losses_of_separating)
         for part in ("loss", "speed", "thin arc")
     },
 )
-def points_come_to_rest(minimisation: xr.Dataset) -> Verdict:
+def points_come_to_rest(minimization: xr.Dataset) -> Verdict:
     """One or two point masses against up to three teachers, and a thin arc at the antipode of one teacher."""
-    points = _separating(minimisation, 0)
+    points = _separating(minimization, 0)
     points = points.isel(start=np.flatnonzero(points["particles"] <= 2))
-    arc = minimisation["relative_loss"].sel(start="arc of 0.05 at the antipode, 1 teacher").isel(frame=-1)
+    arc = minimization["relative_loss"].sel(start="arc of 0.05 at the antipode, 1 teacher").isel(frame=-1)
     loss = points["relative_loss"].isel(frame=-1)
     return Verdict.from_tests(
         all_of(

@@ -1,4 +1,4 @@
-"""Theorems 2 and 3: the BN flow, normalised, against the vanilla flow on M with the paper's metric."""
+"""Theorems 2 and 3: the BN flow, normalized, against the vanilla flow on M with the paper's metric."""
 
 from __future__ import annotations
 

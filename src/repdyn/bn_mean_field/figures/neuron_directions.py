@@ -166,9 +166,9 @@ def _bare(panel: Axes, limit: float) -> None:
     panel.spines[:].set_visible(False)
 
 
-def _directions_panel(panel: Axes, angle: xr.DataArray, over: str, colour: str, dash: str, label: str) -> None:
+def _directions_panel(panel: Axes, angle: xr.DataArray, over: str, color: str, dash: str, label: str) -> None:
     """Median and middle half of an angle over iterations."""
     angle = angle.transpose("iteration", over)
     low, middle, high = np.quantile(angle.values, (0.25, 0.5, 0.75), axis=1)
-    panel.plot(angle["iteration"], middle, dash, color=colour, label=label)
-    band(panel, angle["iteration"], low, high, color=colour)
+    panel.plot(angle["iteration"], middle, dash, color=color, label=label)
+    band(panel, angle["iteration"], low, high, color=color)

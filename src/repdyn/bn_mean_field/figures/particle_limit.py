@@ -83,11 +83,11 @@ def equicontinuity_bounds(equicontinuity: xr.Dataset) -> Figure:
     )
 
 
-def global_minimum(minimisation: xr.Dataset) -> Figure:
+def global_minimum(minimization: xr.Dataset) -> Figure:
     """Theorem 5: losses from separating starts and from counter-examples."""
     figure, axes = new(1, 2, sharey=True, height=3.7)
     for panel, flag, words in ((axes[0, 0], 1, "separating starts"), (axes[0, 1], 0, "no separation")):
-        _loss_panel(panel, minimisation.isel(start=np.flatnonzero(minimisation["separates"] == flag)))
+        _loss_panel(panel, minimization.isel(start=np.flatnonzero(minimization["separates"] == flag)))
         panel.set_title(words)
     axes[0, 0].set_ylabel("loss over loss of $f = 0$")
     label_panels(axes)
@@ -102,13 +102,13 @@ def global_minimum(minimisation: xr.Dataset) -> Figure:
 
 
 def _widths_panel(
-    panel: Axes, distances: xr.Dataset, start: str, target: str, name: str, colours: tuple[tuple[str, str, float], ...]
+    panel: Axes, distances: xr.Dataset, start: str, target: str, name: str, colors: tuple[tuple[str, str, float], ...]
 ) -> None:
     """A distance over the width at several times: means, with 95 % intervals where there are draws."""
     kind = (distances["start"] == start) & (distances["target"] == target)
     mine = distances.isel(run=np.flatnonzero(kind & (distances["width"] != distances["reference"])))
     widths = np.unique(mine["width"])
-    for color, marker, time in colours:
+    for color, marker, time in colors:
         groups = [mine[name].sel(time=time).values[mine["width"].values == m] for m in widths]
         mean = np.array([group.mean() for group in groups])
         half = np.array([half_width(group) for group in groups])

@@ -27,7 +27,7 @@ SCALE = 10.0  # c of section 4.2
 
 @dataclass(frozen=True)
 class Draw:
-    """Centred inputs, targets, a network with inner weights of unit length, and the lengths tried in eq. (7)."""
+    """Centered inputs, targets, a network with inner weights of unit length, and the lengths tried in eq. (7)."""
 
     x: Array
     y: Array
@@ -80,7 +80,7 @@ class Draw:
 def random_draw(
     samples: int, dimension: int, width: int, radii: tuple[float, ...], generator: np.random.Generator
 ) -> Draw:
-    """Log-normal inputs, mixed and centred; a noisy target; unit weights in random directions."""
+    """Log-normal inputs, mixed and centered; a noisy target; unit weights in random directions."""
     mixing = np.eye(dimension) + generator.standard_normal((dimension, dimension)) / 2
     x = np.exp(generator.standard_normal((samples, dimension)) / 2) @ mixing
     x = x - x.mean(axis=0)
@@ -106,7 +106,7 @@ def batch_norm(z: torch.Tensor, eps: float = NO_EPS) -> torch.Tensor:
 
 
 def normalizer(draw: Draw) -> Errors:
-    """Eq. (3): BN(b^T x) = bbar^T x for centred data; the control has data of mean 1."""
+    """Eq. (3): BN(b^T x) = bbar^T x for centered data; the control has data of mean 1."""
     pairs = [(x @ draw.bbar.T, batch_norm(torch.tensor(x @ draw.b.T)).numpy()) for x in (draw.x, draw.x + 1)]
     return holds(*(relative_error(*pair) for pair in pairs))
 

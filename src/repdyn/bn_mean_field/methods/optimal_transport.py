@@ -27,7 +27,7 @@ def wasserstein2(measure1: Measure, measure2: Measure, cov: ArrayLike, metric: s
         metric: "manifold", the distance of M, or "chord", the Euclidean one of (a, bbar).
 
     Returns:
-        The distance, exact to the rounding of the linear programme.
+        The distance, exact to the rounding of the linear program.
     """
     cost = squared_cost(measure1, measure2, cov, metric)
     m, n = cost.shape

@@ -114,7 +114,7 @@ def critical_radius(gradient_norm: ArrayLike, step: ArrayLike) -> Array:
 
 
 def effective_angular_rate(step: ArrayLike, radius: ArrayLike) -> Array:
-    """Step of the direction, h / r^2: what the norm of a batch-normalised neuron does to its learning rate.
+    """Step of the direction, h / r^2: what the norm of a batch-normalized neuron does to its learning rate.
 
     Args:
         step: mean-field step h.

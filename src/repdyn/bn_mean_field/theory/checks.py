@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from repdyn.base.checks import Array, finite
 
-ON_OMEGA = 1e-8  # rounding of a normalisation is 1e-16; a trajectory integrated to 1e-10 must still pass
-CENTRED = 1e-10  # in units of the standard deviation: a subtracted sample mean leaves about 1e-16
+ON_OMEGA = 1e-8  # rounding of a normalization is 1e-16; a trajectory integrated to 1e-10 must still pass
+CENTERED = 1e-10  # in units of the standard deviation: a subtracted sample mean leaves about 1e-16
 
 
 def covariance(cov: ArrayLike) -> Array:
@@ -61,15 +61,15 @@ def on_omega(b: ArrayLike, cov: Array) -> Array:
     return array
 
 
-def data(x: ArrayLike, y: ArrayLike, *, centred: bool) -> tuple[Array, Array]:
-    """Inputs (N, d) and targets (N,), N >= 2; with `centred` the inputs' mean must vanish (Assumption 1)."""
+def data(x: ArrayLike, y: ArrayLike, *, centered: bool) -> tuple[Array, Array]:
+    """Inputs (N, d) and targets (N,), N >= 2; with `centered` the inputs' mean must vanish (Assumption 1)."""
     inputs, targets = finite(x, "x"), finite(y, "y")
     if inputs.ndim != 2 or targets.shape != inputs.shape[:1] or len(inputs) < 2:
         raise ValueError(f"x has shape {inputs.shape}, y {targets.shape}; expected (N, d) and (N,) with N >= 2")
     scale = np.sqrt(np.mean(inputs**2))
-    if centred and np.abs(inputs.mean(axis=0)).max() > CENTRED * scale:
+    if centered and np.abs(inputs.mean(axis=0)).max() > CENTERED * scale:
         raise ValueError(
             f"x has mean {inputs.mean(axis=0)}; Assumption 1 needs E x = 0: pass x - x.mean(axis=0) "
-            "(batch normalisation subtracts it anyway)"
+            "(batch normalization subtracts it anyway)"
         )
     return inputs, targets

@@ -29,7 +29,7 @@ def bn_flow(force: Array, moment: Array, a: Array, b: Array, cov: Array, scale: 
 def bn_flow_of_norm(
     force: Array, moment: Array, a: Array, b: Array, cov: Array, norm: Array, scale: float = 1.0
 ) -> Velocity:
-    """`bn_flow` for a given normaliser: sqrt(b^T Sigma b), or sqrt(b^T Sigma b + eps) in libraries."""
+    """`bn_flow` for a given normalizer: sqrt(b^T Sigma b), or sqrt(b^T Sigma b + eps) in libraries."""
     radial = np.sum(b * moment, axis=-1) / norm**2
     return -scale * force, -scale * (a / norm)[..., None] * (moment - radial[..., None] * (b @ cov))
 
@@ -48,7 +48,7 @@ def normalized_flow(
     Corrects eq. (7) in the sign of a' and for ||b|| = r: the printed factor needs r = 1, so that the norm,
     free in the function, is not free in the dynamics.
 
-    `radius` is r, the Euclidean length of the unnormalised weights, scalar or shape (m,).
+    `radius` is r, the Euclidean length of the unnormalized weights, scalar or shape (m,).
     """
     rate = scale * a / np.asarray(radius) ** 2
     return -scale * force, -rate[..., None] * unchecked_gradient(moment, bbar, cov)

@@ -163,7 +163,7 @@ def empirical_velocity(
         Velocities of a and b, and the loss.
     """
     one_of(normalization, NORMALIZATIONS[:2], "normalization")
-    x, y = checks.data(x, y, centred=normalization == "batch")
+    x, y = checks.data(x, y, centered=normalization == "batch")
     a, b = checks.particles(a, b, x.shape[1])
     scale = _scale(time_scale, len(a))
     if normalization == "none":
@@ -172,7 +172,7 @@ def empirical_velocity(
     cov = x.T @ x / len(x)
     norm = np.sqrt(unchecked_norm(b, cov) ** 2 + eps)
     if not norm.all():
-        raise ValueError("some b^T x is constant on the data; batch normalisation needs b^T Sigma b > 0")
+        raise ValueError("some b^T x is constant on the data; batch normalization needs b^T Sigma b > 0")
     force, moment, value = _empirical_moments(a, b / norm[:, None], x, y, activation, loss)
     return *flows.bn_flow_of_norm(force, moment, a, b, cov, norm, scale), value
 
@@ -180,7 +180,7 @@ def empirical_velocity(
 def minibatch_velocity(
     a: ArrayLike, b: ArrayLike, x: ArrayLike, y: ArrayLike, **options: str | float
 ) -> tuple[Array, Array, float]:
-    """Velocity from one batch normalised by its own mean and biased variance, as BatchNorm1d does.
+    """Velocity from one batch normalized by its own mean and biased variance, as BatchNorm1d does.
 
     Arguments, options and what is returned are those of `empirical_velocity`; the inputs may have any mean.
     """

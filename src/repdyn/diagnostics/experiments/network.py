@@ -45,7 +45,7 @@ def convolutional_network(settings: ConvolutionalNetwork, images: xr.Dataset, st
                 recorder(step)
         parts.append(recorder.dataset())
     joined = xr.concat(parts, "seed", data_vars="all", coords="minimal", compat="override", combine_attrs="override")
-    kept = {name: joined.attrs[name] for name in ("gamma", "normalised_by", "time")}
+    kept = {name: joined.attrs[name] for name in ("gamma", "normalized_by", "time")}
     joined.attrs = {"title": "The papers' diagnostics of a small convolutional network through its training"} | kept
     return joined.assign_coords(seed=index("seed", settings.seeds, "draw of weights and order of the data"))
 

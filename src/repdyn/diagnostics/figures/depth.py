@@ -73,7 +73,7 @@ def _odd_panel(panel: Axes, data: xr.Dataset) -> None:
 
 def _rank_panel(panel: Axes, data: xr.Dataset) -> None:
     for label, color, dash, moment in moments(data):
-        line(panel, moment["centred_effective_rank"], label, color, dash)
+        line(panel, moment["centered_effective_rank"], label, color, dash)
     shade_task_rank(panel, data)
     panel.set_yscale("log", base=2)
     panel.set_title("effective rank, centered")
@@ -115,7 +115,7 @@ def _described_depth(figure: Figure, data: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="A network through its depth, as the papers measure it",
-        caption=f"{data.attrs['title']}: {data.sizes['point']} points, normalized by {data.attrs['normalised_by']}"
+        caption=f"{data.attrs['title']}: {data.sizes['point']} points, normalized by {data.attrs['normalized_by']}"
         f"{seeds_text(data)}. (a) Angles between points, median and 5 to 95 % of the pairs; dashed: the symmetric "
         "fixed point of wide networks with batch normalization and ReLU. (b) Largest norm over the second; "
         "dashed: the fixed point with one odd point. (c) Effective rank without the mean; band: rank of the targets. "

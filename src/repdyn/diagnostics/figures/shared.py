@@ -45,7 +45,7 @@ def line(panel: Axes, values: xr.DataArray, label: str, color: str, dash: str, m
 def shade_task_rank(panel: Axes, data: xr.Dataset) -> None:
     """The ranks of the targets, without their mean and whole, as a band of half a dimension or more."""
     if "task_rank" in data:
-        low, high = (float(data[name].min()) for name in ("centred_task_rank", "task_rank"))
+        low, high = (float(data[name].min()) for name in ("centered_task_rank", "task_rank"))
         panel.axhspan(low, max(high, low + 0.5), **SHADE)
 
 

@@ -50,8 +50,8 @@ def _energy_panel(panel: Axes, data: xr.Dataset) -> None:
 
 def _radial_panel(panel: Axes, data: xr.Dataset) -> None:
     time = data.attrs.get("time")
-    for color, layer in zip(CYCLE, data["normalised"].values[: len(CYCLE)], strict=False):
-        values = over_seeds(data["largest_radial_fraction"].sel(normalised=layer))
+    for color, layer in zip(CYCLE, data["normalized"].values[: len(CYCLE)], strict=False):
+        values = over_seeds(data["largest_radial_fraction"].sel(normalized=layer))
         x = data[time] if time else np.zeros(1)
         panel.plot(x, np.atleast_1d(values), color=color, marker="o", markersize=3, label=layer)
     panel.set_yscale("log")

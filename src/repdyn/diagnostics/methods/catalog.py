@@ -95,7 +95,7 @@ TEXTS = {
     "expected_angle": Text(
         "angles",
         (),
-        "angle between any two points at the symmetric fixed point of wide networks with batch normalisation and ReLU",
+        "angle between any two points at the symmetric fixed point of wide networks with batch normalization and ReLU",
         BN,
         "Section III",
         units="rad",
@@ -112,9 +112,9 @@ TEXTS = {
         "ranks", LAYER, "singular values above 1e-6 of the largest", BN, "Section I, Figure 2", count=True
     ),
     "effective_rank": Text(
-        "ranks", LAYER, "exponential of the entropy of the normalised singular values", BN, "Section I, Figure 2", FLAT
+        "ranks", LAYER, "exponential of the entropy of the normalized singular values", BN, "Section I, Figure 2", FLAT
     ),
-    "centred_effective_rank": Text(
+    "centered_effective_rank": Text(
         "ranks", LAYER, "effective rank after the mean over points is taken out", BN, "Section I, Figure 2", FLAT
     ),
     "stable_rank": Text("ranks", LAYER, "|A|_F^2 / |A|_op^2", LEAKY, "Section 1.4", FLAT),
@@ -143,9 +143,9 @@ TEXTS = {
     "between": Text("collapse", LAYER, "variance of the class means", FLOW, COLLAPSED, units="activation^2"),
     "within_over_between": Text("collapse", LAYER, "trace ratio, within over between classes", FLOW, COLLAPSED, MEET),
     "nc1": Text("collapse", LAYER, "NC1: Tr(Sigma_W pinv(Sigma_B)) / K", "collapse", NC[0], MEET),
-    "equinorm": Text("collapse", LAYER, "NC2: std over mean of the centred class means' lengths", "collapse", NC[1]),
+    "equinorm": Text("collapse", LAYER, "NC2: std over mean of the centered class means' lengths", "collapse", NC[1]),
     "equiangularity": Text(
-        "collapse", LAYER, "NC2: std of the cosines between centred class means", "collapse", NC[1], MEET
+        "collapse", LAYER, "NC2: std of the cosines between centered class means", "collapse", NC[1], MEET
     ),
     "maximal_angle": Text(
         "collapse", LAYER, "NC2: mean distance of these cosines from -1 / (K - 1)", "collapse", NC[1], MEET
@@ -166,7 +166,7 @@ TEXTS = {
     "nc3": Text(
         "classifier",
         (),
-        "NC3: squared distance of classifier and centred class means, each over its Frobenius norm",
+        "NC3: squared distance of classifier and centered class means, each over its Frobenius norm",
         "collapse",
         NC[2],
     ),
@@ -197,15 +197,15 @@ TEXTS = {
     ),
     "radial_fraction": Text(
         "radial",
-        ("normalised",),
-        "median of |u . grad| / |grad| over the directions u that normalisation makes free",
+        ("normalized",),
+        "median of |u . grad| / |grad| over the directions u that normalization makes free",
         "bn_mean_field",
         "after eq. (6)",
         "the gradient vanishes, or the map is not free",
     ),
     "largest_radial_fraction": Text(
         "radial",
-        ("normalised",),
+        ("normalized",),
         "largest of |u . grad| / |grad| over these directions",
         "bn_mean_field",
         "after eq. (6)",
@@ -213,7 +213,7 @@ TEXTS = {
     ),
     "loss": Text("targets", (), "half the mean squared error over points and outputs", ALIGN, "eq. (9)"),
     "task_rank": Text("targets", (), "rank of the targets", LEAKY, "Section 1.2", count=True),
-    "centred_task_rank": Text(
+    "centered_task_rank": Text(
         "targets", (), "rank of the targets without their mean", LEAKY, "Section 1.2", count=True
     ),
     "accuracy": Text("accuracy", (), "points whose largest output is their label", FLOW, COLLAPSED),

@@ -117,9 +117,9 @@ class Collector:
 
     def dataset(self) -> xr.Dataset:
         """Runs the network and measures everything that is asked."""
-        self.maps, why = self._normalised_maps()
+        self.maps, why = self._normalized_maps()
         coordinates = self._coordinates()
-        sizes = {"normalised": len(self.maps)} | {name: array.size for name, array in coordinates.items()}
+        sizes = {"normalized": len(self.maps)} | {name: array.size for name, array in coordinates.items()}
         self.findings = Findings(self.measures, sizes)
         for name, reason in self.planned.left_out.items():
             self.findings.leave_out("layer", reason, name)
@@ -245,7 +245,7 @@ class Collector:
         wanted = one_hot(self.labels, output.shape[1]) if self.targets is None else self.targets.reshape(output.shape)
         ranks = [np.linalg.matrix_rank(part) for part in (wanted, wanted - wanted.mean(axis=0))]
         numbers = {"loss": float(np.mean((output - wanted) ** 2) / 2), "task_rank": ranks[0]}
-        self.findings.put(numbers | {"centred_task_rank": ranks[1]} | alignment(output, wanted, self.pairs))
+        self.findings.put(numbers | {"centered_task_rank": ranks[1]} | alignment(output, wanted, self.pairs))
 
     def _decisions(self) -> np.ndarray:
         output = self._needed(OUTPUT)
@@ -272,18 +272,18 @@ class Collector:
 
     # gradients
 
-    def _normalised_maps(self) -> tuple[list[radial.Normalised], str]:
+    def _normalized_maps(self) -> tuple[list[radial.Normalized], str]:
         if "radial" not in self.measures:
             return [], ""
         try:
-            maps = radial.normalised_maps(self.setting)
+            maps = radial.normalized_maps(self.setting)
         except Exception as error:
             return [], f"{type(error).__name__}: {error}"
         if not maps:
             self.measures = [name for name in self.measures if name != "radial"]
         normed = any(isinstance(module, radial.NORMS) for module in self.setting.model.modules())
         missing = not maps and (normed or self.request.measures is not None)
-        return maps, "no linear or convolutional map goes straight into a normalisation layer" if missing else ""
+        return maps, "no linear or convolutional map goes straight into a normalization layer" if missing else ""
 
     def _radial(self) -> None:
         own = self.request.loss is not None
@@ -314,7 +314,7 @@ class Collector:
             coordinates["effective_depth"] = variable((), float(flow.effective_depth), "leak Lt of the residual stream")
         if self.maps:
             names = np.array([entry.name for entry in self.maps])
-            coordinates["normalised"] = variable("normalised", names, "map in front of a normalisation layer")
+            coordinates["normalized"] = variable("normalized", names, "map in front of a normalization layer")
         return coordinates
 
     def _about(self) -> dict[str, object]:
@@ -323,7 +323,7 @@ class Collector:
             "title": f"Diagnostics of {type(self.setting.model).__name__} on {self.points} points",
             "gamma": self.request.gamma,
             "identity_with_bias": int(self.request.bias),
-            "normalised_by": "batch statistics" if self.setting.batch_statistics else running,
+            "normalized_by": "batch statistics" if self.setting.batch_statistics else running,
             "left_out": self.findings.text(),
         }
 

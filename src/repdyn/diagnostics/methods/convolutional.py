@@ -1,4 +1,4 @@
-"""The small convolutional network that `all` measures: batch normalisation, residual blocks, a dense layer."""
+"""The small convolutional network that `all` measures: batch normalization, residual blocks, a dense layer."""
 
 from __future__ import annotations
 

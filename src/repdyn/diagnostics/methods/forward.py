@@ -32,7 +32,7 @@ def undisturbed(model: nn.Module, *, batch_statistics: bool = False) -> Iterator
 
     Args:
         model: any network.
-        batch_statistics: batch and instance normalisation by the batch, as in training.
+        batch_statistics: batch and instance normalization by the batch, as in training.
     """
     modes = [(module, module.training) for module in model.modules()]
     buffers = _put_copies(model)

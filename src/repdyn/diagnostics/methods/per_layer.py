@@ -26,7 +26,7 @@ class Layer:
         A: activations, shape (points, units), single or double precision.
         labels: class of each point; None without.
         pairs: pairs of points.
-        gamma: regulariser of the stable cost of identity, relative to |K|_op.
+        gamma: regularizer of the stable cost of identity, relative to |K|_op.
         bias: whether the cost of identity may use a bias.
     """
 
@@ -69,7 +69,7 @@ def _ranks(layer: Layer) -> dict[str, object]:
     return {
         "numerical_rank": ranks.numerical_rank(s),
         "effective_rank": ranks.effective_rank(s),
-        "centred_effective_rank": ranks.effective_rank(layer.seen.centred),
+        "centered_effective_rank": ranks.effective_rank(layer.seen.centered),
         "stable_rank": ranks.stable_rank(s),
         "nuclear_rank": ranks.nuclear_rank(s),
         "orthogonality_gap": ranks.orthogonality_gap(s, len(layer.A)),

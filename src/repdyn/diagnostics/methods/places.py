@@ -48,7 +48,7 @@ def find_places(setting: Setting, functions: bool) -> tuple[dict[str, Place], st
     if sizes[-1] is None:
         sizes = (len(output) if isinstance(output, Tensor) and output.ndim else None,)
     places = {name: _place(name, [seen.get(name) for seen in passes], sizes, setting) for name in last if name in first}
-    if len(passes) == 2 and INPUT not in setting.axes and not _normalised_by_the_batch(setting):
+    if len(passes) == 2 and INPUT not in setting.axes and not _normalized_by_the_batch(setting):
         _check_independence(places, first, last, setting)
     same = [
         name
@@ -60,7 +60,7 @@ def find_places(setting: Setting, functions: bool) -> tuple[dict[str, Place], st
     return places, (linear[-1] if linear else None), bool(same) or _equal(last.get(INPUT), output)
 
 
-def _normalised_by_the_batch(setting: Setting) -> bool:
+def _normalized_by_the_batch(setting: Setting) -> bool:
     norms = [module for module in setting.model.modules() if isinstance(module, BATCH_NORMS)]
     return setting.batch_statistics or not all(norm.track_running_stats for norm in norms)
 

@@ -1,13 +1,13 @@
-"""Radial gradient fraction: is normalisation scale free in this network?
+"""Radial gradient fraction: is normalization scale free in this network?
 
-A weight that is normalised away afterwards may be scaled without changing the output, so the gradient of any loss is
-orthogonal to it (Ma and Ying, after eq. 6); the eps of the normalisation breaks this for small weights. In front of
-batch or instance normalisation that holds for each row of the weights, in front of layer, group or root-mean-square
-normalisation for the whole of weights and bias. Measured with the statistics of the batch: running statistics are no
+A weight that is normalized away afterwards may be scaled without changing the output, so the gradient of any loss is
+orthogonal to it (Ma and Ying, after eq. 6); the eps of the normalization breaks this for small weights. In front of
+batch or instance normalization that holds for each row of the weights, in front of layer, group or root-mean-square
+normalization for the whole of weights and bias. Measured with the statistics of the batch: running statistics are no
 function of the weights.
 
-That a map is followed by a normalisation is not enough: what it returns may also go elsewhere, into a residual stream
-say. So each map is tried: its weights and bias are doubled, and the eps of the normalisation with their square. The
+That a map is followed by a normalization is not enough: what it returns may also go elsewhere, into a residual stream
+say. So each map is tried: its weights and bias are doubled, and the eps of the normalization with their square. The
 output of a free map stays as it is to rounding. Any other is not free and has no radial fraction.
 """
 
@@ -37,8 +37,8 @@ UNCHANGED = 1e-4  # relative change of the output that is rounding of single pre
 Loss = Callable[[Tensor], Tensor]
 
 
-class Normalised(NamedTuple):
-    """A map whose output goes straight into a normalisation; `by_row` if each row of its weights may be free."""
+class Normalized(NamedTuple):
+    """A map whose output goes straight into a normalization; `by_row` if each row of its weights may be free."""
 
     name: str
     module: nn.Module
@@ -54,13 +54,13 @@ class Radial(NamedTuple):
     why: str = ""
 
 
-def normalised_maps(setting: Setting) -> list[Normalised]:
-    """Linear and convolutional layers whose output a normalisation layer takes, found by following the tensors."""
+def normalized_maps(setting: Setting) -> list[Normalized]:
+    """Linear and convolutional layers whose output a normalization layer takes, found by following the tensors."""
     modules = dict(setting.model.named_modules())
     if not any(isinstance(module, NORMS) for module in modules.values()):
         return []
     returned: dict[int, tuple[str, Tensor]] = {}
-    maps: dict[str, Normalised] = {}
+    maps: dict[str, Normalized] = {}
 
     def emit(name: str, value: object) -> None:
         module_name = name.removesuffix(":input").partition("#")[0]
@@ -69,7 +69,7 @@ def normalised_maps(setting: Setting) -> list[Normalised]:
             returned[id(value)] = (module_name, value)  # keeps the tensor, so that its id stays its own
         if isinstance(module, NORMS) and name.endswith(":input") and id(value) in returned:
             source = returned[id(value)][0]
-            maps[source] = Normalised(source, modules[source], module, isinstance(module, BATCH_NORMS))
+            maps[source] = Normalized(source, modules[source], module, isinstance(module, BATCH_NORMS))
 
     batch, _ = setting.inputs.spread(TRIED_ON)
     with undisturbed(setting.model, batch_statistics=True), watched(setting.model, emit), torch.no_grad():
@@ -77,14 +77,14 @@ def normalised_maps(setting: Setting) -> list[Normalised]:
     return list(maps.values())
 
 
-def radial_fractions(setting: Setting, maps: list[Normalised], batch: Batch, loss: Loss) -> dict[str, Radial]:
-    """Median and largest |u . grad| / |grad| per normalised map; NaN and the reason for a map that is not free.
+def radial_fractions(setting: Setting, maps: list[Normalized], batch: Batch, loss: Loss) -> dict[str, Radial]:
+    """Median and largest |u . grad| / |grad| per normalized map; NaN and the reason for a map that is not free.
 
     Rows whose gradient is rounding beside the largest are left out.
 
     Args:
         setting: the network; neither its gradients nor its running statistics change.
-        maps: of `normalised_maps`.
+        maps: of `normalized_maps`.
         batch: the points of the gradient.
         loss: scalar function of the network's output.
     """
@@ -107,7 +107,7 @@ def radial_fractions(setting: Setting, maps: list[Normalised], batch: Batch, los
     return shares
 
 
-def _reason(setting: Setting, one: Normalised, before: Tensor) -> str:
+def _reason(setting: Setting, one: Normalized, before: Tensor) -> str:
     """Why a map has no radial fraction; empty if it is free."""
     if not isinstance(one.module._parameters.get("weight"), nn.Parameter):
         return "its weight is computed from other parameters (weight_norm, spectral_norm or the like)"
@@ -127,8 +127,8 @@ def _output_of_some(setting: Setting) -> Tensor:
         return setting.output(setting.model(*batch.args, **batch.kwargs)).double()
 
 
-def change_when_doubled(setting: Setting, one: Normalised, before: Tensor) -> float:
-    """|change of the output| / |output| when weights and bias double and eps of the normalisation goes with them.
+def change_when_doubled(setting: Setting, one: Normalized, before: Tensor) -> float:
+    """|change of the output| / |output| when weights and bias double and eps of the normalization goes with them.
 
     Args:
         setting: the network.
@@ -169,7 +169,7 @@ def _replaced(model: nn.Module, module: nn.Module, new: dict[str, nn.Parameter])
             owner._parameters[name] = part
 
 
-def _gradients(setting: Setting, free: list[Normalised], batch: Batch, loss: Loss) -> dict[str, tuple[Array, Array]]:
+def _gradients(setting: Setting, free: list[Normalized], batch: Batch, loss: Loss) -> dict[str, tuple[Array, Array]]:
     """What may be scaled of each map and the gradient of the loss along it, rows of weights or all as one row."""
     copies = [
         {name: nn.Parameter(part.detach().clone()) for name, part in _parameters(entry.module).items()}

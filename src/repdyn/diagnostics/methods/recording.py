@@ -21,7 +21,7 @@ FIXED = (
     "input_distance",
     "target_distance",
     "task_rank",
-    "centred_task_rank",
+    "centered_task_rank",
     "expected_angle",
     "expected_norm_ratio",
 )

@@ -5,8 +5,8 @@ points it has), K classes, n points.
 
 - Sigma_W = (1/n) sum_i (h_i - mu_c(i)) (h_i - mu_c(i))^T, Sigma_B = (1/K) sum_c (mu_c - mu) (mu_c - mu)^T.
 - NC1: Tr(Sigma_W Sigma_B^+) / K. Singular values of the class means below 1e-6 of the largest count as zero.
-- NC2: the centred class means have equal lengths and equal angles, cosines -1 / (K - 1).
-- NC3: the classifier's rows W are parallel to the centred class means, | W / |W| - M / |M| |_F^2.
+- NC2: the centered class means have equal lengths and equal angles, cosines -1 / (K - 1).
+- NC3: the classifier's rows W are parallel to the centered class means, | W / |W| - M / |M| |_F^2.
 - NC4: the classifier decides for the nearest class mean.
 
 No matrix of units x units and no array of points x classes x units is ever made.
@@ -38,7 +38,7 @@ class ClassMeans:
     means: Array
 
     @property
-    def centred(self) -> Array:
+    def centered(self) -> Array:
         """Class means without the mean of the class means, shape (K, d)."""
         return self.means - self.means.mean(axis=0)
 
@@ -75,19 +75,19 @@ def collapse(H: Array, labels: np.ndarray) -> dict[str, float]:
         (0.0042, 0.00035, 1.0)
     """
     seen = class_means(H, labels)
-    _, s, axes = np.linalg.svd(seen.centred, full_matrices=False)
+    _, s, axes = np.linalg.svd(seen.centered, full_matrices=False)
     axes = axes[s > RANK_TOLERANCE * s[0]] if s[0] else axes[:0]
     s = s[: len(axes)]
     squares = [_within(H[group], mean, axes) for group, mean in zip(seen.groups, seen.means, strict=True)]
     within = float(np.mean([mean for mean, _ in squares]))
     along = sum(part for _, part in squares) / len(H)
-    between = float(np.mean(np.linalg.norm(seen.centred, axis=1) ** 2))
+    between = float(np.mean(np.linalg.norm(seen.centered, axis=1) ** 2))
     return {
         "within": within,
         "between": between,
         "within_over_between": within / between if between else float("nan"),
         "nc1": float(np.sum(along / s**2)) if len(s) else float("nan"),
-        **simplex_defects(seen.centred),
+        **simplex_defects(seen.centered),
         "nearest_mean_accuracy": float(np.mean(nearest_mean(H, seen) == labels)),
     }
 
@@ -98,7 +98,7 @@ def _within(H: Array, mean: Array, axes: Array) -> tuple[float, Array]:
     return float(np.mean(np.sum(differences**2, axis=1))), np.sum((differences @ axes.T) ** 2, axis=0)
 
 
-def simplex_defects(centred: Array) -> dict[str, float]:
+def simplex_defects(centered: Array) -> dict[str, float]:
     """How far vectors, shape (K, d), are from equal lengths and from the angles of a simplex (NC2).
 
     Example:
@@ -107,11 +107,11 @@ def simplex_defects(centred: Array) -> dict[str, float]:
         >>> {name: round(abs(value), 9) for name, value in defects.items()}
         {'equinorm': 0.0, 'equiangularity': 0.0, 'maximal_angle': 0.0, 'equiangle': 0.0}
     """
-    lengths, K = np.linalg.norm(centred, axis=1), len(centred)
+    lengths, K = np.linalg.norm(centered, axis=1), len(centered)
     equinorm = float(np.std(lengths) / np.mean(lengths)) if lengths.any() else 0.0
     if not lengths.all():
         return {"equinorm": equinorm} | dict.fromkeys(("equiangularity", "maximal_angle", "equiangle"), float("nan"))
-    unit = centred / lengths[:, None]
+    unit = centered / lengths[:, None]
     cosines = (unit @ unit.T)[~np.eye(K, dtype=bool)]
     defects = np.abs(cosines + 1 / (K - 1))
     return {
@@ -138,7 +138,7 @@ def classifier_collapse(H: Array, labels: np.ndarray, W: ArrayLike, decisions: n
 
     Returns:
         `classifier_equinorm`, `classifier_equiangularity`, `classifier_maximal_angle` of the rows of W; `nc3`, the
-        squared distance of W and the centred class means, both over their Frobenius norm, from 0 to 4; `nc4`, the
+        squared distance of W and the centered class means, both over their Frobenius norm, from 0 to 4; `nc4`, the
         share of points that the network does not give to the nearest class mean.
 
     Example:
@@ -150,8 +150,8 @@ def classifier_collapse(H: Array, labels: np.ndarray, W: ArrayLike, decisions: n
     """
     W, seen = np.asarray(W, dtype=np.float64), class_means(H, labels)
     rows = simplex_defects(W)
-    sizes = np.linalg.norm(W), np.linalg.norm(seen.centred)
-    nc3 = float(np.sum((W / sizes[0] - seen.centred / sizes[1]) ** 2)) if all(sizes) else float("nan")
+    sizes = np.linalg.norm(W), np.linalg.norm(seen.centered)
+    nc3 = float(np.sum((W / sizes[0] - seen.centered / sizes[1]) ** 2)) if all(sizes) else float("nan")
     return {
         "classifier_equinorm": rows["equinorm"],
         "classifier_equiangularity": rows["equiangularity"],

@@ -1,4 +1,4 @@
-"""What the theory of batch normalisation at initialization expects of n points: the bands behind the figures."""
+"""What the theory of batch normalization at initialization expects of n points: the bands behind the figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from repdyn.bn_decomposed.theory.odd_cluster import odd_fixed_point, simplex_ang
 
 @lru_cache(maxsize=64)
 def expected_angle(points: int) -> float:
-    """Angle between any two of n points at the symmetric fixed point of recentring and ReLU, radians."""
+    """Angle between any two of n points at the symmetric fixed point of recentering and ReLU, radians."""
     return float(simplex_angle(points))
 
 

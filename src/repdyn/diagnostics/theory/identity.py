@@ -69,7 +69,7 @@ def costs(A: NDArray[np.floating], seen: Spectrum, gamma: float, bias: bool) -> 
     Args:
         A: activations, shape (points, units), not all zero.
         seen: their spectrum.
-        gamma: regulariser of the stable cost, relative to |K|_op.
+        gamma: regularizer of the stable cost, relative to |K|_op.
         bias: whether S has a column of ones.
 
     Returns:
@@ -157,7 +157,7 @@ def stable_norm(M: NDArray[np.floating], A: NDArray[np.floating], gamma: float, 
     Args:
         M: what is measured, shape (points, units).
         A: the layer it is measured in, shape (points, units).
-        gamma: regulariser relative to |K|_op.
+        gamma: regularizer relative to |K|_op.
         bias: whether K has a bias.
     """
     if not bias and not (A > 0).any():

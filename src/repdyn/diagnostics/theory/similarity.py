@@ -28,7 +28,7 @@ class Shape(NamedTuple):
     """A representation prepared for comparisons.
 
     Attributes:
-        F: centred points over their Frobenius norm, in at most as many coordinates as points, shape (points, d).
+        F: centered points over their Frobenius norm, in at most as many coordinates as points, shape (points, d).
         squared: |F_i|^2, shape (points,).
         own: |F^T F|_F^2.
     """
@@ -39,7 +39,7 @@ class Shape(NamedTuple):
 
 
 def shape_of(A: ArrayLike) -> Shape:
-    """Centres a representation, shape (points, units), and scales it to Frobenius norm one.
+    """Centers a representation, shape (points, units), and scales it to Frobenius norm one.
 
     Raises:
         ValueError: all points are the same, so that there is no shape.
@@ -89,7 +89,7 @@ def unbiased_hsic(one: Shape, other: Shape, product: float) -> float:
     tr(K L) + 1^T K 1 1^T L 1 / ((n - 1) (n - 2)) - 2 1^T K L 1 / (n - 2) with zero diagonals of K = F F^T and L.
 
     Args:
-        one: centred points, shape (n, d).
+        one: centered points, shape (n, d).
         other: the other ones.
         product: |F^T G|_F^2 of both.
     """

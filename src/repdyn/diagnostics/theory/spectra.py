@@ -99,14 +99,14 @@ class Spectrum:
         F: coordinates, shape (points, d), d = min(points, units).
         s: singular values, shape (d,), descending.
         A: the layer itself in double precision, of a small layer; else None.
-        centred_values: squared singular values without the mean, of a large layer with at most as many units as
+        centered_values: squared singular values without the mean, of a large layer with at most as many units as
             points, shape (d,); else None.
     """
 
     F: Array
     s: Array
     A: Array | None = field(default=None, repr=False)
-    centred_values: Array | None = field(default=None, repr=False)
+    centered_values: Array | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> Array:
@@ -119,10 +119,10 @@ class Spectrum:
         return np.linalg.norm(self.rows, axis=1)
 
     @cached_property
-    def centred(self) -> Array:
+    def centered(self) -> Array:
         """Singular values after the mean over points is taken out, shape (d,), descending."""
-        if self.centred_values is not None:
-            return np.sqrt(self.centred_values)
+        if self.centered_values is not None:
+            return np.sqrt(self.centered_values)
         mean = self.rows.mean(axis=0)
         if self.A is not None:
             return np.linalg.svd(square(self.A - mean), compute_uv=False)
@@ -141,7 +141,7 @@ def spectrum(A: NDArray[np.floating]) -> Spectrum:
         return Spectrum(vectors[:, ::-1] * s, s)
     F = A.astype(np.float64, copy=False)
     values, centered = eigenvalues(covariance(A), F.mean(axis=0), len(A))
-    return Spectrum(F, np.sqrt(values), centred_values=centered)
+    return Spectrum(F, np.sqrt(values), centered_values=centered)
 
 
 def square(A: Array) -> Array:

@@ -311,7 +311,7 @@ def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
     where="Section 2",
     kind="scaling",
     origin="ours",
-    states=r"Exact geodesics leave a bottleneck of rank $k$ towards $p = 0$ at the rate $\tilde L$, $\|\partial_p A\|"
+    states=r"Exact geodesics leave a bottleneck of rank $k$ toward $p = 0$ at the rate $\tilde L$, $\|\partial_p A\|"
     r" / \|A\| \sim e^{\tilde L (1/2 - p)}$, and their kinetic energy is proportional to the extra cost of identity.",
     data="geodesics",
     control={

@@ -13,7 +13,7 @@ from repdyn.base.verdicts import Test, mean_within
 LEAST_SEEDS = 5  # below, an interval can be short by chance
 NEAR = 0.25  # distance from W = Lt B S^T, relative, up to which a network counts as near a critical point
 MIDDLE = (0.2, 0.8)  # positions p away from the ends
-NEIGHBOURS = "up to one dimension more or less: the paper's own runs differ by 1 or 2"
+NEIGHBORS = "up to one dimension more or less: the paper's own runs differ by 1 or 2"
 
 
 def need_chains(chains: xr.Dataset, *maps: str) -> None:
@@ -45,7 +45,7 @@ def growth(values: xr.DataArray, dim: str = "effective_depth") -> Array:
 
 def near(values: xr.DataArray, rank: int, what: str) -> Test:
     """Mean over seeds within one of the teacher's rank."""
-    return mean_within(values.values, rank - 1, rank + 1, expected=f"{what} at {rank}", reason=NEIGHBOURS)
+    return mean_within(values.values, rank - 1, rank + 1, expected=f"{what} at {rank}", reason=NEIGHBORS)
 
 
 def positive(values: Array, expected: str) -> Test:

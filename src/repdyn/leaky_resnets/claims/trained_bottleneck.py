@@ -69,7 +69,7 @@ def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
         place, step = (chains[f"separation_{part}"].sel(spectrum_of=matrix).values for part in ("place", "step"))
         counts = ", ".join(f"{np.sum(place == k)} after {k:.0f}" for k in np.unique(place))
         words.append(f"{matrix}: {counts}, by a factor {np.exp(step.mean()):.3g}")
-    printed, corrected = (all_of(**_separates(chains, form)) for form in ("", " centred"))
+    printed, corrected = (all_of(**_separates(chains, form)) for form in ("", " centered"))
     return Verdict.from_tests(printed, corrected, f"{LEARNED} Largest steps: {'; '.join(words)}.")
 
 

@@ -19,7 +19,7 @@ from repdyn.base.controls import (
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Verdict, all_of, deviation, mean_within, share_within
-from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, NEIGHBOURS, change, growth, in_words, need_chains
+from repdyn.leaky_resnets.claims.over_seeds import LEAST_SEEDS, NEIGHBORS, change, growth, in_words, need_chains
 from repdyn.leaky_resnets.claims.tolerances import ROUNDING
 from repdyn.leaky_resnets.methods.selection import DECAYED, of_maps
 
@@ -107,7 +107,7 @@ def _need_own_settings(measures: xr.Dataset) -> None:
     data="paper_measures",
     control={
         "step": FIRST_LAYER,
-        "place": false_world("spectra with the mean over points", exchange("spectrum_of", "A", "A centred")),
+        "place": false_world("spectra with the mean over points", exchange("spectrum_of", "A", "A centered")),
         "stable H": wrong_formula(
             "the largest cost of identity in the place of the Hamiltonian",
             lambda measures: measures.assign(median_stable=measures["cost"].max("layer")),
@@ -119,20 +119,20 @@ def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
     _need_own_settings(paper_measures)
     series, rank = paper_measures.isel(maps=0), int(paper_measures["rank"])
     last = series.isel(stop=-1, gamma=0)
-    place, step = (last[f"separation_{name}"].sel(spectrum_of="A centred").values for name in ("place", "step"))
+    place, step = (last[f"separation_{name}"].sel(spectrum_of="A centered").values for name in ("place", "step"))
     tests = all_of(
         step=mean_within(
             step, np.log(2), np.inf, expected=r"log of the largest step of $A$ over $\log 2$", reason="'clear'"
         ),
         place=share_within(
-            np.abs(place - rank) <= 1, 0.5, np.inf, expected="after $k^*$ values, one more or less", reason=NEIGHBOURS
+            np.abs(place - rank) <= 1, 0.5, np.inf, expected="after $k^*$ values, one more or less", reason=NEIGHBORS
         ),
         stable_H=mean_within(
             last["median_stable"].values,
             rank - 1,
             rank + 1,
             expected=r"median $-2 H_\gamma / \tilde L$ at $k^*$",
-            reason=NEIGHBOURS,
+            reason=NEIGHBORS,
         ),
     )
     words = "; ".join(
@@ -321,12 +321,12 @@ def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
 def large_penalties_take_the_bottleneck(excess_measures: xr.Dataset) -> Verdict:
     """Dimensions before the largest step of the centered A, at the penalty and at its largest multiple."""
     require(excess_measures, "excess_measures", teacher=LEAST_SEEDS, excess=2)
-    place = excess_measures["separation_place"].sel(spectrum_of="A centred")
-    clear = excess_measures["separation_step"].sel(spectrum_of="A centred") > np.log(2)
+    place = excess_measures["separation_place"].sel(spectrum_of="A centered")
+    clear = excess_measures["separation_step"].sel(spectrum_of="A centered") > np.log(2)
     kept = (np.abs(place - int(excess_measures["rank"])) <= 1) & clear & (excess_measures["train_error"] < 0.5)
     tests = all_of(
         regular=share_within(
-            kept.isel(excess=0).values, 0.5, np.inf, expected="$k^*$ dimensions in most networks", reason=NEIGHBOURS
+            kept.isel(excess=0).values, 0.5, np.inf, expected="$k^*$ dimensions in most networks", reason=NEIGHBORS
         ),
         excess=share_within(
             kept.isel(excess=-1).values, -np.inf, 0.5, expected="in few networks", reason="'too large': most lose it"

@@ -27,7 +27,7 @@ def _first_start(measures: xr.Dataset) -> xr.Dataset:
 
 
 def _other_spread(measures: xr.Dataset) -> xr.Dataset:
-    kept = measures["separation_place"].sel(spectrum_of="A centred")
+    kept = measures["separation_place"].sel(spectrum_of="A centered")
     wide = float((kept.max("start") - kept.min("start")).max()) > SPREAD
     return (_first_start if wide else _two_and_six)(measures)
 
@@ -47,7 +47,7 @@ def kept_dimension_varies(restart_measures: xr.Dataset) -> Verdict:
     """Singular values before the largest step of the centered A in the middle, starts of one teacher."""
     require(restart_measures, "restart_measures", start=LEAST_SEEDS)
     need_near_critical(restart_measures["relative_distance"], "restart_measures")
-    kept = restart_measures["separation_place"].sel(spectrum_of="A centred").astype(int)
+    kept = restart_measures["separation_place"].sel(spectrum_of="A centered").astype(int)
     spread = (kept.max("start") - kept.min("start")).values
     tests = all_of(
         varies=at_least(spread.max(), 0.5, expected="runs that differ, of one teacher", reason="whole numbers"),

@@ -17,7 +17,7 @@ from repdyn.leaky_resnets.settings.theory import FormulaAudit, StepSchemes
 from repdyn.leaky_resnets.theory.added_neuron import added_activation, triangle
 from repdyn.leaky_resnets.theory.layers import irregular_steps_as_printed, layer_steps
 
-CENTRE, RADIUS = 0.5, 0.25  # p_0 and r of the added neuron
+CENTER, RADIUS = 0.5, 0.25  # p_0 and r of the added neuron
 END_DEPTHS = (5.0, 10.0, 20.0, 40.0, 80.0)
 
 
@@ -57,9 +57,9 @@ def _ends() -> np.ndarray:
     rows = []
     for depth in END_DEPTHS:
         value = 0.0
-        for low, high in pairwise([CENTRE - RADIUS, CENTRE, CENTRE + RADIUS, 1.0]):  # t has kinks there
+        for low, high in pairwise([CENTER - RADIUS, CENTER, CENTER + RADIUS, 1.0]):  # t has kinks there
             solution = scipy.integrate.solve_ivp(
-                lambda p, a, depth=depth: depth * (triangle(p, CENTRE, RADIUS) - a),
+                lambda p, a, depth=depth: depth * (triangle(p, CENTER, RADIUS) - a),
                 (low, high),
                 [value],
                 method="DOP853",
@@ -67,7 +67,7 @@ def _ends() -> np.ndarray:
                 atol=1e-18,
             )
             value = float(solution.y[0, -1])
-        end, middle = (added_activation(p, 1.0, CENTRE, RADIUS, depth) for p in (1.0, CENTRE))
+        end, middle = (added_activation(p, 1.0, CENTER, RADIUS, depth) for p in (1.0, CENTER))
         rows.append([end, value, middle])
     return np.array(rows)
 

@@ -70,9 +70,9 @@ def excess_measures(settings: Measures, overregularized: xr.Dataset) -> xr.Datas
     return _dataset(variables, overregularized, settings, "Measures under penalties that are too large")
 
 
-def scheme_measures(settings: Measures, discretised: Mapping[str, xr.Dataset]) -> xr.Dataset:
+def scheme_measures(settings: Measures, discretized: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """Errors over numbers of layers, measures and planar paths of the largest (Figure 2)."""
-    joined = xr.concat(list(discretised.values()), "seed", data_vars="minimal", coords="minimal")
+    joined = xr.concat(list(discretized.values()), "seed", data_vars="minimal", coords="minimal")
     dims = ("maps", "scheme", "seed")
     variables = _measured(joined, dims, settings)
     variables |= _planes(joined, dims) | _fifths(variables["p"]) | _error_ratios(joined) | _stage(variables, dims)
@@ -204,5 +204,5 @@ def _dataset(variables: dict[str, xr.Variable], stored: xr.Dataset, settings: Me
     coords |= {dim: index(dim, sizes[dim], words) for dim, words in COUNTED.items() if dim in sizes}
     coords["gamma"] = variable("gamma", np.array(settings.gammas), "gamma_p over the operator norm of K_p")
     coords["place"] = variable("place", np.array(PLACES), "where layers are merged")
-    coords["spectrum_of"] = variable("spectrum_of", np.array(SPECTRA), "whose singular values; centred: no constant")
+    coords["spectrum_of"] = variable("spectrum_of", np.array(SPECTRA), "whose singular values; centered: no constant")
     return dataset(variables, coords, title=title)

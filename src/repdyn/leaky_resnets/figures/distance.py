@@ -89,7 +89,7 @@ def balancedness(refinement_measures: xr.Dataset) -> Figure:
         caption=f"Networks refined along one path, $\\tilde L$ = {float(refinement_measures['effective_depth']):g}, "
         f"learned and decayed maps. (a) Seed 0. (b) Each line a network, {refinement_measures.sizes['seed']} seeds: "
         "the proposition prints 1, its proof corrected gives 2; discrete networks come to it as $1/L$.",
-        alt="The squared weights follow the curve of factor two; the factor measured rises towards two as layers are"
+        alt="The squared weights follow the curve of factor two; the factor measured rises toward two as layers are"
         " halved.",
     )
 
@@ -125,7 +125,7 @@ def paper_settings(paper_measures: xr.Dataset) -> Figure:
     legend_below(axes[0, 0], columns=2)
     p = last["p"].values
     middle = (p[1:] + p[:-1]) / 2
-    spectrum_lines(axes[0, 1], p, last["centred_spectrum"].values, rank)
+    spectrum_lines(axes[0, 1], p, last["centered_spectrum"].values, rank)
     axes[0, 1].set(title=r"$A_p$ without its mean", xlabel="position $p$", ylabel=r"singular value / $\sqrt{N}$")
     spectrum_lines(axes[1, 0], middle, last["weight_spectrum"].values, rank)
     axes[1, 0].set(title=r"$W_p / \tilde L$", xlabel="position $p$", ylabel="singular value")

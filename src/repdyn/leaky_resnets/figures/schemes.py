@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from repdyn.base.datasets import require
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, label_panels, legend_below, new
-from repdyn.leaky_resnets.figures.shared import GREY, geometric_mean, ticks_at
+from repdyn.leaky_resnets.figures.shared import GRAY, geometric_mean, ticks_at
 from repdyn.leaky_resnets.methods.selection import DECAYED, STAGE, of_maps, size_and_distance
 
 SCHEMES = {"equidistant": (BLUE, "o"), "irregular": (GREEN, "s"), "adaptive": (RED, "^")}
@@ -76,7 +76,7 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Figure:
             panel.axvline(position, color="0.88", linewidth=0.6, zorder=0)
         values, middle = net["weight_spectrum"].values, (p[1:] + p[:-1]) / 2
         for index in range(values.shape[1] - 1, -1, -1):
-            color = BLUE if index < narrow else RED if index < wide else GREY
+            color = BLUE if index < narrow else RED if index < wide else GRAY
             panel.plot(middle, values[:, index], color=color, linewidth=1.3 if index < wide else 0.7)
         panel.axvline(STAGE, color=BLACK, linestyle=":", linewidth=1)
         panel.set_title(str(teacher))

@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
 from repdyn.base.figures import BLUE, GREEN, ORANGE, PURPLE, half_width
 
-GREY = "0.72"
+GRAY = "0.72"
 DEPTH = r"effective depth $\tilde L$"
 ENERGY = r"$-2 \mathcal{H} / \tilde L$"
 LOOKS = {
@@ -39,7 +39,7 @@ def geometric_mean(draws: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.
 def spectrum_lines(panel: Axes, p: np.ndarray, values: np.ndarray, count: int) -> None:
     """Singular values against p, the first ones in color, on a logarithmic axis of four decades."""
     for index in range(values.shape[1] - 1, -1, -1):
-        color, width = (BLUE, 1.6) if index < count else (GREY, 0.8)
+        color, width = (BLUE, 1.6) if index < count else (GRAY, 0.8)
         panel.semilogy(p, np.maximum(values[:, index], 1e-12), color=color, linewidth=width)
     top = 1.6 * values.max()
     panel.set_ylim(max(top * 1e-4, 0.5 * values[:, count:].min()), top)

@@ -80,9 +80,9 @@ def fig1b_spectra(chain_measures: xr.Dataset) -> Figure:
     middle = (net["p"].values[1:] + net["p"].values[:-1]) / 2
     shown = (
         ("spectrum", net["p"].values, "representations $A_p$", r"singular value / $\sqrt{N}$"),
-        ("centred_spectrum", net["p"].values, "$A_p$ without its mean over points", ""),
+        ("centered_spectrum", net["p"].values, "$A_p$ without its mean over points", ""),
         ("weight_spectrum", middle, r"weights $W_p / \tilde L$", "singular value"),
-        ("centred_weight_spectrum", middle, r"$W_p / \tilde L$ without the mean activation", ""),
+        ("centered_weight_spectrum", middle, r"$W_p / \tilde L$ without the mean activation", ""),
     )
     for panel, (name, p, title, label) in zip(axes.ravel(), shown, strict=True):
         spectrum_lines(panel, p, net[name].values, int(net["rank"]))

@@ -280,7 +280,7 @@ def enlarged_norm(bias: bool, rng: Generator) -> Errors:
     return Errors(abs(printed - wrong) / scale, abs(corrected - right) / scale, abs(printed - right) / scale)
 
 
-def layer_regulariser(bias: bool, rng: Generator) -> Errors:
+def layer_regularizer(bias: bool, rng: Generator) -> Errors:
     """Section 2.1: gamma_p in proportion to |S|_op^2, printed equal to |K|_op^2; it is |K|_op."""
     S = activation(3 * rng.standard_normal(TALL), bias)
     K = np.linalg.norm(S.T @ S, 2)
@@ -303,6 +303,6 @@ FORMULAS: dict[str, Callable[[bool, Generator], Errors]] = {
     "Prop. 2 added neuron": added_neuron,
     "Prop. 3 merged neurons": merged_neurons,
     "Prop. 8 norm": enlarged_norm,
-    "2.1 gamma_p": layer_regulariser,
+    "2.1 gamma_p": layer_regularizer,
     "A.3 fully connected": connected_balance,
 }

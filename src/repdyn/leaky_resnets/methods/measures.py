@@ -29,7 +29,7 @@ LAYER, NODE, GAMMA, VALUE, SPECTRUM = "layer", "node", "gamma", "value", "spectr
 LARGE = 0.25  # of the largest singular value: above it a singular value counts as a dimension
 AMONG = 6  # first places of a spectrum among which its largest step is looked for
 PLACE, PLACES = "place", ("start", "middle", "end")
-SPECTRA = ("A", "A centred", "W", "W centred")
+SPECTRA = ("A", "A centered", "W", "W centered")
 MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "hamiltonian": ((LAYER,), "-2 H / Lt at (A_{l-1}, B_l)"),
     "stable_hamiltonian": ((GAMMA, LAYER), "-2 H_gamma / Lt"),
@@ -50,10 +50,10 @@ MEASURES: dict[str, tuple[tuple[str, ...], str]] = {
     "stable_rank": ((NODE,), "|A_l|_*^2 / |A_l|_F^2"),
     "p": ((NODE,), "p_l, sum of the first l steps"),
     "spectrum": ((NODE, VALUE), "singular values of A_l over sqrt(N)"),
-    "centred_spectrum": ((NODE, VALUE), "the same after removing the mean over points"),
+    "centered_spectrum": ((NODE, VALUE), "the same after removing the mean over points"),
     "weight_spectrum": ((LAYER, VALUE), "singular values of W_l over Lt"),
     "weight_dimension": ((LAYER,), "number of singular values of W_l above a quarter of the largest"),
-    "centred_weight_spectrum": ((LAYER, VALUE), "the same without the direction of the mean activation"),
+    "centered_weight_spectrum": ((LAYER, VALUE), "the same without the direction of the mean activation"),
     "separation_place": ((SPECTRUM,), "singular values before the largest step, middle of the network"),
     "separation_step": ((SPECTRUM,), "logarithm of that step, of its two singular values' ratio"),
     "first_separation_place": ((SPECTRUM,), "singular values before the largest step, first layer"),
@@ -123,7 +123,7 @@ def largest_step(spectrum: Array) -> tuple[int, float]:
 
 def _separations(spectra: Measured) -> Measured:
     """Largest steps of the spectra of A and W, as they are and without the constant direction: middle, first layer."""
-    names = ("spectrum", "centred_spectrum", "weight_spectrum", "centred_weight_spectrum")
+    names = ("spectrum", "centered_spectrum", "weight_spectrum", "centered_weight_spectrum")
     place, size = np.array([largest_step(spectra[name][len(spectra[name]) // 2]) for name in names]).T
     first_place, first_size = np.array([largest_step(spectra[name][0]) for name in names]).T
     return {
@@ -213,16 +213,16 @@ def _paths(net: LeakyResNet, A: Array, B: Array) -> Measured:
 
 
 def _spectra(net: LeakyResNet, A: Array, values: int) -> Measured:
-    plain, centered = (bottleneck_spectra(A, net.W, centred=way) for way in (False, True))
+    plain, centered = (bottleneck_spectra(A, net.W, centered=way) for way in (False, True))
     root, Lt = np.sqrt(A.shape[2]), net.effective_depth
     s = plain.representations
     return {
         "stable_rank": s.sum(axis=1) ** 2 / np.sum(s**2, axis=1),
         "spectrum": s[:, :values] / root,
-        "centred_spectrum": centered.representations[:, :values] / root,
+        "centered_spectrum": centered.representations[:, :values] / root,
         "weight_spectrum": plain.weights[:, :values] / Lt,
         "weight_dimension": np.sum(plain.weights > LARGE * plain.weights[:, :1], axis=1),
-        "centred_weight_spectrum": centered.weights[:, :values] / Lt,
+        "centered_weight_spectrum": centered.weights[:, :values] / Lt,
     }
 
 

@@ -71,7 +71,7 @@ class LeakyResNet:
         return momenta(self.W, A, end, self.rho, self.effective_depth)
 
     def gradient(self, X: Array, Y: Array, penalty: float) -> tuple[Array, Array, Array]:
-        """Gradient of |Y - f|^2 / N + (penalty / (2 Lt)) sum rho_l |W_l|^2 by W, P and Q (maps are not penalised)."""
+        """Gradient of |Y - f|^2 / N + (penalty / (2 Lt)) sum rho_l |W_l|^2 by W, P and Q (maps are not penalized)."""
         A = self.forward(X)
         B = self.momenta(A, Y, penalty)
         S = np.stack([activation(part, self.bias) for part in A[:-1]])

@@ -21,7 +21,7 @@ from repdyn.leaky_resnets.methods.network_datasets import Arrays, arrays_of, res
 from repdyn.leaky_resnets.methods.networks import LeakyResNet, start
 from repdyn.leaky_resnets.methods.teachers import Task, bottleneck_task
 from repdyn.leaky_resnets.methods.training import Trainer, cosine
-from repdyn.leaky_resnets.settings.training import Bottleneck, Discretised, Shape
+from repdyn.leaky_resnets.settings.training import Bottleneck, Discretized, Shape
 from repdyn.leaky_resnets.settings.training import Recipe as RecipeSettings
 from repdyn.leaky_resnets.theory.layers import layer_steps
 
@@ -165,7 +165,7 @@ class Recipe:
         return self.settings
 
 
-def descent_rates(settings: RecipeSettings | Discretised) -> Array:
+def descent_rates(settings: RecipeSettings | Discretized) -> Array:
     """Rates of the gradient descent after Adam; the cost is summed over outputs here."""
     return np.full(settings.descent_steps, settings.descent_rate / settings.dimension)
 

@@ -1,10 +1,10 @@
 """Teachers and their data: compositions of random networks through a narrow middle (Figures 1 and 2, Appendix B).
 
 Stated: f* = g_2 o g_1 with random fully connected nets through k* = 3 dimensions, or g_3 o g_2 o g_1 with random
-ResNets through 6 and 3; training and test points demeaned and normalised together. Not stated, chosen here: normal
+ResNets through 6 and 3; training and test points demeaned and normalized together. Not stated, chosen here: normal
 inputs; every g has one hidden layer of `hidden` neurons (weights of variance 2/fan-in, biases of standard deviation
 1/2), or a linear map to 20 dimensions, three residual blocks and a linear map; inner dimensions have unit variance;
-inputs and outputs are demeaned and normalised per feature.
+inputs and outputs are demeaned and normalized per feature.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def bottleneck_task(
         teacher: "fully connected" or "residual".
         hidden: neurons of a fully connected part.
     """
-    X = normalised(rng.standard_normal((dimension, 2 * points)))
+    X = normalized(rng.standard_normal((dimension, 2 * points)))
     Z, sizes = X, (dimension, *inner, dimension)
     for size, following in pairwise(sizes):
         part = _residual(size, following, rng) if teacher == "residual" else _connected(size, hidden, following, rng)
-        Z = normalised(part(Z))
+        Z = normalized(part(Z))
     X, Z = (part.astype(np.float32).astype(float) for part in (X, Z))  # as training sees them
     return Task(X[:, :points], Z[:, :points], X[:, points:], Z[:, points:])
 
 
-def normalised(Z: Array) -> Array:
+def normalized(Z: Array) -> Array:
     """Every feature (row) with mean 0 and variance 1 over all points."""
     centered = Z - Z.mean(axis=1, keepdims=True)
     return centered / centered.std(axis=1, keepdims=True)

@@ -12,7 +12,7 @@ from repdyn.leaky_resnets.settings.theory import (
 )
 from repdyn.leaky_resnets.settings.training import (
     Criticality,
-    Discretised,
+    Discretized,
     Measures,
     NetworkAudit,
     OutputGrowth,
@@ -38,7 +38,7 @@ class LeakyResnets(Settings):
     trained: Trained
     paper_settings: PaperSettings
     criticality: Criticality
-    discretised: Discretised
+    discretized: Discretized
     restarts: Restarts
     output_growth: OutputGrowth
     measures: Measures

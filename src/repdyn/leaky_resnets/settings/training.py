@@ -143,7 +143,7 @@ class PaperSettings(Bottleneck):
         yield from few_enough("effective_depth", self.effective_depth, self.layers)
 
 
-class Discretised(Shape):
+class Discretized(Shape):
     """Figure 2: three ways to choose layer steps, over numbers of layers."""
 
     inner: Many[Size] = Field(min_length=1, description="Inner dimensions of the teacher of random ResNets; 6, 3.")

@@ -73,7 +73,7 @@ def _growth(sections: Sections, _: Sections) -> float:
 
 WORK = {
     "trained": _chain,
-    "discretised": _schemes,
+    "discretized": _schemes,
     "staged": _staged,
     "refinement": _refinement,
     "convergence": _convergence,

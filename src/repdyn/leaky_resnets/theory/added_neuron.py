@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from repdyn.base.checks import Array
 
 
-def triangle(p: ArrayLike, centre: float, radius: float) -> Array:
+def triangle(p: ArrayLike, center: float, radius: float) -> Array:
     """t(p) = max(0, 1 - |p - p_0| / r)."""
-    return np.maximum(0.0, 1 - np.abs(np.asarray(p, float) - centre) / radius)
+    return np.maximum(0.0, 1 - np.abs(np.asarray(p, float) - center) / radius)
 
 
 def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, effective_depth: float) -> Array:
@@ -53,7 +53,7 @@ def norm_change_as_printed(A_i: Array, S_i: Array, dA_i: Array, t: float, effect
     return float(Lt**2 * t**2 * (S_i @ S_i - A_i @ A_i - 1 / Lt * A_i @ dA_i))
 
 
-def added_activation(p: float, kernel: float, centre: float, radius: float, effective_depth: float) -> float:
+def added_activation(p: float, kernel: float, center: float, radius: float, effective_depth: float) -> float:
     r"""a_p = Lt int_0^p t(q) K_i e^{Lt (q - p)} dq for a constant row entry K_i of the kernel.
 
     At the end of the path it is of order e^{-Lt (1 - p_0 - r)}: a_1 -> 0, where print has a_1 -> 1 (Proposition 8).
@@ -61,18 +61,18 @@ def added_activation(p: float, kernel: float, centre: float, radius: float, effe
     Args:
         p: position in [0, 1].
         kernel: K_i, held constant along the path.
-        centre: p_0, top of the triangle t.
+        center: p_0, top of the triangle t.
         radius: r, half the base of the triangle.
         effective_depth: Lt > 0.
     """
-    low, high = max(0.0, centre - radius), min(p, centre + radius)
+    low, high = max(0.0, center - radius), min(p, center + radius)
     if high <= low:
         return 0.0
     value, _ = scipy.integrate.quad(
-        lambda q: float(triangle(q, centre, radius)) * np.exp(effective_depth * (q - high)),
+        lambda q: float(triangle(q, center, radius)) * np.exp(effective_depth * (q - high)),
         low,
         high,
-        points=[min(centre, high)],
+        points=[min(center, high)],
         epsabs=0,
         epsrel=1e-10,
         limit=200,

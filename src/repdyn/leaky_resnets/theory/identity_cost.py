@@ -63,7 +63,7 @@ def cost_of_identity(A: ArrayLike, bias: bool, gamma: float | None = None, rtol:
     Args:
         A: representation, shape (w, N).
         bias: whether S carries a row of ones.
-        gamma: regulariser of the stable cost, units of A squared; None for the plain cost.
+        gamma: regularizer of the stable cost, units of A squared; None for the plain cost.
         rtol: singular values of S below rtol times the largest count as 0, and a gap above sqrt(rtol) as infeasible.
 
     Returns:
@@ -100,7 +100,7 @@ def stable_norm_sq(M: ArrayLike, S: ArrayLike, gamma: float, method: Method | No
     Args:
         M: matrix, shape (any, N).
         S: activations, shape (m, N).
-        gamma: regulariser, units of S squared.
+        gamma: regularizer, units of S squared.
         method: "woodbury" or "svd"; None takes Woodbury where gamma >= 1e-5 |S|_F^2.
 
     Raises:

@@ -215,14 +215,14 @@ class Spectra(NamedTuple):
     weights: Array
 
 
-def bottleneck_spectra(A: ArrayLike, W: ArrayLike, centred: bool = False) -> Spectra:
+def bottleneck_spectra(A: ArrayLike, W: ArrayLike, centered: bool = False) -> Spectra:
     """Singular values of representations and weights (Figures 1b and 2b).
 
-    `centred` removes the mean over points from A, and from W_l the direction of the mean of S_{l-1}: with positive
+    `centered` removes the mean over points from A, and from W_l the direction of the mean of S_{l-1}: with positive
     representations or a bias both carry a constant direction beside the k of the task.
     """
     A, W = finite(A, "A"), finite(W, "W")
-    if centred:
+    if centered:
         bias = W.shape[2] == W.shape[1] + 1
         means = np.stack([activation(part, bias).mean(axis=1) for part in A[:-1]])
         means /= np.linalg.norm(means, axis=1, keepdims=True)

@@ -38,7 +38,7 @@ def scalar_path(u: ArrayLike, end: ArrayLike, effective_depth: ArrayLike, p: Arr
 
 
 def scalar_geodesic(u: ArrayLike, end: ArrayLike, effective_depth: ArrayLike, gamma: ArrayLike) -> ScalarGeodesic:
-    """Quantities of Theorem 4 along the scalar geodesic that ends at A_1 = a > 0, with the regulariser gamma > 0."""
+    """Quantities of Theorem 4 along the scalar geodesic that ends at A_1 = a > 0, with the regularizer gamma > 0."""
     u, gamma = np.asarray(u, float), np.asarray(gamma, float)
     first, last = (scalar_path(u, end, effective_depth, p)[0] for p in (0.0, 1.0))
     least = np.minimum(first, last) ** 2

@@ -57,7 +57,7 @@ def load_modules(study: str, name: str) -> list[ModuleType]:
 def load_function(study: str, function: str) -> Any:
     """The function, or claim, `module:name` of a study; of a package, the name is looked for in its modules.
 
-    Only the module that defines the function is imported: a neighbour may need torch, which takes seconds.
+    Only the module that defines the function is imported: a neighbor may need torch, which takes seconds.
 
     Raises:
         RepdynError: there is no such study, module or function; the message lists what there is.

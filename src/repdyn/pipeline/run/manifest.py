@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from repdyn.base.devices import KERNELS
 from repdyn.base.files import sha256, write_json
 from repdyn.pipeline.run import records
 
@@ -66,7 +67,12 @@ def build(
             "verdicts": None if claims is None else dict(zip(claims["id"], claims["verdict"], strict=True)),
             "configuration": config,
             "versions": versions(),
-            "machine": {"system": platform.platform(), "processor": processor(), "cores": os.cpu_count()},
+            "machine": {
+                "system": platform.platform(),
+                "processor": processor(),
+                "cores": os.cpu_count(),
+                "kernels": os.environ.get(KERNELS, "chosen by OpenBLAS"),
+            },
             "commit": _commit(workflow),
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "costs": costs(logs, [root / name for name in names]),

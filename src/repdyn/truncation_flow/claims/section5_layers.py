@@ -183,7 +183,7 @@ def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
     data="counterexamples",
     control=wrong_formula("the printed domain", replace_variables(domain_mended_violations="domain_violations")),
 )
-def renormalised_domain(counterexamples: xr.Dataset) -> Verdict:
+def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
     """Two random layers in space, points where the product does not vanish."""
     tests = [
         zero(counterexamples[name], "no point outside the domain", COUNTED)

@@ -1,4 +1,4 @@
-"""Small data sets that decide statements by arithmetic, and counts of the renormalised domain of Theorem 5.1."""
+"""Small data sets that decide statements by arithmetic, and counts of the renormalized domain of Theorem 5.1."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def _cross_product(X: Array, R: Array, beta: Array) -> float:
     )
 
 
-def renormalised_domain(draws: int, generator: np.random.Generator, networks: int = 10) -> Measured:
+def renormalized_domain(draws: int, generator: np.random.Generator, networks: int = 10) -> Measured:
     """Points with P^-_1 != 0 for two layers in R^3, against (5.9) and against its corrected form."""
     counts = np.zeros(3)
     for _ in range(networks):
@@ -268,13 +268,13 @@ def sliding_ensemble(generator: np.random.Generator, runs: int = 16) -> Measured
 
 
 def least_squares_weights(generator: np.random.Generator) -> Measured:
-    """Minimisers of the cost with weights 1/N (9.3) and 1/N_j (2.22) differ where classes differ in size."""
+    """Minimizers of the cost with weights 1/N (9.3) and 1/N_j (2.22) differ where classes differ in size."""
     sizes = np.array([6, 5, 10, 9])
     X = generator.uniform(0.2, 1.5, size=(4, sizes.sum()))
     Y = np.repeat(np.eye(4), sizes, axis=1)
-    plain = standard_cost.least_squares_minimiser(X, Y)
-    weighted = standard_cost.least_squares_minimiser(X, Y, np.repeat(1.0 / sizes, sizes))
-    return {"weights_differ": (float(np.abs(plain - weighted).max()), "difference of the minimisers, 1/N and 1/N_j")}
+    plain = standard_cost.least_squares_minimizer(X, Y)
+    weighted = standard_cost.least_squares_minimizer(X, Y, np.repeat(1.0 / sizes, sizes))
+    return {"weights_differ": (float(np.abs(plain - weighted).max()), "difference of the minimizers, 1/N and 1/N_j")}
 
 
 def counterexamples(settings: Counterexamples, stream: Stream) -> xr.Dataset:
@@ -288,7 +288,7 @@ def counterexamples(settings: Counterexamples, stream: Stream) -> xr.Dataset:
         generator_bounds(settings.draws, stream.generator("generator bound")),
         composition_fails(),
         projections(stream.generator("projections")),
-        renormalised_domain(settings.draws, stream.generator("domain")),
+        renormalized_domain(settings.draws, stream.generator("domain")),
         sliding_point(),
         sliding_ensemble(stream.generator("sliding")),
         least_squares_weights(stream.generator("weights")),

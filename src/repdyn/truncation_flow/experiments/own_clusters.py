@@ -103,7 +103,7 @@ def general_margin(means: Array) -> float:
     """Smallest margin, own and other means, of cones of any opening: W_l = P D^{-1} with rows of length 1.
 
     The columns of D are the directions m_j - yt_l (j != l) and yt_l - m_l, P is a positive matrix; so W_l D = P > 0.
-    The labels lie between the means and their barycentre, lifted a little out of the plane of the means.
+    The labels lie between the means and their barycenter, lifted a little out of the plane of the means.
     """
     Q, center = len(means), means.mean(axis=0)
     normal = np.linalg.svd(means - center)[2][-1]

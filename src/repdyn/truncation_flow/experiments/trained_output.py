@@ -103,7 +103,7 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
         formula[case], unweighted[case] = (np.abs(found - solved).max(axis=(1, 2)) for found in (path, without))
         slowest = np.linalg.eigvalsh((X * w) @ X.T)[0]
         limits.append(standard_cost.output_layer_flow(X, Y, W0, [60.0 / slowest], weights=w)[0])
-        minimizers.append(standard_cost.least_squares_minimiser(X, Y, w))
+        minimizers.append(standard_cost.least_squares_minimizer(X, Y, w))
     limits, minimizers = np.array(limits), np.array(minimizers)
     return dataset(
         {

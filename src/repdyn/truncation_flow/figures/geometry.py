@@ -160,7 +160,7 @@ def own_clusters(own_clusters: xr.Dataset) -> Figure:
         "found. (a) Clusters of one point: isosceles and random triangles of means against their widest angle; from 90 "
         "degrees on (dotted) the bound says that none exists. (b), (c) The three conditions after the search, for "
         f"growing clusters and for {digits} digits in the discriminant plane and one further direction "
-        f"({float(own_clusters['digit_explained']):.0%} of the variance), moved towards their class means.",
+        f"({float(own_clusters['digit_explained']):.0%} of the variance), moved toward their class means.",
         alt="Margins found by a search are positive up to 90 degrees and negative beyond; those by Procrustes alone "
         "fail earlier. Margins fall as clusters widen; digits as they are lie far below zero.",
     )

@@ -6,7 +6,7 @@ from repdyn.base.checks import Array
 
 
 def balanced_shift(Q: int) -> float:
-    """Shift of labels towards the barycentre with equal margins, t* = Q (sqrt(m) - 1)/(2 m^{3/2}), m = Q - 1.
+    """Shift of labels toward the barycenter with equal margins, t* = Q (sqrt(m) - 1)/(2 m^{3/2}), m = Q - 1.
 
     For Q = 2 this would be 0; t = 1/2 is taken (t = 1 lets the two labels coincide).
     """
@@ -23,7 +23,7 @@ def largest_radius(Q: int) -> float:
 
 
 def simplex_margins(Q: int, t: float) -> tuple[float, float]:
-    """Margins of own and other cluster centres at beta = -yt: t sqrt(m)/Q, and the smaller of two distances."""
+    """Margins of own and other cluster centers at beta = -yt: t sqrt(m)/Q, and the smaller of two distances."""
     m = Q - 1
     others = 1 / np.sqrt(m) - t * np.sqrt(m) / Q
     across = (1 - t * m / Q) / np.sqrt(m) - (1 / m if Q > 2 else 0.0)
@@ -33,7 +33,7 @@ def simplex_margins(Q: int, t: float) -> tuple[float, float]:
 def simplex_rotations(Q: int) -> Array:
     """Rotations by pi/2 in the plane of p = e_l and q = (1 - e_l)/sqrt(m): R_l = I - pp^T - qq^T + pq^T - qp^T.
 
-    R_l sends the axis from e_l to the barycentre onto the diagonal of the positive orthant; shape (Q, Q, Q).
+    R_l sends the axis from e_l to the barycenter onto the diagonal of the positive orthant; shape (Q, Q, Q).
     """
     _at_least_two(Q)
     eye = np.eye(Q)

@@ -125,7 +125,7 @@ def _one_cluster(
 
 
 def exact_bias_flow(X: Array, R: Array, beta: Array, yt: Array, times: Array) -> Array:
-    """Bias at fixed R without discretisation (Section 4.3), shape (T, Q)."""
+    """Bias at fixed R without discretization (Section 4.3), shape (T, Q)."""
     x, b, y = X @ R.T, -R @ beta, R @ yt
     rotated = np.stack([bias_flow(x[:, r], b[r], y[r], times) for r in range(len(y))], axis=1)
     return -rotated @ R

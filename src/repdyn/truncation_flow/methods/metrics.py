@@ -7,7 +7,7 @@ from repdyn.truncation_flow.theory import inputs
 
 
 def neural_collapse_metrics(features: ArrayLike, labels: ArrayLike) -> dict[str, float]:
-    """Within- and between-cluster variance, their ratio (NC1), and the spread of the centred means (NC2).
+    """Within- and between-cluster variance, their ratio (NC1), and the spread of the centered means (NC2).
 
     Args:
         features: shape (n, Q).
@@ -16,7 +16,7 @@ def neural_collapse_metrics(features: ArrayLike, labels: ArrayLike) -> dict[str,
     Returns:
         `within` = mean over clusters of E|z - mean|^2; `between` = mean of |mean_c - mean|^2; `ratio` = within/between;
         `equinorm` = coefficient of variation of |mean_c - mean|; `equiangle` = largest deviation of the cosines
-        between centred means from -1/(K - 1), the value of a simplex.
+        between centered means from -1/(K - 1), the value of a simplex.
 
     Raises:
         ValueError: if there are fewer than two clusters, or shapes disagree.
@@ -41,9 +41,9 @@ def neural_collapse_metrics(features: ArrayLike, labels: ArrayLike) -> dict[str,
     }
 
 
-def _angle_defect(centred: np.ndarray, norms: np.ndarray) -> float:
+def _angle_defect(centered: np.ndarray, norms: np.ndarray) -> float:
     if np.any(norms == 0):
         return np.inf
-    cosines = (centred / norms[:, None]) @ (centred / norms[:, None]).T
+    cosines = (centered / norms[:, None]) @ (centered / norms[:, None]).T
     K = len(norms)
     return float(np.max(np.abs(cosines[~np.eye(K, dtype=bool)] + 1.0 / (K - 1))))

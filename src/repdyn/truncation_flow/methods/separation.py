@@ -26,7 +26,7 @@ from repdyn.truncation_flow.methods.occupation import cayley
 from repdyn.truncation_flow.theory import inputs
 from repdyn.truncation_flow.theory.truncation import truncate
 
-SHIFTS = np.linspace(0.05, 0.95, 19)  # labels between mean and barycentre that are tried before the search
+SHIFTS = np.linspace(0.05, 0.95, 19)  # labels between mean and barycenter that are tried before the search
 NEAREST = 6  # points per cluster and coordinate plane that enter a linear program
 ROUNDS = 60
 LARGEST_MOVE, SMALLEST_MOVE = 0.2, 1e-4  # of a rotation in radians, of a label in units of the clusters' distance
@@ -142,7 +142,7 @@ def _triples(count: int) -> Iterator[tuple[int, int, int]]:
 
 
 def procrustes_rotations(means: Array, yt: Array) -> Array:
-    """Orthogonal R_l that turn the directions d_j = mean_j - yt_l (j != l) towards the positive orthant.
+    """Orthogonal R_l that turn the directions d_j = mean_j - yt_l (j != l) toward the positive orthant.
 
     R = U V^T from the SVD of T D^T, the orthogonal Procrustes solution for unit directions D and targets T with
     columns e_j + (1/Q)(1, .., 1); the own direction yt_l - mean_l fills the place of j = l.
@@ -162,7 +162,7 @@ def procrustes_rotations(means: Array, yt: Array) -> Array:
 def cluster_separated_initial_data(X: Sequence[ArrayLike], *, start: float = 0.0, require: bool = True) -> InitialData:
     """Rotations and labels that separate a user's own clusters, with the largest margin that a search finds.
 
-    The search begins at labels between means and barycentre with rotations by Procrustes, and moves all rotations and
+    The search begins at labels between means and barycenter with rotations by Procrustes, and moves all rotations and
     labels at once by linear programs in a trust region.
 
     Args:
@@ -193,7 +193,7 @@ def _least_distance(means: Array) -> float:
 
 
 def procrustes_initial_data(X: Sequence[ArrayLike], *, start: float = 0.0) -> InitialData:
-    """Labels yt_l = (1 - t) mean_l + t barycentre with the best t of `SHIFTS`, rotations by Procrustes, no search."""
+    """Labels yt_l = (1 - t) mean_l + t barycenter with the best t of `SHIFTS`, rotations by Procrustes, no search."""
     arrays = _square_problem(X)
     means = np.array([cluster.mean(axis=0) for cluster in arrays])
     candidates = []
@@ -238,7 +238,7 @@ def _linear_step(
         for i in range(Q):
             near = np.argsort(values[:, i])[:NEAREST]
             block = np.zeros((len(near), count + Q * Q + 1))
-            for n, (a, b) in enumerate(pairs):  # row i of R turns by theta_ij towards row j
+            for n, (a, b) in enumerate(pairs):  # row i of R turns by theta_ij toward row j
                 if i in (a, b):
                     block[:, layer * len(pairs) + n] = values[near, b] if i == a else -values[near, a]
             block[:, count + layer * Q : count + (layer + 1) * Q] -= sign * weight * scale * data.R[layer, i]

@@ -134,8 +134,8 @@ def output_layer_flow(
     return limit + np.einsum("ma,ta,qa->tmq", (W0 - limit) @ axes, decay, axes)
 
 
-def least_squares_minimiser(X: ArrayLike, Y: ArrayLike, weights: ArrayLike | None = None) -> Array:
-    """Minimiser of sum_k w_k |W x_k - y_k|^2, which (9.12) names as the limit; shape (M, Q)."""
+def least_squares_minimizer(X: ArrayLike, Y: ArrayLike, weights: ArrayLike | None = None) -> Array:
+    """Minimizer of sum_k w_k |W x_k - y_k|^2, which (9.12) names as the limit; shape (M, Q)."""
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     root = np.ones(X.shape[1]) if weights is None else np.sqrt(np.asarray(weights, dtype=np.float64))
     return np.linalg.lstsq((X * root).T, (Y * root).T, rcond=None)[0].T

@@ -8,8 +8,8 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import Control, exchange, false_world, replace_variables
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least
-from repdyn.universality.claims.intervals import log_mean_within, of_learnt
-from repdyn.universality.methods.selection import learnt
+from repdyn.universality.claims.intervals import log_mean_within, of_learned
+from repdyn.universality.methods.selection import learned
 
 COLLAPSED = 0.1
 COLLAPSED_REASON = "variance below a tenth of that along the target: a line to the eye"
@@ -21,8 +21,8 @@ LINES_REASON = "distance of the contexts against the spread along a line: below 
 
 def collapse(data: xr.Dataset, run: str, low: float, high: float, expected: str, reason: str) -> Test:
     """Geometric mean of both contexts' C, over the networks that have learned."""
-    indices = np.exp(np.log(learnt(data, run)["collapse"].values).mean(axis=1))
-    return of_learnt(log_mean_within, indices, run, low, high, expected=expected, reason=reason)
+    indices = np.exp(np.log(learned(data, run)["collapse"].values).mean(axis=1))
+    return of_learned(log_mean_within, indices, run, low, high, expected=expected, reason=reason)
 
 
 def collapsed(data: xr.Dataset, run: str) -> Test:
@@ -37,8 +37,8 @@ def square(data: xr.Dataset, run: str) -> Test:
 
 def lines(data: xr.Dataset, run: str, low: float, high: float, expected: str) -> Test:
     """Squared distance between contexts at equal target over the variance along the target."""
-    ratios = learnt(data, run)["between"].values
-    return of_learnt(log_mean_within, ratios, run, low, high, expected=expected, reason=LINES_REASON)
+    ratios = learned(data, run)["between"].values
+    return of_learned(log_mean_within, ratios, run, low, high, expected=expected, reason=LINES_REASON)
 
 
 def typical(data: xr.Dataset, run: str, name: str) -> str:
@@ -71,7 +71,7 @@ def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
     """Variance along the irrelevant over the relevant feature, tanh, gain 0.5."""
     apart = {run: typical(blob_structure, run, "between") for run in ("low", "leaky_low")}
     note = (
-        f"{learnt(blob_structure, 'low').sizes['trial']} of {blob_structure.sizes['trial']} networks have learned. "
+        f"{learned(blob_structure, 'low').sizes['trial']} of {blob_structure.sizes['trial']} networks have learned. "
         f"Contexts stay apart: squared distance {apart['low']} of the variance along the target. With leaky ReLU, "
         f"which the public notebook uses where the paper says tanh, it is {apart['leaky_low']}: one line, not two, at "
         "these weights."

@@ -50,7 +50,7 @@ def log_mean_within(ratios: ArrayLike, low: float, high: float, *, expected: str
     return replace(test, measured=measured, interval=interval, value=center, region=(low, high))
 
 
-def of_learnt(
+def of_learned(
     decide: Callable[..., Test], samples: ArrayLike, run: str, low: float, high: float, *, expected: str, reason: str
 ) -> Test:
     """`decide` on samples of a run's networks that have learned; undecided where these are fewer than two."""

@@ -8,8 +8,8 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import Control, exchange, false_world, replace_variables, wrong_formula
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, share_within
-from repdyn.universality.claims.intervals import log_mean_within, of_learnt, undecided
-from repdyn.universality.methods.selection import learnt
+from repdyn.universality.claims.intervals import log_mean_within, of_learned, undecided
+from repdyn.universality.methods.selection import learned
 
 MERGED = 0.25
 MERGED_REASON = (
@@ -39,8 +39,8 @@ def in_the_place_of(run: str, other: str, says: str) -> Control:
 
 def pair_ratio(data: xr.Dataset, run: str, pair: int, low: float, high: float, expected: str) -> Test:
     """Distance of a pair of equal targets over that of unequal ones, over the networks that have learned."""
-    ratios = learnt(data, run)["merged"].isel(pair=pair).values
-    return of_learnt(log_mean_within, ratios, run, low, high, expected=expected, reason=MERGED_REASON)
+    ratios = learned(data, run)["merged"].isel(pair=pair).values
+    return of_learned(log_mean_within, ratios, run, low, high, expected=expected, reason=MERGED_REASON)
 
 
 def pair_merges(data: xr.Dataset, run: str, pair: int) -> Test:
@@ -55,8 +55,8 @@ def pair_stays(data: xr.Dataset, run: str, pair: int) -> Test:
 
 def match(data: xr.Dataset, run: str, low: float, high: float, expected: str) -> Test:
     """Correlation with equation (10) over the networks that have learned."""
-    correlations = learnt(data, run)["match"].values
-    return of_learnt(mean_within, correlations, run, low, high, expected=expected, reason=MATCH_REASON)
+    correlations = learned(data, run)["match"].values
+    return of_learned(mean_within, correlations, run, low, high, expected=expected, reason=MATCH_REASON)
 
 
 def matches(data: xr.Dataset, run: str) -> Test:
@@ -71,15 +71,15 @@ def misses(data: xr.Dataset, run: str) -> Test:
 
 def keeps_size(data: xr.Dataset, run: str) -> Test:
     """Sum of the measured distances over that of equation (10), where (10) keeps the starting distances."""
-    ratios, expected = learnt(data, run)["scale"].values, "size of the distances within a factor 1.5 of (10)"
-    return of_learnt(log_mean_within, ratios, run, *SIZE, expected=expected, reason=SIZE_REASON)
+    ratios, expected = learned(data, run)["scale"].values, "size of the distances within a factor 1.5 of (10)"
+    return of_learned(log_mean_within, ratios, run, *SIZE, expected=expected, reason=SIZE_REASON)
 
 
 def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
     """Puts the printed settings' networks in the place of the public ones."""
-    outcome = data["learnt"].copy(deep=True)
-    outcome.loc[{"run": "low"}] = data["learnt"].sel(run="low_as_printed").values
-    return data.assign(learnt=outcome)
+    outcome = data["learned"].copy(deep=True)
+    outcome.loc[{"run": "low"}] = data["learned"].sel(run="low_as_printed").values
+    return data.assign(learned=outcome)
 
 
 @claim(
@@ -95,7 +95,7 @@ def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
 )
 def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
     """Both pairs with equal targets, gain 0.85."""
-    low, relu = learnt(xor_structure, "low"), learnt(xor_structure, "relu_low")
+    low, relu = learned(xor_structure, "low"), learned(xor_structure, "relu_low")
     note = (
         f"{low.sizes['trial']} of {xor_structure.sizes['trial']} networks have learned. Merging means staying: "
         f"distances at equal targets grow {float(low['growth_equal'].median()):.1f} times (median), those at unequal "
@@ -124,7 +124,7 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
         return Verdict.from_tests(undecided(f"trained for {epochs} epochs, stated are {STATED}", expected, reason))
     tests = []
     for run in STATED:
-        outcome = xor_structure["learnt"].sel(run=run).values
+        outcome = xor_structure["learned"].sel(run=run).values
         tests.append(share_within(outcome, 0.5, np.inf, expected=expected, reason=reason, false_alarm=FEW))
     loss = float(xor_structure["loss"].sel(run="low_as_printed").min())
     return Verdict.from_tests(*tests, f"Least loss as printed: {loss:.4f} of the plateau's 0.25.")
@@ -143,7 +143,7 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
 )
 def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
     """Both pairs with equal targets, gain 2 at a rate of 3e-9."""
-    high, between = learnt(xor_structure, "high"), learnt(xor_structure, "intermediate")
+    high, between = learned(xor_structure, "high"), learned(xor_structure, "intermediate")
     note = (
         f"Distances stay as they were drawn: they grow {float(high['growth_apart'].median()):.2f} times. In between"
         f" (gain 1.25) the ratios are {float(between['merged'].isel(pair=0).median()):.2f} and"
@@ -176,7 +176,7 @@ def one_pair_merges(xor_structure: xr.Dataset) -> Verdict:
 
 
 def _at_start(data: xr.Dataset, *runs: str) -> str:
-    shown = ", ".join(f"{float(learnt(data, run)['match_at_start'].mean()):.2f}" for run in runs)
+    shown = ", ".join(f"{float(learned(data, run)['match_at_start'].mean()):.2f}" for run in runs)
     return f"Starting distances correlate with (10) at {shown}; at large weights (10) keeps them."
 
 
@@ -197,7 +197,7 @@ def _at_start(data: xr.Dataset, *runs: str) -> str:
 def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
     """Correlation of the six distances with equation (10), which has no free constant here; size at large weights."""
     runs = ("low", "intermediate", "high")
-    scales = ", ".join(f"{float(learnt(xor_structure, run)['scale'].mean()):.2f} ({run})" for run in runs)
+    scales = ", ".join(f"{float(learned(xor_structure, run)['scale'].mean()):.2f} ({run})" for run in runs)
     tests = {
         "small_weights": matches(xor_structure, "low"),
         "intermediate_weights": matches(xor_structure, "intermediate"),
@@ -254,8 +254,8 @@ def adam_merges_alike(xor_structure: xr.Dataset) -> Verdict:
 
 def _adam_note(xor_structure: xr.Dataset) -> str:
     runs = ("adam_low", "adam_intermediate", "adam_high")
-    low, between, _ = (learnt(xor_structure, run) for run in runs)
-    two = learnt(xor_structure, "adam_two_layers")["merged"].median("trial").values
+    low, between, _ = (learned(xor_structure, run) for run in runs)
+    two = learned(xor_structure, "adam_two_layers")["merged"].median("trial").values
     return (
         "The paper states no gain or rate for Adam; those of Figure 6 and rates found here. Distances at small weights "
         f"are {float(low['scale'].mean()):.1f} times those of (10) with the rates fitted under gradient descent; at "

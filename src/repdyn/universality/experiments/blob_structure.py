@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.universality.methods.blob_task import blob_images
 from repdyn.universality.methods.representations import between_contexts, classical_mds, collapse_index, smacof
-from repdyn.universality.methods.selection import has_learnt
+from repdyn.universality.methods.selection import has_learned
 from repdyn.universality.settings.data_sets import BlobStructure
 
 AXES = 3
@@ -51,11 +51,11 @@ def blob_structure(settings: BlobStructure, blobs: dict[str, xr.Dataset]) -> xr.
 
 
 def _measures(blobs: dict[str, xr.Dataset]) -> dict[str, xr.Variable]:
-    """What every network's representation came to, and what is typical of the networks that have learnt."""
+    """What every network's representation came to, and what is typical of the networks that have learned."""
     collapse = np.stack([_collapse(data) for data in blobs.values()])
     apart = np.stack([[between_contexts(h, *_task(data)) for h in data["h"].values] for data in blobs.values()])
     loss = np.stack([data["loss"].values[-1] for data in blobs.values()])
-    learned = has_learnt(loss, _plateau(next(iter(blobs.values()))))
+    learned = has_learned(loss, _plateau(next(iter(blobs.values()))))
     each = ("run", "trial")
     words = {
         "collapse": "variance along the irrelevant over the relevant feature",
@@ -65,16 +65,16 @@ def _measures(blobs: dict[str, xr.Dataset]) -> dict[str, xr.Variable]:
         "collapse": variable((*each, "context_of"), collapse, words["collapse"]),
         "between": variable(each, apart, words["between"]),
         "loss": variable(each, loss, "loss at the end"),
-        "learnt": variable(each, learned, "1 where the network has learnt"),
+        "learned": variable(each, learned, "1 where the network has learned"),
     }
     with np.errstate(divide="ignore"):
         logs_of = {"collapse": np.log(collapse).mean(axis=2), "between": np.log(apart)}
     for name, logs in logs_of.items():
         kept = np.where(learned, logs, 0.0).sum(axis=1), learned.sum(axis=1)
         mean = np.exp(np.divide(*kept, out=np.full(len(kept[0]), np.nan), where=kept[1] > 0))
-        word = f"geometric mean over networks that have learnt: {words[name]}"
+        word = f"geometric mean over networks that have learned: {words[name]}"
         variables[f"typical_{name}"] = variable("run", mean, word)
-        variables[f"typical_{name}"].attrs["missing"] = "runs of which no network has learnt"
+        variables[f"typical_{name}"].attrs["missing"] = "runs of which no network has learned"
     return variables
 
 

@@ -32,7 +32,7 @@ def blobs(
         {
             "h": variable(("trial", "point", "neuron"), records["h"][0], "representation after training"),
             "loss": variable(("epoch", "trial"), records["loss"], "half the mean squared error"),
-            "feature": variable(("point", "axis"), features[:, :2], "centre of the blob", "half width of the image"),
+            "feature": variable(("point", "axis"), features[:, :2], "center of the blob", "half width of the image"),
             "context": variable("point", features[:, 2].astype(int), "context: the feature that is the target"),
         },
         {

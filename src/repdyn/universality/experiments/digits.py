@@ -13,7 +13,7 @@ from repdyn.base.streams import Stream
 from repdyn.universality.methods import structure
 from repdyn.universality.methods.perceptron import Perceptron, from_flat
 from repdyn.universality.methods.representations import squared_distances, taylor_terms
-from repdyn.universality.methods.structure import standardised
+from repdyn.universality.methods.structure import standardized
 from repdyn.universality.settings.data_sets import RepresentationalStructure, TaylorRatios
 
 INK = 255.0  # the authors' notebook takes raw pixels, 0 to 255
@@ -97,7 +97,7 @@ def _correlation_variables(
         "correlation_by_scale": variable(
             ("scale", "run", "part"),
             np.moveaxis(_correlations(scaled, of_mean, labels), 0, 1),
-            "correlation of the normalised weighing, mean over networks",
+            "correlation of the normalized weighing, mean over networks",
         ),
     }
 
@@ -148,7 +148,7 @@ def _distances(data: xr.Dataset) -> NDArray:
 
 def _predictions(raw: NDArray, labels: NDArray, first: int) -> tuple[dict[str, NDArray], dict[str, xr.Variable]]:
     """Predictions for the first images, and the check that (50) is a table of labels."""
-    weighed = structure.weighed_by_all(raw, labels, first, [1.0], normalise=False)[0]
+    weighed = structure.weighed_by_all(raw, labels, first, [1.0], normalize=False)[0]
     sums, sizes = structure.class_sums(raw, labels)
     ours = labels[:first]
     table = sums[np.ix_(ours, ours)]
@@ -185,10 +185,10 @@ def _within_blocks(values: NDArray, labels: NDArray) -> float:
 
 
 def _scaled(raw: NDArray, labels: NDArray, first: int, scales: tuple[float, ...]) -> NDArray:
-    """Normalised weighing at length scales in units of the mean prediction between different images."""
+    """Normalized weighing at length scales in units of the mean prediction between different images."""
     near = structure.low_weight_distances(raw, labels, slice(0, first))
     unit = near.sum() / (near > 0).sum()
-    return structure.weighed_by_all(raw, labels, first, [scale * unit for scale in scales], normalise=True)
+    return structure.weighed_by_all(raw, labels, first, [scale * unit for scale in scales], normalize=True)
 
 
 def _structure_coords(
@@ -214,7 +214,7 @@ def taylor_ratios(
     settings: TaylorRatios, stream: Stream, images: xr.Dataset, image_training: dict[str, xr.Dataset]
 ) -> xr.Dataset:
     """First against second order of encoder and decoder around midpoints of random pairs, by distance."""
-    points, data = standardised(images)[0], image_training["sgd"]
+    points, data = standardized(images)[0], image_training["sgd"]
     shape = (data.sizes["pass"], data.sizes["network"], len(MAPS))
     ratio, distance = np.empty((*shape, settings.bins)), np.empty((*shape[:2], settings.bins))
     nonlinearity, halfway = str(data["nonlinearity"].values), int(data["hidden"]) // 2

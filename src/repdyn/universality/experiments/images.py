@@ -1,6 +1,6 @@
 """Perceptrons on images of digits: trajectories of pairs, representations, parameters (Figures 4, 9, 14, 18).
 
-One training serves all: its stored representations and parameters are analysed elsewhere.
+One training serves all: its stored representations and parameters are analyzed elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.universality.methods import minibatch_loop, minibatch_training
 from repdyn.universality.methods.minibatch_training import Networks
-from repdyn.universality.methods.structure import standardised
+from repdyn.universality.methods.structure import standardized
 from repdyn.universality.methods.trajectory_fits import FEWEST_PASSES
 from repdyn.universality.settings.data_sets import ImageNetwork, ImageTraining
 
@@ -53,7 +53,7 @@ def image_training(
     run: str,
 ) -> xr.Dataset:
     """Trajectories of pairs, representations of the first images and parameters of perceptrons trained on digits."""
-    points, labels = standardised(images)
+    points, labels = standardized(images)
     targets = np.eye(CLASSES)[labels]
     trainer = minibatch_loop.start(network, points, targets, settings.trials, stream, device, batch=settings.batch)
 

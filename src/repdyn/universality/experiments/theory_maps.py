@@ -90,7 +90,7 @@ def _large_weights(settings: TheoryMaps) -> tuple[dict, dict]:
     ]
     saddle = settings.eta_y * final.from_amplitudes(high, low)
     return {
-        "learning_time": variable(("start", "direction", "large_scale"), learned, "time until dy is learnt", "epoch"),
+        "learning_time": variable(("start", "direction", "large_scale"), learned, "time until dy is learned", "epoch"),
         "large_high": variable(("start", "large_scale"), high, "A_high of the start"),
         "large_growth": variable(
             ("start", "large_scale"), saddle, "growth rate at h = 0, (A_high + S)/(2 tau_y)", "1/epoch"

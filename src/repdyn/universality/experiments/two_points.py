@@ -30,6 +30,7 @@ from repdyn.universality.settings.two_points import (
 )
 
 DX, DY = 1.0, float(np.sqrt(0.5))
+PAIRED = "two points"  # one shape, one trial, one draw in all experiments on them
 TRAJECTORY = ("h", "y", "w", "loss", "offset2")
 
 
@@ -52,7 +53,7 @@ def default_network(
 ) -> xr.Dataset:
     """The default network at the paper's width, all layers of the same run recorded."""
     task = _task(settings, default, units=settings.units, layers=tuple(range(default.hidden)))
-    runs = train_two_points(settings, task, _paired(stream), device=device, checkpoint=checkpoint, name="default")
+    runs = train_two_points(settings, task, stream.of(PAIRED), device=device, checkpoint=checkpoint, name="default")
     about = {
         "units": variable((), task.net.units, "neurons per hidden layer"),
         "gain": variable((), task.net.gain, "gain of the initial weights"),
@@ -108,7 +109,7 @@ def final_distances(
         name, dx, dy = settings.rows[place[0]], settings.dx[place[1]], settings.dy[place[2]]
         rate = networks[name].learning_rate / settings.slower
         task = _task(settings, networks[name], distances=(dx, dy), rate=rate)
-        own, cell = _paired(stream.child(place[1], place[2])), f"{name} {dx} {dy}"
+        own, cell = stream.child(place[1], place[2]).of(PAIRED), f"{name} {dx} {dy}"
         run = train_two_points(settings, task, own, device=device, checkpoint=checkpoint, name=cell)
         for variable_name, values in _ends(run).items():
             ends[variable_name][place] = values
@@ -137,16 +138,11 @@ def _trained(
     settings: TwoPointRun, tasks: Mapping[str, Task], stream: Stream, device: str, checkpoint: Checkpoint
 ) -> dict[str, xr.Dataset]:
     """An ensemble for each task, by name."""
-    progress, runs, own = Progress("two points", len(tasks)), {}, _paired(stream)
+    progress, runs, own = Progress("two points", len(tasks)), {}, stream.of(PAIRED)
     for done, (name, task) in enumerate(tasks.items(), 1):
         runs[name] = train_two_points(settings, task, own, device=device, checkpoint=checkpoint, name=name)
         progress.step(done)
     return runs
-
-
-def _paired(stream: Stream) -> Stream:
-    """The stream that all two-point experiments share: one shape, one trial, one draw."""
-    return Stream(stream.seed, (stream.key[0], "two points", *stream.key[2:]))
 
 
 def _gathered(runs: Mapping[str, xr.Dataset], dim: str, long_name: str, title: str) -> xr.Dataset:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from repdyn.base.datasets import dataset, explain_gaps, variable
 from repdyn.universality.methods.representations import pearson
-from repdyn.universality.methods.selection import has_learnt
+from repdyn.universality.methods.selection import has_learned
 from repdyn.universality.methods.trajectory_fits import predicted_distance
 
 EQUAL = ((0, 3), (1, 2))
@@ -42,7 +42,9 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
         | _measures(**distances, start=np.sqrt(start), other_task=np.sqrt(other_task), unequal=xor["dy"].values > 0)
         | {
             "loss": variable(each, xor["loss"].isel(look=-1).values, "mean squared error at the end"),
-            "learnt": variable(each, has_learnt(xor["loss"].isel(look=-1), plateau), "1 where the network has learnt"),
+            "learned": variable(
+                each, has_learned(xor["loss"].isel(look=-1), plateau), "1 where the network has learned"
+            ),
         },
         {name: xor[name].variable for name in ("run", "trial", "point", "other", *SETTINGS)}
         | {

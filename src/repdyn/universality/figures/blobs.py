@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d import proj3d
 
 from repdyn.base.figures import BLUE, ORANGE, WIDTH, describe, new
-from repdyn.universality.methods.selection import learnt
+from repdyn.universality.methods.selection import learned
 
 FLATTEN = 1.6  # axis between the contexts over the second longest, at most
 NAMES = {"high": "large", "low": "small", "very_low": "very small"}
@@ -99,7 +99,7 @@ def _label(run: str) -> str:
 def _caption(data: xr.Dataset, runs: list[str]) -> str:
     indices = []
     for run in runs:
-        networks = learnt(data, run)
+        networks = learned(data, run)
         if networks.sizes["trial"]:
             typical, between = (float(networks[f"typical_{name}"]) for name in ("collapse", "between"))
             indices.append(
@@ -117,9 +117,9 @@ def _caption(data: xr.Dataset, runs: list[str]) -> str:
     )
 
 
-def _cloud(panel: Axes, points: np.ndarray, context: np.ndarray, colour: np.ndarray, cmap: str | None) -> None:
+def _cloud(panel: Axes, points: np.ndarray, context: np.ndarray, color: np.ndarray, cmap: str | None) -> None:
     """Points to scale; only an axis that leads from one context to the other is flattened."""
-    panel.scatter(*points.T, c=colour, cmap=cmap, s=2, linewidths=0, depthshade=False)
+    panel.scatter(*points.T, c=color, cmap=cmap, s=2, linewidths=0, depthshade=False)
     spans = np.ptp(points, axis=0)
     between = abs(points[context == 0, 0].mean() - points[context == 1, 0].mean()) > spans[0] / 2
     aspect = spans.copy()

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new, plain_numbers
-from repdyn.universality.figures.dynamics import COLOURS, NAMES, WORDS, require_converged
+from repdyn.universality.figures.dynamics import COLORS, NAMES, WORDS, require_converged
 from repdyn.universality.theory.published import FIT_LOSSES
 
 
@@ -86,11 +86,11 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
     )
 
 
-def _over_layers(panel: Axes, values: xr.DataArray, colour: str, style: str, label: str) -> None:
+def _over_layers(panel: Axes, values: xr.DataArray, color: str, style: str, label: str) -> None:
     drawn = values.transpose("layer", "seed")
     low, middle, high = np.nanquantile(drawn.values, [0.25, 0.5, 0.75], axis=1)
-    panel.plot(drawn["layer"], middle, style, color=colour, markersize=2.5, linewidth=1, label=label)
-    band(panel, drawn["layer"].values, low, high, color=colour)
+    panel.plot(drawn["layer"], middle, style, color=color, markersize=2.5, linewidth=1, label=label)
+    band(panel, drawn["layer"].values, low, high, color=color)
 
 
 def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dataset) -> Figure:
@@ -101,7 +101,7 @@ def fig11_alternatives(default_network: xr.Dataset, default_network_fits: xr.Dat
     seed = int(default_network_fits["shown"])
     run = default_network.sel(layer=int(default_network["halfway"])).isel(seed=max(seed, 0))
     for panel, name in zip(axes.flat, names, strict=True):
-        for curve, color in COLOURS.items():
+        for curve, color in COLORS.items():
             panel.plot(run["epoch"], run[curve], color=color, label=NAMES[curve])
             fitted = default_network_fits["alternative_theory"].sel(alternative=name, curve=curve)
             panel.plot(run["epoch"], fitted, "--", color=BLACK, linewidth=0.9, label="fit" if curve == "w" else None)
@@ -154,7 +154,7 @@ def n5_closed_form(default_network_fits: xr.Dataset) -> Figure:
     require_converged(default_network_fits)
     figure, axes = new(1, 2, height=2.4)
     fits, epoch = default_network_fits, default_network_fits["epoch"]
-    for name, color in COLOURS.items():
+    for name, color in COLORS.items():
         both = fits["shown_curves"].sel(curve=name)
         axes[0, 0].plot(epoch, both.sel(source="network"), color=color, label=NAMES[name])
         axes[0, 0].plot(epoch, both.sel(source="theory"), "--", color=BLACK, linewidth=0.9)

@@ -14,7 +14,7 @@ from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.figures import BLACK, BLUE, GREEN, RED, describe, new
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
-COLOURS = {"h": BLUE, "y": RED, "w": GREEN}
+COLORS = {"h": BLUE, "y": RED, "w": GREEN}
 NAMES = {"h": "$h = \\|dh\\|^2$", "y": "$y = \\|dy\\|^2$", "w": "$w$"}
 WORDS = {"very_high": "very high", "relu": "ReLU", "elu": "ELU", "low": "small", "default": "default"}
 
@@ -75,7 +75,7 @@ def _moment(panel: Axes, dh: float, dy: float, target: float) -> None:
 
 def _curves(panel: Axes, run: xr.Dataset, theory: xr.DataArray) -> None:
     """Network solid, theory dashed."""
-    for name, color in COLOURS.items():
+    for name, color in COLORS.items():
         panel.plot(run["epoch"], run[name], color=color, label=f"{NAMES[name]}, network")
         panel.plot(
             run["epoch"], theory.sel(curve=name), "--", color=BLACK, linewidth=0.9, label=f"{NAMES[name]}, theory"
@@ -96,7 +96,7 @@ def _legend(figure: Figure, panels: Iterable[Axes]) -> None:
 def _r2(fits: xr.Dataset) -> str:
     """Explained variances of the shown trial, in the title of a panel."""
     values = [f"{value:.2f}" if value > -1 else "< $-$1" for value in fits["r2"].values]
-    h, y, w = (f"${name}$ {value}" for name, value in zip(COLOURS, values, strict=True))
+    h, y, w = (f"${name}$ {value}" for name, value in zip(COLORS, values, strict=True))
     return f"$R^2$ {h},\n{y}, {w}"
 
 

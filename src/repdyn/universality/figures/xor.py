@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLUE, ORANGE, describe, new
-from repdyn.universality.methods.selection import learnt
+from repdyn.universality.methods.selection import learned
 
 POINTS = ("00", "10", "01", "11")
 PANELS = {
@@ -49,7 +49,7 @@ def _matrices(data: xr.Dataset, runs: list[str], title: str, alt: str) -> Figure
     axes[1, 0].legend(*axes[0, 0].get_legend_handles_labels(), loc="upper center", handletextpad=0.2)
     counts = []
     for column, (run, words) in enumerate(zip(runs, PANELS.values(), strict=True), start=1):
-        nets = learnt(data, run)
+        nets = learned(data, run)
         counts.append(f"{nets.sizes['trial']} ({words})")
         for row, (name, side) in enumerate((("theory", "theory (10)"), ("distance", "network"))):
             _matrix(axes[row, column], nets[name].mean("trial").values if nets.sizes["trial"] else np.zeros((4, 4)))

@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 def blob_images(positions: int, pixels: int) -> tuple[NDArray, NDArray, NDArray]:
     """The task: inputs, targets, features (Appendix B.3).
 
-    Pixels stand at even steps of [-1, 1]^2, so do the centres mu; a pixel p shows exp(-|p - mu|^2/2), an image sums
+    Pixels stand at even steps of [-1, 1]^2, so do the centers mu; a pixel p shows exp(-|p - mu|^2/2), an image sums
     to 1. The context is appended one-hot: in the first the target is the x-position, in the second the y-position.
 
     Args:
-        positions: centres along each axis.
+        positions: centers along each axis.
         pixels: pixels along each axis.
 
     Returns:
-        Inputs (2 positions^2, pixels^2 + 2), targets (2 positions^2, 1), centres and context (2 positions^2, 3).
+        Inputs (2 positions^2, pixels^2 + 2), targets (2 positions^2, 1), centers and context (2 positions^2, 3).
     """
     steps, grid = np.linspace(-1, 1, positions), np.linspace(-1, 1, pixels)
     centers = np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1).reshape(-1, 2)

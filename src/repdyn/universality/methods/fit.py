@@ -1,4 +1,4 @@
-"""Fit of the effective learning rates to a measured trajectory: equation (49), minimised globally.
+"""Fit of the effective learning rates to a measured trajectory: equation (49), minimized globally.
 
 The theory's trajectory is the closed form, the parameters are logarithms, the search starts from a grid over both
 rates and polishes its best separate cells, and the result says how many of them end in the same minimum. Fits of runs
@@ -16,7 +16,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from repdyn.base.checks import Array, finite, positive
-from repdyn.universality.theory.domain import realisable
+from repdyn.universality.theory.domain import realizable
 from repdyn.universality.theory.effective import effective_loss, solution_unchecked
 
 CONVERGED = 0.16  # squared error of dy over its start: the paper's final loss of 1e-2 at dy2 = 0.5
@@ -130,7 +130,7 @@ def _trajectory(h: ArrayLike, y: ArrayLike, w: ArrayLike, dx2: float, dy2: float
     if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 1 or arrays[0].size < 3:
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ValueError(f"h, y, w have shapes {shapes}; expected three trajectories of equal length, 3 frames or more")
-    realisable(*arrays, dy2)
+    realizable(*arrays, dy2)
     return np.stack(arrays)
 
 

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from repdyn.base.checks import Array
 from repdyn.base.formula_audit import Errors, holds, relative_error
 from repdyn.universality.methods.random_cases import Case, lifted_flow, matrix_flow, random_case, random_network
-from repdyn.universality.theory import effective, final, identical, linearised
-from repdyn.universality.theory.linearised import Linearised
+from repdyn.universality.theory import effective, final, identical, linearized
+from repdyn.universality.theory.linearized import Linearized
 
 STEP = 1e-30
 
@@ -25,7 +25,7 @@ def gradient(generator: np.random.Generator) -> Errors:
     """(17), last lines, against complex steps of the loss (16)."""
     state, points = random_network(generator)
     wanted = _complex_gradient(state, points)
-    right, printed = linearised.loss_gradient(state, points), linearised.loss_gradient_as_printed(state, points)
+    right, printed = linearized.loss_gradient(state, points), linearized.loss_gradient_as_printed(state, points)
     wrong = right._replace(D_y=-right.D_y)
     return Errors(*(_largest(form, wanted) for form in (printed, right, wrong)))
 
@@ -34,7 +34,7 @@ def gradient_middle(generator: np.random.Generator) -> Errors:
     """(17), middle lines, averaged over the two points."""
     state, points = random_network(generator)
     wanted = _complex_gradient(state, points)
-    middle, wrong = linearised.middle_lines(state, points), linearised.loss_gradient_as_printed(state, points)
+    middle, wrong = linearized.middle_lines(state, points), linearized.loss_gradient_as_printed(state, points)
     return holds(_largest(middle, wanted), _largest(wrong, wanted))
 
 
@@ -43,16 +43,16 @@ def _largest(parts: Iterable[Array], wanted: Iterable[Array]) -> float:
     return max(relative_error(part, right) for part, right in zip(parts, wanted, strict=True))
 
 
-def _complex_gradient(state: Linearised, points: linearised.Points) -> Linearised:
+def _complex_gradient(state: Linearized, points: linearized.Points) -> Linearized:
     parts = []
     for name, part in state._asdict().items():
         slopes = np.empty(part.shape)
         for place in np.ndindex(part.shape):
             moved = part.astype(complex)
             moved[place] += 1j * STEP
-            slopes[place] = linearised.linear_loss(state._replace(**{name: moved}), points).imag / STEP
+            slopes[place] = linearized.linear_loss(state._replace(**{name: moved}), points).imag / STEP
         parts.append(slopes)
-    return Linearised(*parts)
+    return Linearized(*parts)
 
 
 def mean_output(generator: np.random.Generator) -> Errors:
@@ -72,12 +72,12 @@ def reduction(generator: np.random.Generator) -> Errors:
     d = points.x2 - points.x1
     eta_h, eta_y, t = 0.2, 0.3, np.linspace(0, 8, 17)
     dh, v = state.D_h @ d, state.D_y @ state.D_h @ d
-    D_h, D_y = linearised.aligned(dh, v, d)
+    D_h, D_y = linearized.aligned(dh, v, d)
     aligned = state._replace(D_h=D_h, D_y=D_y)
     return holds(*(_against_closed_form(start, points, eta_h, eta_y, t) for start in (aligned, state)))
 
 
-def _against_closed_form(state: Linearised, points: linearised.Points, eta_h: float, eta_y: float, t: Array) -> float:
+def _against_closed_form(state: Linearized, points: linearized.Points, eta_h: float, eta_y: float, t: Array) -> float:
     flow = matrix_flow(state, points, eta_h, eta_y, 1.0, t, printed=True)
     d, target = points.x2 - points.x1, points.y2 - points.y1
     dh = flow.D_h @ d
@@ -93,7 +93,7 @@ def loss_curve(generator: np.random.Generator) -> Errors:
     d, target = points.x2 - points.x1, points.y2 - points.y1
     eta_b, t = 0.7, np.linspace(0, 5, 11)
     flow = matrix_flow(state, points, 0.2, 0.3, eta_b, t)
-    wanted = np.array([linearised.linear_loss(Linearised(*moment), points) for moment in zip(*flow, strict=True)]).real
+    wanted = np.array([linearized.linear_loss(Linearized(*moment), points) for moment in zip(*flow, strict=True)]).real
     dy = np.einsum("tij,tjk,k->ti", flow.D_y, flow.D_h, d)
     y, w, dy2 = (dy**2).sum(1), (dy**2).sum(1) - dy @ target, target @ target
     offset = ((state.ybar - (points.y1 + points.y2) / 2) ** 2).sum()

@@ -33,7 +33,7 @@ WORDS = {
 def start(
     network: TrainedPerceptron, X: NDArray, Y: NDArray, trials: int, stream: Stream, device: str, **more: float
 ) -> Trainer:
-    """A training at initialisation, float32; runs of one shape share their draws, whatever the gain.
+    """A training at initialization, float32; runs of one shape share their draws, whatever the gain.
 
     Further arguments are those of `Trainer`.
     """

@@ -77,7 +77,7 @@ class Net:
 
 
 def initial_weights(net: Net, generator: np.random.Generator) -> Weights:
-    """Weights at initialisation, float64; networks of one shape share the draws, whatever their gain.
+    """Weights at initialization, float64; networks of one shape share the draws, whatever their gain.
 
     Returns:
         Dense: "first" (units, inputs), "middle" (hidden - 1, units, units), "last" (outputs, units), "biases"

@@ -1,4 +1,4 @@
-"""Random rates, initial values and linearised networks, and the two unreduced flows that the theory is held against."""
+"""Random rates, initial values and linearized networks, and the two unreduced flows that the theory is held against."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 
 from repdyn.base.checks import Array
-from repdyn.universality.theory.linearised import Linearised, Points, loss_gradient, loss_gradient_as_printed
+from repdyn.universality.theory.linearized import Linearized, Points, loss_gradient, loss_gradient_as_printed
 
 
 @dataclass(frozen=True)
@@ -95,21 +95,21 @@ def lifted_flow(case: Case, t: Array) -> Array:
     return np.stack([z[0] ** 2, y, y - case.target @ dy])
 
 
-def random_network(generator: np.random.Generator) -> tuple[Linearised, Points]:
+def random_network(generator: np.random.Generator) -> tuple[Linearized, Points]:
     """Random Jacobians of 3 inputs, 4 units, 2 outputs, and two points."""
-    state = Linearised(generator.normal(size=2), generator.normal(size=(4, 3)) / 2, generator.normal(size=(2, 4)) / 2)
+    state = Linearized(generator.normal(size=2), generator.normal(size=(4, 3)) / 2, generator.normal(size=(2, 4)) / 2)
     return state, Points(*generator.normal(size=(2, 3)), *generator.normal(size=(2, 2)))
 
 
 def matrix_flow(
-    state: Linearised, points: Points, eta_h: float, eta_y: float, eta_b: float, t: Array, *, printed: bool = False
-) -> Linearised:
+    state: Linearized, points: Points, eta_h: float, eta_y: float, eta_b: float, t: Array, *, printed: bool = False
+) -> Linearized:
     """The flow (17) of ybar, D_h, D_y, with the printed or the corrected factor; times lead the arrays."""
     gradient = loss_gradient_as_printed if printed else loss_gradient
     shapes, ends = [part.shape for part in state], np.cumsum([part.size for part in state])[:-1]
 
-    def unpack(z: Array) -> Linearised:
-        return Linearised(*(part.reshape(shape) for part, shape in zip(np.split(z, ends), shapes, strict=True)))
+    def unpack(z: Array) -> Linearized:
+        return Linearized(*(part.reshape(shape) for part, shape in zip(np.split(z, ends), shapes, strict=True)))
 
     def speed(_: float, z: Array) -> Array:
         slope = gradient(unpack(z), points)
@@ -118,4 +118,4 @@ def matrix_flow(
     flat = np.concatenate([part.ravel() for part in state])
     solved = scipy.integrate.solve_ivp(speed, (t[0], t[-1]), flat, method="DOP853", rtol=1e-12, atol=1e-14, t_eval=t).y
     parts = np.split(solved.T, ends, axis=1)
-    return Linearised(*(part.reshape(len(t), *shape) for part, shape in zip(parts, shapes, strict=True)))
+    return Linearized(*(part.reshape(len(t), *shape) for part, shape in zip(parts, shapes, strict=True)))

@@ -1,20 +1,20 @@
-"""Networks that have learnt their task: the only ones that statements on trained representations speak of."""
+"""Networks that have learned their task: the only ones that statements on trained representations speak of."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray as xr
 
-LEARNT = 0.04
-"""Loss, over the loss of a network that gives the mean target everywhere, below which a network has learnt."""
+LEARNED = 0.04
+"""Loss, over the loss of a network that gives the mean target everywhere, below which a network has learned."""
 
 
-def has_learnt(loss: xr.DataArray | np.ndarray, plateau: float) -> np.ndarray:
+def has_learned(loss: xr.DataArray | np.ndarray, plateau: float) -> np.ndarray:
     """1 where a network's final loss is below 1/25 of the plateau's, the loss of the mean target; else 0."""
-    return (np.asarray(loss) < LEARNT * plateau).astype(np.int8)
+    return (np.asarray(loss) < LEARNED * plateau).astype(np.int8)
 
 
-def learnt(structure: xr.Dataset, run: str) -> xr.Dataset:
-    """The networks of a run (XOR, blobs) that have learnt, by the variable of that name."""
+def learned(structure: xr.Dataset, run: str) -> xr.Dataset:
+    """The networks of a run (XOR, blobs) that have learned, by the variable of that name."""
     chosen = structure.sel(run=run)
-    return chosen.isel(trial=np.flatnonzero(chosen["learnt"].values))
+    return chosen.isel(trial=np.flatnonzero(chosen["learned"].values))

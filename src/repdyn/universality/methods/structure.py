@@ -23,7 +23,7 @@ PREDICTIONS = ("weighed (50)", "class mean", "pair alone", "labels alone")
 PARTS = ("all entries", "between classes")
 
 
-def standardised(images: xr.Dataset) -> tuple[NDArray, NDArray]:
+def standardized(images: xr.Dataset) -> tuple[NDArray, NDArray]:
     """Images as rows with overall mean 0 and variance 1, shape (points, pixels), and their labels."""
     flat = images["image"].values.reshape(images.sizes["point"], -1)
     return (flat - flat.mean()) / flat.std(), images["label"].values.astype(np.int64)
@@ -42,7 +42,7 @@ def _blocks(x: ArrayLike, labels: ArrayLike) -> Iterator[tuple[slice, Array]]:
         yield columns, low_weight_distances(x, labels, columns)
 
 
-def weighed_by_all(x: ArrayLike, labels: ArrayLike, first: int, scales: Iterable[float], normalise: bool) -> Array:
+def weighed_by_all(x: ArrayLike, labels: ArrayLike, first: int, scales: Iterable[float], normalize: bool) -> Array:
     """Equation (50) for the first points, weighed with all: sum_kl e^{-A_ik/s} e^{-A_lj/s} A_kl.
 
     Args:
@@ -50,7 +50,7 @@ def weighed_by_all(x: ArrayLike, labels: ArrayLike, first: int, scales: Iterable
         labels: class of every point, shape (points,).
         first: number of points to predict for.
         scales: length scales s; (50) as printed has s = 1.
-        normalise: divide by the sums of the weights, so that the result is a weighted mean of A.
+        normalize: divide by the sums of the weights, so that the result is a weighted mean of A.
 
     Returns:
         Predictions, shape (scales, first, first).
@@ -62,7 +62,7 @@ def weighed_by_all(x: ArrayLike, labels: ArrayLike, first: int, scales: Iterable
     for columns, block in _blocks(x, labels):
         for total, weight in zip(predictions, weights, strict=True):
             total += (weight @ block) @ weight[:, columns].T
-    if normalise:
+    if normalize:
         sums = [weight.sum(axis=1) for weight in weights]
         predictions /= np.stack([np.outer(norm, norm) for norm in sums])
     return predictions

@@ -7,7 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from repdyn.base.tables import Table
-from repdyn.universality.methods.selection import learnt
+from repdyn.universality.methods.selection import learned
 from repdyn.universality.theory.published import NOT_PRINTED, PUBLIC_ADAM, TABLE_2
 
 
@@ -34,7 +34,7 @@ def table2_settings(
     )
 
 
-def _row(task: str, run: str, used: dict[str, object], learnt: int, trials: int, loss: float) -> dict[str, object]:
+def _row(task: str, run: str, used: dict[str, object], learned: int, trials: int, loss: float) -> dict[str, object]:
     name, *printed, public = TABLE_2.get((task, run), PUBLIC_ADAM if used["optimizer"] == "adam" else NOT_PRINTED)
     return {
         "task": task,
@@ -43,7 +43,7 @@ def _row(task: str, run: str, used: dict[str, object], learnt: int, trials: int,
         **dict(zip(("printed nonlinearity", "printed gain", "printed rate", "printed epochs"), printed, strict=True)),
         "public settings": public,
         **used,
-        "learnt": f"{learnt} of {trials}",
+        "learned": f"{learned} of {trials}",
         "median loss": loss,
     }
 
@@ -56,7 +56,7 @@ def _used(data: xr.Dataset, epochs: int) -> dict[str, object]:
 
 def _structure_row(task: str, data: xr.Dataset, run: str) -> dict[str, object]:
     own = data.sel(run=run)
-    used, count = _used(own, int(own["epochs"])), learnt(data, run).sizes["trial"]
+    used, count = _used(own, int(own["epochs"])), learned(data, run).sizes["trial"]
     return _row(task, run, used, count, data.sizes["trial"], float(own["loss"].median()))
 
 
@@ -72,7 +72,7 @@ def xor_distances(xor_structure: xr.Dataset) -> Table:
     """Merging, growth and match with equation (10) for every run."""
     rows = []
     for run in xor_structure["run"].values.tolist():
-        data = learnt(xor_structure, run)
+        data = learned(xor_structure, run)
         medians = {
             f"ratio {pair}": float(data["merged"].sel(pair=pair).median()) for pair in data["pair"].values.tolist()
         }
@@ -102,7 +102,7 @@ def blob_collapse(blob_structure: xr.Dataset) -> Table:
     """Collapse indices and distance of the contexts for every run."""
     rows = []
     for run in blob_structure["run"].values.tolist():
-        data = learnt(blob_structure, run)
+        data = learned(blob_structure, run)
         rows.append(
             {
                 "run": run,

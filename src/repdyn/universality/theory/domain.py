@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from repdyn.base.checks import Array, finite, not_negative, positive
 
-REALISABLE = 1e-6  # relative slack in Cauchy-Schwarz: float32 outputs round to 1e-7, a wrong w misses by far more
+REALIZABLE = 1e-6  # relative slack in Cauchy-Schwarz: float32 outputs round to 1e-7, a wrong w misses by far more
 
 
 def rates(eta_h: ArrayLike, eta_y: ArrayLike, dx2: ArrayLike) -> tuple[Array, Array, Array]:
@@ -19,7 +19,7 @@ def rates(eta_h: ArrayLike, eta_y: ArrayLike, dx2: ArrayLike) -> tuple[Array, Ar
     )
 
 
-def realisable(h: ArrayLike, y: ArrayLike, w: ArrayLike, dy2: ArrayLike) -> tuple[Array, Array, Array, Array]:
+def realizable(h: ArrayLike, y: ArrayLike, w: ArrayLike, dy2: ArrayLike) -> tuple[Array, Array, Array, Array]:
     """Measured (h, y, w) that some pair of vectors can have: h > 0, y >= 0, (y - w)^2 <= y dy2.
 
     The last is Cauchy-Schwarz for y - w = dy . (y2 - y1); a network that breaks it was measured wrongly.
@@ -31,7 +31,7 @@ def realisable(h: ArrayLike, y: ArrayLike, w: ArrayLike, dy2: ArrayLike) -> tupl
     y = not_negative(y, "y", "y is the squared distance of two outputs")
     w = finite(w, "w")
     dy2 = not_negative(dy2, "dy2", "dy2 is the squared distance of two targets")
-    excess = (y - w) ** 2 - y * dy2 * (1 + REALISABLE)
+    excess = (y - w) ** 2 - y * dy2 * (1 + REALIZABLE)
     if (excess > np.finfo(float).tiny).any():
         raise ValueError(
             f"(h, y, w) cannot be measured on any network: (y - w)^2 exceeds y dy2 by up to {excess.max():.3g}; "

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.checks import Array, finite, not_negative, positive
-from repdyn.universality.theory.domain import rates, realisable
+from repdyn.universality.theory.domain import rates, realizable
 
 
 class Observables(NamedTuple):
@@ -115,7 +115,7 @@ def effective_solution(
     """
     t = not_negative(t, "t", "the solution runs forward from the initial values at t = 0")
     eta_h, eta_y, dx2 = rates(eta_h, eta_y, dx2)
-    h0, y0, w0, dy2 = realisable(h0, y0, w0, dy2)
+    h0, y0, w0, dy2 = realizable(h0, y0, w0, dy2)
     return solution_unchecked(t, h0, y0, w0, eta_h, eta_y, dx2, dy2)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base.checks import Array, not_negative
-from repdyn.universality.theory.domain import rates, realisable
+from repdyn.universality.theory.domain import rates, realizable
 from repdyn.universality.theory.effective import mean_decay
 
 
@@ -29,7 +29,7 @@ def identical_solution(
     """
     t = not_negative(t, "t", "the solution runs forward from t = 0")
     rates(eta_h, eta_y, dx2)
-    realisable(h0, y0, y0, 0.0)
+    realizable(h0, y0, y0, 0.0)
     kappa = eta_y / (eta_h * dx2)
     A = h0 - y0 / (kappa * h0)
     return _bernoulli(t * eta_y, h0, A, kappa)

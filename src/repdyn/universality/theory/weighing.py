@@ -8,18 +8,18 @@ from numpy.typing import ArrayLike
 from repdyn.base.checks import Array, not_negative
 
 
-def exponential_weighing(A: ArrayLike, length_scale: float | None = None, normalise: bool = True) -> Array:
-    r"""Weighs predicted distances by nearness: pred = P A P^T, P = K or its rows normalised, K = e^{-A/length_scale}.
+def exponential_weighing(A: ArrayLike, length_scale: float | None = None, normalize: bool = True) -> Array:
+    r"""Weighs predicted distances by nearness: pred = P A P^T, P = K or its rows normalized, K = e^{-A/length_scale}.
 
     Corrects equation (50), whose exponent has units and whose weights do not sum to one.
 
     Args:
         A: predicted squared distances of all pairs, symmetric, shape (n, n).
-        length_scale: squared distance over which neighbours count; None takes the mean over pairs of different points.
-        normalise: divide each row of K by its sum, so that pred is a weighted mean of distances.
+        length_scale: squared distance over which neighbors count; None takes the mean over pairs of different points.
+        normalize: divide each row of K by its sum, so that pred is a weighted mean of distances.
 
     Returns:
-        Weighed distances, shape (n, n), in the units of A (if normalised).
+        Weighed distances, shape (n, n), in the units of A (if normalized).
 
     Raises:
         ValueError: A is not square, symmetric and 0 or more, or the length scale is not above 0.
@@ -29,7 +29,7 @@ def exponential_weighing(A: ArrayLike, length_scale: float | None = None, normal
     if not scale > 0:
         raise ValueError(f"length_scale is {scale}; expected a squared distance above 0")
     K = np.exp(-A / scale)
-    P = K / K.sum(axis=1, keepdims=True) if normalise else K
+    P = K / K.sum(axis=1, keepdims=True) if normalize else K
     return P @ A @ P.T
 
 

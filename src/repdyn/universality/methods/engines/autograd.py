@@ -96,7 +96,7 @@ def in_lockstep(
 ) -> Frames:
     """Trains all trials side by side until the last has stopped; `record` writes the frame of that number.
 
-    What was recorded after a trial's own stop is blanked, so that its records do not depend on its neighbours.
+    What was recorded after a trial's own stop is blanked, so that its records do not depend on its neighbors.
     """
     frames = empty_frames(task, trials, epochs)
     for epoch in range(epochs):

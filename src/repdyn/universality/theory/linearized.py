@@ -1,4 +1,4 @@
-"""The linearised network before the reduction: loss (16), its gradient flow (17) in both forms, condition (19).
+"""The linearized network before the reduction: loss (16), its gradient flow (17) in both forms, condition (19).
 
 Shapes: x1, x2 (inputs,), y1, y2 (outputs,), D_h (units, inputs), D_y (outputs, units), ybar (outputs,).
 """
@@ -12,7 +12,7 @@ import numpy as np
 from repdyn.base.checks import Array
 
 
-class Linearised(NamedTuple):
+class Linearized(NamedTuple):
     """Mean output and the two Jacobians."""
 
     ybar: Array
@@ -29,19 +29,19 @@ class Points(NamedTuple):
     y2: Array
 
 
-def linear_outputs(state: Linearised, points: Points) -> tuple[Array, Array]:
+def linear_outputs(state: Linearized, points: Points) -> tuple[Array, Array]:
     """y(x_i) = ybar + D_y D_h (x_i - x_other)/2, equations (5), (15)."""
     half = state.D_y @ state.D_h @ (points.x2 - points.x1) / 2
     return state.ybar - half, state.ybar + half
 
 
-def linear_loss(state: Linearised, points: Points) -> complex:
+def linear_loss(state: Linearized, points: Points) -> complex:
     """L = 1/2 mean_i ||y(x_i) - y_i||^2, equation (16); analytic, so that complex steps differentiate it exactly."""
     one, other = linear_outputs(state, points)
     return (((one - points.y1) ** 2).sum() + ((other - points.y2) ** 2).sum()) / 4
 
 
-def loss_gradient(state: Linearised, points: Points) -> Linearised:
+def loss_gradient(state: Linearized, points: Points) -> Linearized:
     r"""Gradient of (16): dL/dybar = ybar - (y1 + y2)/2, dL/dD_h = D_y^T e d^T/4, dL/dD_y = e dh^T/4.
 
     d = x2 - x1, dh = D_h d, e = D_y dh - (y2 - y1). Corrects the last lines of (17), whose factor is 1/2.
@@ -49,23 +49,23 @@ def loss_gradient(state: Linearised, points: Points) -> Linearised:
     return _gradient(state, points, 1 / 4)
 
 
-def loss_gradient_as_printed(state: Linearised, points: Points) -> Linearised:
+def loss_gradient_as_printed(state: Linearized, points: Points) -> Linearized:
     """The last lines of (17) with the factor 1/2; its own middle lines, averaged, give 1/4."""
     return _gradient(state, points, 1 / 2)
 
 
-def _gradient(state: Linearised, points: Points, factor: float) -> Linearised:
+def _gradient(state: Linearized, points: Points, factor: float) -> Linearized:
     d = points.x2 - points.x1
     dh = state.D_h @ d
     error = state.D_y @ dh - (points.y2 - points.y1)
-    return Linearised(
+    return Linearized(
         state.ybar - (points.y1 + points.y2) / 2,
         factor * np.outer(state.D_y.T @ error, d),
         factor * np.outer(error, dh),
     )
 
 
-def middle_lines(state: Linearised, points: Points) -> Linearised:
+def middle_lines(state: Linearized, points: Points) -> Linearized:
     """The averages in the middle lines of (17), term by term; they are right."""
     d = points.x2 - points.x1
     total = [np.zeros_like(part) for part in state]
@@ -75,7 +75,7 @@ def middle_lines(state: Linearised, points: Points) -> Linearised:
         total[0] += (state.ybar + dy / 2 - target) / 2
         total[1] += np.outer(state.D_y.T @ (dy / 2 + error), step) / 4
         total[2] += np.outer(dy / 2 + error, dh) / 4
-    return Linearised(*total)
+    return Linearized(*total)
 
 
 def aligned(dh: Array, v: Array, d: Array) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.bn_mean_field.methods.particle_flows import gradient_flow, velocities_along
 from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, circle, directions, ring
-from repdyn.bn_mean_field.settings import Minimisation
+from repdyn.bn_mean_field.settings import Minimization
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 
 
@@ -27,7 +27,7 @@ class Start:
     activation: str = "relu"
 
 
-def minimisation(settings: Minimisation) -> xr.Dataset:
+def minimization(settings: Minimization) -> xr.Dataset:
     """Loss and largest particle speed along the flows of all starts."""
     starts = [*separating(settings), *counter_examples()]
     loss, speed, time = (np.empty((len(starts), settings.frames)) for _ in range(3))
@@ -58,7 +58,7 @@ def minimisation(settings: Minimisation) -> xr.Dataset:
     )
 
 
-def separating(settings: Minimisation) -> list[Start]:
+def separating(settings: Minimization) -> list[Start]:
     """{a = 0} x circle for 1, 2, 3 teacher neurons, {a = +-1} x circle, and erf."""
     m = settings.width
     starts = [Start(f"a = 0, {n} teacher{'s' * (n > 1)}", True, ring(n), np.zeros(m), circle(m)) for n in (1, 2, 3)]

@@ -28,7 +28,7 @@ from repdyn.leaky_resnets.methods.network_datasets import (
 from repdyn.leaky_resnets.methods.recipe import Batch, Networks, Recipe, Stage, descent_rates, lam
 from repdyn.leaky_resnets.methods.teachers import Task, bottleneck_task
 from repdyn.leaky_resnets.methods.training import Trainer, cosine
-from repdyn.leaky_resnets.settings.training import Discretised
+from repdyn.leaky_resnets.settings.training import Discretized
 from repdyn.leaky_resnets.theory.layers import adapt_layer_steps, criticality, layer_steps, relative_speeds
 
 SCHEMES = ("equidistant", "irregular", "adaptive")
@@ -48,11 +48,12 @@ SCORES = {
 }
 
 
-def discretised(settings: Discretised, stream: Stream, device: str, checkpoint: Checkpoint, block: int) -> xr.Dataset:
+def discretized(settings: Discretized, stream: Stream, device: str, checkpoint: Checkpoint, block: int) -> xr.Dataset:
     """Networks of all schemes over numbers of layers for one block of seeds; those of the largest number are kept."""
+    stream = stream.of("discretised")  # the name that recorded networks were drawn under
     tasks = _tasks(settings, "residual", stream, range(block * settings.seeds, (block + 1) * settings.seeds))
     cells = list(product(settings.maps, SCHEMES, settings.layers))
-    progress = Progress(f"discretised {block}", len(cells) * settings.seeds)
+    progress = Progress(f"discretized {block}", len(cells) * settings.seeds)
     recipe, networks = Recipe(settings, stream, device, checkpoint, progress), {}
     for maps, scheme, L in cells:
         stage = _stage(recipe, MAPS[maps], scheme, L, settings.scheme_penalty)
@@ -79,7 +80,7 @@ def discretised(settings: Discretised, stream: Stream, device: str, checkpoint: 
     return _dataset(settings, variables, coords, title=f"Schemes of layer steps, block {block} of seeds")
 
 
-def staged(settings: Discretised, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
+def staged(settings: Discretized, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Adaptive networks of the largest number of layers for two teachers and two penalties, all seeds."""
     seeds, L = range(settings.staged_seeds), settings.layers[-1]
     shape = (len(STAGED), len(seeds))
@@ -103,7 +104,7 @@ def staged(settings: Discretised, stream: Stream, device: str, checkpoint: Check
     return _dataset(settings, variables, coords, title="Adaptive networks for two teachers and two penalties")
 
 
-def _tasks(settings: Discretised, teacher: str, stream: Stream, seeds: Sequence[int]) -> dict[int, Task]:
+def _tasks(settings: Discretized, teacher: str, stream: Stream, seeds: Sequence[int]) -> dict[int, Task]:
     size, inner, points = settings.dimension, settings.inner, settings.points
     return {
         seed: bottleneck_task(size, inner, points, stream.generator(seed, "task"), teacher=teacher) for seed in seeds
@@ -112,7 +113,7 @@ def _tasks(settings: Discretised, teacher: str, stream: Stream, seeds: Sequence[
 
 def _stage(recipe: Recipe, maps: Maps, scheme: str, L: int, penalty: float) -> Stage:
     """Trains fresh networks to the end; schemes share the seed's weights."""
-    settings: Discretised = recipe.settings
+    settings: Discretized = recipe.settings
     rho = layer_steps("irregular", L, settings.irregularity if scheme == "irregular" else 0.0)
     rates = cosine(settings.rate, settings.steps)
     moving = round(settings.steps * (1 - settings.frozen)) if scheme == "adaptive" else 0
@@ -128,13 +129,13 @@ def _stage(recipe: Recipe, maps: Maps, scheme: str, L: int, penalty: float) -> S
     return Stage("end", settings.effective_depth, train)
 
 
-def _adapt(run: Trainer, settings: Discretised) -> None:
+def _adapt(run: Trainer, settings: Discretized) -> None:
     paths, cap = run.representations(), LARGEST / settings.effective_depth
     steps = [adapt_layer_steps(A, rho, settings.damping, cap) for A, rho in zip(paths, run.steps.T, strict=True)]
     run.set_steps(np.stack(steps, axis=1))
 
 
-def _scores(settings: Discretised, arrays: Arrays, task: Task) -> dict[str, float]:
+def _scores(settings: Discretized, arrays: Arrays, task: Task) -> dict[str, float]:
     net, strength = restored(arrays, settings.effective_depth), _strength(settings, settings.scheme_penalty)
     A = net.forward(task.X)
     B = net.momenta(A, task.Y, strength)
@@ -148,12 +149,12 @@ def _scores(settings: Discretised, arrays: Arrays, task: Task) -> dict[str, floa
     }
 
 
-def _strength(settings: Discretised, penalty: float) -> float:
+def _strength(settings: Discretized, penalty: float) -> float:
     return lam(penalty, settings.dimension, settings.effective_depth)
 
 
 def _dataset(
-    settings: Discretised,
+    settings: Discretized,
     variables: dict[str, xr.Variable],
     coords: dict[str, xr.Variable],
     *,
