@@ -36,7 +36,7 @@ def _guards_of(study: str) -> list[tuple[Guard, frozenset[tuple[str, str]]]]:
     """Each guard of a study and what it reaches of the package."""
     shapes = _shapes(study)
     named = [((study, kind, name), name) for kind in drawn.KINDS for name in sorted(shapes[kind])]
-    named += [((study, "experiments", file), one["function"]) for file, one in small.members(study).items()]
+    named += [((study, "experiments", file), member["function"]) for file, member in small.members(study).items()]
     return [(guard, frozenset(reached(f"repdyn.{study}.{name}"))) for guard, name in named]
 
 

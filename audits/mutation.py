@@ -73,13 +73,13 @@ class Replaced(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def roots_of(test: Path) -> list[str]:
     """What a test file takes from the package, as roots of `fingerprint.reached`."""
-    found = []
+    roots = []
     for node in ast.walk(ast.parse(test.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("repdyn."):
             for alias in node.names:
                 inside = f"{node.module}.{alias.name}"
-                found.append(inside if _is_module(inside) else f"{node.module}:{alias.name}")
-    return found
+                roots.append(inside if _is_module(inside) else f"{node.module}:{alias.name}")
+    return roots
 
 
 @cache
@@ -88,15 +88,15 @@ def tests_by_definition(package: str) -> dict[tuple[str, str], list[Path]]:
     reach = {test: _reached_by(test) for test in sorted((ROOT / "tests" / package).glob("test_*.py"))}
     ordered = sorted(reach, key=lambda test: len(reach[test]))
     every = set().union(*reach.values())
-    return {one: [test for test in ordered if one in reach[test]] for one in every}
+    return {definition: [test for test in ordered if definition in reach[test]] for definition in every}
 
 
 def _reached_by(test: Path) -> set[tuple[str, str]]:
-    found: set[tuple[str, str]] = set()
+    definitions: set[tuple[str, str]] = set()
     for root in roots_of(test):
         with suppress(ValueError):  # an imported name, which is no definition of that module
-            found |= set(reached(root))
-    return found
+            definitions |= set(reached(root))
+    return definitions
 
 
 class Fate(NamedTuple):
@@ -227,12 +227,12 @@ def check_baseline(tests: Iterable[Path], named: Iterable[Guard]) -> None:
     Raises:
         SystemExit: a test fails without any mutant, so nothing could be learned from one.
     """
-    said = StringIO()
-    for one in (*named, *tests):
-        with redirect_stdout(said), redirect_stderr(said):
-            fails = bool(failing(one)) if isinstance(one, Path) else notices(one, KEPT)
+    output = StringIO()
+    for check in (*named, *tests):
+        with redirect_stdout(output), redirect_stderr(output):
+            fails = bool(failing(check)) if isinstance(check, Path) else notices(check, KEPT)
         if fails:
-            raise SystemExit(f"{one}: fails on unchanged code; correct that first\n{said.getvalue()}")
+            raise SystemExit(f"{check}: fails on unchanged code; correct that first\n{output.getvalue()}")
 
 
 def source_file(module: str) -> Path:
@@ -255,7 +255,7 @@ def _is_module(name: str) -> bool:
 def mutants_of(part: str) -> list[tuple[str, Mutant]]:
     """All mutants of a part of the package, each with its module: "universality/figures", "base", "claims" for all."""
     if part in ROOMS:
-        return [one for study in STUDIES for one in mutants_of(f"{study}/{part}")]
+        return [pair for study in STUDIES for pair in mutants_of(f"{study}/{part}")]
     base = ROOT / "src/repdyn" / part
     files = [base.with_suffix(".py")] if base.with_suffix(".py").is_file() else sorted(base.rglob("*.py"))
     is_theory = "theory" in Path(part).parts
@@ -331,16 +331,19 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--limit", type=int, default=120, help="CPU seconds per mutant and stage")
     parser.add_argument("--most", type=int, default=2, help="test files per survivor of the guards")
     parser.add_argument("--output", type=Path)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     warm_up()
-    audits = [audit(part, given.mutants, given.seed, given.results, given.limit, given.most) for part in given.parts]
-    found = pd.concat(audits, ignore_index=True)
+    audits = [
+        audit(part, options.mutants, options.seed, options.results, options.limit, options.most)
+        for part in options.parts
+    ]
+    fates = pd.concat(audits, ignore_index=True)
     clean_up(KEPT)
-    print(found[~found["fate"].isin([*CAUGHT, "import"])].to_string(index=False))
-    for part, rows in found.groupby("part", sort=False):
+    print(fates[~fates["fate"].isin([*CAUGHT, "import"])].to_string(index=False))
+    for part, rows in fates.groupby("part", sort=False):
         print(f"{part}: {summary(rows)}")
-    if given.output:
-        found.to_csv(given.output, index=False)
+    if options.output:
+        fates.to_csv(options.output, index=False)
 
 
 if __name__ == "__main__":

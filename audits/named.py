@@ -16,32 +16,32 @@ from audits.mutants import Mutant
 from audits.mutation import ROOT, check_baseline, fate, source_file, tests_by_definition
 
 
-def mutated(one: Named) -> str:
+def mutated(bug: Named) -> str:
     """The module's source with the mutation.
 
     Raises:
         ValueError: what it changes is not there.
     """
-    source = source_file(f"repdyn.{one.module}").read_text(encoding="utf-8")
-    begin = max(source.find(f"{word} {one.function}") for word in ("def", "class")) if one.function else 0
+    source = source_file(f"repdyn.{bug.module}").read_text(encoding="utf-8")
+    begin = max(source.find(f"{word} {bug.function}") for word in ("def", "class")) if bug.function else 0
     begin = max(begin, 0)
     head, rest = source[:begin], source[begin:]
-    for before, after in zip(one.before.split(SEVERAL), one.after.split(SEVERAL), strict=True):
+    for before, after in zip(bug.before.split(SEVERAL), bug.after.split(SEVERAL), strict=True):
         if before not in rest:
-            raise ValueError(f"{one.says}: {one.module} has no {before!r}")
+            raise ValueError(f"{bug.says}: {bug.module} has no {before!r}")
         rest = rest.replace(before, after, 1)
     return head + rest
 
 
-def noticed(one: Named, limit: int = 120) -> tuple[str, str]:
+def noticed(bug: Named, limit: int = 120) -> tuple[str, str]:
     """What became of a mutation, and the guard or test that noticed it first."""
-    module, package = f"repdyn.{one.module}", one.module.split(".")[0]
-    definition = (module, one.function)
-    named = guards(package, definition) if one.function else guards_of_module(package, module)
-    tests = [ROOT / "tests" / test for test in one.tests] or tests_by_definition(package).get(definition, [])[:3]
+    module, package = f"repdyn.{bug.module}", bug.module.split(".")[0]
+    definition = (module, bug.function)
+    named = guards(package, definition) if bug.function else guards_of_module(package, module)
+    tests = [ROOT / "tests" / test for test in bug.tests] or tests_by_definition(package).get(definition, [])[:3]
     check_baseline([], named)
-    found = fate(module, Mutant(one.function, 0, one.says, lambda: mutated(one)), tests, None, limit, named)
-    return found.by, found.first
+    outcome = fate(module, Mutant(bug.function, 0, bug.says, lambda: mutated(bug)), tests, None, limit, named)
+    return outcome.by, outcome.first
 
 
 def guards_of_module(package: str, module: str) -> list[tuple[str, str, str]]:
@@ -55,12 +55,12 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("areas", nargs="*", default=list(AREAS), help=", ".join(AREAS))
     parser.add_argument("--words", default="", help="those alone whose description holds these words")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     mutation.warm_up()
-    for area in given.areas:
-        for one in (one for one in AREAS[area] if given.words in one.says):
-            by, first = noticed(one)
-            print(f"| {area} | {one.says} | `{one.module}` | {by} | {shortened(first)} |", flush=True)
+    for area in options.areas:
+        for bug in (bug for bug in AREAS[area] if options.words in bug.says):
+            by, first = noticed(bug)
+            print(f"| {area} | {bug.says} | `{bug.module}` | {by} | {shortened(first)} |", flush=True)
     mutation.clean_up(KEPT)
 
 

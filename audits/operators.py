@@ -58,7 +58,7 @@ def tells_progress(node: ast.AST) -> bool:
 def keys(function: ast.AST) -> list[str]:
     """Texts used as keys in a definition, in the order of the alphabet."""
     slices = (part.slice for part in ast.walk(function) if isinstance(part, ast.Subscript))
-    return sorted({one.value for one in slices if isinstance(one, ast.Constant) and isinstance(one.value, str)})
+    return sorted({key.value for key in slices if isinstance(key, ast.Constant) and isinstance(key.value, str)})
 
 
 def _other_entry(node: ast.Subscript, names: Sequence[str]) -> Iterator[ast.AST]:

@@ -65,7 +65,9 @@ def outside_closure(executed: Iterable[Definition], roots: Iterable[str], source
     Classes of settings are left out; their validated values are inputs of jobs.
     """
     counted = set(reached(*roots, source=source))
-    return sorted(one for one in executed if one not in counted and not _is_model(*one, source))
+    return sorted(
+        definition for definition in executed if definition not in counted and not _is_model(*definition, source)
+    )
 
 
 def _is_import(frame: FrameType, inside: str) -> bool:
@@ -95,7 +97,7 @@ def _definitions(file: str) -> tuple[list[int], list[str]]:
         decorators = getattr(node, "decorator_list", [])
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         name = getattr(node, "name", None) or getattr(target, "id", "<statements>")
-        lines.append(min([node.lineno, *(one.lineno for one in decorators)]))
+        lines.append(min([node.lineno, *(decorator.lineno for decorator in decorators)]))
         names.append(name)
     return lines, names
 

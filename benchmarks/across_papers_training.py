@@ -63,9 +63,9 @@ def milliseconds(train: Callable[..., object], kind: Kind, size: str) -> float:
     """Least processor time per step of three runs."""
     taken = []
     for _ in range(3):
-        given = built(kind, size)
+        problem = built(kind, size)
         begun = time.process_time()
-        train(*given, SIZES[size][-1])
+        train(*problem, SIZES[size][-1])
         taken.append(time.process_time() - begun)
     return 1e3 * min(taken) / STEPS
 
@@ -77,8 +77,8 @@ def main() -> None:
     for size in SIZES:
         for kind in KINDS:
             rate = SIZES[size][-1]
-            wanted, found = (np.array(train(*built(kind, size), rate)) for train in (autograd, compiled))
-            error = np.abs(found - wanted).max() / np.abs(wanted).max()
+            wanted, measured = (np.array(train(*built(kind, size), rate)) for train in (autograd, compiled))
+            error = np.abs(measured - wanted).max() / np.abs(wanted).max()
             slow, fast = (milliseconds(train, kind, size) for train in (autograd, at_the_end))
             print(f"{size:12}{kind:12}{error:18.1e}{slow:14.2f}{fast:14.2f}{slow / fast:8.1f}", flush=True)
 

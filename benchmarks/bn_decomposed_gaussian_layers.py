@@ -91,8 +91,8 @@ def fixed_points() -> None:
         naive, fast = seconds(lambda n=n: iterated(n), 1), seconds(lambda n=n: odd_fixed_point(n), 3)
         G, theta = odd_gram(0.1, n), 0.1
         many = seconds(lambda G=G: [expected_gram_step(G) for _ in range(100)], 3)
-        one = seconds(lambda n=n, theta=theta: [odd_map(theta, n) for _ in range(100)], 3)
-        print(f"{n:5}{difference:16.1e}{1e3 * naive:11.1f}{1e3 * fast:9.2f}{naive / fast:8.0f}{many / one:17.1f}")
+        scalar = seconds(lambda n=n, theta=theta: [odd_map(theta, n) for _ in range(100)], 3)
+        print(f"{n:5}{difference:16.1e}{1e3 * naive:11.1f}{1e3 * fast:9.2f}{naive / fast:8.0f}{many / scalar:17.1f}")
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def scaling(widths: tuple[int, ...], pairwise_up_to: int) -> pd.DataFrame:
         if m <= pairwise_up_to:
             slow = best_time(lambda points=points, weights=weights: pairwise_field(points, weights))
             pairs = zip(planar_field(points, weights), pairwise_field(points, weights), strict=True)
-            gap = max(np.abs(one - other).max() for one, other in pairs)
+            gap = max(np.abs(summed - paired).max() for summed, paired in pairs)
         rows.append((m, fast, 1e9 * fast / m, slow, slow / fast, gap))
     columns = ["m", "prefix sums (s)", "ns per particle", "pairwise (s)", "pairwise / prefix", "largest difference"]
     return pd.DataFrame(rows, columns=columns)
@@ -119,8 +119,8 @@ def compiled(widths: tuple[int, ...], steps: int = 300) -> pd.DataFrame:
         arguments = a, b, model, np.array(STEP), record
         fast = best_time(lambda arguments=arguments: _compiled_descent(*arguments)) / steps
         slow = best_time(lambda arguments=arguments: _array_descent(*arguments)) / steps
-        one, other = _compiled_descent(*arguments), _array_descent(*arguments)
-        rows.append((m, fast, slow, slow / fast, np.abs(one.b - other.b).max()))
+        native, arrays = _compiled_descent(*arguments), _array_descent(*arguments)
+        rows.append((m, fast, slow, slow / fast, np.abs(native.b - arrays.b).max()))
     columns = ["m", "compiled (s per step)", "arrays (s per step)", "arrays / compiled", "largest difference"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -131,12 +131,12 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=100, help="neurons of the first two tables")
     parser.add_argument("--steps", type=int, default=500, help="steps of the training run")
     parser.add_argument("--largest", type=int, default=1_000_000, help="particles of the last row")
-    given = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    widths = [m for m in (50, 100, 200, 1000, 4000, 10**5, 10**6) if m <= given.largest]
+    widths = [m for m in (50, 100, 200, 1000, 4000, 10**5, 10**6) if m <= options.largest]
     for title, frame in (
-        ("One gradient", accuracy(given.width, (32, 512, 4096, 32768))),
-        (f"{given.steps} steps of training", training(given.width, given.steps, (32, 512, 4096))),
+        ("One gradient", accuracy(options.width, (32, 512, 4096, 32768))),
+        (f"{options.steps} steps of training", training(options.width, options.steps, (32, 512, 4096))),
         ("Field of m particles", scaling(tuple(widths), pairwise_up_to=4000)),
         ("Descent", compiled((50, 200, 1000))),
     ):

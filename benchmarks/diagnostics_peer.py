@@ -36,11 +36,11 @@ def main() -> None:
     torch.set_num_threads(1)
     X = torch.randn(POINTS, WIDTH, generator=torch.Generator().manual_seed(0))
     layers = [str(k) for k in range(2 * DEPTH)]
-    one, other = network(0), network(1)
+    first, other = network(0), network(1)
     start = time.process_time()
-    ours = compare(one, other, X, layers)["cka_debiased"].values
+    ours = compare(first, other, X, layers)["cka_debiased"].values
     own = time.process_time() - start
-    peer = CKA(one, other, "one", "other", layers, layers, device="cpu")
+    peer = CKA(first, other, "one", "other", layers, layers, device="cpu")
     start = time.process_time()
     with torch.no_grad():
         peer.compare(DataLoader(TensorDataset(X), batch_size=POINTS))

@@ -44,10 +44,10 @@ def layer(case: str, points: int | None) -> None:
     n = points or n
     A = np.random.default_rng(0).standard_normal((n, m), dtype=np.float32)
     A = np.maximum(A, 0) if case == "positive" else A
-    one, start = Layer(A, np.arange(n) % K, [(0, 1)], 1e-3, False), time.process_time()
+    sample, start = Layer(A, np.arange(n) % K, [(0, 1)], 1e-3, False), time.process_time()
     for name, function in OF_LAYER.items():
         since = time.process_time()
-        function(one)
+        function(sample)
         report(f"  {name}", since)
     report(f"{case}: {n} points x {m} units, {K} classes", start)
 
@@ -109,8 +109,8 @@ def resnet(points: int | None) -> None:
     report("ResNet-18: network and images alone", 0)
     for name, measures in (("without gradients", ["angles", "ranks", "cost_of_identity", "collapse"]), ("all", None)):
         start = time.process_time()
-        found = measure(model, images, labels=labels, measures=measures)
-        report(f"ResNet-18, {len(images)} images, {found.sizes['layer']} layers, {name}", start)
+        diagnostics = measure(model, images, labels=labels, measures=measures)
+        report(f"ResNet-18, {len(images)} images, {diagnostics.sizes['layer']} layers, {name}", start)
 
 
 def main() -> None:
@@ -119,14 +119,14 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", choices=[*CASES, []], default=[])
     parser.add_argument("--points", type=int)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.inside:
-        case = given.cases[0]
-        {"old": old_way, "resnet": resnet}.get(case, lambda points: layer(case, points))(given.points)
+    options = parser.parse_args()
+    if options.inside:
+        case = options.cases[0]
+        {"old": old_way, "resnet": resnet}.get(case, lambda points: layer(case, points))(options.points)
         return
     environment = os.environ | dict.fromkeys(THREADS, "1")
-    more = ["--points", str(given.points)] if given.points else []
-    for case in given.cases or CASES:
+    more = ["--points", str(options.points)] if options.points else []
+    for case in options.cases or CASES:
         subprocess.run([sys.executable, __file__, case, "--inside", *more], env=environment, check=True)
 
 

@@ -92,7 +92,7 @@ def row(name: str, make: Callable[[int, str], tuple[Steps, int]], optimizer: str
     """Difference after ten steps, then microseconds per step and network on both devices and the shares."""
     both = [make(2, where)[0](10) for where in ("cpu", device)]
     apart = np.abs(both[1] - both[0]).max() / np.abs(both[0]).max()
-    told, base = [], 0.0
+    cells, base = [], 0.0
     for where, trials in (("cpu", 2), (device, 2), (device, 32)):
         steps, weights = make(trials, where)
         first = seconds(lambda steps=steps: steps(4), where)
@@ -100,8 +100,8 @@ def row(name: str, make: Callable[[int, str], tuple[Steps, int]], optimizer: str
         each = seconds(lambda steps=steps, count=count: steps(count), where) / count / trials
         base = base or each
         share = TRAFFIC[optimizer] * 4 * weights / each / copy
-        told.append(f"{1e6 * each:12.1f}" + (f"{base / each:8.1f}{share:8.0%}" if where == device else ""))
-    return f"{name:>34} {optimizer:5}{apart:9.0e}" + "".join(told)
+        cells.append(f"{1e6 * each:12.1f}" + (f"{base / each:8.1f}{share:8.0%}" if where == device else ""))
+    return f"{name:>34} {optimizer:5}{apart:9.0e}" + "".join(cells)
 
 
 def main() -> None:
@@ -121,8 +121,8 @@ def main() -> None:
         print(row(name, lambda trials, where, sizes=sizes: leaky(sizes, trials, where), "adam", device, copy))
     for name, case in PERCEPTRONS.items():
         for optimizer in TRAFFIC:
-            made = lambda n, where, case=case, o=optimizer: perceptrons(case, o, n, where)  # noqa: E731
-            print(row(name, made, optimizer, device, copy))
+            builder = lambda n, where, case=case, o=optimizer: perceptrons(case, o, n, where)  # noqa: E731
+            print(row(name, builder, optimizer, device, copy))
 
 
 if __name__ == "__main__":

@@ -22,11 +22,11 @@ Step = Callable[..., Tensor]
 
 def by_optimizer(models: Sequence[nn.Module], loss: Loss, optimizer: str, rate: float, *, fused: bool = False) -> Step:
     """What most users write: autograd and torch.optim, one network after the other."""
-    made = [OPTIMIZERS[optimizer](model.parameters(), lr=rate, fused=fused or None) for model in models]
+    optimizers = [OPTIMIZERS[optimizer](model.parameters(), lr=rate, fused=fused or None) for model in models]
 
     def step(*batch: Tensor) -> Tensor:
         losses = []
-        for trial, (model, its) in enumerate(zip(models, made, strict=True)):
+        for trial, (model, its) in enumerate(zip(models, optimizers, strict=True)):
             its.zero_grad()
             losses.append(loss(model, *(part[trial] for part in batch)))
             losses[-1].backward()
@@ -44,7 +44,7 @@ def by_func(models: Sequence[nn.Module], loss: Loss, optimizer: str, rate: float
     """
 
     def loss_of(values: dict[str, Tensor], *batch: Tensor) -> Tensor:
-        return loss(lambda *given: functional_call(models[0], values, given), *batch)
+        return loss(lambda *inputs: functional_call(models[0], values, inputs), *batch)
 
     slope, several = grad_and_value(loss_of), len(models) > 1
     values = stack_module_state(list(models))[0] if several else dict(models[0].named_parameters())
@@ -56,13 +56,13 @@ def by_func(models: Sequence[nn.Module], loss: Loss, optimizer: str, rate: float
     if compile:
         torch.compiler.reset()  # it gives up on a function after eight versions of it, whatever the networks
     taken = torch.compile(slopes) if compile else slopes
-    made = OPTIMIZERS[optimizer](values.values(), lr=rate, fused=True)
+    torch_optimizer = OPTIMIZERS[optimizer](values.values(), lr=rate, fused=True)
 
     def step(*batch: Tensor) -> Tensor:
         gradients, losses = taken(values, *batch)
         for name, value in values.items():
             value.grad = gradients[name]
-        made.step()
+        torch_optimizer.step()
         return losses.reshape(-1)
 
     def descent(*batch: Tensor) -> Tensor:
@@ -77,8 +77,12 @@ def by_func(models: Sequence[nn.Module], loss: Loss, optimizer: str, rate: float
 @cache
 def peers() -> dict[str, Callable[..., Step]]:
     """All of them; torch.compile where there is a C++ compiler."""
-    found = {"plain PyTorch": by_optimizer, "fused optimizer": partial(by_optimizer, fused=True), "torch.func": by_func}
+    makers = {
+        "plain PyTorch": by_optimizer,
+        "fused optimizer": partial(by_optimizer, fused=True),
+        "torch.func": by_func,
+    }
     if shutil.which(os.environ.get("CXX", "g++")):
-        return found | {"torch.compile": partial(by_func, compile=True)}
+        return makers | {"torch.compile": partial(by_func, compile=True)}
     print("torch.compile is left out: there is no C++ compiler\n")
-    return found
+    return makers

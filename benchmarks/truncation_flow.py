@@ -64,8 +64,10 @@ def compare_integrators(Q: int, N: int) -> None:
     print(f"{'method':>34} {'error':>9} {'time (s)':>9}")
 
     def row(name: str, method: Callable[[], tuple], repeats: int = 1) -> None:
-        found = method()
-        error = max(np.abs(found[0][-1] - reference[0][-1]).max(), np.abs(found[1][-1] - reference[1][-1]).max())
+        trajectory = method()
+        error = max(
+            np.abs(trajectory[0][-1] - reference[0][-1]).max(), np.abs(trajectory[1][-1] - reference[1][-1]).max()
+        )
         print(f"{name:>34} {error:9.1e} {seconds(method, repeats):9.3f}")
 
     for h in (0.04, 0.02, 0.01, 0.005):
@@ -115,10 +117,10 @@ def compare_right_sides() -> None:
             H = (u > 0).astype(np.float64)
             return separated.generator(H, u, b, w), separated.bias_velocity(H, R, b, w)
 
-        found = separated.velocity_of_columns(D, R, b)
+        velocity = separated.velocity_of_columns(D, R, b)
         G = autograd_velocity(*tensors)[0] @ tensors[1].T
-        assert np.allclose(found.Omega, -0.5 * (G - G.T).numpy(), atol=1e-11), "the two right sides differ"
-        assert np.allclose(found.Omega, rows()[0], atol=1e-11), "rows and columns differ"
+        assert np.allclose(velocity.Omega, -0.5 * (G - G.T).numpy(), atol=1e-11), "the two right sides differ"
+        assert np.allclose(velocity.Omega, rows()[0], atol=1e-11), "rows and columns differ"
         many = max(3, 200_000 // N)
 
         def each(work: Callable[[], object], many: int = many) -> float:

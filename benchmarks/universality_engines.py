@@ -72,7 +72,7 @@ COMPARED, EPOCHS = 40, 20  # epochs whose losses are compared, and of a timed bl
 
 def start(net: Net, trials: int, dtype: str) -> Weights:
     each = [initial_weights(net, np.random.default_rng(trial)) for trial in range(trials)]
-    return {name: np.stack([one[name] for one in each]).astype(dtype) for name in each[0]}
+    return {name: np.stack([weights[name] for weights in each]).astype(dtype) for name in each[0]}
 
 
 class Module(nn.Sequential):
@@ -119,16 +119,16 @@ def of_peer(make: Callable[..., Step], task: Task, weights: Weights) -> Losses:
     points = [part.expand(len(models), *part.shape) for part in (inputs, targets)]
 
     def losses(epochs: int, *, records: bool = False) -> np.ndarray:
-        made = []
+        history = []
         for _ in range(epochs):
             masks = autograd._masks(task.net, generators, inputs) if task.net.dropout else ()
             if records and task.net.dropout:
                 with torch.no_grad():
-                    made.append([loss(model, inputs, targets).item() for model in models])
+                    history.append([loss(model, inputs, targets).item() for model in models])
                 step(*points, *masks)
             else:
-                made.append(step(*points, *masks).tolist())
-        return np.array(made).T
+                history.append(step(*points, *masks).tolist())
+        return np.array(history).T
 
     return losses
 
@@ -145,10 +145,10 @@ def of_engine(advance: Callable[..., object], task: Task, weights: Weights) -> L
 
 def engines(task: Task, device: str) -> dict[str, Callable[..., object]]:
     exact = compiled_convolution if task.net.connections == "convolution" else compiled
-    found = {"ours, compiled": exact.advance, "ours, autograd": autograd.advance}
+    advances = {"ours, compiled": exact.advance, "ours, autograd": autograd.advance}
     if exact is compiled and not task.net.dropout and task.optimizer == "sgd":
-        found["ours, batched"] = partial(batched.advance, device=device)
-    return found
+        advances["ours, batched"] = partial(batched.advance, device=device)
+    return advances
 
 
 def medians(calls: dict[str, Losses], rounds: int) -> pd.DataFrame:
@@ -175,17 +175,17 @@ def copy_bandwidth(size: int) -> float:
     return 2 * block.nbytes / min(times)
 
 
-def compared(task: Task, makes: dict[str, Callable[..., Step]], trials: int, dtype: str, given: Any) -> pd.DataFrame:
+def compared(task: Task, makes: dict[str, Callable[..., Step]], trials: int, dtype: str, options: Any) -> pd.DataFrame:
     """Largest relative difference of the losses from the reference, the first one, and speed."""
     calls = {name: of_peer(make, task, start(task.net, trials, dtype)) for name, make in makes.items()}
-    for name, advance in engines(task, given.device).items():
+    for name, advance in engines(task, options.device).items():
         calls[name] = of_engine(advance, task, start(task.net, trials, dtype))
     losses = {name: call(COMPARED, records=True) for name, call in calls.items()}
     wanted = next(iter(losses.values()))
     difference = pd.Series({name: np.abs(values / wanted - 1).max() for name, values in losses.items()})
     if not (difference < CLOSE[dtype]).all():
         raise SystemExit(f"losses differ in {dtype}:\n{difference}")
-    return medians(calls, given.rounds).assign(difference=difference)
+    return medians(calls, options.rounds).assign(difference=difference)
 
 
 def show(title: str, table: pd.DataFrame) -> None:
@@ -197,20 +197,20 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--rounds", type=int, default=9, help="repetitions of a measurement")
     parser.add_argument("--trials", type=int, default=12, help="networks of an ensemble")
-    given = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    found = peers()
+    makers = peers()
     for name, task in NETWORKS.items():
         for dtype in CLOSE:
-            table = compared(task, found, 1, dtype, given)
+            table = compared(task, makers, 1, dtype, options)
             size = sum(array.nbytes for array in start(task.net, 1, dtype).values())
             moved = {"sgd": 3, "adam": 7}[task.optimizer] * size
             title = f"{name}, {dtype}, a copy moves {copy_bandwidth(size) / 1e9:.3g} GB/s"
             show(title, table.assign(**{"GB/s": moved / table["ms per epoch"] / 1e6}))
     for name, task in ENSEMBLES.items():
         for dtype in CLOSE:
-            table = compared(task, {"torch.func, vmap": by_func}, given.trials, dtype, given)
-            show(f"{given.trials} networks: {name}, {dtype}", table)
+            table = compared(task, {"torch.func, vmap": by_func}, options.trials, dtype, options)
+            show(f"{options.trials} networks: {name}, {dtype}", table)
 
 
 if __name__ == "__main__":

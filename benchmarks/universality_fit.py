@@ -41,14 +41,14 @@ def usual_fit(data: np.ndarray, t: np.ndarray, every: int, scales: int) -> tuple
     def loss(rates: np.ndarray) -> float:
         if (rates <= 0).any():
             return 1e12
-        found = stiff(t, data[:, 0], *rates)
-        return every * float(((found - data) ** 2).sum()) if found.shape == data.shape else 1e12
+        solution = stiff(t, data[:, 0], *rates)
+        return every * float(((solution - data) ** 2).sum()) if solution.shape == data.shape else 1e12
 
     ratio = data[0, -1] ** 2 / (DX2 * DY2)
     rays = [(np.sqrt(ratio) * scale, scale / np.sqrt(ratio)) for scale in np.geomspace(1e-4, 1e-1, scales)]
     best = min(rays, key=lambda pair: loss(np.array(pair)))
-    found = minimize(loss, np.array(best), method="BFGS")
-    return float(found.fun), time.process_time() - before
+    optimum = minimize(loss, np.array(best), method="BFGS")
+    return float(optimum.fun), time.process_time() - before
 
 
 def fits(nets: dict[str, tuple[Net, float]], every: int) -> pd.DataFrame:
@@ -85,7 +85,7 @@ def accuracy() -> pd.DataFrame:
     rows = []
     for method, rtol in (("Radau", 1e-3), ("Radau", 1e-6), ("LSODA", 1e-6), ("LSODA", 1e-10), ("DOP853", 1e-12)):
         before = time.process_time()
-        found = solve_ivp(
+        solution = solve_ivp(
             lambda _, z: effective_rhs(*z, *rates, DX2, DY2),
             (0, t[-1]),
             start,
@@ -94,7 +94,7 @@ def accuracy() -> pd.DataFrame:
             atol=rtol * 1e-3,
             t_eval=t,
         ).y
-        rows.append((method, rtol, np.abs(found - wanted).max(), 1e3 * (time.process_time() - before)))
+        rows.append((method, rtol, np.abs(solution - wanted).max(), 1e3 * (time.process_time() - before)))
     before = time.process_time()
     for _ in range(20):
         effective_solution(t, *start, *rates, DX2, DY2)

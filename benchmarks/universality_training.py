@@ -54,17 +54,17 @@ def networks(sizes: list[int], trials: int, nonlinearity: str, dtype: torch.dtyp
 def medians(works: dict[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:
     """Median processor times over rounds in which each runs once."""
     taken = [{name: seconds(work, 1) for name, work in works.items()} for _ in range(rounds)]
-    return {name: float(np.median([one[name] for one in taken])) for name in works}
+    return {name: float(np.median([times[name] for times in taken])) for name in works}
 
 
-def module_of(found: trainer.Networks, trial: int, sizes: list[int], nonlinearity: str) -> nn.Sequential:
+def module_of(ensemble: trainer.Networks, trial: int, sizes: list[int], nonlinearity: str) -> nn.Sequential:
     """A network as a torch module."""
     modules: list[nn.Module] = []
     for layer, (fan_in, fan_out) in enumerate(pairwise(sizes)):
-        linear = nn.Linear(fan_in, fan_out, dtype=found.theta.dtype)
+        linear = nn.Linear(fan_in, fan_out, dtype=ensemble.theta.dtype)
         with torch.no_grad():
-            linear.weight.copy_(found.weights[layer][trial])
-            linear.bias.copy_(found.biases[layer][trial, 0])
+            linear.weight.copy_(ensemble.weights[layer][trial])
+            linear.bias.copy_(ensemble.biases[layer][trial, 0])
         modules += [linear, nn.Tanh() if nonlinearity == "tanh" else nn.LeakyReLU(LEAK)]
     return nn.Sequential(*modules[:-1])
 
@@ -85,7 +85,7 @@ def several(peer: str) -> int:
 
 
 def by_hand(
-    found: trainer.Networks,
+    ensemble: trainer.Networks,
     X: torch.Tensor,
     Y: torch.Tensor,
     batch: int,
@@ -94,8 +94,8 @@ def by_hand(
     *,
     batched: bool = False,
 ) -> None:
-    made = trainer.Trainer(found, X, Y, rate=RATE[optimizer], batch=batch, optimizer=optimizer, batched=batched)
-    made.epochs(epochs, np.broadcast_to(np.arange(len(X)), (epochs, found.trials, len(X))))
+    run = trainer.Trainer(ensemble, X, Y, rate=RATE[optimizer], batch=batch, optimizer=optimizer, batched=batched)
+    run.epochs(epochs, np.broadcast_to(np.arange(len(X)), (epochs, ensemble.trials, len(X))))
 
 
 def data(sizes: list[int], points: int, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
@@ -108,18 +108,18 @@ def differences(name: str, optimizer: str) -> dict[str, float]:
     sizes, batch, points, nonlinearity = CASES[name]
     X, Y = data(sizes, points, torch.float64)
     start = networks(sizes, 6, nonlinearity, torch.float64)
-    made, begun = {}, trainer.parameters(start)[0]
+    trained, begun = {}, trainer.parameters(start)[0]
     for peer, make in peers().items():
         modules = [module_of(start, trial, sizes, nonlinearity) for trial in range(several(peer))]
         by_peer(make(modules, half_square, optimizer, RATE[optimizer]), len(modules), X, Y, batch, 3)
-        made[peer] = torch.cat([part.detach().reshape(-1) for part in modules[0].parameters()]).numpy()
+        trained[peer] = torch.cat([part.detach().reshape(-1) for part in modules[0].parameters()]).numpy()
     for way in (False, True):
-        found = networks(sizes, 6, nonlinearity, torch.float64)
-        by_hand(found, X, Y, batch, optimizer, 3, batched=way)
-        made["batched" if way else "compiled"] = trainer.parameters(found)[0]
-    wanted = made.pop("plain PyTorch")
+        ensemble = networks(sizes, 6, nonlinearity, torch.float64)
+        by_hand(ensemble, X, Y, batch, optimizer, 3, batched=way)
+        trained["batched" if way else "compiled"] = trainer.parameters(ensemble)[0]
+    wanted = trained.pop("plain PyTorch")
     moved = np.abs(wanted - begun).max()
-    return {one: float(np.abs(values - wanted).max() / moved) for one, values in made.items()}
+    return {engine: float(np.abs(values - wanted).max() / moved) for engine, values in trained.items()}
 
 
 def limits(sizes: list[int], batch: int, optimizer: str) -> tuple[float, float]:
@@ -146,20 +146,20 @@ def row(name: str, optimizer: str) -> dict[str, float]:
     works, trained = {}, {}
     for peer, make in peers().items():
         trained[peer] = several(peer)
-        found = networks(sizes, 6, nonlinearity, torch.float32)
-        modules = [module_of(found, trial, sizes, nonlinearity) for trial in range(several(peer))]
+        ensemble = networks(sizes, 6, nonlinearity, torch.float32)
+        modules = [module_of(ensemble, trial, sizes, nonlinearity) for trial in range(several(peer))]
         step = make(modules, half_square, optimizer, RATE[optimizer])
         works[peer] = partial(by_peer, step, len(modules), X, Y, batch, epochs)
         works[peer]()
     peer_names = list(works)
     for name, way in (("batched", True), ("compiled", False)):
-        found = networks(sizes, 6, nonlinearity, torch.float32)
-        works[name] = partial(by_hand, found, X, Y, batch, optimizer, epochs, batched=way)
+        ensemble = networks(sizes, 6, nonlinearity, torch.float32)
+        works[name] = partial(by_hand, ensemble, X, Y, batch, optimizer, epochs, batched=way)
         works[name]()
         trained[name] = 6
-    taken = {one: 1e3 * took / (steps * epochs * trained[one]) for one, took in medians(works).items()}
+    taken = {engine: 1e3 * took / (steps * epochs * trained[engine]) for engine, took in medians(works).items()}
     best = taken["compiled"]
-    gains = {"gain": taken["plain PyTorch"] / best, "peer": min(taken[one] for one in peer_names) / best}
+    gains = {"gain": taken["plain PyTorch"] / best, "peer": min(taken[engine] for engine in peer_names) / best}
     products, traffic = (1e3 * limit for limit in limits(sizes, batch, optimizer))
     bounds = {"products": products, "traffic": traffic, "of limit": best / max(products, traffic)}
     return taken | gains | bounds

@@ -38,8 +38,8 @@ def train(seed: int, file: str | None = None) -> tuple[nn.Module, Recorder]:
 
 
 model, recorder = train(0, "convolutional_network.nc")
-found = recorder.dataset()
-print(found[["accuracy", "nc3", "nc4"]].to_dataframe().round(2))
+measures = recorder.dataset()
+print(measures[["accuracy", "nc3", "nc4"]].to_dataframe().round(2))
 similar = compare(model, None, held_out, ["0", "3", "5", "7"], reruns=[train(seed)[0] for seed in (1, 2)])
 draw_similarity(similar).savefig("similarity.png", dpi=160)
 print(similar["cka_debiased_of_runs"].mean("runs").to_series().round(2))

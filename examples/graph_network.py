@@ -39,7 +39,9 @@ for _ in range(60):
     optimizer.step()
 after = measure(model, graph, layers, **options)
 after.to_netcdf("graph_network.nc")
-for name, found in (("before", before), ("after", after)):
+for name, measures in (("before", before), ("after", after)):
     print(
-        name, f"accuracy {float(found['accuracy']):.2f}", dict(zip(layers, found["nc1"].values.round(2), strict=True))
+        name,
+        f"accuracy {float(measures['accuracy']):.2f}",
+        dict(zip(layers, measures["nc1"].values.round(2), strict=True)),
     )

@@ -37,7 +37,7 @@ def missing() -> str:
 
 
 def _program() -> str | None:
-    return next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    return next((path for name in CHROMIUM if (path := shutil.which(name))), None)
 
 
 class Browser:
@@ -68,7 +68,7 @@ class Browser:
     def complaints(self) -> list[str]:
         """Errors and warnings that the pages opened so far have logged."""
         entries = self._driver.get_log("browser")
-        self._complaints += [one["message"] for one in entries if one["level"] in ("SEVERE", "WARNING")]
+        self._complaints += [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
         return self._complaints
 
     def resize(self, width: int, height: int) -> None:

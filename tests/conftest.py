@@ -9,12 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from repdyn.base.devices import choose_kernels
-
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[name] = "1"  # before numpy is imported: two workers on two cores
-
-choose_kernels()  # those of the jobs
 
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = "workflow/scales/smoke.yaml"

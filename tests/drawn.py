@@ -3,13 +3,13 @@
     python -m tests.drawn results/default    # after a change of a dataset: writes tests/golden
 
 `shapes.json` of a study holds, for every dataset that its figures, tables and claims read, dimensions, attributes and
-the range of each variable, from a finished run. `made` fills such a shape with numbers that depend on the variable's
-name and place alone, so that no two variables, rows or points are alike and every machine has the same. `shown` reads
-back from a figure what it has drawn, panel by panel; `rows` does so for a table, `decided` for a claim: value,
-interval, region and samples of every part, what its controls do, what it asks of its data and gives to its tests.
-Claims are decided twice: on numbers over the whole range of each variable, most of which leave a statement open, and on
-numbers that differ little over what is sampled, with what `MET` changes, so that nearly all are decided. What was shown
-when somebody last looked is in `figures.txt`, `tables.txt` and `claims.txt`.
+the range of each variable, from a finished run. `synthetic_dataset` fills such a shape with numbers that depend on the
+variable's name and place alone, so that no two variables, rows or points are alike and every machine has the same.
+`shown` reads back from a figure what it has drawn, panel by panel; `rows` does so for a table, `decided` for a claim:
+value, interval, region and samples of every part, what its controls do, what it asks of its data and gives to its
+tests. Claims are decided twice: on numbers over the whole range of each variable, most of which leave a statement open,
+and on numbers that differ little over what is sampled, with what `MET` changes, so that nearly all are decided. What
+was shown when somebody last looked is in `figures.txt`, `tables.txt` and `claims.txt`.
 """
 
 from __future__ import annotations
@@ -70,18 +70,18 @@ LAST_DIGIT = 2e-3  # of a number shown with four digits: the last of these and w
 
 
 def shape(data: xr.Dataset) -> dict[str, object]:
-    """What `made` needs of a dataset."""
+    """What `synthetic_dataset` needs of a dataset."""
     return {
         "attrs": {name: value for name, value in _plain(data.attrs).items() if len(str(value)) <= LONG},
-        "coords": {name: _variable(one, COORDINATES) for name, one in data.coords.items()},
-        "variables": {name: _variable(one, VERBATIM) for name, one in data.data_vars.items()},
+        "coords": {name: _variable(variable, COORDINATES) for name, variable in data.coords.items()},
+        "variables": {name: _variable(variable, VERBATIM) for name, variable in data.data_vars.items()},
     }
 
 
-def _variable(one: xr.DataArray, verbatim: int) -> dict[str, object]:
-    values, kind = one.values, one.dtype.kind
-    attrs = {name: one.attrs[name] for name in ("long_name", "units") if name in one.attrs}
-    about = {"dims": list(one.dims), "sizes": list(one.shape), "attrs": attrs, "dtype": values.dtype.str}
+def _variable(variable: xr.DataArray, verbatim: int) -> dict[str, object]:
+    values, kind = variable.values, variable.dtype.kind
+    attrs = {name: variable.attrs[name] for name in ("long_name", "units") if name in variable.attrs}
+    about = {"dims": list(variable.dims), "sizes": list(variable.shape), "attrs": attrs, "dtype": values.dtype.str}
     even = kind in "fiu" and values.ndim == 1 and values.size > 2
     if even and np.allclose(np.diff(values), values[1] - values[0], rtol=1e-6, atol=0):
         return about | {"from": _round(values[0]), "to": _round(values[-1])}
@@ -103,7 +103,7 @@ def _plain(attrs: Mapping[str, object]) -> dict[str, object]:
     return {name: np.asarray(value).tolist() if not isinstance(value, str) else value for name, value in attrs.items()}
 
 
-def made(shape: Mapping[str, object], file: str, width: float = 1.0) -> xr.Dataset:
+def synthetic_dataset(shape: Mapping[str, object], file: str, width: float = 1.0) -> xr.Dataset:
     """A dataset of a shape; the file's name makes it different from others of the same shape.
 
     A width below 1 is the share of its range that a variable takes along `SAMPLED`; then what claims ask is met.
@@ -111,7 +111,10 @@ def made(shape: Mapping[str, object], file: str, width: float = 1.0) -> xr.Datas
     if width < 1:
         shape = _met(shape, MET.get(file, {}))
     variables, coords = (
-        {name: (one["dims"], _values(one, f"{file} {name}", width), one["attrs"]) for name, one in shape[kind].items()}
+        {
+            name: (entry["dims"], _values(entry, f"{file} {name}", width), entry["attrs"])
+            for name, entry in shape[kind].items()
+        }
         for kind in ("variables", "coords")
     )
     if width == 1:
@@ -122,25 +125,25 @@ def made(shape: Mapping[str, object], file: str, width: float = 1.0) -> xr.Datas
 def _met(shape: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, object]:
     sizes = {name: size for name, size in changes.items() if isinstance(size, int)}
     ranges = {name: limits for name, limits in changes.items() if not isinstance(limits, int)}
-    coords = {name: _enlarged(one, sizes) for name, one in shape["coords"].items()}
-    variables = {name: _enlarged(one, sizes) for name, one in shape["variables"].items()}
+    coords = {name: _enlarged(entry, sizes) for name, entry in shape["coords"].items()}
+    variables = {name: _enlarged(entry, sizes) for name, entry in shape["variables"].items()}
     for name, (least, largest) in ranges.items():
-        kept = {key: one for key, one in variables[name].items() if key not in ("values", "choices")}
+        kept = {key: value for key, value in variables[name].items() if key not in ("values", "choices")}
         variables[name] = kept | {"least": least, "largest": largest}
-    for one in (one for name, one in (coords | variables).items() if name == "source"):
-        one["values"] = [MET["source"]] * len(one["values"])
+    for entry in (entry for name, entry in (coords | variables).items() if name == "source"):
+        entry["values"] = [MET["source"]] * len(entry["values"])
     return {"attrs": shape["attrs"], "coords": coords, "variables": variables}
 
 
-def _enlarged(one: Mapping[str, object], sizes: Mapping[str, int]) -> dict[str, object]:
+def _enlarged(entry: Mapping[str, object], sizes: Mapping[str, int]) -> dict[str, object]:
     """A variable with other sizes: a coordinate counts on, the values of others become their range."""
-    if not set(one["dims"]) & set(sizes):
-        return dict(one)
-    larger = [sizes.get(dim, size) for dim, size in zip(one["dims"], one["sizes"], strict=True)]
-    about = {name: value for name, value in one.items() if name != "values"} | {"sizes": larger}
-    if "values" not in one:
+    if not set(entry["dims"]) & set(sizes):
+        return dict(entry)
+    larger = [sizes.get(dim, size) for dim, size in zip(entry["dims"], entry["sizes"], strict=True)]
+    about = {name: value for name, value in entry.items() if name != "values"} | {"sizes": larger}
+    if "values" not in entry:
         return about
-    numbers = [float(value) for value in one["values"]]
+    numbers = [float(value) for value in entry["values"]]
     return about | {"from": 0, "to": larger[0] - 1, "least": min(numbers), "largest": max(numbers)}
 
 
@@ -153,22 +156,22 @@ def _begin(name: str) -> float:
     return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) / 2**32
 
 
-def _values(one: Mapping[str, object], name: str, width: float) -> np.ndarray:
-    dtype, sizes = np.dtype(one["dtype"]), one["sizes"]
-    if "values" in one:
-        values = [float(value) for value in one["values"]] if dtype.kind == "f" else one["values"]
+def _values(entry: Mapping[str, object], name: str, width: float) -> np.ndarray:
+    dtype, sizes = np.dtype(entry["dtype"]), entry["sizes"]
+    if "values" in entry:
+        values = [float(value) for value in entry["values"]] if dtype.kind == "f" else entry["values"]
         return np.array(values, dtype).reshape(sizes)
-    if "from" in one and len(sizes) == 1:
-        return np.linspace(one["from"], one["to"], sizes[0]).astype(dtype)
+    if "from" in entry and len(sizes) == 1:
+        return np.linspace(entry["from"], entry["to"], sizes[0]).astype(dtype)
     begin = _begin(name)
     share = (begin + GOLDEN_RATIO * np.arange(1, math.prod(sizes) + 1)).reshape(sizes) % 1
-    if "choices" in one:
-        return np.array(one["choices"], dtype)[(share * len(one["choices"])).astype(int)]
+    if "choices" in entry:
+        return np.array(entry["choices"], dtype)[(share * len(entry["choices"])).astype(int)]
     if width < 1:  # a level for each of the compared cases
-        counts = [1 if dim in SAMPLED else size for dim, size in zip(one["dims"], sizes, strict=True)]
+        counts = [1 if dim in SAMPLED else size for dim, size in zip(entry["dims"], sizes, strict=True)]
         level = (begin + GOLDEN_RATIO * np.arange(math.prod(counts)).reshape(counts)) % 1
         share = level * (1 - width) + width * share
-    low, high = one["least"], one["largest"]
+    low, high = entry["least"], entry["largest"]
     steep = low > 0 and high / low > STEEP
     values = low * (high / low) ** share if steep else low + (high - low) * share
     return (np.round(values) if dtype.kind in "iu" else values).astype(dtype)
@@ -291,7 +294,7 @@ def _color(color: object) -> str:
     if color is None or (not isinstance(color, str) and len(np.ravel(color)) == 0):
         return "none"
     colors = [color] if isinstance(color, str) else np.reshape(color, (-1, np.shape(color)[-1]))
-    return " ".join(dict.fromkeys(to_hex(one, keep_alpha=False) for one in list(colors)[:3]))
+    return " ".join(dict.fromkeys(to_hex(shade, keep_alpha=False) for shade in list(colors)[:3]))
 
 
 def _digest(values: object) -> str:
@@ -311,7 +314,7 @@ def rows(table: Table) -> Iterator[str]:
     frame = table.frame
     yield "  " + " | ".join(map(str, frame.columns)) + f" | {len(frame)} rows, {table.digits} digits"
     for row in frame.head(8).itertuples(index=False):
-        yield "    " + " | ".join(f"{one:.4g}" if isinstance(one, float) else str(one) for one in row)
+        yield "    " + " | ".join(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row)
 
 
 DECIDED = ("form", "part", "outcome", "value", "interval_low", "interval_high", "region_low", "region_high", "margin")
@@ -328,7 +331,7 @@ def decided(called: Claim, arguments: Mapping[str, object]) -> Iterator[str]:
         numbers = _numbers([str(row["measured"])])
         yield "  " + " | ".join([*(str(row[name]) for name in (*DECIDED, *CONTROLLED)), numbers, *words])
     yield f"  note: {flat(str(decision.ledger['note']))}"
-    yield from (f"  {one}" for one in dict.fromkeys(seen))
+    yield from (f"  {line}" for line in dict.fromkeys(seen))
 
 
 def _watched(patch: pytest.MonkeyPatch) -> list[str]:
@@ -341,20 +344,20 @@ def _watched(patch: pytest.MonkeyPatch) -> list[str]:
         weighed = np.where(np.isfinite(numbers), numbers, 0) * (1 + np.arange(numbers.size) % 7)
         seen.append(f"given {numbers.size}: {np.mean(weighed) if numbers.size else 0.0:.4g}")
 
-    def given(values: np.ndarray) -> float:
+    def noted_worst(values: np.ndarray) -> float:
         note(values)
         return worst(values)
 
-    def compared(found: object, wanted: object) -> str:
-        note(found)
+    def compared(measured: object, wanted: object) -> str:
+        note(measured)
         note(wanted)
-        return differences(found, wanted)
+        return differences(measured, wanted)
 
     def asked(name: str, labels: Mapping[str, list], needs: Mapping[str, object]) -> None:
         seen.append("asked " + ", ".join(f"{dim}: {wanted}" for dim, wanted in needs.items()))
         require(name, labels, needs)
 
-    patch.setattr(verdicts, "_worst", given)
+    patch.setattr(verdicts, "_worst", noted_worst)
     patch.setattr(verdicts, "_differences", compared)
     patch.setattr(datasets, "_require", asked)
     return seen
@@ -370,11 +373,11 @@ def golden(study: str, kind: str) -> dict[str, list[str]]:
     return {text[a]: text[a:b] for a, b in zip(begins, [*begins[1:], len(text)], strict=bool(begins))}
 
 
-def alike(one: str, other: str) -> bool:
+def alike(first: str, other: str) -> bool:
     """Equal words, numbers within rounding."""
-    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
+    if NUMBER.sub("#", first) != NUMBER.sub("#", other):
         return False
-    pairs = zip(map(float, NUMBER.findall(one)), map(float, NUMBER.findall(other)), strict=True)
+    pairs = zip(map(float, NUMBER.findall(first)), map(float, NUMBER.findall(other)), strict=True)
     return all(a == b or abs(a - b) <= _rounding(max(abs(a), abs(b))) or (a != a and b != b) for a, b in pairs)
 
 
@@ -395,8 +398,8 @@ def text_of(study: str, kind: str, function: str, shapes: Mapping[str, dict]) ->
 
     def load(file: str | Mapping[str, str], width: float) -> object:
         if isinstance(file, Mapping):
-            return {variant: load(one, width) for variant, one in file.items()}
-        return made(shapes["data"][file], file, width)
+            return {variant: load(path, width) for variant, path in file.items()}
+        return synthetic_dataset(shapes["data"][file], file, width)
 
     widths = (1.0, NARROW) if kind == "claims" else (1.0,)
     lines = [function]
@@ -415,33 +418,35 @@ def text_of(study: str, kind: str, function: str, shapes: Mapping[str, dict]) ->
 
 def write(results: Path) -> None:
     """Writes shapes and what is shown of them, from a finished run."""
-    jobs = [one["job"] for one in records.of_run(results.name, results.absolute().parents[1])]
+    jobs = [record["job"] for record in records.of_run(results.name, results.absolute().parents[1])]
     for study in STUDIES:
-        found: dict[str, dict] = {"figures": {}, "tables": {}, "claims": {}, "data": {}}
+        shapes: dict[str, dict] = {"figures": {}, "tables": {}, "claims": {}, "data": {}}
         for job in jobs:
             for member in job["members"]:
                 if job["kind"] in ("draw", "tabulate") and member["study"] == study:
-                    found["figures" if job["kind"] == "draw" else "tables"][member["function"]] = member["inputs"]
+                    shapes["figures" if job["kind"] == "draw" else "tables"][member["function"]] = member["inputs"]
                 elif job["kind"] == "decide" and member["study"] == study:
                     for check in member["claims"].values():
                         if check["function"] in HEAVY:
                             continue
                         names = load_function(study, check["function"]).data
-                        found["claims"][check["function"]] = {name: member["inputs"][name] for name in names}
-        files = [file for kind in KINDS for inputs in found[kind].values() for file in inputs.values()]
-        for file in sorted({one for f in files for one in (f.values() if isinstance(f, Mapping) else [f])}):
+                        shapes["claims"][check["function"]] = {name: member["inputs"][name] for name in names}
+        files = [file for kind in KINDS for inputs in shapes[kind].values() for file in inputs.values()]
+        for file in sorted({path for f in files for path in (f.values() if isinstance(f, Mapping) else [f])}):
             with xr.open_dataset(results / file) as data:
-                found["data"][file] = shape(data)
+                shapes["data"][file] = shape(data)
         (GOLDEN / study).mkdir(parents=True, exist_ok=True)
-        (GOLDEN / study / "shapes.json").write_text(_lines(found) + "\n", encoding="utf-8")
+        (GOLDEN / study / "shapes.json").write_text(_lines(shapes) + "\n", encoding="utf-8")
         rewrite(study)
 
 
-def _lines(found: Mapping[str, dict]) -> str:
+def _lines(shapes: Mapping[str, dict]) -> str:
     """JSON with a line per dataset and per function, so that a change shows as a line."""
     parts = []
-    for kind, entries in found.items():
-        lines = [f"{json.dumps(name)}: {json.dumps(one, ensure_ascii=False)}" for name, one in sorted(entries.items())]
+    for kind, entries in shapes.items():
+        lines = [
+            f"{json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}" for name, entry in sorted(entries.items())
+        ]
         parts.append(f'"{kind}": {{\n' + ",\n".join(lines) + "\n}")
     return "{\n" + ",\n".join(parts) + "\n}"
 

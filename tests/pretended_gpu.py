@@ -23,9 +23,9 @@ class Graph:
         self.kernels = []
 
     def replay(self):
-        for kernel, arguments, options, made in self.kernels:
+        for kernel, arguments, options, output in self.kernels:
             again = kernel(*arguments, **options)
-            for old, new in zip(tree_leaves(made), tree_leaves(again), strict=True):
+            for old, new in zip(tree_leaves(output), tree_leaves(again), strict=True):
                 if old.data_ptr() != new.data_ptr():
                     old.copy_(new)
 
@@ -40,9 +40,9 @@ class Capture(TorchDispatchMode):
     def __torch_dispatch__(self, kernel, _, arguments=(), options=None):
         if kernel.name().split(".")[0] in WAITS:
             raise RuntimeError(f"operation not permitted when stream is capturing: {kernel.name()}")
-        made = kernel(*arguments, **(options or {}))
-        self.graph.kernels.append((kernel, arguments, options or {}, made))
-        return made
+        output = kernel(*arguments, **(options or {}))
+        self.graph.kernels.append((kernel, arguments, options or {}, output))
+        return output
 
 
 def graphs(monkeypatch):
@@ -51,7 +51,7 @@ def graphs(monkeypatch):
     for name, instead in {
         "Stream": lambda: stream,
         "current_stream": lambda: stream,
-        "stream": lambda one: contextlib.nullcontext(),
+        "stream": lambda entered: contextlib.nullcontext(),
         "CUDAGraph": Graph,
         "graph": Capture,
     }.items():
@@ -68,8 +68,8 @@ class OneDevice(TorchDispatchMode):
     """Refuses what a GPU refuses: one kernel on tensors of two devices, copies and single numbers apart."""
 
     def __torch_dispatch__(self, kernel, _, arguments=(), options=None):
-        tensors = [one for one in tree_leaves((arguments, options)) if isinstance(one, torch.Tensor) and one.ndim]
-        devices = {one.device.type for one in tensors}
+        tensors = [leaf for leaf in tree_leaves((arguments, options)) if isinstance(leaf, torch.Tensor) and leaf.ndim]
+        devices = {tensor.device.type for tensor in tensors}
         if len(devices) > 1 and kernel.name().split(".")[0] not in ("aten::copy_", "aten::_to_copy"):
             raise RuntimeError(f"expected all tensors on one device, found {sorted(devices)}: {kernel.name()}")
         return kernel(*arguments, **(options or {}))

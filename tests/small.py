@@ -117,9 +117,9 @@ def amplified_in(golden: Path, study: str) -> dict[str, set[str]]:
     file = golden / study / "experiments.txt"
     for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
         if not line.startswith(" "):
-            found = marked.setdefault(line, set())
+            variables = marked.setdefault(line, set())
         elif line.startswith("  ~ "):
-            found.add(line.split()[1])
+            variables.add(line.split()[1])
     return marked
 
 
@@ -138,7 +138,7 @@ def _digest(values: np.ndarray, exact: bool) -> str:
     means = [float(part.mean()) for part in weighed if len(part)]
     shown = [finite.min(), finite.max(), *means]
     return f"{len(finite)} of {len(entries)}: " + " ".join(
-        FORMAT.format(one if exact or abs(one) > ZERO else 0.0) for one in shown
+        FORMAT.format(number if exact or abs(number) > ZERO else 0.0) for number in shown
     )
 
 
@@ -151,14 +151,16 @@ def declare() -> None:
         checkout = copy_sources(Path(folder) / "checkout")
         (checkout / "small.yaml").write_bytes(SMALL.read_bytes())
         jobs = declared(checkout, SMOKE, "small.yaml")
-    found: dict[str, dict[str, Member]] = {study: {} for study in ("data", *STUDIES)}
+    declarations: dict[str, dict[str, Member]] = {study: {} for study in ("data", *STUDIES)}
     for job in map(json.loads, jobs.texts.values()):
         if job["kind"] in ("simulate", "images"):
             for member in job["members"]:
-                found[member["outputs"][0].split("/")[0]][member["outputs"][0]] = member | {"code": ""}
-    for study, entries in found.items():
+                declarations[member["outputs"][0].split("/")[0]][member["outputs"][0]] = member | {"code": ""}
+    for study, entries in declarations.items():
         (GOLDEN / study).mkdir(parents=True, exist_ok=True)
-        text = ",\n".join(f"{json.dumps(file)}: {json.dumps(one, ensure_ascii=False)}" for file, one in entries.items())
+        text = ",\n".join(
+            f"{json.dumps(file)}: {json.dumps(entry, ensure_ascii=False)}" for file, entry in entries.items()
+        )
         (GOLDEN / study / "small.json").write_text("{\n" + text + "\n}\n", encoding="utf-8")
 
 
@@ -190,8 +192,8 @@ def mark_amplified() -> None:
                 path.read_text(encoding="utf-8").splitlines() for path in (file, Path(folder) / study / file.name)
             )
             marked = [
-                one if one.startswith("  ~") or alike(one, other) else _without_numbers(one)
-                for one, other in zip(ours, theirs, strict=True)
+                line if line.startswith("  ~") or alike(line, other) else _without_numbers(line)
+                for line, other in zip(ours, theirs, strict=True)
             ]
             file.write_text("".join(f"{line}\n" for line in marked), encoding="utf-8")
 

@@ -69,16 +69,16 @@ def test_a_claim_says_where_it_stands_and_what_it_states(claims):
                 if len(getattr(claim, name)) > longest
             ),
         ]
-    assert {id: found for id, found in problems.items() if found} == {}
+    assert {id: faults for id, faults in problems.items() if faults} == {}
 
 
 def test_formulas_in_sentences_are_latex(claims):
     """What stands outside of dollars is words."""
     problems = [
-        f"{claim.id} {name}: {found[0]}"
+        f"{claim.id} {name}: {formula[0]}"
         for _, claim in claims
         for name in ("states", "correction")
-        if (found := re.search(TYPED_FORMULA, DOLLARS.sub("", getattr(claim, name))))
+        if (formula := re.search(TYPED_FORMULA, DOLLARS.sub("", getattr(claim, name))))
     ]
     assert problems == []
 

@@ -40,13 +40,13 @@ def prose(path: Path) -> str:
 
 def anchors(path: Path) -> set[str]:
     """What a forge can jump to: `<a id="...">`, and headings in lower case with hyphens, numbered when they repeat."""
-    found = set(re.findall(r'<a id="([^"]+)">', prose(path)))
+    slugs = set(re.findall(r'<a id="([^"]+)">', prose(path)))
     for heading in re.findall(r"^#+ (.*)$", prose(path), re.MULTILINE):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"<[^>]*>", "", heading)).lower()
         slug = re.sub(r"[^\w\- ]", "", words).strip().replace(" ", "-")
-        repeated = sum(re.fullmatch(rf"{re.escape(slug)}(-\d+)?", one) is not None for one in found)
-        found.add(f"{slug}-{repeated}" if repeated else slug)
-    return found
+        repeated = sum(re.fullmatch(rf"{re.escape(slug)}(-\d+)?", earlier) is not None for earlier in slugs)
+        slugs.add(f"{slug}-{repeated}" if repeated else slug)
+    return slugs
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -96,13 +96,13 @@ def test_a_studys_page_opens_with_its_summary(study):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_verdicts_in_tables_are_the_accepted_ones(page):
     accepted = accepted_verdicts()
-    told = {}
+    tabulated = {}
     for line in ROW.findall(prose(page)):
         id = re.match(r'\| (?:<a id="[^"]*">)?`([\w-]+)`(?:</a>)? \|', line)
         verdicts = [cell for cell in (cell.strip() for cell in line.split("|")) if cell in STATUSES]
         if id and id[1] in accepted and len(verdicts) == 1:
-            told[id[1]] = verdicts[0]
-    assert {id: verdict for id, verdict in told.items() if accepted[id]["verdict"] != verdict} == {}
+            tabulated[id[1]] = verdicts[0]
+    assert {id: verdict for id, verdict in tabulated.items() if accepted[id]["verdict"] != verdict} == {}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -130,17 +130,17 @@ def test_the_readme_counts_the_accepted_verdicts():
     papers = [entry["verdict"] for id, entry in accepted.items() if id in printed]
     counts = [papers.count(status) for status in STATUSES]
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    told = re.search(
+    sentence = re.search(
         r"The ledger has (\d+) statements.*?: (\d+) hold as printed, (\d+) hold once corrected, (\d+) do not hold, "
         r"(\d+) cannot be reproduced as stated, (\d+) are beyond any finite test, (\d+) stay undecided. "
         r"Counted apart are (\d+)",
         text,
     )
-    assert [int(number) for number in told.groups()] == [len(papers), *counts, len(accepted) - len(papers)]
+    assert [int(number) for number in sentence.groups()] == [len(papers), *counts, len(accepted) - len(papers)]
     listed = re.findall(r"\| \[`(\w+)`\]\(docs/.*? \| (\d+) claims", text)
     own = {study: sum(id.startswith(f"{prefix}-") for id in accepted) for study, prefix in PREFIXES.items()}
     assert {study: int(count) for study, count in listed} == {
-        one: n for one, n in own.items() if one != "across_papers"
+        study: n for study, n in own.items() if study != "across_papers"
     }
 
 

@@ -18,16 +18,16 @@ CASES = [(study, kind, name) for study in STUDIES for kind in KINDS for name in 
 
 @pytest.mark.parametrize(("study", "kind", "function"), CASES, ids=[f"{s}-{n}" for s, _, n in CASES])
 def test_what_is_shown_is_what_was_looked_at(study, kind, function):
-    wanted, found = golden(study, kind)[function], text_of(study, kind, function, read(study))
-    same = len(wanted) == len(found) and all(map(alike, found, wanted))
-    assert same, "\n".join(difflib.unified_diff(wanted, found, "looked at", "shown", n=1, lineterm=""))
+    wanted, lines = golden(study, kind)[function], text_of(study, kind, function, read(study))
+    same = len(wanted) == len(lines) and all(map(alike, lines, wanted))
+    assert same, "\n".join(difflib.unified_diff(wanted, lines, "looked at", "shown", n=1, lineterm=""))
 
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_figure_and_table_has_been_looked_at(study):
     now = read_study(study)
     for kind, functions in (("figures", now.figures), ("tables", now.tables), ("claims", now.claims)):
-        wanted = {one.path: set(one.reads) for one in functions.values() if one.path not in HEAVY}
+        wanted = {function.path: set(function.reads) for function in functions.values() if function.path not in HEAVY}
         assert {name: set(inputs) for name, inputs in read(study)[kind].items()} == wanted
         assert set(golden(study, kind)) == set(wanted)
 

@@ -75,10 +75,10 @@ def test_imports_run_downwards(imported):
 
 @pytest.mark.parametrize("study", [*STUDIES, "across_papers"])
 def test_a_study_has_its_modules_and_no_other(study):
-    found = {path.stem for path in (SOURCE / study).iterdir() if path.suffix == ".py" or any(path.glob("*.py"))}
-    assert found - {"__init__"} <= set(MODULES)
+    modules = {path.stem for path in (SOURCE / study).iterdir() if path.suffix == ".py" or any(path.glob("*.py"))}
+    assert modules - {"__init__"} <= set(MODULES)
     if study in STUDIES:
-        assert found >= set(MODULES)
+        assert modules >= set(MODULES)
 
 
 @pytest.mark.parametrize("study", [*STUDIES, "across_papers"])
@@ -101,8 +101,8 @@ def test_package_files_are_empty():
 
 
 def test_snakemake_is_imported_nowhere(imported):
-    found = {file for file, names in imported.items() if any(name.split(".")[0] == "snakemake" for name in names)}
-    assert found == set()
+    importers = {file for file, names in imported.items() if any(name.split(".")[0] == "snakemake" for name in names)}
+    assert importers == set()
 
 
 @pytest.mark.parametrize(

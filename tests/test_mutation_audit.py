@@ -28,7 +28,7 @@ MODULE = "repdyn.truncation_flow.theory.truncation"
 def test_every_sign_factor_constant_and_exponent_of_a_formula_is_changed_once(tmp_path):
     path = tmp_path / "formula.py"
     path.write_text(FORMULA)
-    changes = [one.change for one in mutants(path)]
+    changes = [mutant.change for mutant in mutants(path)]
     assert changes == [
         "2 - 1 -> 2 + 1",
         "2 - 1 -> 3 - 1",
@@ -46,10 +46,10 @@ def test_a_mutant_differs_from_the_module_in_its_one_place(tmp_path):
     path = tmp_path / "formula.py"
     path.write_text(FORMULA)
     original = ast.unparse(ast.parse(FORMULA))
-    for one in mutants(path):
-        before, after = one.change.split(" -> ")
-        assert one.source == original.replace(before, after, 1)
-        assert one.function == "f"
+    for mutant in mutants(path):
+        before, after = mutant.change.split(" -> ")
+        assert mutant.source == original.replace(before, after, 1)
+        assert mutant.function == "f"
 
 
 CODE = """
@@ -67,7 +67,7 @@ def f(data, stream, x, y):
 def test_other_code_is_changed_as_bugs_change_it(tmp_path):
     path = tmp_path / "code.py"
     path.write_text(CODE)
-    changes = {tuple(one.change.split(" -> ")) for one in mutants(path, formulas_only=False)}
+    changes = {tuple(mutant.change.split(" -> ")) for mutant in mutants(path, formulas_only=False)}
     assert {
         ("3", "4"),
         ("x < LIMIT and (not y)", "x < LIMIT or not y"),
@@ -94,23 +94,23 @@ def test_other_code_is_changed_as_bugs_change_it(tmp_path):
             "g(stream.child('trial', x), low=x, high=y, sort=False)",
         ),
     } <= changes
-    assert len({one.source for one in mutants(path, formulas_only=False)}) == len(
+    assert len({mutant.source for mutant in mutants(path, formulas_only=False)}) == len(
         list(mutants(path, formulas_only=False))
     ), "each mutant is another module"
 
 
 def test_every_mutant_of_a_real_module_can_be_compiled():
-    found = mutation.mutants_of("base/verdicts")
-    assert len(found) > 10
-    for _, one in found:
-        compile(one.source, "mutant", "exec")
+    pairs = mutation.mutants_of("base/verdicts")
+    assert len(pairs) > 10
+    for _, mutant in pairs:
+        compile(mutant.source, "mutant", "exec")
 
 
 def test_tests_are_found_by_what_they_reach():
-    found = mutation.tests_by_definition("truncation_flow")
-    names = [test.name for test in found[(MODULE, "sector_pattern")]]
+    tests = mutation.tests_by_definition("truncation_flow")
+    names = [test.name for test in tests[(MODULE, "sector_pattern")]]
     assert "test_truncation.py" in names
-    assert "test_staircase.py" not in [test.name for test in found[(MODULE, "output_bias_as_printed")]]
+    assert "test_staircase.py" not in [test.name for test in tests[(MODULE, "output_bias_as_printed")]]
 
 
 @pytest.mark.slow
@@ -125,12 +125,12 @@ def test_a_wrong_sign_is_caught_by_the_tests_and_an_equal_formula_is_not(old, ne
 
 
 def test_the_summary_counts_what_was_caught():
-    found = pd.DataFrame({"fate": ["test"] * 17 + ["time", "claim", "untested", "import"], "seconds": 3.0})
-    assert mutation.summary(found) == "19 of 20 caught: 95.0% [75.1%, 99.9%], 1.1 minutes; 1 more cannot be imported"
+    fates = pd.DataFrame({"fate": ["test"] * 17 + ["time", "claim", "untested", "import"], "seconds": 3.0})
+    assert mutation.summary(fates) == "19 of 20 caught: 95.0% [75.1%, 99.9%], 1.1 minutes; 1 more cannot be imported"
 
 
 def test_every_mutation_by_hand_changes_its_module():
-    for one in (one for area in AREAS.values() for one in area):
-        changed = named.mutated(one)
-        assert changed != mutation.source_file(f"repdyn.{one.module}").read_text(encoding="utf-8")
-        compile(changed, one.says, "exec")
+    for bug in (bug for area in AREAS.values() for bug in area):
+        changed = named.mutated(bug)
+        assert changed != mutation.source_file(f"repdyn.{bug.module}").read_text(encoding="utf-8")
+        compile(changed, bug.says, "exec")

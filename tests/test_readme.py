@@ -35,12 +35,12 @@ def commands(text: str) -> list[str]:
     The text of a link is a file's name, no command.
     """
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    found = [part.strip() for block in blocks for line in block.splitlines() for part in line.split("&&")]
+    snippets = [part.strip() for block in blocks for line in block.splitlines() for part in line.split("&&")]
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     table = re.search(r"^\| you want \| you do \|\n\|.*\n((?:\|.*\n)+)", prose, re.MULTILINE)
     done = [row.split("|")[2] for row in table[1].splitlines()]
-    found += [code for cell in done for code in re.findall(r"(?<!\[)`([^`]+)`", cell)]
-    return list(dict.fromkeys([*found, *(code for code in re.findall(r"`([^`]+)`", prose) if _starts_as_one(code))]))
+    snippets += [code for cell in done for code in re.findall(r"(?<!\[)`([^`]+)`", cell)]
+    return list(dict.fromkeys([*snippets, *(code for code in re.findall(r"`([^`]+)`", prose) if _starts_as_one(code))]))
 
 
 def _starts_as_one(code: str) -> bool:
@@ -70,9 +70,9 @@ def test_command(command, smoke_run, tmp_path):
             if "reference/default" in options:
                 run(["-m", "repdyn", "keep", "results/smoke", "--into", str(tmp_path / "reference")], smoke_run)
                 options[options.index("reference/default")] = str(tmp_path / "reference")
-            told = run(["-m", "repdyn", question, *options], smoke_run)
-            assert QUESTIONS[question] in told
-            assert "no rule makes" not in told
+            output = run(["-m", "repdyn", question, *options], smoke_run)
+            assert QUESTIONS[question] in output
+            assert "no rule makes" not in output
         case ["python", "-m", "repdyn", "measure", *_]:
             (tmp_path / "my_network.py").write_text(NETWORK)
             np.savez(tmp_path / "points.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)))
@@ -96,9 +96,9 @@ def test_command(command, smoke_run, tmp_path):
 def dry_run(folder: Path, options: list[str]) -> None:
     """With the executor's plugin, where the profile names one; a finished run has nothing left to do."""
     done = snakemake(folder, "--dry-run", *options)
-    told = done.stdout + done.stderr
-    assert done.returncode == 0, told
-    assert ("Nothing to be done" if SMOKE in options else "This was a dry-run") in told, told
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
+    assert ("Nothing to be done" if SMOKE in options else "This was a dry-run") in output, output
 
 
 def run(arguments: list[str], folder: Path) -> str:

@@ -22,7 +22,7 @@ def test_gaps_of_random_linear_networks():
     """bn_decomposed: Gram matrices of batches that go through drawn weights, neuron by neuron rescaled."""
     settings = OrthogonalityGap(batch=4, input_dim=5, widths=(8, 12), depth=3, seeds=2)
     stream = Stream(3, ("recomputed",))
-    found = orthogonality_gap(settings, stream)["gap"]
+    gaps = orthogonality_gap(settings, stream)["gap"]
     for rescale in ("rms", "std"):
         for width in (8, 12):
             for seed in (0, 1):
@@ -37,7 +37,7 @@ def test_gaps_of_random_linear_networks():
                     G = X.T @ X / np.trace(X.T @ X)
                     gap = np.sqrt(((G - np.eye(4) / 4) ** 2).sum())
                     np.testing.assert_allclose(
-                        found.sel(rescale=rescale, width=width, seed=seed, layer=layer), gap, rtol=1e-9
+                        gaps.sel(rescale=rescale, width=width, seed=seed, layer=layer), gap, rtol=1e-9
                     )
 
 
@@ -45,7 +45,7 @@ def test_radial_fractions_under_batch_normalization():
     """bn_mean_field: the gradient by central differences of the loss written out."""
     settings = BatchNormEps(draws=2, samples=50, dimension=3, width=4, radii=(0.05, 2.0), eps=1e-2)
     stream = Stream(3, ("recomputed",))
-    found = batch_norm_eps(settings, stream)["radial"]
+    fractions = batch_norm_eps(settings, stream)["radial"]
     for draw in (0, 1):
         rng = stream.generator(draw)
         mixing = np.eye(3) + rng.standard_normal((3, 3)) / 2
@@ -64,15 +64,17 @@ def test_radial_fractions_under_batch_normalization():
         for radius in (0.05, 2.0):
             b, h = radius * directions, 1e-6 * radius
             steps = h * np.eye(12).reshape(12, 4, 3)
-            slope = np.array([(loss(b + one) - loss(b - one)) / (2 * h) for one in steps]).reshape(4, 3)
+            slope = np.array([(loss(b + step) - loss(b - step)) / (2 * h) for step in steps]).reshape(4, 3)
             radial = np.abs((slope * directions).sum(axis=1)) / np.linalg.norm(slope, axis=1)
-            np.testing.assert_allclose(found.sel(with_eps=1, draw=draw, radius=radius), np.median(radial), rtol=1e-4)
+            np.testing.assert_allclose(
+                fractions.sel(with_eps=1, draw=draw, radius=radius), np.median(radial), rtol=1e-4
+            )
 
 
 def test_costs_of_identity():
     """leaky_resnets: least-squares weights with W S = A, ranks of eigenvalues of A^T A."""
     stream = Stream(3, ("recomputed",))
-    found = identity_costs(IdentityCosts(draws=2, searches=2), stream)
+    costs = identity_costs(IdentityCosts(draws=2, searches=2), stream)
     for w, points in ((3, 6), (9, 4), (12, 40)):
         for bias in (0, 1):
             rng = stream.generator("random", w, points)
@@ -81,7 +83,7 @@ def test_costs_of_identity():
                 S = np.vstack([np.maximum(A, 0), np.ones((bias, points))])
                 weights = np.linalg.lstsq(S.T, A.T, rcond=None)[0]
                 s = np.sqrt(np.linalg.eigvalsh(A @ A.T if w < points else A.T @ A))
-                here = found.sel(shape=f"{w} x {points}", bias=bias, draw=draw)
+                here = costs.sel(shape=f"{w} x {points}", bias=bias, draw=draw)
                 np.testing.assert_allclose(here["plain_cost"], (weights**2).sum(), rtol=1e-7)
                 np.testing.assert_allclose(
                     here["gap"], np.linalg.norm(weights.T @ S - A) / np.linalg.norm(A), atol=1e-7
@@ -119,7 +121,7 @@ def slopes_of_cluster(X, target, R, beta):
 def test_rates_of_the_cost_of_random_clusters():
     """truncation_flow: the cost's derivatives by central differences, the printed weight flow point by point."""
     stream = Stream(3, ("recomputed",))
-    found = random_clusters(RandomClusters(dimensions=(2, 3), points=(5, 8), draws=3), stream)
+    rates = random_clusters(RandomClusters(dimensions=(2, 3), points=(5, 8), draws=3), stream)
     for Q, N in ((2, 5), (3, 8)):
         rng = stream.generator(Q, N)
         for draw in (0, 1, 2):
@@ -132,7 +134,7 @@ def test_rates_of_the_cost_of_random_clusters():
                 u = R @ (x + beta)
                 H, M = np.diag((u > 0) * 1.0), (np.outer(u, b) + np.outer(b, u)) / 2
                 printed += (H @ M - M @ H) / N
-            here, still = found.sel(case=f"Q={Q}, N={N}", draw=draw), -(bias**2).sum()
+            here, still = rates.sel(case=f"Q={Q}, N={N}", draw=draw), -(bias**2).sum()
             np.testing.assert_allclose(here["corrected_rate"], still - (true**2).sum(), rtol=1e-6, atol=1e-9)
             np.testing.assert_allclose(here["printed_rate"], still - (true * printed).sum(), rtol=1e-6, atol=1e-9)
             cosine = (printed * true).sum() / np.linalg.norm(printed) / np.linalg.norm(true)
@@ -145,7 +147,7 @@ def test_two_points_through_an_ensemble():
     row = NetworkSettings(nonlinearity="leaky relu", gain=1.1, learning_rate=0.05, **about)
     settings = DefaultEnsemble(units=5, seeds=2, epochs=40, every=8, stop=0.0, dtype="float64", engine="batched")
     stream = Stream(3, ("universality", "recomputed"))
-    found = default_ensemble(settings, row, stream, "cpu", Checkpoint(None, ""))
+    ensemble = default_ensemble(settings, row, stream, "cpu", Checkpoint(None, ""))
     X, Y = np.array([[-1.0, 0.0]]), np.array([[0.6, 0.6 + np.sqrt(0.5)]])
     for seed in (0, 1):
         rng = Stream(3, ("universality", "two points")).generator(seed, "weights")
@@ -158,7 +160,7 @@ def test_two_points_through_an_ensemble():
                 z.append(W[k] @ a[k] + c[k])
                 a.append(np.where(z[k] > 0, z[k], 0.01 * z[k]) if k < 3 else z[k])
             if step % 8 == 0:
-                here = found.sel(seed=seed, epoch=step)
+                here = ensemble.sel(seed=seed, epoch=step)
                 apart, wanted = a[4][0, 1] - a[4][0, 0], Y[0, 1] - Y[0, 0]
                 np.testing.assert_allclose(here["h"], [np.sum((h[:, 1] - h[:, 0]) ** 2) for h in a[1:4]], rtol=1e-9)
                 np.testing.assert_allclose(here["y"], apart**2, rtol=1e-9)

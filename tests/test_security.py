@@ -94,7 +94,12 @@ def calls(file):
 def keyword(node, name):
     """The constant given for a keyword; None where it is not given."""
     return next(
-        (one.value.value for one in node.keywords if one.arg == name and isinstance(one.value, ast.Constant)), None
+        (
+            argument.value.value
+            for argument in node.keywords
+            if argument.arg == name and isinstance(argument.value, ast.Constant)
+        ),
+        None,
     )
 
 
@@ -159,7 +164,7 @@ def test_no_source_runs_what_it_reads(file):
 )
 def test_each_fault_is_noticed(tmp_path, text, fault):
     (tmp_path / "spoilt.py").write_text(text)
-    assert any(found.endswith(fault) for found in faults(tmp_path / "spoilt.py"))
+    assert any(message.endswith(fault) for message in faults(tmp_path / "spoilt.py"))
 
 
 def test_what_is_excused_is_there():

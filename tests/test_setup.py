@@ -27,7 +27,7 @@ def pins() -> dict[str, str]:
 def requirements(extra: str | None = None) -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = project["optional-dependencies"][extra] if extra else project["dependencies"]
-    return [re.match(r"[A-Za-z0-9_.-]+", one).group().lower() for one in wanted]
+    return [re.match(r"[A-Za-z0-9_.-]+", requirement).group().lower() for requirement in wanted]
 
 
 def test_lock_names_every_dependency_without_local_tags():
@@ -48,17 +48,17 @@ def test_installed_versions_are_the_locked_ones():
 @pytest.mark.parametrize("file", ["repdyn.yaml", "repdyn-cuda.yaml"])
 def test_conda_environments_equal_the_lock(file):
     listed = yaml.safe_load((ROOT / "envs" / file).read_text())["dependencies"]
-    found = dict(one.split("=") for one in listed if not one.startswith("python="))
-    found = {CONDA_NAMES.get(name, name): version for name, version in found.items()}
+    versions = dict(entry.split("=") for entry in listed if not entry.startswith("python="))
+    versions = {CONDA_NAMES.get(name, name): version for name, version in versions.items()}
     wanted = {name: pins()[name].split(".post")[0] for name in requirements() if name not in NOT_IN_JOBS}
-    assert found == wanted
+    assert versions == wanted
 
 
 def test_the_container_holds_the_checkout_and_the_lock():
     text = (ROOT / "envs/Dockerfile").read_text()
-    copied = [one for line in re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE) for one in line.split()]
+    copied = [path for line in re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE) for path in line.split()]
     assert {"src", "pyproject.toml", "Snakefile"} <= set(copied)
-    assert [one for one in copied if not (ROOT / one).exists()] == []
+    assert [path for path in copied if not (ROOT / path).exists()] == []
     assert "pip install --no-cache-dir -c envs/constraints.txt -e ." in text
     (python,) = re.findall(r"^FROM python:([\d.]+)-slim$", text, re.MULTILINE)
     assert f"python={python}" in yaml.safe_load((ROOT / "envs/repdyn.yaml").read_text())["dependencies"]

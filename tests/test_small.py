@@ -33,9 +33,9 @@ def folder(tmp_path_factory):
 def test_a_small_experiment_holds_what_was_recorded(file, folder):
     """And every argument of its job stands in what it records."""
     study = file.split("/")[0]
-    wanted, found = golden(study, "experiments")[file], text_of(file, folder)
-    same = len(wanted) == len(found) and all(map(alike, found, wanted))
-    assert same, "\n".join(difflib.unified_diff(wanted, found, "recorded", "now", n=0, lineterm=""))
+    wanted, lines = golden(study, "experiments")[file], text_of(file, folder)
+    same = len(wanted) == len(lines) and all(map(alike, lines, wanted))
+    assert same, "\n".join(difflib.unified_diff(wanted, lines, "recorded", "now", n=0, lineterm=""))
     says, (_, member) = datasets.read(folder / file).attrs, maker(file)
     assert json.loads(says["settings"]) == {key: member[key] for key in ("seed", "settings", "arguments")}
     assert (says["study"], says["experiment"], says["seed"]) == (study, member["function"], member["seed"])
@@ -43,8 +43,8 @@ def test_a_small_experiment_holds_what_was_recorded(file, folder):
 
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_experiment_is_recorded(study):
-    assert {one["function"] for one in members(study).values()} == {
-        one.path for one in read_study(study).experiments.values()
+    assert {member["function"] for member in members(study).values()} == {
+        experiment.path for experiment in read_study(study).experiments.values()
     }
     assert list(golden(study, "experiments")) == list(members(study))
     assert all(len(text) > 3 for text in golden(study, "experiments").values())

@@ -106,8 +106,8 @@ def changes_of_the_module(module: ast.Module) -> list[str]:
         known = (defined - locals_of(node)) if inside else imported
         for part in ast.walk(node):
             is_method = isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)
-            objects = [one for one in changed(part) if head(one) in known]
-            texts = [ast.unparse(one) for one in objects if not (is_method and ast.unparse(one) in modules)]
+            objects = [target for target in changed(part) if head(target) in known]
+            texts = [ast.unparse(target) for target in objects if not (is_method and ast.unparse(target) in modules)]
             problems += [f"line {part.lineno}: {text}" for text in texts if not text.startswith(TOLD_TO_OTHERS)]
             problems += [f"line {part.lineno}: global"] if isinstance(part, ast.Global) else []
     return problems
@@ -115,15 +115,15 @@ def changes_of_the_module(module: ast.Module) -> list[str]:
 
 def magic(module: ast.Module) -> list[str]:
     """Ways of classes and decorators to reach what nobody names."""
-    found = []
+    uses = []
     for part in ast.walk(module):
         name = getattr(part, "attr", None) or getattr(part, "id", None) or getattr(part, "name", None)
         name = part.arg if isinstance(part, ast.keyword) else name
         if isinstance(name, str) and name.split(".")[-1] in MAGIC:
-            found.append(name)
+            uses.append(name)
         if isinstance(part, ast.ImportFrom) and part.names[0].name == "*":
-            found.append(f"import * from {part.module}")
-    return found
+            uses.append(f"import * from {part.module}")
+    return uses
 
 
 def read_annotations(module: ast.Module) -> list[str]:
@@ -181,8 +181,8 @@ def modules() -> dict[str, ast.Module]:
 
 @pytest.mark.parametrize("check", [bound_twice, changes_of_the_module, magic, unused_imports])
 def test_the_package_does_not(check, modules):
-    found = {name: check(module) for name, module in modules.items()}
-    assert {name: problems for name, problems in found.items() if problems} == {}
+    report = {name: check(module) for name, module in modules.items()}
+    assert {name: problems for name, problems in report.items() if problems} == {}
 
 
 def test_annotations_are_read_by_the_runner_alone(modules):
@@ -192,8 +192,8 @@ def test_annotations_are_read_by_the_runner_alone(modules):
 
 def test_what_is_found_at_run_time_is_known():
     package = _package(SOURCE)
-    found: dict[str, set[str]] = {}
+    loading: dict[str, set[str]] = {}
     for module in package.files:
-        if names := {name for name, one in package.module(module).definitions.items() if one.dynamic}:
-            found.setdefault("repdyn.diagnostics" if ".diagnostics" in module else module, set()).update(names)
-    assert found == LOADING
+        if names := {name for name, definition in package.module(module).definitions.items() if definition.dynamic}:
+            loading.setdefault("repdyn.diagnostics" if ".diagnostics" in module else module, set()).update(names)
+    assert loading == LOADING

@@ -56,13 +56,13 @@ def test_network_computes_its_formula(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_single_network_is_that_of_its_seed(kind):
     network, X = built(kind), torch.from_numpy(points())
-    one = network.single(2)
-    torch.testing.assert_close(one(X), network(X)[2], rtol=1e-13, atol=1e-15)  # outputs of order 1 may cancel
+    single = network.single(2)
+    torch.testing.assert_close(single(X), network(X)[2], rtol=1e-13, atol=1e-15)  # outputs of order 1 may cancel
     for _ in networks.descend(network, X, torch.zeros(7, 2).double(), rate=0.1, decay=0.0, steps=2):
         pass
-    assert not torch.equal(one(X), network(X)[2])
-    networks.follow(one, network, 2)
-    torch.testing.assert_close(one(X), network(X)[2], rtol=1e-13, atol=1e-15)  # outputs of order 1 may cancel
+    assert not torch.equal(single(X), network(X)[2])
+    networks.follow(single, network, 2)
+    torch.testing.assert_close(single(X), network(X)[2], rtol=1e-13, atol=1e-15)  # outputs of order 1 may cancel
 
 
 def test_kinds_share_the_numbers_behind_their_weights():
@@ -96,11 +96,11 @@ def test_spread_of_the_weights(kind, place, wanted):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_step_goes_down_the_gradient_of_each_seed(kind):
     network, X, Y = built(kind), torch.from_numpy(points()), torch.ones(7, 2).double()
-    one = network.single(1)
+    single = network.single(1)
     losses = [loss for _, loss in networks.descend(network, X, Y, rate=0.05, decay=0.01, steps=1)]
-    loss = ((one(X) - Y) ** 2).sum(dim=-1).mean() / 2
+    loss = ((single(X) - Y) ** 2).sum(dim=-1).mean() / 2
     assert losses[0][1] == pytest.approx(loss.item(), rel=1e-12)
     loss.backward()
-    for own, shared in zip(one.parameters(), network.parameters(), strict=True):
+    for own, shared in zip(single.parameters(), network.parameters(), strict=True):
         stepped = (own - 0.05 * own.grad - 0.05 * 0.01 * own).detach()
         torch.testing.assert_close(shared[1].detach(), stepped, rtol=1e-11, atol=1e-13)

@@ -42,35 +42,35 @@ def images():
 
 
 @pytest.fixture(scope="module")
-def made(images):
-    found = {
+def datasets(images):
+    runs = {
         "two_points": training.two_points(TWO, Stream(1, ("across_papers", "two_points")), no_checkpoint()),
         "digits": training.digits(SIXTY, images, Stream(1, ("across_papers", "digits")), no_checkpoint()),
         "odd_batch": training.odd_batch(BATCH, images, Stream(1, ("across_papers", "odd_batch")), no_checkpoint()),
     }
-    return found | {"theory_fits": theory_fits(found["two_points"], found["digits"])}
+    return runs | {"theory_fits": theory_fits(runs["two_points"], runs["digits"])}
 
 
-def test_datasets_keep_the_conventions(made):
-    for name, one in made.items():
-        assert not [problem for problem in problems(one) if not problem.startswith("attribute")], name
+def test_datasets_keep_the_conventions(datasets):
+    for name, data in datasets.items():
+        assert not [problem for problem in problems(data) if not problem.startswith("attribute")], name
 
 
-def test_two_points_begin_as_measured_on_the_network_itself(made):
+def test_two_points_begin_as_measured_on_the_network_itself(datasets):
     stream = Stream(1, ("across_papers", "two_points"))
     network = training._network("leaky", TWO, 1, 1, stream)
     X, Y = np.array(training.POINTS), np.array(training.TARGETS)
-    found = measure(network.single(1), X, ["layers.1"], targets=Y, pairs=[(0, 1)])
-    begun = made["two_points"].sel(network="leaky", seed=1, step=0)
+    measured = measure(network.single(1), X, ["layers.1"], targets=Y, pairs=[(0, 1)])
+    begun = datasets["two_points"].sel(network="leaky", seed=1, step=0)
     for name in ("representation_distance", "prediction_distance", "prediction_alignment", "pair_loss"):
-        np.testing.assert_allclose(begun[name], found[name].squeeze(), rtol=1e-12)
-    assert list(made["two_points"]["step"].values) == [0, 2, 4, 6, 8, 10, 12]
-    np.testing.assert_allclose(made["two_points"]["input_distance"], 1)
-    np.testing.assert_allclose(made["two_points"]["target_distance"], 0.5, rtol=1e-4)
+        np.testing.assert_allclose(begun[name], measured[name].squeeze(), rtol=1e-12)
+    assert list(datasets["two_points"]["step"].values) == [0, 2, 4, 6, 8, 10, 12]
+    np.testing.assert_allclose(datasets["two_points"]["input_distance"], 1)
+    np.testing.assert_allclose(datasets["two_points"]["target_distance"], 0.5, rtol=1e-4)
 
 
-def test_tasks_have_the_ranks_they_should(made):
-    digits = made["digits"]
+def test_tasks_have_the_ranks_they_should(datasets):
+    digits = datasets["digits"]
     assert list(digits["task"].values) == ["10 classes", "3 classes"]
     np.testing.assert_array_equal(digits["centered_task_rank"].isel(network=0), [9, 2])
     assert digits["step"].values[0] == 0
@@ -81,43 +81,43 @@ def test_tasks_have_the_ranks_they_should(made):
     )
 
 
-def test_unexplained_share_is_that_of_the_explained_variance(made):
-    fits = made["theory_fits"]
+def test_unexplained_share_is_that_of_the_explained_variance(datasets):
+    fits = datasets["theory_fits"]
     alone = fits.sel(data="two points")
     np.testing.assert_allclose(alone["unexplained"], (1 - alone["explained"].clip(0)).mean("curve"))
     assert float(fits["unexplained"].max()) <= 1
     assert int(fits["unexplained"].sel(data="digits").isnull().sum()) == 4  # one seed fewer, four networks
-    h = made["two_points"]["representation_distance"].isel(pair=0)
+    h = datasets["two_points"]["representation_distance"].isel(pair=0)
     np.testing.assert_allclose(fits["theory"].sel(curve="h").isel(moment=0), h.isel(step=0))
 
 
-def test_figures_and_table(made):
+def test_figures_and_table(datasets):
     for name in ("theory_fits", "bottlenecks", "odd_points"):
         function = getattr(figures, name)
         wanted = function.__code__.co_varnames[: function.__code__.co_argcount]
-        assert function(**{one: made[one] for one in wanted}).repdyn["caption"]
-    frame = tables.four_networks(made["theory_fits"], made["digits"], made["odd_batch"]).frame
+        assert function(**{argument: datasets[argument] for argument in wanted}).repdyn["caption"]
+    frame = tables.four_networks(datasets["theory_fits"], datasets["digits"], datasets["odd_batch"]).frame
     assert list(frame["network"]) == [*FOUR, "recentered"]
 
 
-def test_ranks_are_drawn_for_the_moment_they_are_named_after(made):
-    panels = figures.bottlenecks(made["digits"]).axes
-    cell = made["digits"]["centered_effective_rank"].isel(task=1, network=2)
+def test_ranks_are_drawn_for_the_moment_they_are_named_after(datasets):
+    panels = figures.bottlenecks(datasets["digits"]).axes
+    cell = datasets["digits"]["centered_effective_rank"].isel(task=1, network=2)
     for end in ENDS:
-        (line,) = (one for one in panels[4 + 2].get_lines() if one.get_label() == end)
+        (line,) = (curve for curve in panels[4 + 2].get_lines() if curve.get_label() == end)
         np.testing.assert_allclose(line.get_ydata(), cell.sel(end=end).mean("seed"))
 
 
-def test_every_claim_is_decided_from_the_datasets(made):
-    decisions = [decide_claim(one, made).ledger for one in claims_of(claims)]
+def test_every_claim_is_decided_from_the_datasets(datasets):
+    decisions = [decide_claim(claim, datasets).ledger for claim in claims_of(claims)]
     assert {row["origin"] for row in decisions} == {"ours"}
     assert {row["id"][:4] for row in decisions} == {"acr-"}
 
 
-def test_seeds_differ_and_do_not_depend_on_their_number(made, images):
+def test_seeds_differ_and_do_not_depend_on_their_number(datasets, images):
     fewer = TWO.model_copy(update={"seeds": 2})
     few = training.two_points(fewer, Stream(1, ("across_papers", "two_points")), no_checkpoint())
-    many = made["two_points"].isel(seed=slice(0, 2))
+    many = datasets["two_points"].isel(seed=slice(0, 2))
     for name in ("representation_distance", "pair_loss", "final_loss"):
         np.testing.assert_allclose(many[name], few[name], rtol=1e-9)  # products of a batch round by its size
         assert not np.allclose(many[name].isel(seed=0), many[name].isel(seed=1))
@@ -132,7 +132,7 @@ def test_coordinates_in_the_span_change_no_training(monkeypatch):
         inside, Z = training._in_span(whole, X)
         assert Z.shape == (4, 4)
         options = {"rate": 0.1, "decay": 0.01, "steps": 20}
-        runs = [[loss for _, loss in networks.descend(*one, Y, **options)] for one in ((whole, X), (inside, Z))]
+        runs = [[loss for _, loss in networks.descend(*pair, Y, **options)] for pair in ((whole, X), (inside, Z))]
         np.testing.assert_allclose(*runs, rtol=1e-10)
 
 
@@ -166,10 +166,10 @@ def test_pairs_of_all_seeds_are_measured_as_on_one_network():
     recorder = PairRecorder(X, Y, [(0, 1), (2, 4)])
     recorder(network, 7)
     for seed in range(2):
-        one = measure(network.single(seed), X, ["layers.1"], targets=Y, pairs=[(0, 1), (2, 4)], axes={"input": 0})
+        measured = measure(network.single(seed), X, ["layers.1"], targets=Y, pairs=[(0, 1), (2, 4)], axes={"input": 0})
         for name, values in recorder.dataset().data_vars.items():
             values = values.isel(seed=seed, step=0) if "seed" in values.dims else values
-            np.testing.assert_allclose(values, one[name].values.squeeze(), rtol=1e-12)
+            np.testing.assert_allclose(values, measured[name].values.squeeze(), rtol=1e-12)
 
 
 # made-up data of known answers
@@ -203,18 +203,18 @@ def test_theory_is_judged_by_twice_the_share(ratio, verdict):
 
 
 def test_seeds_that_did_not_learn_do_not_count():
-    one = fits(leaky=-1)
-    learned = one["learned"].where((one["seed"] == 0) | (one["network"] != "leaky"), 0.0)
+    fitted = fits(leaky=-1)
+    learned = fitted["learned"].where((fitted["seed"] == 0) | (fitted["network"] != "leaky"), 0.0)
     with pytest.raises(NotEnoughDataError, match="learned the pair"):
-        claims.theory_with_leakage(one.assign(learned=learned))
+        claims.theory_with_leakage(fitted.assign(learned=learned))
 
 
 def test_a_fit_at_the_border_does_not_refute():
-    one = fits(residual=1.6)
-    border = one["at_bound"].where((one["network"] != "residual") | (one["seed"] > 3), 1.0)
-    assert claims.theory_with_residual(one.assign(at_bound=border)).status == "does not hold"  # six fits inside
+    fitted = fits(residual=1.6)
+    border = fitted["at_bound"].where((fitted["network"] != "residual") | (fitted["seed"] > 3), 1.0)
+    assert claims.theory_with_residual(fitted.assign(at_bound=border)).status == "does not hold"  # six fits inside
     with pytest.raises(NotEnoughDataError, match="fits inside"):
-        claims.theory_with_residual(one.assign(at_bound=one["at_bound"] + 1))
+        claims.theory_with_residual(fitted.assign(at_bound=fitted["at_bound"] + 1))
     good = fits(residual=-1)
     assert claims.theory_with_residual(good.assign(at_bound=good["at_bound"] + 1)).status == "holds"
 
@@ -247,8 +247,8 @@ def ranks(middle, half=None):
     ],
 )
 def test_bottleneck_needs_both_tasks(middle, verdict):
-    for one in (claims.bottleneck_of_plain, claims.bottleneck_with_batch_norm, claims.bottleneck_of_residual):
-        assert one(ranks(middle)).status == verdict
+    for claim in (claims.bottleneck_of_plain, claims.bottleneck_with_batch_norm, claims.bottleneck_of_residual):
+        assert claim(ranks(middle)).status == verdict
     assert claims.bottleneck_of_leaky(ranks(middle)).status == verdict
 
 
@@ -285,11 +285,11 @@ def test_odd_points():
 
 
 def test_only_networks_that_learned_decide_what_training_does():
-    one = norms(four=(1, 3))
-    lost = one["final_loss"].where(one["network"] == "residual", 0.45)
-    assert "Learned: residual." in claims.training_makes_no_odd_point(one.assign(final_loss=lost)).note
+    trained = norms(four=(1, 3))
+    lost = trained["final_loss"].where(trained["network"] == "residual", 0.45)
+    assert "Learned: residual." in claims.training_makes_no_odd_point(trained.assign(final_loss=lost)).note
     with pytest.raises(NotEnoughDataError, match="half of its start"):
-        claims.training_makes_no_odd_point(one.assign(final_loss=one["final_loss"] * 0 + 0.45))
+        claims.training_makes_no_odd_point(trained.assign(final_loss=trained["final_loss"] * 0 + 0.45))
     assert claims.odd_point_survives(norms().assign(final_loss=lost)).status == UNDECIDED
 
 

@@ -64,10 +64,10 @@ def test_no_byte_can_change_what_a_trial_was(tmp_path, capsys):
     for _ in range(500):
         place, value = rng.integers(len(whole)), rng.integers(1, 256)
         file.write_bytes(whole[:place] + bytes([whole[place] ^ value]) + whole[place + 1 :])
-        found = Checkpoint(tmp_path, "job").get("trial")
-        if found is not None:
-            assert set(found) == set(trial)
-            assert all(np.array_equal(found[key], trial[key]) for key in trial)
+        restored = Checkpoint(tmp_path, "job").get("trial")
+        if restored is not None:
+            assert set(restored) == set(trial)
+            assert all(np.array_equal(restored[key], trial[key]) for key in trial)
     assert "cannot be read" in capsys.readouterr().err
 
 

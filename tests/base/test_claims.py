@@ -69,7 +69,7 @@ def both(first):
 
 def put(value):
     """A control with another residual in all datasets."""
-    return wrong_formula("another value", lambda *given: tuple(data(value) for _ in given))
+    return wrong_formula("another value", lambda *arguments: tuple(data(value) for _ in arguments))
 
 
 def turn(**values):

@@ -43,8 +43,8 @@ def make(size=20):
     }
     variables["gap"].attrs["missing"] = "no fixed point"
     coords = {name: variable(name, np.arange(n), name) for name, n in (("seed", 3), ("step", size))}
-    made = dataset(variables, coords, title="A run")
-    return made.assign_attrs(dict.fromkeys(REQUIRED, "x") | {"seed": 1})
+    run = dataset(variables, coords, title="A run")
+    return run.assign_attrs(dict.fromkeys(REQUIRED, "x") | {"seed": 1})
 
 
 def elsewhere(code, *arguments, **run):
@@ -69,42 +69,42 @@ def test_what_keeps_the_conventions_has_no_problems():
 
 @pytest.mark.parametrize("name", [*REQUIRED, "title"])
 def test_every_attribute_is_wanted(name):
-    made = make()
-    del made.attrs[name]
-    assert problems(made) == [f"attribute {name!r} is missing"]
+    run = make()
+    del run.attrs[name]
+    assert problems(run) == [f"attribute {name!r} is missing"]
 
 
-def without_coordinate(made):
-    return made.drop_vars("step")
+def without_coordinate(run):
+    return run.drop_vars("step")
 
 
-def without_units(made):
-    del made["loss"].attrs["units"]
-    return made
+def without_units(run):
+    del run["loss"].attrs["units"]
+    return run
 
 
-def without_long_name(made):
-    made["loss"].attrs["long_name"] = ""
-    return made
+def without_long_name(run):
+    run["loss"].attrs["long_name"] = ""
+    return run
 
 
-def coordinate_without_units(made):
-    del made["step"].attrs["units"]
-    return made
+def coordinate_without_units(run):
+    del run["step"].attrs["units"]
+    return run
 
 
-def with_objects(made):
-    return made.assign(label=variable("seed", np.array([None, "a", 1], dtype=object), "what"))
+def with_objects(run):
+    return run.assign(label=variable("seed", np.array([None, "a", 1], dtype=object), "what"))
 
 
-def with_an_unexplained_gap(made):
-    del made["gap"].attrs["missing"]
-    return made
+def with_an_unexplained_gap(run):
+    del run["gap"].attrs["missing"]
+    return run
 
 
-def with_unexplained_infinities(made):
-    made["gap"].values[~np.isfinite(made["gap"].values)] = np.inf
-    return with_an_unexplained_gap(made)
+def with_unexplained_infinities(run):
+    run["gap"].values[~np.isfinite(run["gap"].values)] = np.inf
+    return with_an_unexplained_gap(run)
 
 
 BREACHES = [
@@ -126,35 +126,35 @@ def test_gaps_are_explained_where_there_are_any_and_no_reason_stands_yet():
     own = variable("step", np.array([np.inf, 1.0]), "own")
     own.attrs["missing"] = "diverged"
     steps = {"step": variable("step", np.arange(2), "step")}
-    made = explain_gaps(dataset(gaps | {"own": own}, steps, title="gaps"), "not recorded")
-    found = {name: made[name].attrs.get("missing") for name in made.variables}
-    assert found == {"some": "not recorded", "none": None, "own": "diverged", "step": None}
+    explained = explain_gaps(dataset(gaps | {"own": own}, steps, title="gaps"), "not recorded")
+    reasons = {name: explained[name].attrs.get("missing") for name in explained.variables}
+    assert reasons == {"some": "not recorded", "none": None, "own": "diverged", "step": None}
 
 
 @pytest.mark.parametrize(("spoil", "message"), BREACHES)
 def test_a_breach_is_told_and_nothing_is_written(tmp_path, spoil, message):
-    made = spoil(make())
-    assert problems(made) == [message]
+    run = spoil(make())
+    assert problems(run) == [message]
     with pytest.raises(DataError) as caught:
-        write(made, tmp_path / "run.nc")
+        write(run, tmp_path / "run.nc")
     assert str(caught.value) == f"{tmp_path}/run.nc: not written, the dataset breaks the conventions: {message}"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_all_breaches_are_told_at_once():
-    made = without_units(with_an_unexplained_gap(make()))
-    assert len(problems(made)) == 2
+    run = without_units(with_an_unexplained_gap(make()))
+    assert len(problems(run)) == 2
 
 
 def test_dataset_says_what_it_is():
-    made = dataset(
+    labelled = dataset(
         {"a": variable("i", [1.0], "a", "m")},
         {"i": variable("i", [0], "i")},
         title="A",
     )
-    assert made.attrs == {"title": "A"}
-    assert made["a"].attrs == {"long_name": "a", "units": "m"}
-    assert made["i"].attrs == {"long_name": "i", "units": "1"}
+    assert labelled.attrs == {"title": "A"}
+    assert labelled["a"].attrs == {"long_name": "a", "units": "m"}
+    assert labelled["i"].attrs == {"long_name": "i", "units": "1"}
 
 
 def test_package_versions_are_sorted_and_without_build_tags(monkeypatch):
@@ -179,15 +179,15 @@ def test_it_opens_with_plain_xarray(file):
 
 
 def test_writing_leaves_the_dataset_as_it_was(tmp_path):
-    made = make()
-    write(made, tmp_path / "run.nc")
-    xr.testing.assert_identical(made, make())
+    run = make()
+    write(run, tmp_path / "run.nc")
+    xr.testing.assert_identical(run, make())
 
 
 def test_order_of_attributes_does_not_matter(file, tmp_path):
-    made = make()
-    made.attrs = dict(reversed(made.attrs.items()))
-    write(made, tmp_path / "again.nc")
+    run = make()
+    run.attrs = dict(reversed(run.attrs.items()))
+    write(run, tmp_path / "again.nc")
     assert (tmp_path / "again.nc").read_bytes() == file.read_bytes()
 
 
@@ -202,10 +202,10 @@ def test_bytes_are_equal_from_another_process_and_folder(file, tmp_path):
 
 
 def test_numbers_are_compressed(tmp_path):
-    made = make(size=20_000)
-    made["loss"][:] = 1.0
-    write(made, tmp_path / "flat.nc")
-    assert (tmp_path / "flat.nc").stat().st_size < made["loss"].nbytes / 5
+    run = make(size=20_000)
+    run["loss"][:] = 1.0
+    write(run, tmp_path / "flat.nc")
+    assert (tmp_path / "flat.nc").stat().st_size < run["loss"].nbytes / 5
 
 
 # Files that are wrong
@@ -340,12 +340,12 @@ def test_a_flipped_bit_is_never_silent(tmp_path):
         "single": variable((), 0.5, "single"),
         "done": variable("i", [True, False, True], "done"),
     }
-    made = dataset(variables, {"i": variable("i", ["a", "b", "c"], "i")}, title="t").assign_attrs(
+    original = dataset(variables, {"i": variable("i", ["a", "b", "c"], "i")}, title="t").assign_attrs(
         dict.fromkeys(REQUIRED, "x")
     )
     file, damaged = tmp_path / "whole.nc", tmp_path / "damaged.nc"
-    write(made, file)
-    assert CHECKSUM not in made["loss"].attrs
+    write(original, file)
+    assert CHECKSUM not in original["loss"].attrs
     whole, written = file.read_bytes(), read(file)
     assert CHECKSUM not in written["loss"].attrs
     noticed = set()

@@ -22,8 +22,8 @@ def test_steps_equal_those_of_the_optimizer_to_the_bit(dtype):
         ((networks[0](X) - Y) ** 2).mean().backward()
         optimizer.step()
         descent_step(list(networks[1].parameters()), ((networks[1](X) - Y) ** 2).mean(), 0.3)
-    for one, other in zip(*(network.parameters() for network in networks), strict=True):
-        assert torch.equal(one, other)
+    for first, other in zip(*(network.parameters() for network in networks), strict=True):
+        assert torch.equal(first, other)
 
 
 def test_it_does_not_import_the_compiler():

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from repdyn.base import devices
-from repdyn.base.devices import AVX512, KERNELS, THREAD_VARIABLES, choose_device, choose_kernels, pin_threads
+from repdyn.base.devices import THREAD_VARIABLES, choose_device, pin_threads
 from repdyn.base.errors import DataError
 
 
@@ -69,16 +68,16 @@ def test_an_unknown_device_is_refused_with_the_choice(torch_with, wanted):
 
 def test_a_job_for_a_gpu_stops_in_one_line_where_there_is_none(tmp_path, monkeypatch, capsys):
     import torch
-    from tests.pipeline import jobs_for_tests as made
+    from tests.pipeline import jobs_for_tests as jobs
 
     from repdyn.__main__ import main
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    file = made.write(tmp_path, made.gap(device="cuda"))
+    file = jobs.write(tmp_path, jobs.gap(device="cuda"))
     assert main(["run", str(file)]) == 1
-    said = "error: run.device: cuda was asked for but torch finds no CUDA device; use auto or cpu\n"
-    assert capsys.readouterr().err == said
+    message = "error: run.device: cuda was asked for but torch finds no CUDA device; use auto or cpu\n"
+    assert capsys.readouterr().err == message
     assert not list(tmp_path.rglob("*.nc"))
 
 
@@ -99,29 +98,3 @@ def test_threads_are_pinned_for_every_library(monkeypatch):
     pin_threads(2)
     assert {os.environ[name] for name in THREAD_VARIABLES} == {"2"}
     assert {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"} <= set(THREAD_VARIABLES)
-
-
-@pytest.mark.parametrize(
-    ("vendor", "missing", "environment", "kernels"),
-    [
-        ("AuthenticAMD", "", {}, "SkylakeX"),
-        ("AuthenticAMD", "", {KERNELS: "Haswell"}, "Haswell"),
-        ("AuthenticAMD", "avx512vl", {}, None),
-        ("GenuineIntel", "", {}, None),  # which OpenBLAS knows
-    ],
-)
-def test_kernels_are_those_of_the_processor(monkeypatch, tmp_path, vendor, missing, environment, kernels):
-    flags = "fpu avx2 " + " ".join(sorted(AVX512 - {missing}))
-    cpu = tmp_path / "cpuinfo"
-    cpu.write_text(f"processor : 0\nvendor_id : {vendor}\nflags : {flags}\n\nprocessor : 1\n")
-    monkeypatch.setattr(devices, "CPU", cpu)
-    monkeypatch.setattr(os, "environ", dict(environment))
-    choose_kernels()
-    assert os.environ.get(KERNELS) == kernels
-
-
-def test_a_machine_without_a_list_of_processors_keeps_the_kernels_that_openblas_finds(monkeypatch, tmp_path):
-    monkeypatch.setattr(devices, "CPU", tmp_path / "missing")
-    monkeypatch.delenv(KERNELS, raising=False)
-    choose_kernels()
-    assert KERNELS not in os.environ

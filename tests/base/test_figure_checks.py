@@ -35,13 +35,13 @@ def figure():
     return figure
 
 
-def found(figure):
+def faults(figure):
     with style():
         return figure_checks.problems(figure)
 
 
 def test_a_clean_figure_has_no_problems(figure):
-    assert found(figure) == []
+    assert faults(figure) == []
 
 
 def legend_over(draw):
@@ -94,7 +94,7 @@ def test_a_fault_is_found(figure, spoil, message):
         spoil(figure.axes[0])
         if figure.axes[0].get_legend():
             figure.axes[0].get_legend().set_loc("upper left")
-    problems = found(figure)
+    problems = faults(figure)
     assert any(message in problem for problem in problems), problems
 
 
@@ -129,7 +129,7 @@ HARMLESS = {
 def test_what_covers_nothing_is_no_fault(figure, add):
     with style():
         add(figure.axes[0])
-    assert found(figure) == []
+    assert faults(figure) == []
 
 
 COVERED = "panel '(a) one': 'a note here' covers a line"
@@ -155,11 +155,11 @@ def test_lines_may_touch_a_text_by_less_than_a_pixel_on_each_side(figure, inward
             panel.plot(*panel.transData.inverted().transform([(x, outer.y0), (x, outer.y1)]).T)
         for y in (inner.y0, inner.y1):
             panel.plot(*panel.transData.inverted().transform([(outer.x0, y), (outer.x1, y)]).T)
-    assert found(figure) == ([COVERED] if covered else [])
+    assert faults(figure) == ([COVERED] if covered else [])
 
 
-@pytest.mark.parametrize(("over", "told"), [(0.5, False), (3.0, True)], ids=["touched", "covered"])
-def test_texts_side_by_side_may_touch_by_less_than_a_pixel(figure, over, told):
+@pytest.mark.parametrize(("over", "covered"), [(0.5, False), (3.0, True)], ids=["touched", "covered"])
+def test_texts_side_by_side_may_touch_by_less_than_a_pixel(figure, over, covered):
     panel = figure.axes[0]
     with style():
         box = note_box(figure)
@@ -168,7 +168,7 @@ def test_texts_side_by_side_may_touch_by_less_than_a_pixel(figure, over, told):
         figure.draw_without_rendering()
         lower, upper = (text.get_window_extent() for text in panel.texts[-2:])
         assert lower.x1 - upper.x0 == pytest.approx(over, abs=0.6)  # boxes begin at whole pixels
-    assert bool(found(figure)) is told
+    assert bool(faults(figure)) is covered
 
 
 @pytest.mark.parametrize(("away", "covered"), [(0.3, True), (0.9, False)], ids=["within", "beyond"])
@@ -179,15 +179,15 @@ def test_marks_reach_half_their_size(figure, away, covered, kind, name):
         box = note_box(figure)
         place = panel.transData.inverted().transform((box.x0 - away * size, (box.y0 + box.y1) / 2))
         panel.plot(*place, "o", markersize=size) if kind == "plot" else panel.scatter(*place, s=size**2)
-    assert found(figure) == ([COVERED.replace("a line", name)] if covered else [])
+    assert faults(figure) == ([COVERED.replace("a line", name)] if covered else [])
 
 
 def test_a_panel_that_is_not_shown_has_no_faults(figure):
     panel = figure.axes[0]
     panel.text(0.4, 0.2, "a long note here", fontsize=5)
-    assert len(found(figure)) == 2
+    assert len(faults(figure)) == 2
     panel.set_visible(False)
-    assert found(figure) == []
+    assert faults(figure) == []
 
 
 def test_a_figure_that_was_just_drawn_need_not_be_drawn_again(figure, monkeypatch):

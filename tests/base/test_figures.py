@@ -218,8 +218,8 @@ def lab(color, sight="normal"):
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
-def distance(one, other, sight):
-    return np.linalg.norm(lab(one, sight) - lab(other, sight))
+def distance(first, other, sight):
+    return np.linalg.norm(lab(first, sight) - lab(other, sight))
 
 
 def test_the_simulation_confuses_what_the_color_blind_confuse():
@@ -233,7 +233,7 @@ def test_the_simulation_confuses_what_the_color_blind_confuse():
 @pytest.mark.parametrize("sight", SIGHT)
 def test_colors_of_lines_are_told_apart(sight):
     """A distance of 2.3 is just seen side by side; thin lines apart from each other want several times that."""
-    assert min(distance(one, other, sight) for one, other in itertools.combinations(CYCLE, 2)) > 15
+    assert min(distance(first, other, sight) for first, other in itertools.combinations(CYCLE, 2)) > 15
 
 
 @pytest.mark.parametrize("sight", SIGHT)

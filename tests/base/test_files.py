@@ -81,8 +81,8 @@ def test_the_rest_of_a_killed_writer_goes_with_the_next_write(tmp_path):
     assert len(names(tmp_path)) == 1
     running = path.with_name(f".data.txt.{HOST}.{os.getppid()}.part.txt")
     elsewhere = path.with_name(".data.txt.other-machine.1.part.txt")
-    for one in (running, elsewhere):
-        one.touch()
+    for part in (running, elsewhere):
+        part.touch()
     write_text(path, "text")
     assert set(names(tmp_path)) == {"data.txt", running.name, elsewhere.name}
 

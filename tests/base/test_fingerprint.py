@@ -458,7 +458,7 @@ def test_an_edit_that_says_nothing_new_leaves_the_version(write, unedited, edit)
 
 def test_a_whole_module_as_root_reaches_what_no_function_does(write):
     edit = ("study/experiments", "x + UNUSED", "x - UNUSED")
-    roots = [code_version("repdyn.study.experiments", source=write(toy(one))) for one in (None, edit)]
+    roots = [code_version("repdyn.study.experiments", source=write(toy(change))) for change in (None, edit)]
     assert roots[0] != roots[1]
 
 
@@ -477,13 +477,13 @@ MODULES = {
 
 
 def test_a_folder_as_root_is_searched_for_the_name(write):
-    found = reached("repdyn.study.figures:sketch", source=write(MODULES))
-    assert found == [("repdyn.study.figures.early", "sketch"), ("repdyn.study.figures.early", "style")]
+    definitions = reached("repdyn.study.figures:sketch", source=write(MODULES))
+    assert definitions == [("repdyn.study.figures.early", "sketch"), ("repdyn.study.figures.early", "style")]
 
 
 def test_a_whole_folder_as_root_is_all_its_modules(write):
-    found = reached("repdyn.study.figures", source=write(MODULES))
-    assert [name for _, name in found] == ["sketch", "style", "chart", "style"]
+    definitions = reached("repdyn.study.figures", source=write(MODULES))
+    assert [name for _, name in definitions] == ["sketch", "style", "chart", "style"]
 
 
 def test_a_name_that_stands_twice_in_a_folder_is_refused(write):
@@ -552,13 +552,13 @@ def test_the_ground_floor_reaches_nothing_above():
 
 
 def test_an_experiment_reaches_its_formulas_and_no_other_experiment():
-    found = set(reached("repdyn.bn_decomposed.experiments:ablation", RUNNER))
+    definitions = set(reached("repdyn.bn_decomposed.experiments:ablation", RUNNER))
     assert {
         ("repdyn.bn_decomposed.theory.layers", "propagate"),
         ("repdyn.bn_decomposed.theory.layers", "_components"),
         ("repdyn.base.streams", "Stream"),
-    } <= found
-    assert not {"fixed_point", "layer_angles", "bn_components"} & {name for _, name in found}
+    } <= definitions
+    assert not {"fixed_point", "layer_angles", "bn_components"} & {name for _, name in definitions}
 
 
 # The package as it is, in another folder and process

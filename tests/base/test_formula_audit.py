@@ -10,19 +10,19 @@ from repdyn.base.formula_audit import (
     Errors,
     audit_variables,
     decide_formula,
+    fixed,
     holds,
-    mended,
     relative_error,
     with_wrong_formula,
 )
 
 EQUATIONS = ("1.1 slope", "1.2 sign", "1.3 lost")
-SETS = [holds(1e-12, 0.4), mended(0.3, 1e-12), Errors(0.2, 0.1, 0.5)]
+SETS = [holds(1e-12, 0.4), fixed(0.3, 1e-12), Errors(0.2, 0.1, 0.5)]
 
 
 def audit(seeds=3):
     """Three equations: right as printed, right as corrected, never right; errors vary with the seed."""
-    errors = np.array([[np.array(one) * (1 + 0.1 * seed) for one in SETS] for seed in range(seeds)])
+    errors = np.array([[np.array(triple) * (1 + 0.1 * seed) for triple in SETS] for seed in range(seeds)])
     coords = {
         "seed": index("seed", seeds, "draw"),
         "equation": variable("equation", np.array(EQUATIONS), "equation of the paper"),
@@ -47,7 +47,7 @@ def test_other_shapes_and_a_vanishing_scale_are_refused():
 
 def test_forms_of_errors():
     assert holds(1.0, 2.0) == Errors(printed=1.0, corrected=1.0, control=2.0)
-    assert mended(1.0, 2.0) == Errors(printed=1.0, corrected=2.0, control=1.0)
+    assert fixed(1.0, 2.0) == Errors(printed=1.0, corrected=2.0, control=1.0)
 
 
 def test_an_audit_stores_each_form_under_its_name():
@@ -86,9 +86,9 @@ def test_the_wrong_formula_is_rejected_and_stands_in_the_audit(equation):
 def test_only_the_named_equations_are_spoilt():
     spoilt = with_wrong_formula("another sign", "1.1 slope", "1.3 lost").data(audit())
     for equation, changed in zip(EQUATIONS, (True, False, True), strict=True):
-        one, control = spoilt.sel(equation=equation), audit()["control"].sel(equation=equation)
-        assert bool((one["printed"] == control).all()) is (changed or equation == "1.2 sign")
-        assert bool((one["corrected"] == control).all()) is changed
+        row, control = spoilt.sel(equation=equation), audit()["control"].sel(equation=equation)
+        assert bool((row["printed"] == control).all()) is (changed or equation == "1.2 sign")
+        assert bool((row["corrected"] == control).all()) is changed
     assert kind_of_change(with_wrong_formula("x", *EQUATIONS), (audit(),), (spoilt,)) == "recorded"
 
 

@@ -27,9 +27,9 @@ def test_a_line_says_what_how_far_values_and_time_left(clock, capsys):
     shown = Progress("training", 400)
     clock["seconds"] = 130.0
     shown.step(100, loss=0.031254, rate=1e-5)
-    told = capsys.readouterr()
-    assert told.err == "training: step 100/400 loss 0.03125 rate 1e-05 eta 90 s\n"
-    assert told.out == ""
+    output = capsys.readouterr()
+    assert output.err == "training: step 100/400 loss 0.03125 rate 1e-05 eta 90 s\n"
+    assert output.out == ""
 
 
 def test_the_end_is_always_told(clock, capsys):

@@ -157,8 +157,8 @@ def test_decreasing_agrees_with_its_definition(values):
 
 
 def test_the_first_value_that_does_not_decrease_is_told():
-    told = [Problem(("x",), "0.5 comes after 0.25: list each value once, in decreasing order")]
-    assert list(decreasing("x", [1.0, 0.25, 0.5, 0.75])) == told
+    expected = [Problem(("x",), "0.5 comes after 0.25: list each value once, in decreasing order")]
+    assert list(decreasing("x", [1.0, 0.25, 0.5, 0.75])) == expected
 
 
 @given(st.lists(st.integers(0, 5), max_size=6))
@@ -167,8 +167,8 @@ def test_distinct_agrees_with_its_definition(values):
 
 
 def test_the_first_of_what_comes_twice_is_told():
-    told = [Problem(("maps",), "b comes twice: list each value once")]
-    assert list(distinct("maps", ("a", "b", "c", "c", "b"))) == told
+    expected = [Problem(("maps",), "b comes twice: list each value once")]
+    assert list(distinct("maps", ("a", "b", "c", "c", "b"))) == expected
 
 
 def test_json_text_refuses_what_json_has_not():

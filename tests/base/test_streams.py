@@ -36,13 +36,13 @@ def test_further_names_and_their_order_change_nothing():
 
 
 @given(KEYS, KEYS, st.integers(0, 2**32), st.integers(0, 2**32))
-def test_different_names_are_different_streams(one, other, seed, another):
-    same = repr((seed, one)) == repr((another, other))
-    assert (Stream(seed, one).entropy == Stream(another, other).entropy) == same
+def test_different_names_are_different_streams(first, other, seed, another):
+    same = repr((seed, first)) == repr((another, other))
+    assert (Stream(seed, first).entropy == Stream(another, other).entropy) == same
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "other"),
     [
         ((1,), ("1",)),
         (("ab", "c"), ("a", "bc")),
@@ -53,8 +53,8 @@ def test_different_names_are_different_streams(one, other, seed, another):
         (("a', 'b",), ("a", "b")),
     ],
 )
-def test_names_that_look_alike_differ(one, other):
-    assert Stream(1, one).entropy != Stream(1, other).entropy
+def test_names_that_look_alike_differ(first, other):
+    assert Stream(1, first).entropy != Stream(1, other).entropy
 
 
 def test_the_seed_counts():
@@ -81,8 +81,8 @@ def test_neighboring_streams_are_uncorrelated():
     keys = [(), *((trial,) for trial in range(6)), ("weights",), (0, "weights"), ("0",)]
     streams = [*(Stream(1, key) for key in keys), Stream(0), Stream(2)]
     samples = [draws(stream, count=n) for stream in streams]
-    found = [np.corrcoef(a, b)[0, 1] for a, b in itertools.combinations(samples, 2)]
-    assert np.abs(found).max() < 5 / np.sqrt(n)
+    correlations = [np.corrcoef(a, b)[0, 1] for a, b in itertools.combinations(samples, 2)]
+    assert np.abs(correlations).max() < 5 / np.sqrt(n)
 
 
 def test_first_numbers_of_many_streams_are_uniform():

@@ -35,7 +35,7 @@ ALARM = 0.01
 SAMPLED = SAY | {"n": 10, "false_alarm": 0.05}
 
 
-def made(outcome, margin=1.0, **further):
+def part(outcome, margin=1.0, **further):
     return Test(outcome, f"measured {outcome}", "expected", margin, "reason", **further)
 
 
@@ -104,9 +104,9 @@ def test_a_test_says_what_was_measured_and_why_the_limit_has_its_size():
 def test_interval_of_the_mean_is_students():
     samples = np.random.default_rng(2).standard_normal(12)
     expected = stats.ttest_1samp(samples, 0).confidence_interval(0.99)
-    found = mean_within(samples, -1, 1, false_alarm=0.01, **SAY)
-    assert found.interval == pytest.approx((expected.low, expected.high))
-    assert (found.n, found.false_alarm) == (12, 0.01)
+    test = mean_within(samples, -1, 1, false_alarm=0.01, **SAY)
+    assert test.interval == pytest.approx((expected.low, expected.high))
+    assert (test.n, test.false_alarm) == (12, 0.01)
 
 
 @pytest.mark.parametrize("check", [deviation, at_most, at_least])
@@ -154,7 +154,7 @@ def test_an_interval_that_is_none_is_refused(interval):
 def share(outcome, mean, low, high, *, samples=2000, n=10, false_alarm=0.05):
     """Number of simulated samples, each of n standard normals about `mean`, with this outcome."""
     draws = np.random.default_rng(11).standard_normal((samples, n)) + mean
-    return sum(mean_within(one, low, high, false_alarm=false_alarm, **SAY).outcome == outcome for one in draws)
+    return sum(mean_within(sample, low, high, false_alarm=false_alarm, **SAY).outcome == outcome for sample in draws)
 
 
 def binomial(count, probability, errors=4):
@@ -189,11 +189,11 @@ def test_what_is_far_from_the_border_is_decided():
 @pytest.mark.parametrize(
     ("parts", "outcome", "margin"),
     [
-        ({"a": made("passes", 3), "b": made("passes", 2)}, "passes", 2),
-        ({"a": made("passes", 1.1), "b": made("undecided")}, "undecided", 1.0),
-        ({"a": made("undecided"), "b": made("fails", 0.9)}, "fails", 0.9),
-        ({"a": made("fails", 0.1), "b": made("fails", 0.9), "c": made("passes", 2)}, "fails", 0.1),
-        ({"a": made("passes", 5)}, "passes", 5),
+        ({"a": part("passes", 3), "b": part("passes", 2)}, "passes", 2),
+        ({"a": part("passes", 1.1), "b": part("undecided")}, "undecided", 1.0),
+        ({"a": part("undecided"), "b": part("fails", 0.9)}, "fails", 0.9),
+        ({"a": part("fails", 0.1), "b": part("fails", 0.9), "c": part("passes", 2)}, "fails", 0.1),
+        ({"a": part("passes", 5)}, "passes", 5),
     ],
 )
 def test_the_worst_part_speaks(parts, outcome, margin):
@@ -204,9 +204,9 @@ def test_the_worst_part_speaks(parts, outcome, margin):
 
 def test_all_parts_are_listed_and_their_chances_of_a_false_alarm_added():
     test = all_of(
-        first_one=made("passes", 3, n=8, interval=(1.0, 2.0), false_alarm=0.01),
-        other=made("passes", 2, n=5, interval=(3.0, 4.0), false_alarm=0.02),
-        exact=made("passes", 9),
+        first_one=part("passes", 3, n=8, interval=(1.0, 2.0), false_alarm=0.01),
+        other=part("passes", 2, n=5, interval=(3.0, 4.0), false_alarm=0.02),
+        exact=part("passes", 9),
     )
     assert test.measured == "first one: measured passes; other: measured passes; exact: measured passes"
     assert test.expected == "first one: expected; other: expected; exact: expected"
@@ -215,18 +215,18 @@ def test_all_parts_are_listed_and_their_chances_of_a_false_alarm_added():
 
 
 def test_chances_add_up_to_one_at_most():
-    assert all_of(a=made("passes", false_alarm=0.7), b=made("passes", false_alarm=0.7)).false_alarm == 1.0
+    assert all_of(a=part("passes", false_alarm=0.7), b=part("passes", false_alarm=0.7)).false_alarm == 1.0
 
 
 def test_members_of_a_list_are_told_one_by_one():
-    first, other = made("passes", 3), made("fails", 0.5)
+    first, other = part("passes", 3), part("fails", 0.5)
     whole = replace(all_of(one=first, other=other), parts={}, members={"one": first, "other": other})
     assert (whole.outcome, whole.parts) == ("fails", {})
     assert whole.leaves == {"one": first, "other": other}
 
 
 def test_a_conjunction_keeps_its_parts_by_name():
-    first, inner = made("passes", 3, value=1.0, region=(0.0, 2.0)), made("fails", 0.5)
+    first, inner = part("passes", 3, value=1.0, region=(0.0, 2.0)), part("fails", 0.5)
     test = all_of(first_one=first, group=all_of(at_2=inner, at_4=first))
     assert test.parts["first one"] is first
     assert list(test.parts) == ["first one", "group"]
@@ -277,7 +277,7 @@ DECISIONS = {
 
 @pytest.mark.parametrize(("outcomes", "status"), DECISIONS.items())
 def test_judgment(outcomes, status):
-    printed, corrected = (made(outcome) if outcome else None for outcome in outcomes)
+    printed, corrected = (part(outcome) if outcome else None for outcome in outcomes)
     verdict = Verdict.from_tests(printed, corrected, "a note")
     assert (verdict.status, verdict.printed, verdict.note) == (status, printed, "a note")
     assert verdict.decisive is (printed if status == "holds" or not corrected else corrected)
@@ -285,7 +285,7 @@ def test_judgment(outcomes, status):
 
 def test_statements_without_a_decision():
     assert not_testable("no finite computation") == Verdict("not testable", note="no finite computation")
-    printed = made("fails")
+    printed = part("fails")
     assert not_reproducible("tried three learning rates", printed).printed is printed
     assert not_reproducible("tried").status == "not reproducible as stated"
     assert not_testable("").decisive is None
@@ -310,8 +310,8 @@ def test_an_interval_has_a_false_alarm_rate(rate):
 
 
 def test_a_tolerance_from_a_distribution_has_its_rate():
-    made = deviation([0.1, -0.2], 0.3, expected="x", reason="x", n=100, false_alarm=1e-3)
-    assert (made.outcome, made.false_alarm, made.n) == ("passes", 1e-3, 100)
+    test = deviation([0.1, -0.2], 0.3, expected="x", reason="x", n=100, false_alarm=1e-3)
+    assert (test.outcome, test.false_alarm, test.n) == ("passes", 1e-3, 100)
     assert deviation([0.1], 0.3, expected="x", reason="x").false_alarm == 0
 
 
@@ -325,8 +325,8 @@ def test_a_share_is_bounded_by_the_binomial_tails(n):
 
 @pytest.mark.parametrize(("hits", "outcome"), [(8, "passes"), (7, "undecided"), (1, "undecided"), (0, "fails")])
 def test_a_share_is_decided_where_its_interval_lies(hits, outcome):
-    found = share_within([True] * hits + [False] * (8 - hits), 0.5, math.inf, **SAY, false_alarm=ALARM)
-    assert (found.outcome, found.n, found.false_alarm) == (outcome, 8, ALARM)
+    test = share_within([True] * hits + [False] * (8 - hits), 0.5, math.inf, **SAY, false_alarm=ALARM)
+    assert (test.outcome, test.n, test.false_alarm) == (outcome, 8, ALARM)
 
 
 @pytest.mark.parametrize("trials", [1, 8, 500])

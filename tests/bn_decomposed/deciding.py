@@ -14,7 +14,7 @@ def decided(claims, datasets):
         for row in decision.evidence
         if row["control"] and (row["control_outcome"] != "rejected" or row["control_change"] in TOO_WEAK)
     ]
-    missing = {id: parts for id, one in decisions.items() if (parts := one.ledger["uncontrolled_parts"])}
+    missing = {id: parts for id, decision in decisions.items() if (parts := decision.ledger["uncontrolled_parts"])}
     assert not weak, f"controls that do not turn their part: {weak}"
     assert not missing, f"parts without a control: {missing}"
     return {id: decision.ledger["verdict"] for id, decision in decisions.items()}

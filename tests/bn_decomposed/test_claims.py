@@ -49,14 +49,14 @@ def ablation(ratio=0.1, odd_angle=90.0, intra_angle=25.0, others=0.8, intruder=N
     coords = {"recenter": [0, 1], "rescale": ["none", "std", "rms"], "relu": [0, 1]}
     shape = (2, 3, 2, SEEDS, 2)
     values = {"second_to_first": others, "odd_angle": 80.0, "intra_angle": 80.0}
-    made = xr.Dataset({name: (dims, np.full(shape, value)) for name, value in values.items()}, coords)
+    dataset = xr.Dataset({name: (dims, np.full(shape, value)) for name, value in values.items()}, coords)
     odd = {"recenter": 1, "rescale": "none", "relu": 1}
     for name, value in (("second_to_first", ratio), ("odd_angle", odd_angle), ("intra_angle", intra_angle)):
-        made[name].loc[odd] = value
+        dataset[name].loc[odd] = value
     if intruder:
-        made["second_to_first"].loc[dict(zip(coords, intruder, strict=True))] = 0.3
+        dataset["second_to_first"].loc[dict(zip(coords, intruder, strict=True))] = 0.3
     scatter = xr.DataArray(0.01 * NOISE, dims="seed")
-    return {"ablation": made * (1 + scatter).clip(max=1 / others)}
+    return {"ablation": dataset * (1 + scatter).clip(max=1 / others)}
 
 
 def angles(shift=0.0, **means):
@@ -92,30 +92,30 @@ CASES = [
     (seventy_five_degrees, angles(shift=-2.0), "does not hold"),
     (seventy_five_degrees, angles(full=[75.0, 70.5]), "does not hold"),
 ]
-HELD = [(one, data) for one, data, status in CASES if status.startswith("holds")]
+HELD = [(claim, data) for claim, data, status in CASES if status.startswith("holds")]
 
 
 def name(value):
     return getattr(value, "id", "") if not isinstance(value, dict) else "data"
 
 
-@pytest.mark.parametrize(("one", "data", "status"), CASES, ids=name)
-def test_a_claim_is_decided_by_what_it_states(one, data, status):
-    assert one(*data.values()).status == status
+@pytest.mark.parametrize(("claim", "data", "status"), CASES, ids=name)
+def test_a_claim_is_decided_by_what_it_states(claim, data, status):
+    assert claim(*data.values()).status == status
 
 
-@pytest.mark.parametrize(("one", "data"), HELD[::-1], ids=name)
-def test_the_data_of_a_claim_is_left_as_it_was(one, data):
-    before = {key: made.copy(deep=True) for key, made in data.items()}
-    one(*data.values())
-    for control in one.controls.values():
+@pytest.mark.parametrize(("claim", "data"), HELD[::-1], ids=name)
+def test_the_data_of_a_claim_is_left_as_it_was(claim, data):
+    before = {key: dataset.copy(deep=True) for key, dataset in data.items()}
+    claim(*data.values())
+    for control in claim.controls.values():
         control.data(*data.values())
-    for key, made in data.items():
-        xr.testing.assert_identical(made, before[key])
+    for key, dataset in data.items():
+        xr.testing.assert_identical(dataset, before[key])
 
 
 @pytest.mark.parametrize(
-    ("one", "data"),
+    ("claim", "data"),
     [
         (recentering_acts_once, recentering()),
         (rescaling_makes_orthonormal, gaps()),
@@ -126,21 +126,21 @@ def test_the_data_of_a_claim_is_left_as_it_was(one, data):
     ],
     ids=name,
 )
-def test_every_part_of_a_claim_has_a_control_that_it_rejects(one, data):
-    assert decided([one], data)[one.id].startswith("holds")
+def test_every_part_of_a_claim_has_a_control_that_it_rejects(claim, data):
+    assert decided([claim], data)[claim.id].startswith("holds")
 
 
 @pytest.mark.parametrize(
-    ("one", "data"),
+    ("claim", "data"),
     [
         (recentering_acts_once, recentering(relu=0.0)),
         (no_other_combination_makes_an_odd_point, ablation(ratio=0.8)),
     ],
     ids=name,
 )
-def test_a_control_that_shows_nothing_leaves_the_claim_undecided(one, data):
+def test_a_control_that_shows_nothing_leaves_the_claim_undecided(claim, data):
     """Data in which the false world behaves like the true one: the check is not trusted."""
-    ledger = decide_claim(one, data).ledger
+    ledger = decide_claim(claim, data).ledger
     assert ledger["verdict"] == "not decidable at this scale"
     assert "control" in ledger["note"]
 
@@ -152,7 +152,7 @@ def test_published_angles_are_held_to_whole_degrees():
 
 
 def test_few_draws_leave_a_sampled_claim_undecided():
-    data = {name: made.isel(seed=slice(2)) for name, made in angles().items()}
+    data = {name: dataset.isel(seed=slice(2)) for name, dataset in angles().items()}
     assert sixty_degrees(*data.values()).status == "not decidable at this scale"
 
 

@@ -52,16 +52,16 @@ def images():
 @pytest.fixture(scope="module")
 def run(images):
     """Runs an experiment, with changes to its small settings; each once."""
-    made = {}
+    runs = {}
 
     def run(name, seed=1, **changes):
         key = (name, seed, *sorted(changes.items()))
-        if key not in made:
+        if key not in runs:
             settings = type(SETTINGS[name])(**(dict(SETTINGS[name]) | changes))
-            given = {"images": images} if name in ON_IMAGES else {}
-            given |= {"stream": Stream(seed, ("bn_decomposed", name))} if name in SAMPLED else {}
-            made[key] = FUNCTIONS[name](settings, **given)
-        return made[key]
+            arguments = {"images": images} if name in ON_IMAGES else {}
+            arguments |= {"stream": Stream(seed, ("bn_decomposed", name))} if name in SAMPLED else {}
+            runs[key] = FUNCTIONS[name](settings, **arguments)
+        return runs[key]
 
     return run
 
@@ -71,23 +71,23 @@ def run(images):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_dataset_keeps_the_conventions(run, name):
-    made = run(name)
-    provenance = dict.fromkeys(set(REQUIRED) - set(made.attrs), "added by the runner")
-    assert problems(made.assign_attrs(provenance)) == []
+    dataset = run(name)
+    provenance = dict.fromkeys(set(REQUIRED) - set(dataset.attrs), "added by the runner")
+    assert problems(dataset.assign_attrs(provenance)) == []
 
 
 def test_dimensions_are_those_of_the_settings(run):
-    made = run("ablation")
+    dataset = run("ablation")
     cell = {"recenter": 2, "rescale": 3, "relu": 2, "seed": 3, "layer": 3}
-    assert dict(made.sizes) == cell | {"pair": 120}
-    assert made["layer"].values.tolist() == [0, 1, 60]
-    assert made["angle"].dims == (*cell, "pair")
-    assert (int(made["point_count"]), int(made["width"])) == (16, 128)
+    assert dict(dataset.sizes) == cell | {"pair": 120}
+    assert dataset["layer"].values.tolist() == [0, 1, 60]
+    assert dataset["angle"].dims == (*cell, "pair")
+    assert (int(dataset["point_count"]), int(dataset["width"])) == (16, 128)
     assert dict(run("recentering_depth").sizes) == {"relu": 2, "seed": 2, "layer": 6}
     assert dict(run("orthogonality_gap").sizes) == {"rescale": 2, "width": 2, "seed": 3, "layer": 41}
-    made = run("layer_angles")
-    assert dict(made.sizes) == {"normalization": 3, "seed": 3, "pair": 6 + 36, "batch": 2}
-    assert np.bincount(made["pair_batch"])[[4, 9]].tolist() == [6, 36]
+    dataset = run("layer_angles")
+    assert dict(dataset.sizes) == {"normalization": 3, "seed": 3, "pair": 6 + 36, "batch": 2}
+    assert np.bincount(dataset["pair_batch"])[[4, 9]].tolist() == [6, 36]
 
 
 def test_angles_are_degrees(run):
@@ -104,8 +104,8 @@ def test_angles_are_degrees(run):
 
 @pytest.mark.parametrize("name", SAMPLED)
 def test_equal_runs_give_equal_numbers_and_another_seed_others(run, images, name):
-    given = {"images": images} if name in ON_IMAGES else {}
-    again = FUNCTIONS[name](SETTINGS[name], stream=Stream(1, ("bn_decomposed", name)), **given)
+    arguments = {"images": images} if name in ON_IMAGES else {}
+    again = FUNCTIONS[name](SETTINGS[name], stream=Stream(1, ("bn_decomposed", name)), **arguments)
     xr.testing.assert_identical(again, run(name))
     first = next(iter(again.data_vars))
     assert not np.array_equal(again[first], run(name, seed=2)[first])
@@ -136,13 +136,13 @@ def test_more_layers_widths_or_batches_leave_the_numbers_of_the_others(run, name
 
 def test_all_configurations_share_batch_and_weights(run, images):
     """Every cell is what one network gives whose weights come from the seed's stream alone."""
-    made, settings, stream = run("ablation"), SETTINGS["ablation"], Stream(1, ("bn_decomposed", "ablation"))
+    dataset, settings, stream = run("ablation"), SETTINGS["ablation"], Stream(1, ("bn_decomposed", "ablation"))
     cells = itertools.product((0, 1), RESCALES, (0, 1), (0, 2))
     for recenter, rescale, relu, seed in cells:
         X = image_batch(images, settings.batch, stream.child(seed))
         switches = {"recenter": bool(recenter), "rescale": rescale, "relu": bool(relu)}
         layer = propagate(X, settings.width, 1, stream.generator(seed, "weights"), **switches)
-        cell = made["angle"].sel(recenter=recenter, rescale=rescale or "none", relu=relu, seed=seed, layer=1)
+        cell = dataset["angle"].sel(recenter=recenter, rescale=rescale or "none", relu=relu, seed=seed, layer=1)
         np.testing.assert_array_equal(cell, np.degrees(pair_angles(layer)))
 
 
@@ -157,13 +157,13 @@ def test_with_recentering_both_rescalings_are_one(run):
 
 
 def test_the_pairs_of_the_odd_point_are_marked(run):
-    made = run("ablation")
-    n = int(made["point_count"])
-    assert (made["with_odd"].sum("pair") == n - 1).all()
-    with_odd = made["angle"].where(made["with_odd"] == 1).median("pair")
-    np.testing.assert_allclose(with_odd, made["odd_angle"], rtol=1e-12)  # the same median in degrees
-    others = made["angle"].where(made["with_odd"] == 0).median("pair")
-    np.testing.assert_allclose(others, made["intra_angle"], rtol=1e-12)
+    dataset = run("ablation")
+    n = int(dataset["point_count"])
+    assert (dataset["with_odd"].sum("pair") == n - 1).all()
+    with_odd = dataset["angle"].where(dataset["with_odd"] == 1).median("pair")
+    np.testing.assert_allclose(with_odd, dataset["odd_angle"], rtol=1e-12)  # the same median in degrees
+    others = dataset["angle"].where(dataset["with_odd"] == 0).median("pair")
+    np.testing.assert_allclose(others, dataset["intra_angle"], rtol=1e-12)
 
 
 # What the experiments are to show
@@ -181,15 +181,15 @@ def test_recentering_and_relu_alone_make_an_odd_point(run):
 
 
 def test_ranks_and_gaps_keep_their_bounds(run):
-    made = run("ablation")
-    n = int(made["point_count"])
-    assert set(SCALARS) <= set(made.data_vars)
+    dataset = run("ablation")
+    n = int(dataset["point_count"])
+    assert set(SCALARS) <= set(dataset.data_vars)
     slack = 1e-9  # rounding of sums of n squares
     for name in ("stable_rank", "effective_rank", "numerical_rank"):
-        assert 1 - slack <= float(made[name].min()) <= float(made[name].max()) <= n + slack
-    assert float(made["orthogonality_gap"].min()) >= 0
-    assert float(made["orthogonality_gap"].max()) <= np.sqrt(1 - 1 / n) + slack
-    assert float(made["second_to_first"].max()) <= 1
+        assert 1 - slack <= float(dataset[name].min()) <= float(dataset[name].max()) <= n + slack
+    assert float(dataset["orthogonality_gap"].min()) >= 0
+    assert float(dataset["orthogonality_gap"].max()) <= np.sqrt(1 - 1 / n) + slack
+    assert float(dataset["second_to_first"].max()) <= 1
 
 
 def test_recentering_acts_in_the_first_layer_alone_of_a_linear_network(run):
@@ -200,8 +200,8 @@ def test_recentering_acts_in_the_first_layer_alone_of_a_linear_network(run):
 
 
 def test_rescaling_alone_makes_orthonormal_or_collapses(run):
-    made = run("orthogonality_gap")
-    gap, collapsed = made["gap"], np.sqrt(1 - 1 / 4)
+    dataset = run("orthogonality_gap")
+    gap, collapsed = dataset["gap"], np.sqrt(1 - 1 / 4)
     end = gap.isel(layer=slice(20, None)).mean("layer")
     assert (gap <= collapsed + 1e-12).all()
     assert (end.sel(rescale="rms", width=64) < gap.isel(layer=0, rescale=0, width=0)).all()
@@ -225,16 +225,20 @@ def test_a_batch_on_one_line_is_not_followed_further(monkeypatch):
         return np.outer(np.arange(1.0, width + 1), [1.0, -1.0, 1.0, -1.0])
 
     monkeypatch.setattr(random_networks, "propagate", to_a_line)
-    made = gap_with_depth(SETTINGS["orthogonality_gap"], stream=Stream(1, ("test",)))
+    dataset = gap_with_depth(SETTINGS["orthogonality_gap"], stream=Stream(1, ("test",)))
     assert sorted(layers) == 6 * [16] + 6 * [64]  # one layer for each rescaling, width and seed
-    np.testing.assert_allclose(made["gap"].isel(layer=slice(1, None)), np.sqrt(1 - 1 / 4), rtol=1e-12)
+    np.testing.assert_allclose(dataset["gap"].isel(layer=slice(1, None)), np.sqrt(1 - 1 / 4), rtol=1e-12)
 
 
 def test_mean_angles_are_means_over_the_pairs_after_the_last_layer(run, images):
-    made, settings, stream = run("layer_angles"), SETTINGS["layer_angles"], Stream(1, ("bn_decomposed", "layer_angles"))
+    dataset, settings, stream = (
+        run("layer_angles"),
+        SETTINGS["layer_angles"],
+        Stream(1, ("bn_decomposed", "layer_angles")),
+    )
     for n in settings.batches:
-        pairs = made.isel(pair=np.flatnonzero(made["pair_batch"] == n))
-        np.testing.assert_allclose(pairs["after"].mean("pair"), made["mean_angle"].sel(batch=n), rtol=1e-12)
+        pairs = dataset.isel(pair=np.flatnonzero(dataset["pair_batch"] == n))
+        np.testing.assert_allclose(pairs["after"].mean("pair"), dataset["mean_angle"].sel(batch=n), rtol=1e-12)
         X = image_batch(images, n, stream.child(1, n))
         switches = {"recenter": True, "rescale": "std", "relu": True}
         before = propagate(X, settings.width, settings.depth - 1, stream.generator(1, n, "weights"), **switches)
@@ -245,26 +249,26 @@ def test_mean_angles_are_means_over_the_pairs_after_the_last_layer(run, images):
 
 def test_fixed_points_are_the_papers_angles(run):
     """75 degrees at nine points and 60 without recentering, to the five degrees of the paper's own rounding."""
-    made = run("fixed_point")
-    assert float(made["simplex_angle"].sel(batch=9)) == pytest.approx(75, abs=0.5)
-    assert (made["simplex_angle"].diff("batch") < 0).all()
-    assert float(made["simplex_angle"].sel(batch=20)) > np.degrees(np.arccos(1 / np.pi))  # limit of large batches
-    assert float(made["rms_angle"].sel(batch=9)) == pytest.approx(60, abs=0.5)
+    dataset = run("fixed_point")
+    assert float(dataset["simplex_angle"].sel(batch=9)) == pytest.approx(75, abs=0.5)
+    assert (dataset["simplex_angle"].diff("batch") < 0).all()
+    assert float(dataset["simplex_angle"].sel(batch=20)) > np.degrees(np.arccos(1 / np.pi))  # limit of large batches
+    assert float(dataset["rms_angle"].sel(batch=9)) == pytest.approx(60, abs=0.5)
 
 
 def test_the_odd_fixed_point_exists_from_seven_points_on(run):
-    made = run("fixed_point")
+    dataset = run("fixed_point")
     for name in ("odd_intra_angle", "odd_angle", "odd_norm_ratio"):
-        assert np.isnan(made[name].sel(batch=[3, 6])).all()
-        assert np.isfinite(made[name].sel(batch=[7, 9, 20])).all()
-        assert "no fixed point" in made[name].attrs["missing"]
+        assert np.isnan(dataset[name].sel(batch=[3, 6])).all()
+        assert np.isfinite(dataset[name].sel(batch=[7, 9, 20])).all()
+        assert "no fixed point" in dataset[name].attrs["missing"]
 
 
 def test_the_reduced_map_rests_where_the_full_one_does(run):
     """The iteration stops when an entry changes by 1e-13: at a rate of convergence up to 1 - 1e-5, 1e-6 degree."""
-    made = run("fixed_point").sel(batch=[9, 20])
-    np.testing.assert_allclose(made["iterated_odd_angle"], made["odd_angle"], atol=1e-6)
-    np.testing.assert_allclose(made["iterated_intra_angle"], made["odd_intra_angle"], atol=1e-6)
+    dataset = run("fixed_point").sel(batch=[9, 20])
+    np.testing.assert_allclose(dataset["iterated_odd_angle"], dataset["odd_angle"], atol=1e-6)
+    np.testing.assert_allclose(dataset["iterated_intra_angle"], dataset["odd_intra_angle"], atol=1e-6)
 
 
 # Batches of images

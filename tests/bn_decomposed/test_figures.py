@@ -40,14 +40,14 @@ def drawn(data):
     """All figures, drawn with warnings as errors."""
     with warnings.catch_warnings(), base_figures.style():
         warnings.simplefilter("error")
-        made = {
+        figures = {
             "fig1_ablation": fig1_ablation(data["ablation"]),
             "orthogonality_gap": orthogonality_gap(data["orthogonality_gap"]),
             "fig5_layer_angles": fig5_layer_angles(data["layer_angles"], data["fixed_point"]),
         }
-        for figure in made.values():
+        for figure in figures.values():
             figure.canvas.draw()
-    return made
+    return figures
 
 
 def lines(panel, minimum=2):

@@ -126,14 +126,14 @@ def test_tail_bounds_hold_and_are_ordered():
 def test_printed_exponent_is_the_chernoff_minimum():
     for alpha, gamma, _ in GRID[::5]:
         s_max = -np.log1p(-gamma)
-        found = minimize_scalar(
+        minimum = minimize_scalar(
             chernoff_log_bound, bounds=(0, s_max * (1 - 1e-9)), args=(alpha, gamma), method="bounded",
             options={"xatol": 1e-12 * s_max},
         )  # fmt: skip
         best = chernoff_optimum(alpha, gamma)
         # A minimum is flat: value to 1e-9, place to the square root of that.
-        assert -tail_exponent(alpha, gamma) == pytest.approx(found.fun, rel=1e-8, abs=1e-12)
-        assert chernoff_log_bound(best, alpha, gamma) == pytest.approx(found.fun, rel=1e-8, abs=1e-12)
+        assert -tail_exponent(alpha, gamma) == pytest.approx(minimum.fun, rel=1e-8, abs=1e-12)
+        assert chernoff_log_bound(best, alpha, gamma) == pytest.approx(minimum.fun, rel=1e-8, abs=1e-12)
         assert 0 < best < s_max
 
 

@@ -109,8 +109,8 @@ def test_7b_is_judged_on_circles_of_up_to_six_points():
     """Of seven points the bound is below what the draws resolve; the sum of geometric variables is judged on all."""
     y = np.array([[6.0], [1e4]]).repeat(1000, axis=1)
     about = {"kind": ("batch", ["circle"] * 2), "n": ("batch", [6, 7]), "gamma": ("batch", [0.5, 0.5])}
-    found = claims._survival(xr.Dataset({"y": (("batch", "draw"), y)} | about))
-    assert (found["below_7b"].outcome, found["below_geometric"].outcome) == ("passes", "fails")
+    verdicts = claims._survival(xr.Dataset({"y": (("batch", "draw"), y)} | about))
+    assert (verdicts["below_7b"].outcome, verdicts["below_geometric"].outcome) == ("passes", "fails")
 
 
 def test_a_bound_7b_that_is_above_7a_is_refuted(datasets):
@@ -142,7 +142,7 @@ def test_figure_and_table_read_the_dataset(datasets):
 
 
 def test_settings_refuse_what_has_no_answer():
-    for model, given, change in (
+    for model, arguments, change in (
         (settings.RowsToFullRank, ROWS, {"circles": [3, 4]}),
         (settings.RowsToFullRank, ROWS, {"wait_points": 4}),
         (settings.RowsToFullRank, ROWS, {"planar": [5, 5]}),
@@ -151,4 +151,4 @@ def test_settings_refuse_what_has_no_answer():
         (settings.ReluRank, RANK, {"record": [20, 5]}),
     ):
         with pytest.raises(ValidationError):
-            model(**(given | change))
+            model(**(arguments | change))

@@ -54,7 +54,7 @@ def images():
 
 
 @pytest.fixture(scope="module")
-def made(images) -> dict[str, xr.Dataset]:
+def small_datasets(images) -> dict[str, xr.Dataset]:
     """Every dataset of the group, small."""
     return {
         "relu_moments": gaussian_layers.relu_moments(
@@ -82,9 +82,9 @@ def made(images) -> dict[str, xr.Dataset]:
     }
 
 
-def test_datasets_keep_the_conventions(made):
-    for name, one in made.items():
-        wrong = [text for text in datasets.problems(one) if not text.startswith("attribute")]
+def test_datasets_keep_the_conventions(small_datasets):
+    for name, dataset in small_datasets.items():
+        wrong = [text for text in datasets.problems(dataset) if not text.startswith("attribute")]
         assert not wrong, (name, wrong)
 
 
@@ -114,14 +114,14 @@ def test_separated_cluster_is_what_it_says():
 def test_eq8_does_not_see_a_shift_of_the_batch(images):
     shifted = images.assign(image=images["image"] + 3)
     settings = ReluMoments(cosines=[-1.0, 1.0], batch=5, width=8, draws=20)
-    one, two = (gaussian_layers.relu_moments(settings, source, STREAM) for source in (images, shifted))
+    original, moved = (gaussian_layers.relu_moments(settings, source, STREAM) for source in (images, shifted))
     # H removes the shift; cosines of centered images lose a few digits to the larger entries.
-    np.testing.assert_allclose(one["recentered"], two["recentered"], atol=1e-9)
-    assert np.abs(one["not_recentered"] - two["not_recentered"]).max() > 0.1
+    np.testing.assert_allclose(original["recentered"], moved["recentered"], atol=1e-9)
+    assert np.abs(original["not_recentered"] - moved["not_recentered"]).max() > 0.1
 
 
-def test_sampled_layers_agree_with_their_closed_forms(made):
-    layer = made["gaussian_layer"]
+def test_sampled_layers_agree_with_their_closed_forms(small_datasets):
+    layer = small_datasets["gaussian_layer"]
     for sampled, closed in (
         ("odd_square", "expected_odd_square"),
         ("cluster_square", "expected_cluster_square"),
@@ -153,18 +153,18 @@ def test_recorded_limit_is_the_iterated_map(images):
     assert np.trace(first) == pytest.approx(1, rel=1e-14)
 
 
-def test_energy_of_the_odd_point_is_its_share(made):
-    assert ((made["odd_point"]["odd_energy"] > 0) & (made["odd_point"]["odd_energy"] <= 1)).all()
-    ratio = made["odd_point"]["second_to_first"]
+def test_energy_of_the_odd_point_is_its_share(small_datasets):
+    assert ((small_datasets["odd_point"]["odd_energy"] > 0) & (small_datasets["odd_point"]["odd_energy"] <= 1)).all()
+    ratio = small_datasets["odd_point"]["second_to_first"]
     # n - 1 other points of at most the second norm carry at most (n - 1) ratio^2 of the first one's energy.
     least = 1 / (1 + (ratio["batch"] - 1) * ratio**2)
-    assert (made["odd_point"]["odd_energy"] >= least - 1e-12).all()
+    assert (small_datasets["odd_point"]["odd_energy"] >= least - 1e-12).all()
 
 
 def test_responses_of_a_known_layer():
     X = np.array([[9.0, 0, 0], [4.0, 1, 0], [0.0, 0.5, 0.5], [0.0, 0.5, 0]])
-    found = odd_point._responses(X)
-    assert found == {
+    responses = odd_point._responses(X)
+    assert responses == {
         "fires_for_odd": 0.5,
         "fires_for_odd_alone": 0.5,
         "other_to_odd": pytest.approx(0.125),
@@ -179,26 +179,26 @@ def test_expected_activity_is_a_distribution():
     assert share[0, 18:].sum() == pytest.approx(above, rel=1e-10)
 
 
-def test_identities_and_bounds_are_decided_and_every_part_has_a_control_that_turns_it(made):
-    assert decided(claims_of(layer_claims, theorem_14, infinite_width), made) == VERDICTS
+def test_identities_and_bounds_are_decided_and_every_part_has_a_control_that_turns_it(small_datasets):
+    assert decided(claims_of(layer_claims, theorem_14, infinite_width), small_datasets) == VERDICTS
 
 
-def test_sampled_claims_run_on_any_size(made):
-    for one in claims_of(odd_claims):
-        assert decide_claim(one, made).ledger["verdict"]
+def test_sampled_claims_run_on_any_size(small_datasets):
+    for claim in claims_of(odd_claims):
+        assert decide_claim(claim, small_datasets).ledger["verdict"]
 
 
-def test_what_a_claim_lacks_leaves_it_undecided(made):
+def test_what_a_claim_lacks_leaves_it_undecided(small_datasets):
     """The smallest allowed settings: one batch, one spread, no batch small or large enough."""
     few = {
-        "fixed_point": made["fixed_point"].isel(batch=[-1]),
-        "odd_point": made["odd_point"].isel(batch=[0]),
-        "contraction": made["contraction"].isel(spread=[1, 2]),
+        "fixed_point": small_datasets["fixed_point"].isel(batch=[-1]),
+        "odd_point": small_datasets["odd_point"].isel(batch=[0]),
+        "contraction": small_datasets["contraction"].isel(spread=[1, 2]),
     }
     verdicts = {
-        one.id: decide_claim(one, made | few).ledger["verdict"]
-        for one in claims_of(infinite_width, odd_claims, theorem_14)
-        if set(one.data) & set(few)
+        claim.id: decide_claim(claim, small_datasets | few).ledger["verdict"]
+        for claim in claims_of(infinite_width, odd_claims, theorem_14)
+        if set(claim.data) & set(few)
     }
     undecided = "not decidable at this scale"
     lacking = ("bnd-infwidth", "bnd-eq8-closed", "bnd-fig3", "bnd-disc-fire", "bnd-sec3-signs", "bnd-cluster-rest")
@@ -223,8 +223,8 @@ def test_a_seed_is_what_a_run_of_its_own_gives(images):
     cell = several["second_to_first"].sel(source="Gaussian", batch=8, layer=4)
     assert float(cell.sel(seed=2)) == pytest.approx(second / first, rel=1e-12)
     assert len(np.unique(cell)) == 3
-    one = odd_point.odd_point(settings.model_copy(update={"seeds": 2}), images, STREAM)
-    np.testing.assert_array_equal(several["odd_angle"].isel(seed=slice(2)), one["odd_angle"])
+    fewer = odd_point.odd_point(settings.model_copy(update={"seeds": 2}), images, STREAM)
+    np.testing.assert_array_equal(several["odd_angle"].isel(seed=slice(2)), fewer["odd_angle"])
 
 
 def test_worst_of_several_means_speaks():
@@ -256,13 +256,13 @@ def test_worst_survival_divides_the_rate():
     assert worst_of.worst_survival([(y, 1, 0.5), (y, 1, 0.1)], **words).outcome == "fails"
 
 
-def test_figures_and_tables_are_made(made):
+def test_figures_and_tables_are_made(small_datasets):
     with figures.style():
         drawn = [
-            drawings.fig3_odd_point(made["odd_point"]),
-            drawings.fig6_activity(made["activity"]),
-            drawings.thm14_contraction(made["contraction"], made["fixed_point"]),
+            drawings.fig3_odd_point(small_datasets["odd_point"]),
+            drawings.fig6_activity(small_datasets["activity"]),
+            drawings.thm14_contraction(small_datasets["contraction"], small_datasets["fixed_point"]),
         ]
     assert all(figure.repdyn["caption"] and figure.repdyn["alt"] for figure in drawn)
-    assert len(tables.fixed_points(made["fixed_point"]).frame) == 5
-    assert len(tables.largest_norm(made["largest_norm"]).frame) == 4 * 2
+    assert len(tables.fixed_points(small_datasets["fixed_point"]).frame) == 5
+    assert len(tables.largest_norm(small_datasets["largest_norm"]).frame) == 4 * 2

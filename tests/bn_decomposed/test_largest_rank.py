@@ -62,11 +62,11 @@ def test_signs_belong_to_their_volumes(k, n, method):
 def test_success_probability_is_the_frequency():
     rng = np.random.default_rng(5)
     X = np.array([[1.0, 0.3, -0.8], [0.1, 1.0, 0.9]])
-    found = 0
-    while found < 5:
+    count = 0
+    while count < 5:
         W = rng.standard_normal((3, 2))
         if np.linalg.matrix_rank(np.maximum(W @ X, 0), rtol=1e-10) == 2:
-            found += 1
+            count += 1
             p = success_probability(X, W)
             assert abs(success_frequency(X, W, rng, 20_000) - p) < 5 * 0.5 / np.sqrt(20_000)  # five standard errors
             assert p >= 2 * cell_volume_min(X, "exact2d")

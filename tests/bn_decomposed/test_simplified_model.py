@@ -30,7 +30,7 @@ STREAM = Stream(7, ("bn_decomposed", "test"))
 
 
 @pytest.fixture(scope="module")
-def made():
+def datasets():
     limits = TreeLimits(points=(4, 5, 10), batches=(22, 42, 42), deep_batches=2, decay=40)
     return {
         "cluster_rows": simplified_model.cluster_rows(ClusterRows(points=(3, 4, 5), layers=8, batches=3), STREAM),
@@ -46,10 +46,10 @@ def made():
     }
 
 
-def test_claims_are_decided_and_every_part_has_a_control_that_turns_it(made):
+def test_claims_are_decided_and_every_part_has_a_control_that_turns_it(datasets):
     corrected = ("bnd-fig8-tie", "bnd-eq31", "bnd-eq35d")
-    expected = {one.id: "holds as corrected" if one.id in corrected else "holds" for one in CLAIMS}
-    assert decided(CLAIMS, made) == expected
+    expected = {claim.id: "holds as corrected" if claim.id in corrected else "holds" for claim in CLAIMS}
+    assert decided(CLAIMS, datasets) == expected
 
 
 def test_integer_rows_are_those_of_the_exact_enumeration():
@@ -74,8 +74,8 @@ def test_three_cluster_descendants_are_sorted_by_composition():
     np.testing.assert_allclose(squares[:, :, 0], [[0, 0], [0, 0.4**2]], atol=1e-15)
 
 
-def test_the_drawn_tree_holds_the_rows_of_the_definition(made):
-    example = made["tree_example"]
+def test_the_drawn_tree_holds_the_rows_of_the_definition(datasets):
+    example = datasets["tree_example"]
     rows = example["value"].values
     last = rows[example["layer"].values == 3]
     X = rows[:1]
@@ -89,13 +89,13 @@ def test_the_drawn_tree_holds_the_rows_of_the_definition(made):
     np.testing.assert_allclose(rows[1:], children, atol=1e-13)
 
 
-def test_limits_agree_with_the_amplitudes_of_deep_trees(made):
-    limits = made["tree_limits"]
+def test_limits_agree_with_the_amplitudes_of_deep_trees(datasets):
+    limits = datasets["tree_limits"]
     for n in (4, 5, 10):
         cases, deep = limits.isel(case=limits["points"] == n), limits.isel(deep=limits["deep_points"] == n)
-        found = (deep["deep_B"] / deep["deep_A"]).values
+        ratios = (deep["deep_B"] / deep["deep_A"]).values
         # Both stop when what still feeds A and B is e^-40 of them.
-        np.testing.assert_allclose(cases["amplitude_ratio"].values[: found.size], found, rtol=1e-12)
+        np.testing.assert_allclose(cases["amplitude_ratio"].values[: ratios.size], ratios, rtol=1e-12)
     symmetric = limits.isel(case=limits["kind"] == "symmetric")
     np.testing.assert_allclose(symmetric["amplitude_ratio"], 1, rtol=1e-12)
     assert limits.isel(case=limits["kind"] == "outlier")["odd_is_last"].values.all()
@@ -123,13 +123,13 @@ def test_equation_31_fails_with_negative_transformations_but_the_smallest_inner_
     assert inner[0].min() == inner[1].min() == 2.0
 
 
-def test_figures_and_table(made):
+def test_figures_and_table(datasets):
     for figure in (
-        figures.fig4_tree(made["tree_example"]),
-        figures.thm11_limits(made["tree_limits"], made["interior_angles"]),
+        figures.fig4_tree(datasets["tree_example"]),
+        figures.thm11_limits(datasets["tree_limits"], datasets["interior_angles"]),
     ):
         assert set(figure.repdyn) == {"title", "caption", "alt"}
-    frame = tables.simplified_model(made["tree_limits"]).frame
+    frame = tables.simplified_model(datasets["tree_limits"]).frame
     assert frame["n"].tolist() == [4, 5, 10]
     assert (frame["largest ratio"] <= frame["best bound"] * (1 + 1e-9)).all()
     assert (frame["best bound"] < frame["printed bound"]).all()

@@ -43,8 +43,8 @@ def images():
 
 
 def run(images, mode="he", checkpoint=None, **changes):
-    given = SMALL.model_copy(update=changes)
-    return training(given, images, Stream(1, ("test",)), "cpu", checkpoint or Checkpoint(None, ""), mode)
+    configuration = SMALL.model_copy(update=changes)
+    return training(configuration, images, Stream(1, ("test",)), "cpu", checkpoint or Checkpoint(None, ""), mode)
 
 
 def linear_weights(mode, rng):
@@ -93,18 +93,18 @@ def test_training_repeats_itself_and_a_new_depth_or_seed_changes_no_old_number(i
 
 def test_a_trial_is_what_a_network_of_its_own_gives(images):
     """Trials differ from each other and equal those of a single run; ranks are those before training."""
-    made = run(images)
+    dataset = run(images)
     stream, flat = Stream(1, ("test",)).child(3, 1), images["image"].values.reshape(300, -1)
     X = torch.from_numpy((flat - flat.mean()) / flat.std()).float()
     y = torch.from_numpy(images["label"].values.astype(np.int64))
     network = networks.mlp(X.shape[1], 32, 3, int(y.max()) + 1, "he", stream.generator("weights"))
     ranks = networks.rank_profile(network, X[:64])
     [accuracy] = networks.train(network, X, y, rate=0.03, batch=128, epochs=5, rng=stream.generator("order"))
-    cell = made.sel(depth=3, seed=1)
+    cell = dataset.sel(depth=3, seed=1)
     assert {name: float(cell[name]) for name in ranks} == ranks
     assert float(cell["accuracy"][-1]) == accuracy
     assert networks.rank_profile(network, X[:64]) != ranks
-    assert len(np.unique(made["effective_rank"])) == made["effective_rank"].size
+    assert len(np.unique(dataset["effective_rank"])) == dataset["effective_rank"].size
 
 
 def test_networks_learn(images):
@@ -183,10 +183,10 @@ def test_gradient_of_the_two_layer_network_is_that_of_autograd(images):
     """One step of the hand-written descent against torch in float64, through predictions after the step."""
     from repdyn.bn_decomposed.experiments.point_neurons import _descend, _drawn, _predict
 
-    given = PointNeurons(points=20, margins=(0.5,), rates=(0.7,), steps=3, seeds=2)
+    configuration = PointNeurons(points=20, margins=(0.5,), rates=(0.7,), steps=3, seeds=2)
     U, labels = _drawn(images, np.random.default_rng(0))
     W, b = point_neuron_init(U[:, :20], 2.0)
-    _, train, test = _descend(W, b, U, labels, 0.7, given)
+    _, train, test = _descend(W, b, U, labels, 0.7, configuration)
     parameters = [torch.tensor(value, requires_grad=True) for value in (W, b, np.zeros((10, 20)), np.zeros(10))]
     X, y = torch.tensor(U[:, :20]), torch.tensor(labels[:20]).long()
     for _ in range(3):
@@ -204,8 +204,8 @@ def test_a_scheme_counts_at_the_rate_whose_test_accuracy_is_best_on_average(imag
     ends = {0.1: (3, 1.0, 0.5), 0.2: (3, 0.6, 0.7), 0.3: (3, 0.8, 0.6)}
     monkeypatch.setattr(experiment, "_descend", lambda W, b, U, labels, rate, settings: ends[rate])
     few = PointNeurons(points=20, margins=(0.5,), rates=tuple(ends), steps=3, seeds=2)
-    made = point_neurons(few, images, Stream(1))
-    assert made["best_rate"].values.tolist() == [0.2, 0.2]
+    dataset = point_neurons(few, images, Stream(1))
+    assert dataset["best_rate"].values.tolist() == [0.2, 0.2]
 
 
 def test_gain_of_point_neurons_is_decided_by_the_data():
@@ -214,26 +214,26 @@ def test_gain_of_point_neurons_is_decided_by_the_data():
 
     scatter = 0.01 * np.random.default_rng(2).standard_normal((2, 1, 8))
     dims = ("scheme", "rate", "seed")
-    made = xr.Dataset(
+    dataset = xr.Dataset(
         {
             "test_accuracy": (dims, np.array([0.6, 0.8])[:, None, None] + scatter),
             "steps": (dims, np.array([[[1, 2, 2, 9] * 2], [[3, 5, 5, 9] * 2]])),
         },
         {"scheme": ["margin 0.5", "he"], "rate": [1.0], "best_rate": ("scheme", [1.0, 1.0])},
     )
-    found = point_neurons_help(made)
-    assert found.status == "not reproducible as stated"
-    assert "median steps to fit 2 against 5 with He's" in found.note
-    assert point_neurons_help(exchange("scheme", "he", "margin 0.5")(made)).status == "holds"
-    few = made.isel(seed=slice(2)).assign(
-        test_accuracy=made["test_accuracy"].isel(seed=slice(2)) + np.array([-0.2, 0.2])
+    decision = point_neurons_help(dataset)
+    assert decision.status == "not reproducible as stated"
+    assert "median steps to fit 2 against 5 with He's" in decision.note
+    assert point_neurons_help(exchange("scheme", "he", "margin 0.5")(dataset)).status == "holds"
+    few = dataset.isel(seed=slice(2)).assign(
+        test_accuracy=dataset["test_accuracy"].isel(seed=slice(2)) + np.array([-0.2, 0.2])
     )
     assert point_neurons_help(few).status == "not decidable at this scale"
 
 
 def test_point_neuron_dataset_names_the_best_rate(images):
-    given = PointNeurons(points=20, margins=(0.5, 2.0), rates=(0.1, 1.0), steps=20, seeds=2)
-    made = point_neurons(given, images, Stream(1, ("test",)))
-    best = made["test_accuracy"].mean("seed")
-    np.testing.assert_array_equal(best.sel(rate=made["best_rate"]), best.max("rate"))
-    assert set(made["activity"].dims) == {"scheme", "seed"}
+    configuration = PointNeurons(points=20, margins=(0.5, 2.0), rates=(0.1, 1.0), steps=20, seeds=2)
+    dataset = point_neurons(configuration, images, Stream(1, ("test",)))
+    best = dataset["test_accuracy"].mean("seed")
+    np.testing.assert_array_equal(best.sel(rate=dataset["best_rate"]), best.max("rate"))
+    assert set(dataset["activity"].dims) == {"scheme", "seed"}

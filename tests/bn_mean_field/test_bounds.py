@@ -67,8 +67,8 @@ def test_equicontinuity_forms():
 def test_equicontinuity_is_attained_by_a_straight_flow():
     """One particle at unit speed in a potential of slope -1: distance^2 = (t' - t)(L - L')."""
     t = np.linspace(0, 2, 5)
-    found = bounds.equicontinuity_bound(7 - t, t)
-    np.testing.assert_allclose(found[0, 1:], t[1:] ** 2)
+    bound = bounds.equicontinuity_bound(7 - t, t)
+    np.testing.assert_allclose(bound[0, 1:], t[1:] ** 2)
 
 
 @given(st.floats(1e-3, 10.0), st.floats(1e-3, 3.0), st.floats(1e-3, 0.3))

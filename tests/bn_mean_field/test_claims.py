@@ -18,16 +18,16 @@ CLAIMS = claims_of(*load_modules("bn_mean_field", "claims"))
 
 def test_every_claim_has_an_accepted_verdict():
     accepted = yaml.safe_load((ROOT / "workflow" / "expected_verdicts.yaml").read_text(encoding="utf-8"))
-    assert {one.id for one in CLAIMS} == {id for id in accepted if id.startswith("bnm-")}
+    assert {claim.id for claim in CLAIMS} == {id for id in accepted if id.startswith("bnm-")}
 
 
 def test_claims_have_data_and_a_control_or_neither():
-    assert [one.id for one in CLAIMS if bool(one.data) != bool(one.controls)] == []
+    assert [claim.id for claim in CLAIMS if bool(claim.data) != bool(claim.controls)] == []
 
 
 def test_the_page_of_the_paper_names_every_claim():
     page = (ROOT / "docs" / "bn_mean_field.md").read_text(encoding="utf-8")
-    assert [one.id for one in CLAIMS if f"`{one.id}`" not in page] == []
+    assert [claim.id for claim in CLAIMS if f"`{claim.id}`" not in page] == []
 
 
 def rates(bn=1.0, vanilla=0.0, decades=(2.5, 2.0)):

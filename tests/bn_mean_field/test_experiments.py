@@ -92,19 +92,19 @@ RUNS = {
 
 @pytest.mark.parametrize("name", RUNS)
 def test_datasets_keep_the_conventions_and_repeat(name):
-    made = RUNS[name]()
-    complete = made.assign_attrs({key: "-" for key in datasets.REQUIRED if key not in made.attrs})
+    dataset = RUNS[name]()
+    complete = dataset.assign_attrs({key: "-" for key in datasets.REQUIRED if key not in dataset.attrs})
     assert datasets.problems(complete) == []
-    xr.testing.assert_identical(made, RUNS[name]())
+    xr.testing.assert_identical(dataset, RUNS[name]())
 
 
 def test_distances_name_the_right_reference():
     flows = propagation(PROPAGATION, STREAM)
-    found = propagation_distances(PROPAGATION, flows)
-    references = found["width"] == 64
-    assert np.all(found["distance"].values[references.values] == 0)
-    assert np.all(found["distance"].values[~references.values] > 0)
-    assert float(found["loss_gap"].where(references, 0).max()) == 0
+    distances = propagation_distances(PROPAGATION, flows)
+    references = distances["width"] == 64
+    assert np.all(distances["distance"].values[references.values] == 0)
+    assert np.all(distances["distance"].values[~references.values] > 0)
+    assert float(distances["loss_gap"].where(references, 0).max()) == 0
 
 
 def test_adding_a_draw_changes_no_old_number():
@@ -112,9 +112,9 @@ def test_adding_a_draw_changes_no_old_number():
     old, new = (propagation(s, STREAM) for s in (PROPAGATION, more))
     for seed in range(2):
         losses = []
-        for made in (old, new):
-            drawn = (made["start"] == "i.i.d.") & (made["seed"] == seed)
-            losses.append(made["loss"].isel(run=np.flatnonzero(drawn)).values)
+        for dataset in (old, new):
+            drawn = (dataset["start"] == "i.i.d.") & (dataset["seed"] == seed)
+            losses.append(dataset["loss"].isel(run=np.flatnonzero(drawn)).values)
         np.testing.assert_array_equal(*losses)
 
 

@@ -47,18 +47,18 @@ def test_batch_norm_velocity_is_torchs(activation, loss, eps):
     x, y, a, b = sample()
     y = np.sign(y) if loss == "logistic" else y
     expected = autograd_of_network(x, y, a, b, batch_norm=True, activation=activation, loss=loss, eps=eps)
-    found = minibatch_velocity(a, b, x, y, activation=activation, loss=loss, eps=eps, time_scale="parameter")
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=ROUNDING)
+    velocity = minibatch_velocity(a, b, x, y, activation=activation, loss=loss, eps=eps, time_scale="parameter")
+    for component, other in zip(velocity, expected, strict=True):
+        np.testing.assert_allclose(component, other, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("activation", ["relu", "erf"])
 def test_vanilla_velocity_is_torchs(activation):
     x, y, a, b = sample(1)
     expected = autograd_of_network(x, y, a, b, batch_norm=False, activation=activation)
-    found = empirical_velocity(a, b, x, y, normalization="none", activation=activation, time_scale="parameter")
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=10 * ROUNDING)  # pre-activations up to 30
+    velocity = empirical_velocity(a, b, x, y, normalization="none", activation=activation, time_scale="parameter")
+    for component, other in zip(velocity, expected, strict=True):
+        np.testing.assert_allclose(component, other, atol=10 * ROUNDING)  # pre-activations up to 30
 
 
 def moments_by_hand(x, y, a, v):
@@ -183,8 +183,8 @@ def test_planar_field_and_pairs_agree(normalization):
     model = Population(teacher, cov, normalization)
     pairs = Population(teacher, cov, normalization)
     object.__setattr__(pairs, "_planar", lambda v, charge: unchecked_potential(v, v, charge, cov, "relu"))
-    for one, other in zip(model.velocity(a, b), pairs.velocity(a, b), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-13)  # arccos near 1 loses half the digits of theta
+    for planar, other in zip(model.velocity(a, b), pairs.velocity(a, b), strict=True):
+        np.testing.assert_allclose(planar, other, atol=1e-13)  # arccos near 1 loses half the digits of theta
 
 
 def test_scaling_laws_of_section_42():

@@ -26,9 +26,9 @@ def test_erf_kernel_is_the_arcsine(rho):
 
     cov = np.array([[1.0, rho], [rho, 1.0]])
     expected = hermite_plane(rho, lambda s, t: erf(s) * erf(t), n=120)
-    found = kernels.erf_kernel([[1.0, 0.0]], [[0.0, 1.0]], cov)[0, 0]
-    np.testing.assert_allclose(found, expected, atol=1e-12)  # analytic integrand: the rule has converged
-    np.testing.assert_allclose(found, 2 / np.pi * np.arcsin(2 * rho / 3), atol=1e-15)
+    kernel = kernels.erf_kernel([[1.0, 0.0]], [[0.0, 1.0]], cov)[0, 0]
+    np.testing.assert_allclose(kernel, expected, atol=1e-12)  # analytic integrand: the rule has converged
+    np.testing.assert_allclose(kernel, 2 / np.pi * np.arcsin(2 * rho / 3), atol=1e-15)
 
 
 @pytest.mark.parametrize(("form", "sigma"), [("relu", lambda z: np.maximum(z, 0)), ("erf", None)])
@@ -85,8 +85,8 @@ def test_relu_forms_hold_on_the_ellipsoid():
 def test_blocks_do_not_change_the_potential(activation, monkeypatch):
     whole = kernels.potential(U, V, W, COV, activation)
     monkeypatch.setattr(kernels, "PAIRS_PER_BLOCK", 7)
-    for one, other in zip(whole, kernels.potential(U, V, W, COV, activation), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-14, atol=1e-16)
+    for unblocked, other in zip(whole, kernels.potential(U, V, W, COV, activation), strict=True):
+        np.testing.assert_allclose(unblocked, other, rtol=1e-14, atol=1e-16)
 
 
 @pytest.mark.parametrize("activation", kernels.ACTIVATIONS)
@@ -94,8 +94,8 @@ def test_batches_are_independent(activation):
     u, w = np.stack([U, 2 * U]), np.stack([W, -W])
     both = kernels.potential(u, np.stack([V, V]), w, COV, activation)
     for i in range(2):
-        for one, other in zip(both, kernels.potential(u[i], V, w[i], COV, activation), strict=True):
-            np.testing.assert_allclose(one[i], other, rtol=1e-14)
+        for batched, other in zip(both, kernels.potential(u[i], V, w[i], COV, activation), strict=True):
+            np.testing.assert_allclose(batched[i], other, rtol=1e-14)
 
 
 def test_relu_potential_against_autograd_of_the_kernel_formula():
@@ -106,8 +106,8 @@ def test_relu_potential_against_autograd_of_the_kernel_formula():
     theta = torch.arccos(cosine)
     K = norms * (torch.sin(theta) + (torch.pi - theta) * cosine) / (2 * torch.pi)
     (K @ w).sum().backward()
-    found = kernels.relu_kernel_grad(U, V, W, COV)
-    np.testing.assert_allclose(found, u.grad.numpy(), rtol=1e-12)  # rounding of arccos and sin
+    gradient = kernels.relu_kernel_grad(U, V, W, COV)
+    np.testing.assert_allclose(gradient, u.grad.numpy(), rtol=1e-12)  # rounding of arccos and sin
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 60, 1500])

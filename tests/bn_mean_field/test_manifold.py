@@ -45,14 +45,14 @@ def test_metric_is_the_round_metric_on_tangents(dimension, condition):
 @pytest.mark.parametrize(("dimension", "condition"), SIZES)
 def test_smallest_eigenvalue_and_its_bound(dimension, condition):
     cov, b, _ = draw(dimension, condition)
-    found = []
+    minima = []
     for point, G in zip(b, manifold.bn_metric(b, cov), strict=True):
         T = null_space((cov @ point)[None])
         eigenvalues = np.linalg.eigvalsh(T.T @ G @ T) * (point @ point)
-        found.append(eigenvalues[0])
+        minima.append(eigenvalues[0])
         np.testing.assert_allclose(eigenvalues[1:], 1.0, atol=rounding(cov))
-    np.testing.assert_allclose(manifold.smallest_metric_eigenvalue(b, cov), found, rtol=rounding(cov))
-    assert np.all(found >= manifold.kantorovich_bound(condition) * (1 - rounding(cov)))
+    np.testing.assert_allclose(manifold.smallest_metric_eigenvalue(b, cov), minima, rtol=rounding(cov))
+    assert np.all(minima >= manifold.kantorovich_bound(condition) * (1 - rounding(cov)))
 
 
 def test_kantorovich_bound_is_attained():
@@ -102,8 +102,8 @@ def test_angles_are_accurate_at_both_ends():
     for turn in (1e-9, 1.0, np.pi - 1e-9, np.pi):
         for embed in (lambda c, s: [[c, s]], lambda c, s: [[c, s, 0.0]]):
             b = np.array(embed(np.cos(turn), np.sin(turn)))
-            found = manifold.angle(np.array(embed(2.0, 0.0)), b)[0, 0]
-            np.testing.assert_allclose(found, turn, atol=4e-16)
+            angle = manifold.angle(np.array(embed(2.0, 0.0)), b)[0, 0]
+            np.testing.assert_allclose(angle, turn, atol=4e-16)
 
 
 @settings(max_examples=30, deadline=None)
@@ -127,8 +127,8 @@ def test_leading_axes_are_a_batch():
     for function in (manifold.tangent_projector, manifold.bn_metric, manifold.smallest_metric_eigenvalue):
         np.testing.assert_allclose(function(both, cov)[1], function(b[::-1], cov), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(manifold.round_metric(both)[1], manifold.round_metric(b[::-1]))
-    one = manifold.riemannian_gradient(grad[1], b[::-1], cov)
-    np.testing.assert_allclose(manifold.riemannian_gradient(grad, both, cov)[1], one, rtol=1e-13)
+    single = manifold.riemannian_gradient(grad[1], b[::-1], cov)
+    np.testing.assert_allclose(manifold.riemannian_gradient(grad, both, cov)[1], single, rtol=1e-13)
 
 
 def test_normalized_points_have_unit_variance():

@@ -18,9 +18,9 @@ def cloud(m, seed=0):
 def test_on_a_line_it_is_the_quantile_distance():
     (a1, _), (a2, _) = cloud(6), cloud(3)
     same = np.tile([[1.0, 0.0]], (6, 1))
-    found = wasserstein2((a1, same), (a2, same[:3]), COV)
+    distance = wasserstein2((a1, same), (a2, same[:3]), COV)
     expected = np.sqrt(np.mean((np.sort(a1) - np.repeat(np.sort(a2), 2)) ** 2))
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_allclose(distance, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["manifold", "chord"])
@@ -51,8 +51,8 @@ def test_chord_and_angle_differ_by_the_stretch_of_the_ellipse():
     for axis, ratio in ((0, np.sqrt(5.0)), (np.pi / 2, 1.0)):
         b = [np.array([[np.cos(axis + s), np.sin(axis + s)]]) for s in (-1e-4, 1e-4)]
         pair = (np.zeros(1), b[0]), (np.zeros(1), b[1])
-        found = wasserstein2(*pair, COV) / wasserstein2(*pair, COV, "chord")
-        np.testing.assert_allclose(found, ratio, rtol=1e-6)  # curvature: s^2
+        quotient = wasserstein2(*pair, COV) / wasserstein2(*pair, COV, "chord")
+        np.testing.assert_allclose(quotient, ratio, rtol=1e-6)  # curvature: s^2
 
 
 def test_bad_input_is_named():

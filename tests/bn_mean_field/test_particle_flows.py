@@ -131,8 +131,8 @@ def test_compiled_descent_is_that_of_the_arrays(normalization):
     model, record, steps = Population(LINEAR, COV, normalization), np.array([0, 3, 40]), np.array([0.01, 0.4])
     fast, plain = (run(a, b, model, steps, record) for run in (_compiled_descent, _array_descent))
     for name in ("a", "b", "loss"):
-        one, other = getattr(fast, name), getattr(plain, name)
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)  # 40 steps amplify rounding
+        compiled, other = getattr(fast, name), getattr(plain, name)
+        np.testing.assert_allclose(compiled, other, rtol=1e-9, atol=1e-12)  # 40 steps amplify rounding
     np.testing.assert_array_equal(fast.diverged, plain.diverged)
 
 

@@ -93,8 +93,8 @@ def job_of(jobs: list[dict[str, str]], rule: str) -> dict[str, str]:
     return next(job for job in jobs if rule in job["Comment"])
 
 
-def same_bytes(one: Path, other: Path, *names: str) -> bool:
-    return all((one / name).read_bytes() == (other / name).read_bytes() for name in names)
+def same_bytes(first: Path, other: Path, *names: str) -> bool:
+    return all((first / name).read_bytes() == (other / name).read_bytes() for name in names)
 
 
 def test_results_are_those_of_the_local_run(by_slurm, checkout, smoke_run):
@@ -114,18 +114,18 @@ def test_jobs_run_on_both_nodes(by_slurm):
 
 
 def test_every_other_job_is_one_of_the_cluster_and_local_rules_stay(by_slurm):
-    said, jobs = by_slurm
+    output, jobs = by_slurm
     assert len(jobs) == 3, "the training, the audits, the tables"
     job = job_of(jobs, "bn_mean_field_audits")
     assert (job["NumCPUs"], job["MinMemoryNode"], job["Partition"]) == ("1", "1500M", "main")
     assert "TresPerJob" not in job
-    assert "localrule images" in said
+    assert "localrule images" in output
 
 
 def test_a_failing_job_shows_its_log(by_slurm, checkout):
-    said, jobs = by_slurm
+    output, jobs = by_slurm
     assert job_of(jobs, "bn_mean_field_shown")["JobState"] == "FAILED"
-    assert f"error: {SPOILT}: not a readable netCDF file" in said
+    assert f"error: {SPOILT}: not a readable netCDF file" in output
     assert not (checkout / FAILING).exists()
 
 
@@ -134,10 +134,10 @@ def test_any_batch_system_through_commands(by_slurm, checkout, smoke_run, python
         (checkout / name).unlink()
     targets = (*GROUPED, FAILING)
     done = snakemake(checkout, "--profile", "profiles/cluster-generic", *AT_ONCE, "--", *targets, python=python)
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     assert done.returncode == 1
     assert same_bytes(checkout, smoke_run, *GROUPED)
-    assert f"error: {SPOILT}: not a readable netCDF file" in said
+    assert f"error: {SPOILT}: not a readable netCDF file" in output
     logs = {path.name.rsplit("-", 1)[0] for path in (checkout / "logs/cluster").iterdir()}
     assert logs == {
         "bn_mean_field_audits",

@@ -46,13 +46,13 @@ class Declared:
 
     def downstream(self, jobs: Iterable[str]) -> set[str]:
         """The jobs and all that read what they make, directly or not."""
-        found = set(jobs)
+        dependents = set(jobs)
         while True:
-            made = {path for job in found & set(self.outputs) for path in self.outputs[job]}
-            more = {job for job, paths in self.inputs.items() if made & set(paths)} - found
+            products = {path for job in dependents & set(self.outputs) for path in self.outputs[job]}
+            more = {job for job, paths in self.inputs.items() if products & set(paths)} - dependents
             if not more:
-                return found
-            found |= more
+                return dependents
+            dependents |= more
 
 
 def _name(member: dict) -> str:

@@ -278,11 +278,11 @@ EDITS = [
 
 
 @contextmanager
-def applied(folder: Path, one: Edit) -> Iterator[None]:
+def applied(folder: Path, edit: Edit) -> Iterator[None]:
     """An edit made in a copy and taken back."""
-    before = {folder / file: (folder / file).read_text(encoding="utf-8") for file, _, _ in one.replaced}
+    before = {folder / file: (folder / file).read_text(encoding="utf-8") for file, _, _ in edit.replaced}
     try:
-        for file, old, new in one.replaced:
+        for file, old, new in edit.replaced:
             text = (folder / file).read_text(encoding="utf-8")
             assert old in text, f"{old!r} is not in {file}: the table of edits is out of date"
             (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -292,16 +292,16 @@ def applied(folder: Path, one: Edit) -> Iterator[None]:
             path.write_text(text, encoding="utf-8")
 
 
-def effect(folder: Path, before: Declared, one: Edit) -> tuple[set[str], set[str]]:
+def effect(folder: Path, before: Declared, edit: Edit) -> tuple[set[str], set[str]]:
     """Members that an edit changes, and all jobs that run again because of them."""
-    with applied(folder, one):
+    with applied(folder, edit):
         after = declared(folder, SMOKE)
     return before.changed_members(after), before.downstream(before.changed(after))
 
 
-def page(found: dict[str, tuple[set[str], set[str]]], before: Declared) -> str:
+def page(effects: dict[str, tuple[set[str], set[str]]], before: Declared) -> str:
     """The table as Markdown."""
-    rows = [f"| {says} | {_words(members, before)} | {len(jobs)} |" for says, (members, jobs) in found.items()]
+    rows = [f"| {says} | {_words(members, before)} | {len(jobs)} |" for says, (members, jobs) in effects.items()]
     return INTRODUCTION.format(jobs=len(before.texts)) + "\n".join(rows) + "\n"
 
 
@@ -328,8 +328,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = copy_sources(Path(name) / "checkout")
         before = declared(folder, SMOKE)
-        found = {one.says: effect(folder, before, one) for one in EDITS}
-    PAGE.write_text(page(found, before), encoding="utf-8")
+        effects = {edit.says: effect(folder, before, edit) for edit in EDITS}
+    PAGE.write_text(page(effects, before), encoding="utf-8")
 
 
 if __name__ == "__main__":

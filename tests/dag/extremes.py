@@ -31,14 +31,14 @@ def smallest() -> Values:
 
 def reversed_lists() -> Values:
     """An overlay with every list in reverse whose order the settings leave open."""
-    found = {}
+    overlay = {}
     for study in STUDIES:
         model, values = of_smoke(study)
         for path in list(lists(values)):
             other = with_value(values, path, at(values, path)[::-1])
             values = other if accepts(model, other) else values
-        found[study] = values
-    return found
+        overlay[study] = values
+    return overlay
 
 
 def shrunk(model: type[Settings], values: Values) -> Values:
@@ -77,8 +77,8 @@ def reductions(model: type[Settings], values: Values) -> Iterator[tuple[Path, Va
         items = at(values, path)
         for kept in (lambda n, items=items: items[:n], lambda n, items=items: items[len(items) - n :]):
             options = (with_value(values, path, kept(n)) for n in range(1, len(items)))
-            if (found := next((one for one in options if accepts(model, one)), None)) is not None:
-                yield path, found
+            if (shortened := next((option for option in options if accepts(model, option)), None)) is not None:
+                yield path, shortened
 
 
 def accepts(model: type[Settings], values: Values) -> bool:
@@ -114,7 +114,7 @@ def _without(model: type[Settings], values: Values, path: Path, position: int) -
     for other in list(lists(together)):
         if other[0] == path[0] and len(at(together, other)) == len(items):
             del at(together, other)[position]
-    return next((one for one in (alone, together) if accepts(model, one)), values)
+    return next((option for option in (alone, together) if accepts(model, option)), values)
 
 
 def lists(values: Any, path: Path = ()) -> Iterator[Path]:

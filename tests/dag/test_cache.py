@@ -56,9 +56,9 @@ def test_a_hit_after_all_results_are_deleted(checkout, cached):
     shutil.rmtree(checkout / "results")
     shutil.rmtree(checkout / ".snakemake")
     shutil.rmtree(checkout / "logs")
-    told = run(checkout, "first", BN, HE, SEVERAL)
+    output = run(checkout, "first", BN, HE, SEVERAL)
     assert ran(checkout, "first") <= {"images"}
-    assert "Symlinking output file" in told
+    assert "Symlinking output file" in output
     assert {name: (folder(checkout, "first") / name).read_bytes() for name in cached} == cached
 
 

@@ -64,14 +64,14 @@ def test_what_is_executed_and_opened_is_known(checkout, study):
     for file in files:
         job = read(checkout / file)
         kinds.add(job.kind)
-        for member, found in zip(job.members, traced[file], strict=True):
+        for member, trace in zip(job.members, traced[file], strict=True):
             known = roots_of(job, member)
             assert [code_version(*roots) for roots, _ in known] == [version for _, version in known], file
-            executed = {tuple(pair) for pair in found["executed"]}
+            executed = {tuple(pair) for pair in trace["executed"]}
             assert ("repdyn.pipeline.run.entry", "run_members") in executed
             outside += outside_closure(filter(computes, executed), [root for roots, _ in known for root in roots])
             named = {text.split()[0] for text in member.get("texts", ())}
-            unnamed += [path for path in found["opened"] if path not in named and not is_known(path)]
+            unnamed += [path for path in trace["opened"] if path not in named and not is_known(path)]
     assert outside == []
     assert unnamed == []
     assert kinds >= ({"simulate", "draw"} if study else {"images", "ledger", "manifest", "site"})

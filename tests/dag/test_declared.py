@@ -88,9 +88,9 @@ def test_one_row_of_a_table_of_networks_concerns_its_readers_only(jobs):
 
 
 def test_every_file_is_made_once_and_every_input_is_made(jobs):
-    made = [path for paths in jobs.outputs.values() for path in paths]
-    assert len(made) == len(set(made))
-    assert {path for paths in jobs.inputs.values() for path in paths} <= set(made)
+    outputs = [path for paths in jobs.outputs.values() for path in paths]
+    assert len(outputs) == len(set(outputs))
+    assert {path for paths in jobs.inputs.values() for path in paths} <= set(outputs)
 
 
 def test_under_ninety_jobs(jobs):

@@ -35,10 +35,10 @@ VALUES = {"sizes": [3, 7, 9], "rates": [0.1, 0.2, 0.3], "record": [1, 5, 40], "d
 
 
 def test_the_smallest_settings_are_accepted_and_small():
-    found = shrunk(Study, {"part": VALUES})["part"]
-    assert accepts(Small, found)
-    assert (len(found["sizes"]), len(found["rates"]), found["record"]) == (1, 1, [40])
-    assert (found["sizes"], found["seeds"]) == ([0], 2)
+    part = shrunk(Study, {"part": VALUES})["part"]
+    assert accepts(Small, part)
+    assert (len(part["sizes"]), len(part["rates"]), part["record"]) == (1, 1, [40])
+    assert (part["sizes"], part["seeds"]) == ([0], 2)
 
 
 def test_a_count_falls_to_its_least_value_alone():
@@ -59,8 +59,8 @@ def test_duplicates_are_refused_but_where_a_list_is_no_choice(study):
 
 @pytest.mark.slow
 def test_reversed_lists_are_accepted_and_some_are_reversed():
-    found = reversed_lists()
+    overlay = reversed_lists()
     for study in STUDIES:
-        assert accepts(of_smoke(study)[0], found[study])
-    assert found["universality"]["architectures"]["rows"] != of_smoke("universality")[1]["architectures"]["rows"]
-    assert sum(found[study] != of_smoke(study)[1] for study in STUDIES) >= 3
+        assert accepts(of_smoke(study)[0], overlay[study])
+    assert overlay["universality"]["architectures"]["rows"] != of_smoke("universality")[1]["architectures"]["rows"]
+    assert sum(overlay[study] != of_smoke(study)[1] for study in STUDIES) >= 3

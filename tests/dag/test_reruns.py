@@ -36,39 +36,39 @@ def jobs_of(members):
     return {re.split("[|:]", member)[1] for member in members}
 
 
-def check(folder, before, one):
-    members, jobs = edits.effect(folder, before, one)
-    expected = matching(one.changes, before.members)
+def check(folder, before, edit):
+    members, jobs = edits.effect(folder, before, edit)
+    expected = matching(edit.changes, before.members)
     assert members == expected
-    assert jobs == jobs_of(expected | matching(one.then, before.members))
+    assert jobs == jobs_of(expected | matching(edit.then, before.members))
     return members, jobs
 
 
 @pytest.mark.parametrize("says", CHEAP)
 def test_an_edit_runs_what_depends_on_it(folder, before, says):
-    (one,) = [one for one in edits.EDITS if one.says == says]
-    check(folder, before, one)
+    (edit,) = [edit for edit in edits.EDITS if edit.says == says]
+    check(folder, before, edit)
 
 
 @pytest.mark.slow
 def test_the_table_of_edits(folder, before):
     """Every edit as expected, all that fail told together; the page says the same."""
-    found, wrong = {}, {}
-    for one in edits.EDITS:
+    effects, wrong = {}, {}
+    for edit in edits.EDITS:
         try:
-            found[one.says] = check(folder, before, one)
+            effects[edit.says] = check(folder, before, edit)
         except AssertionError as error:
-            wrong[one.says] = str(error)
+            wrong[edit.says] = str(error)
     assert wrong == {}
-    assert edits.PAGE.read_text(encoding="utf-8") == edits.page(found, before)
+    assert edits.PAGE.read_text(encoding="utf-8") == edits.page(effects, before)
 
 
 def test_the_page_has_a_row_for_every_edit():
     rows = re.findall(r"^\| (.+?) \|", edits.PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert rows == ["edit", "---", *(one.says for one in edits.EDITS)]
+    assert rows == ["edit", "---", *(edit.says for edit in edits.EDITS)]
 
 
 def test_every_product_is_asked_for(before):
     """So that whatever is deleted is made again."""
-    made = [path for paths in before.outputs.values() for path in paths]
-    assert sorted(before.wanted) == sorted(made)
+    outputs = [path for paths in before.outputs.values() for path in paths]
+    assert sorted(before.wanted) == sorted(outputs)

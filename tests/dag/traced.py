@@ -38,13 +38,13 @@ def _members(file: Path):
 def _opening():
     """Files of the checkout opened inside the block and still there, but not to import them; relative paths."""
     global OPENED
-    OPENED, found = [], set()
+    OPENED, files = [], set()
     try:
-        yield found
+        yield files
     finally:
         paths = [Path(path).absolute() for path in OPENED]
         kept = [path for path in paths if path.is_relative_to(Path.cwd()) and path.is_file()]
-        found |= {path.relative_to(Path.cwd()).as_posix() for path in kept}
+        files |= {path.relative_to(Path.cwd()).as_posix() for path in kept}
         OPENED = None
 
 

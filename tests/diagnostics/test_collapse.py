@@ -44,48 +44,48 @@ def test_nc1_counts_no_direction_of_rounding(classes):
 def test_nc1_does_not_change_under_linear_maps_and_the_ratio_of_traces_does():
     H = np.random.default_rng(0).normal(size=(12, 3)) + 2 * np.eye(4)[:, :3][LABELS]
     stretched = H * np.array([1.0, 5.0, 0.2])
-    one, other = collapse(H, LABELS), collapse(stretched, LABELS)
-    assert other["nc1"] == pytest.approx(one["nc1"], rel=1e-9)
-    assert abs(other["within_over_between"] / one["within_over_between"] - 1) > 0.1
+    original, other = collapse(H, LABELS), collapse(stretched, LABELS)
+    assert other["nc1"] == pytest.approx(original["nc1"], rel=1e-9)
+    assert abs(other["within_over_between"] / original["within_over_between"] - 1) > 0.1
 
 
 def test_a_collapsed_network_is_zero_in_all_four():
     simplex = np.eye(K) - 1 / K
-    found = collapse(simplex[LABELS], LABELS)
+    measures = collapse(simplex[LABELS], LABELS)
     decided = classifier_collapse(simplex[LABELS], LABELS, 3 * simplex, LABELS)
     for name in ("nc1", "equinorm", "equiangularity", "maximal_angle", "equiangle"):
-        assert found[name] == pytest.approx(0, abs=1e-12)
+        assert measures[name] == pytest.approx(0, abs=1e-12)
     for name in ("classifier_equinorm", "classifier_equiangularity", "classifier_maximal_angle", "nc3", "nc4"):
         assert decided[name] == pytest.approx(0, abs=1e-12)
 
 
 def test_nc2_by_hand():
     H = np.array([[1.0, 0], [0, 2.0], [-1.0, 0]])
-    found = collapse(np.repeat(H, 2, axis=0), np.repeat([0, 1, 2], 2))
+    measures = collapse(np.repeat(H, 2, axis=0), np.repeat([0, 1, 2], 2))
     centered = H - H.mean(axis=0)
     lengths = np.linalg.norm(centered, axis=1)
     cosines = [centered[i] @ centered[j] / lengths[i] / lengths[j] for i in range(3) for j in range(3) if i != j]
-    assert found["equinorm"] == pytest.approx(lengths.std() / lengths.mean())
-    assert found["equiangularity"] == pytest.approx(np.std(cosines))
-    assert found["maximal_angle"] == pytest.approx(np.mean(np.abs(np.array(cosines) + 0.5)))
+    assert measures["equinorm"] == pytest.approx(lengths.std() / lengths.mean())
+    assert measures["equiangularity"] == pytest.approx(np.std(cosines))
+    assert measures["maximal_angle"] == pytest.approx(np.mean(np.abs(np.array(cosines) + 0.5)))
 
 
 def test_rows_of_the_classifier_by_hand():
     W = np.array([[2.0, 0, 0], [0, 1.0, 1.0], [-1.0, 0, 1.0], [0, -2.0, 0.5]])
     H = np.random.default_rng(0).normal(size=(12, 3)) + np.arange(4)[LABELS, None]
-    found = classifier_collapse(H, LABELS, W, LABELS)
+    measures = classifier_collapse(H, LABELS, W, LABELS)
     lengths = np.linalg.norm(W, axis=1)
     cosines = np.array([W[i] @ W[j] / lengths[i] / lengths[j] for i in range(4) for j in range(4) if i != j])
-    assert found["classifier_equinorm"] == pytest.approx(lengths.std() / lengths.mean())
-    assert found["classifier_equiangularity"] == pytest.approx(np.std(cosines))
-    assert found["classifier_maximal_angle"] == pytest.approx(np.mean(np.abs(cosines + 1 / 3)))
+    assert measures["classifier_equinorm"] == pytest.approx(lengths.std() / lengths.mean())
+    assert measures["classifier_equiangularity"] == pytest.approx(np.std(cosines))
+    assert measures["classifier_maximal_angle"] == pytest.approx(np.mean(np.abs(cosines + 1 / 3)))
 
 
 def test_the_classifier_is_found_and_compared_with_its_own_input():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, K)).double()
     X = np.random.default_rng(0).normal(size=(12, 5))
-    found = measure(model, X, labels=LABELS)
+    diagnostics = measure(model, X, labels=LABELS)
     with torch.no_grad():
         H, W = model[:2](torch.tensor(X)).numpy(), model[2].weight.numpy()
         decisions = model(torch.tensor(X)).numpy().argmax(axis=1)
@@ -93,8 +93,8 @@ def test_the_classifier_is_found_and_compared_with_its_own_input():
     centered = means - means.mean(axis=0)
     nc3 = np.sum((W / np.linalg.norm(W) - centered / np.linalg.norm(centered)) ** 2)
     nearest = np.array([np.argmin([np.linalg.norm(h - mean) for mean in means]) for h in H])
-    assert float(found["nc3"]) == pytest.approx(nc3, rel=1e-9)
-    assert float(found["nc4"]) == np.mean(nearest != decisions)
+    assert float(diagnostics["nc3"]) == pytest.approx(nc3, rel=1e-9)
+    assert float(diagnostics["nc4"]) == np.mean(nearest != decisions)
     named = measure(nn.Sequential(model, nn.Softmax(dim=1)), X, labels=LABELS, classifier="0.2")
     assert float(named["nc3"]) == pytest.approx(nc3, rel=1e-9)
     unnamed = measure(nn.Sequential(model, nn.Softmax(dim=1)), X, labels=LABELS)
@@ -107,8 +107,8 @@ def test_a_thousand_classes_need_no_array_of_points_classes_and_units():
     labels = np.arange(2000) % 1000
     H = 4 * rng.normal(size=(1000, 64))[labels] + rng.normal(size=(2000, 64))
     tracemalloc.start()
-    found = collapse(H, labels)
+    measures = collapse(H, labels)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert found["nearest_mean_accuracy"] > 0.99
+    assert measures["nearest_mean_accuracy"] > 0.99
     assert peak < 10 * (2000 * 1000 * 8)  # a few arrays of points x classes; points x classes x units is 64 of them

@@ -65,10 +65,10 @@ def measured(*arguments) -> int:
 
 def test_dataset_is_one_of_the_house(folder, capsys):
     assert measured("my_network:build", "--data", "data.npz", "--residual", "1", "2", "--figures", "figures") == 0
-    found = datasets.read(folder / "diag.nc")
-    assert list(found["layer"].values) == ["input", "0", "1", "2", "3"]
-    assert {"within_over_between", "kinetic_energy", "radial_fraction", "prediction_alignment"} <= set(found)
-    assert list(found["pair"].values) == ["0-1"]
+    dataset = datasets.read(folder / "diag.nc")
+    assert list(dataset["layer"].values) == ["input", "0", "1", "2", "3"]
+    assert {"within_over_between", "kinetic_energy", "radial_fraction", "prediction_alignment"} <= set(dataset)
+    assert list(dataset["pair"].values) == ["0-1"]
     assert "5 layers, 12 points" in capsys.readouterr().out
     assert sorted(path.name for path in (folder / "figures").iterdir()) == [
         f"{name}.{suffix}" for name in ("residual_stream", "through_depth") for suffix in ("json", "png", "svg")
@@ -78,9 +78,9 @@ def test_dataset_is_one_of_the_house(folder, capsys):
 
 def test_layers_are_chosen(folder):
     assert measured("my_network:build", "--data", "data.npz", "--layers", "0", "3", "--batch-statistics") == 0
-    found = xr.load_dataset(folder / "diag.nc")
-    assert list(found["layer"].values) == ["0", "3"]
-    assert found.attrs["normalized_by"] == "batch statistics"
+    dataset = xr.load_dataset(folder / "diag.nc")
+    assert list(dataset["layer"].values) == ["0", "3"]
+    assert dataset.attrs["normalized_by"] == "batch statistics"
 
 
 ERRORS = {
@@ -157,12 +157,12 @@ def test_the_effective_depth_of_the_command_line_is_that_of_the_energies(folder)
     for depth in (0.0, 2.5):
         arguments = ("--data", "data.npz", "--residual", "1", "2", f"--effective-depth={depth}")
         assert measured("my_seeded:build", *arguments) == 0
-        found = xr.load_dataset(folder / "diag.nc")
-        assert json.loads(found.attrs["settings"])["effective_depth"] == depth
+        dataset = xr.load_dataset(folder / "diag.nc")
+        assert json.loads(dataset.attrs["settings"])["effective_depth"] == depth
         arrays = np.load("data.npz")
         stream = Residual(("1", "2"), depth)
         again = measure(sys.modules["my_seeded"].build(), arrays["inputs"], labels=arrays["labels"], residual=stream)
-        energies[depth] = found["kinetic_energy"].values
+        energies[depth] = dataset["kinetic_energy"].values
         np.testing.assert_allclose(energies[depth], again["kinetic_energy"], rtol=1e-6)
     assert not np.allclose(energies[0.0], energies[2.5], rtol=0.01)
 
@@ -205,9 +205,9 @@ def test_keyword_inputs_and_measures_on_the_command_line(folder):
         ) == 0  # fmt: skip
     finally:
         sys.modules.pop("my_own", None)
-    found = xr.load_dataset(folder / "diag.nc")
-    assert list(found["layer"].values) == ["map"]
-    assert "angle" not in found
+    dataset = xr.load_dataset(folder / "diag.nc")
+    assert list(dataset["layer"].values) == ["map"]
+    assert "angle" not in dataset
 
 
 EXAMPLES = {
@@ -227,8 +227,8 @@ def test_examples_run(name, tmp_path):
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     data, figure = EXAMPLES[name]
-    found = xr.load_dataset(tmp_path / data)
-    last = found.isel(epoch=-1) if "epoch" in found.dims else found
+    dataset = xr.load_dataset(tmp_path / data)
+    last = dataset.isel(epoch=-1) if "epoch" in dataset.dims else dataset
     assert float(last["accuracy"]) > 0.7  # chance is a tenth to a third
     assert np.isfinite(last["nc1"]).all()
     assert not figure or (tmp_path / figure).stat().st_size > 10_000
@@ -243,10 +243,10 @@ def test_a_script_can_measure_and_save_what_the_command_does(folder, capsys):
     options = {"layers": ["1", "2"], "measures": ["ranks", "pairs"], "batch_size": 5, "output": None}
     options |= {"embeddings": None, "classifier": None, "batch_statistics": False}
     command.measure_and_save("my_seeded:build", Path("data.npz"), Path("other.nc"), **options)
-    one, other = (datasets.read(folder / name) for name in ("one.nc", "other.nc"))
-    xr.testing.assert_identical(one, other)
-    told = f"one.nc: 2 layers, 12 points, {len(one.data_vars)} diagnostics"
-    assert capsys.readouterr().out.splitlines()[0] == told
+    reference, other = (datasets.read(folder / name) for name in ("one.nc", "other.nc"))
+    xr.testing.assert_identical(reference, other)
+    line = f"one.nc: 2 layers, 12 points, {len(reference.data_vars)} diagnostics"
+    assert capsys.readouterr().out.splitlines()[0] == line
     assert not list(folder.glob("**/*.png"))
 
 
@@ -286,9 +286,9 @@ def test_figures_are_those_that_the_measures_allow(folder, measures, drawn):
 def test_what_is_left_out_is_told(folder, capsys):
     np.savez("six.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)), labels=np.arange(12) % 6)
     command.measure_and_save("my_seeded:build", Path("six.npz"), Path("one.nc"))
-    told = capsys.readouterr().out.splitlines()[1]
-    assert told.startswith("left out: ")
-    assert "labels run from 0 to 5 but the network has 3 outputs" in told
+    line = capsys.readouterr().out.splitlines()[1]
+    assert line.startswith("left out: ")
+    assert "labels run from 0 to 5 but the network has 3 outputs" in line
 
 
 def test_a_users_folder_comes_first_and_does_not_stay(folder):

@@ -25,15 +25,15 @@ def two(units=(5, 9)):
 @pytest.mark.parametrize("units", [(5, 9), (30, 9), (30, 40)])
 def test_similarities_are_their_definitions(units):
     X, Y = two(units)
-    found = similarities(shape_of(X), shape_of(Y))
+    similarity = similarities(shape_of(X), shape_of(Y))
     H = np.eye(N) - 1 / N
     K, L = (H @ A @ A.T @ H for A in (X, Y))
-    assert found["cka"] == pytest.approx(np.sum(K * L) / np.linalg.norm(K) / np.linalg.norm(L), rel=1e-9)
+    assert similarity["cka"] == pytest.approx(np.sum(K * L) / np.linalg.norm(K) / np.linalg.norm(L), rel=1e-9)
     X, Y = (A - A.mean(axis=0) for A in (X, Y))
     X, Y = X / np.linalg.norm(X), Y / np.linalg.norm(Y)
     nuclear = np.linalg.svd(X.T @ Y, compute_uv=False).sum()
-    assert found["angular"] == pytest.approx(np.arccos(nuclear), rel=1e-7)
-    assert found["procrustes"] == pytest.approx(np.sqrt(2 - 2 * nuclear), rel=1e-7)
+    assert similarity["angular"] == pytest.approx(np.arccos(nuclear), rel=1e-7)
+    assert similarity["procrustes"] == pytest.approx(np.sqrt(2 - 2 * nuclear), rel=1e-7)
 
 
 def test_debiased_cka_is_the_unbiased_estimate_of_hsic():
@@ -53,9 +53,9 @@ def test_debiased_cka_is_the_unbiased_estimate_of_hsic():
 
 def test_unrelated_representations_have_no_debiased_similarity():
     rng = np.random.default_rng(0)
-    found = [similarities(shape_of(rng.normal(size=(20, 50))), shape_of(rng.normal(size=(20, 50)))) for _ in range(40)]
-    debiased = np.array([one["cka_debiased"] for one in found])
-    assert np.mean([one["cka"] for one in found]) > 0.5
+    draws = [similarities(shape_of(rng.normal(size=(20, 50))), shape_of(rng.normal(size=(20, 50)))) for _ in range(40)]
+    debiased = np.array([draw["cka_debiased"] for draw in draws])
+    assert np.mean([draw["cka"] for draw in draws]) > 0.5
     assert abs(debiased.mean()) < 4 * debiased.std() / np.sqrt(40)  # four standard errors: one alarm in 16,000
 
 
@@ -66,30 +66,30 @@ def model(seed):
 
 def test_networks_checkpoints_reruns_and_the_heat_map(tmp_path):
     X = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
-    one, other = model(0), model(1)
-    found = compare(one, other, X, reruns=[model(2), model(3).state_dict()])
-    assert dict(found.sizes) == {"layer": 4, "other_layer": 4, "runs": 3}
-    assert float(found["cka"].sel(layer="input", other_layer="input")) == pytest.approx(1)
-    checkpoint = compare(one, other.state_dict(), X)
-    np.testing.assert_array_equal(checkpoint["cka"], found["cka"])
-    itself = compare(one, None, X)
+    network, other = model(0), model(1)
+    comparison = compare(network, other, X, reruns=[model(2), model(3).state_dict()])
+    assert dict(comparison.sizes) == {"layer": 4, "other_layer": 4, "runs": 3}
+    assert float(comparison["cka"].sel(layer="input", other_layer="input")) == pytest.approx(1)
+    checkpoint = compare(network, other.state_dict(), X)
+    np.testing.assert_array_equal(checkpoint["cka"], comparison["cka"])
+    itself = compare(network, None, X)
     np.testing.assert_allclose(np.diag(itself["cka_debiased"]), 1)
     np.testing.assert_allclose(itself["procrustes"], itself["procrustes"].T, atol=1e-7)
-    figures.save(draw_similarity(found), tmp_path / "similarity")
+    figures.save(draw_similarity(comparison), tmp_path / "similarity")
     assert "band: range over pairs of runs" in json.loads((tmp_path / "similarity.json").read_text())["caption"]
     with pytest.raises(ValueError, match="no similarity 'ckaa'"):
-        draw_similarity(found, "ckaa")
+        draw_similarity(comparison, "ckaa")
     with pytest.raises(ValueError, match="the checkpoint does not fit the network"):
-        compare(one, nn.Linear(2, 2).state_dict(), X)
+        compare(network, nn.Linear(2, 2).state_dict(), X)
 
 
 def test_beside_chance_stand_the_mean_over_pairs_of_runs_and_layers_that_both_networks_have():
     X = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
-    found = compare(model(0), model(1), X, reruns=[model(2), model(3)]).drop_sel(other_layer="1")
-    panel = draw_similarity(found, "cka").axes[1]
+    comparison = compare(model(0), model(1), X, reruns=[model(2), model(3)]).drop_sel(other_layer="1")
+    panel = draw_similarity(comparison, "cka").axes[1]
     lines = {line.get_label(): line for line in panel.lines}
-    np.testing.assert_allclose(lines["their mean"].get_ydata(), found["cka_of_runs"].mean("runs"))
-    own = [float(found["cka"].sel(layer=name, other_layer=name)) for name in ("input", "0", "2")]
+    np.testing.assert_allclose(lines["their mean"].get_ydata(), comparison["cka_of_runs"].mean("runs"))
+    own = [float(comparison["cka"].sel(layer=name, other_layer=name)) for name in ("input", "0", "2")]
     np.testing.assert_allclose(lines["the two networks"].get_ydata(), own)
     assert lines["the two networks"].get_xdata().tolist() == [0, 1, 3]
 
@@ -99,10 +99,10 @@ def test_a_layer_without_shape_is_missing_and_comparing_changes_nothing():
     with torch.no_grad():
         network[0].bias.fill_(-100)
     before = copy.deepcopy(network.state_dict())
-    found = compare(network, None, torch.randn(9, 4))
-    assert "one, 1: all points are the same in this layer" in found.attrs["left_out"]
-    assert found["cka"].sel(layer="1").isnull().all()
-    assert np.isfinite(found["cka"].sel(layer="0", other_layer="input"))
+    comparison = compare(network, None, torch.randn(9, 4))
+    assert "one, 1: all points are the same in this layer" in comparison.attrs["left_out"]
+    assert comparison["cka"].sel(layer="1").isnull().all()
+    assert np.isfinite(comparison["cka"].sel(layer="0", other_layer="input"))
     assert all(torch.equal(before[name], part) for name, part in network.state_dict().items())
 
 

@@ -33,41 +33,41 @@ def recorded_from_theory() -> xr.Dataset:
     recorder = Recorder(model, X, targets=Y, time="epoch")
     for time in TIMES:
         recorder(int(time))
-    found = recorder.dataset()
-    dx2, dy2 = float(found["input_distance"][0]), float(found["target_distance"][0])
+    recorded = recorder.dataset()
+    dx2, dy2 = float(recorded["input_distance"][0]), float(recorded["target_distance"][0])
     h, y, w = effective_solution(TIMES, 0.01, 1e-4, 0.0, *RATES, dx2, dy2)
-    found["representation_distance"] = (
-        found["representation_distance"].dims,
-        np.broadcast_to(h[:, None, None], found["representation_distance"].shape),
+    recorded["representation_distance"] = (
+        recorded["representation_distance"].dims,
+        np.broadcast_to(h[:, None, None], recorded["representation_distance"].shape),
     )
-    found["prediction_distance"] = ("epoch", "pair"), y[:, None]
-    found["prediction_alignment"] = ("epoch", "pair"), w[:, None]
-    return found
+    recorded["prediction_distance"] = ("epoch", "pair"), y[:, None]
+    recorded["prediction_alignment"] = ("epoch", "pair"), w[:, None]
+    return recorded
 
 
 def test_rates_of_the_theory_are_found_again():
-    found = effective_theory.fit(recorded_from_theory(), "0")
+    fit = effective_theory.fit(recorded_from_theory(), "0")
     # the search ends at relative steps of 1e-12 in logarithms; rates are determined to the root of that
-    np.testing.assert_allclose([found["eta_h"][0], found["eta_y"][0]], RATES, rtol=1e-5)
-    np.testing.assert_allclose(found["explained"], 1, atol=1e-9)
-    assert found["learned"].values == [1]
-    assert (found.attrs["layer"], found.attrs["time"]) == ("0", "epoch")
+    np.testing.assert_allclose([fit["eta_h"][0], fit["eta_y"][0]], RATES, rtol=1e-5)
+    np.testing.assert_allclose(fit["explained"], 1, atol=1e-9)
+    assert fit["learned"].values == [1]
+    assert (fit.attrs["layer"], fit.attrs["time"]) == ("0", "epoch")
     for name in "hyw":
-        measured, theory = found[f"{name}_measured"][0], found[f"{name}_theory"][0]
-        at = np.interp(TIMES, found["moment"], theory)
+        measured, theory = fit[f"{name}_measured"][0], fit[f"{name}_theory"][0]
+        at = np.interp(TIMES, fit["moment"], theory)
         np.testing.assert_allclose(at, measured, atol=2e-2 * np.abs(measured).max())  # linear between 200 moments
-    np.testing.assert_allclose(found["final_distance"], found["h_theory"][:, -1], rtol=1e-2)
-    assert not [problem for problem in problems(found) if not problem.startswith("attribute")]
+    np.testing.assert_allclose(fit["final_distance"], fit["h_theory"][:, -1], rtol=1e-2)
+    assert not [problem for problem in problems(fit) if not problem.startswith("attribute")]
 
 
 def test_a_single_seed_is_a_seed():
     recorded = recorded_from_theory()
     fields = [name for name in recorded.data_vars if "epoch" in recorded[name].dims]
     seeded = recorded.assign({name: recorded[name].expand_dims("seed", -1) for name in fields}).assign_coords(seed=[3])
-    found, alone = effective_theory.fit(seeded, "0"), effective_theory.fit(recorded, "0")
-    assert found["seed"].values.tolist() == [3]
+    fit, alone = effective_theory.fit(seeded, "0"), effective_theory.fit(recorded, "0")
+    assert fit["seed"].values.tolist() == [3]
     for name in ("eta_h", "eta_y", "final_distance"):
-        np.testing.assert_array_equal(found[name].isel(seed=0), alone[name])
+        np.testing.assert_array_equal(fit[name].isel(seed=0), alone[name])
 
 
 def test_time_counts_from_the_first_record():
@@ -93,48 +93,52 @@ def test_a_trained_linear_network_is_fitted():
         descent.zero_grad()
         ((model(X) - Y) ** 2).sum().div(4).backward()
         descent.step()
-    found = effective_theory.fit(recorder.dataset(), "0")
-    assert found["learned"].values == [1]
-    assert float(found["explained"].min()) > 0.9
+    fit = effective_theory.fit(recorder.dataset(), "0")
+    assert fit["learned"].values == [1]
+    assert float(fit["explained"].min()) > 0.9
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan])
 def test_a_pair_that_cannot_be_fitted_has_no_rates_and_the_others_have_theirs(value):
     """A layer that dies, or a training that diverges, leaves gaps and stops nothing."""
-    one = recorded_from_theory()
-    recorded = xr.concat([one, one.assign_coords(pair=["other"])], "pair", data_vars="minimal").copy(deep=True)
+    single = recorded_from_theory()
+    recorded = xr.concat([single, single.assign_coords(pair=["other"])], "pair", data_vars="minimal").copy(deep=True)
     pair = recorded["pair"].values[0]
     recorded["representation_distance"].loc[{"pair": pair, "epoch": int(TIMES[4])}] = value
-    found = effective_theory.fit(recorded, "0")
-    assert np.isnan(found["eta_h"].sel(pair=pair)).all()
-    assert not found["learned"].sel(pair=pair).any()
-    assert np.isfinite(found["eta_h"].drop_sel(pair=pair)).all()
-    gaps = [name for name, array in found.data_vars.items() if np.isnan(array).any() and "missing" not in array.attrs]
+    fit = effective_theory.fit(recorded, "0")
+    assert np.isnan(fit["eta_h"].sel(pair=pair)).all()
+    assert not fit["learned"].sel(pair=pair).any()
+    assert np.isfinite(fit["eta_h"].drop_sel(pair=pair)).all()
+    gaps = [name for name, array in fit.data_vars.items() if np.isnan(array).any() and "missing" not in array.attrs]
     assert set(gaps) <= {"h_measured"}
 
 
 def test_a_pair_without_an_input_distance_is_left_out_and_the_others_are_fitted():
-    one = recorded_from_theory()
-    recorded = xr.concat([one, one.assign_coords(pair=["other"])], "pair", data_vars="minimal").copy(deep=True)
-    recorded["input_distance"] = ("pair", [float(one["input_distance"][0]), np.nan])
-    recorded["target_distance"] = ("pair", [float(one["target_distance"][0])] * 2)
-    assert effective_theory.fit(recorded, "0")["pair"].values.tolist() == one["pair"].values.tolist()
+    single = recorded_from_theory()
+    recorded = xr.concat([single, single.assign_coords(pair=["other"])], "pair", data_vars="minimal").copy(deep=True)
+    recorded["input_distance"] = ("pair", [float(single["input_distance"][0]), np.nan])
+    recorded["target_distance"] = ("pair", [float(single["target_distance"][0])] * 2)
+    assert effective_theory.fit(recorded, "0")["pair"].values.tolist() == single["pair"].values.tolist()
     with pytest.raises(ValueError, match="no input distances: record with embeddings="):
         effective_theory.fit(recorded.assign(input_distance=np.nan * recorded["input_distance"]), "0")
 
 
 ERRORS = {
-    "no time": (lambda found: found.isel(epoch=0).drop_attrs(), {"layer": "0"}, "record four or more moments"),
-    "few": (lambda found: found.isel(epoch=slice(3)), {"layer": "0"}, "record four or more moments"),
+    "no time": (lambda recorded: recorded.isel(epoch=0).drop_attrs(), {"layer": "0"}, "record four or more moments"),
+    "few": (lambda recorded: recorded.isel(epoch=slice(3)), {"layer": "0"}, "record four or more moments"),
     "no targets": (
-        lambda found: found.drop_vars("prediction_alignment"),
+        lambda recorded: recorded.drop_vars("prediction_alignment"),
         {"layer": "0"},
         "no prediction_alignment: record with labels or targets",
     ),
-    "layer": (lambda found: found, {"layer": "9"}, "no layer '9'; it has input, 0, 1"),
-    "pair": (lambda found: found, {"layer": "0", "pairs": ["0-7"]}, "pairs 0-7 have equal targets or are not there"),
+    "layer": (lambda recorded: recorded, {"layer": "9"}, "no layer '9'; it has input, 0, 1"),
+    "pair": (
+        lambda recorded: recorded,
+        {"layer": "0", "pairs": ["0-7"]},
+        "pairs 0-7 have equal targets or are not there",
+    ),
     "same": (
-        lambda found: found.assign(target_distance=0 * found["target_distance"]),
+        lambda recorded: recorded.assign(target_distance=0 * recorded["target_distance"]),
         {"layer": "0"},
         "every pair has equal inputs or equal targets",
     ),
@@ -178,9 +182,9 @@ def test_network_of_the_report(measured):
 
 
 def test_a_seed_does_not_depend_on_the_others(measured, images):
-    one = SMALL.model_copy(update={"seeds": 1})
-    assert ConvolutionalNetwork.model_validate(one.model_dump()) == one
-    alone = convolutional_network(one, images, Stream(1, ("diagnostics", "convolutional_network")))
+    settings = SMALL.model_copy(update={"seeds": 1})
+    assert ConvolutionalNetwork.model_validate(settings.model_dump()) == settings
+    alone = convolutional_network(settings, images, Stream(1, ("diagnostics", "convolutional_network")))
     xr.testing.assert_identical(alone.isel(seed=0).drop_vars("seed"), measured.isel(seed=0).drop_vars("seed"))
 
 
@@ -211,8 +215,8 @@ def test_figures_of_the_report(measured, tmp_path):
 
 
 def test_panels_of_pairs_are_named_in_the_first_row():
-    one = recorded_from_theory()
-    recorded = xr.concat([one, one.assign_coords(pair=["other"])], "pair", data_vars="minimal")
+    single = recorded_from_theory()
+    recorded = xr.concat([single, single.assign_coords(pair=["other"])], "pair", data_vars="minimal")
     drawn = draw_pairs(recorded.assign_attrs(title="two pairs"), effective_theory.fit(recorded, "0"))
     titles = [panel.get_title(loc="left") + panel.get_title() for panel in drawn.axes]
     assert [title[:3] for title in titles[:3]] == ["(a)", "(b)", "(c)"]
@@ -220,13 +224,13 @@ def test_panels_of_pairs_are_named_in_the_first_row():
 
 
 def test_figures_of_one_moment_without_labels():
-    found = measure(nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)), np.random.default_rng(0).normal(size=(5, 3)))
-    assert len(draw_depth(found).axes) == 4
-    assert len(draw_stream(found).axes) == 1
+    diagnostics = measure(nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4)), np.random.default_rng(0).normal(size=(5, 3)))
+    assert len(draw_depth(diagnostics).axes) == 4
+    assert len(draw_stream(diagnostics).axes) == 1
     with pytest.raises(ValueError, match="one moment only"):
-        draw_training(found)
+        draw_training(diagnostics)
     with pytest.raises(ValueError, match="name `residual` when measuring"):
-        draw_stream(found.drop_vars(["radial_fraction"]))
+        draw_stream(diagnostics.drop_vars(["radial_fraction"]))
 
 
 @pytest.mark.parametrize(("draw", "place"), [(draw_depth, 2), (draw_training, 0)])
@@ -239,22 +243,22 @@ def test_the_band_of_the_tasks_rank_lies_behind_the_ranks_alone(draw, place, nar
     recorder = Recorder(model, rng.normal(size=(9, 2)), targets=Y - Y.mean(axis=0) if narrow else Y)
     for step in range(3):
         recorder(step)
-    found = recorder.dataset()
-    panels = draw(found).axes
+    dataset = recorder.dataset()
+    panels = draw(dataset).axes
     bands = [[patch.get_bbox() for patch in panel.patches] for panel in panels]
     assert [len(band) for band in bands] == [int(number == place) for number in range(len(panels))]
     assert "effective rank" in panels[place].get_title(loc="left") + panels[place].get_title()
-    low, high = float(found["centered_task_rank"].min()), float(found["task_rank"].min())
+    low, high = float(dataset["centered_task_rank"].min()), float(dataset["task_rank"].min())
     assert (high - low < 0.5) == narrow
     assert (bands[place][0].y0, bands[place][0].y1) == (low, low + 0.5 if narrow else high)
 
 
 def test_panels_of_classes_need_both_collapse_and_sectors():
     X = np.random.default_rng(0).normal(size=(6, 3))
-    found = measure(nn.Sequential(nn.Linear(3, 4), nn.ReLU()), X, labels=np.arange(6) % 2)
-    assert len(draw_depth(found).axes) == 6
+    diagnostics = measure(nn.Sequential(nn.Linear(3, 4), nn.ReLU()), X, labels=np.arange(6) % 2)
+    assert len(draw_depth(diagnostics).axes) == 6
     for without in ("nc1", "sectors"):
-        assert len(draw_depth(found.drop_vars(without)).axes) == 4
+        assert len(draw_depth(diagnostics.drop_vars(without)).axes) == 4
 
 
 @pytest.mark.parametrize("first", [0, 10])

@@ -112,10 +112,10 @@ def test_leak_is_not_negative():
 
 
 def test_layers_nobody_asked_for_are_left_out_and_said():
-    found = measure(Odd(), X())
-    assert list(found["layer"].values) == ["input", "encoder", "memory", "head"]
-    assert "layer (unused): its hook never fired" in found.attrs["left_out"]
-    assert "layer (total): it returns shape ()" in found.attrs["left_out"]
+    diagnostics = measure(Odd(), X())
+    assert list(diagnostics["layer"].values) == ["input", "encoder", "memory", "head"]
+    assert "layer (unused): its hook never fired" in diagnostics.attrs["left_out"]
+    assert "layer (total): it returns shape ()" in diagnostics.attrs["left_out"]
 
 
 def test_a_network_without_modules_has_input_and_output():
@@ -128,5 +128,5 @@ def test_a_network_without_modules_has_input_and_output():
 
 def test_integers_are_no_input_layer():
     model = nn.Sequential(nn.Embedding(5, 3), nn.Flatten(), nn.Linear(6, 2))
-    found = measure(model, np.array([[0, 1], [2, 3], [4, 0]]))
-    assert list(found["layer"].values) == ["0", "1", "2"]
+    diagnostics = measure(model, np.array([[0, 1], [2, 3], [4, 0]]))
+    assert list(diagnostics["layer"].values) == ["0", "1", "2"]

@@ -16,9 +16,9 @@ N = 6
 RANKS = ["ranks", "angles"]
 
 
-def same(one, other, variables=("effective_rank", "norm", "angle")):
+def same(actual, expected, variables=("effective_rank", "norm", "angle")):
     for name in variables:
-        np.testing.assert_allclose(one[name].values, other[name].values, rtol=1e-6, atol=1e-7, err_msg=name)
+        np.testing.assert_allclose(actual[name].values, expected[name].values, rtol=1e-6, atol=1e-7, err_msg=name)
 
 
 class Two(nn.Module):
@@ -46,18 +46,18 @@ def test_positional_and_keyword_inputs():
 
 def test_input_distances_need_one_input_with_coordinates():
     X = torch.randn(N, 4)
-    found = measure(Two(), {"x": X, "mask": torch.ones(N)})
-    assert found["input_distance"].isnull().all()
-    assert "input_distance: no usable input; name a layer that stands for the inputs" in found.attrs["left_out"]
+    diagnostics = measure(Two(), {"x": X, "mask": torch.ones(N)})
+    assert diagnostics["input_distance"].isnull().all()
+    assert "input_distance: no usable input; name a layer that stands for the inputs" in diagnostics.attrs["left_out"]
 
 
 def test_token_ids_are_no_coordinates():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Embedding(9, 3), nn.Flatten(), nn.Linear(6, 2))
     tokens = np.array([[0, 1], [2, 3], [4, 0], [8, 7]])
-    found = measure(model, tokens)
-    assert found["input_distance"].isnull().all()
-    assert "input_distance: no usable input: it returns int64, which has no distances" in found.attrs["left_out"]
+    diagnostics = measure(model, tokens)
+    assert diagnostics["input_distance"].isnull().all()
+    assert "input_distance: no usable input: it returns int64, which has no distances" in diagnostics.attrs["left_out"]
     with torch.no_grad():
         rows = model[0](torch.tensor(tokens)).flatten(1).double().numpy()
     named = measure(model, tokens, embeddings="0")
@@ -70,13 +70,13 @@ def test_batches_and_loaders_give_the_same_as_all_at_once():
     X, labels = torch.randn(12, 4), torch.arange(12) % 3
     whole = measure(model, X, labels=labels)
     loader = DataLoader(TensorDataset(X, labels), batch_size=5)
-    for found in (
+    for batched in (
         measure(model, X, labels=labels, batch_size=5),
         measure(model, X, labels=labels, batch_size=5, memory=1),  # one layer at a time
         measure(model, loader),
     ):
         for name in set(whole.data_vars) - {"radial_fraction", "largest_radial_fraction"}:
-            np.testing.assert_allclose(found[name], whole[name], rtol=1e-5, atol=1e-6, err_msg=name)
+            np.testing.assert_allclose(batched[name], whole[name], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_batches_of_a_loader_by_keyword():
     X, labels = torch.randn(8, 4), torch.arange(8) % 2
     batches = [{"x": X[:4], "mask": torch.ones(4), "labels": labels[:4]}]
     batches += [{"x": X[4:], "mask": torch.ones(4), "labels": labels[4:]}]
-    found = measure(Two(), iter(batches), ["map"])
-    np.testing.assert_array_equal(found["label"], labels)
+    diagnostics = measure(Two(), iter(batches), ["map"])
+    np.testing.assert_array_equal(diagnostics["label"], labels)
     with pytest.raises(ValueError, match="a batch of the loader has 3 parts; give unpack="):
         measure(Two(), iter([(X, X, X)]))
-    same(measure(Two(), iter([(X, X, labels)]), ["map"], unpack=lambda batch: (batch[0], batch[2])), found)
+    same(measure(Two(), iter([(X, X, labels)]), ["map"], unpack=lambda batch: (batch[0], batch[2])), diagnostics)
 
 
 def test_going_through_a_shuffling_loader_leaves_random_states_alone():
@@ -157,11 +157,11 @@ class TimeFirst(nn.Module):
 def test_the_axis_of_points_is_found_where_all_axes_are_as_long():
     X = torch.randn(N, N, 3, generator=torch.Generator().manual_seed(1))
     model = TimeFirst()
-    found = measure(model, X, ["memory"], measures=RANKS)
+    diagnostics = measure(model, X, ["memory"], measures=RANKS)
     with torch.no_grad():
         sequence, _ = model.memory(X.transpose(0, 1))
     rows = sequence.transpose(0, 1).reshape(N, -1).double().numpy()
-    np.testing.assert_allclose(found["norm"][0], np.linalg.norm(rows, axis=1), rtol=1e-6)
+    np.testing.assert_allclose(diagnostics["norm"][0], np.linalg.norm(rows, axis=1), rtol=1e-6)
 
 
 class Attention(nn.Module):
@@ -205,9 +205,9 @@ def test_points_that_share_a_normalization_are_measured():
 def test_inputs_with_points_second():
     torch.manual_seed(0)
     model, X = nn.LSTM(3, 4), torch.randn(N, N, 3)
-    found = measure(model, X, ["output"], axes={"input": 1}, measures=RANKS)
+    diagnostics = measure(model, X, ["output"], axes={"input": 1}, measures=RANKS)
     rows = model(X)[0].detach().transpose(0, 1).reshape(N, -1).double().numpy()
-    np.testing.assert_allclose(found["norm"][0], np.linalg.norm(rows, axis=1), rtol=1e-6)
+    np.testing.assert_allclose(diagnostics["norm"][0], np.linalg.norm(rows, axis=1), rtol=1e-6)
 
 
 class Graph(nn.Module):
@@ -226,8 +226,8 @@ class Graph(nn.Module):
 
 def test_a_graph_has_nodes_as_points():
     X, edges = torch.randn(N, 3), torch.tensor([[0, 1, 2, 3], [1, 2, 3, 4]])
-    found = measure(Graph(5), {"x": X, "edge_index": edges}, ["first", "relu"], labels=np.arange(N) % 2)
-    assert found.sizes["point"] == N
+    diagnostics = measure(Graph(5), {"x": X, "edge_index": edges}, ["first", "relu"], labels=np.arange(N) % 2)
+    assert diagnostics.sizes["point"] == N
     with pytest.raises(ValueError, match=r"which may be any of its axes 0, 1: say which with axes="):
         measure(Graph(N), {"x": X, "edge_index": edges}, ["first"])
     with pytest.raises(
@@ -286,8 +286,10 @@ def test_channels_of_convolutions_are_told_and_never_guessed():
     X = torch.randn(N, 2, 4, 4)
     torch.manual_seed(0)
     model = nn.Conv2d(2, 3, 3)
-    found = measure(model, X, ["output"], features=Features("pool", channels=1), measures=RANKS)
-    np.testing.assert_allclose(found["norm"][0], model(X).detach().double().mean(dim=(2, 3)).norm(dim=1), rtol=1e-5)
+    diagnostics = measure(model, X, ["output"], features=Features("pool", channels=1), measures=RANKS)
+    np.testing.assert_allclose(
+        diagnostics["norm"][0], model(X).detach().double().mean(dim=(2, 3)).norm(dim=1), rtol=1e-5
+    )
     left = measure(model, X, ["output"], features=Features("pool"), measures=RANKS)
     assert "needs the axis of the channels: give channels=1 (convolutions)" in left.attrs["left_out"]
 
@@ -303,8 +305,8 @@ def test_features_by_a_function():
 )
 def test_a_function_that_returns_no_rows_is_told_what_it_returned(returned, shape):
     X, features = torch.randn(N, 2, 4, 4), lambda name, values: returned(values)
-    found = measure(nn.Conv2d(2, 3, 3), X, ["output"], features=features, measures=RANKS)
-    assert f"features returned {shape}; it must return a tensor (points, units)" in found.attrs["left_out"]
+    diagnostics = measure(nn.Conv2d(2, 3, 3), X, ["output"], features=features, measures=RANKS)
+    assert f"features returned {shape}; it must return a tensor (points, units)" in diagnostics.attrs["left_out"]
 
 
 # names inside functional code
@@ -335,9 +337,9 @@ def test_names_of_functions_are_those_of_torch_fx(name, label):
 
 def test_layers_are_leaves_without_what_holds_them():
     inner = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
-    found = measure(nn.Sequential(inner, nn.Linear(4, 2)), torch.randn(N, 4), measures=RANKS)
-    assert found["layer"].values.tolist() == ["input", "0.0", "0.1", "1"]
-    assert found.attrs["left_out"] == ""
+    diagnostics = measure(nn.Sequential(inner, nn.Linear(4, 2)), torch.randn(N, 4), measures=RANKS)
+    assert diagnostics["layer"].values.tolist() == ["input", "0.0", "0.1", "1"]
+    assert diagnostics.attrs["left_out"] == ""
 
 
 class Functional(nn.Module):
@@ -378,13 +380,13 @@ def fx_names(model):
 
         def create_node(self, kind, target, *args, **kwargs):
             node = super().create_node(kind, target, *args, **kwargs)
-            found.append((kind, self.path, target))
+            nodes.append((kind, self.path, target))
             return node
 
-    found = []
+    nodes = []
     Tracer().trace(model)
     counts, labels = {}, []
-    for kind, path, target in found:
+    for kind, path, target in nodes:
         if kind == "call_function":
             name = f"{path}.{target.__name__}".lstrip(".")
             counts[name] = counts.get(name, 0) + 1
@@ -401,15 +403,17 @@ def test_functions_are_named_as_torch_fx_names_them():
 
 def test_a_residual_addition_and_a_relu_are_layers():
     X, block = torch.randn(N, 4), Functional().block
-    found = measure(Functional(), X, ["block.add", "block.relu_1", "block.add_1", "block#2"], measures=RANKS)
+    diagnostics = measure(Functional(), X, ["block.add", "block.relu_1", "block.add_1", "block#2"], measures=RANKS)
     with torch.no_grad():
         z = X + block.second(torch.relu(block.first(X)))
         once = torch.relu(z)
         again = once + block.second(torch.relu(block.first(once)))
     expected = {"block.add": z, "block.relu_1": once, "block.add_1": again, "block#2": torch.relu(again)}
-    assert set(found["layer"].values) == set(expected)
+    assert set(diagnostics["layer"].values) == set(expected)
     for name, values in expected.items():
-        np.testing.assert_allclose(found["norm"].sel(layer=name), values.double().norm(dim=1), rtol=1e-5, err_msg=name)
+        np.testing.assert_allclose(
+            diagnostics["norm"].sel(layer=name), values.double().norm(dim=1), rtol=1e-5, err_msg=name
+        )
 
 
 def test_calls_of_a_shared_module_are_addressed_one_by_one():

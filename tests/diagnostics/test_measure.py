@@ -46,19 +46,19 @@ def measured():
 
 
 def test_layers_are_all_leaves_with_the_input(measured):
-    found, hand = measured
-    assert list(found["layer"].values) == list(hand)
-    np.testing.assert_array_equal(found["units"], [A.shape[1] for A in hand.values()])
+    diagnostics, hand = measured
+    assert list(diagnostics["layer"].values) == list(hand)
+    np.testing.assert_array_equal(diagnostics["units"], [A.shape[1] for A in hand.values()])
 
 
 def test_angles_and_odd_point(measured):
-    found, hand = measured
+    diagnostics, hand = measured
     for name, A in hand.items():
         norms = np.linalg.norm(A, axis=1)
         cosines = (A / norms[:, None]) @ (A / norms[:, None]).T
         angles = np.arccos(np.clip(cosines, -1, 1))
         pairs = angles[np.triu_indices(N, 1)]
-        here = found.sel(layer=name)
+        here = diagnostics.sel(layer=name)
         # arccos keeps half of the digits near 0
         np.testing.assert_allclose(here["angle"], np.quantile(pairs, here["quantile"]), atol=1e-7)
         odd = int(np.argmax(norms))
@@ -72,9 +72,9 @@ def test_angles_and_odd_point(measured):
 
 
 def test_ranks_and_orthogonality_gap(measured):
-    found, hand = measured
+    diagnostics, hand = measured
     for name, A in hand.items():
-        here, gram = found.sel(layer=name), A @ A.T
+        here, gram = diagnostics.sel(layer=name), A @ A.T
         s = np.sqrt(np.clip(np.linalg.eigvalsh(gram), 0, None))[::-1]
         s = s[: min(A.shape)]
         p = s / s.sum()
@@ -92,24 +92,24 @@ def test_ranks_and_orthogonality_gap(measured):
 @pytest.mark.parametrize("bias", [False, True])
 def test_cost_of_identity_is_that_of_the_least_weights(bias):
     model, X = network(), points()
-    found = measure(model, X, bias=bias)
+    diagnostics = measure(model, X, bias=bias)
     for name, A in by_hand(model, X).items():
         S = np.hstack([np.maximum(A, 0), np.ones((N, int(bias)))])
         W, *_ = np.linalg.lstsq(S, A, rcond=1e-8)
         reached = np.linalg.norm(S @ W - A) < 1e-6 * np.linalg.norm(A)
-        cost, gamma = float(found["cost_of_identity"].sel(layer=name)), 1e-3 * np.linalg.norm(S, 2) ** 2
+        cost, gamma = float(diagnostics["cost_of_identity"].sel(layer=name)), 1e-3 * np.linalg.norm(S, 2) ** 2
         assert np.isfinite(cost) == reached
         if reached:
             np.testing.assert_allclose(cost, np.sum(W**2), rtol=1e-6)
         K = S @ S.T
         stable = np.trace(A.T @ np.linalg.solve(K + gamma * np.eye(N), A))
-        np.testing.assert_allclose(found["stable_cost_of_identity"].sel(layer=name), stable, rtol=1e-8)
+        np.testing.assert_allclose(diagnostics["stable_cost_of_identity"].sel(layer=name), stable, rtol=1e-8)
 
 
 def test_classes(measured):
-    found, hand = measured
+    diagnostics, hand = measured
     for name, A in hand.items():
-        here = found.sel(layer=name)
+        here = diagnostics.sel(layer=name)
         means = np.array([A[c == LABELS].mean(axis=0) for c in range(CLASSES)])
         within = np.mean([np.mean(np.sum((A[c == LABELS] - means[c]) ** 2, axis=1)) for c in range(CLASSES)])
         centered = means - means.mean(axis=0)
@@ -123,20 +123,20 @@ def test_classes(measured):
         for c in range(CLASSES):
             signs = A[c == LABELS] > 0
             sectors = [tuple(row) for row in signs]
-            one = here.sel({"class": c})
-            np.testing.assert_allclose(one["truncated_share"], 1 - signs.mean())
-            np.testing.assert_allclose(one["units_truncating_all"], np.mean([not column.any() for column in signs.T]))
-            np.testing.assert_allclose(one["units_passing_all"], np.mean([column.all() for column in signs.T]))
-            np.testing.assert_allclose(one["sectors"], len(set(sectors)) / len(sectors))
-            np.testing.assert_allclose(one["largest_sector"], max(map(sectors.count, sectors)) / len(sectors))
+            cell = here.sel({"class": c})
+            np.testing.assert_allclose(cell["truncated_share"], 1 - signs.mean())
+            np.testing.assert_allclose(cell["units_truncating_all"], np.mean([not column.any() for column in signs.T]))
+            np.testing.assert_allclose(cell["units_passing_all"], np.mean([column.all() for column in signs.T]))
+            np.testing.assert_allclose(cell["sectors"], len(set(sectors)) / len(sectors))
+            np.testing.assert_allclose(cell["largest_sector"], max(map(sectors.count, sectors)) / len(sectors))
 
 
 def test_pairs():
     model, X, Y = network(), points(), np.random.default_rng(3).normal(size=(N, CLASSES))
-    found, hand = measure(model, X, targets=Y, pairs=[(0, 5), (3, 1)]), by_hand(model, X)
+    diagnostics, hand = measure(model, X, targets=Y, pairs=[(0, 5), (3, 1)]), by_hand(model, X)
     for k, (i, j) in enumerate([(0, 5), (3, 1)]):
         dy, wanted = hand["4"][j] - hand["4"][i], Y[j] - Y[i]
-        here = found.isel(pair=k)
+        here = diagnostics.isel(pair=k)
         np.testing.assert_allclose(here["representation_distance"], [np.sum((A[j] - A[i]) ** 2) for A in hand.values()])
         np.testing.assert_allclose(here["prediction_distance"], dy @ dy)
         np.testing.assert_allclose(here["prediction_alignment"], dy @ dy - dy @ wanted)
@@ -149,11 +149,11 @@ def test_pairs():
 
 
 def test_one_hot_labels_are_the_usual_targets(measured):
-    found, hand = measured
+    diagnostics, hand = measured
     again = measure(network(), points(), targets=np.eye(CLASSES)[LABELS], pairs=[(0, 1), (0, 2), (1, 2)])
-    np.testing.assert_array_equal(found["prediction_alignment"], again["prediction_alignment"])
-    np.testing.assert_allclose(found["loss"], np.mean((hand["4"] - np.eye(CLASSES)[LABELS]) ** 2) / 2)
-    np.testing.assert_allclose(found["accuracy"], np.mean(hand["4"].argmax(axis=1) == LABELS))
+    np.testing.assert_array_equal(diagnostics["prediction_alignment"], again["prediction_alignment"])
+    np.testing.assert_allclose(diagnostics["loss"], np.mean((hand["4"] - np.eye(CLASSES)[LABELS]) ** 2) / 2)
+    np.testing.assert_allclose(diagnostics["accuracy"], np.mean(hand["4"].argmax(axis=1) == LABELS))
 
 
 class Leaky(nn.Module):
@@ -177,7 +177,7 @@ class Leaky(nn.Module):
 def test_energies_of_a_residual_stream(leak):
     model, X = Leaky(leak).double(), points()
     stream = Residual(["input", *(f"blocks.{i}" for i in range(4))], effective_depth=leak)
-    found = measure(model, X, residual=stream, gamma=0.05)
+    diagnostics = measure(model, X, residual=stream, gamma=0.05)
     A = X
     for step, layer in enumerate(model.maps):
         S = np.maximum(A, 0)
@@ -185,7 +185,7 @@ def test_energies_of_a_residual_stream(leak):
         K = S @ S.T
         inverse = np.linalg.inv(K + 0.05 * np.linalg.norm(K, 2) * np.eye(N))
         moved, kept = (np.trace(M.T @ inverse @ M) for M in ((new - A) * 4, A))
-        here = found.isel(step_from=step)
+        here = diagnostics.isel(step_from=step)
         np.testing.assert_allclose(here["kinetic_energy"], moved / 2 / (leak or 1), rtol=1e-8)
         np.testing.assert_allclose(here["potential_energy"], -leak / 2 * kept, rtol=1e-8)
         np.testing.assert_allclose(here["hamiltonian"], moved / 2 / (leak or 1) - leak / 2 * kept, rtol=1e-7)
@@ -195,10 +195,10 @@ def test_energies_of_a_residual_stream(leak):
 def test_a_step_whose_first_layer_is_not_measured_before_it_has_no_energies():
     """The stream's order is not the network's: the first step ends before it begins, the second starts at the input."""
     model, X = Leaky(0.0).double(), points()
-    found = measure(model, X, residual=["blocks.1", "input", "blocks.2"])
-    assert found["kinetic_energy"].isnull().all()
+    diagnostics = measure(model, X, residual=["blocks.1", "input", "blocks.2"])
+    assert diagnostics["kinetic_energy"].isnull().all()
     for start in ("blocks.1", "input"):
-        assert f"the layer before it, {start}, is missing or comes later" in found.attrs["left_out"]
+        assert f"the layer before it, {start}, is missing or comes later" in diagnostics.attrs["left_out"]
 
 
 def test_each_step_of_a_stream_has_its_own_size():
@@ -229,14 +229,14 @@ def test_radial_fractions_are_those_of_the_rows_of_the_gradient(case):
     layers = (nn.Linear(5, 8), nn.BatchNorm1d(8, eps=0.5), nn.Tanh(), nn.Linear(8, CLASSES))
     model, X = nn.Sequential(*layers).double().train(), points()
     options, loss = LOSSES[case]
-    found = measure(model, X, batch_statistics=True, **options)
+    diagnostics = measure(model, X, batch_statistics=True, **options)
     loss(model(torch.tensor(X))).backward()
     weights, slopes = (part.detach().numpy() for part in (model[0].weight, model[0].weight.grad))
     rows = np.abs(np.sum(weights * slopes, axis=1))
     rows /= np.linalg.norm(weights, axis=1) * np.linalg.norm(slopes, axis=1)
     assert rows.min() > 1e-4
-    np.testing.assert_allclose(found["radial_fraction"], [np.median(rows)], rtol=1e-9)
-    np.testing.assert_allclose(found["largest_radial_fraction"], [np.max(rows)], rtol=1e-9)
+    np.testing.assert_allclose(diagnostics["radial_fraction"], [np.median(rows)], rtol=1e-9)
+    np.testing.assert_allclose(diagnostics["largest_radial_fraction"], [np.max(rows)], rtol=1e-9)
 
 
 def test_layer_norm_frees_weights_and_bias_together():
@@ -248,11 +248,11 @@ def test_layer_norm_frees_weights_and_bias_together():
     along = (first.weight * first.weight.grad).sum() + (first.bias * first.bias.grad).sum()
     size = (first.weight.grad.pow(2).sum() + first.bias.grad.pow(2).sum()).sqrt()
     alone = abs((first.weight * first.weight.grad).sum()) / first.weight.norm() / first.weight.grad.norm()
-    found = measure(model, X)
-    assert list(found["normalized"].values) == ["0"]
+    diagnostics = measure(model, X)
+    assert list(diagnostics["normalized"].values) == ["0"]
     # rounding of the gradient, against a gradient that is not orthogonal to the weights without the bias
     assert abs(along / size) < 1e-10
-    assert float(found["radial_fraction"][0]) < 1e-10
+    assert float(diagnostics["radial_fraction"][0]) < 1e-10
     assert alone > 1e-3
 
 
@@ -269,19 +269,19 @@ def test_a_map_that_is_not_normalized_has_no_radial_fraction():
 
 
 def test_every_variable_says_where_it_comes_from(measured):
-    for name, one in measured[0].data_vars.items():
-        assert one.attrs["long_name"], name
-        assert one.attrs["units"], name
+    for name, array in measured[0].data_vars.items():
+        assert array.attrs["long_name"], name
+        assert array.attrs["units"], name
         if name not in ("input_distance", "target_distance"):
-            assert one.attrs["paper"], name
-            assert one.attrs["equation"], name
+            assert array.attrs["paper"], name
+            assert array.attrs["equation"], name
     assert not [problem for problem in problems(measured[0]) if not problem.startswith("attribute")]
 
 
 def test_every_text_is_used():
     model = nn.Sequential(nn.Linear(5, 5), nn.LayerNorm(5), nn.ReLU(), nn.Linear(5, 5))
-    found = measure(model, points(), labels=LABELS, residual=["input", "0"])
-    assert set(TEXTS) - set(found) == set()
+    diagnostics = measure(model, points(), labels=LABELS, residual=["input", "0"])
+    assert set(TEXTS) - set(diagnostics) == set()
 
 
 def test_every_text_names_the_part_of_neural_collapse_that_its_place_is_about():
@@ -297,29 +297,29 @@ def test_every_text_names_the_part_of_neural_collapse_that_its_place_is_about():
 
 def test_scale_changes_nothing_but_lengths():
     X = points()
-    one, other = (measure(nn.Identity(), factor * X, ["input"], labels=LABELS) for factor in (1.0, 1e3))
-    for name in one.data_vars:
+    original, other = (measure(nn.Identity(), factor * X, ["input"], labels=LABELS) for factor in (1.0, 1e3))
+    for name in original.data_vars:
         power = {"norm": 1, "within": 2, "between": 2, "representation_distance": 2, "input_distance": 2}.get(name, 0)
         if name not in ("prediction_distance", "prediction_alignment", "pair_loss", "loss"):
-            np.testing.assert_allclose(other[name], one[name] * 1e3**power, rtol=1e-7, err_msg=name)
+            np.testing.assert_allclose(other[name], original[name] * 1e3**power, rtol=1e-7, err_msg=name)
 
 
 def test_rotation_keeps_what_depends_on_inner_products():
     X = points()
     Q, _ = np.linalg.qr(np.random.default_rng(8).normal(size=(5, 5)))
-    one, other = (measure(nn.Identity(), A, ["input"], labels=LABELS) for A in (X, X @ Q))
+    original, other = (measure(nn.Identity(), A, ["input"], labels=LABELS) for A in (X, X @ Q))
     basis_matters = {"cost_of_identity", "stable_cost_of_identity", "identity_gap", "accuracy", "loss", "pair_loss"}
     basis_matters |= {"truncated_share", "units_truncating_all", "units_passing_all", "sectors", "largest_sector"}
-    for name in set(one.data_vars) - basis_matters - {"prediction_alignment"}:
-        np.testing.assert_allclose(other[name], one[name], rtol=1e-7, atol=1e-9, err_msg=name)
+    for name in set(original.data_vars) - basis_matters - {"prediction_alignment"}:
+        np.testing.assert_allclose(other[name], original[name], rtol=1e-7, atol=1e-9, err_msg=name)
 
 
 def test_order_of_points_does_not_matter():
     X, order = points(), np.random.default_rng(9).permutation(N)
-    one = measure(network(), X, labels=LABELS, pairs=[(0, 1)])
+    original = measure(network(), X, labels=LABELS, pairs=[(0, 1)])
     other = measure(network(), X[order], labels=LABELS[order], pairs=[(list(order).index(0), list(order).index(1))])
-    for name in set(one.data_vars) - {"odd_point", "norm"}:
-        np.testing.assert_allclose(other[name], one[name], rtol=1e-6, atol=1e-9, err_msg=name)
+    for name in set(original.data_vars) - {"odd_point", "norm"}:
+        np.testing.assert_allclose(other[name], original[name], rtol=1e-6, atol=1e-9, err_msg=name)
 
 
 # the network comes back as it was
@@ -373,9 +373,9 @@ def test_evaluation_and_batch_statistics():
 
 
 def test_in_place_and_repeated_modules_are_kept_apart():
-    found = measure(Ordinary(), points())
-    assert list(found["layer"].values) == ["input", "first", "norm", "act", "second", "act#2", "drop", "last"]
-    assert float(found["norm"].sel(layer="norm").sum()) > float(found["norm"].sel(layer="act").sum())
+    diagnostics = measure(Ordinary(), points())
+    assert list(diagnostics["layer"].values) == ["input", "first", "norm", "act", "second", "act#2", "drop", "last"]
+    assert float(diagnostics["norm"].sel(layer="norm").sum()) > float(diagnostics["norm"].sel(layer="act").sum())
 
 
 # layers and points that are degenerate
@@ -389,15 +389,15 @@ def test_dead_points_and_dead_layers():
             layer.bias.zero_()
         model[2].bias.fill_(-9.0)
     X = np.array([[1.0, 2.0], [-1.0, -1.0], [2.0, -1.0], [0.5, 0.5]])
-    found = measure(model, X, labels=[0, 0, 1, 1])
-    np.testing.assert_array_equal(found["zero_points"], [0, 0, 1, 0, 4])
-    np.testing.assert_array_equal(found["constant"], [0, 0, 0, 0, 1])
-    assert np.isnan(found["odd_angle"].sel(layer="1")).all()
-    assert float(found["effective_rank"].sel(layer="1")) > 1
-    np.testing.assert_allclose(found["norm_ratio"].sel(layer="1"), np.sqrt(5) / 2)
-    assert np.isnan(found["cost_of_identity"].sel(layer="2"))
-    np.testing.assert_array_equal(found[["numerical_rank", "cost_of_identity"]].sel(layer="3").to_array(), [0, 0])
-    assert np.isnan(found["within_over_between"].sel(layer="3"))
+    diagnostics = measure(model, X, labels=[0, 0, 1, 1])
+    np.testing.assert_array_equal(diagnostics["zero_points"], [0, 0, 1, 0, 4])
+    np.testing.assert_array_equal(diagnostics["constant"], [0, 0, 0, 0, 1])
+    assert np.isnan(diagnostics["odd_angle"].sel(layer="1")).all()
+    assert float(diagnostics["effective_rank"].sel(layer="1")) > 1
+    np.testing.assert_allclose(diagnostics["norm_ratio"].sel(layer="1"), np.sqrt(5) / 2)
+    assert np.isnan(diagnostics["cost_of_identity"].sel(layer="2"))
+    np.testing.assert_array_equal(diagnostics[["numerical_rank", "cost_of_identity"]].sel(layer="3").to_array(), [0, 0])
+    assert np.isnan(diagnostics["within_over_between"].sel(layer="3"))
 
 
 def test_cost_of_identity_of_a_positive_layer_is_its_rank(measured):
@@ -419,16 +419,16 @@ def test_recorder_follows_training():
         descent.zero_grad()
         nn.functional.cross_entropy(model(X), torch.tensor(LABELS)).backward()
         descent.step()
-    found = recorder.dataset()
-    assert dict(found.sizes)["epoch"] == 4
-    assert found["epoch"].attrs == {"long_name": "epoch of training", "units": "1"}
-    for epoch, one in enumerate(alone):
-        for name in one.data_vars:
-            here = found[name].isel(epoch=epoch) if "epoch" in found[name].dims else found[name]
-            np.testing.assert_array_equal(here, one[name], err_msg=name)
-            assert here.attrs == one[name].attrs
-    assert float(found["accuracy"][-1]) >= float(found["accuracy"][0])
-    assert "epoch" not in found["input_distance"].dims
+    dataset = recorder.dataset()
+    assert dict(dataset.sizes)["epoch"] == 4
+    assert dataset["epoch"].attrs == {"long_name": "epoch of training", "units": "1"}
+    for epoch, moment in enumerate(alone):
+        for name in moment.data_vars:
+            here = dataset[name].isel(epoch=epoch) if "epoch" in dataset[name].dims else dataset[name]
+            np.testing.assert_array_equal(here, moment[name], err_msg=name)
+            assert here.attrs == moment[name].attrs
+    assert float(dataset["accuracy"][-1]) >= float(dataset["accuracy"][0])
+    assert "epoch" not in dataset["input_distance"].dims
 
 
 def test_recorder_refuses_steps_out_of_order_and_emptiness():

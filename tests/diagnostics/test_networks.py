@@ -99,15 +99,15 @@ CASES = {
 def test_one_diagnostic_never_takes_the_others_down(case):
     torch.manual_seed(0)
     make, reason = CASES[case]
-    found = measure(make(), points(), labels=LABELS, measures=MEASURES)
-    assert reason in found.attrs["left_out"] if reason else found.attrs["left_out"] == ""
-    assert np.isfinite(found["effective_rank"]).all()
-    assert np.isfinite(found["nc1"]).all()
-    if "output" not in found.attrs["left_out"]:
-        assert np.isfinite(found["accuracy"])
+    diagnostics = measure(make(), points(), labels=LABELS, measures=MEASURES)
+    assert reason in diagnostics.attrs["left_out"] if reason else diagnostics.attrs["left_out"] == ""
+    assert np.isfinite(diagnostics["effective_rank"]).all()
+    assert np.isfinite(diagnostics["nc1"]).all()
+    if "output" not in diagnostics.attrs["left_out"]:
+        assert np.isfinite(diagnostics["accuracy"])
     if case == "auxiliary head":
-        assert np.isnan(found["radial_fraction"].sel(normalized="head"))
-        assert float(found["radial_fraction"].sel(normalized="net.0")) < 1e-3
+        assert np.isnan(diagnostics["radial_fraction"].sel(normalized="head"))
+        assert float(diagnostics["radial_fraction"].sel(normalized="net.0")) < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -140,19 +140,19 @@ def test_a_layer_that_is_a_tensor_at_some_passes_only_is_left_out():
             self.sometimes(x)
             return self.net(x)
 
-    found = measure(Within(), points(), measures=["ranks"])
-    assert "layer (sometimes): it returns a NoneType, not a tensor" in found.attrs["left_out"]
-    assert np.isfinite(found["effective_rank"]).all()
+    diagnostics = measure(Within(), points(), measures=["ranks"])
+    assert "layer (sometimes): it returns a NoneType, not a tensor" in diagnostics.attrs["left_out"]
+    assert np.isfinite(diagnostics["effective_rank"]).all()
 
 
 @pytest.mark.parametrize("output", ["logits", lambda parts: parts["logits"]])
 def test_the_part_that_counts_is_named(output):
     torch.manual_seed(0)
     model = Parts()
-    found = measure(model, points(), labels=LABELS, output=output, measures=["accuracy", "targets"])
+    diagnostics = measure(model, points(), labels=LABELS, output=output, measures=["accuracy", "targets"])
     with torch.no_grad():
         logits = model.eval()(torch.tensor(points()))["logits"].numpy()
-    assert float(found["accuracy"]) == np.mean(logits.argmax(axis=1) == LABELS)
+    assert float(diagnostics["accuracy"]) == np.mean(logits.argmax(axis=1) == LABELS)
 
 
 def test_compiled_and_parallel_networks_are_the_network_within():
@@ -160,45 +160,45 @@ def test_compiled_and_parallel_networks_are_the_network_within():
     model = perceptron(nn.Linear(5, 8))
     plain = measure(model, points(), labels=LABELS)
     for other in (nn.DataParallel(model), torch.compile(model, backend="eager")):
-        found = measure(other, points(), labels=LABELS)
+        wrapped = measure(other, points(), labels=LABELS)
         for name in plain.data_vars:
-            np.testing.assert_array_equal(found[name], plain[name], err_msg=name)
+            np.testing.assert_array_equal(wrapped[name], plain[name], err_msg=name)
 
 
 def test_a_layer_that_diverged_is_missing_with_those_after_it():
     model = nn.Sequential(nn.Linear(5, 4), nn.ReLU(), nn.Linear(4, 3))
     with torch.no_grad():
         model[2].weight[0, 0] = torch.nan
-    found = measure(model, points(), labels=LABELS)
-    assert "layer (2, output): 12 of 36 values are NaN or infinite" in found.attrs["left_out"]
-    assert np.isfinite(found["effective_rank"].sel(layer=["input", "0", "1"])).all()
-    assert found["effective_rank"].sel(layer="2").isnull()
-    assert found["numerical_rank"].dtype == float  # a count that is missing once
+    diagnostics = measure(model, points(), labels=LABELS)
+    assert "layer (2, output): 12 of 36 values are NaN or infinite" in diagnostics.attrs["left_out"]
+    assert np.isfinite(diagnostics["effective_rank"].sel(layer=["input", "0", "1"])).all()
+    assert diagnostics["effective_rank"].sel(layer="2").isnull()
+    assert diagnostics["numerical_rank"].dtype == float  # a count that is missing once
 
 
 def test_a_point_without_a_direction_leaves_out_the_angles_of_its_layer_alone():
     X = points()
     X[3] = -np.abs(X[3])
-    found = measure(nn.Sequential(nn.ReLU()), X, measures=["angles", "ranks"])
-    assert found["zero_points"].values.tolist() == [0, 1]
+    diagnostics = measure(nn.Sequential(nn.ReLU()), X, measures=["angles", "ranks"])
+    assert diagnostics["zero_points"].values.tolist() == [0, 1]
     with pytest.raises(ValueError, match="1 points are all zero and have no direction"):
         angles(np.maximum(X, 0), np.linalg.norm(np.maximum(X, 0), axis=1))
-    assert found["angle"].sel(layer="0").isnull().all()
-    assert found["angle"].sel(layer="input").notnull().all()
-    assert found["effective_rank"].notnull().all()
+    assert diagnostics["angle"].sel(layer="0").isnull().all()
+    assert diagnostics["angle"].sel(layer="input").notnull().all()
+    assert diagnostics["effective_rank"].notnull().all()
 
 
 def test_labels_beyond_the_outputs_leave_the_classes_alone():
-    found = measure(nn.Linear(5, 3), points(), labels=np.arange(12) % 6)
-    assert "labels run from 0 to 5 but the network has 3 outputs" in found.attrs["left_out"]
-    assert np.isfinite(found["nc1"]).all()
-    assert np.isnan(found["accuracy"])
-    assert np.isnan(found["loss"])
+    diagnostics = measure(nn.Linear(5, 3), points(), labels=np.arange(12) % 6)
+    assert "labels run from 0 to 5 but the network has 3 outputs" in diagnostics.attrs["left_out"]
+    assert np.isfinite(diagnostics["nc1"]).all()
+    assert np.isnan(diagnostics["accuracy"])
+    assert np.isnan(diagnostics["loss"])
 
 
 def test_only_what_is_asked_for_is_computed():
-    found = measure(nn.Linear(5, 3), points(), labels=LABELS, measures=["ranks"])
-    assert set(found.data_vars) == {
+    diagnostics = measure(nn.Linear(5, 3), points(), labels=LABELS, measures=["ranks"])
+    assert set(diagnostics.data_vars) == {
         "numerical_rank",
         "effective_rank",
         "centered_effective_rank",
@@ -229,9 +229,12 @@ class PreNorm(nn.Module):
 
 
 def test_a_map_that_also_feeds_the_stream_is_not_free():
-    found = measure(PreNorm(residual=True), points())
-    assert found["radial_fraction"].isnull().all()
-    assert "radial (first): not free: it also goes elsewhere, doubling its weights changes" in found.attrs["left_out"]
+    diagnostics = measure(PreNorm(residual=True), points())
+    assert diagnostics["radial_fraction"].isnull().all()
+    assert (
+        "radial (first): not free: it also goes elsewhere, doubling its weights changes"
+        in diagnostics.attrs["left_out"]
+    )
     free = measure(PreNorm(residual=False), points())
     assert float(free["radial_fraction"][0]) < 1e-3
     assert free.attrs["left_out"] == ""
@@ -252,15 +255,15 @@ def test_small_weights_are_free_however_much_their_eps_matters():
     with torch.no_grad():
         model.first.weight.mul_(1e-3)
         model.first.bias.mul_(1e-3)
-    found = measure(model, points())
-    assert float(found["radial_fraction"][0]) > 0.1  # eps is as large as the variance
-    assert found.attrs["left_out"] == ""
+    diagnostics = measure(model, points())
+    assert float(diagnostics["radial_fraction"][0]) > 0.1  # eps is as large as the variance
+    assert diagnostics.attrs["left_out"] == ""
 
 
 def test_the_map_in_front_of_every_pre_norm_block_is_refused():
     torch.manual_seed(0)
     block = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True, norm_first=True)
     model = nn.Sequential(nn.Linear(5, 8), nn.TransformerEncoder(block, 2, enable_nested_tensor=False), nn.Flatten())
-    found = measure(model, torch.randn(6, 4, 5), measures=["radial"])
-    assert list(found["normalized"].values) == ["0"]
-    assert found["radial_fraction"].isnull().all()
+    diagnostics = measure(model, torch.randn(6, 4, 5), measures=["radial"])
+    assert list(diagnostics["normalized"].values) == ["0"]
+    assert diagnostics["radial_fraction"].isnull().all()

@@ -119,12 +119,12 @@ def test_nothing_ends_a_training(tmp_path):
     model.append(nn.Linear(99, 2))
     recorder(3)
     model[4] = last
-    found = recorder.dataset()
-    assert found["effective_rank"].sel(layer="4").isnull().values.tolist() == [False, True, True, True]
-    assert found["effective_rank"].sel(layer="0").isnull().values.tolist() == [False, False, False, True]
-    assert "step 1: layer (4, output): 8 of 16 values are NaN" in found.attrs["left_out"]
-    assert "step 3: all: Sequential does not take inputs of shape" in found.attrs["left_out"]
-    assert found["numerical_rank"].dtype == float
+    dataset = recorder.dataset()
+    assert dataset["effective_rank"].sel(layer="4").isnull().values.tolist() == [False, True, True, True]
+    assert dataset["effective_rank"].sel(layer="0").isnull().values.tolist() == [False, False, False, True]
+    assert "step 1: layer (4, output): 8 of 16 values are NaN" in dataset.attrs["left_out"]
+    assert "step 3: all: Sequential does not take inputs of shape" in dataset.attrs["left_out"]
+    assert dataset["numerical_rank"].dtype == float
 
 
 def test_a_file_along_another_time_is_refused(tmp_path):
@@ -144,9 +144,9 @@ def test_a_file_taken_up_again_has_room_for_a_moment_without_measurements(tmp_pa
     model[0] = nn.Linear(99, 6)
     missing = again(5)
     assert "step" not in missing.coords
-    found = again.dataset()
-    assert found["step"].values.tolist() == [0, 5]
-    assert found["effective_rank"].isnull().all("layer").values.tolist() == [False, True]
+    dataset = again.dataset()
+    assert dataset["step"].values.tolist() == [0, 5]
+    assert dataset["effective_rank"].isnull().all("layer").values.tolist() == [False, True]
 
 
 def test_what_was_left_out_is_said_once_or_moment_by_moment():
@@ -175,8 +175,8 @@ def test_what_was_left_out_at_which_step_is_the_same_in_a_file_and_in_memory(ski
         model.skips = letter == "y"
         kept(step)
         held(step)
-    told = held.dataset().attrs["left_out"]
-    assert kept.dataset().attrs["left_out"] == told
-    assert [f"step {step}: " in told for step in range(len(skips))] == [
+    left_out = held.dataset().attrs["left_out"]
+    assert kept.dataset().attrs["left_out"] == left_out
+    assert [f"step {step}: " in left_out for step in range(len(skips))] == [
         letter == "y" and "n" in skips for letter in skips
     ]

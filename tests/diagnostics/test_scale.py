@@ -62,9 +62,9 @@ def test_layers_are_handed_on_and_not_kept():
         X = torch.randn(300, 400)
         tracemalloc.start()
         measure(model, X, measures=["ranks"])
-        found = tracemalloc.get_traced_memory()[1]
+        usage = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        return found
+        return usage
 
     peak(1)
     assert peak(8) < peak(2) + 2 * 300 * 400 * 8

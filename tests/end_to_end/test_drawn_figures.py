@@ -31,9 +31,9 @@ def test_captions_name_colors_that_are_drawn(records):
 
 def test_captions_count_in_the_singular(records):
     problems = {
-        name: found[0]
+        name: match[0]
         for name, record in records.items()
-        if (found := re.search(r"\b1 (?:teachers|rates|seeds|trials|networks|units|draws|points)\b", record["caption"]))
+        if (match := re.search(r"\b1 (?:teachers|rates|seeds|trials|networks|units|draws|points)\b", record["caption"]))
     }
     assert problems == {}
 
@@ -42,4 +42,4 @@ def test_formulas_in_captions_are_latex(records):
     """Outside of dollars no typed powers, indices or Greek letters."""
     typed = r"\w\^|R2\b|\b(?:gamma|sigma|lam|Lt|Omega|Sigma|eta_\w)\b"
     outside = {name: re.sub(r"\$[^$]+\$", "", record["caption"]) for name, record in records.items()}
-    assert {name: found[0] for name, text in outside.items() if (found := re.search(typed, text))} == {}
+    assert {name: match[0] for name, text in outside.items() if (match := re.search(typed, text))} == {}

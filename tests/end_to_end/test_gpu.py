@@ -42,8 +42,8 @@ def verdicts_agree(devices: tuple[str, str], study: str, folder: Path) -> bool:
 def test_verdicts_on_the_gpu_are_those_on_the_cpu(tmp_path, study):
     assert verdicts_agree(("cpu", "cuda"), study, tmp_path)
     for device in ("cpu", "cuda"):
-        made = [datasets.read(tmp_path / device / study / f"data/{name}.nc") for name in TRAINED[study]]
-        assert {one.attrs["device"] for one in made} == {device}
+        trainings = [datasets.read(tmp_path / device / study / f"data/{name}.nc") for name in TRAINED[study]]
+        assert {training.attrs["device"] for training in trainings} == {device}
 
 
 def test_every_trained_dataset_has_a_rule_with_a_device():

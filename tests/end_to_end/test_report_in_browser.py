@@ -192,15 +192,15 @@ def test_verdicts_filter_and_stay_in_the_address(show, claims):
     page = show("ledger.html")
     assert page.ask(SHOWN) == [row["id"] for row in claims]
     counts = Counter(row["verdict"] for row in claims)
-    (one, _), (other, _) = counts.most_common(2)
-    for verdict, wanted in ((one, {one}), (other, {one, other})):
+    (first, _), (other, _) = counts.most_common(2)
+    for verdict, wanted in ((first, {first}), (other, {first, other})):
         page.ask(f"document.querySelector('.toggles [data-verdict=\"{verdict}\"]').click()")
         assert page.ask(SHOWN) == [row["id"] for row in claims if row["verdict"] in wanted]
-    assert page.ask("document.getElementById('shown').textContent").startswith(f"{counts[one] + counts[other]} of")
+    assert page.ask("document.getElementById('shown').textContent").startswith(f"{counts[first] + counts[other]} of")
     address = page.ask("location.href")
     page.open("about:blank")
     page.open(address)
-    assert page.ask(SHOWN) == [row["id"] for row in claims if row["verdict"] in {one, other}]
+    assert page.ask(SHOWN) == [row["id"] for row in claims if row["verdict"] in {first, other}]
     page.ask("document.getElementById('clear').click()")
     assert len(page.ask(SHOWN)) == len(claims)
     assert "verdict" not in page.ask("location.href")
@@ -252,9 +252,9 @@ def test_search_by_keyboard(show, claims):
     page.press("/")
     assert page.ask("document.activeElement.id") == "search"
     page.type("theorem 11 angle")
-    found = page.ask(SHOWN)
-    assert 0 < len(found) < 20
-    assert "bnd-thm11-4" in found
+    ids = page.ask(SHOWN)
+    assert 0 < len(ids) < 20
+    assert "bnd-thm11-4" in ids
     page.type(" nosuchword")
     assert page.ask(SHOWN) == []
     assert page.ask("document.getElementById('none').checkVisibility()")
@@ -266,15 +266,15 @@ def test_search_knows_places_letters_and_degrees(show, claims):
     """Theorem 3 is neither Theorem 31 nor Theorem 3.2; γ is gamma; 60° is 60 degrees."""
     page = show("ledger.html")
 
-    def found(words):
+    def matches(words):
         page.ask(
             f"{{ const box = document.getElementById('search'); box.value = {json.dumps(words)};"
             " box.dispatchEvent(new Event('input')); }"
         )
         return page.ask(SHOWN)
 
-    third = found("Theorem 3")
-    assert third == found("thm 3") == found("Thm. 3")
+    third = matches("Theorem 3")
+    assert third == matches("thm 3") == matches("Thm. 3")
     own = {row["id"] for row in claims if re.search(r"Theorem 3(?![\d.]\d|\d)", row["where"])}
     other = {row["id"] for row in claims if re.fullmatch(r"Theorem 3\.\d", row["where"])}
     assert own
@@ -282,9 +282,9 @@ def test_search_knows_places_letters_and_degrees(show, claims):
     assert not other & set(third)
     assert len(third) < len(claims) / 4
     assert page.ask("repdyn.normal('Theorems 2, 3 and 4')") == "theorem 2 theorem 3 theorem 4"
-    assert found("γ") == found("gamma") != []
-    assert found("60°") == found("60 degrees") != []
-    assert "bnd-fig5-60" in found("60°")
+    assert matches("γ") == matches("gamma") != []
+    assert matches("60°") == matches("60 degrees") != []
+    assert "bnd-fig5-60" in matches("60°")
 
 
 def test_search_from_another_page_leads_to_the_ledger(show):
@@ -449,9 +449,9 @@ def test_every_interactive_figure_moves(show, study):
 
 def test_handles_move_by_keyboard(show):
     page = show("studies/bn_mean_field.html")
-    said = "document.querySelector('.theory .said').textContent"
-    before = page.ask(said)
+    expression = "document.querySelector('.theory .said').textContent"
+    before = page.ask(expression)
     page.ask("document.querySelector('.theory .handle').focus()")
     for _ in range(4):
         page.press("arrow_up")
-    assert page.ask(said) != before
+    assert page.ask(expression) != before

@@ -59,10 +59,10 @@ def test_identical_on_one_core_in_another_order_and_folder(smoke_run, tmp_path):
 def test_rounding_with_the_kernels_of_another_cpu(smoke_run, tmp_path):
     other = make(tmp_path / "checkout", "2", variables=OTHER_CPU)
     first, second = part_of(smoke_run, tmp_path / "a"), part_of(other, tmp_path / "b")
-    found = compare(first, second)
-    if not found.differing:
+    comparison = compare(first, second)
+    if not comparison.differing:
         pytest.skip("this CPU has no other kernels to choose: every digest is equal")
-    assert found.differences("rounding") == [], found.deviations
+    assert comparison.differences("rounding") == [], comparison.deviations
     assert main(["compare", str(first), str(second), "--tier", "rounding"]) == 0
 
 
@@ -74,7 +74,7 @@ def test_verdicts_with_another_seed(smoke_run, tmp_path):
     study = Path("truncation_flow")
     shutil.copytree(smoke_run / "results/smoke" / study, tmp_path / "a" / study)
     shutil.copytree(folder / "results/other" / study, tmp_path / "b" / study)
-    found = compare(tmp_path / "a", tmp_path / "b", "verdicts")
-    assert found.verdicts == {}
-    assert found.differences("rounding") != []
+    comparison = compare(tmp_path / "a", tmp_path / "b", "verdicts")
+    assert comparison.verdicts == {}
+    assert comparison.differences("rounding") != []
     assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--tier", "verdicts"]) == 0

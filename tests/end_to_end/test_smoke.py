@@ -24,7 +24,7 @@ def ledger(folder) -> list[dict[str, str]]:
 
 def test_every_verdict_is_the_accepted_one(smoke_run):
     changed = {row["id"]: f"{row['verdict']} ({row['change']})" for row in ledger(smoke_run) if row["change"]}
-    assert changed == {}, "a person must decide: mend the code, or accept in workflow/expected_verdicts.yaml"
+    assert changed == {}, "a person must decide: fix the code, or accept in workflow/expected_verdicts.yaml"
 
 
 def test_every_accepted_claim_is_in_the_ledger(smoke_run):
@@ -55,13 +55,13 @@ def test_formulas_in_the_ledger_are_latex(smoke_run):
         "claims": ("statement", "correction", "note"),
         "evidence": ("part", "expected", "tolerance_reason", "control"),
     }
-    found = set()
+    problems = set()
     for name, texts in columns.items():
         with (smoke_run / f"results/smoke/{name}.csv").open(newline="") as file:
             for row in csv.DictReader(file):
                 outside = {column: re.sub(r"\$[^$]+\$", "", row[column]) for column in texts}
-                found |= {(row["id"], column) for column, text in outside.items() if re.search(typed, text)}
-    assert found == set()
+                problems |= {(row["id"], column) for column, text in outside.items() if re.search(typed, text)}
+    assert problems == set()
 
 
 def test_every_decided_claim_has_a_control_that_turned(smoke_run):
@@ -80,9 +80,9 @@ def test_no_check_figure_or_table_meets_data_it_did_not_foresee(smoke_run):
     """At a scale that is shipped, nothing dies of its data, each control turns, and every figure is drawn."""
     notes = {row["id"]: row["note"] for row in ledger(smoke_run)}
     assert {id: note for id, note in notes.items() if UNFORESEEN in note or NOT_SEEN in note} == {}
-    told = {path: json.loads(path.read_text()) for path in (smoke_run / "results/smoke").glob("*/[ft]*/*.json")}
-    assert len(told) > 80
-    assert [path for path, one in told.items() if one["caption"].startswith(("Not drawn", "Not filled"))] == []
+    records = {path: json.loads(path.read_text()) for path in (smoke_run / "results/smoke").glob("*/[ft]*/*.json")}
+    assert len(records) > 80
+    assert [path for path, record in records.items() if record["caption"].startswith(("Not drawn", "Not filled"))] == []
 
 
 PRODUCTS = {

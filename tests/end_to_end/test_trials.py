@@ -33,7 +33,9 @@ def test_trials_differ_from_each_other(smoke_run):
     for file in sorted((smoke_run / "results/smoke").rglob("data/**/*.nc")):
         data = datasets.read(file)
         for dim in (name for name in TRIALS if data.sizes.get(name, 0) > 1):
-            varying = [name for name, one in data.data_vars.items() if dim in one.dims and one.dtype.kind == "f"]
+            varying = [
+                name for name, variable in data.data_vars.items() if dim in variable.dims and variable.dtype.kind == "f"
+            ]
             alike = [name for name in varying if data[name].isel({dim: 0}).equals(data[name].isel({dim: 1}))]
             seen += bool(varying)
             if varying and len(alike) == len(varying):
@@ -56,8 +58,8 @@ def test_a_trial_does_not_depend_on_how_many_there_are(smoke_run, tmp_path):
             tried.append(member["function"])
             other += [
                 f"{member['function']}: {name}"
-                for name, one in fewer.data_vars.items()
-                if dim in one.dims and not equal(one, many[name].isel({dim: slice(most - 1)}))
+                for name, variable in fewer.data_vars.items()
+                if dim in variable.dims and not equal(variable, many[name].isel({dim: slice(most - 1)}))
             ]
     assert len(tried) >= 8, tried
     assert other == TOGETHER
@@ -75,5 +77,5 @@ def without_the_last(member, count, output):
         return data.load()
 
 
-def equal(one, other):
-    return np.array_equal(one.values, other.values, equal_nan=one.dtype.kind == "f")
+def equal(first, other):
+    return np.array_equal(first.values, other.values, equal_nan=first.dtype.kind == "f")

@@ -33,11 +33,11 @@ def _is(entry: Path, folder: Path, words: str) -> bool:
         return False
 
 
-def until(found, complaint: str, seconds: float = 6 * 3600):
-    """What `found` returns once it is something."""
+def until(probe, complaint: str, seconds: float = 6 * 3600):
+    """What `probe` returns once it is something."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if (value := found()) is not None:
+        if (value := probe()) is not None:
             return value
         time.sleep(0.05)
     raise AssertionError(f"{complaint} within {seconds} s")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from tests.conftest import SMOKE, copy_checkout, snakemake
-from tests.pipeline import jobs_for_tests as made
+from tests.pipeline import jobs_for_tests
 
 pytestmark = pytest.mark.slow
 
@@ -20,12 +20,12 @@ def test_broken_configuration_stops_before_any_job_and_names_all_problems(checko
     overlay = tmp_path / "mine.yaml"
     overlay.write_text("run:\n  name: broken\nbn_decomposed:\n  ablation:\n    widht: 64\n    depth: 1e-3\n")
     done = snakemake(checkout, "--cores", "1", "--configfile", str(overlay), "--", "all")
-    told = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     assert done.returncode != 0
-    assert 'unknown key "widht"; did you mean "width"?' in told
-    assert "depth: 0.001 is not an integer" in told
-    assert "mine.yaml:5" in told
-    assert "mine.yaml:6" in told
+    assert 'unknown key "widht"; did you mean "width"?' in output
+    assert "depth: 0.001 is not an integer" in output
+    assert "mine.yaml:5" in output
+    assert "mine.yaml:6" in output
     assert not (checkout / "results/broken").exists()
 
 
@@ -78,7 +78,7 @@ def test_a_file_in_the_place_of_the_results_folder(checkout, tmp_path):
 
 
 def test_the_command_line_cannot_write_where_a_file_stands(tmp_path):
-    file = made.write(tmp_path, made.gap(outputs=["blocked/gap.nc"]))
+    file = jobs_for_tests.write(tmp_path, jobs_for_tests.gap(outputs=["blocked/gap.nc"]))
     (tmp_path / "results/mine").mkdir(parents=True)
     (tmp_path / "results/mine/blocked").write_text("a file")
     command = [sys.executable, "-m", "repdyn", "run", str(file)]
@@ -91,7 +91,7 @@ def test_the_command_line_cannot_write_where_a_file_stands(tmp_path):
 
 @pytest.mark.parametrize("limit", [0, 200], ids=["no file", "no whole dataset"])
 def test_a_limit_on_the_size_of_files_is_one_line(tmp_path, limit):
-    file = made.write(tmp_path, made.gap(outputs=["gap.nc"]))
+    file = jobs_for_tests.write(tmp_path, jobs_for_tests.gap(outputs=["gap.nc"]))
     done = subprocess.run(
         [sys.executable, "-m", "repdyn", "run", str(file)],
         capture_output=True,
@@ -112,7 +112,7 @@ def test_a_limit_on_the_size_of_files_while_the_workflow_is_read(checkout):
         *("--cores", "1", "--configfile", SMOKE, "--config", "run={name: small}", "--", "results/small/data/images.nc"),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)),
     )
-    told = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     assert done.returncode != 0
-    assert "File too large" in told
-    assert "Traceback" not in told
+    assert "File too large" in output
+    assert "Traceback" not in output

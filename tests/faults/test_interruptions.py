@@ -6,7 +6,7 @@ import shutil
 import pytest
 from tests.conftest import HANGING, SMOKE, copy_checkout, snakemake
 from tests.faults.processes import job, jobs, kill, start, until
-from tests.pipeline import jobs_for_tests as made
+from tests.pipeline import jobs_for_tests
 
 from repdyn.base.errors import RepdynError
 from repdyn.pipeline.run import simulate as training
@@ -35,8 +35,8 @@ def checkout(tmp_path_factory):
 
 def finished_trials(checkout, run: str) -> int | None:
     """Trials in the checkpoint of the run's training job; None before there is one."""
-    found = list((checkout / f"logs/{run}/bn_decomposed/training-bn.log.checkpoints").glob("*/[!.]*.npz"))
-    return len(found) or None
+    checkpoints = list((checkout / f"logs/{run}/bn_decomposed/training-bn.log.checkpoints").glob("*/[!.]*.npz"))
+    return len(checkpoints) or None
 
 
 def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(checkout):
@@ -45,8 +45,8 @@ def test_a_killed_job_then_a_killed_snakemake_then_the_uninterrupted_result(chec
     running = start(checkout, *arguments("killed"))
     until(lambda: finished_trials(checkout, "killed"), "no finished trial")
     kill(job(checkout, "logs/killed/bn_decomposed/training-bn"))
-    told, _ = running.communicate(timeout=HANGING)
-    assert running.returncode != 0, told
+    messages, _ = running.communicate(timeout=HANGING)
+    assert running.returncode != 0, messages
     assert not output.exists()
     kept = finished_trials(checkout, "killed")
 
@@ -79,24 +79,26 @@ def test_two_runs_at_once(checkout):
     assert len(jobs(checkout, "logs/twice/bn_decomposed/training-bn")) <= 1
     beside = snakemake(checkout, *[word.replace(NAME, "data/images.nc") for word in arguments("beside")])
     assert beside.returncode == 0, beside.stdout + beside.stderr
-    told, _ = first.communicate(timeout=HANGING)
-    assert first.returncode == 0, told
+    messages, _ = first.communicate(timeout=HANGING)
+    assert first.returncode == 0, messages
     assert (checkout / "results/twice" / NAME).read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
 
 
 def test_two_runs_started_together(checkout):
     """Within the moment in which neither sees the other's lock both may work: the result is whole all the same."""
     both = [start(checkout, *arguments("together")) for _ in range(2)]
-    told = [one.communicate(timeout=HANGING)[0] for one in both]
-    assert 0 in [one.returncode for one in both], told
-    assert all("lock" in text.lower() for one, text in zip(both, told, strict=True) if one.returncode), told
+    messages = [process.communicate(timeout=HANGING)[0] for process in both]
+    assert 0 in [process.returncode for process in both], messages
+    assert all("lock" in text.lower() for process, text in zip(both, messages, strict=True) if process.returncode), (
+        messages
+    )
     assert (checkout / "results/together" / NAME).read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
     assert finished_trials(checkout, "together") is None
 
 
 def simulate(checkout, tmp_path, output, **changes):
     """A few seconds of training by its job file alone; the checkpoints' folder is `kept`."""
-    member = made.member(
+    member = jobs_for_tests.member(
         function="experiments:training",
         settings={"settings": SETTINGS},
         arguments={"mode": "bn"},
@@ -118,9 +120,9 @@ def test_a_corrupted_checkpoint_is_told_and_training_starts_again(checkout, tmp_
     capsys.readouterr()
     whole_result = (tmp_path / "results/mine/a.nc").read_bytes()
     simulate(checkout, tmp_path, "a.nc")
-    told = capsys.readouterr().err
-    assert f"warning: checkpoint {kept} cannot be read" in told
-    assert f"resuming: {len(others)} finished trials" in told
+    messages = capsys.readouterr().err
+    assert f"warning: checkpoint {kept} cannot be read" in messages
+    assert f"resuming: {len(others)} finished trials" in messages
     assert (tmp_path / "results/mine/a.nc").read_bytes() == whole_result
 
 

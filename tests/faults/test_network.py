@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from tests.conftest import SMOKE, copy_checkout, snakemake
-from tests.pipeline import jobs_for_tests as made
+from tests.pipeline import jobs_for_tests
 
 pytestmark = pytest.mark.slow
 BLOCK = """
@@ -64,7 +64,9 @@ def test_what_needs_a_network_says_so_and_the_attempt_is_noted(tmp_path, offline
         "mnist_mirrors": ["https://example.org/mnist"],
         "code": "c",
     }
-    file = made.write(tmp_path, member | {"inputs": {}, "outputs": ["data/images.nc"]}, kind="images", name="images")
+    file = jobs_for_tests.write(
+        tmp_path, member | {"inputs": {}, "outputs": ["data/images.nc"]}, kind="images", name="images"
+    )
     words = [sys.executable, "-m", "repdyn", "run", str(file)]
     paths = os.pathsep.join([offline["PYTHONPATH"], *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | offline | {"PYTHONPATH": paths, "XDG_CACHE_HOME": str(tmp_path)}

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 from tests.conftest import SMOKE, copy_checkout, snakemake
-from tests.pipeline import jobs_for_tests as made
+from tests.pipeline import jobs_for_tests
 
 from repdyn.pipeline.run.jobs import Job
 
@@ -52,7 +52,7 @@ def job(file, cwd, **run):
 
 @pytest.mark.parametrize("bytes_left", [0, 5_000, 60_000])
 def test_a_full_disk_is_told_in_one_line_and_nothing_half_written_stays(tmp_path, bytes_left):
-    file = made.write(tmp_path, IMAGES | {"outputs": ["data/images.nc"]}, kind="images", name="images")
+    file = jobs_for_tests.write(tmp_path, IMAGES | {"outputs": ["data/images.nc"]}, kind="images", name="images")
     done = job(file, tmp_path, preexec_fn=full_disk(bytes_left))
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
@@ -64,8 +64,8 @@ def test_a_disk_that_fills_during_a_figure(checkout):
     file = "logs/smoke/bn_decomposed/figures_random_networks.job.json"
     drawn = checkout / "results/smoke/bn_decomposed/figures"
     member = json.loads((checkout / file).read_text())["members"]
-    (one,) = [part for part in member if part["function"].endswith(":orthogonality_gap")]
-    alone = made.write(checkout, one, kind="draw", name="bn_decomposed/alone")
+    (figure,) = [part for part in member if part["function"].endswith(":orthogonality_gap")]
+    alone = jobs_for_tests.write(checkout, figure, kind="draw", name="bn_decomposed/alone")
     shutil.copytree(checkout / "results/smoke/bn_decomposed/data", checkout / "results/mine/bn_decomposed/data")
     drawn = checkout / "results/mine/bn_decomposed/figures"
     done = job(alone, checkout, preexec_fn=full_disk(3_000))
@@ -105,7 +105,7 @@ def test_truncated_data_is_told_with_the_way_out(checkout, damage):
     data = checkout / "results/smoke" / DATA
     whole = data.read_bytes()
     data.write_bytes(whole[:damage])
-    (one,) = [
+    (figure,) = [
         part
         for part in json.loads((checkout / "logs/smoke/bn_decomposed/figures_random_networks.job.json").read_text())[
             "members"
@@ -113,7 +113,7 @@ def test_truncated_data_is_told_with_the_way_out(checkout, damage):
         if part["function"].endswith(":orthogonality_gap")
     ]
     file = checkout / "logs/smoke/bn_decomposed/alone.job.json"
-    file.write_text(Job("smoke", "bn_decomposed/alone", "draw", [one]).text())
+    file.write_text(Job("smoke", "bn_decomposed/alone", "draw", [figure]).text())
     done = job(file, checkout)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
@@ -132,9 +132,11 @@ def test_data_of_another_program_is_refused(tmp_path):
     path = tmp_path / "results/mine" / DATA
     path.parent.mkdir(parents=True)
     xr.Dataset({"a": ("i", [1.0])}).to_netcdf(path)
-    figure = made.gap(function="figures:orthogonality_gap", outputs=["bn_decomposed/figures/orthogonality_gap.svg"])
+    figure = jobs_for_tests.gap(
+        function="figures:orthogonality_gap", outputs=["bn_decomposed/figures/orthogonality_gap.svg"]
+    )
     member = figure | {"inputs": {"orthogonality_gap": DATA}}
-    done = job(made.write(tmp_path, member, kind="draw"), tmp_path)
+    done = job(jobs_for_tests.write(tmp_path, member, kind="draw"), tmp_path)
     assert done.returncode == 1
     assert "not a dataset of this pipeline" in done.stderr
     assert not list(tmp_path.rglob("*.svg"))

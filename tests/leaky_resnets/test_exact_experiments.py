@@ -45,18 +45,18 @@ TINY = {
 
 def run(name, seed=1, **changes):
     function, settings = TINY[name]
-    given = {"settings": settings.model_copy(update=changes)}
+    arguments = {"settings": settings.model_copy(update=changes)}
     if "stream" in inspect.signature(function).parameters:
-        given["stream"] = Stream(seed, ("leaky_resnets", name))
-    return function(**given)
+        arguments["stream"] = Stream(seed, ("leaky_resnets", name))
+    return function(**arguments)
 
 
 @pytest.mark.parametrize("name", TINY)
 def test_datasets_follow_the_conventions_and_repeat(name):
-    made = run(name)
+    dataset = run(name)
     added = ("attribute",)  # by the runner
-    assert [problem for problem in problems(made) if not problem.startswith(added)] == []
-    xr.testing.assert_identical(made, run(name))
+    assert [problem for problem in problems(dataset) if not problem.startswith(added)] == []
+    xr.testing.assert_identical(dataset, run(name))
 
 
 @pytest.mark.parametrize(("name", "key", "more"), [("random_geodesics", "draws", 4), ("critical_paths", "seeds", 3)])
@@ -91,20 +91,22 @@ def test_measured_quantities_agree_with_the_theory():
     A, B = geodesics.kicked(settings, 3.0, True, Stream(1, ("x",)), 0)
     path = flows.hamiltonian_flow(A, B, 3.0, True, [0.0, 0.1, 0.2])
     gamma = geodesics.layer_gammas(path, True, 1e-2)
-    found = geodesics.measure(path, 3.0, True, gamma)
+    measures = geodesics.measure(path, 3.0, True, gamma)
     for n in range(3):
         S, dA = identity_cost.activation(path.A[n], True), hamiltonian.velocity(path.A[n], path.B[n], 3.0, True)
         energies = hamiltonian.stable_energies(path.A[n], dA, 3.0, True, gamma[n])
         H = hamiltonian.hamiltonian(path.A[n], path.B[n], 3.0, True)
         W = 3.0 * path.B[n] @ S.T
         wanted = (-2 * H / 3, energies.cost, np.sqrt(energies.kinetic), np.linalg.norm(dA) / np.linalg.norm(path.A[n]))
-        assert [part[n] for part in list(found.values())[:4]] == pytest.approx(wanted, rel=1e-9)
-        assert found["momentum_sq"][n] == pytest.approx(np.sum(path.B[n] ** 2))
-        assert (found["weight_sq"][n], found["bias_sq"][n]) == pytest.approx((np.sum(W**2), np.sum(W[:, -1] ** 2)))
+        assert [part[n] for part in list(measures.values())[:4]] == pytest.approx(wanted, rel=1e-9)
+        assert measures["momentum_sq"][n] == pytest.approx(np.sum(path.B[n] ** 2))
+        assert (measures["weight_sq"][n], measures["bias_sq"][n]) == pytest.approx(
+            (np.sum(W**2), np.sum(W[:, -1] ** 2))
+        )
         negative = path.A[n][path.A[n] < 0]
-        assert found["negative_mass"][n] == pytest.approx(np.sum(negative**2) / np.sum(path.A[n] ** 2))
-        assert found["gamma"][n] == pytest.approx(1e-2 * np.linalg.norm(S, 2) ** 2)
-    assert found["sign_changes"][1] == np.sum(np.sign(path.A[1]) != np.sign(path.A[0]))
+        assert measures["negative_mass"][n] == pytest.approx(np.sum(negative**2) / np.sum(path.A[n] ** 2))
+        assert measures["gamma"][n] == pytest.approx(1e-2 * np.linalg.norm(S, 2) ** 2)
+    assert measures["sign_changes"][1] == np.sum(np.sign(path.A[1]) != np.sign(path.A[0]))
 
 
 def test_adam_is_torchs():
@@ -160,5 +162,5 @@ def test_a_search_never_starts_at_infinite_cost():
     ratio = identity_costs.SEARCHES["no bias, printed"]
     first = stream.generator("search", 0).standard_normal(np.prod(identity_costs.SEARCHED))
     assert ratio(first) == identity_costs.INFEASIBLE
-    found = identity_costs._least_ratios("no bias, printed", 1, stream)
-    assert 1 - 1e-9 <= found.item() < 1.1
+    ratios = identity_costs._least_ratios("no bias, printed", 1, stream)
+    assert 1 - 1e-9 <= ratios.item() < 1.1

@@ -140,7 +140,7 @@ def test_triangle():
 @pytest.mark.parametrize("u", [-1.0, 0.4, 2.5])
 def test_scalar_geodesic_by_quadrature(u):
     end, gamma = 1.3, 0.7
-    found = scalar_geodesic(u, end, DEPTH, gamma)
+    geodesic = scalar_geodesic(u, end, DEPTH, gamma)
 
     def speed(p):
         A, B = scalar_path(u, end, DEPTH, p)
@@ -148,18 +148,20 @@ def test_scalar_geodesic_by_quadrature(u):
 
     p = np.linspace(0, 1, 10001)
     A, B = scalar_path(u, end, DEPTH, p)
-    assert found.length == pytest.approx(quad(speed, 0, 1)[0], rel=1e-9)
-    assert found.least_cost == pytest.approx(np.min(A**2 / (A**2 + gamma)), rel=1e-12)
-    assert found.c == pytest.approx(np.max(B**2), rel=1e-12)
-    assert found.scaled_hamiltonian == pytest.approx(2 * u - u**2)
+    assert geodesic.length == pytest.approx(quad(speed, 0, 1)[0], rel=1e-9)
+    assert geodesic.least_cost == pytest.approx(np.min(A**2 / (A**2 + gamma)), rel=1e-12)
+    assert geodesic.c == pytest.approx(np.max(B**2), rel=1e-12)
+    assert geodesic.scaled_hamiltonian == pytest.approx(2 * u - u**2)
 
 
 def test_scalar_counterexample_to_the_printed_bound():
-    found = scalar_geodesic(-1.0, 10.0, 0.05, 100.0)
-    middle = found.scaled_hamiltonian - found.least_cost
+    geodesic = scalar_geodesic(-1.0, 10.0, 0.05, 100.0)
+    middle = geodesic.scaled_hamiltonian - geodesic.least_cost
     assert middle == pytest.approx(-3.5)
-    assert theorem4_bounds_as_printed(found.length, 0.05, 100.0, found.c).lower == pytest.approx(-2.3992, abs=1e-4)
-    assert theorem4_bounds(found.length, 0.05, 100.0 * found.c) == pytest.approx((-5.9973, 1.0), abs=1e-4)
+    assert theorem4_bounds_as_printed(geodesic.length, 0.05, 100.0, geodesic.c).lower == pytest.approx(
+        -2.3992, abs=1e-4
+    )
+    assert theorem4_bounds(geodesic.length, 0.05, 100.0 * geodesic.c) == pytest.approx((-5.9973, 1.0), abs=1e-4)
 
 
 # The audit of formulas

@@ -121,6 +121,6 @@ def test_growth_and_long_steps_are_refused(monkeypatch):
 @pytest.mark.parametrize("bias", [True, False])
 def test_compiled_rates_are_velocity_and_minus_force(bias):
     A, B = np.random.default_rng(3).standard_normal((2, 5, 7))
-    found = rates(A, B, 2.5, bias)
-    np.testing.assert_allclose(found[0], velocity(A, B, 2.5, bias), rtol=0, atol=1e-13)  # sums of 7 terms of order 10
-    np.testing.assert_allclose(found[1], -force(A, B, 2.5, bias), rtol=0, atol=1e-13)
+    slopes = rates(A, B, 2.5, bias)
+    np.testing.assert_allclose(slopes[0], velocity(A, B, 2.5, bias), rtol=0, atol=1e-13)  # sums of 7 terms of order 10
+    np.testing.assert_allclose(slopes[1], -force(A, B, 2.5, bias), rtol=0, atol=1e-13)

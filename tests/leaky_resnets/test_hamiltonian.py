@@ -41,9 +41,9 @@ def test_stable_energies_are_norms_and_tend_to_the_exact_split(bias):
     A, B = pair((9, 4))
     A = np.abs(A)
     dA, S = ham.velocity(A, B, DEPTH, bias), activation(A, bias)
-    found = ham.stable_energies(A, dA, DEPTH, bias, 0.5)
+    energies = ham.stable_energies(A, dA, DEPTH, bias, 0.5)
     kinetic, cost = stable_norm_sq(dA, S, 0.5, "svd"), stable_norm_sq(A, S, 0.5, "svd")
-    assert found == pytest.approx((kinetic, cost, kinetic / (2 * DEPTH) - DEPTH * cost / 2), rel=1e-11)
+    assert energies == pytest.approx((kinetic, cost, kinetic / (2 * DEPTH) - DEPTH * cost / 2), rel=1e-11)
     near = ham.stable_hamiltonian(A, dA, DEPTH, bias, 1e-9)
     assert near == pytest.approx(ham.hamiltonian(A, B, DEPTH, bias), rel=1e-6)  # first order in gamma
     assert lagrangian.hamiltonian_from_energies(A, dA, DEPTH, bias) == pytest.approx(

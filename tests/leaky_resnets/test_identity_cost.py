@@ -92,8 +92,8 @@ def test_plain_inverse_is_numpys():
 def test_stacks_are_their_parts():
     A, gamma = draw((4, 3, 7)[1:], 0) * np.ones((4, 1, 1)) * np.arange(1, 5)[:, None, None], np.arange(1.0, 5)
     S = coi.activation(A, True)
-    found = coi.stable_norm_sq_svd(A, S, gamma)
-    np.testing.assert_allclose(found, [coi.stable_norm_sq(a, s, g, "svd") for a, s, g in zip(A, S, gamma, strict=True)])
+    norms = coi.stable_norm_sq_svd(A, S, gamma)
+    np.testing.assert_allclose(norms, [coi.stable_norm_sq(a, s, g, "svd") for a, s, g in zip(A, S, gamma, strict=True)])
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -107,10 +107,10 @@ def test_stable_cost_tends_to_the_plain_one_at_first_order(bias):
 @pytest.mark.parametrize("bias", [False, True])
 def test_infeasible_cost_grows_as_the_gap_over_gamma(bias):
     A = draw((3, 9))
-    found = coi.cost_of_identity(A, bias)
-    assert (found.value, found.feasible) == (np.inf, False)
+    cost = coi.cost_of_identity(A, bias)
+    assert (cost.value, cost.feasible) == (np.inf, False)
     stable = coi.cost_of_identity(A, bias, 1e-8).value
-    assert stable * 1e-8 == pytest.approx(found.gap**2 * np.sum(A**2), rel=1e-5)  # plain part is 1e-8 of it
+    assert stable * 1e-8 == pytest.approx(cost.gap**2 * np.sum(A**2), rel=1e-5)  # plain part is 1e-8 of it
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -162,17 +162,17 @@ def test_nonnegative_cost_is_rank_unless_ones_are_in_the_rows(ones, wanted):
     right = g.uniform(size=(3, 8))
     right[0] = 1.0 if ones else right[0]
     A = g.uniform(size=(7, 3)) @ right
-    found = coi.cost_of_identity(A, True).value
+    cost = coi.cost_of_identity(A, True).value
     assert coi.nonnegative_cost(A, False) == 3
-    assert found == pytest.approx(coi.nonnegative_cost(A, True), rel=SOLVED)
-    assert found == pytest.approx(wanted, rel=SOLVED) if wanted else found < 3 - 1e-3
+    assert cost == pytest.approx(coi.nonnegative_cost(A, True), rel=SOLVED)
+    assert cost == pytest.approx(wanted, rel=SOLVED) if wanted else cost < 3 - 1e-3
 
 
 def test_stable_ranks_of_known_spectra():
     A = np.zeros((3, 5))
     A[0, 0], A[1, 1], A[2, 2] = 3.0, 4.0, 1e-12
-    found = coi.stable_ranks(A)
-    assert found == pytest.approx((49 / 25, 25 / 16, 2), rel=1e-10)
+    ranks = coi.stable_ranks(A)
+    assert ranks == pytest.approx((49 / 25, 25 / 16, 2), rel=1e-10)
     assert coi.stable_ranks(np.eye(4)) == pytest.approx((4, 4, 4))
 
 
@@ -210,7 +210,7 @@ def test_where_descents_end_decides(above_rank, negative, status):
     rank = np.tile([3.0, 4.0], (3, 30))
     cost = rank + np.array([above_rank, above_rank, 0.0])[:, None]
     cost[2, ::2] -= 1
-    found = descent_ends_nonnegative(
+    verdict = descent_ends_nonnegative(
         xr.Dataset(
             {
                 "end_cost": (("case", "start"), cost),
@@ -220,5 +220,5 @@ def test_where_descents_end_decides(above_rank, negative, status):
             {"case": ["small", "large", "with bias"]},
         )
     )
-    assert found.status == status
-    assert "With bias 50% end below the rank" in found.note
+    assert verdict.status == status
+    assert "With bias 50% end below the rank" in verdict.note

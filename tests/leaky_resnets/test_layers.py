@@ -177,10 +177,10 @@ def test_balancedness_by_hand():
     """Two layers of step 1/2: biases 1 and 3, squared norms 1 and 9 besides; Lt = 2."""
     W = np.zeros((2, 1, 2))
     W[0, 0], W[1, 0] = (0.0, 1.0), (0.0, 3.0)
-    found = layers.balancedness(W, [0.5, 0.5], 2.0)
-    np.testing.assert_allclose(found.norm_sq, [1, 9])
-    np.testing.assert_allclose(found.predicted, [1, 1 + 4 * (0.25 * 1 + 0.25 * 9)])
-    np.testing.assert_allclose(found.predicted_as_printed, [1, 1 + 2 * (0.25 * 1 + 0.25 * 9)])
+    balance = layers.balancedness(W, [0.5, 0.5], 2.0)
+    np.testing.assert_allclose(balance.norm_sq, [1, 9])
+    np.testing.assert_allclose(balance.predicted, [1, 1 + 4 * (0.25 * 1 + 0.25 * 9)])
+    np.testing.assert_allclose(balance.predicted_as_printed, [1, 1 + 2 * (0.25 * 1 + 0.25 * 9)])
     plain = layers.balancedness(np.ones((3, 2, 2)), np.full(3, 1 / 3), 2.0)
     np.testing.assert_allclose(plain.predicted, 4)
 

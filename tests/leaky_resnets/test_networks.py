@@ -31,8 +31,8 @@ def by_autograd(net: LeakyResNet, X: np.ndarray, Y: np.ndarray, lam: float, deca
     cost = torch.sum((torch.tensor(Y) - Q @ path[-1]) ** 2) / X.shape[1]
     by_A = torch.autograd.grad(cost, path, retain_graph=True)
     penalty = torch.sum(rho * torch.sum(W**2, dim=(1, 2))) + decay * (torch.sum(P**2) + torch.sum(Q**2))
-    found = torch.autograd.grad(cost + lam / (2 * net.effective_depth) * penalty, (W, P, Q))
-    return {"parts": [part.numpy() for part in found], "A": [part.numpy() for part in by_A]}
+    gradients = torch.autograd.grad(cost + lam / (2 * net.effective_depth) * penalty, (W, P, Q))
+    return {"parts": [part.numpy() for part in gradients], "A": [part.numpy() for part in by_A]}
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -40,11 +40,11 @@ def test_gradient_and_momenta_are_autograds(bias):
     rng = np.random.default_rng(bias)
     net = random_net(rng, bias)
     X, Y = rng.standard_normal((2, 4, 11))
-    found = by_autograd(net, X, Y, 0.3)
-    for ours, theirs in zip(net.gradient(X, Y, 0.3), found["parts"], strict=True):
+    expected = by_autograd(net, X, Y, 0.3)
+    for ours, theirs in zip(net.gradient(X, Y, 0.3), expected["parts"], strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=ROUNDING * np.abs(theirs).max())
     B = net.momenta(net.forward(X), Y, 0.3)
-    np.testing.assert_allclose(-0.3 * B, np.stack(found["A"]), rtol=0, atol=ROUNDING * np.abs(B).max())
+    np.testing.assert_allclose(-0.3 * B, np.stack(expected["A"]), rtol=0, atol=ROUNDING * np.abs(B).max())
 
 
 def test_a_layer_of_step_one_over_its_leak_is_fully_connected():
@@ -110,7 +110,7 @@ def test_padded_rows_stay_zero_in_the_backward_pass():
     ],
 )
 def test_refuses_what_is_no_network(change, words):
-    given = {
+    arguments = {
         "W": np.zeros((5, 7, 8)),
         "rho": np.full(5, 0.2),
         "effective_depth": 2.0,
@@ -118,7 +118,7 @@ def test_refuses_what_is_no_network(change, words):
         "out": np.zeros((4, 7)),
     }
     with pytest.raises(ValueError, match=words):
-        LeakyResNet(**(given | change))
+        LeakyResNet(**(arguments | change))
 
 
 def test_refuses_bad_points():

@@ -129,8 +129,8 @@ def measured() -> dict[str, xr.Dataset]:
 
 def test_datasets_keep_the_conventions(measured):
     audit = network_audit.network_audit(NetworkAudit(draws=2), stream("network_audit"))
-    for made in (*measured.values(), audit, run_chains(chain_settings(1))):
-        assert all("attribute" in problem and "title" not in problem for problem in problems(made))
+    for dataset in (*measured.values(), audit, run_chains(chain_settings(1))):
+        assert all("attribute" in problem and "title" not in problem for problem in problems(dataset))
 
 
 def test_seeds_do_not_depend_on_their_block():
@@ -154,11 +154,11 @@ def test_killed_chains_go_on_with_the_same_numbers(tmp_path):
 
 def test_kinds_of_maps_share_data_and_start(measured):
     # before training, kinds with learned maps and bias have the same weights: compare after no first step at all
-    made = run_chains(chain_settings(1))
-    assert made["X"].dims == ("seed", "feature", "point")
-    assert not np.array_equal(made["W"].sel(maps=MAPS[0]), made["W"].sel(maps=MAPS[1]))
-    assert np.array_equal(made["into"].sel(maps="fixed maps")[0, 0], np.eye(9, 4))
-    assert not made["W"].sel(maps=MAPS[3])[..., -1].any()
+    networks = run_chains(chain_settings(1))
+    assert networks["X"].dims == ("seed", "feature", "point")
+    assert not np.array_equal(networks["W"].sel(maps=MAPS[0]), networks["W"].sel(maps=MAPS[1]))
+    assert np.array_equal(networks["into"].sel(maps="fixed maps")[0, 0], np.eye(9, 4))
+    assert not networks["W"].sel(maps=MAPS[3])[..., -1].any()
 
 
 def test_paper_settings_resume(tmp_path):
@@ -181,11 +181,11 @@ def test_paper_settings_resume(tmp_path):
 def test_networks_survive_storing_whatever_their_shape():
     rng = np.random.default_rng(0)
     originals = [random_net(rng, True, L=3), random_net(rng, False, L=5)]
-    made = xr.Dataset(network_variables(("net",), (2,), [arrays_of(net) for net in originals]))
+    stored = xr.Dataset(network_variables(("net",), (2,), [arrays_of(net) for net in originals]))
     for k, net in enumerate(originals):
-        found = network_at(made.isel(net=k), 2.3, net.bias)
-        np.testing.assert_array_equal(found.W, net.W.astype(np.float32))
-        np.testing.assert_array_equal(found.rho, net.rho)
+        network = network_at(stored.isel(net=k), 2.3, net.bias)
+        np.testing.assert_array_equal(network.W, net.W.astype(np.float32))
+        np.testing.assert_array_equal(network.rho, net.rho)
     again = restored(arrays_of(originals[0]), 2.3)
     np.testing.assert_array_equal(again.into, originals[0].into.astype(np.float32))
 
@@ -194,32 +194,32 @@ def test_measures_are_what_they_say():
     rng = np.random.default_rng(1)
     net = random_net(rng, True)
     X, Y = rng.standard_normal((2, 4, 30))
-    found = measure(net, Task(X, Y, X, Y), 0.3, (1e-3,), 5)
+    measures = measure(net, Task(X, Y, X, Y), 0.3, (1e-3,), 5)
     A = net.forward(X)
     B = net.momenta(A, Y, 0.3)
     S = [np.vstack([np.maximum(a, 0), np.ones((1, 30))]) for a in A[:-1]]
     for layer in range(5):
         pulled = B[layer + 1] @ S[layer].T
         wanted = 2 * np.sum(B[layer + 1] * A[layer]) - np.sum(pulled**2)
-        assert found["hamiltonian"][layer] == pytest.approx(wanted, rel=1e-10)
+        assert measures["hamiltonian"][layer] == pytest.approx(wanted, rel=1e-10)
         gamma = 1e-3 * np.linalg.norm(S[layer], 2) ** 2
         inverse = np.linalg.inv(S[layer].T @ S[layer] + gamma * np.eye(30))
         speed = (A[layer + 1] - A[layer]) / net.rho[layer]
-        assert found["cost"][0, layer] == pytest.approx(np.trace(A[layer] @ inverse @ A[layer].T), rel=1e-8)
-        assert found["kinetic"][0, layer] == pytest.approx(np.trace(speed @ inverse @ speed.T) / 2.3**2, rel=1e-8)
-        assert found["alignment"][layer] == pytest.approx(np.linalg.norm(pulled), rel=1e-12)
-    assert found["stable_hamiltonian"] == pytest.approx(found["cost"] - found["kinetic"])
-    assert found["stable_length"][0] == pytest.approx(np.sum(net.rho * np.sqrt(found["kinetic"][0])) * 2.3)
-    assert found["test_error"] == pytest.approx(found["train_error"])
-    assert found["objective"] == pytest.approx(
+        assert measures["cost"][0, layer] == pytest.approx(np.trace(A[layer] @ inverse @ A[layer].T), rel=1e-8)
+        assert measures["kinetic"][0, layer] == pytest.approx(np.trace(speed @ inverse @ speed.T) / 2.3**2, rel=1e-8)
+        assert measures["alignment"][layer] == pytest.approx(np.linalg.norm(pulled), rel=1e-12)
+    assert measures["stable_hamiltonian"] == pytest.approx(measures["cost"] - measures["kinetic"])
+    assert measures["stable_length"][0] == pytest.approx(np.sum(net.rho * np.sqrt(measures["kinetic"][0])) * 2.3)
+    assert measures["test_error"] == pytest.approx(measures["train_error"])
+    assert measures["objective"] == pytest.approx(
         np.mean((Y - net.output(X)) ** 2) + 0.3 / (2 * 2.3 * 4) * np.sum(net.rho[:, None, None] * net.W**2)
     )
-    assert found["gradient"] == pytest.approx(np.linalg.norm(net.gradient(X, Y, 0.3)[0]))
-    assert found["length"] == pytest.approx(np.linalg.norm(np.diff(A, axis=0), axis=(1, 2)).sum() / np.sqrt(30))
-    np.testing.assert_allclose(found["weight_spectrum"][2], np.linalg.svd(net.W[2], compute_uv=False)[:5] / 2.3)
-    assert found["identity_error"] < 1e-13  # a few hundred operations, relative
+    assert measures["gradient"] == pytest.approx(np.linalg.norm(net.gradient(X, Y, 0.3)[0]))
+    assert measures["length"] == pytest.approx(np.linalg.norm(np.diff(A, axis=0), axis=(1, 2)).sum() / np.sqrt(30))
+    np.testing.assert_allclose(measures["weight_spectrum"][2], np.linalg.svd(net.W[2], compute_uv=False)[:5] / 2.3)
+    assert measures["identity_error"] < 1e-13  # a few hundred operations, relative
     negative = np.minimum(A, 0)
-    np.testing.assert_allclose(found["negative"], (negative**2).sum((1, 2)) / (A**2).sum((1, 2)))
+    np.testing.assert_allclose(measures["negative"], (negative**2).sum((1, 2)) / (A**2).sum((1, 2)))
 
 
 def test_adaptive_steps_end_within_their_cap_and_even(measured):
@@ -238,8 +238,8 @@ def test_refined_measures_are_missing_beyond_the_last_layer(measured):
 
 
 def test_task_survives_storing():
-    made = run_chains(chain_settings(1))
-    task = task_at(made.isel(seed=0))
+    networks = run_chains(chain_settings(1))
+    task = task_at(networks.isel(seed=0))
     assert task.X.dtype == np.float64
     assert task.X.shape == (4, 20)
 
@@ -312,8 +312,8 @@ def test_strongly_penalized_stages_come_near_critical_points():
     """Lt |B S^T| / |W| is 1 at a critical point; a penalty that is not the trained one would miss it by its ratio."""
     settings = scheme_settings().model_copy(update={"steps": 1500, "every": 100, "staged_seeds": 1})
     stages = discretized.staged(settings, stream("staged"), "cpu", no_checkpoint())
-    found = analysis.staged_measures(MEASURES, stages)
-    strong = found.sel(teacher=[name for name in discretized.STAGED if "strong" in name])
+    measures = analysis.staged_measures(MEASURES, stages)
+    strong = measures.sel(teacher=[name for name in discretized.STAGED if "strong" in name])
     size = 2.0 * np.sqrt((strong["alignment"] ** 2).sum("layer") / strong["weight_sq"].sum("layer"))
     np.testing.assert_allclose(size, 1, atol=0.2)
 
@@ -339,11 +339,11 @@ def test_descent_after_adam_moves_the_networks_a_little():
 
 def test_starts_of_a_teacher_share_its_data_and_differ(measured):
     settings = Restarts(**RECIPE, effective_depth=2.0, layers=4, steps=5, teachers=2, starts=3, excess=(4.0,))
-    made = restarts.restarts(settings, stream("restarts"), "cpu", no_checkpoint())
-    assert made["X"].dims == ("teacher", "feature", "point")
-    assert not np.array_equal(made["W"][0, 0], made["W"][0, 1])
+    networks = restarts.restarts(settings, stream("restarts"), "cpu", no_checkpoint())
+    assert networks["X"].dims == ("teacher", "feature", "point")
+    assert not np.array_equal(networks["W"][0, 0], networks["W"][0, 1])
     larger = restarts.overregularized(settings, stream("restarts"), "cpu", no_checkpoint())
-    np.testing.assert_array_equal(larger["W"].sel(excess=1.0), made["W"].isel(start=0))
+    np.testing.assert_array_equal(larger["W"].sel(excess=1.0), networks["W"].isel(start=0))
     assert np.sum(larger["W"].values[:, 1] ** 2) < np.sum(larger["W"].values[:, 0] ** 2)
 
 
@@ -351,8 +351,8 @@ def test_outputs_grow_under_cross_entropy_alone():
     settings = OutputGrowth(
         dimension=3, classes=2, points=20, width=6, layers=3, rate=0.2, records=(20, 40, 80, 160), seeds=2
     )
-    made = output_growth.output_growth(settings, stream("output_growth"))
-    sizes = made["output_size"]
+    growth = output_growth.output_growth(settings, stream("output_growth"))
+    sizes = growth["output_size"]
     assert (np.diff(sizes.sel(loss_name="cross-entropy"), axis=0) > 0).all()
     assert float(sizes.sel(loss_name="mean squared error").max()) < 1
     single = output_growth.output_growth(settings.model_copy(update={"seeds": 1}), stream("output_growth"))

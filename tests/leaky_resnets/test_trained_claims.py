@@ -1,4 +1,4 @@
-"""Claims on trained networks decide made-up measures as they should: the paper's picture, the mended one, too few"
+"""Claims on trained networks decide made-up measures as they should: the paper's picture, the corrected one, too few"
 " seeds."""
 
 import numpy as np
@@ -39,9 +39,9 @@ def chain_measures(seeds: int = 12, *, from_below: bool = True, rank: int = 3, n
     node = np.linspace(0, 1, LAYERS + 1)
     negative = 0.4 * (2 * np.abs(node - 0.5)) ** 4 + 0.3 * DEPTHS[:, None] ** -3.0
     steps = np.where(np.arange(VALUES) < kept, 1.0, 0.05)
-    one = np.ones((*shape, 1, 1))
+    ones = np.ones((*shape, 1, 1))
     grow = DEPTHS[:, None] ** 1.0
-    made = {
+    measures = {
         "hamiltonian": (("layer",), H),
         "stable_hamiltonian": (("gamma", "layer"), H[..., None, :]),
         "kinetic": (("gamma", "layer"), kinetic[..., None, :]),
@@ -52,7 +52,7 @@ def chain_measures(seeds: int = 12, *, from_below: bool = True, rank: int = 3, n
         "bound_high": (("gamma",), np.full((*shape, 1), 0.5)),
         "spectrum": (
             ("node", "value"),
-            one * steps[..., None, :] * np.exp(noise * rng.standard_normal((*shape, 1, 1))),
+            ones * steps[..., None, :] * np.exp(noise * rng.standard_normal((*shape, 1, 1))),
         ),
         "negative": (("node",), negative * np.exp(noise * rng.standard_normal((*shape, 1)))),
         "weight_sq": (("layer",), 50 + p + noise * rng.standard_normal((*shape, 1))),
@@ -62,29 +62,32 @@ def chain_measures(seeds: int = 12, *, from_below: bool = True, rank: int = 3, n
         "activation": (("layer",), (1 + p) * np.exp(noise * rng.standard_normal((*shape, 1)))),
         "alignment": (("layer",), 2 + noise * rng.standard_normal((*shape, LAYERS))),
     }
-    made["weight_spectrum"] = (("layer", "value"), made["spectrum"][1] * np.ones((LAYERS, 1)))
-    made["centered_spectrum"] = (("node", "value"), made["spectrum"][1] * np.ones((LAYERS + 1, 1)))
-    made["spectrum"], made["centered_weight_spectrum"] = made["centered_spectrum"], made["weight_spectrum"]
-    made |= _summaries(made, shape, rank)
+    measures["weight_spectrum"] = (("layer", "value"), measures["spectrum"][1] * np.ones((LAYERS, 1)))
+    measures["centered_spectrum"] = (("node", "value"), measures["spectrum"][1] * np.ones((LAYERS + 1, 1)))
+    measures["spectrum"], measures["centered_weight_spectrum"] = (
+        measures["centered_spectrum"],
+        measures["weight_spectrum"],
+    )
+    measures |= _summaries(measures, shape, rank)
     dims = ("maps", "seed", "effective_depth")
     coords = {"maps": MAPS, "seed": np.arange(seeds), "effective_depth": DEPTHS, "gamma": [1e-3], "rank": rank}
     coords |= {"spectrum_of": SPECTRA, "place": ["start", "middle", "end"]}
-    return xr.Dataset({name: ((*dims, *own), values) for name, (own, values) in made.items()}, coords)
+    return xr.Dataset({name: ((*dims, *own), values) for name, (own, values) in measures.items()}, coords)
 
 
-def _summaries(made: dict, shape: tuple[int, ...], rank: int) -> dict:
+def _summaries(measures: dict, shape: tuple[int, ...], rank: int) -> dict:
     """What the analysis stores beside the measures by layer."""
-    H, cost = (made[name][1] for name in ("hamiltonian", "cost"))
+    H, cost = (measures[name][1] for name in ("hamiltonian", "cost"))
     middle, first = np.full((*shape, 4), float(rank)), np.full((*shape, 4), 1.0)
     share = np.where(DEPTHS[-1] == DEPTHS, 0.02, 0.3) * np.ones(shape)
     return {
         "median_hamiltonian": ((), np.median(H, axis=-1)),
         "hamiltonian_range": ((), np.ptp(H, axis=-1)),
-        "median_stable": (("gamma",), np.median(made["stable_hamiltonian"][1], axis=-1)),
+        "median_stable": (("gamma",), np.median(measures["stable_hamiltonian"][1], axis=-1)),
         "least_cost": (("gamma",), cost.min(axis=-1)),
-        "largest_momentum": ((), made["momentum"][1].max(axis=-1)),
-        "median_alignment": ((), np.median(made["alignment"][1], axis=-1)),
-        "least_negative": ((), made["negative"][1].min(axis=-1)),
+        "largest_momentum": ((), measures["momentum"][1].max(axis=-1)),
+        "median_alignment": ((), np.median(measures["alignment"][1], axis=-1)),
+        "least_negative": ((), measures["negative"][1].min(axis=-1)),
         "separation_place": (("spectrum_of",), middle),
         "separation_step": (("spectrum_of",), np.log(20.0) * np.ones((*shape, 4))),
         "first_separation_place": (("spectrum_of",), first),

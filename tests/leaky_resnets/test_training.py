@@ -36,8 +36,8 @@ def test_gradient_is_autograds_for_every_network_of_a_batch(bias, learned, count
     for m, net in enumerate(nets(count, bias)):
         wanted = by_autograd(net, X[m], Y[m], 0.3, decay)["parts"]
         ours = (run.dW[:, m], run.dP[m], run.dQ[m]) if learned else (run.dW[:, m],)
-        for found, right in zip(ours, wanted, strict=False):
-            np.testing.assert_allclose(found.numpy(), right, rtol=0, atol=ROUNDING * np.abs(right).max())
+        for gradient, right in zip(ours, wanted, strict=False):
+            np.testing.assert_allclose(gradient.numpy(), right, rtol=0, atol=ROUNDING * np.abs(right).max())
 
 
 @pytest.mark.parametrize("learned", [True, False])
@@ -139,20 +139,20 @@ def test_rates_fall_along_half_a_cosine():
 )
 def test_refuses_bad_input(change, words):
     X, Y = data(2)
-    given = {"networks": nets(2), "X": X, "Y": Y, "penalty": 0.3}
+    arguments = {"networks": nets(2), "X": X, "Y": Y, "penalty": 0.3}
     with pytest.raises(ValueError, match=words):
-        Trainer(**(given | change))
+        Trainer(**(arguments | change))
 
 
 @pytest.mark.parametrize("learned", [True, False])
 def test_compiled_and_batched_networks_take_the_same_step(learned):
     """One network at a time, and in torch's batched products, as on a GPU."""
     X, Y = data(2)
-    given = {"penalty": 0.3, "learned": learned, "map_decay": 0.7 * learned, "dtype": torch.float64}
-    compiled, batched = Trainer(nets(2), X, Y, **given), Trainer(nets(2), X, Y, **given, batched=True)
+    options = {"penalty": 0.3, "learned": learned, "map_decay": 0.7 * learned, "dtype": torch.float64}
+    compiled, batched = Trainer(nets(2), X, Y, **options), Trainer(nets(2), X, Y, **options, batched=True)
     for run in (compiled, batched):
         run.adam(np.full(20, 0.01))
         run.descend(np.full(5, 0.01))
-    for one, other in zip(compiled.trained(), batched.trained(), strict=True):
-        np.testing.assert_allclose(one.W, other.W, rtol=0, atol=1e-10)  # Adam divides by small gradients
-        np.testing.assert_allclose(one.out, other.out, rtol=0, atol=1e-10)
+    for first, other in zip(compiled.trained(), batched.trained(), strict=True):
+        np.testing.assert_allclose(first.W, other.W, rtol=0, atol=1e-10)  # Adam divides by small gradients
+        np.testing.assert_allclose(first.out, other.out, rtol=0, atol=1e-10)

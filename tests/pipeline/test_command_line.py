@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import ROOT
-from tests.pipeline import jobs_for_tests as made
+from tests.pipeline import jobs_for_tests
 
 import repdyn
 from repdyn.__main__ import COMMANDS, main
@@ -78,10 +78,10 @@ sys.exit(main(sys.argv[1:]))
 """ % (THREAD_VARIABLES,)  # noqa: UP031
 
 
-@pytest.mark.parametrize(("given", "threads"), [([], "1"), (["--threads", "3"], "3")])
-def test_threads_are_pinned_before_numpy_is_imported(tmp_path, given, threads):
-    file = made.write(tmp_path, made.gap())
-    done = run(sys.executable, "-c", WATCH, "run", str(file), *given)
+@pytest.mark.parametrize(("options", "threads"), [([], "1"), (["--threads", "3"], "3")])
+def test_threads_are_pinned_before_numpy_is_imported(tmp_path, options, threads):
+    file = jobs_for_tests.write(tmp_path, jobs_for_tests.gap())
+    done = run(sys.executable, "-c", WATCH, "run", str(file), *options)
     assert done.returncode == 0, done.stderr
     seen = [line for line in done.stderr.splitlines() if line.startswith("numpy")]
     assert seen[0] == f"numpy {dict.fromkeys(THREAD_VARIABLES, threads)}"
@@ -93,7 +93,7 @@ def test_threads_are_pinned_before_numpy_is_imported(tmp_path, given, threads):
 def job(**changes):
     """The words that run a job with something wrong in its member."""
     kind = changes.pop("kind", "simulate")
-    return ["run", str(made.write(Path.cwd(), made.gap(**changes), kind=kind))]
+    return ["run", str(jobs_for_tests.write(Path.cwd(), jobs_for_tests.gap(**changes), kind=kind))]
 
 
 MISTAKES = {
@@ -117,12 +117,12 @@ MISTAKES = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_ends_with_one_line_and_status_1(capsys, mistake):
-    words, told = MISTAKES[mistake]
+    words, message = MISTAKES[mistake]
     assert main(words()) == 1
     error = capsys.readouterr().err
     assert error.startswith("error: ")
     assert error.count("\n") == 1
-    assert told in error
+    assert message in error
     assert not list(Path().rglob("*.nc"))
 
 
@@ -164,8 +164,8 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch):
 
 
 def test_a_record_tells_the_cost(tmp_path):
-    assert main(["run", str(made.write(tmp_path, made.gap())), "--threads", "2"]) == 0
-    record = made.record(tmp_path)
+    assert main(["run", str(jobs_for_tests.write(tmp_path, jobs_for_tests.gap())), "--threads", "2"]) == 0
+    record = jobs_for_tests.record(tmp_path)
     assert set(record) == {
         "job",
         "inputs",
@@ -176,7 +176,7 @@ def test_a_record_tells_the_cost(tmp_path):
         "cpu_seconds",
         "peak_memory_mb",
     }
-    assert json.loads(made.write(tmp_path, made.gap()).read_text()) == record["job"]
+    assert json.loads(jobs_for_tests.write(tmp_path, jobs_for_tests.gap()).read_text()) == record["job"]
     assert record["wall_seconds"] >= 0
     assert 20 < record["peak_memory_mb"] < 100_000
 
@@ -189,18 +189,18 @@ def test_a_reader_that_has_seen_enough_is_no_error():
 
 
 @pytest.mark.parametrize(
-    ("number", "told"), [(errno.ENOSPC, "kept.nbi: cannot be written (No space left"), (errno.EIO, None)]
+    ("number", "message"), [(errno.ENOSPC, "kept.nbi: cannot be written (No space left"), (errno.EIO, None)]
 )
 def test_a_disk_that_takes_no_more_is_one_line_and_other_failures_of_the_system_are_not_hidden(
-    number, told, monkeypatch, capsys
+    number, message, monkeypatch, capsys
 ):
     def full(words):
         raise OSError(number, os.strerror(number), "kept.nbi")
 
     monkeypatch.setattr("repdyn.pipeline.run.entry.run", full)
-    if told:
+    if message:
         assert main(["run", "a.job.json"]) == 1
-        assert f"error: {told}" in capsys.readouterr().err
+        assert f"error: {message}" in capsys.readouterr().err
     else:
         with pytest.raises(OSError, match=r"kept\.nbi"):
             main(["run", "a.job.json"])

@@ -34,26 +34,26 @@ def asked(tmp_path, monkeypatch):
 
 
 def test_two_runs_are_compared_at_the_tier_asked_for(tmp_path, capsys):
-    one, other = run(tmp_path / "one"), run(tmp_path / "other", value="2.6")
-    assert commands.compare([str(one), str(one)]) == 0
-    assert commands.compare([str(one), str(other)]) == 1
+    first, other = run(tmp_path / "one"), run(tmp_path / "other", value="2.6")
+    assert commands.compare([str(first), str(first)]) == 0
+    assert commands.compare([str(first), str(other)]) == 1
     assert capsys.readouterr().out.splitlines()[-1].startswith("tier identical: DIFFERENT (")
-    assert commands.compare([str(one), str(other), "--tier", "verdicts"]) == 0
+    assert commands.compare([str(first), str(other), "--tier", "verdicts"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "tier verdicts: equal"
 
 
 def test_a_run_or_a_reference_is_held_against_a_reference(tmp_path, capsys):
     for name, verdicts in (("one", ("holds", "holds")), ("other", ("holds", "does not hold"))):
         commands.keep([str(run(tmp_path / name, verdicts=verdicts)), "--into", str(tmp_path / "reference" / name)])
-    one, other = tmp_path / "reference/one", tmp_path / "reference/other"
-    assert capsys.readouterr().out == f"{one}: kept\n{other}: kept\n"
-    for first in (tmp_path / "one", one):
-        assert commands.compare([str(first), str(one)]) == 0
+    reference, other = tmp_path / "reference/one", tmp_path / "reference/other"
+    assert capsys.readouterr().out == f"{reference}: kept\n{other}: kept\n"
+    for first in (tmp_path / "one", reference):
+        assert commands.compare([str(first), str(reference)]) == 0
         assert commands.compare([str(first), str(other)]) == 1
-        told = capsys.readouterr().out
-        assert f"{first} reproduces {one}: 2 of 2 verdicts" in told
-        assert f"{first} does NOT reproduce {other}: 1 of 2 verdicts" in told
-        assert "x-1: does not hold -> holds" in told
+        output = capsys.readouterr().out
+        assert f"{first} reproduces {reference}: 2 of 2 verdicts" in output
+        assert f"{first} does NOT reproduce {other}: 1 of 2 verdicts" in output
+        assert "x-1: does not hold -> holds" in output
 
 
 def test_a_run_is_kept_under_its_own_name(tmp_path, monkeypatch, capsys):
@@ -140,7 +140,7 @@ def test_false_alarms_are_printed_and_written(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--seeds", "0"], "argument --seeds: got 0, expected 1 or more"),
         (["--seeds", "1.5"], "argument --seeds: invalid int value: '1.5'"),
@@ -148,10 +148,10 @@ def test_false_alarms_are_printed_and_written(tmp_path, monkeypatch, capsys):
         (["--seconds", "nan"], "argument --seconds: got nan, expected 0 or more"),
     ],
 )
-def test_numbers_that_make_no_sense_are_refused(words, told, capsys):
+def test_numbers_that_make_no_sense_are_refused(words, message, capsys):
     with pytest.raises(SystemExit):
         commands.false_alarms(["results/smoke", *words])
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_configuration_files_are_checked(tmp_path, monkeypatch, capsys):

@@ -22,8 +22,8 @@ DATA, TABLE, FIGURE, CAPTION = "s/data/loss.nc", "s/tables/t.csv", "s/figures/f.
 def run(folder, *, loss=LOSS, dtype=float, verdict="holds", table="name,value\nbn,1.5\nhe,\n", picture="<svg/>"):
     """A results folder with one dataset, table, figure and claim."""
     variables = {"loss": datasets.variable("i", loss.astype(dtype), "loss")}
-    made = datasets.dataset(variables, {"i": datasets.index("i", len(loss), "i")}, title="t")
-    datasets.write(made.assign_attrs(ATTRS), folder / DATA)
+    dataset = datasets.dataset(variables, {"i": datasets.index("i", len(loss), "i")}, title="t")
+    datasets.write(dataset.assign_attrs(ATTRS), folder / DATA)
     ledger = "" if verdict is None else f"id,verdict\nx-1,{verdict}\nx-2,holds\n"
     texts = {TABLE: table, FIGURE: picture, CAPTION: f'{{"caption": "{picture}"}}', "claims.csv": ledger}
     for name, text in texts.items():
@@ -46,8 +46,8 @@ def first(tmp_path):
 
 def tiers(a, b):
     """At which tiers two runs are equal."""
-    found = compare(a, b)
-    return {tier for tier in ("identical", "rounding", "verdicts") if not found.differences(tier)}
+    comparison = compare(a, b)
+    return {tier for tier in ("identical", "rounding", "verdicts") if not comparison.differences(tier)}
 
 
 def test_equal_runs_are_equal_in_every_sense_whatever_their_manifests(first, tmp_path):
@@ -60,9 +60,9 @@ def test_equal_runs_are_equal_in_every_sense_whatever_their_manifests(first, tmp
 def test_a_changed_verdict_counts_in_every_sense_and_comes_first(first, tmp_path):
     second = run(tmp_path / "b", verdict="does not hold", loss=LOSS * 2)
     assert tiers(first, second) == set()
-    told = show(compare(first, second), first, second, "verdicts").splitlines()
-    assert told[:2] == ["1 verdicts differ", "  x-1: holds -> does not hold"]
-    assert told[-1] == "tier verdicts: DIFFERENT (1 verdicts)"
+    lines = show(compare(first, second), first, second, "verdicts").splitlines()
+    assert lines[:2] == ["1 verdicts differ", "  x-1: holds -> does not hold"]
+    assert lines[-1] == "tier verdicts: DIFFERENT (1 verdicts)"
 
 
 def test_a_claim_that_is_gone_is_a_changed_verdict(first, tmp_path):
@@ -112,12 +112,12 @@ def test_what_torch_made_is_single_precision_however_it_is_stored(tmp_path):
 
 
 def test_columns_of_tables_are_shown(first, tmp_path):
-    found = compare(first, run(tmp_path / "b", table="name,value\ngn,3.0\nhe,\n"))
-    assert {(one.variable, one.size, one.note) for one in found.deviations} == {
+    comparison = compare(first, run(tmp_path / "b", table="name,value\ngn,3.0\nhe,\n"))
+    assert {(column.variable, column.size, column.note) for column in comparison.deviations} == {
         ("name", np.inf, "1 of 2 entries differ"),
         ("value", 0.5, ""),
     }
-    assert f"{TABLE}: name: 1 of 2 entries differ; 1 more" in show(found, first, tmp_path / "b", "identical")
+    assert f"{TABLE}: name: 1 of 2 entries differ; 1 more" in show(comparison, first, tmp_path / "b", "identical")
 
 
 def test_files_on_one_side(first, tmp_path):
@@ -154,7 +154,7 @@ def test_the_largest_deviation_is_the_one_farthest_beyond_its_band(tmp_path):
     a, b = run(tmp_path / "a"), run(tmp_path / "b", loss=LOSS * 1.01, table="name,value\nbn,1.500015\nhe,\n")
     for folder in (a, b):
         datasets.write(datasets.read(folder / DATA).assign_attrs(versions='{"torch": "2"}'), folder / DATA)
-    assert [one.file for one in compare(a, b).deviations] == [TABLE, DATA]
+    assert [difference.file for difference in compare(a, b).deviations] == [TABLE, DATA]
 
 
 @pytest.mark.parametrize(("number", "end"), [(SHOWN, f"s/data/{SHOWN - 1:02}.nc"), (SHOWN + 1, "... and 1 more files")])
@@ -169,9 +169,9 @@ def test_of_many_files_that_differ_the_first_are_told(number, end):
 
 def test_a_variable_on_one_side(first, tmp_path):
     second = run(tmp_path / "b")
-    made = datasets.read(second / DATA).rename(loss="cost")
-    datasets.write(made, second / DATA)
-    assert {one.variable: one.note for one in compare(first, second).deviations} == {
+    dataset = datasets.read(second / DATA).rename(loss="cost")
+    datasets.write(dataset, second / DATA)
+    assert {difference.variable: difference.note for difference in compare(first, second).deviations} == {
         "loss": "only on one side",
         "cost": "only on one side",
     }
@@ -207,8 +207,8 @@ def test_what_rounding_left_of_zero_is_equal():
     ],
 )
 def test_what_has_no_number_has_a_word(old, new, note):
-    size, _, told = deviation(np.array(old), np.array(new))
-    assert (size, told) == (np.inf, note)
+    size, _, word = deviation(np.array(old), np.array(new))
+    assert (size, word) == (np.inf, note)
 
 
 @pytest.mark.parametrize("same", [[1.0, np.nan, np.inf], [1, 2], ["a", "b"], []])
@@ -246,8 +246,8 @@ def test_a_manifest_alone_has_digests_only(first, tmp_path, capsys):
 def test_a_manifest_beside_some_of_its_files_has_digests_only(first, tmp_path):
     second = run(tmp_path / "b")
     (second / TABLE).unlink()
-    found = compare(second / "manifest.json", first)
-    assert (found.equal, found.only) == (5, ([], []))
+    comparison = compare(second / "manifest.json", first)
+    assert (comparison.equal, comparison.only) == (5, ([], []))
     with pytest.raises(DataError, match="its files are not beside it"):
         compare(second / "manifest.json", first, "rounding")
 
@@ -271,8 +271,8 @@ def test_a_caption_counts(first, tmp_path):
 
 
 def test_a_manifest_alone_can_tell_verdicts(first, tmp_path, capsys):
-    lone, told = tmp_path / "elsewhere.json", json.loads((first / "manifest.json").read_text())
-    lone.write_text(json.dumps(told | {"verdicts": {"x-1": "does not hold", "x-2": "holds"}}))
+    lone, manifest = tmp_path / "elsewhere.json", json.loads((first / "manifest.json").read_text())
+    lone.write_text(json.dumps(manifest | {"verdicts": {"x-1": "does not hold", "x-2": "holds"}}))
     assert main(["compare", str(lone), str(first), "--tier", "verdicts"]) == 1
     assert "x-1: does not hold -> holds" in capsys.readouterr().out
 

@@ -45,5 +45,5 @@ def test_kept_code_gives_the_same_numbers(tmp_path):
         subprocess.run([sys.executable, "-c", SHOW], env=environment | kept, capture_output=True, text=True, check=True)
         for kept in ({}, {KEPT_IN: str(tmp_path)}, {KEPT_IN: str(tmp_path)})
     )
-    assert {one.stdout.split()[0] for one in (plain, first, again)} == {plain.stdout.split()[0]}
-    assert [int(one.stdout.split()[1]) for one in (plain, first, again)] == [0, 0, 1]
+    assert {process.stdout.split()[0] for process in (plain, first, again)} == {plain.stdout.split()[0]}
+    assert [int(process.stdout.split()[1]) for process in (plain, first, again)] == [0, 0, 1]

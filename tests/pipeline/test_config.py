@@ -274,8 +274,8 @@ def test_a_mistake_on_the_command_line_names_the_option(overrides, message):
 
 
 def test_text_from_the_command_line_becomes_what_the_knob_wants():
-    given = {"run": {"name": "7", "seed": "5"}, "study": {"training": {"note": "null", "layers": ["1", "4"]}}}
-    toy = check(overrides=given | {"study.training.shuffle": "false", "study.training.note": "~"})
+    overrides = {"run": {"name": "7", "seed": "5"}, "study": {"training": {"note": "null", "layers": ["1", "4"]}}}
+    toy = check(overrides=overrides | {"study.training.shuffle": "false", "study.training.note": "~"})
     assert (toy.run.name, toy.run.seed) == ("7", 5)
     assert (toy.study.training.note, toy.study.training.layers) == (None, (1, 4))
     assert toy.study.training.shuffle is False
@@ -370,8 +370,8 @@ def test_reading_the_configuration_imports_nothing_heavy():
 
 
 def test_a_missing_section_is_told_at_the_head_of_the_file():
-    (told,) = complaints(TEXT.split("study:")[0])
-    assert told.startswith('config.yaml:1: missing key "study": ')
+    (complaint,) = complaints(TEXT.split("study:")[0])
+    assert complaint.startswith('config.yaml:1: missing key "study": ')
 
 
 def test_the_folder_of_mnist_has_a_name():

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from tests.pipeline import jobs_for_tests as made
+from tests.pipeline import jobs_for_tests
 
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.run.jobs import Job
@@ -17,15 +17,15 @@ def job(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def job(name, log=None, text="error: no room\n", record=None, *, running=False):
-        one = Job("mine", f"bn/{name}", "simulate", [made.gap()])
-        for path, time, content in ((one.log, log, text), (f"{one.log}.cost.json", record, "{}")):
+        simulation = Job("mine", f"bn/{name}", "simulate", [jobs_for_tests.gap()])
+        for path, time, content in ((simulation.log, log, text), (f"{simulation.log}.cost.json", record, "{}")):
             if time is not None:
                 (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
                 (tmp_path / path).write_text(content)
                 os.utime(tmp_path / path, (time, time))
         if running:
-            (tmp_path / f"{one.log}.running").write_text("{}")
-        return one
+            (tmp_path / f"{simulation.log}.running").write_text("{}")
+        return simulation
 
     return job
 
@@ -37,8 +37,8 @@ def test_failed_jobs_stand_under_their_reason(job):
         job("three", log=1002, text="step 3\nTraceback\nValueError: shapes\n", record=900),
         job("killed", log=1003, text="step 3\n", running=True),
     ]
-    told = failed.summary(jobs, BEGAN).splitlines()
-    assert told[:-1] == [
+    lines = failed.summary(jobs, BEGAN).splitlines()
+    assert lines[:-1] == [
         "4 of 4 jobs failed:",
         "  error: no room",
         "    bn/one: logs/mine/bn/one.log",
@@ -48,7 +48,7 @@ def test_failed_jobs_stand_under_their_reason(job):
         f"  {failed.KILLED}",
         "    bn/killed: logs/mine/bn/killed.log",
     ]
-    assert "run the same command again" in told[-1]
+    assert "run the same command again" in lines[-1]
 
 
 def test_others_are_not_named(job):
@@ -58,9 +58,9 @@ def test_others_are_not_named(job):
 
 
 def test_a_log_as_old_as_the_run_counts_and_a_record_as_old_as_the_log_does(job):
-    told = failed.summary([job("one", log=BEGAN), job("done", log=1001, record=1001)], BEGAN)
-    assert told.startswith("1 of 2 jobs failed:")
-    assert "bn/one" in told
+    summary = failed.summary([job("one", log=BEGAN), job("done", log=1001, record=1001)], BEGAN)
+    assert summary.startswith("1 of 2 jobs failed:")
+    assert "bn/one" in summary
 
 
 def test_twenty_reasons_are_told(job):
@@ -70,6 +70,6 @@ def test_twenty_reasons_are_told(job):
 
 
 def test_many_reasons_are_counted(job):
-    told = failed.summary([job(f"{k}", log=1001, text=f"error: {k}\n") for k in range(23)], BEGAN)
-    assert told.startswith("23 of 23 jobs failed:")
-    assert "and 3 further reasons" in told
+    summary = failed.summary([job(f"{k}", log=1001, text=f"error: {k}\n") for k in range(23)], BEGAN)
+    assert summary.startswith("23 of 23 jobs failed:")
+    assert "and 3 further reasons" in summary

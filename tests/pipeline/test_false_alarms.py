@@ -6,7 +6,7 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
-from tests.pipeline import jobs_for_tests as made
+from tests.pipeline import jobs_for_tests
 
 from repdyn.base import claims, datasets
 from repdyn.base.errors import RepdynError
@@ -38,8 +38,8 @@ def remaker(tmp_path):
     ],
 )
 def test_what_made_a_dataset_is_one_member_or_one_per_variant(remaker, name, files):
-    made = [member["outputs"] for member in remaker.members(name)]
-    assert made == [[f"{STUDY}/data/{file}"] for file in files]
+    outputs = [member["outputs"] for member in remaker.members(name)]
+    assert outputs == [[f"{STUDY}/data/{file}"] for file in files]
 
 
 RUN_SEED = 5
@@ -53,13 +53,13 @@ def finished(tmp_path, monkeypatch):
     Each study has these; what runs again is told by file and seed.
     """
     run = tmp_path / "results/mine"
-    datasets.write(made.images(), run / made.IMAGES)
+    datasets.write(jobs_for_tests.images(), run / jobs_for_tests.IMAGES)
     for study in (STUDY, "a_study"):
         variants = {name: f"{study}/data/training/{name}.nc" for name in ("bn", "he")}
         inputs = {"slopes": {"loss": f"{study}/data/loss.nc"}, "mean": {"training": variants}}
         for name, cost in COSTS.items():
             file = f"{study}/data/{name}.nc"
-            reads = inputs.get(name, {"images": made.IMAGES} if name == "loss" else {})
+            reads = inputs.get(name, {"images": jobs_for_tests.IMAGES} if name == "loss" else {})
             member = {"study": study, "seed": RUN_SEED, "inputs": reads, "outputs": [file]}
             job = {"kind": "simulate", "members": [member]}
             record = {"job": job, "outputs": {f"results/mine/{file}": "digest"}, "cpu_seconds": cost}
@@ -71,7 +71,7 @@ def finished(tmp_path, monkeypatch):
     def simulated(member, folder, checkpoints):
         inputs = remake.members.read_inputs(member, folder)
         ran.append((member["outputs"][0], member["seed"]))
-        datasets.write(made.images(2 + len(inputs)), folder / member["outputs"][0])
+        datasets.write(jobs_for_tests.images(2 + len(inputs)), folder / member["outputs"][0])
 
     monkeypatch.setattr(remake.simulate, "run", simulated)
     return SimpleNamespace(remaker=Remaker(run, STUDY), ran=ran, root=run)
@@ -133,7 +133,7 @@ def test_claims_that_are_sampled_decided_and_cheap_are_counted_study_by_study(fi
             declare = claims.claim(id, where="Theorem 1", kind="identity", states="S.", data=data)
             return declare(lambda data: Verdict("holds"))
 
-        data = {id: "unknown" if id.endswith("dear") else "mean" for one, id, *_ in LEDGER if one == study}
+        data = {id: "unknown" if id.endswith("dear") else "mean" for owner, id, *_ in LEDGER if owner == study}
         return [SimpleNamespace(**{id: claim(id, name) for id, name in data.items()})]
 
     monkeypatch.setattr(false_alarms, "load_modules", declared)
@@ -168,11 +168,11 @@ def test_another_seed_makes_other_data_and_the_same_seed_the_same(smoke_run):
 @pytest.mark.slow
 def test_data_made_from_variants_are_made_again_with_all_variants(smoke_run):
     remaker = Remaker(smoke_run / "results/smoke", "universality")
-    made = remaker.datasets(["digit_pairs", "image_training"])  # from the images, which stay
+    replicas = remaker.datasets(["digit_pairs", "image_training"])  # from the images, which stay
     kept = smoke_run / "results/smoke/universality/data"
-    assert set(made) == {"digit_pairs", "image_training"}
-    assert set(made["image_training"]) == {path.stem for path in (kept / "image_training").glob("*.nc")} != set()
-    assert made["digit_pairs"].equals(datasets.read(kept / "digit_pairs.nc"))
+    assert set(replicas) == {"digit_pairs", "image_training"}
+    assert set(replicas["image_training"]) == {path.stem for path in (kept / "image_training").glob("*.nc")} != set()
+    assert replicas["digit_pairs"].equals(datasets.read(kept / "digit_pairs.nc"))
     assert remaker.cheap(["digit_pairs"], 600)
     assert not remaker.cheap(["relu_moments"], 600)  # another study's
 

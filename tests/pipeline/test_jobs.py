@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 from tests.conftest import ROOT
-from tests.pipeline import jobs_for_tests as made
+from tests.pipeline import jobs_for_tests
 from tests.pipeline.jobs_for_tests import STUDY
 
 from repdyn.__main__ import main
@@ -29,7 +29,7 @@ def here(tmp_path, monkeypatch):
 
 
 def test_a_job_file_is_read_as_it_was_written(here):
-    file = made.write(here, made.member(), made.gap())
+    file = jobs_for_tests.write(here, jobs_for_tests.member(), jobs_for_tests.gap())
     job = jobs.read(file)
     assert (job.run, job.name, job.kind, job.study, job.threads) == ("mine", f"{STUDY}/made", "simulate", STUDY, 1)
     assert job.inputs == ["results/mine/data/images.nc"]
@@ -40,9 +40,9 @@ def test_a_job_file_is_read_as_it_was_written(here):
 
 
 def test_the_runs_name_is_not_in_a_job_file():
-    one, other = (Job(run, "s/a", "simulate", [made.gap()]) for run in ("one", "other"))
-    assert one.text() == other.text()
-    assert one.file != other.file
+    first, other = (Job(run, "s/a", "simulate", [jobs_for_tests.gap()]) for run in ("one", "other"))
+    assert first.text() == other.text()
+    assert first.file != other.file
 
 
 def test_letters_of_a_job_file_are_read_as_they_are():
@@ -51,7 +51,7 @@ def test_letters_of_a_job_file_are_read_as_they_are():
 
 @pytest.mark.parametrize("text", ["{bad", "[]", '{"job": "s/a"}', "3"])
 def test_damaged_job_files_are_named(here, text):
-    file = made.write(here)
+    file = jobs_for_tests.write(here)
     file.write_text(text)
     with pytest.raises(DataError, match=r"made.job.json: not a job file"):
         jobs.read(file)
@@ -75,7 +75,7 @@ def ages(names):
 
 
 def write(*names, finished=(), **changes):
-    declared = [Job("mine", name, "simulate", [made.gap(**changes)], memory_mb=7) for name in names]
+    declared = [Job("mine", name, "simulate", [jobs_for_tests.gap(**changes)], memory_mb=7) for name in names]
     began = "2020-01-01T00:00:00.000+00:00"
     jobs.write_all(
         declared,
@@ -123,27 +123,29 @@ def test_a_folder_that_cannot_be_written_is_named(here):
 
 
 def test_a_job_runs_by_its_file_and_leaves_a_record(here):
-    results = made.results(here)
-    file = made.write(here, made.member(), made.gap())
+    results = jobs_for_tests.results(here)
+    file = jobs_for_tests.write(here, jobs_for_tests.member(), jobs_for_tests.gap())
     entry.main(file)
-    record = made.record(here)
+    record = jobs_for_tests.record(here)
     assert record["job"] == json.loads(file.read_text())
     images = "results/mine/data/images.nc"
     assert record["inputs"] == {images: sha256(images)}
-    assert set(record["outputs"]) == {str(Path("results/mine", m["outputs"][0])) for m in (made.member(), made.gap())}
+    assert set(record["outputs"]) == {
+        str(Path("results/mine", m["outputs"][0])) for m in (jobs_for_tests.member(), jobs_for_tests.gap())
+    }
     assert all(sha256(path) == digest for path, digest in record["outputs"].items())
     assert record["cpu_seconds"] > 0
     assert record["began"] <= record["finished"]
     assert not list(here.rglob("*.running"))
-    assert (results / made.member()["outputs"][0]).is_file()
+    assert (results / jobs_for_tests.member()["outputs"][0]).is_file()
 
 
 def test_a_failed_job_leaves_one_line_and_no_record(here, capsys):
-    assert main(["run", str(made.write(here, made.member()))]) == 1
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1
-    assert said[0].startswith("error: ")
-    assert "results/mine/data/images.nc" in said[0]
+    assert main(["run", str(jobs_for_tests.write(here, jobs_for_tests.member()))]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("error: ")
+    assert "results/mine/data/images.nc" in lines[0]
     assert not list(here.rglob("*.cost.json"))
     assert not list(here.rglob("*.running"))
 
@@ -151,7 +153,7 @@ def test_a_failed_job_leaves_one_line_and_no_record(here, capsys):
 def test_threads_are_those_of_the_job(here, monkeypatch):
     seen = []
     monkeypatch.setattr(entry, "pin_threads", seen.append)
-    file = made.write(here, made.gap())
+    file = jobs_for_tests.write(here, jobs_for_tests.gap())
     entry.main(file)
     entry.main(file, 3)
     assert seen == [1, 3]
@@ -161,7 +163,7 @@ def test_functions_are_compiled_into_the_checkout_of_the_package(here, monkeypat
     asked = []
     monkeypatch.setenv("NUMBA_CACHE_DIR", "")
     monkeypatch.setattr(entry, "compiled_code", lambda source: asked.append(source) or Path("kept"))
-    entry.main(made.write(here, made.gap()))
+    entry.main(jobs_for_tests.write(here, jobs_for_tests.gap()))
     assert asked == [ROOT / "src"]
     assert os.environ["NUMBA_CACHE_DIR"] == str(here / "kept")
 
@@ -172,7 +174,7 @@ def test_functions_are_compiled_into_the_checkout_of_the_package(here, monkeypat
 @pytest.fixture
 def ran(here, monkeypatch):
     """Runs a job of some members; names of those that were really run."""
-    made.results(here)
+    jobs_for_tests.results(here)
     seen = []
     from repdyn.pipeline.run import simulate
 
@@ -184,7 +186,7 @@ def ran(here, monkeypatch):
 
     def ran(*members):
         seen.clear()
-        file = made.write(here, *members)
+        file = jobs_for_tests.write(here, *members)
         for member in members:  # as Snakemake does
             (here / "results/mine" / member["outputs"][0]).unlink(missing_ok=True)
         entry.run_members(jobs.read(file), file, watched)
@@ -195,35 +197,36 @@ def ran(here, monkeypatch):
 
 
 def test_unchanged_members_are_not_run_again(ran):
-    assert ran(made.member(), made.gap()) == ["recentering_depth", "orthogonality_gap"]
-    assert ran(made.member(), made.gap()) == []
-    assert ran(made.member(code="new"), made.gap()) == ["recentering_depth"]
-    assert ran(made.member(code="new"), made.gap(seed=9)) == ["orthogonality_gap"]
-    assert ran(made.gap(seed=9)) == []
-    assert ran(made.member(code="new"), made.gap(seed=9)) == ["recentering_depth"]  # forgotten by the run before
+    assert ran(jobs_for_tests.member(), jobs_for_tests.gap()) == ["recentering_depth", "orthogonality_gap"]
+    assert ran(jobs_for_tests.member(), jobs_for_tests.gap()) == []
+    assert ran(jobs_for_tests.member(code="new"), jobs_for_tests.gap()) == ["recentering_depth"]
+    assert ran(jobs_for_tests.member(code="new"), jobs_for_tests.gap(seed=9)) == ["orthogonality_gap"]
+    assert ran(jobs_for_tests.gap(seed=9)) == []
+    # forgotten by the run before
+    assert ran(jobs_for_tests.member(code="new"), jobs_for_tests.gap(seed=9)) == ["recentering_depth"]
 
 
 def test_the_inputs_count_by_content(ran, here):
     from repdyn.base import datasets
 
-    ran(made.member())
-    datasets.write(made.images(5), here / "results/mine/data/images.nc")
-    assert ran(made.member()) == ["recentering_depth"]
+    ran(jobs_for_tests.member())
+    datasets.write(jobs_for_tests.images(5), here / "results/mine/data/images.nc")
+    assert ran(jobs_for_tests.member()) == ["recentering_depth"]
 
 
 def test_a_kept_output_that_was_changed_is_made_again(ran, here):
-    ran(made.gap())
-    output = here / "results/mine" / made.gap()["outputs"][0]
+    ran(jobs_for_tests.gap())
+    output = here / "results/mine" / jobs_for_tests.gap()["outputs"][0]
     with output.open("ab") as file:  # in place: the kept name is the same file
         file.write(b"x")
-    assert ran(made.gap()) == ["orthogonality_gap"]
+    assert ran(jobs_for_tests.gap()) == ["orthogonality_gap"]
 
 
 def test_what_is_put_back_is_the_same_file(ran, here):
-    output = here / "results/mine" / made.gap()["outputs"][0]
-    ran(made.gap())
+    output = here / "results/mine" / jobs_for_tests.gap()["outputs"][0]
+    ran(jobs_for_tests.gap())
     before, old = output.read_bytes(), output.stat().st_mtime_ns
-    ran(made.gap())
+    ran(jobs_for_tests.gap())
     assert output.read_bytes() == before
     assert output.stat().st_mtime_ns >= old
     assert output.stat().st_nlink == 2
@@ -234,9 +237,9 @@ def test_where_nothing_can_be_kept_the_job_runs_all_the_same(here, monkeypatch):
         raise OSError("no links, no copies")
 
     monkeypatch.setattr("repdyn.pipeline.run.kept._link", refused)
-    made.results(here)
-    entry.main(made.write(here, made.gap()))
-    assert Kept(Path(f"logs/mine/{STUDY}/made.log")).restore(made.gap(), Path("results/mine")) is False
+    jobs_for_tests.results(here)
+    entry.main(jobs_for_tests.write(here, jobs_for_tests.gap()))
+    assert Kept(Path(f"logs/mine/{STUDY}/made.log")).restore(jobs_for_tests.gap(), Path("results/mine")) is False
 
 
 # Records
@@ -248,13 +251,13 @@ def test_records_come_from_the_logs_or_else_from_the_manifest(here):
     manifest.parent.mkdir(parents=True)
     manifest.write_text(json.dumps({"costs": [{"log": "s/a"}]}))
     assert records.of_run("mine") == [{"log": "s/a"}]
-    made.results(here)
-    entry.main(made.write(here, made.gap()))
+    jobs_for_tests.results(here)
+    entry.main(jobs_for_tests.write(here, jobs_for_tests.gap()))
     assert [record["log"] for record in records.of_run("mine")] == [f"{STUDY}/made"]
 
 
 def test_a_damaged_record_is_none(here):
-    entry.main(made.write(here, made.gap()))
+    entry.main(jobs_for_tests.write(here, jobs_for_tests.gap()))
     Path(f"logs/mine/{STUDY}/made.log.cost.json").write_text("{half")
     assert records.read(Path("logs/mine")) == []
 

@@ -83,7 +83,7 @@ def expected(folder, text):
 
 
 @pytest.mark.parametrize(
-    ("verdict", "accepted", "undecided_at", "run", "told"),
+    ("verdict", "accepted", "undecided_at", "run", "notice"),
     [
         ("holds", "holds", [], "default", ""),
         ("does not hold", "holds", [], "default", "was: holds"),
@@ -95,8 +95,8 @@ def expected(folder, text):
         ("holds", UNDECIDED, ["smoke"], "smoke", f"was: {UNDECIDED}"),
     ],
 )
-def test_a_change_is_a_verdict_that_nobody_accepted(verdict, accepted, undecided_at, run, told):
-    assert change(verdict, {"verdict": accepted, "undecided_at": undecided_at}, run) == told
+def test_a_change_is_a_verdict_that_nobody_accepted(verdict, accepted, undecided_at, run, notice):
+    assert change(verdict, {"verdict": accepted, "undecided_at": undecided_at}, run) == notice
 
 
 def test_a_claim_that_is_not_in_the_list_is_new():
@@ -205,11 +205,11 @@ def test_the_list_of_this_repository_is_right_and_knows_its_scales():
 @pytest.fixture
 def results(tmp_path):
     """Two runs that know x-thm1, the younger one with a change."""
-    said = {"expected_verdict": "holds as corrected", "change": ""}
+    unchanged = {"expected_verdict": "holds as corrected", "change": ""}
     changed = {"verdict": "does not hold", "change": "was: holds as corrected"}
-    old = write(tmp_path / "results" / "default" / "claims.csv", ROW | said, UNTESTED | said)
+    old = write(tmp_path / "results" / "default" / "claims.csv", ROW | unchanged, UNTESTED | unchanged)
     os.utime(old, (1, 1))
-    write(tmp_path / "results" / "smoke" / "claims.csv", ROW | said | changed)
+    write(tmp_path / "results" / "smoke" / "claims.csv", ROW | unchanged | changed)
     return tmp_path / "results"
 
 
@@ -233,20 +233,20 @@ def test_a_claim_is_told_in_words(results):
 def test_a_claim_that_holds_as_printed_is_told_once(tmp_path):
     row = ROW | {"verdict": "holds", "correction": "", "measured": ROW["printed_measured"], "change": ""}
     write(tmp_path / "mine" / "claims.csv", row)
-    told = show("x-thm1", tmp_path)
-    assert told.count("largest deviation 3") == 1
-    assert "corrected " not in told
-    assert told.endswith("results/mine/x_study/claims.csv")
+    text = show("x-thm1", tmp_path)
+    assert text.count("largest deviation 3") == 1
+    assert "corrected " not in text
+    assert text.endswith("results/mine/x_study/claims.csv")
 
 
 def test_samples_are_told_where_there_are_any(tmp_path):
     for name, n in (("with", "24"), ("without", "0")):
         write(tmp_path / name / "claims.csv", ROW | {"n": n, "change": ""})
-    told = {
+    reasons = {
         text.splitlines()[2].split("[run ")[1]: text.splitlines()[6] for text in show("x-thm1", tmp_path).split("\n\n")
     }
     why = "why       tolerance 0.5: half a unit"
-    assert told == {"with]": f"{why}; n = 24", "without]": why}
+    assert reasons == {"with]": f"{why}; n = 24", "without]": why}
 
 
 @pytest.mark.parametrize(("columns", "missing"), [("study", "id, verdict"), ("id", "verdict"), ("verdict", "id")])

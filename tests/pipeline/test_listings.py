@@ -6,12 +6,12 @@ from repdyn.pipeline.report import listings
 
 
 def test_a_function_is_listed_from_its_first_decorator():
-    found = listings.function("repdyn.truncation_flow.claims.section3_weight_flow:weight_flow_is_the_gradient")
-    assert found.file == "src/repdyn/truncation_flow/claims/section3_weight_flow.py"
-    lines = (ROOT / found.file).read_text().splitlines()
-    assert found.text.splitlines()[0] == lines[found.line - 1] == "@claim("
-    assert "def weight_flow_is_the_gradient(" in found.text
-    assert found.text.count("def ") == 1
+    listing = listings.function("repdyn.truncation_flow.claims.section3_weight_flow:weight_flow_is_the_gradient")
+    assert listing.file == "src/repdyn/truncation_flow/claims/section3_weight_flow.py"
+    lines = (ROOT / listing.file).read_text().splitlines()
+    assert listing.text.splitlines()[0] == lines[listing.line - 1] == "@claim("
+    assert "def weight_flow_is_the_gradient(" in listing.text
+    assert listing.text.count("def ") == 1
 
 
 def test_what_is_not_there_is_no_listing():

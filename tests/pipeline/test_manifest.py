@@ -55,9 +55,9 @@ def test_the_job_tells_of_its_files_with_the_configuration_it_was_given(run, mon
     folders = {"logs": str(run / "logs"), "workflow": str(run / "checkout")}
     member = {"inputs": dict(zip(names, names, strict=True)), "outputs": ["made.json"], **folders}
     job.run(member | {"config": {"run": {"name": "mine"}}}, run / "results", None)
-    made, wanted = json.loads((run / "results/made.json").read_text()), manifest(run, workflow=run / "checkout")
-    assert made | {"made": ""} == wanted | {"made": ""}
-    assert made["commit"] == str(run / "checkout")
+    document, wanted = json.loads((run / "results/made.json").read_text()), manifest(run, workflow=run / "checkout")
+    assert document | {"made": ""} == wanted | {"made": ""}
+    assert document["commit"] == str(run / "checkout")
 
 
 def test_the_verdicts_of_the_ledger_stand_in_it(run):
@@ -90,13 +90,20 @@ def test_a_missing_file_leaves_no_manifest(run):
 
 
 def test_time_and_place_stand_outside_the_content(run):
-    made = manifest(run)
-    assert made["configuration"] == {"run": {"name": "mine"}}
-    assert set(made["versions"]) == {"python", *PACKAGES}
-    assert all(made["versions"][name][0].isdigit() for name in ("numpy", "scipy", "torch", "numba", "netCDF4"))
-    assert set(made["machine"]) == {"system", "processor", "cores", "kernels"}
-    assert made["made"].endswith("+00:00")
-    assert str(run) not in json.dumps(made["content"])
+    document = manifest(run)
+    assert document["configuration"] == {"run": {"name": "mine"}}
+    assert set(document["versions"]) == {"python", *PACKAGES}
+    assert all(document["versions"][name][0].isdigit() for name in ("numpy", "scipy", "torch", "numba", "netCDF4"))
+    assert set(document["machine"]) == {"system", "processor", "cores", "kernels"}
+    assert document["made"].endswith("+00:00")
+    assert str(run) not in json.dumps(document["content"])
+
+
+def test_the_kernels_that_the_environment_names_are_recorded(run, monkeypatch):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    assert manifest(run)["machine"]["kernels"] == "Haswell"
+    monkeypatch.delenv("OPENBLAS_CORETYPE")
+    assert manifest(run)["machine"]["kernels"] == "chosen by OpenBLAS"
 
 
 def test_a_package_that_is_not_installed_is_said_to_be_so(run, monkeypatch):
@@ -105,10 +112,10 @@ def test_a_package_that_is_not_installed_is_said_to_be_so(run, monkeypatch):
 
 
 def test_costs_are_those_of_the_jobs_that_made_the_files_dearest_first(run):
-    made = [run / "results" / name for name in ("x/data/loss.nc", "claims.csv")]
-    assert [record["job"] for record in costs(run / "logs", made)] == ["b/slow", "a/quick"]
-    assert [record["log"] for record in costs(run / "logs", made[:1])] == ["a/quick"]
-    assert manifest(run)["costs"] == costs(run / "logs", made)
+    files = [run / "results" / name for name in ("x/data/loss.nc", "claims.csv")]
+    assert [record["job"] for record in costs(run / "logs", files)] == ["b/slow", "a/quick"]
+    assert [record["log"] for record in costs(run / "logs", files[:1])] == ["a/quick"]
+    assert manifest(run)["costs"] == costs(run / "logs", files)
 
 
 def test_no_log_folder_is_no_cost(run):

@@ -21,10 +21,10 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 
 def test_a_formula_becomes_mathml():
-    made = mathml(r"\frac{a}{b} \le \sqrt{x_1}")
-    assert made.startswith("<math")
-    assert "<mfrac><mrow><mi>a</mi></mrow><mrow><mi>b</mi></mrow></mfrac>" in made
-    assert "http" not in made
+    markup = mathml(r"\frac{a}{b} \le \sqrt{x_1}")
+    assert markup.startswith("<math")
+    assert "<mfrac><mrow><mi>a</mi></mrow><mrow><mi>b</mi></mrow></mfrac>" in markup
+    assert "http" not in markup
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def test_bars_and_names_of_functions_keep_their_distance():
     assert '</msub><mspace width="0.17em" /><mi>x</mi>' in mathml(r"\log_2 x")
     assert "<mspace" not in mathml(r"\log(x)")
     assert "<mi>Tr</mi><mo" in mathml(r"\operatorname{Tr}[A]")
-    made = mathml(r"\log x + \log y = -\log z")  # an inserted space shifts what follows
-    assert [made.count(f'<mi>log</mi><mspace width="0.17em" /><mi>{letter}</mi>') for letter in "xyz"] == [1, 1, 1]
-    assert (made.count("<mspace"), made.count('form="prefix"')) == (3, 1)
+    markup = mathml(r"\log x + \log y = -\log z")  # an inserted space shifts what follows
+    assert [markup.count(f'<mi>log</mi><mspace width="0.17em" /><mi>{letter}</mi>') for letter in "xyz"] == [1, 1, 1]
+    assert (markup.count("<mspace"), markup.count('form="prefix"')) == (3, 1)
     assert "<mo>lim</mo>" in mathml(r"\lim_{t \to 0} x")
 
 
@@ -80,9 +80,9 @@ def test_a_line_may_break_between_statements_and_before_an_arrow():
     ],
 )
 def test_what_is_no_plain_formula_is_shown_as_written(latex):
-    made = mathml(latex)
-    assert made.startswith("<code>")
-    assert re.sub(r"&(?:lt|gt|amp|#34|#39);", "", made).count("<") == 2
+    markup = mathml(latex)
+    assert markup.startswith("<code>")
+    assert re.sub(r"&(?:lt|gt|amp|#34|#39);", "", markup).count("<") == 2
 
 
 def test_letters_that_look_like_markup_are_letters():
@@ -98,7 +98,7 @@ def test_norms_do_not_swallow_what_stands_before_them():
     assert mathml(r"\lVert x_1' \rVert^2") == mathml(r"\| x_1' \|^2")
 
 
-@pytest.mark.parametrize("claim", [one for claims in CLAIMS.values() for one in claims], ids=lambda one: one.id)
+@pytest.mark.parametrize("claim", [claim for claims in CLAIMS.values() for claim in claims], ids=lambda claim: claim.id)
 def test_every_formula_of_a_claim_is_typeset(claim):
     for formula in filter(None, (claim.formula, claim.corrected_formula)):
         assert "<code>" not in mathml(formula), formula
@@ -115,10 +115,10 @@ def test_every_formula_of_the_documentation_is_typeset(path):
 
 
 def test_words_with_formulas_and_money():
-    made = words("A <b> on $a_1$ costs $5 or $6, 1e-9 < -2.")
-    assert made.count("<math") == 1
-    assert "A &lt;b&gt; on " in made
-    assert "costs $5 or $6, 10<sup>\u22129</sup> &lt; \u22122." in made
+    markup = words("A <b> on $a_1$ costs $5 or $6, 1e-9 < -2.")
+    assert markup.count("<math") == 1
+    assert "A &lt;b&gt; on " in markup
+    assert "costs $5 or $6, 10<sup>\u22129</sup> &lt; \u22122." in markup
     assert plain("on $a_1$ or $5") == "on a_1 or $5"
 
 

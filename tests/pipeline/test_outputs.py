@@ -3,7 +3,7 @@
 import json
 
 import xarray as xr
-from tests.pipeline import jobs_for_tests as made
+from tests.pipeline import jobs_for_tests
 
 from repdyn.base.claims import claim, decide_claim
 from repdyn.base.controls import false_world
@@ -44,8 +44,8 @@ def test_keys_are_those_of_a_manifest(tmp_path):
 
 def test_keys_are_those_of_a_cost_record(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    entry.main(made.write(tmp_path, made.gap()))
-    assert set(made.record(tmp_path)) == set(outputs.COSTS)
+    entry.main(jobs_for_tests.write(tmp_path, jobs_for_tests.gap()))
+    assert set(jobs_for_tests.record(tmp_path)) == set(outputs.COSTS)
 
 
 def test_every_dataset_figure_and_table_is_on_the_page():

@@ -39,8 +39,8 @@ def recorded(tmp_path, *rows):
     return file
 
 
-def cost(file, one):
-    return plan.costs([one], file)[0][1]
+def cost(file, single):
+    return plan.costs([single], file)[0][1]
 
 
 # Sizes
@@ -91,8 +91,8 @@ def test_work_sees_nested_networks_and_runs():
     settings = {"seeds": 4, "epochs": 9000, "stop": 0.0, "dtype": "float64", "rows": ["tanh"]}
 
     def work(**changed):
-        given = {"settings": settings, "networks": {"tanh": row | changed}}
-        return universality.WORK["architectures"](given, {})
+        sections = {"settings": settings, "networks": {"tanh": row | changed}}
+        return universality.WORK["architectures"](sections, {})
 
     assert 3 < work(units=200) / work() < 9  # from what stays in the cache to what does not
     adam = universality.WORK["adam_runs"]({"settings": settings | {"rates": [0.1, 0.2]}, "default": row}, {})
@@ -100,7 +100,7 @@ def test_work_sees_nested_networks_and_runs():
     run = {"units": 100, "hidden": 4, "epochs": 10, "optimizer": "sgd"}
     blobs = {"trials": 6, "batch": 64, "positions": 30, "pixels": 5}
     networks = (run, run | {"epochs": 20})
-    low, high = (universality.WORK["blobs"]({"settings": blobs, "network": one}, {}) for one in networks)
+    low, high = (universality.WORK["blobs"]({"settings": blobs, "network": network}, {}) for network in networks)
     assert high == pytest.approx(2 * low)
 
 
@@ -138,9 +138,9 @@ def test_another_size_is_a_power_through_two_records_above_the_start(tmp_path):
     """Start-up 2 s, then 8 s at size 400 and 48 s at 4000."""
     file = recorded(tmp_path, "smoke,s/train,10.0,300.0,400", "default,s/train,50.0,310.0,4000")
     power = math.log(48 / 8) / math.log(10)
-    found = cost(file, job(seeds=400, width=100))
-    assert found.cpu_seconds == pytest.approx(2 + 48 * 10**power)
-    assert (found.memory_mb, found.recorded) == (900, False)
+    estimate = cost(file, job(seeds=400, width=100))
+    assert estimate.cpu_seconds == pytest.approx(2 + 48 * 10**power)
+    assert (estimate.memory_mb, estimate.recorded) == (900, False)
 
 
 def test_memory_asked_for_grows_with_the_settings(tmp_path):

@@ -56,9 +56,9 @@ def test_a_killed_job_is_told_from_a_live_one(logs):
 def test_another_programs_process_under_the_old_number_is_no_job(logs):
     with subprocess.Popen(["sleep", "20"]) as other:
         mark(logs, "training", pid=other.pid)
-        told = progress.show(logs)
+        text = progress.show(logs)
         other.kill()
-    assert "killed" in told
+    assert "killed" in text
 
 
 def test_long_logs_and_control_characters(logs, monkeypatch):

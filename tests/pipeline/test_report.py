@@ -218,9 +218,9 @@ def report(tmp_path_factory):
 def pages(report):
     """Path inside the report -> page, the single file apart."""
     files = sorted(report.rglob("*.html"))
-    found = {path.relative_to(report).as_posix(): Page(path.read_text(encoding="utf-8")) for path in files}
-    del found["single.html"]
-    return found
+    by_path = {path.relative_to(report).as_posix(): Page(path.read_text(encoding="utf-8")) for path in files}
+    del by_path["single.html"]
+    return by_path
 
 
 def test_the_pages_of_a_run(pages):
@@ -318,8 +318,8 @@ def test_a_claim_leads_to_the_one_before_and_the_one_after(pages):
 
 
 def test_claims_of_a_figures_own_number_come_first(pages):
-    told = pages["studies/x_study.html"].source.split('id="fig1"', 1)[1].split("</figure>", 1)[0]
-    assert re.findall(r"claims/(x-[a-z0-9]+)\.html", told)[0] in ("x-thm1", "x-evil")
+    figure = pages["studies/x_study.html"].source.split('id="fig1"', 1)[1].split("</figure>", 1)[0]
+    assert re.findall(r"claims/(x-[a-z0-9]+)\.html", figure)[0] in ("x-thm1", "x-evil")
     assert contents.same_number("Figure 1: words", "Introduction, Figure 1(b)")
     assert not contents.same_number("Figure 1: words", "Figure 11")
     assert not contents.same_number("Figure 1: words", "Table 1")
@@ -376,11 +376,11 @@ def test_the_job_of_the_report_builds_it(tmp_path):
     outputs = [f"report/{part}" for part in ("index.html", "claims")]
     member = {"workflow": str(tmp_path / "checkout"), "made": OUTPUTS, "inputs": dict.fromkeys(inputs)}
     site.run(member | {"outputs": outputs}, root, None)
-    made, wanted = (
+    site_files, wanted = (
         {path.relative_to(root / name): path.read_bytes() for path in (root / name).rglob("*.*")}
         for name in ("report", "by hand")
     )
-    assert made == wanted
+    assert site_files == wanted
 
 
 def test_a_large_vector_graphic_is_shown_as_its_bitmap(tmp_path, monkeypatch):
@@ -455,15 +455,15 @@ def test_errata_are_the_papers_own_and_possible_ocr_errors_stand_apart(pages, re
 
 
 def test_published_numbers_show_measured_next_to_required(pages):
-    told = pages["studies/x_study.html"].source.split('id="published"', 1)[1]
-    words = Page("<p " + told).words
+    section = pages["studies/x_study.html"].source.split('id="published"', 1)[1]
+    words = Page("<p " + section).words
     for part in ("Figure 1", "two and a half", "2.5 rad", "99.9 % interval 2.25 to 2.75", "2 to 3", "passes"):
         assert part in words
 
 
 def test_a_tables_numbers_have_its_digits(pages):
-    told = pages["studies/x_study.html"].source.split('id="t1"', 1)[1].split("</table>", 1)[0]
-    cells = [Page(cell).words for cell in re.findall(r"<td[^>]*>(.*?)</td>", told)]
+    table = pages["studies/x_study.html"].source.split('id="t1"', 1)[1].split("</table>", 1)[0]
+    cells = [Page(cell).words for cell in re.findall(r"<td[^>]*>(.*?)</td>", table)]
     assert [cells[place::4] for place in (1, 2, 3)] == [
         ["0.123", "", "2 × 10 −9"],
         ["1", "20", "300"],
@@ -498,8 +498,8 @@ def test_a_claims_page_shows_it_in_the_reference_runs(tmp_path):
     ]
     assert rows["x-exists"] == [[scale, "not testable", "24", ""] for scale in ("smoke", "default")]
     assert [row[0] for row in rows["x-ours"]] == ["default"]
-    told = ("Chosen after looking at the default scale: The region.", "It changes with size.")
-    assert [[words in Page(text).words for words in told] for text in pages.values()] == [
+    remarks = ("Chosen after looking at the default scale: The region.", "It changes with size.")
+    assert [[words in Page(text).words for words in remarks] for text in pages.values()] == [
         [True, False],
         [False, True],
         [False, False],
@@ -555,13 +555,13 @@ def test_a_verdict_that_changed_is_told_at_the_top(pages):
     assert "x-evil (new claim)" in words
 
 
-@pytest.mark.parametrize(("run", "told"), [("smoke", "warning"), ("default", "remark"), ("paper", "")])
-def test_the_scale_is_told(tmp_path, run, told):
+@pytest.mark.parametrize(("run", "notice"), [("smoke", "warning"), ("default", "remark"), ("paper", "")])
+def test_the_scale_is_told(tmp_path, run, notice):
     files = make_run(tmp_path / run, [CLAIM], run=run)
     build(tmp_path / run, files, tmp_path / run / "report", Source())
     page = Page((tmp_path / run / "report/index.html").read_text(encoding="utf-8"))
     classes = [name for name in page.values("class") if name in ("warning", "remark")]
-    assert classes == ([told] if told else [])
+    assert classes == ([notice] if notice else [])
 
 
 def test_captions_and_labels_for_snakemakes_own_report(report):
@@ -569,9 +569,9 @@ def test_captions_and_labels_for_snakemakes_own_report(report):
     from jinja2 import Template
 
     folder = report / "captions"
-    found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.rst"))
-    assert found == [f"{STUDY}/figures/fig1.rst", f"{STUDY}/figures/fig2.rst", f"{STUDY}/tables/t1.rst"]
-    shown = publish_parts(Template((folder / found[0]).read_text()).render(), writer="html")["body"]
+    captions = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.rst"))
+    assert captions == [f"{STUDY}/figures/fig1.rst", f"{STUDY}/figures/fig2.rst", f"{STUDY}/tables/t1.rst"]
+    shown = publish_parts(Template((folder / captions[0]).read_text()).render(), writer="html")["body"]
     assert Page(shown).words == " ".join(f"Figure 1: {EVIL} {EVIL}".split())
     assert "<script" not in shown
     labels = json.loads((folder / "labels.json").read_text())

@@ -58,18 +58,18 @@ def test_a_malformed_finding_is_told(tmp_path, text):
 
 
 def test_every_setting_has_a_source():
-    found = sources.settings(CONFIGURATION, SOURCES)
-    assert len(found) > 500
-    assert [one.key for one in found if one.reason == "no reason is on record"] == []
+    settings = sources.settings(CONFIGURATION, SOURCES)
+    assert len(settings) > 500
+    assert [setting.key for setting in settings if setting.reason == "no reason is on record"] == []
 
 
 def test_every_source_is_of_a_setting():
-    keys = {".".join(part) for one in sources.settings(CONFIGURATION, SOURCES) for part in starts(one.key)}
+    keys = {".".join(part) for setting in sources.settings(CONFIGURATION, SOURCES) for part in starts(setting.key)}
     assert [key for key in SOURCES if key not in keys] == []
     for key, entry in SOURCES.items():
         stated = entry.get("stated")
         inner = [f"{key}.{name}" for name in stated] if isinstance(stated, dict) else []
-        assert [one for one in inner if one not in keys] == []
+        assert [path for path in inner if path not in keys] == []
 
 
 def starts(key):
@@ -93,9 +93,11 @@ def test_the_longest_key_counts_and_stated_mappings_cover_their_keys():
 
 def test_only_what_the_paper_states_can_differ_from_it():
     known = {"a": {"chosen": "why"}, "a.b": {"stated": 1, "where": "Table 1"}}
-    found = {one.key: one for one in sources.settings({"a": {"b": 2, "c": 3}, "run": {"name": "x"}}, known)}
-    assert list(found) == ["a.b", "a.c"]
-    assert (found["a.b"].differs, found["a.c"].differs) == (True, False)
+    by_key = {
+        setting.key: setting for setting in sources.settings({"a": {"b": 2, "c": 3}, "run": {"name": "x"}}, known)
+    }
+    assert list(by_key) == ["a.b", "a.c"]
+    assert (by_key["a.b"].differs, by_key["a.c"].differs) == (True, False)
     assert not next(iter(sources.settings({"a": {"b": 1}}, known))).differs
 
 

@@ -30,8 +30,8 @@ def linear(color: str) -> np.ndarray:
     return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
 
 
-def contrast(one: str, other: str) -> float:
-    light = sorted(float(linear(color) @ [0.2126, 0.7152, 0.0722]) + 0.05 for color in (one, other))
+def contrast(first: str, other: str) -> float:
+    light = sorted(float(linear(color) @ [0.2126, 0.7152, 0.0722]) + 0.05 for color in (first, other))
     return light[1] / light[0]
 
 
@@ -44,7 +44,8 @@ def lab(color: str, sight: str) -> np.ndarray:
 
 def smallest_distance(colors, sight: str) -> float:
     return min(
-        float(np.linalg.norm(lab(one, sight) - lab(other, sight))) for one, other in itertools.combinations(colors, 2)
+        float(np.linalg.norm(lab(first, sight) - lab(other, sight)))
+        for first, other in itertools.combinations(colors, 2)
     )
 
 

@@ -83,7 +83,7 @@ def test_margins(text, words):
 
 def test_a_control_of_several_rows_is_told_once():
     rows = [PART | {"part": name} for name in ("tanh", "swish")] + [PART | {"part": "relu", "control_margin": "77"}]
-    assert [bool(one.control) for one in parts(rows, PART["form"])] == [False, True, True]
+    assert [bool(item.control) for item in parts(rows, PART["form"])] == [False, True, True]
 
 
 def test_forms_are_apart_and_controls_belong_to_their_part():
@@ -190,16 +190,16 @@ def test_the_drawing_has_words():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "told"),
+    ("verdict", "sentence"),
     [
         ("holds as corrected", "As printed it fails its check; the correct form passes its check."),
         ("does not hold", "It fails its check, and no small correction repairs it. Its control, a world in which"),
         ("not testable", "No finite computation decides it."),
     ],
 )
-def test_a_claim_in_short(verdict, told):
+def test_a_claim_in_short(verdict, sentence):
     printed, corrected = parts([PRINTED], "printed"), parts([PART], "corrected")
-    assert views.short({"verdict": verdict}, printed, corrected).startswith(told)
+    assert views.short({"verdict": verdict}, printed, corrected).startswith(sentence)
 
 
 def test_only_a_correction_makes_a_claim_a_corrected_one():
@@ -211,26 +211,26 @@ def test_only_a_correction_makes_a_claim_a_corrected_one():
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "told"),
+    ("outcomes", "sentence"),
     [
         (["passes"], "The statement passes its check."),
         (["passes"] * 2, "The statement passes both parts."),
         (["passes"] * 3, "The statement passes all 3 parts."),
     ],
 )
-def test_parts_that_pass_are_counted(outcomes, told):
+def test_parts_that_pass_are_counted(outcomes, sentence):
     passed = parts([PART | {"part": str(place), "control": ""} for place, _ in enumerate(outcomes)], "corrected")
-    assert views.short({"verdict": "holds"}, passed, []) == told
+    assert views.short({"verdict": "holds"}, passed, []) == sentence
 
 
 def test_parts_that_fail_are_counted():
     rows = [PRINTED | {"part": str(place), "outcome": outcome} for place, outcome in enumerate(["fails", "passes"])]
-    told = views.short({"verdict": "does not hold"}, parts(rows, "printed"), [])
-    assert told == "It fails 1 of 2 parts of its check, and no small correction repairs it."
+    sentence = views.short({"verdict": "does not hold"}, parts(rows, "printed"), [])
+    assert sentence == "It fails 1 of 2 parts of its check, and no small correction repairs it."
 
 
 @pytest.mark.parametrize(
-    ("verdict", "outcomes", "told"),
+    ("verdict", "outcomes", "sentence"),
     [
         ("holds", ["rejected"], "Its negative control was rejected."),
         ("holds", ["undecided"], "Its negative control was undecided."),
@@ -240,9 +240,9 @@ def test_parts_that_fail_are_counted():
         ("does not hold", ["rejected", "undecided"], "Its control, a world in which it would hold, 1 of 2 were told"),
     ],
 )
-def test_controls_are_counted(verdict, outcomes, told):
+def test_controls_are_counted(verdict, outcomes, sentence):
     rows = [PART | {"control": str(place), "control_outcome": outcome} for place, outcome in enumerate(outcomes)]
-    assert told in views.short({"verdict": verdict}, parts(rows, "corrected"), [])
+    assert sentence in views.short({"verdict": verdict}, parts(rows, "corrected"), [])
 
 
 def test_a_reason_is_told_with_its_parts_only_where_there_are_several():
@@ -254,7 +254,7 @@ def test_a_reason_is_told_with_its_parts_only_where_there_are_several():
 
 
 @pytest.mark.parametrize(
-    ("n", "rate", "told"),
+    ("n", "rate", "sentence"),
     [
         ("24", "0.001", "n = 24 independent samples, chance to refute a true statement 0.001; both fixed beforehand."),
         ("24", "0", "n = 24 independent samples; both fixed beforehand."),
@@ -263,16 +263,16 @@ def test_a_reason_is_told_with_its_parts_only_where_there_are_several():
         ("", "", ""),
     ],
 )
-def test_samples_are_told_where_there_are_any(n, rate, told):
-    assert views.claim(CLAIM | {"n": n, "false_alarm": rate}, contents(PART), Notes())["samples"] == told
+def test_samples_are_told_where_there_are_any(n, rate, sentence):
+    assert views.claim(CLAIM | {"n": n, "false_alarm": rate}, contents(PART), Notes())["samples"] == sentence
 
 
 @pytest.mark.parametrize(
     ("run", "scale"), [("mine", ""), ("default", ""), ("smoke", " --configfile workflow/scales/smoke.yaml --")]
 )
 def test_a_claims_command_names_the_scale_of_its_run(run, scale):
-    told = views.claim(CLAIM, contents(PART, run=run), Notes())["command"]
-    assert told == f"snakemake --cores 1{scale} results/{run}/x_study/claims.csv"
+    command = views.claim(CLAIM, contents(PART, run=run), Notes())["command"]
+    assert command == f"snakemake --cores 1{scale} results/{run}/x_study/claims.csv"
 
 
 def test_of_a_forms_parts_the_one_that_decides_is_shown():
@@ -290,23 +290,23 @@ def test_of_a_forms_parts_the_one_that_decides_is_shown():
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "told"),
+    ("verdicts", "sentence"),
     [
         ({"holds": 2, "does not hold": 1}, "2 hold as printed, 0 hold once corrected, 1 does not hold"),
         ({"holds as corrected": 1, "does not hold": 2}, "0 hold as printed, 1 hold once corrected, 2 do not hold"),
         ({"holds": 1, "not testable": 3}, "1 hold as printed, 0 hold once corrected, 0 do not hold, 3 stay open"),
     ],
 )
-def test_verdicts_in_one_sentence(verdicts, told):
-    assert views.tally([{"verdict": verdict} for verdict, count in verdicts.items() for _ in range(count)]) == told
+def test_verdicts_in_one_sentence(verdicts, sentence):
+    assert views.tally([{"verdict": verdict} for verdict, count in verdicts.items() for _ in range(count)]) == sentence
 
 
 def test_no_undecided_part_means_that_the_samples_do_not_decide():
-    told = views.short({"verdict": "not decidable at this scale"}, parts([PART | {"control": ""}], "corrected"), [])
-    assert told == "The samples of this run do not decide it."
+    sentence = views.short({"verdict": "not decidable at this scale"}, parts([PART | {"control": ""}], "corrected"), [])
+    assert sentence == "The samples of this run do not decide it."
 
 
 def test_undecided_parts_are_counted():
     undecided = parts([PART | {"outcome": "undecided", "control": ""}, PART | {"control": ""}], "corrected")
-    told = views.short({"verdict": "not decidable at this scale"}, undecided, [])
-    assert told == "1 of 2 parts stay undecided: the interval crosses the border of what is allowed."
+    sentence = views.short({"verdict": "not decidable at this scale"}, undecided, [])
+    assert sentence == "1 of 2 parts stay undecided: the interval crosses the border of what is allowed."

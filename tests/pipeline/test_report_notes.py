@@ -102,23 +102,23 @@ def test_a_passage_has_at_most_twelve_blocks():
 
 def test_an_anchor_that_is_no_claims_begins_no_passage():
     text = 'The <a id="one">claim</a>.\n\n<a id="none">Next</a>.\n'
-    made = notes(text, {"one"}, {})
-    assert list(made.passages) == ["one"]
-    assert "<a>Next</a>" in made.passages["one"]
+    document = notes(text, {"one"}, {})
+    assert list(document.passages) == ["one"]
+    assert "<a>Next</a>" in document.passages["one"]
 
 
 def test_two_claims_at_one_place_share_its_passage():
-    made = notes('<a id="two">Both</a> and <a id="one">claims</a>.\n\nWhy.\n', {"one", "two"}, {})
-    assert list(made.passages) == ["one", "two"]
-    assert made.passages["one"] == made.passages["two"]
+    document = notes('<a id="two">Both</a> and <a id="one">claims</a>.\n\nWhy.\n', {"one", "two"}, {})
+    assert list(document.passages) == ["one", "two"]
+    assert document.passages["one"] == document.passages["two"]
 
 
 def test_headings_of_a_passage_have_no_id_and_a_level_of_their_own():
-    made = notes('# Title\n\n## <a id="one">Part</a>\n\nWhy.\n\n# Second\n\n### Third\n', {"one"}, {})
-    assert made.headings == [("notes-part", "Part")]
-    assert ['<h2 id="notes-second">' in made.body, '<h3 id="notes-third">' in made.body] == [True, True]
-    assert re.findall("</?h[0-9]>", made.passages["one"]) == ["<h4>", "</h4>"]
-    assert ["id=" in made.passages["one"], "Why." in made.passages["one"]] == [False, True]
+    document = notes('# Title\n\n## <a id="one">Part</a>\n\nWhy.\n\n# Second\n\n### Third\n', {"one"}, {})
+    assert document.headings == [("notes-part", "Part")]
+    assert ['<h2 id="notes-second">' in document.body, '<h3 id="notes-third">' in document.body] == [True, True]
+    assert re.findall("</?h[0-9]>", document.passages["one"]) == ["<h4>", "</h4>"]
+    assert ["id=" in document.passages["one"], "Why." in document.passages["one"]] == [False, True]
 
 
 def test_a_passage_in_a_table_is_its_head_and_the_claims_own_row(page):
@@ -165,8 +165,8 @@ def test_headings_have_ids_of_their_own(page):
 
 
 def test_a_page_without_headings_is_whole():
-    made = notes("Only words.\n", (), {})
-    assert (made.title, made.summary, made.body) == ("", "<p>Only words.</p>\n", "<p>Only words.</p>\n")
+    document = notes("Only words.\n", (), {})
+    assert (document.title, document.summary, document.body) == ("", "<p>Only words.</p>\n", "<p>Only words.</p>\n")
     assert notes("", (), {}).body == ""
 
 

@@ -39,19 +39,19 @@ def run(folder, *, verdicts=("holds", "does not hold"), value="2.5", interval=("
 
 def held(here, there):
     """A run held against a reference, and what is said of it."""
-    found = hold_against(results.of_run(here), results.of_run(there))
-    return found, show(found, results.of_run(here), results.of_run(there))
+    reproduction = hold_against(results.of_run(here), results.of_run(there))
+    return reproduction, show(reproduction, results.of_run(here), results.of_run(there))
 
 
 def test_a_kept_run_is_read_back_and_reproduces_itself(tmp_path, capsys):
     here = run(tmp_path / "default")
     assert not main(["keep", str(here), "--into", str(tmp_path / "reference")])
     assert not main(["compare", str(here), str(tmp_path / "reference")])
-    told = capsys.readouterr().out
-    assert "reproduces" in told
-    assert "2 of 2 verdicts" in told
-    assert "2 of 2 key numbers" in told
-    assert "2 of 2 files identical" in told
+    output = capsys.readouterr().out
+    assert "reproduces" in output
+    assert "2 of 2 verdicts" in output
+    assert "2 of 2 key numbers" in output
+    assert "2 of 2 files identical" in output
 
 
 def test_a_reference_names_no_folder_of_the_machine(tmp_path):
@@ -75,25 +75,27 @@ def test_a_reference_names_no_folder_of_the_machine(tmp_path):
 def test_a_sampled_number_reproduces_where_its_interval_meets_that_of_the_reference(
     tmp_path, value, interval, reproduced
 ):
-    found, told = held(run(tmp_path / "a", value=value, interval=interval), run(tmp_path / "b"))
-    assert found.reproduced is reproduced
-    assert ("x-0, whole" in told) is not reproduced
+    reproduction, report = held(run(tmp_path / "a", value=value, interval=interval), run(tmp_path / "b"))
+    assert reproduction.reproduced is reproduced
+    assert ("x-0, whole" in report) is not reproduced
 
 
 def test_of_the_numbers_beyond_their_bands_the_farthest_comes_first(tmp_path):
     here = run(tmp_path / "a", value="3.1", interval=("3.1", "3.1"))
     text = (here / "evidence.csv").read_text()
     (here / "evidence.csv").write_text(text.replace("1e-12", "5.0"))
-    _, told = held(here, run(tmp_path / "b"))
-    assert [line.split(",")[0] for line in told.splitlines()[1:]] == ["  x-1", "  x-0"]
+    _, report = held(here, run(tmp_path / "b"))
+    assert [line.split(",")[0] for line in report.splitlines()[1:]] == ["  x-1", "  x-0"]
 
 
 @pytest.mark.parametrize("number", [SHOWN, SHOWN + 1])
 def test_of_many_numbers_and_settings_the_first_are_told(number):
     numbers = [Number("x-1", f"part {place}", 2.0 + place, 1.0, (0.5, 1.5)) for place in range(number)]
     settings = [f"s.knob{place:02}" for place in range(number)]
-    found = Reproduction({}, 3, [*numbers, Number("x-2", "", 1.0, 1.0, (1.0, 1.0))], 0, 1, 2, settings)
-    first, second, *others = show(found, SimpleNamespace(name="here"), SimpleNamespace(name="there")).splitlines()
+    reproduction = Reproduction({}, 3, [*numbers, Number("x-2", "", 1.0, 1.0, (1.0, 1.0))], 0, 1, 2, settings)
+    first, second, *others = show(
+        reproduction, SimpleNamespace(name="here"), SimpleNamespace(name="there")
+    ).splitlines()
     assert first.startswith("here does NOT reproduce there: 3 of 3 verdicts are equal, 1 of ")
     assert first.endswith(f" {number + 1} key numbers within their bands, 1 of 2 files identical")
     assert second.startswith(f"{number} settings differ: s.knob00, ")
@@ -105,16 +107,16 @@ def test_of_many_numbers_and_settings_the_first_are_told(number):
 def test_how_far_a_number_is_outside_counts_relative_to_the_reference():
     """By a tenth of 1 below, by a hundredth of 100 above: the smaller reference is missed by more."""
     numbers = [Number("x-1", "", 102.0, 100.0, (99.0, 101.0)), Number("x-2", "", 0.8, 1.0, (0.9, 1.1))]
-    found = Reproduction({}, 2, numbers, 0, 0, 0, [])
-    lines = show(found, SimpleNamespace(name="here"), SimpleNamespace(name="there")).splitlines()
+    reproduction = Reproduction({}, 2, numbers, 0, 0, 0, [])
+    lines = show(reproduction, SimpleNamespace(name="here"), SimpleNamespace(name="there")).splitlines()
     assert [line.split(",")[0] for line in lines[1:]] == ["  x-2", "  x-1"]
 
 
 @pytest.mark.parametrize(("value", "reproduced"), [("2.5004", True), ("2.51", False)])
 def test_a_number_without_interval_reproduces_up_to_rounding(tmp_path, value, reproduced):
     none = ("", "")
-    found, _ = held(run(tmp_path / "a", value=value, interval=none), run(tmp_path / "b", interval=none))
-    assert found.reproduced is reproduced
+    reproduction, _ = held(run(tmp_path / "a", value=value, interval=none), run(tmp_path / "b", interval=none))
+    assert reproduction.reproduced is reproduced
 
 
 @pytest.mark.parametrize(
@@ -143,23 +145,23 @@ def test_numbers_near_nothing_are_equal(tmp_path):
 
 
 def test_a_changed_verdict_is_named_and_does_not_reproduce(tmp_path):
-    found, told = held(run(tmp_path / "a", verdicts=("holds", "holds")), run(tmp_path / "b"))
-    assert not found.reproduced
-    assert "x-1: does not hold -> holds" in told
-    assert "1 of 2 verdicts" in told
+    reproduction, report = held(run(tmp_path / "a", verdicts=("holds", "holds")), run(tmp_path / "b"))
+    assert not reproduction.reproduced
+    assert "x-1: does not hold -> holds" in report
+    assert "1 of 2 verdicts" in report
 
 
 def test_a_number_that_one_side_lacks_does_not_reproduce(tmp_path):
-    found, told = held(run(tmp_path / "a", value=""), run(tmp_path / "b"))
-    assert not found.reproduced
-    assert found.missing == 1
-    assert "one side only" in told
+    reproduction, report = held(run(tmp_path / "a", value=""), run(tmp_path / "b"))
+    assert not reproduction.reproduced
+    assert reproduction.missing == 1
+    assert "one side only" in report
 
 
 def test_other_settings_are_named(tmp_path):
-    found, told = held(run(tmp_path / "a", seed=2), run(tmp_path / "b"))
-    assert found.settings == ["run.seed"]
-    assert "run.seed" in told
+    reproduction, report = held(run(tmp_path / "a", seed=2), run(tmp_path / "b"))
+    assert reproduction.settings == ["run.seed"]
+    assert "run.seed" in report
 
 
 def test_an_unfinished_run_and_a_damaged_reference_are_refused(tmp_path):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from tests.pipeline import jobs_for_tests as made
+from tests.pipeline import jobs_for_tests
 from tests.pipeline.jobs_for_tests import IMAGES, SETTINGS, STUDY
 
 from repdyn.base import datasets
@@ -26,7 +26,7 @@ from repdyn.pipeline.run.loading import load_function, load_module, load_modules
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    return made.results(tmp_path_factory.mktemp("run"))
+    return jobs_for_tests.results(tmp_path_factory.mktemp("run"))
 
 
 def run(member, results):
@@ -37,7 +37,7 @@ def run(member, results):
 
 @pytest.fixture(scope="module")
 def dataset(results):
-    return run(made.member(), results)
+    return run(jobs_for_tests.member(), results)
 
 
 # Experiments
@@ -66,9 +66,9 @@ def test_a_dataset_tells_no_time_path_or_machine(dataset, results):
 
 
 def test_bytes_are_equal_in_another_folder(dataset, results, tmp_path):
-    other = made.results(tmp_path / "a folder")
-    run(made.member(), other)
-    file = made.member()["outputs"][0]
+    other = jobs_for_tests.results(tmp_path / "a folder")
+    run(jobs_for_tests.member(), other)
+    file = jobs_for_tests.member()["outputs"][0]
     assert (other / file).read_bytes() == (results / file).read_bytes()
 
 
@@ -77,7 +77,7 @@ def test_the_seed_counts_and_the_numbers_are_the_functions(dataset, results):
         RecenteringDepth(**SETTINGS), datasets.read(results / IMAGES), Stream(5, (STUDY, "recentering_depth"))
     )
     np.testing.assert_array_equal(dataset["difference"], again["difference"])
-    other = run(made.member(seed=6, outputs=[f"{STUDY}/data/other.nc"]), results)
+    other = run(jobs_for_tests.member(seed=6, outputs=[f"{STUDY}/data/other.nc"]), results)
     assert not np.array_equal(dataset["difference"], other["difference"])
 
 
@@ -112,16 +112,16 @@ def trials(monkeypatch):
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_job_resumes_from_what_the_same_job_left(what, trials, results, tmp_path):
     change, anew = CHANGES[what]
-    simulate.run(made.member(), results, tmp_path)
-    simulate.run(made.member(**change), results, tmp_path)
+    simulate.run(jobs_for_tests.member(), results, tmp_path)
+    simulate.run(jobs_for_tests.member(**change), results, tmp_path)
     assert len(trials) == 1 + anew
 
 
 def test_a_job_with_other_contents_of_its_inputs_resumes_nothing(trials, tmp_path):
-    here = made.results(tmp_path / "run")
-    simulate.run(made.member(), here, tmp_path / "kept")
-    datasets.write(made.images(count=7), here / IMAGES)
-    simulate.run(made.member(), here, tmp_path / "kept")
+    here = jobs_for_tests.results(tmp_path / "run")
+    simulate.run(jobs_for_tests.member(), here, tmp_path / "kept")
+    datasets.write(jobs_for_tests.images(count=7), here / IMAGES)
+    simulate.run(jobs_for_tests.member(), here, tmp_path / "kept")
     assert len(trials) == 2
 
 
@@ -131,7 +131,7 @@ def test_an_experiment_that_breaks_the_conventions_is_not_saved(tmp_path, monkey
 
     monkeypatch.setattr(simulate, "load_function", lambda study, function: unnamed)
     with pytest.raises(DataError, match="dimension 'i' has no coordinate"):
-        run(made.member(inputs={}), tmp_path)
+        run(jobs_for_tests.member(inputs={}), tmp_path)
     assert list(tmp_path.rglob("*.nc")) == []
 
 
@@ -140,12 +140,12 @@ def test_an_experiment_that_breaks_the_conventions_is_not_saved(tmp_path, monkey
 
 def test_a_missing_input_is_named(results):
     with pytest.raises(RepdynError, match=r"recentering_depth wants images, but the job gives only .*settings, stream"):
-        run(made.member(inputs={}), results)
+        run(jobs_for_tests.member(inputs={}), results)
 
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(DataError, match=r"images.nc: no such dataset"):
-        run(made.member(), tmp_path)
+        run(jobs_for_tests.member(), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_missing_file_is_named(tmp_path):
 )
 def test_wrong_settings_are_told_in_one_line(results, change, message):
     with pytest.raises(RepdynError, match=message) as caught:
-        run(made.member(settings={"settings": SETTINGS | change}), results)
+        run(jobs_for_tests.member(settings={"settings": SETTINGS | change}), results)
     assert "\n" not in str(caught.value)
 
 
@@ -171,7 +171,7 @@ def test_arguments_come_by_name_with_the_types_of_their_annotations(results, mon
 
     monkeypatch.setattr(simulate, "load_function", lambda study, function: experiment)
     arguments = {"variant": "he", "row": SETTINGS, "unused": 1}
-    data = run(made.member(arguments=arguments, device="cpu", outputs=[f"{STUDY}/data/x.nc"]), results)
+    data = run(jobs_for_tests.member(arguments=arguments, device="cpu", outputs=[f"{STUDY}/data/x.nc"]), results)
     assert (seen["variant"], seen["device"], seen["extra"]) == ("he", "cpu", 7)
     assert seen["row"] == RecenteringDepth(**SETTINGS)
     assert (seen["stream"].seed, seen["stream"].key) == (5, (STUDY, "experiment"))
@@ -182,7 +182,7 @@ def test_arguments_come_by_name_with_the_types_of_their_annotations(results, mon
 def test_variants_come_as_a_dict(tmp_path):
     paths = {name: f"x/data/training/{name}.nc" for name in ("bn", "he")}
     for size, path in enumerate(paths.values(), 4):
-        datasets.write(made.images(size), tmp_path / path)
+        datasets.write(jobs_for_tests.images(size), tmp_path / path)
     inputs = members.read_inputs({"inputs": {"training": paths}}, tmp_path)
     assert {name: data.sizes["point"] for name, data in inputs["training"].items()} == {"bn": 4, "he": 5}
 
@@ -239,7 +239,7 @@ def shown(kind, name, inputs, suffixes):
 
 
 def test_a_figure_is_drawn_with_its_origin(results):
-    run(made.gap(), results)
+    run(jobs_for_tests.gap(), results)
     inputs = {"orthogonality_gap": f"{STUDY}/data/orthogonality_gap.nc"}
     draw.run(shown("figures", "orthogonality_gap", inputs, ("svg", "png", "json")), results, None)
     folder = results / STUDY / "figures"
@@ -271,7 +271,9 @@ def test_what_lacks_data_says_so(tmp_path, monkeypatch, runner, kind, suffix, er
 
 def test_a_table_is_written_with_its_origin(results):
     settings = {"settings": SETTINGS | {"record": [0, 3]}}
-    member = made.member(function="experiments:ablation", settings=settings, outputs=[f"{STUDY}/data/ablation.nc"])
+    member = jobs_for_tests.member(
+        function="experiments:ablation", settings=settings, outputs=[f"{STUDY}/data/ablation.nc"]
+    )
     run(member, results)
     inputs = {"ablation": f"{STUDY}/data/ablation.nc"}
     tabulate.run(shown("tables", "ablation", inputs, ("csv", "tex", "json")), results, None)

@@ -138,12 +138,12 @@ def test_the_report_says_what_to_do_and_what_is_left_over(run):
         "results/mine/manifest.json": "",
         "results/mine/report/captions": "",
     }
-    told = verify.report("mine", reasons, "snakemake all")
-    assert told.splitlines()[0] == "results/mine: 4 of 5 files are what today's code and settings make"
-    assert "older code: s/data/loss.nc" in told
-    assert "no rule makes these today (safe to delete): old.nc" in told.splitlines()
-    assert "made with other versions: numpy 0.1, now " in told
-    assert told.endswith("to make them again: snakemake all")
+    report = verify.report("mine", reasons, "snakemake all")
+    assert report.splitlines()[0] == "results/mine: 4 of 5 files are what today's code and settings make"
+    assert "older code: s/data/loss.nc" in report
+    assert "no rule makes these today (safe to delete): old.nc" in report.splitlines()
+    assert "made with other versions: numpy 0.1, now " in report
+    assert report.endswith("to make them again: snakemake all")
 
 
 def test_a_folder_is_vouched_for_with_all_that_is_in_it(run):

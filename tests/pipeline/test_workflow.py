@@ -49,7 +49,7 @@ def members(jobs, kind):
     ("kind", "part"), [("simulate", "experiments"), ("draw", "figures"), ("tabulate", "tables")], ids=str
 )
 def test_each_member_has_its_own_code_and_reads_what_its_function_reads(jobs, kind, part):
-    functions = {one.path: one for one in getattr(read_study(STUDY), part).values()}
+    functions = {candidate.path: candidate for candidate in getattr(read_study(STUDY), part).values()}
     assert {member["function"] for member in members(jobs, kind)} == set(functions)
     for member in members(jobs, kind):
         function = functions[member["function"]]
@@ -65,22 +65,27 @@ def test_what_has_no_record_asks_for_the_memory_of_its_kind(tmp_path):
     for name in read_study(STUDY).experiments:
         declared.simulate(f"{STUDY}/{name}", name)
     drawn = list(declared.figures(STUDY).values())
-    made = [*drawn, declared.tables(STUDY), declared.claims(STUDY), declared.other("end", "manifest", outputs=["a"])]
-    assert {(job.kind, job.memory_mb) for job in [*declared.jobs.values(), *made]} == {
+    products = [
+        *drawn,
+        declared.tables(STUDY),
+        declared.claims(STUDY),
+        declared.other("end", "manifest", outputs=["a"]),
+    ]
+    assert {(job.kind, job.memory_mb) for job in [*declared.jobs.values(), *products]} == {
         ("simulate", 800),
         ("draw", 1000),
         ("tabulate", 800),
         ("decide", 1000),
         ("manifest", 600),
     }
-    assert [declared.memory(job.file) for job in made[-2:]] == [1000, 600]
+    assert [declared.memory(job.file) for job in products[-2:]] == [1000, 600]
     assert declared.memory("logs/other.job.json") == 800
 
 
 def test_each_claim_has_its_own_code(jobs):
     checks = read_study(STUDY).claims
     (member,) = members(jobs, "decide")
-    assert {id: one["code"] for id, one in member["claims"].items()} == {
+    assert {id: claim["code"] for id, claim in member["claims"].items()} == {
         id: code_version(check.root) for id, check in checks.items()
     }
     assert set(member["inputs"]) == {name for check in checks.values() for name in check.reads}
@@ -98,9 +103,9 @@ def test_a_knob_of_one_variant_changes_its_member_alone(tmp_path, experiment, kn
         return jobs.simulate("universality/all", *[(experiment, {"run": run}) for run in runs]).members
 
     before, after = declared({}), declared({"runs": {(run := VARIANT[experiment]): {knob: value}}})
-    changed = [one["arguments"]["run"] for one, other in zip(before, after, strict=True) if one != other]
+    changed = [member["arguments"]["run"] for member, other in zip(before, after, strict=True) if member != other]
     assert changed == [run]
-    assert all("runs" not in one["settings"]["settings"] for one in after)
+    assert all("runs" not in member["settings"]["settings"] for member in after)
 
 
 @pytest.mark.parametrize(
@@ -115,11 +120,11 @@ def test_variants_are_jobs_of_one_rule_with_a_wildcard_numbers_after_their_key(
 ):
     study, experiment = name.split("/")
     rule = small_run.variants(name, experiment, key, values)
-    made = [small_run.jobs[f"{name}-{label}"] for label in labels]
-    assert [job.members[0]["arguments"] for job in made] == [{key: value} for value in values]
+    variants = [small_run.jobs[f"{name}-{label}"] for label in labels]
+    assert [job.members[0]["arguments"] for job in variants] == [{key: value} for value in values]
     results, logs = f"results/{small_run.run}/{study}/data/{experiment}", f"logs/{small_run.run}/{name}"
-    assert [job.outputs for job in made] == [[f"{results}/{label}.nc"] for label in labels]
-    assert rule["input"] == {"job": f"{logs}-{form}.job.json", "data": made[0].inputs}
+    assert [job.outputs for job in variants] == [[f"{results}/{label}.nc"] for label in labels]
+    assert rule["input"] == {"job": f"{logs}-{form}.job.json", "data": variants[0].inputs}
     assert (rule["output"], rule["log"]) == (f"{results}/{form}.nc", f"{logs}-{form}.log")
 
 
@@ -133,12 +138,14 @@ def test_an_experiment_gets_its_own_section_and_the_networks_that_it_names(small
 
 
 @pytest.mark.parametrize(
-    ("annotation", "told"),
+    ("annotation", "reason"),
     [("TwoPointRun", "sections architectures, default_network, .* of this class"), ("Nowhere", "no section of this")],
 )
-def test_settings_that_could_be_several_sections_or_none_are_refused(small_run, annotation, told):
+def test_settings_that_could_be_several_sections_or_none_are_refused(small_run, annotation, reason):
     function = Function("universality", "experiments.x", "made_up", "", (), {"settings": annotation})
-    with pytest.raises(ConfigError, match=f"universality: experiments.x:made_up wants settings: {annotation}; {told}"):
+    with pytest.raises(
+        ConfigError, match=f"universality: experiments.x:made_up wants settings: {annotation}; {reason}"
+    ):
         small_run._settings("universality", function, {})
 
 

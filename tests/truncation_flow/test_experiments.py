@@ -42,14 +42,14 @@ def test_corrected_flow_never_raises_the_cost_of_a_random_cluster():
 
 
 def test_datasets_keep_the_conventions():
-    made = output_layer(OutputLayer(dimension=3, points=20, horizon=5.0), STREAM)
-    missing = {f"attribute {name!r} is missing" for name in datasets.REQUIRED if name not in made.attrs}
-    assert set(datasets.problems(made)) == missing  # the runner adds these
+    dataset = output_layer(OutputLayer(dimension=3, points=20, horizon=5.0), STREAM)
+    missing = {f"attribute {name!r} is missing" for name in datasets.REQUIRED if name not in dataset.attrs}
+    assert set(datasets.problems(dataset)) == missing  # the runner adds these
 
 
 def test_claims_have_ids_data_and_controls():
-    found = claims.claims_of(*load_modules("truncation_flow", "claims"))
-    assert len(found) == 78
-    assert all(one.id.startswith("tf-") and one.check.__doc__ for one in found)
-    assert {one.id for one in found if not one.controls} == {"tf-411"}
-    assert {one.id for one in found if one.origin == "ours"} == {"tf-own-clusters", "tf-thm84-indef"}
+    statements = claims.claims_of(*load_modules("truncation_flow", "claims"))
+    assert len(statements) == 78
+    assert all(claim.id.startswith("tf-") and claim.check.__doc__ for claim in statements)
+    assert {claim.id for claim in statements if not claim.controls} == {"tf-411"}
+    assert {claim.id for claim in statements if claim.origin == "ours"} == {"tf-own-clusters", "tf-thm84-indef"}

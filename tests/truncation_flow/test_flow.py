@@ -23,8 +23,8 @@ def run(start, times, method="occupation", **options):
     return integrate_flow([X], R[None], beta[None], yt[None], times, method, **options)
 
 
-def distance(one, other):
-    return max(float(np.abs(one[name] - other[name]).max()) for name in ("R", "beta"))
+def distance(first, other):
+    return max(float(np.abs(first[name] - other[name]).max()) for name in ("R", "beta"))
 
 
 def order(Q, N, seeds=3):

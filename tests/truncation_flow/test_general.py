@@ -32,9 +32,9 @@ def autograd(X, cluster, R, beta, yt):
 def test_flow_of_all_layers_is_the_gradient(Q, seed):
     drawn = layers(Q, Q, seed)
     dbeta, Omega = autograd(*drawn)
-    found = general.general_effective_gradient(*drawn)
-    np.testing.assert_allclose(found.dbeta, dbeta, atol=ROUNDING)
-    np.testing.assert_allclose(found.Omega, Omega, atol=ROUNDING)
+    gradient = general.general_effective_gradient(*drawn)
+    np.testing.assert_allclose(gradient.dbeta, dbeta, atol=ROUNDING)
+    np.testing.assert_allclose(gradient.Omega, Omega, atol=ROUNDING)
     X, cluster, R, beta, yt = drawn
     printed = general.bias_velocity_as_printed(X, cluster, R, beta, yt)
     assert np.abs(printed - dbeta).max() > 1e-2
@@ -62,12 +62,12 @@ def test_printed_bias_velocity_sums_the_gradients_of_later_clusters_with_the_wro
 
 def test_one_layer_is_theorem_3_2_corrected_and_not_printed():
     X, _, R, beta, yt = layers(4, 1)
-    found = general.general_effective_gradient(X, np.zeros(len(X), int), R, beta, yt[:1])
-    one = separated.effective_gradient(X, R[0], beta[0], yt[0])
-    np.testing.assert_allclose(found.Omega[0], one.Omega, atol=ROUNDING)
-    np.testing.assert_allclose(found.dbeta[0], one.dbeta, atol=ROUNDING)
+    gradient = general.general_effective_gradient(X, np.zeros(len(X), int), R, beta, yt[:1])
+    single = separated.effective_gradient(X, R[0], beta[0], yt[0])
+    np.testing.assert_allclose(gradient.Omega[0], single.Omega, atol=ROUNDING)
+    np.testing.assert_allclose(gradient.dbeta[0], single.dbeta, atol=ROUNDING)
     printed = separated.effective_gradient(X, R[0], beta[0], yt[0], formula="printed")
-    assert np.abs(found.Omega[0] - printed.Omega).max() > 1e-3
+    assert np.abs(gradient.Omega[0] - printed.Omega).max() > 1e-3
 
 
 @pytest.mark.parametrize("Q", [2, 3, 4])
@@ -83,12 +83,12 @@ def test_products_represent_the_composition(Q):
 def test_gradient_of_one_point_has_the_sign_of_7_14():
     X, _, R, beta, yt = layers(3, 3)
     passed = general.forward(X[:1], R, beta)
-    found = autograd(X[:1], np.zeros(1, int), R, beta, yt[:1])[0]
+    dbeta = autograd(X[:1], np.zeros(1, int), R, beta, yt[:1])[0]
     for layer in range(1, 4):
         gradient = general.bias_gradient_of_point(passed, R, beta, yt[0], layer, 0)
-        np.testing.assert_allclose(gradient, -found[layer - 1], atol=ROUNDING)
+        np.testing.assert_allclose(gradient, -dbeta[layer - 1], atol=ROUNDING)
         wrong = general.bias_gradient_of_point_as_printed(passed, R, beta, yt[0], layer, 0)
-        np.testing.assert_allclose(wrong, found[layer - 1], atol=ROUNDING)
+        np.testing.assert_allclose(wrong, dbeta[layer - 1], atol=ROUNDING)
 
 
 def test_batches_are_independent():

@@ -37,8 +37,8 @@ def test_descent_step_is_the_gradient(seed):
         z = torch.relu(z @ W[layer].T + b[layer])
     (0.5 * (torch.tensor(w)[:, None] * (z @ W[L].T + c - torch.tensor(y)) ** 2).sum()).backward()
     moved = layers.gradient_descent_step(X, w, y, weights, 0.1)
-    for found, before, tensor in zip(moved, weights, (W, b, c), strict=True):
-        np.testing.assert_allclose(found, before - 0.1 * tensor.grad.numpy(), atol=1e-12)
+    for after, before, tensor in zip(moved, weights, (W, b, c), strict=True):
+        np.testing.assert_allclose(after, before - 0.1 * tensor.grad.numpy(), atol=1e-12)
 
 
 def test_standard_cost_flow_starts_along_the_gradient():
@@ -62,7 +62,7 @@ def test_general_flow_lowers_the_cost_and_keeps_rotations():
     rotations, offsets = layers.general_flow(X, w, y, R, beta, times, step=h)
     assert np.abs(rotations @ np.swapaxes(rotations, -1, -2) - np.eye(Q)).max() < 1e-12
     z = [general.forward(X, *state).z[-1] for state in zip(rotations, offsets, strict=True)]
-    cost = np.array([0.5 * np.sum(w[:, None] * (one - y) ** 2) for one in z])
+    cost = np.array([0.5 * np.sum(w[:, None] * (output - y) ** 2) for output in z])
     assert np.diff(cost).max() < h * cost[0]  # O(h) where points slide
     assert cost[-1] < cost[0]
 
@@ -72,8 +72,8 @@ def test_batched_runs_equal_single_runs():
     X, y, R, beta = (np.array([first[k], second[k]]) for k in (0, 2, 3, 4))
     both = layers.general_flow(X, first[1], y, R, beta, [0.5], step=0.05)
     alone = layers.general_flow(second[0], second[1], second[2], second[3], second[4], [0.5], step=0.05)
-    for one, other in zip(both, alone, strict=True):
-        np.testing.assert_allclose(one[0, 1], other[0], atol=1e-13)
+    for batched, other in zip(both, alone, strict=True):
+        np.testing.assert_allclose(batched[0, 1], other[0], atol=1e-13)
 
 
 def test_separated_start_collapses_under_the_general_flow():
@@ -90,10 +90,10 @@ def test_separated_start_collapses_under_the_general_flow():
 
 def test_collapse_metrics_of_a_simplex_and_of_noise():
     features = np.repeat(np.eye(4), 5, axis=0)
-    found = neural_collapse_metrics(features, np.repeat(np.arange(4), 5))
-    assert found["within"] == 0
-    assert found["equiangle"] < 1e-12
-    assert found["equinorm"] < 1e-12
+    metrics = neural_collapse_metrics(features, np.repeat(np.arange(4), 5))
+    assert metrics["within"] == 0
+    assert metrics["equiangle"] < 1e-12
+    assert metrics["equinorm"] < 1e-12
     noisy = features + np.random.default_rng(0).normal(size=features.shape)
     assert neural_collapse_metrics(noisy, np.repeat(np.arange(4), 5))["ratio"] > 1
     with pytest.raises(ValueError, match="at least two"):

@@ -106,8 +106,8 @@ def test_bound_on_partial_points_by_hand():
     below = np.hypot(np.sqrt(2) + np.sqrt(1.25), 0.5)
     inside, far, on = np.sqrt(1.25) + 1.5, 0.0, 0.0  # partly on already; out of reach; always on
     v = np.array([[-1.0, -1.0], [0.5, -1.0], [-2.0, -3.0], [2.0, 2.0]])
-    found = partial_size_bound(v, v, np.linalg.norm(v, axis=1), 1.5)
-    np.testing.assert_allclose(found, [below, inside, far, on], rtol=1e-12)
+    bounds = partial_size_bound(v, v, np.linalg.norm(v, axis=1), 1.5)
+    np.testing.assert_allclose(bounds, [below, inside, far, on], rtol=1e-12)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.1, -1.0, np.nan])

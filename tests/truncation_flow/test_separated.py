@@ -173,11 +173,11 @@ def test_bound_on_the_generator_fails_without_the_hypothesis():
 
 
 def test_release_time_by_hand_and_never_under_the_hypothesis():
-    X, beta, one = np.array([[0.5, 0.4], [-3.0, -2.0]]), -np.ones(2), np.eye(2)
-    assert separated.release_time(X, one, beta, np.zeros(2)) == pytest.approx(np.log(2))  # u = -.5, v = .5
-    assert separated.release_time(X, one, beta, np.ones(2)) == np.inf
+    X, beta, identity = np.array([[0.5, 0.4], [-3.0, -2.0]]), -np.ones(2), np.eye(2)
+    assert separated.release_time(X, identity, beta, np.zeros(2)) == pytest.approx(np.log(2))  # u = -.5, v = .5
+    assert separated.release_time(X, identity, beta, np.ones(2)) == np.inf
     with pytest.raises(ValueError, match="not fully truncated"):
-        separated.release_time(X, one, np.zeros(2), np.zeros(2))
+        separated.release_time(X, identity, np.zeros(2), np.zeros(2))
 
 
 @settings(max_examples=20, deadline=None)

@@ -26,10 +26,10 @@ def points(means):
 @pytest.mark.parametrize(("degrees", "margin"), [(60, 0.1114), (80, 0.0419), (85, 0.0214)])
 def test_largest_margins_of_triangles(degrees, margin):
     corners = triangle(degrees)
-    found = cluster_separated_initial_data(points(corners))
-    assert found.margin.smallest == pytest.approx(margin, abs=5e-5)  # reached from most random starts as well
-    assert procrustes_initial_data(points(corners)).margin.smallest < found.margin.smallest < margin_bound(corners)
-    assert separation_margin(points(corners), found.R, found.beta, found.yt) == found.margin
+    start = cluster_separated_initial_data(points(corners))
+    assert start.margin.smallest == pytest.approx(margin, abs=5e-5)  # reached from most random starts as well
+    assert procrustes_initial_data(points(corners)).margin.smallest < start.margin.smallest < margin_bound(corners)
+    assert separation_margin(points(corners), start.R, start.beta, start.yt) == start.margin
 
 
 def test_right_and_obtuse_angles_separate_nobody():
@@ -38,8 +38,8 @@ def test_right_and_obtuse_angles_separate_nobody():
         assert widest_angle(corners).vertex == 0
         assert widest_angle(corners).degrees == pytest.approx(degrees)
         assert margin_bound(corners) == pytest.approx(0, abs=1e-7)
-        found = cluster_separated_initial_data(points(corners), require=False)
-        assert found.margin.smallest < 1e-9
+        start = cluster_separated_initial_data(points(corners), require=False)
+        assert start.margin.smallest < 1e-9
     with pytest.raises(ValueError, match=r"None exist: the means 1 and 2 form an angle of 110.0 degrees at mean 0"):
         cluster_separated_initial_data(points(triangle(110)))
 

@@ -17,10 +17,10 @@ def start(sign="positive", seed=0, Q=4):
 
 def test_flow_is_the_gradient_of_the_collapsed_cost():
     B, W, Y = start()
-    tensors = [torch.tensor(one, requires_grad=True) for one in (B, W)]
+    tensors = [torch.tensor(matrix, requires_grad=True) for matrix in (B, W)]
     (0.5 * ((tensors[1] @ tensors[0] + torch.tensor(Y)) ** 2).sum()).backward()
-    for found, tensor in zip(standard_cost.collapsed_flow(B, W, Y), tensors, strict=True):
-        np.testing.assert_allclose(found, -tensor.grad.numpy(), atol=1e-12)
+    for flow, tensor in zip(standard_cost.collapsed_flow(B, W, Y), tensors, strict=True):
+        np.testing.assert_allclose(flow, -tensor.grad.numpy(), atol=1e-12)
 
 
 def test_weight_bounds_by_hand():
@@ -86,16 +86,16 @@ def test_duhamel_needs_the_minus_sign_and_the_printed_propagators():
     B0, W0, Y = start(seed=3)
     B, W, U_B, U_W = collapsed.trajectory_with_propagators(B0, W0, Y, TIMES, standard_cost.propagator_rates_as_printed)
     for sign, works in ((-1.0, True), (1.0, False)):
-        found = collapsed.duhamel(B, W, Y, U_B, U_W, TIMES, sign)
-        error = max(np.abs(found[0] - B[-1]).max(), np.abs(found[1] - W[-1]).max())
+        solution = collapsed.duhamel(B, W, Y, U_B, U_W, TIMES, sign)
+        error = max(np.abs(solution[0] - B[-1]).max(), np.abs(solution[1] - W[-1]).max())
         assert (error < 1e-4) == works  # trapezoid: (1/400)^2 times second derivatives up to 10
 
 
 def test_corrected_weight_bound_holds_where_the_printed_fails():
-    one, small, zero = np.eye(3), 0.01 * np.eye(3), np.zeros((3, 3))
+    identity, small, zero = np.eye(3), 0.01 * np.eye(3), np.zeros((3, 3))
     times = np.linspace(0, 6, 25)
-    _, W = collapsed.collapsed_trajectory(one, small, zero, times)
-    gap, cost = standard_cost.spectral_gap(one, small), float(standard_cost.collapsed_cost(one, small, zero))
+    _, W = collapsed.collapsed_trajectory(identity, small, zero, times)
+    gap, cost = standard_cost.spectral_gap(identity, small), float(standard_cost.collapsed_cost(identity, small, zero))
     norm = np.linalg.norm(W, 2, axis=(1, 2))
     bound = standard_cost.weight_bound(times, gap, cost)
     assert np.all(norm <= bound)
@@ -115,8 +115,8 @@ def test_output_layer_in_closed_form(seed, weighted):
         return -((flat.reshape(2, 3) @ X - Y) * w @ X.T).ravel()
 
     solved = solve_ivp(rate, (0, 5), W0.ravel(), t_eval=times, rtol=1e-11, atol=1e-12).y.T.reshape(-1, 2, 3)
-    found = standard_cost.output_layer_flow(X, Y, W0, times, weights=w if weighted else None)
-    np.testing.assert_allclose(found, solved, atol=1e-8)
+    flow = standard_cost.output_layer_flow(X, Y, W0, times, weights=w if weighted else None)
+    np.testing.assert_allclose(flow, solved, atol=1e-8)
     late = standard_cost.output_layer_flow(X, Y, W0, [1e5], weights=w if weighted else None)[0]
     np.testing.assert_allclose(late, standard_cost.least_squares_minimizer(X, Y, w), atol=1e-9)
 

@@ -44,11 +44,11 @@ SMALL = {
 @pytest.fixture(scope="module")
 def study():
     """All small experiments that need neither images nor minutes."""
-    made = {}
-    for function, given in SMALL.items():
+    datasets = {}
+    for function, settings in SMALL.items():
         stream = {"stream": STREAM} if "stream" in inspect.signature(function).parameters else {}
-        made[function.__name__] = function(given, **stream)
-    return made
+        datasets[function.__name__] = function(settings, **stream)
+    return datasets
 
 
 def test_every_claim_is_decided_as_expected_and_every_part_rejects_its_control(study):
@@ -59,9 +59,9 @@ def test_every_claim_is_decided_as_expected_and_every_part_rejects_its_control(s
         decision = claims.decide_claim(claim, study)
         corrected = "holds as corrected" if claim.correction else "holds"
         outcomes = {row["control_outcome"] for row in decision.evidence if row["control"]}
-        found = (decision.ledger["verdict"], decision.ledger["uncontrolled_parts"], outcomes <= {"rejected"})
-        if found != (expected_refuted.get(claim.id, corrected), "", True):
-            wrong[claim.id] = found
+        summary = (decision.ledger["verdict"], decision.ledger["uncontrolled_parts"], outcomes <= {"rejected"})
+        if summary != (expected_refuted.get(claim.id, corrected), "", True):
+            wrong[claim.id] = summary
     assert wrong == {}
 
 

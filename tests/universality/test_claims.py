@@ -22,18 +22,18 @@ CLAIMS = claims_of(*load_modules("universality", "claims"))
 
 def test_every_claim_has_an_accepted_verdict():
     accepted = yaml.safe_load((ROOT / "workflow" / "expected_verdicts.yaml").read_text(encoding="utf-8"))
-    assert {one.id for one in CLAIMS} == {id for id in accepted if id.startswith("uni-")}
+    assert {claim.id for claim in CLAIMS} == {id for id in accepted if id.startswith("uni-")}
 
 
 def test_claims_have_data_and_controls():
-    assert [one.id for one in CLAIMS if not one.data or not one.controls] == []
+    assert [claim.id for claim in CLAIMS if not claim.data or not claim.controls] == []
     study = read_study("universality")
-    assert [one.id for one in CLAIMS if not set(one.data) <= set(study.experiments)] == []
+    assert [claim.id for claim in CLAIMS if not set(claim.data) <= set(study.experiments)] == []
 
 
 def test_the_page_of_the_paper_names_every_claim():
     page = (ROOT / "docs" / "universality.md").read_text(encoding="utf-8")
-    assert [one.id for one in CLAIMS if f"`{one.id}`" not in page] == []
+    assert [claim.id for claim in CLAIMS if f"`{claim.id}`" not in page] == []
 
 
 def architecture_fits(r2_of_w: float, seeds: int = 12) -> xr.Dataset:
@@ -70,12 +70,12 @@ def test_curves_match(r2_of_w, seeds, status):
 
 
 def test_altered_dynamics_in_the_place_of_the_theory_miss_w():
-    one = two_points.curves_match
+    claim = two_points.curves_match
     for part, low in (
         ("variance of w explained for the default network", 0.5),
         ("mean variance of h and y explained", 0.0),
     ):
-        spoilt = one(*one.controls[part].data(architecture_fits(0.5), altered_fits()))
+        spoilt = claim(*claim.controls[part].data(architecture_fits(0.5), altered_fits()))
         assert spoilt.status == "does not hold"
         assert spoilt.corrected.parts[part].outcome == "fails"
         assert spoilt.corrected.parts[part].value == pytest.approx(low, abs=0.01)
@@ -95,8 +95,8 @@ def fit_losses(ratio: float, seeds: int = 20) -> xr.Dataset:
     ("ratio", "status"), [(5.0, "holds"), (0.2, "does not hold"), (1.02, "not decidable at this scale")]
 )
 def test_alternatives(ratio, status):
-    one = fit_losses(ratio)
-    assert default_network.alternatives_fit_worse(one, one).status == status
+    fits = fit_losses(ratio)
+    assert default_network.alternatives_fit_worse(fits, fits).status == status
 
 
 def test_published_numbers_need_a_telling_interval():

@@ -36,8 +36,8 @@ NOTHING_KEPT = Checkpoint(None, "")
 
 
 def network(**changes):
-    given = {"nonlinearity": "leaky relu", "gain": 1.0, "rate": 0.05, "epochs": 6, "units": 12, "hidden": 4}
-    return TrainedNetwork(**(given | {"optimizer": "sgd"} | changes))
+    settings = {"nonlinearity": "leaky relu", "gain": 1.0, "rate": 0.05, "epochs": 6, "units": 12, "hidden": 4}
+    return TrainedNetwork(**(settings | {"optimizer": "sgd"} | changes))
 
 
 def on_images(**changes):
@@ -64,14 +64,21 @@ def trained_blobs(run):
 
 
 def image_settings(**changes):
-    given = {"trials": 2, "batch": 32, "tracked": 30, "pairs": 2, "stored_steps": (0, 14, 84), "parameters_at": (0, 84)}
+    settings = {
+        "trials": 2,
+        "batch": 32,
+        "tracked": 30,
+        "pairs": 2,
+        "stored_steps": (0, 14, 84),
+        "parameters_at": (0, 84),
+    }
     runs = ImageRuns(sgd=on_images(steps=84, rate=0.2), adam=on_images(steps=21, optimizer="adam", rate=0.01))
-    return Images(**(given | {"parameters_of": 2, "runs": runs} | changes))
+    return Images(**(settings | {"parameters_of": 2, "runs": runs} | changes))
 
 
 def trained_on(images, run, checkpoint=NOTHING_KEPT):
-    given = image_settings()
-    return image_training(given, getattr(given.runs, run), images, STREAM, "cpu", checkpoint, run)
+    settings = image_settings()
+    return image_training(settings, getattr(settings.runs, run), images, STREAM, "cpu", checkpoint, run)
 
 
 @pytest.fixture(scope="module")
@@ -93,23 +100,23 @@ def test_another_network_changes_no_old_number_and_gains_share_their_draws():
 
 
 def test_xor_learns_and_the_loss_is_the_mean_squared_error():
-    found = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
-    assert (found["loss"].isel(look=-1) < found["loss"].isel(look=0)).mean() > 0.9
-    two = found.sel(run="high").isel(look=0)  # outputs near zero: half of the targets are one
+    dataset = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
+    assert (dataset["loss"].isel(look=-1) < dataset["loss"].isel(look=0)).mean() > 0.9
+    two = dataset.sel(run="high").isel(look=0)  # outputs near zero: half of the targets are one
     assert np.all(np.abs(two["loss"] - 0.5) < 0.5)
-    assert found["epoch"].values[0].tolist() == [0, 10, 20, 30, 40]
-    assert np.allclose(found["h"], found["h"].transpose(..., "other", "point").values)
-    assert found["dx"].values[0].tolist() == [0.0, 1.0, 1.0, np.sqrt(2)]
-    assert found["dy"].values[1].tolist() == [1.0, 0.0, 0.0, 1.0]
+    assert dataset["epoch"].values[0].tolist() == [0, 10, 20, 30, 40]
+    assert np.allclose(dataset["h"], dataset["h"].transpose(..., "other", "point").values)
+    assert dataset["dx"].values[0].tolist() == [0.0, 1.0, 1.0, np.sqrt(2)]
+    assert dataset["dy"].values[1].tolist() == [1.0, 0.0, 0.0, 1.0]
 
 
 def made_xor(h):
     """An XOR data set whose representations end at the given squared distances, from tiny ones."""
-    given = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
-    start = 1e-8 * given["dx"] ** 2
-    return given.assign(
-        h=xr.where(given["look"] == 0, start, h).broadcast_like(given["h"]).transpose(*given["h"].dims),
-        y=(1e-12 * given["dx"] ** 2).broadcast_like(given["h"]).transpose(*given["h"].dims),
+    dataset = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
+    start = 1e-8 * dataset["dx"] ** 2
+    return dataset.assign(
+        h=xr.where(dataset["look"] == 0, start, h).broadcast_like(dataset["h"]).transpose(*dataset["h"].dims),
+        y=(1e-12 * dataset["dx"] ** 2).broadcast_like(dataset["h"]).transpose(*dataset["h"].dims),
     )
 
 
@@ -122,49 +129,49 @@ def fits(ratio):
 
 def test_xor_structure_of_a_network_that_obeys_the_theory():
     """Small start: h_inf = sqrt(rho) dx dy, so distances match, have the right size, and equal targets merge."""
-    given = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
-    found = xor_structure(made_xor(0.3 * given["dx"] * given["dy"]), fits(0.09))
-    assert float(found["rho"]) == pytest.approx(0.09)
-    assert np.allclose(found["match"], 1.0, atol=1e-6)
-    assert np.allclose(found["scale"], 1.0, rtol=1e-3)  # the start of 1e-8 is not zero
-    assert np.all(found["merged"] < 1e-3)
-    assert np.all(found["growth_apart"] > 1000)
+    dataset = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
+    structure = xor_structure(made_xor(0.3 * dataset["dx"] * dataset["dy"]), fits(0.09))
+    assert float(structure["rho"]) == pytest.approx(0.09)
+    assert np.allclose(structure["match"], 1.0, atol=1e-6)
+    assert np.allclose(structure["scale"], 1.0, rtol=1e-3)  # the start of 1e-8 is not zero
+    assert np.all(structure["merged"] < 1e-3)
+    assert np.all(structure["growth_apart"] > 1000)
 
 
 def test_xor_structure_of_a_network_that_keeps_the_square():
-    given = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
-    found = xor_structure(made_xor(4e-8 * given["dx"] ** 2), fits(0.09))
-    assert np.allclose(found["merged"], np.sqrt(2), rtol=1e-9)
-    assert np.allclose(found["growth_equal"], 2.0, rtol=1e-9)
-    assert np.all(np.abs(found["match"] + 1) < 0.1)  # the longest distances are predicted to vanish
+    dataset = xor(xor_settings(), STREAM, "cpu", Checkpoint(None, ""))
+    structure = xor_structure(made_xor(4e-8 * dataset["dx"] ** 2), fits(0.09))
+    assert np.allclose(structure["merged"], np.sqrt(2), rtol=1e-9)
+    assert np.allclose(structure["growth_equal"], 2.0, rtol=1e-9)
+    assert np.all(np.abs(structure["match"] + 1) < 0.1)  # the longest distances are predicted to vanish
 
 
 def test_blobs_repeat_themselves_and_their_structure_is_measured():
     runs = {name: trained_blobs(name) for name in ("high", "low")}
     assert runs["high"].identical(trained_blobs("high"))
     for method in ("classical", "smacof"):
-        found = blob_structure(BlobStructure(method=method, shown=20), runs)
-        assert found["picture"].shape == (2, 20, 3)
+        structure = blob_structure(BlobStructure(method=method, shown=20), runs)
+        assert structure["picture"].shape == (2, 20, 3)
     task = runs["high"]["feature"].values[:, :2]
     line = task[np.arange(50), runs["high"]["context"].values]
     aligned = xr.zeros_like(runs["high"]["h"]).astype(float)
     aligned[..., 0] = line
     aligned[..., 1] = 2.0 * runs["high"]["context"].values
-    made = {"made": runs["high"].assign(h=aligned)}
-    found = blob_structure(BlobStructure(method="classical", shown=50), made)
-    assert np.all(found["collapse"] < 1e-20)
-    assert np.allclose(found["between"], 4.0 / np.linspace(-1, 1, 5).var())
-    assert float(found["share"][0]) == pytest.approx(1.0)
+    collapsed_runs = {"made": runs["high"].assign(h=aligned)}
+    structure = blob_structure(BlobStructure(method="classical", shown=50), collapsed_runs)
+    assert np.all(structure["collapse"] < 1e-20)
+    assert np.allclose(structure["between"], 4.0 / np.linspace(-1, 1, 5).var())
+    assert float(structure["share"][0]) == pytest.approx(1.0)
     assert runs["high"]["h"].shape == (2, 50, 12)
 
 
 def test_trajectories_are_those_of_the_network(trained, images):
     """Start and end of h, y, w from stored parameters and representations, float32 stored."""
-    found = trained["sgd"]
-    assert np.all(found["accuracy"].isel(look=-1) > found["accuracy"].isel(look=0))
-    assert np.allclose(found["dy2"].sel(kind="same"), 0)
-    assert np.allclose(found["dy2"].sel(kind="similar"), 2)
-    y, w, dy2 = (found[name].values for name in ("y", "w", "dy2"))
+    dataset = trained["sgd"]
+    assert np.all(dataset["accuracy"].isel(look=-1) > dataset["accuracy"].isel(look=0))
+    assert np.allclose(dataset["dy2"].sel(kind="same"), 0)
+    assert np.allclose(dataset["dy2"].sel(kind="similar"), 2)
+    y, w, dy2 = (dataset[name].values for name in ("y", "w", "dy2"))
     assert np.all((y - w) ** 2 <= y * dy2 * (1 + 1e-6) + 1e-12)  # Cauchy and Schwarz
     assert np.allclose(w[:, :, 2], y[:, :, 2])  # equal targets: w = y
     assert "parameters" not in trained["adam"]
@@ -196,7 +203,7 @@ def test_training_resumes_bit_for_bit(tmp_path, monkeypatch, images):
     with pytest.raises(KilledError):
         trained_on(images, "sgd", Checkpoint(tmp_path, "x"))
     seen = []
-    monkeypatch.setattr(minibatch_loop, "_orders", lambda *given: seen.append(given[2]) or orders(*given))
+    monkeypatch.setattr(minibatch_loop, "_orders", lambda *arguments: seen.append(arguments[2]) or orders(*arguments))
     again = trained_on(images, "sgd", Checkpoint(tmp_path, "x"))
     assert seen[0] == range(7, 8)
     xr.testing.assert_identical(whole, again)
@@ -204,14 +211,14 @@ def test_training_resumes_bit_for_bit(tmp_path, monkeypatch, images):
 
 def test_analyses_of_digits_read_what_was_stored(trained, images):
     settings = RepresentationalStructure(length_scales=(0.3, 3.0), resamples=200)
-    found = representational_structure(settings, STREAM, images, trained)
-    assert float(found["table_error"]) < 1e-12
-    assert float(found["mean_table_error"]) > 0.05
-    assert float(found["pair_spread"]) > 1e-12
-    assert np.all(np.diff(found["label"]) >= 0)
-    assert np.isnan(found["correlation"].sel(prediction="labels alone", part="between classes")).all()
-    last = found["correlation_by_look"].isel(look=-1)
-    assert np.array_equal(found["correlation"].sel(run="sgd"), last, equal_nan=True)
+    structure = representational_structure(settings, STREAM, images, trained)
+    assert float(structure["table_error"]) < 1e-12
+    assert float(structure["mean_table_error"]) > 0.05
+    assert float(structure["pair_spread"]) > 1e-12
+    assert np.all(np.diff(structure["label"]) >= 0)
+    assert np.isnan(structure["correlation"].sel(prediction="labels alone", part="between classes")).all()
+    last = structure["correlation_by_look"].isel(look=-1)
+    assert np.array_equal(structure["correlation"].sel(run="sgd"), last, equal_nan=True)
     ratios = taylor_ratios(TaylorRatios(pairs=60, bins=4), STREAM, images, trained)
     assert ratios["look"].values.tolist() == [0, 12]
     assert np.all(np.diff(ratios["distance"].values, axis=-1) > 0)

@@ -33,72 +33,74 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_closed_form_is_the_lifted_flow(name):
-    one, t = CASES[name], np.linspace(0, 300, 61)
-    found = effective.effective_solution(t, *one.start, *one.rates)
-    assert np.abs(found - lifted_flow(one, t)).max() < TIGHT
+    problem, t = CASES[name], np.linspace(0, 300, 61)
+    solution = effective.effective_solution(t, *problem.start, *problem.rates)
+    assert np.abs(solution - lifted_flow(problem, t)).max() < TIGHT
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0.05, 3), st.floats(0.05, 3))
 @settings(max_examples=60, deadline=None)
 def test_the_solution_is_a_flow(seed, first, second):
     """Going on from where it is gives the later value: a semigroup, whatever the rates and the start."""
-    one = random_case(np.random.default_rng(seed), outputs=seed % 3 + 1, equal=seed % 5 == 0)
-    times = np.array([first, first + second]) / one.growth
-    middle, end = effective.effective_solution(times, *one.start, *one.rates).T
+    problem = random_case(np.random.default_rng(seed), outputs=seed % 3 + 1, equal=seed % 5 == 0)
+    times = np.array([first, first + second]) / problem.growth
+    middle, end = effective.effective_solution(times, *problem.start, *problem.rates).T
     if middle[0] < 1e-9:
         return  # close to h = 0 the direction of the outputs is lost to round-off
-    again = effective.effective_solution(times[1] - times[0], *middle, *one.rates)
+    again = effective.effective_solution(times[1] - times[0], *middle, *problem.rates)
     assert np.allclose(again, end, rtol=1e-7, atol=1e-10)  # w at the middle is a difference of O(1) numbers
 
 
 def test_the_start_is_the_start():
-    one = CASES["three outputs"]
-    assert np.allclose(effective.effective_solution(0.0, *one.start, *one.rates), one.start, rtol=1e-14)
+    problem = CASES["three outputs"]
+    assert np.allclose(effective.effective_solution(0.0, *problem.start, *problem.rates), problem.start, rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_no_overflow_and_the_right_limit(name):
-    one = CASES[name]
-    h, y, w = effective.effective_solution(1e9, *one.start, *one.rates)
-    rho = one.eta_h / one.eta_y
-    wanted = float(final_distance(one.h0, one.y0, np.sqrt(one.dx2), np.sqrt(one.dy2), rho))
+    problem = CASES[name]
+    h, y, w = effective.effective_solution(1e9, *problem.start, *problem.rates)
+    rho = problem.eta_h / problem.eta_y
+    wanted = float(final_distance(problem.h0, problem.y0, np.sqrt(problem.dx2), np.sqrt(problem.dy2), rho))
     assert np.isfinite([h, y, w]).all()
     assert abs(h - wanted) < 1e-7 * max(wanted, 1)  # at A_high = 0 and equal targets h falls as 1/t: 4e-8 at 1e9
-    assert abs(y - one.dy2) < 1e-7
+    assert abs(y - problem.dy2) < 1e-7
     assert abs(w) < 1e-7
 
 
 def test_right_hand_side_is_the_derivative_of_the_solution():
-    one, step = CASES["three outputs"], 1e-3
+    problem, step = CASES["three outputs"], 1e-3
     t = np.array([10.0, 30.0, 80.0])
-    around = [effective.effective_solution(t + shift, *one.start, *one.rates) for shift in (-step, 0, step)]
+    around = [effective.effective_solution(t + shift, *problem.start, *problem.rates) for shift in (-step, 0, step)]
     slope = (around[2] - around[0]) / (2 * step)
-    assert np.abs(slope - effective.effective_rhs(*around[1], *one.rates)).max() < 1e-9  # central difference, step 1e-3
+    # central difference, step 1e-3
+    assert np.abs(slope - effective.effective_rhs(*around[1], *problem.rates)).max() < 1e-9
 
 
 def test_broadcasting_over_rates_equals_single_calls():
-    one, t = CASES["rich"], np.linspace(0, 100, 11)
+    problem, t = CASES["rich"], np.linspace(0, 100, 11)
     eta_h, eta_y = np.array([[0.01], [0.02]]), np.array([[0.05], [0.03]])
-    both = effective.effective_solution(t, *one.start, eta_h, eta_y, one.dx2, one.dy2)
+    both = effective.effective_solution(t, *problem.start, eta_h, eta_y, problem.dx2, problem.dy2)
     single = [
-        effective.effective_solution(t, *one.start, *pair, one.dx2, one.dy2) for pair in ((0.01, 0.05), (0.02, 0.03))
+        effective.effective_solution(t, *problem.start, *pair, problem.dx2, problem.dy2)
+        for pair in ((0.01, 0.05), (0.02, 0.03))
     ]
     assert np.array_equal(both[:, 0], single[0])
     assert np.array_equal(both[:, 1], single[1])
 
 
 def test_the_plane_system_follows_the_full_one():
-    one = CASES["three outputs"]
-    constant = float(effective.conserved(one.h0, one.y0, one.eta_h, one.eta_y, one.dx2))
+    problem = CASES["three outputs"]
+    constant = float(effective.conserved(problem.h0, problem.y0, problem.eta_h, problem.eta_y, problem.dx2))
     solved = solve_ivp(
-        lambda _, z: effective.plane_rhs(*z, *one.rates, constant),
+        lambda _, z: effective.plane_rhs(*z, *problem.rates, constant),
         (0, 100),
-        (one.h0, one.w0),
+        (problem.h0, problem.w0),
         rtol=1e-11,
         atol=1e-13,
         t_eval=[20, 100],
     ).y
-    assert np.abs(solved - effective.effective_solution([20, 100], *one.start, *one.rates)[[0, 2]]).max() < 1e-8
+    assert np.abs(solved - effective.effective_solution([20, 100], *problem.start, *problem.rates)[[0, 2]]).max() < 1e-8
 
 
 def test_observables_of_a_network():
@@ -121,9 +123,11 @@ def test_loss_and_mean_along_the_matrix_flow():
     dy = np.einsum("tij,tjk,k->ti", flow.D_y, flow.D_h, points.x2 - points.x1)
     target = points.y2 - points.y1
     y, w = (dy**2).sum(1), (dy**2).sum(1) - dy @ target
-    found = effective.effective_loss(t, y, w, target @ target, ((state.ybar - m) ** 2).sum(), 0.7)
-    wanted = [linearized.linear_loss(linearized.Linearized(*one), points).real for one in zip(*flow, strict=True)]
-    assert np.abs(found - wanted).max() < TIGHT
+    losses = effective.effective_loss(t, y, w, target @ target, ((state.ybar - m) ** 2).sum(), 0.7)
+    wanted = [
+        linearized.linear_loss(linearized.Linearized(*snapshot), points).real for snapshot in zip(*flow, strict=True)
+    ]
+    assert np.abs(losses - wanted).max() < TIGHT
 
 
 @pytest.mark.parametrize(

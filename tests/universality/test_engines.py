@@ -30,18 +30,20 @@ def test_engines_agree(nonlinearity, connections):
     net = Net(nonlinearity, 0.3 if connections == "skip" else 1.0, 20, 5, connections)
     wanted = trained(net, "autograd", layers=tuple(range(5)))
     for engine in ("compiled", "batched"):
-        found = trained(net, engine, layers=tuple(range(5)))
+        records = trained(net, engine, layers=tuple(range(5)))
         for name in MEASURED:
-            assert np.abs(found[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
+            assert np.abs(records[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
     assert float(wanted["loss"][:, 0].mean()) > 1.5 * float(wanted["loss"][:, -1].mean())  # something was learned
 
 
 @pytest.mark.parametrize("units", [1, 2, 3, 5, 21, 22, 23])
 def test_rows_left_over_by_twos_and_fours_count(units):
     net = Net("tanh", 1.0, units, 4)
-    wanted, found = (trained(net, engine, 2, 100, 0.05, layers=tuple(range(4))) for engine in ("autograd", "compiled"))
+    wanted, records = (
+        trained(net, engine, 2, 100, 0.05, layers=tuple(range(4))) for engine in ("autograd", "compiled")
+    )
     for name in MEASURED:
-        assert np.abs(found[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
+        assert np.abs(records[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
 
 
 @pytest.mark.parametrize("connections", ["dense", "skip"])
@@ -52,9 +54,9 @@ def test_dropout_and_adam_are_those_of_automatic_differentiation(connections, op
     generator = np.random.default_rng(0)
     options = {"data": (generator.normal(size=(2, 2)), generator.normal(size=(2, 3))), "optimizer": optimizer}
     options |= {"rate": 1e-3 if optimizer == "adam" else 0.02, "layers": tuple(range(5))}
-    wanted, found = (trained(net, engine, 3, 200, **options) for engine in ("autograd", "compiled"))
+    wanted, records = (trained(net, engine, 3, 200, **options) for engine in ("autograd", "compiled"))
     for name in MEASURED:
-        assert np.abs(found[name] - wanted[name]).max() <= 1e-9 * np.abs(wanted[name]).max()
+        assert np.abs(records[name] - wanted[name]).max() <= 1e-9 * np.abs(wanted[name]).max()
     assert float(wanted["loss"][:, 0].mean()) > 1.2 * float(wanted["loss"][:, -1].mean())  # something was learned
 
 
@@ -63,9 +65,9 @@ def test_more_inputs_and_outputs():
     generator = np.random.default_rng(0)
     data = generator.normal(size=(2, 4)), generator.normal(size=(2, 3))
     runs = [trained(net, engine, 2, 200, 0.05, data=data) for engine in ("autograd", "compiled", "batched")]
-    for found in runs[1:]:
+    for records in runs[1:]:
         for name in MEASURED:
-            assert np.allclose(found[name], runs[0][name], rtol=1e-11, atol=1e-14)
+            assert np.allclose(records[name], runs[0][name], rtol=1e-11, atol=1e-14)
 
 
 def test_reference_against_modules_of_torch():
@@ -73,9 +75,9 @@ def test_reference_against_modules_of_torch():
     net = Net("leaky relu", 1.0, 8, 3)
     weights = initial_weights(net, STREAM.generator(0, "weights"))
     maps = [torch.nn.Linear(*size, dtype=torch.float64) for size in ((1, 8), (8, 8), (8, 8), (8, 1))]
-    for one, W in zip(maps, [weights["first"], *weights["middle"], weights["last"]], strict=True):
-        one.weight.data, one.bias.data = torch.tensor(W), torch.zeros(W.shape[0], dtype=torch.float64)
-    model = torch.nn.Sequential(*(part for one in maps for part in (one, torch.nn.LeakyReLU(0.01))))[:-1]
+    for linear, W in zip(maps, [weights["first"], *weights["middle"], weights["last"]], strict=True):
+        linear.weight.data, linear.bias.data = torch.tensor(W), torch.zeros(W.shape[0], dtype=torch.float64)
+    model = torch.nn.Sequential(*(part for linear in maps for part in (linear, torch.nn.LeakyReLU(0.01))))[:-1]
     optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
     losses = []
     for epoch in range(300):
@@ -90,8 +92,8 @@ def test_reference_against_modules_of_torch():
 def test_convolution_against_conv1d():
     net = Net("leaky relu", 0.95, 40, 3, "convolution", channels=3, kernel=5)
     weights = initial_weights(net, np.random.default_rng(0))
-    one = {name: torch.tensor(array[None]) for name, array in weights.items()}
-    hidden = autograd.hidden_layers(net, one, torch.tensor(X))
+    tensors = {name: torch.tensor(array[None]) for name, array in weights.items()}
+    hidden = autograd.hidden_layers(net, tensors, torch.tensor(X))
     phi = torch.nn.LeakyReLU(0.01)
     a = phi(torch.tensor(X) @ torch.tensor(weights["first"]).T)[:, None]
     for place in range(4):
@@ -107,10 +109,12 @@ def test_compiled_convolution_agrees(nonlinearity, kernel):
     """Kernels of a multiple of four taps, of more, and of fewer; at a rate that amplifies no rounding."""
     net = Net(nonlinearity, 0.95, 30, 4, "convolution", inputs=2, outputs=2, channels=3, kernel=kernel)
     data = np.array([[-1.0, 0.5], [0.0, 0.2]]), np.array([[0.6, 0.0], [1.3, -1.0]])
-    wanted, found = (trained(net, engine, rate=0.005, data=data, layers=(0, 3)) for engine in ("autograd", "compiled"))
-    assert found["engine"] == "compiled"
+    wanted, records = (
+        trained(net, engine, rate=0.005, data=data, layers=(0, 3)) for engine in ("autograd", "compiled")
+    )
+    assert records["engine"] == "compiled"
     for name in MEASURED:
-        assert np.abs(found[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
+        assert np.abs(records[name] - wanted[name]).max() <= ROUND_OFF * np.abs(wanted[name]).max()
     assert float(wanted["loss"][:, 0].mean()) > 1.5 * float(wanted["loss"][:, -1].mean())  # something was learned
 
 
@@ -126,7 +130,7 @@ def test_published_convolution_has_its_shape():
 
 def test_adam_is_the_update_of_its_authors():
     net, rate = Net("tanh", 1.0, 6, 2), 1e-3
-    found = trained(net, trials=1, epochs=3 * 7, rate=rate, optimizer="adam")
+    records = trained(net, trials=1, epochs=3 * 7, rate=rate, optimizer="adam")
     weights = {
         name: torch.tensor(array) for name, array in initial_weights(net, STREAM.generator(0, "weights")).items()
     }
@@ -147,7 +151,7 @@ def test_adam_is_the_update_of_its_authors():
             weights[name] = weights[name] - rate * (first / (1 - 0.9**step)) / (
                 (second / (1 - 0.999**step)).sqrt() + 1e-8
             )
-    assert np.allclose(found["loss"][0], losses, rtol=1e-9)
+    assert np.allclose(records["loss"][0], losses, rtol=1e-9)
 
 
 def test_dropout_drops_while_training_only():
@@ -175,17 +179,17 @@ def test_a_trial_does_not_depend_on_its_neighbors():
 @pytest.mark.parametrize("engine", ["compiled", "batched", "autograd"])
 def test_trials_stop_at_their_own_loss(engine):
     net = Net("tanh", 1.0, 20, 2)
-    found = trained(net, engine, trials=4, epochs=1500, rate=0.05, stop=1e-3)
+    records = trained(net, engine, trials=4, epochs=1500, rate=0.05, stop=1e-3)
     whole = trained(net, engine, trials=4, epochs=1500, rate=0.05)
-    for trial, ended in enumerate(found["trained_epochs"].values // 7):
-        one = found.isel(seed=trial)
-        assert (one["loss"][:ended] >= 1e-3).all()
-        assert ended == one.sizes["epoch"] - 1 or one["loss"][ended] < 1e-3
+    for trial, ended in enumerate(records["trained_epochs"].values // 7):
+        curves = records.isel(seed=trial)
+        assert (curves["loss"][:ended] >= 1e-3).all()
+        assert ended == curves.sizes["epoch"] - 1 or curves["loss"][ended] < 1e-3
         for name in MEASURED:  # until then as without a stop, afterwards the last record
             until = slice(0, ended + 1)
-            assert np.allclose(one[name][until], whole[name][trial][until], rtol=1e-9)
-            assert (one[name][ended:] == one[name][ended]).all()
-    assert (found["trained_epochs"] < 1400).any()
+            assert np.allclose(curves[name][until], whole[name][trial][until], rtol=1e-9)
+            assert (curves[name][ended:] == curves[name][ended]).all()
+    assert (records["trained_epochs"] < 1400).any()
 
 
 @pytest.mark.parametrize("options", [{}, {"engine": "batched"}, {"dropout": 0.1}])
@@ -209,8 +213,8 @@ def test_a_killed_run_goes_on_bit_by_bit(tmp_path, monkeypatch, options):
     monkeypatch.setattr(two_point_training, "_advance", advance)
     kept = Checkpoint(tmp_path, "job")
     assert any("unfinished" in name for name in kept.trials)
-    found = trained(net, engine, epochs=500, kept=kept)
-    assert all(np.array_equal(found[name], whole[name]) for name in MEASURED)
+    resumed = trained(net, engine, epochs=500, kept=kept)
+    assert all(np.array_equal(resumed[name], whole[name]) for name in MEASURED)
     assert not any("unfinished" in name for name in Checkpoint(tmp_path, "job").trials)
 
 
@@ -232,8 +236,8 @@ def test_the_update_is_of_rank_two():
 
 
 def test_divergence_ends_a_trial():
-    found = trained(Net("none", 3.0, 20, 4), "compiled", rate=5.0)
-    assert np.isnan(found["loss"][:, -1]).all()
+    records = trained(Net("none", 3.0, 20, 4), "compiled", rate=5.0)
+    assert np.isnan(records["loss"][:, -1]).all()
 
 
 @pytest.mark.parametrize(

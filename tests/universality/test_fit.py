@@ -31,41 +31,41 @@ def noisy(size, seed=0):
 
 @pytest.mark.parametrize("rates", [RATES, (5e-3, 3e-3), (2e-4, 8e-2)])
 def test_exact_trajectories_give_their_rates(rates):
-    found = fit.fit_effective_rates(*trajectory(*rates), DX2, DY2, every=EVERY)
-    assert (found.eta_h, found.eta_y) == pytest.approx(rates, rel=1e-7)  # the loss is quadratic: 1e-14 in it
-    assert found.loss < 1e-12
-    assert np.allclose(found.r2, 1)
-    assert found.agreeing >= 1
-    assert not found.at_bound
+    estimate = fit.fit_effective_rates(*trajectory(*rates), DX2, DY2, every=EVERY)
+    assert (estimate.eta_h, estimate.eta_y) == pytest.approx(rates, rel=1e-7)  # the loss is quadratic: 1e-14 in it
+    assert estimate.loss < 1e-12
+    assert np.allclose(estimate.r2, 1)
+    assert estimate.agreeing >= 1
+    assert not estimate.at_bound
 
 
 def test_the_minimum_is_that_of_another_optimizer():
     data = noisy(1e-4)
-    found = fit.fit_effective_rates(*data, DX2, DY2, every=EVERY)
+    estimate = fit.fit_effective_rates(*data, DX2, DY2, every=EVERY)
 
     def residual(logs):
         return np.sqrt(EVERY) * (trajectory(*np.exp(logs)) - data).ravel()
 
     other = least_squares(residual, np.log(RATES), xtol=1e-14, ftol=1e-14, gtol=1e-14)
-    assert found.loss == pytest.approx(2 * other.cost, rel=1e-10)
-    assert found.loss == pytest.approx(EVERY * ((found.theory - data) ** 2).sum(), rel=1e-12)
+    assert estimate.loss == pytest.approx(2 * other.cost, rel=1e-10)
+    assert estimate.loss == pytest.approx(EVERY * ((estimate.theory - data) ** 2).sum(), rel=1e-12)
 
 
 def test_uncertainty_covers_white_noise():
     """Errors over standard errors of 40 noisy copies: mean square within the 99.99 % range of chi^2 with 80 degrees."""
     scores = []
     for seed in range(40):
-        found = fit.fit_effective_rates(*noisy(1e-4, seed), DX2, DY2, every=EVERY, weights=(1, 0, 0))
-        error = np.log([found.eta_h / RATES[0], found.eta_y / RATES[1]])
-        scores.append(error @ np.linalg.solve(found.covariance, error))
+        estimate = fit.fit_effective_rates(*noisy(1e-4, seed), DX2, DY2, every=EVERY, weights=(1, 0, 0))
+        error = np.log([estimate.eta_h / RATES[0], estimate.eta_y / RATES[1]])
+        scores.append(error @ np.linalg.solve(estimate.covariance, error))
     assert 0.4 < np.mean(scores) / 2 < 1.8
 
 
 def test_weights_select_a_curve():
     data = trajectory()
     data[0, 1:] *= 1.5  # h spoilt
-    found = fit.fit_effective_rates(*data, DX2, DY2, every=EVERY, weights=(0, 1, 1))
-    assert (found.eta_h, found.eta_y) == pytest.approx(RATES, rel=1e-6)
+    estimate = fit.fit_effective_rates(*data, DX2, DY2, every=EVERY, weights=(0, 1, 1))
+    assert (estimate.eta_h, estimate.eta_y) == pytest.approx(RATES, rel=1e-6)
 
 
 def test_a_plateau_is_refused_and_fits_well_if_allowed():
@@ -90,9 +90,9 @@ def test_bad_trajectories_are_refused():
 def test_a_falling_distance_ends_at_the_border():
     """h that falls while the outputs learn has no rates: eta_h runs to the border of the box."""
     h, y, w = trajectory()
-    found = fit.fit_effective_rates(0.4 - 0.3 * y / DY2 + h * 0, y, w, DX2, DY2, every=EVERY)
-    assert found.at_bound
-    assert found.r2[0] < 0.5
+    estimate = fit.fit_effective_rates(0.4 - 0.3 * y / DY2 + h * 0, y, w, DX2, DY2, every=EVERY)
+    assert estimate.at_bound
+    assert estimate.r2[0] < 0.5
 
 
 def test_third_rate_of_the_loss():
@@ -127,10 +127,10 @@ def test_altered_dynamics_are_what_they_say(name):
 
     t = np.arange(0, 1500, 100)
     wanted = solve_ivp(speed, (0, t[-1]), START, method="LSODA", rtol=1e-11, atol=1e-14, t_eval=t).y
-    found = alternatives.altered_solution(name, len(t), 100, np.array(START), *RATES, dx2, DY2, 0.25)
-    assert np.abs(found - wanted).max() < 1e-6  # LSODA; under the square h falls and 1/h grows, which costs most
+    solution = alternatives.altered_solution(name, len(t), 100, np.array(START), *RATES, dx2, DY2, 0.25)
+    assert np.abs(solution - wanted).max() < 1e-6  # LSODA; under the square h falls and 1/h grows, which costs most
     if name == "theory":
-        assert np.abs(found - effective_solution(t, *START, *RATES, dx2, DY2)).max() < 1e-10
+        assert np.abs(solution - effective_solution(t, *START, *RATES, dx2, DY2)).max() < 1e-10
 
 
 def test_runge_kutta_has_fourth_order():
@@ -155,10 +155,10 @@ def test_other_dynamics_can_be_fitted():
     solve = partial(alternatives.altered_solution, name, len(EPOCHS), EVERY, np.array(START))
 
     def solution(pairs, frames):
-        return np.stack([solve(*one, DX2, DY2)[:, frames] for one in pairs.T], axis=1)
+        return np.stack([solve(*pair, DX2, DY2)[:, frames] for pair in pairs.T], axis=1)
 
     data = solve(*rates, DX2, DY2)
-    found = fit.fit_effective_rates(*data, DX2, DY2, every=EVERY, solution=solution, allow_unconverged=True)
-    assert (found.eta_h, found.eta_y) == pytest.approx(rates, rel=1e-5)
+    estimate = fit.fit_effective_rates(*data, DX2, DY2, every=EVERY, solution=solution, allow_unconverged=True)
+    assert (estimate.eta_h, estimate.eta_y) == pytest.approx(rates, rel=1e-5)
     theory = fit.fit_effective_rates(*data, DX2, DY2, every=EVERY, allow_unconverged=True)
-    assert theory.loss > 0.01 > 1e-6 > found.loss  # the theory does not fit what is not it
+    assert theory.loss > 0.01 > 1e-6 > estimate.loss  # the theory does not fit what is not it

@@ -26,10 +26,10 @@ def test_no_cancellation_for_large_negative_high():
 
 def test_pairwise_matrices_have_a_zero_diagonal():
     dx = np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
-    found = final.final_distance(0.1 * dx, 0.01 * dx, dx, dx, 0.5)
-    assert np.array_equal(np.diag(found), np.zeros(3))
-    assert np.allclose(found, found.T)
-    assert (found[~np.eye(3, dtype=bool)] > 0).all()
+    distances = final.final_distance(0.1 * dx, 0.01 * dx, dx, dx, 0.5)
+    assert np.array_equal(np.diag(distances), np.zeros(3))
+    assert np.allclose(distances, distances.T)
+    assert (distances[~np.eye(3, dtype=bool)] > 0).all()
 
 
 def test_final_distance_refuses_what_has_no_direction():
@@ -77,7 +77,7 @@ def test_large_weights_go_to_the_positive_part():
 def test_equal_targets(h0, y0):
     """The Bernoulli solution against (7), for A_high above, at and below 0."""
     t = np.linspace(0, 200, 21)
-    found = np.stack(identical.identical_solution(t, h0, y0, *RATES))
+    solution = np.stack(identical.identical_solution(t, h0, y0, *RATES))
     solved = solve_ivp(
         lambda _, z: effective.effective_rhs(z[0], z[1], z[1], *RATES, 0.0)[:2],
         (0, 200),
@@ -87,8 +87,8 @@ def test_equal_targets(h0, y0):
         atol=1e-14,
         t_eval=t,
     ).y
-    assert np.abs(found - solved).max() < 1e-10  # DOP853 at 1e-12
-    assert np.allclose(found[0], effective.effective_solution(t, h0, y0, y0, *RATES, 0.0)[0], atol=1e-13)
+    assert np.abs(solution - solved).max() < 1e-10  # DOP853 at 1e-12
+    assert np.allclose(solution[0], effective.effective_solution(t, h0, y0, y0, *RATES, 0.0)[0], atol=1e-13)
     if y0:
         printed = np.stack(identical.identical_solution_as_printed(t, h0, y0, *RATES))
         assert np.abs(printed - solved).max() > 1e-3
@@ -141,8 +141,8 @@ def test_gradient_of_the_linearized_loss_is_autograd():
     loss.backward()
     assert linearized.linear_loss(state, points) == pytest.approx(loss.item(), rel=1e-14)
     for form in (linearized.loss_gradient, linearized.middle_lines):
-        for found, tensor in zip(form(state, points), tensors, strict=True):
-            assert np.abs(found - tensor.grad.numpy()).max() < 1e-13
+        for gradient, tensor in zip(form(state, points), tensors, strict=True):
+            assert np.abs(gradient - tensor.grad.numpy()).max() < 1e-13
     printed = linearized.loss_gradient_as_printed(state, points)
     assert np.allclose(printed.D_h, 2 * tensors[1].grad.numpy())
     assert np.allclose(printed.D_y, 2 * tensors[2].grad.numpy())

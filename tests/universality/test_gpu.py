@@ -38,7 +38,9 @@ def trained(net, device="cpu", *, epochs=300, **task):
 def task_of(net, every=1):
     """A task on the two points, and weights of three trials."""
     weights = [initial_weights(net, np.random.default_rng(trial)) for trial in range(3)]
-    return Task(net, X, Y, 0.02, every, (1,)), {name: np.stack([one[name] for one in weights]) for name in weights[0]}
+    return Task(net, X, Y, 0.02, every, (1,)), {
+        name: np.stack([arrays[name] for arrays in weights]) for name in weights[0]
+    }
 
 
 @gpu
@@ -91,8 +93,8 @@ def test_the_graph_of_an_epoch_is_the_epoch(monkeypatch, nonlinearity, connectio
     begun = {name: array.copy() for name, array in plain.items()}
     graph = {name: array.copy() for name, array in plain.items()}
     ours, theirs = batched.advance(task, plain, 60), batched.advance(task, graph, 60, device="cuda")
-    for one, other in zip((*ours, *plain.values()), (*theirs, *graph.values()), strict=True):
-        np.testing.assert_array_equal(other, one)
+    for expected, other in zip((*ours, *plain.values()), (*theirs, *graph.values()), strict=True):
+        np.testing.assert_array_equal(other, expected)
     assert np.abs(plain["last"] - begun["last"]).max() > 1e-3
 
 
@@ -117,7 +119,7 @@ def test_every_tensor_of_the_reference_is_on_the_device(kind):
         generators = [torch.Generator().manual_seed(trial) for trial in range(3)] if task.net.dropout else []
         optimizer = torch.optim.SGD(list(parameters.values()), lr=0.1)
         autograd._step(task.net, parameters, inputs, targets, optimizer, generators)
-        assert all(one.grad.device.type == "meta" for one in parameters.values())
+        assert all(parameter.grad.device.type == "meta" for parameter in parameters.values())
 
 
 @pytest.mark.parametrize("batch", [4, 11])

@@ -32,14 +32,14 @@ def orders(trials, epochs):
     return [np.stack([rng.permutation(POINTS) for rng in rngs]) for _ in range(epochs)]
 
 
-def reference(found, trial, nonlinearity):
+def reference(ensemble, trial, nonlinearity):
     """The same network as a torch module."""
     modules = []
     for layer, (fan_in, fan_out) in enumerate(pairwise(SIZES)):
         linear = nn.Linear(fan_in, fan_out).double()
         with torch.no_grad():
-            linear.weight.copy_(found.weights[layer][trial])
-            linear.bias.copy_(found.biases[layer][trial, 0])
+            linear.weight.copy_(ensemble.weights[layer][trial])
+            linear.bias.copy_(ensemble.biases[layer][trial, 0])
         modules += [linear, MODULES[nonlinearity]]
     return nn.Sequential(*modules[:-1])
 
@@ -62,17 +62,19 @@ def by_autograd(module, optimizer, X, Y, batch, order, factor):
 def test_training_equals_autograd_to_round_off(nonlinearity, optimizer, rate, batched, batch):
     """37 points: of batches of 8 the last of an epoch has five, of batches of 9 one."""
     X, Y = data()
-    found, order = networks(nonlinearity), orders(TRIALS, 6)
-    modules = [reference(found, trial, nonlinearity) for trial in range(TRIALS)]
-    made = trainer.Trainer(found, X, Y, rate=rate, batch=batch, optimizer=optimizer, loss_factor=0.5, batched=batched)
-    made.epochs(2, np.array(order[:2]))
-    made.epochs(4, np.array(order[2:]))
+    ensemble, order = networks(nonlinearity), orders(TRIALS, 6)
+    modules = [reference(ensemble, trial, nonlinearity) for trial in range(TRIALS)]
+    training = trainer.Trainer(
+        ensemble, X, Y, rate=rate, batch=batch, optimizer=optimizer, loss_factor=0.5, batched=batched
+    )
+    training.epochs(2, np.array(order[:2]))
+    training.epochs(4, np.array(order[2:]))
     maker = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[optimizer]
     for trial, module in enumerate(modules):
         wanted = by_autograd(module, maker(module.parameters(), lr=rate), X, Y, batch, [o[trial] for o in order], 0.5)
         for layer in range(3):
-            assert (found.weights[layer][trial] - wanted[2 * layer]).abs().max() < ROUNDING
-            assert (found.biases[layer][trial, 0] - wanted[2 * layer + 1]).abs().max() < ROUNDING
+            assert (ensemble.weights[layer][trial] - wanted[2 * layer]).abs().max() < ROUNDING
+            assert (ensemble.biases[layer][trial, 0] - wanted[2 * layer + 1]).abs().max() < ROUNDING
 
 
 @pytest.mark.parametrize("nonlinearity", trainer.NONLINEARITIES)
@@ -80,9 +82,9 @@ def test_single_precision_is_double_precision_rounded(nonlinearity):
     """Some hundred steps of numbers of order one, 6e-8 each; also where tanh saturates."""
     ends = []
     for dtype in (torch.float32, torch.float64):
-        found = networks(nonlinearity, gain=3.0 if nonlinearity == "tanh" else 1.0, dtype=dtype)
-        trainer.Trainer(found, *data(dtype), rate=0.01, batch=9).epochs(20, np.array(orders(TRIALS, 20)))
-        ends.append(trainer.parameters(found).astype(float))
+        ensemble = networks(nonlinearity, gain=3.0 if nonlinearity == "tanh" else 1.0, dtype=dtype)
+        trainer.Trainer(ensemble, *data(dtype), rate=0.01, batch=9).epochs(20, np.array(orders(TRIALS, 20)))
+        ends.append(trainer.parameters(ensemble).astype(float))
     assert np.abs(ends[0] - ends[1]).max() < 1e-4
 
 
@@ -97,12 +99,12 @@ def test_tanh_in_single_precision_is_off_by_a_few_roundings_and_keeps_nan():
 def test_full_batch_needs_no_order_and_the_loss_factor_scales_the_rate():
     X, Y = data()
     halves, wholes = networks(), networks()
-    one = trainer.Trainer(halves, X, Y, rate=0.1, batch=POINTS, loss_factor=0.5)
+    halved = trainer.Trainer(halves, X, Y, rate=0.1, batch=POINTS, loss_factor=0.5)
     other = trainer.Trainer(wholes, X, Y, rate=0.05, batch=1000, loss_factor=1.0)
     for _ in range(5):
-        one.epochs(1)
+        halved.epochs(1)
         other.epochs(1)
-    assert one.full_batch
+    assert halved.full_batch
     assert other.full_batch
     assert (halves.theta - wholes.theta).abs().max() < ROUNDING
 
@@ -112,10 +114,10 @@ def test_a_network_does_not_depend_on_its_company(dtype):
     """Bit for bit, for two networks and for five."""
     X, Y = data(dtype)
     few, many = networks(trials=2, dtype=dtype), networks(trials=5, dtype=dtype)
-    for found in (few, many):
-        made = trainer.Trainer(found, X, Y, rate=0.05, batch=8)
-        for epoch in orders(found.trials, 4):
-            made.epochs(1, epoch[None])
+    for ensemble in (few, many):
+        training = trainer.Trainer(ensemble, X, Y, rate=0.05, batch=8)
+        for epoch in orders(ensemble.trials, 4):
+            training.epochs(1, epoch[None])
     assert np.array_equal(trainer.parameters(few), trainer.parameters(many)[:2])
 
 
@@ -125,11 +127,11 @@ def test_a_restored_state_goes_on_bit_for_bit(optimizer):
     order = orders(TRIALS, 6)
 
     def run(stop):
-        found = networks(dtype=torch.float32)
-        made = trainer.Trainer(found, X, Y, rate=0.01, batch=8, optimizer=optimizer)
+        ensemble = networks(dtype=torch.float32)
+        training = trainer.Trainer(ensemble, X, Y, rate=0.01, batch=8, optimizer=optimizer)
         for epoch in order[:stop]:
-            made.epochs(1, epoch[None])
-        return made
+            training.epochs(1, epoch[None])
+        return training
 
     whole, part = run(6), run(3)
     fresh = run(0)
@@ -142,27 +144,27 @@ def test_a_restored_state_goes_on_bit_for_bit(optimizer):
 
 def test_initial_weights_are_xaviers_and_pairs_of_gains_share_their_draws():
     """Variance gain^2 2/(fan in + fan out) within five standard errors of a variance of n Gaussians, sqrt(2/n)."""
-    found = networks(gain=0.5, sizes=[40, 300, 200, 1])
-    for weight, (fan_in, fan_out) in zip(found.weights, pairwise([40, 300, 200, 1]), strict=True):
+    ensemble = networks(gain=0.5, sizes=[40, 300, 200, 1])
+    for weight, (fan_in, fan_out) in zip(ensemble.weights, pairwise([40, 300, 200, 1]), strict=True):
         wanted = 0.25 * 2 / (fan_in + fan_out)
         assert abs(float(weight.var()) / wanted - 1) < 5 * np.sqrt(2 / weight.numel())
-    assert all(not bias.any() for bias in found.biases)
+    assert all(not bias.any() for bias in ensemble.biases)
     twice = networks(gain=1.0, sizes=[40, 300, 200, 1])
-    assert torch.equal(twice.weights[1], 2 * found.weights[1])
+    assert torch.equal(twice.weights[1], 2 * ensemble.weights[1])
 
 
 def test_layers_and_parameters_are_those_of_each_network():
     X, _ = data()
-    found = networks("leaky relu")
+    ensemble = networks("leaky relu")
     for trial in range(TRIALS):
-        module = reference(found, trial, "leaky relu")
+        module = reference(ensemble, trial, "leaky relu")
         hidden, output = module[:4](X).detach(), module(X).detach()
-        assert (trainer.layers(found, X)[1][trial] - hidden).abs().max() < ROUNDING
-        assert (trainer.layers(found, X)[-1][trial] - output).abs().max() < ROUNDING
+        assert (trainer.layers(ensemble, X)[1][trial] - hidden).abs().max() < ROUNDING
+        assert (trainer.layers(ensemble, X)[-1][trial] - output).abs().max() < ROUNDING
         flat = torch.cat([parameter.detach().reshape(-1) for parameter in module.parameters()]).numpy()
-        assert np.array_equal(trainer.parameters(found)[trial], flat)
+        assert np.array_equal(trainer.parameters(ensemble)[trial], flat)
     own = X.expand(TRIALS, -1, -1).clone()
-    assert torch.equal(trainer.layers(found, own)[-1], trainer.layers(found, X)[-1])
+    assert torch.equal(trainer.layers(ensemble, own)[-1], trainer.layers(ensemble, X)[-1])
 
 
 @pytest.mark.parametrize(
@@ -192,6 +194,6 @@ def test_impossible_networks_are_refused(change, message):
 )
 def test_impossible_trainings_are_refused(change, message):
     X, Y = data()
-    given = {"X": X, "Y": Y, "rate": 0.1, "batch": 8, "optimizer": "sgd"} | change
+    arguments = {"X": X, "Y": Y, "rate": 0.1, "batch": 8, "optimizer": "sgd"} | change
     with pytest.raises(ValueError, match=message):
-        trainer.Trainer(networks(), given.pop("X"), given.pop("Y"), **given)
+        trainer.Trainer(networks(), arguments.pop("X"), arguments.pop("Y"), **arguments)

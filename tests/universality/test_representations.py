@@ -56,9 +56,9 @@ def test_majorization_does_not_raise_the_stress_and_repeats_itself():
     def stress(x):
         return np.sum((np.sqrt(geometry.squared_distances(x)) - wanted) ** 2)
 
-    found = geometry.smacof(h, start)
-    assert stress(found) < 0.9 * stress(start)
-    assert np.array_equal(found, geometry.smacof(h, start))
+    embedding = geometry.smacof(h, start)
+    assert stress(embedding) < 0.9 * stress(start)
+    assert np.array_equal(embedding, geometry.smacof(h, start))
 
 
 def test_too_few_points_for_a_picture_are_refused():
@@ -88,8 +88,8 @@ def test_distance_between_contexts_in_units_of_the_spread_along_the_target(gap):
     line = np.linspace(-1, 1, 9)
     h = np.zeros((18, 3))
     h[:, 0], h[9:, 1] = np.tile(line, 2), gap
-    found = geometry.between_contexts(h, np.tile(line, 2), np.repeat([0, 1], 9))
-    assert found == pytest.approx(gap**2 / line.var(), abs=1e-12)
+    distance = geometry.between_contexts(h, np.tile(line, 2), np.repeat([0, 1], 9))
+    assert distance == pytest.approx(gap**2 / line.var(), abs=1e-12)
 
 
 def test_taylor_terms_of_a_quadratic_map_are_exact():

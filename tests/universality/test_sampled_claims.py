@@ -18,9 +18,9 @@ def test_interval_of_a_geometric_mean_is_students_of_the_logs():
     ratios = np.array([0.05, 0.1, 0.2, 0.1, 0.08])
     logs = np.log(ratios)
     half = stats.t.ppf(0.9995, 4) * logs.std(ddof=1) / np.sqrt(5)
-    made = log_mean_within(ratios, 0.0, 1.0, **WORDS)
-    assert made.interval == pytest.approx(tuple(np.exp(logs.mean() + np.array([-half, half]))))
-    assert made.outcome == "passes"
+    test = log_mean_within(ratios, 0.0, 1.0, **WORDS)
+    assert test.interval == pytest.approx(tuple(np.exp(logs.mean() + np.array([-half, half]))))
+    assert test.outcome == "passes"
     assert log_mean_within(ratios, 0.0, 0.1, **WORDS).outcome == "undecided"
     assert log_mean_within(ratios, 1.0, np.inf, **WORDS).outcome == "fails"
 
@@ -28,15 +28,15 @@ def test_interval_of_a_geometric_mean_is_students_of_the_logs():
 def test_prediction_interval_covers_one_more_draw_at_the_stated_rate():
     """Thousands of sets of five draws and a sixth: misses of the 99.9 % interval are binomial."""
     draws = 0.1 * np.random.default_rng(0).standard_normal((4000, 6))
-    missed = sum(predicted(one[:5], float(np.exp(one[5]))).outcome == "fails" for one in draws)
+    missed = sum(predicted(sample[:5], float(np.exp(sample[5]))).outcome == "fails" for sample in draws)
     assert stats.binomtest(missed, 4000, 1e-3).pvalue > 1e-3
 
 
 def test_quantiles_of_the_bootstrap():
     draws = np.linspace(0.1, 0.3, 10001)
-    made = quantiles_within(draws, 0.0, 1.0, 0.2, n=45, **WORDS)
-    assert made.interval == pytest.approx((0.1001, 0.2999))
-    assert made.outcome == "passes"
+    test = quantiles_within(draws, 0.0, 1.0, 0.2, n=45, **WORDS)
+    assert test.interval == pytest.approx((0.1001, 0.2999))
+    assert test.outcome == "passes"
     assert quantiles_within(draws, 0.2, 1.0, 0.2, n=45, **WORDS).outcome == "undecided"
 
 
@@ -90,39 +90,39 @@ CLAIMS = {
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_claims_on_xor_turn_with_one_run(name):
-    one = next(c for c in vars(xor).values() if getattr(c, "id", None) == name)
+    claim = next(c for c in vars(xor).values() if getattr(c, "id", None) == name)
     run, spoilt = CLAIMS[name]
-    assert one(structure_of(RUNS)).status == "holds"
-    assert one(structure_of(RUNS | {run: spoilt})).status == "does not hold"
+    assert claim(structure_of(RUNS)).status == "holds"
+    assert claim(structure_of(RUNS | {run: spoilt})).status == "does not hold"
     unlearned = (spoilt[0], spoilt[1], 0.25)
-    assert one(structure_of(RUNS | {run: unlearned})).status == "not decidable at this scale"
+    assert claim(structure_of(RUNS | {run: unlearned})).status == "not decidable at this scale"
 
 
 def test_every_control_on_xor_turns_its_part():
-    made = structure_of(RUNS)
+    structure = structure_of(RUNS)
     for claim in (xor.equal_targets_merge, xor.one_pair_merges, xor.distances_match_the_theory):
         for part, control in claim.controls.items():
-            assert claim(made).printed.parts[part].outcome == "passes"
-            assert claim(control.data(made)).printed.parts[part].outcome == "fails", (claim.id, part)
+            assert claim(structure).printed.parts[part].outcome == "passes"
+            assert claim(control.data(structure)).printed.parts[part].outcome == "fails", (claim.id, part)
 
 
 def test_at_large_weights_distances_must_keep_their_size():
-    made = structure_of(RUNS)
-    assert xor.keeps_size(made, "high").outcome == "passes"
-    assert xor.keeps_size(made.assign(scale=2 * made["scale"]), "high").outcome == "fails"
+    structure = structure_of(RUNS)
+    assert xor.keeps_size(structure, "high").outcome == "passes"
+    assert xor.keeps_size(structure.assign(scale=2 * structure["scale"]), "high").outcome == "fails"
 
 
 def test_adam_may_miss_the_theory_in_between():
-    made = structure_of(RUNS | {"adam_intermediate": ((0.5, 0.5), 0.3, 1e-9)})
-    assert xor.adam_merges_alike(made).status == "holds as corrected"
+    structure = structure_of(RUNS | {"adam_intermediate": ((0.5, 0.5), 0.3, 1e-9)})
+    assert xor.adam_merges_alike(structure).status == "holds as corrected"
 
 
 def test_the_printed_settings_are_judged_at_their_own_length_only():
-    one = xor.printed_settings_learn
-    assert one(structure_of(RUNS)).status == "holds as corrected"
-    assert one(structure_of(RUNS | {"low_as_printed": RUNS["low"]})).status == "holds"
+    claim = xor.printed_settings_learn
+    assert claim(structure_of(RUNS)).status == "holds as corrected"
+    assert claim(structure_of(RUNS | {"low_as_printed": RUNS["low"]})).status == "holds"
     shorter = structure_of(RUNS).assign_coords(epochs=("run", [10] * len(RUNS)))
-    assert one(shorter).status == "not decidable at this scale"
+    assert claim(shorter).status == "not decidable at this scale"
 
 
 def ratios_of(start, early, late, first=None, epochs=0.7, source="mnist"):
@@ -148,11 +148,11 @@ def ratios_of(start, early, late, first=None, epochs=0.7, source="mnist"):
     ],
 )
 def test_claims_on_taylor_ratios_follow_the_trends(trends, trained, start):
-    made = ratios_of(*trends)
-    assert taylor.linear_term_fades_with_distance(made).status == trained
-    assert taylor.no_trend_at_the_start(made).status == start
-    assert taylor.first_order_dominates_near(made).status == "holds"
-    assert taylor.first_order_dominates_near(taylor.orders_exchanged(made)).status == "does not hold"
+    ratios = ratios_of(*trends)
+    assert taylor.linear_term_fades_with_distance(ratios).status == trained
+    assert taylor.no_trend_at_the_start(ratios).status == start
+    assert taylor.first_order_dominates_near(ratios).status == "holds"
+    assert taylor.first_order_dominates_near(taylor.orders_exchanged(ratios)).status == "does not hold"
 
 
 FLAT, FALLEN = (0, 0), (-0.4, -0.4)
@@ -169,14 +169,14 @@ FLAT, FALLEN = (0, 0), (-0.4, -0.4)
     ],
 )
 def test_one_epoch_is_judged_on_mnist_by_looks_on_the_right_side_of_it(first, epochs, source, status):
-    made = ratios_of(FLAT, FALLEN, FALLEN, first, epochs, source)
-    verdict = taylor.trend_after_one_epoch(made)
+    ratios = ratios_of(FLAT, FALLEN, FALLEN, first, epochs, source)
+    verdict = taylor.trend_after_one_epoch(ratios)
     assert verdict.status == status
     assert f"{epochs:.2g} of the paper's epochs" in verdict.note
 
 
 def test_collapse_counts_learned_networks_only():
-    made = xr.Dataset(
+    dataset = xr.Dataset(
         {
             "collapse": (
                 ("run", "trial", "context_of"),
@@ -186,7 +186,7 @@ def test_collapse_counts_learned_networks_only():
         },
         coords={"run": ["low"], "plateau": 0.5},
     )
-    assert learned(made, "low").sizes["trial"] == 2
+    assert learned(dataset, "low").sizes["trial"] == 2
     assert LEARNED == 0.04
 
 
@@ -237,29 +237,31 @@ def test_published_correlations_are_judged_on_mnist_alone(total, between, source
 
 
 def test_a_wide_interval_decides_nothing():
-    made = digits_of(0.70, 0.52, "mnist")
-    wide = made.assign(resampled=made["resampled"] + 4 * (made["resampled"] - made["correlation_of_mean"]))
+    correlations = digits_of(0.70, 0.52, "mnist")
+    wide = correlations.assign(
+        resampled=correlations["resampled"] + 4 * (correlations["resampled"] - correlations["correlation_of_mean"])
+    )
     assert digits.near_published(wide, "all entries", 0.703).outcome == "undecided"
-    assert digits.near_published(made, "all entries", 0.703).outcome == "passes"
+    assert digits.near_published(correlations, "all entries", 0.703).outcome == "passes"
 
 
 @pytest.mark.parametrize(("share", "outcome"), [(0.98, "passes"), (1.05, "undecided")])
 def test_an_interval_tells_something_up_to_a_half_width_of_two_tenths(share, outcome):
-    made = digits_of(0.70, 0.52, "mnist")
+    correlations = digits_of(0.70, 0.52, "mnist")
     half = share * 0.2 / np.sqrt(2)  # another hundred images' correlation varies as much again
-    ends = np.where(np.arange(made.sizes["resample"]) % 2, half, -half)
-    two = made.assign(resampled=made["correlation_of_mean"] + xr.DataArray(ends, dims="resample"))
+    ends = np.where(np.arange(correlations.sizes["resample"]) % 2, half, -half)
+    two = correlations.assign(resampled=correlations["correlation_of_mean"] + xr.DataArray(ends, dims="resample"))
     assert digits.near_published(two, "all entries", 0.703).outcome == outcome
 
 
 def test_untrained_networks_are_rejected_in_both_parts():
-    made = digits_of(0.70, 0.52, "mnist")
-    spoilt = digits.untrained(made)
+    correlations = digits_of(0.70, 0.52, "mnist")
+    spoilt = digits.untrained(correlations)
     for part, published in CORRELATIONS.items():
-        assert digits.near_published(made, part, published).outcome == "passes"
+        assert digits.near_published(correlations, part, published).outcome == "passes"
         assert digits.near_published(spoilt, part, published).outcome == "fails"
-    assert np.array_equal(spoilt["correlation"].sel(run="adam"), made["correlation"].sel(run="adam"))
-    assert float(made["correlation"].sel(run="sgd").min()) > 0.5
+    assert np.array_equal(spoilt["correlation"].sel(run="adam"), correlations["correlation"].sel(run="adam"))
+    assert float(correlations["correlation"].sel(run="sgd").min()) > 0.5
 
 
 @pytest.mark.parametrize(
@@ -272,7 +274,7 @@ def test_untrained_networks_are_rejected_in_both_parts():
     ],
 )
 def test_adam_may_lose_a_tenth(gap, source, status):
-    made = digits_of(0.70, 0.52, source, gap)
-    assert digits.adam_correlates_alike(made).status == status
-    lost = digits.correlation_lost(digits.untrained(made, "adam"))
+    correlations = digits_of(0.70, 0.52, source, gap)
+    assert digits.adam_correlates_alike(correlations).status == status
+    lost = digits.correlation_lost(digits.untrained(correlations, "adam"))
     assert {test.outcome for test in lost.values()} == {"fails"}

@@ -58,9 +58,11 @@ def test_correlations_over_all_entries_and_between_classes(task):
     labels = task[1]
     rng = np.random.default_rng(1)
     a, b = rng.random((2, 60, 60))
-    found = structure.correlations(a, b, labels)
+    correlations = structure.correlations(a, b, labels)
     apart = labels[:, None] != labels[None]
-    assert found == pytest.approx([np.corrcoef(a.ravel(), b.ravel())[0, 1], np.corrcoef(a[apart], b[apart])[0, 1]])
+    assert correlations == pytest.approx(
+        [np.corrcoef(a.ravel(), b.ravel())[0, 1], np.corrcoef(a[apart], b[apart])[0, 1]]
+    )
     assert np.isnan(structure.correlations(apart, b, labels)[1])
 
 
@@ -70,8 +72,8 @@ def test_every_pair_of_classes_once_gives_the_plain_correlation(task, monkeypatc
     a = rng.random((60, 60))
     a, b = a + a.T, rng.random((60, 60))
     monkeypatch.setattr(structure, "_drawn", lambda count, resamples, generator: np.ones((resamples, count)))
-    found = structure.resampled_correlations(a, b + b.T, labels, 3, rng)
-    assert np.allclose(found[:, 0], structure.correlations(a, b + b.T, labels), rtol=ROUNDING)
+    correlations = structure.resampled_correlations(a, b + b.T, labels, 3, rng)
+    assert np.allclose(correlations[:, 0], structure.correlations(a, b + b.T, labels), rtol=ROUNDING)
 
 
 def test_redrawn_correlations_scatter_around_the_plain_one(task):
@@ -81,10 +83,10 @@ def test_redrawn_correlations_scatter_around_the_plain_one(task):
     d = structure.low_weight_distances(x, labels)
     noisy = d + rng.standard_normal(d.shape)
     noisy = noisy + noisy.T
-    found = structure.resampled_correlations(d, noisy, labels, 4000, rng)
+    correlations = structure.resampled_correlations(d, noisy, labels, 4000, rng)
     plain = structure.correlations(d, noisy, labels)
-    assert np.all(np.quantile(found, 0.001, axis=1) < plain)
-    assert np.all(np.quantile(found, 0.999, axis=1) > plain)
+    assert np.all(np.quantile(correlations, 0.001, axis=1) < plain)
+    assert np.all(np.quantile(correlations, 0.999, axis=1) > plain)
     constant = structure.resampled_correlations(labels[:, None] != labels[None], noisy, labels, 10, rng)
     assert np.isnan(constant[1]).all()
     assert np.isfinite(constant[0]).all()
@@ -93,6 +95,6 @@ def test_redrawn_correlations_scatter_around_the_plain_one(task):
 def test_a_correlation_of_a_prediction_with_itself_is_one(task):
     x, labels = task
     d = structure.low_weight_distances(x, labels)
-    found = structure.resampled_correlations(d, 2 * d + 1, labels, 50, np.random.default_rng(4))
-    assert np.allclose(found, 1.0, atol=1e-9)
+    correlations = structure.resampled_correlations(d, 2 * d + 1, labels, 50, np.random.default_rng(4))
+    assert np.allclose(correlations, 1.0, atol=1e-9)
     assert pearson(d, -d) == pytest.approx(-1.0)

@@ -81,59 +81,59 @@ def test_records_are_consistent(architectures):
 
 
 def test_fits_drop_what_has_not_converged(architectures):
-    found = fits.architecture_fits(LIMIT, architectures)
-    assert found["converged"].sum("seed").values.tolist() == [3, 3, 3, 0]
-    fitted = found.isel(network=[0, 1, 2])
+    estimates = fits.architecture_fits(LIMIT, architectures)
+    assert estimates["converged"].sum("seed").values.tolist() == [3, 3, 3, 0]
+    fitted = estimates.isel(network=[0, 1, 2])
     assert np.isfinite(fitted["eta_h"]).all()
-    assert np.isnan(found["eta_h"].sel(network="linear")).all()
-    assert int(found["shown"].sel(network="linear")) == -1
+    assert np.isnan(estimates["eta_h"].sel(network="linear")).all()
+    assert int(estimates["shown"].sel(network="linear")) == -1
     assert (fitted["r2"].sel(curve="y") > 0.9).all()
     assert (fitted["loss_r2"] > 0.9).all()
     assert (fitted["quarter"] < fitted["half"]).all()
     assert (fitted["half"] < fitted["three_quarters"]).all()
-    shown = architectures.isel(network=0, seed=int(found["shown"][0]))
-    off = found["theory"].isel(network=0).values - np.stack([shown[name].values for name in fits.CURVES])
-    loss = found["fit_loss"].isel(network=0, seed=int(found["shown"][0]))
+    shown = architectures.isel(network=0, seed=int(estimates["shown"][0]))
+    off = estimates["theory"].isel(network=0).values - np.stack([shown[name].values for name in fits.CURVES])
+    loss = estimates["fit_loss"].isel(network=0, seed=int(estimates["shown"][0]))
     assert float(10 * (off**2).sum()) == pytest.approx(float(loss), rel=1e-9)
 
 
 def test_every_layer_and_every_alternative_is_fitted(default):
-    found = fits.default_network_fits(LIMIT, default)
-    assert found["fit_loss"].dims == ("layer", "seed")
-    assert found["alternative"].values.tolist() == list(ALTERNATIVES)
-    halfway = found["fit_loss"].sel(layer=1)
-    assert np.allclose(found["alternative_loss"].sel(alternative="theory"), halfway)
-    assert np.abs(found["residual"]).max() < 1e-12
-    theory = found["ratio"].sel(source="theory").values
-    h = found["shown_curves"].sel(source="theory", curve="h").values
+    estimates = fits.default_network_fits(LIMIT, default)
+    assert estimates["fit_loss"].dims == ("layer", "seed")
+    assert estimates["alternative"].values.tolist() == list(ALTERNATIVES)
+    halfway = estimates["fit_loss"].sel(layer=1)
+    assert np.allclose(estimates["alternative_loss"].sel(alternative="theory"), halfway)
+    assert np.abs(estimates["residual"]).max() < 1e-12
+    theory = estimates["ratio"].sel(source="theory").values
+    h = estimates["shown_curves"].sel(source="theory", curve="h").values
     assert np.abs(np.polyval(np.polyfit(h, theory, 1), h) - theory).max() < 1e-10  # (24): a straight line
     wanted = 0.5**2 * (1 + 0.01**2) / 2
-    assert np.allclose(found["layer_gain"], wanted, rtol=0.8)  # two layers of 30 units: a rough value
+    assert np.allclose(estimates["layer_gain"], wanted, rtol=0.8)  # two layers of 30 units: a rough value
 
 
 def test_printed_data_are_fitted_even_on_a_plateau():
     data = run(two_points.printed_data, PrintedData(rows=("linear",), dx=0.5, dy=1.0, **RUN | {"epochs": 200}))
-    found = fits.printed_data_fits(LIMIT, data)
+    estimates = fits.printed_data_fits(LIMIT, data)
     assert float(data["dx2"][0]) == 0.25
     assert float(data["dy2"][0]) == pytest.approx(1.0)
-    assert not found["converged"].any()
-    assert (found["fit_loss"] < 1.0).all()
+    assert not estimates["converged"].any()
+    assert (estimates["fit_loss"] < 1.0).all()
 
 
 def test_final_distances_have_networks_of_their_own(architectures):
     grid = FinalDistances(
         rows=("default", "tanh"), dx=(0.5, 1.0), dy=(0.4, 0.8), converged=1e-3, slower=1.0, **RUN | {"stop": 1e-4}
     )
-    found = run(two_points.final_distances, grid)
-    assert np.unique(found["h0"].values / found["dx"].values[:, None, None] ** 2).size > 12  # no start twice
-    assert (found["loss_end"] < 1e-3).all()
-    assert (found["epochs"] < 1500).all()
-    made = final_predictions.final_predictions(LIMIT, found, architectures)
-    assert made["good"].all()
-    assert np.allclose(made["measured"], found["h_end"])
-    assert (made["fitted"] == 3).all()
+    distances = run(two_points.final_distances, grid)
+    assert np.unique(distances["h0"].values / distances["dx"].values[:, None, None] ** 2).size > 12  # no start twice
+    assert (distances["loss_end"] < 1e-3).all()
+    assert (distances["epochs"] < 1500).all()
+    predictions = final_predictions.final_predictions(LIMIT, distances, architectures)
+    assert predictions["good"].all()
+    assert np.allclose(predictions["measured"], distances["h_end"])
+    assert (predictions["fitted"] == 3).all()
     rates = fits.architecture_fits(LIMIT, architectures).sel(network="tanh")
-    assert float(made["rho"].sel(network="tanh")) == pytest.approx(
+    assert float(predictions["rho"].sel(network="tanh")) == pytest.approx(
         float(np.exp(np.log(rates["eta_h"] / rates["eta_y"]).mean())), rel=1e-9
     )
 
@@ -142,11 +142,11 @@ def test_the_audit_tells_printed_from_corrected():
     audit = formula_audit(FormulaAudit(draws=3), Stream(1, ("universality", "test")))
     wrong = {"(17)", "(30), (31) signs", "(35) signs", "(39), (40)", "(42), (43)", "closed form"}
     for name in audit["equation"].values.tolist():
-        one = audit.sel(equation=name)
+        row = audit.sel(equation=name)
         limit = 0.1 if name == "(5), (15)" else 1e-6
-        assert (one["corrected"] < limit).all(), name
-        assert bool((one["printed"] > 1e-4).any()) == (name in wrong or name == "(5), (15)"), name
-        assert (one["control"] > 1e-4).any(), name
+        assert (row["corrected"] < limit).all(), name
+        assert bool((row["printed"] > 1e-4).any()) == (name in wrong or name == "(5), (15)"), name
+        assert (row["control"] > 1e-4).any(), name
 
 
 def test_maps_of_the_theory():
@@ -170,26 +170,26 @@ def test_maps_of_the_theory():
     assert maps["saddle_rate"].values[0] > 0 > maps["saddle_rate"].values[1]
     low = maps["regime_h"].isel(size=0) / maps["regime_low"].isel(size=0)
     assert np.abs(low - 1).max() < 1e-4
-    found = initial_weights.plateau(maps)
-    assert found.status == "holds as corrected"
-    assert (found.printed.outcome, found.printed.parts["plateau at small weights"].outcome) == ("fails", "passes")
+    verdict = initial_weights.plateau(maps)
+    assert verdict.status == "holds as corrected"
+    assert (verdict.printed.outcome, verdict.printed.parts["plateau at small weights"].outcome) == ("fails", "passes")
 
 
 def test_distribution_dataset_separates_the_two_laws():
-    made = theory_maps.final_distribution(FinalDistribution(draws=20_000), Stream(1, ("universality", "law")))
-    off = {form: np.abs(made[form] - made["level"]).max("level") for form in ("printed", "corrected")}
+    distribution = theory_maps.final_distribution(FinalDistribution(draws=20_000), Stream(1, ("universality", "law")))
+    off = {form: np.abs(distribution[form] - distribution["level"]).max("level") for form in ("printed", "corrected")}
     assert (off["corrected"] < 0.02).all()  # 20000 draws: Dvoretzky-Kiefer-Wolfowitz at 1e-6
     assert (off["printed"].sel(rho=[0.4, 2.5]) > 0.1).all()
-    assert np.allclose(made["mass"], 1, atol=1e-6)
-    assert initial_weights.density_mean(made, "corrected").outcome == "passes"
-    assert initial_weights.density_mean(made, "printed").outcome == "fails"
-    assert (np.diff(made["deviation"]) < 0).all()
+    assert np.allclose(distribution["mass"], 1, atol=1e-6)
+    assert initial_weights.density_mean(distribution, "corrected").outcome == "passes"
+    assert initial_weights.density_mean(distribution, "printed").outcome == "fails"
+    assert (np.diff(distribution["deviation"]) < 0).all()
 
 
 def test_crossing_is_between_records():
-    one = xr.Dataset({"y": ("epoch", [0.0, 0.1, 0.3]), "dy2": 0.5}, coords={"epoch": [0, 10, 20]})
-    assert fits.crossing(one, 0.4) == pytest.approx(15.0)
-    assert np.isnan(fits.crossing(one, 0.9))
+    trajectory = xr.Dataset({"y": ("epoch", [0.0, 0.1, 0.3]), "dy2": 0.5}, coords={"epoch": [0, 10, 20]})
+    assert fits.crossing(trajectory, 0.4) == pytest.approx(15.0)
+    assert np.isnan(fits.crossing(trajectory, 0.9))
 
 
 @pytest.mark.parametrize(("kind", "more"), [(DefaultNetwork, {"units": 30}), (AdamRuns, {"rates": (0.01,)})])

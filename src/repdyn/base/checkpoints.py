@@ -106,11 +106,11 @@ def _short(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _packed(made: xr.Dataset) -> Trial:
+def _packed(dataset: xr.Dataset) -> Trial:
     """A dataset as arrays: texts of fixed length, since objects would be pickled, and what else it is as JSON."""
-    about = {name: {"dims": variable.dims, "attrs": variable.attrs} for name, variable in made.variables.items()}
-    whole = json.dumps({"variables": about, "coords": list(made.coords), "attrs": made.attrs}, default=_plain)
-    values = {name: variable.values for name, variable in made.variables.items()}
+    about = {name: {"dims": variable.dims, "attrs": variable.attrs} for name, variable in dataset.variables.items()}
+    whole = json.dumps({"variables": about, "coords": list(dataset.coords), "attrs": dataset.attrs}, default=_plain)
+    values = {name: variable.values for name, variable in dataset.variables.items()}
     texts = {name: array.astype(str) for name, array in values.items() if array.dtype == object}
     return {"about": np.array(whole)} | {f"values {name}": array for name, array in (values | texts).items()}
 

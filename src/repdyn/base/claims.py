@@ -199,17 +199,17 @@ class Rejection:
     change: str
 
 
-def _reject(claim: Claim, part: str, given: Datasets, verdict: Verdict) -> Rejection:
+def _reject(claim: Claim, part: str, inputs: Datasets, verdict: Verdict) -> Rejection:
     control = claim.controls[part]
     before = _part(verdict.decisive, part)
     try:
         with enough_data("it"):
-            spoiled = control.data(*given)
+            spoiled = control.data(*inputs)
             spoiled = spoiled if isinstance(spoiled, tuple) else (spoiled,)
             turned = claim(*spoiled)
     except NotEnoughDataError as error:
         return Rejection("undecided", f"too little data, {error}", None, "")
-    change = spoiling.kind_of_change(control, given, spoiled)
+    change = spoiling.kind_of_change(control, inputs, spoiled)
     test = _part(_same_form(verdict, turned), part)
     if test is None:
         return Rejection("not rejected", f"gives no test, {turned.status!r}", None, change)

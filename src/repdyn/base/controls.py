@@ -56,12 +56,12 @@ def _control(kind: Literal["wrong formula", "false world"], says: str, data: Spo
     return Control(kind, says, data)
 
 
-def exchange(dim: str, one: str | float, other: str | float) -> Spoil:
+def exchange(dim: str, first: str | float, second: str | float) -> Spoil:
     """What belongs to two labels of a dimension exchanged; of several variants, in each.
 
     A run whose dataset lacks one of the labels leaves the control undecided.
     """
-    return replace_labels(dim, {one: other, other: one})
+    return replace_labels(dim, {first: second, second: first})
 
 
 def replace_labels(dim: str, sources: Mapping[str | float, str | float]) -> Spoil:

@@ -58,19 +58,19 @@ def dataset(
     return xr.Dataset(variables, coords, {"title": title})
 
 
-def explain_gaps(made: xr.Dataset, why: str) -> xr.Dataset:
+def explain_gaps(ds: xr.Dataset, why: str) -> xr.Dataset:
     """The dataset with the attribute `missing` at every variable that is not finite everywhere and has none."""
-    for name, array in made.variables.items():
+    for name, array in ds.variables.items():
         if array.dtype.kind == "f" and not np.isfinite(array.values).all():
-            made[name].attrs.setdefault("missing", why)
-    return made
+            ds[name].attrs.setdefault("missing", why)
+    return ds
 
 
-def problems(made: xr.Dataset) -> list[str]:
+def problems(ds: xr.Dataset) -> list[str]:
     """What breaks the conventions, in words; empty if nothing does."""
-    faults = [f"attribute {name!r} is missing" for name in (*REQUIRED, "title") if name not in made.attrs]
-    faults += [f"dimension {dim!r} has no coordinate" for dim in made.dims if dim not in made.coords]
-    for name, array in made.variables.items():
+    faults = [f"attribute {name!r} is missing" for name in (*REQUIRED, "title") if name not in ds.attrs]
+    faults += [f"dimension {dim!r} has no coordinate" for dim in ds.dims if dim not in ds.coords]
+    for name, array in ds.variables.items():
         faults += [f"variable {name!r} has no {attr}" for attr in ("long_name", "units") if not array.attrs.get(attr)]
         faults += [f"variable {name!r} has type object"] if array.dtype == object else []
         if array.dtype.kind == "f" and not np.isfinite(array.values).all() and "missing" not in array.attrs:
@@ -78,22 +78,22 @@ def problems(made: xr.Dataset) -> list[str]:
     return faults
 
 
-def write(made: xr.Dataset, path: Path | str) -> None:
+def write(ds: xr.Dataset, path: Path | str) -> None:
     """Writes netCDF-4, compressed, complete or not at all; equal content gives equal bytes.
 
     Raises:
         DataError: the dataset breaks a convention, or the file cannot be written.
     """
-    if wrong := problems(made):
+    if wrong := problems(ds):
         raise DataError(f"{path}: not written, the dataset breaks the conventions: " + "; ".join(wrong))
-    made = made.assign_attrs(Conventions=CONVENTIONS)
-    made.attrs = dict(sorted(made.attrs.items()))
-    for name, array in made.variables.items():
-        made[name].attrs[CHECKSUM] = _checksum(array)
-    encoding = {name: _encoding(array) for name, array in made.variables.items()}
+    ds = ds.assign_attrs(Conventions=CONVENTIONS)
+    ds.attrs = dict(sorted(ds.attrs.items()))
+    for name, array in ds.variables.items():
+        ds[name].attrs[CHECKSUM] = _checksum(array)
+    encoding = {name: _encoding(array) for name, array in ds.variables.items()}
     with atomic(path) as temporary:
         try:
-            made.to_netcdf(temporary, engine="netcdf4", encoding=encoding)
+            ds.to_netcdf(temporary, engine="netcdf4", encoding=encoding)
         except RuntimeError as error:  # the library's word for a full disk
             raise OSError(str(error)) from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from types import ModuleType
 
 from repdyn.base.errors import DataError
@@ -18,10 +17,6 @@ THREAD_VARIABLES = (
     "NUMEXPR_NUM_THREADS",
 )
 
-KERNELS = "OPENBLAS_CORETYPE"
-CPU = Path("/proc/cpuinfo")
-AVX512 = {"avx512f", "avx512dq", "avx512cd", "avx512bw", "avx512vl"}
-
 
 def pin_threads(count: int) -> None:
     """Fixes the number of threads of numerical libraries; call it before numpy or torch is imported.
@@ -31,17 +26,6 @@ def pin_threads(count: int) -> None:
     """
     for name in THREAD_VARIABLES:
         os.environ[name] = str(count)
-
-
-def choose_kernels() -> None:
-    """Names the kernels for AVX-512 to OpenBLAS where an AMD processor has it; call it before numpy is imported.
-
-    The releases at the time of writing do not know Zen 5 and multiply matrices at half its speed, as for a Haswell
-    (OpenBLAS issue 6029). What the environment names already stays.
-    """
-    first = CPU.read_text().partition("\n\n")[0] if CPU.exists() else ""
-    if "AuthenticAMD" in first and set(first.split()) >= AVX512:
-        os.environ.setdefault(KERNELS, "SkylakeX")
 
 
 def choose_device(wanted: str) -> str:

@@ -35,7 +35,7 @@ def holds(error: float, control: float) -> Errors:
     return Errors(error, error, control)
 
 
-def mended(printed: float, corrected: float) -> Errors:
+def fixed(printed: float, corrected: float) -> Errors:
     """Errors of a formula whose printed form is the wrong one on purpose as well."""
     return Errors(printed, corrected, printed)
 

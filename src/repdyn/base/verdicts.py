@@ -73,7 +73,7 @@ class Test:
         inside = self.parts or self.members
         if not inside:
             return {"": self}
-        return {f"{name} {inner}".strip(): leaf for name, one in inside.items() for inner, leaf in one.leaves.items()}
+        return {f"{name} {inner}".strip(): leaf for name, test in inside.items() for inner, leaf in test.leaves.items()}
 
 
 @dataclass(frozen=True)
@@ -153,11 +153,11 @@ def at_least(values: ArrayLike, limit: float, *, expected: str, reason: str, uni
     return Test(outcome, measured, expected, margin, text, n, value=smallest, region=(limit, math.inf))
 
 
-def equal(found: object, wanted: object, *, expected: str, reason: str = "integers, compared exactly") -> Test:
+def equal(measured: object, wanted: object, *, expected: str, reason: str = "integers, compared exactly") -> Test:
     """Passes if two exact quantities (counts, tables of integers) are the same."""
-    same = bool(np.array_equal(np.asarray(found), np.asarray(wanted)))
+    same = bool(np.array_equal(np.asarray(measured), np.asarray(wanted)))
     margin = LARGEST_MARGIN if same else 1 / LARGEST_MARGIN
-    return Test("passes" if same else "fails", _differences(found, wanted), expected, margin, reason)
+    return Test("passes" if same else "fails", _differences(measured, wanted), expected, margin, reason)
 
 
 def mean_within(
@@ -337,11 +337,11 @@ def _within_tolerance(worst: float, tolerance: float, measured: str, expected: s
     return Test(outcome, measured, expected, margin, text, n, value=worst, region=(-math.inf, tolerance))
 
 
-def _differences(found: object, wanted: object) -> str:
+def _differences(measured: object, wanted: object) -> str:
     """Two exact quantities in words: a number as it is, a table by its size and how many entries differ."""
-    found, wanted = np.asarray(found), np.asarray(wanted)
-    if found.ndim == 0:
-        return f"{found}"
-    if found.shape != wanted.shape:
-        return f"shape {found.shape}, expected {wanted.shape}"
-    return f"{np.count_nonzero(found != wanted)} of {found.size} entries differ"
+    measured, wanted = np.asarray(measured), np.asarray(wanted)
+    if measured.ndim == 0:
+        return f"{measured}"
+    if measured.shape != wanted.shape:
+        return f"shape {measured.shape}, expected {wanted.shape}"
+    return f"{np.count_nonzero(measured != wanted)} of {measured.size} entries differ"

@@ -36,7 +36,7 @@ TEXTS = {
 
 
 def compare(
-    one: nn.Module,
+    network: nn.Module,
     other: nn.Module | Mapping[str, Tensor] | None,
     inputs: object,
     layers: Sequence[str] | None = None,
@@ -49,7 +49,7 @@ def compare(
     """Similarity of every layer of one network to every layer of another, on the same points.
 
     Args:
-        one: a network.
+        network: a network.
         other: another network, a checkpoint of the first (its `state_dict`), or None for the layers of the first among
             themselves.
         inputs: as `measure` takes them.
@@ -76,28 +76,28 @@ def compare(
         1.0
     """
     reasons: dict[str, str] = {}
-    first = _shapes(one, inputs, layers, most_points, options, "one", reasons)
+    first = _shapes(network, inputs, layers, most_points, options, "one", reasons)
     second = first
     if other is not None:
         own = layers if other_layers is None else other_layers
-        second = _shapes(_network(one, other), inputs, own, most_points, options, "other", reasons)
+        second = _shapes(_network(network, other), inputs, own, most_points, options, "other", reasons)
     dataset = xr.Dataset(_matrices(first, second), _layer_coordinates(first, second))
     if reruns:
         runs = [first]
         for number, run in enumerate(reruns):
             name = f"rerun {number}"
-            runs.append(_shapes(_network(one, run), inputs, list(first), most_points, options, name, reasons))
+            runs.append(_shapes(_network(network, run), inputs, list(first), most_points, options, name, reasons))
         dataset = dataset.assign(_chance(runs))
     text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
-    title = f"Similarity of {type(unwrapped(one)).__name__} to {'itself' if other is None else 'another network'}"
+    title = f"Similarity of {type(unwrapped(network)).__name__} to {'itself' if other is None else 'another network'}"
     return dataset.assign_attrs(title=title, left_out=text)
 
 
-def _network(one: nn.Module, other: nn.Module | Mapping[str, Tensor]) -> nn.Module:
+def _network(network: nn.Module, other: nn.Module | Mapping[str, Tensor]) -> nn.Module:
     """A network as it is, or a copy of the first with a checkpoint's numbers."""
     if isinstance(other, nn.Module):
         return other
-    copied = copy.deepcopy(unwrapped(one))
+    copied = copy.deepcopy(unwrapped(network))
     try:
         copied.load_state_dict(other)
     except RuntimeError as error:
@@ -131,31 +131,31 @@ def _shapes(
     return shapes
 
 
-def _similarities(one: Shape | None, other: Shape | None) -> dict[str, float]:
-    if one is None or other is None or len(one.F) != len(other.F):
+def _similarities(first: Shape | None, second: Shape | None) -> dict[str, float]:
+    if first is None or second is None or len(first.F) != len(second.F):
         return dict.fromkeys(TEXTS, np.nan)
-    return similarities(one, other)
+    return similarities(first, second)
 
 
 def _matrices(first: Mapping[str, Shape | None], second: Mapping[str, Shape | None]) -> dict[str, xr.Variable]:
-    found = [[_similarities(one, other) for other in second.values()] for one in first.values()]
-    return {name: _described(name, ("layer", "other_layer"), found) for name in TEXTS}
+    rows = [[_similarities(row, column) for column in second.values()] for row in first.values()]
+    return {name: _described(name, ("layer", "other_layer"), rows) for name in TEXTS}
 
 
 def _chance(runs: Sequence[Mapping[str, Shape | None]]) -> dict[str, xr.Variable]:
     """The same layer in every pair of runs, and the names of the pairs."""
     pairs = [(a, b) for b in range(len(runs)) for a in range(b)]
-    found = [[_similarities(runs[a][name], runs[b].get(name)) for a, b in pairs] for name in runs[0]]
+    rows = [[_similarities(runs[a][name], runs[b].get(name)) for a, b in pairs] for name in runs[0]]
     variables = {
-        f"{name}_of_runs": _described(name, ("layer", "runs"), found, ", same layer in two runs") for name in TEXTS
+        f"{name}_of_runs": _described(name, ("layer", "runs"), rows, ", same layer in two runs") for name in TEXTS
     }
     names = np.array([f"{a}-{b}" for a, b in pairs])
     return variables | {"runs": variable("runs", names, "two runs of the first network")}
 
 
-def _described(name: str, dims: tuple[str, ...], found: list[list[dict[str, float]]], more: str = "") -> xr.Variable:
+def _described(name: str, dims: tuple[str, ...], rows: list[list[dict[str, float]]], more: str = "") -> xr.Variable:
     words, units, source = TEXTS[name]
-    array = variable(dims, np.array([[values[name] for values in row] for row in found]), words + more, units)
+    array = variable(dims, np.array([[values[name] for values in row] for row in rows]), words + more, units)
     array.attrs |= {"source": source, "missing": "the layer could not be compared, for the reason in `left_out`"}
     return array
 

@@ -28,8 +28,8 @@ def theory_fits(two_points: xr.Dataset, digits: xr.Dataset) -> xr.Dataset:
         "curve": np.array(list(effective_theory.CURVES)),
         "moment": alone["moment"].values,
     }
-    made = dataset(variables, named(coords), title="Fit of the effective theory to four networks")
-    return explain_gaps(made, effective_theory.UNFITTED)
+    fitted = dataset(variables, named(coords), title="Fit of the effective theory to four networks")
+    return explain_gaps(fitted, effective_theory.UNFITTED)
 
 
 def _fits(trajectories: xr.Dataset) -> xr.Dataset:

@@ -181,7 +181,7 @@ def _recorders(
 ) -> list[Recorder]:
     """One of each seed's own network, which `_record` brings up to date."""
     alone = (network.single(seed) for seed in range(seeds))
-    return [Recorder(one, X, layers, labels=classes, axes=POINTS_FIRST) for one in alone]
+    return [Recorder(single, X, layers, labels=classes, axes=POINTS_FIRST) for single in alone]
 
 
 def _record(recorders: list[Recorder], network: networks.Network, step: int) -> None:
@@ -192,8 +192,8 @@ def _record(recorders: list[Recorder], network: networks.Network, step: int) -> 
 
 def _over_seeds(recorders: list[Recorder], ends: Sequence[str]) -> xr.Dataset:
     """What was recorded of all seeds, along the ends of training rather than steps."""
-    found = _stacked({seed: recorder.dataset() for seed, recorder in enumerate(recorders)}, "seed")
-    return found.assign_coords(end=("step", list(ends))).swap_dims(step="end").drop_vars("step")
+    trained = _stacked({seed: recorder.dataset() for seed, recorder in enumerate(recorders)}, "seed")
+    return trained.assign_coords(end=("step", list(ends))).swap_dims(step="end").drop_vars("step")
 
 
 def _stacked(parts: Mapping[object, xr.Dataset], dim: str) -> xr.Dataset:

@@ -125,13 +125,13 @@ class Network(nn.Module):
     def _weights(self) -> list[Tensor]:
         """All weights in the order in which a network is made of them."""
         maps = [self.first, *(layer.linear for layer in self.layers), self.output]
-        return [one.weight.detach() for one in maps]
+        return [linear.weight.detach() for linear in maps]
 
 
 @torch.no_grad()
-def follow(one: Network, many: Network, seed: int) -> None:
+def follow(single: Network, batched: Network, seed: int) -> None:
     """Gives a seed's own network the parameters that the batch of seeds has now."""
-    for own, shared in zip(one.parameters(), many.parameters(), strict=True):
+    for own, shared in zip(single.parameters(), batched.parameters(), strict=True):
         own.copy_(shared[seed])
 
 

@@ -26,7 +26,7 @@ class PairRecorder:
 
     def __init__(self, X: Tensor, Y: Tensor, pairs: Sequence[tuple[int, int]]) -> None:
         self.X, self.Y, self.pairs = X, Y, list(pairs)
-        self.one, self.other = torch.tensor(self.pairs).T
+        self.first, self.second = torch.tensor(self.pairs).T
         self.steps: list[int] = []
         self.values: list[np.ndarray] = []
 
@@ -34,12 +34,12 @@ class PairRecorder:
     def __call__(self, network: Network, step: int) -> None:
         """Records the networks as they are, at a step."""
         middle, output = network.at_half_depth(self.X)
-        h = (middle[:, self.other] - middle[:, self.one]).pow(2).sum(dim=-1)
-        dy = output[:, self.other] - output[:, self.one]
-        wanted = self.Y[self.other] - self.Y[self.one]
+        h = (middle[:, self.second] - middle[:, self.first]).pow(2).sum(dim=-1)
+        dy = output[:, self.second] - output[:, self.first]
+        wanted = self.Y[self.second] - self.Y[self.first]
         error = (output - self.Y).pow(2).sum(dim=-1) / 2
         alignment = ((dy - wanted) * dy).sum(dim=-1)
-        loss = (error[:, self.one] + error[:, self.other]) / 2
+        loss = (error[:, self.first] + error[:, self.second]) / 2
         self.steps.append(step)
         self.values.append(torch.stack([h, dy.pow(2).sum(dim=-1), alignment, loss]).numpy())
 
@@ -54,7 +54,7 @@ class PairRecorder:
             ("input_distance", self.X, "inputs", "input^2"),
             ("target_distance", self.Y, "targets", "output^2"),
         ):
-            distance = (values[self.other] - values[self.one]).pow(2).sum(dim=-1).numpy()
+            distance = (values[self.second] - values[self.first]).pow(2).sum(dim=-1).numpy()
             variables[name] = variable("pair", distance, f"squared distance of the {what}", unit)
         names = np.array([f"{i}-{j}" for i, j in self.pairs])
         coords = {"seed": np.arange(curves.shape[1]), "step": np.array(self.steps), "pair": names}

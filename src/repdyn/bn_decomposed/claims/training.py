@@ -14,11 +14,11 @@ from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, deviation, mean_within, not_reproducible, rounding
 
 
-def modes_exchanged(one: str, other: str) -> Callable[[dict[str, xr.Dataset]], dict[str, xr.Dataset]]:
+def modes_exchanged(mode: str, other: str) -> Callable[[dict[str, xr.Dataset]], dict[str, xr.Dataset]]:
     """Takes the networks of two modes for each other."""
 
     def exchanged(training: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-        return training | {one: training[other], other: training[one]}
+        return training | {mode: training[other], other: training[mode]}
 
     return exchanged
 

@@ -120,9 +120,9 @@ def _counted(X: np.ndarray, children: np.ndarray) -> dict[str, int]:
     }
 
 
-def _enter(counts: dict[str, np.ndarray], found: dict[str, int], place: tuple[int, int, int]) -> None:
+def _enter(counts: dict[str, np.ndarray], measured: dict[str, int], place: tuple[int, int, int]) -> None:
     *which, t = place
-    for name, value in found.items():
+    for name, value in measured.items():
         layer = t + 1 if name in ("gaining", "losing") else t
         if layer < counts[name].shape[-1]:
             counts[name][(*which, layer)] = value

@@ -116,7 +116,7 @@ def rank_profile(model: nn.Module, data: Tensor) -> dict[str, float]:
     """
     seen: list[Tensor] = []
     hooks = [
-        layer.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+        layer.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
         for layer in model.modules()
         if isinstance(layer, nn.Linear)
     ]

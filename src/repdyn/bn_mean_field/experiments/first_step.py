@@ -104,8 +104,8 @@ def _statistics(turns: Array, dims: tuple[str, ...]) -> dict[str, xr.Variable]:
         "turn_quantile": variable(("quantile", *dims), quantiles, words, "degree"),
         "large_turns": variable(dims, large, "fraction of neurons turning over 10 degrees"),
     }
-    for made in variables.values():
-        made.attrs["missing"] = "the run diverged"
+    for array in variables.values():
+        array.attrs["missing"] = "the run diverged"
     return variables
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from repdyn.base.checks import Array
-from repdyn.base.formula_audit import Errors, holds, mended, relative_error
+from repdyn.base.formula_audit import Errors, fixed, holds, relative_error
 from repdyn.bn_mean_field.theory import flows, manifold
 from repdyn.bn_mean_field.theory.flows import Velocity
 
@@ -131,7 +131,7 @@ def bn_inner(draw: Draw) -> Errors:
 def _bn(draw: Draw, line: int) -> Errors:
     arguments = *draw.moments(draw.bbar), draw.a, draw.b, draw.cov, draw.rate
     forms = (flow(*arguments) for flow in (flows.bn_flow_as_printed, flows.bn_flow))
-    return mended(*(relative_error(form[line], draw.bn[line]) for form in forms))
+    return fixed(*(relative_error(form[line], draw.bn[line]) for form in forms))
 
 
 def kept_length(draw: Draw) -> Errors:
@@ -147,12 +147,12 @@ def radial_fraction(b: Array, db: Array) -> Array:
 def normalized_outer(draw: Draw) -> Errors:
     """Eq. (7), line of a_k: lacks the minus."""
     forms = (flow(*draw.on_omega, draw.rate) for flow in (flows.normalized_flow_as_printed, flows.normalized_flow))
-    return mended(*(relative_error(form[0], draw.bn[0]) for form in forms))
+    return fixed(*(relative_error(form[0], draw.bn[0]) for form in forms))
 
 
 def normalized_inner(draw: Draw) -> Errors:
     """Eq. (7), line of bbar_k, for weights of several lengths: the printed factor needs length 1."""
-    return mended(*np.max([_pushed_errors(draw, radius) for radius in draw.radii], axis=0))
+    return fixed(*np.max([_pushed_errors(draw, radius) for radius in draw.radii], axis=0))
 
 
 def normalized_inner_of_unit_length(draw: Draw) -> Errors:
@@ -182,7 +182,7 @@ def vanilla_outer(draw: Draw) -> Errors:
     """Eq. (8), line of a_k: lacks the minus."""
     moments = draw.moments(draw.b)
     forms = (flow(*moments, draw.a, draw.rate) for flow in (flows.vanilla_flow_as_printed, flows.vanilla_flow))
-    return mended(*(relative_error(form[0], draw.vanilla[0]) for form in forms))
+    return fixed(*(relative_error(form[0], draw.vanilla[0]) for form in forms))
 
 
 def vanilla_inner(draw: Draw) -> Errors:
@@ -265,14 +265,14 @@ def _gradient(draw: Draw, line: int) -> Errors:
     da, db = (-part for part in draw.normalized)
     wanted = (da, manifold.gradient_by_metric(db, draw.bbar, draw.cov))[line]
     forms = (flow(*draw.on_omega, draw.rate) for flow in (flows.manifold_gradient_as_printed, flows.manifold_gradient))
-    return mended(*(relative_error(form[line], wanted) for form in forms))
+    return fixed(*(relative_error(form[line], wanted) for form in forms))
 
 
 def euclidean_gradient(draw: Draw) -> Errors:
     """Proof of Theorem 2: the Euclidean gradient in bbar_k is printed without its 1/m."""
     moment = draw.moments(draw.bbar)[1]
     printed = draw.a[:, None] * moment
-    return mended(*(relative_error(form, -draw.normalized[1]) for form in (printed, draw.rate * printed)))
+    return fixed(*(relative_error(form, -draw.normalized[1]) for form in (printed, draw.rate * printed)))
 
 
 FORMULAS: dict[str, Callable[[Draw], Errors]] = {

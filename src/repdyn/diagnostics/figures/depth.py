@@ -20,33 +20,33 @@ from repdyn.diagnostics.figures.shared import (
 )
 
 
-def draw_depth(found: xr.Dataset) -> Figure:
+def draw_depth(profile: xr.Dataset) -> Figure:
     """Angles, odd point, ranks and cost of identity layer by layer; with labels collapse and sectors.
 
     Args:
-        found: dataset of `measure`, or of `Recorder.dataset`.
+        profile: dataset of `measure`, or of `Recorder.dataset`.
 
     Returns:
         Figure in the common style, to be saved by `savefig` or `base.figures.save`.
     """
     with style():
-        classes = "nc1" in found and "sectors" in found
+        classes = "nc1" in profile and "sectors" in profile
         figure, axes = new(3 if classes else 2, 2, height=2.15)
         flat = axes.ravel()
-        _angle_panel(flat[0], found)
-        _odd_panel(flat[1], found)
-        _rank_panel(flat[2], found)
-        _cost_panel(flat[3], found)
+        _angle_panel(flat[0], profile)
+        _odd_panel(flat[1], profile)
+        _rank_panel(flat[2], profile)
+        _cost_panel(flat[3], profile)
         if classes:
-            _collapse_panel(flat[4], found)
-            _sector_panel(flat[5], found)
+            _collapse_panel(flat[4], profile)
+            _sector_panel(flat[5], profile)
         for panel in flat:
-            name_layers(panel, found["layer"].values)
+            name_layers(panel, profile["layer"].values)
         for panel in flat[:-2]:
             panel.set_xticklabels([])
         figure.legend(*flat[2].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         label_panels(axes)
-        return _described_depth(figure, found)
+        return _described_depth(figure, profile)
 
 
 def _angle_panel(panel: Axes, data: xr.Dataset) -> None:

@@ -24,12 +24,12 @@ def draw_pairs(recorded: xr.Dataset, fitted: xr.Dataset, most: int = 3) -> Figur
     with style():
         figure, axes = new(len(pairs), 3, height=1.75, sharex=True)
         for row, pair in zip(axes, pairs, strict=True):
-            one = first.sel(pair=pair)
+            single = first.sel(pair=pair)
             for panel, (name, title), color in zip(row, shown.items(), (BLUE, RED, GREEN), strict=True):
-                panel.plot(one[time], one[f"{name}_measured"], "o", color=color, markersize=3.5, label="network")
-                theory = one[f"{name}_theory"]
-                panel.plot(one["moment"], theory, color=BLACK, linestyle="--", label="effective theory")
-                explained = f"$R^2$ = {float(one['explained'].sel(curve=name)):.2f}"
+                panel.plot(single[time], single[f"{name}_measured"], "o", color=color, markersize=3.5, label="network")
+                theory = single[f"{name}_theory"]
+                panel.plot(single["moment"], theory, color=BLACK, linestyle="--", label="effective theory")
+                explained = f"$R^2$ = {float(single['explained'].sel(curve=name)):.2f}"
                 panel.set_title(f"{title}\n{explained}" if pair == pairs[0] else explained)
                 time_axis(panel, fitted[time], time)
             row[0].set_ylabel(f"points {pair}")

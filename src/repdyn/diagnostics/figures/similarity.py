@@ -13,11 +13,11 @@ from repdyn.diagnostics.figures.shared import SHADE, layer_ticks, name_layers
 BEST = {"cka": 1.0, "cka_debiased": 1.0, "procrustes": 0.0, "angular": 0.0}
 
 
-def draw_similarity(found: xr.Dataset, name: str = "cka_debiased") -> Figure:
+def draw_similarity(similarity: xr.Dataset, name: str = "cka_debiased") -> Figure:
     """Layers of two networks against each other; with reruns a second panel, same layers against the band of chance.
 
     Args:
-        found: dataset of `compare`.
+        similarity: dataset of `compare`.
         name: "cka", "cka_debiased", "procrustes" or "angular".
 
     Raises:
@@ -26,17 +26,17 @@ def draw_similarity(found: xr.Dataset, name: str = "cka_debiased") -> Figure:
     if name not in BEST:
         raise ValueError(f"no similarity {name!r}; give one of {', '.join(BEST)}")
     with style():
-        chance = f"{name}_of_runs" in found
+        chance = f"{name}_of_runs" in similarity
         figure, axes = new(1, 2 if chance else 1, height=3.0, width=6.9 if chance else 4.0)
-        _heat_panel(figure, axes[0, 0], found[name])
+        _heat_panel(figure, axes[0, 0], similarity[name])
         if chance:
-            _chance_panel(axes[0, 1], found, name)
+            _chance_panel(axes[0, 1], similarity, name)
             label_panels(axes)
-    words = found[name].attrs["long_name"]
+    words = similarity[name].attrs["long_name"]
     return describe(
         figure,
         title=f"Similarity of layers: {words}",
-        caption=f"{found.attrs['title']}: {words} of every two layers on the same points."
+        caption=f"{similarity.attrs['title']}: {words} of every two layers on the same points."
         + (" (b) The same layer in both networks; band: range over pairs of runs of one network." if chance else ""),
         alt="Heat map of the similarity of the layers of two networks.",
     )

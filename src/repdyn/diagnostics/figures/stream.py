@@ -11,26 +11,26 @@ from repdyn.base.figures import CYCLE, describe, label_panels, legend_below, new
 from repdyn.diagnostics.figures.shared import line, moments, name_layers, over_seeds, seeds_text, time_axis
 
 
-def draw_stream(found: xr.Dataset) -> Figure:
+def draw_stream(profile: xr.Dataset) -> Figure:
     """Energies along the residual stream, and the radial gradient fraction in front of normalization layers.
 
     Raises:
         ValueError: the dataset has neither.
     """
-    parts = [name for name in ("kinetic_energy", "radial_fraction") if name in found]
+    parts = [name for name in ("kinetic_energy", "radial_fraction") if name in profile]
     if not parts:
         raise ValueError("the dataset has no residual stream and no normalized layers; name `residual` when measuring")
     with style():
         figure, axes = new(1, len(parts), height=2.5)
         for panel, name in zip(axes[0], parts, strict=True):
-            (_energy_panel if name == "kinetic_energy" else _radial_panel)(panel, found)
+            (_energy_panel if name == "kinetic_energy" else _radial_panel)(panel, profile)
         label_panels(axes)
     return describe(
         figure,
         title="Residual stream and normalized layers",
-        caption=rf"{found.attrs['title']}{seeds_text(found)}. Energies in the norm of $K + \gamma \|K\| I$ along the "
-        rf"residual stream, $\gamma$ = {found.attrs['gamma']:g}. Radial gradient fraction: share of the gradient along "
-        r"a weight that normalization makes free; 0 in the theory, which has no $\epsilon$.",
+        caption=rf"{profile.attrs['title']}{seeds_text(profile)}. Energies in the norm of $K + \gamma \|K\| I$ along "
+        rf"the residual stream, $\gamma$ = {profile.attrs['gamma']:g}. Radial gradient fraction: share of the gradient "
+        r"along a weight that normalization makes free; 0 in the theory, which has no $\epsilon$.",
         alt="Energies against the blocks of the residual stream; radial fractions of the normalized layers, all small.",
     )
 

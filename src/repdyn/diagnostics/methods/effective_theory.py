@@ -88,14 +88,14 @@ def _usable(recorded: xr.Dataset, layer: str, pairs: Sequence[str] | None) -> tu
     return time, list(pairs or different)
 
 
-def _fitted(one: xr.Dataset, times: Array, moments: Array) -> tuple[EffectiveFit, bool, Array, float, Array]:
+def _fitted(recorded: xr.Dataset, times: Array, moments: Array) -> tuple[EffectiveFit, bool, Array, float, Array]:
     """Fit, whether the pair was learned, the curves at `moments`, the final distance and the recorded curves."""
-    h, y, w = data = np.stack([one[name].values for name in CURVES.values()])
+    h, y, w = data = np.stack([recorded[name].values for name in CURVES.values()])
     if not (np.isfinite(data).all() and (h > 0).all()):
         nothing = np.full((len(data), MOMENTS), np.nan)
         unfitted = EffectiveFit(np.nan, np.nan, np.nan, nothing[:, 0], np.full((2, 2), np.nan), 0, 0, True, nothing)
         return unfitted, False, nothing, np.nan, data
-    dx2, dy2 = float(one["input_distance"]), float(one["target_distance"])
+    dx2, dy2 = float(recorded["input_distance"]), float(recorded["target_distance"])
 
     def solution(rates: Array, frames: Array) -> Array:
         return solution_unchecked(times[frames], h[0], y[0], w[0], *rates[:, :, None], np.float64(dx2), np.float64(dy2))
@@ -109,34 +109,38 @@ def _fitted(one: xr.Dataset, times: Array, moments: Array) -> tuple[EffectiveFit
 
 
 def _variables(
-    found: list[tuple[EffectiveFit, bool, Array, float, Array]],
+    pairs: list[tuple[EffectiveFit, bool, Array, float, Array]],
     dims: tuple[str, ...],
     shape: tuple[int, ...],
     time: str,
     units: str,
 ) -> dict[str, xr.Variable]:
     per = "1" if units == "1" else f"1/{units}"
-    fits, learned, curves, finals, data = zip(*found, strict=True)
+    fits, learned, curves, finals, data = zip(*pairs, strict=True)
 
-    def made(values: object, name: str, units: str, where: str, *more: str) -> xr.Variable:
+    def stacked(values: object, name: str, units: str, where: str, *more: str) -> xr.Variable:
         values = np.array(values)
         array = variable((*dims, *more), values.reshape(*shape, *values.shape[1:]), name, units)
         array.attrs |= {"paper": PAPERS["universality"], "equation": where, "study": "universality"}
         return array
 
     variables = {
-        "eta_h": made([fit.eta_h for fit in fits], f"effective rate of the encoder per {time}", per, "eq. (7), (49)"),
-        "eta_y": made([fit.eta_y for fit in fits], f"effective rate of the decoder per {time}", per, "eq. (7), (49)"),
-        "explained": made([fit.r2 for fit in fits], "explained variance of h, y, w", "1", "eq. (49)", "curve"),
-        "at_bound": made([int(fit.at_bound) for fit in fits], "1 where no finite rates fit", "1", "eq. (49)"),
-        "learned": made([int(flag) for flag in learned], "1 where the pair's error fell to 0.16", "1", "Section 3"),
-        "final_distance": made(finals, "final squared distance of the theory", "activation^2", "eq. (10)"),
+        "eta_h": stacked(
+            [fit.eta_h for fit in fits], f"effective rate of the encoder per {time}", per, "eq. (7), (49)"
+        ),
+        "eta_y": stacked(
+            [fit.eta_y for fit in fits], f"effective rate of the decoder per {time}", per, "eq. (7), (49)"
+        ),
+        "explained": stacked([fit.r2 for fit in fits], "explained variance of h, y, w", "1", "eq. (49)", "curve"),
+        "at_bound": stacked([int(fit.at_bound) for fit in fits], "1 where no finite rates fit", "1", "eq. (49)"),
+        "learned": stacked([int(flag) for flag in learned], "1 where the pair's error fell to 0.16", "1", "Section 3"),
+        "final_distance": stacked(finals, "final squared distance of the theory", "activation^2", "eq. (10)"),
     }
     variables["explained"].attrs["missing"] = f"a curve that does not move, or {UNFITTED}"
     for k, (name, measured) in enumerate(CURVES.items()):
         units = "activation^2" if name == "h" else "output^2"
-        variables[f"{name}_measured"] = made([row[k] for row in data], f"{name}, measured", units, "eq. (8)", time)
-        variables[f"{name}_theory"] = made([row[k] for row in curves], f"{name}, theory", units, "eq. (7)", "moment")
+        variables[f"{name}_measured"] = stacked([row[k] for row in data], f"{name}, measured", units, "eq. (8)", time)
+        variables[f"{name}_theory"] = stacked([row[k] for row in curves], f"{name}, theory", units, "eq. (7)", "moment")
         variables[f"{name}_measured"].attrs["source"] = measured
     for name in ("eta_h", "eta_y", "final_distance", *(f"{name}_theory" for name in CURVES)):
         variables[name].attrs["missing"] = UNFITTED

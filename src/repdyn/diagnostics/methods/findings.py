@@ -25,9 +25,9 @@ class Findings:
         self.values = {name: np.full([sizes[dim] for dim in TEXTS[name].dims], np.nan) for name in names}
         self.reasons: dict[tuple[str, str], list[str]] = {}
 
-    def put(self, found: Mapping[str, object], at: int | None = None) -> None:
+    def put(self, measurements: Mapping[str, object], at: int | None = None) -> None:
         """Keeps numbers, at a place along their first dimension or as a whole."""
-        for name, value in found.items():
+        for name, value in measurements.items():
             if name in self.values:
                 self.values[name][... if at is None else at] = value
 

@@ -221,17 +221,17 @@ def _check_shape(batch: Batch, axis: int) -> None:
         )
 
 
-def _check_values(found: Inputs) -> None:
+def _check_values(inputs: Inputs) -> None:
     """Two different points at least, all finite."""
-    tensors = [part for batch in found.batches for part in batch.tensors()[:1]]
-    sizes = found.sizes
+    tensors = [part for batch in inputs.batches for part in batch.tensors()[:1]]
+    sizes = inputs.sizes
     if None not in sizes and sum(sizes) < 2:
         raise ValueError("inputs holds a single point; angles, ranks and batch statistics need at least two")
     bad = sum(int((~torch.isfinite(part)).sum()) for part in tensors if part.is_floating_point())
     if bad:
         raise ValueError(f"inputs holds {bad} values that are NaN or infinite")
-    alone = all(len(batch.tensors()) == 1 for batch in found.batches)
-    if alone and all(bool((part == tensors[0].narrow(found.axis, 0, 1)).all()) for part in tensors):
+    alone = all(len(batch.tensors()) == 1 for batch in inputs.batches)
+    if alone and all(bool((part == tensors[0].narrow(inputs.axis, 0, 1)).all()) for part in tensors):
         raise ValueError("all points of inputs are the same, so there is nothing to tell apart; give different points")
 
 
@@ -248,19 +248,19 @@ def _placed(batch: Batch, model: nn.Module) -> Batch:
     return batch.changed(place)
 
 
-def _split(found: Inputs, batch_size: int) -> Inputs:
-    if len(found.batches) > 1:
-        return found
+def _split(inputs: Inputs, batch_size: int) -> Inputs:
+    if len(inputs.batches) > 1:
+        return inputs
     if batch_size < 1:
         raise ValueError(f"batch_size is {batch_size}; give 1 or more")
-    if not found.sliceable:
-        shapes = found.batches[0].shapes()
+    if not inputs.sliceable:
+        shapes = inputs.batches[0].shapes()
         raise ValueError(f"batch_size cannot cut inputs of shapes {shapes}, which have no common axis; give a loader")
-    cuts = range(0, found.sizes[0], batch_size)
-    batch = found.batches[0]
+    cuts = range(0, inputs.sizes[0], batch_size)
+    batch = inputs.batches[0]
 
     def part_at(first: int) -> Batch:
-        size = min(batch_size, found.sizes[0] - first)
-        return batch.changed(lambda part: part.narrow(found.axis, first, size) if isinstance(part, Tensor) else part)
+        size = min(batch_size, inputs.sizes[0] - first)
+        return batch.changed(lambda part: part.narrow(inputs.axis, first, size) if isinstance(part, Tensor) else part)
 
-    return Inputs([part_at(first) for first in cuts], found.axis)
+    return Inputs([part_at(first) for first in cuts], inputs.axis)

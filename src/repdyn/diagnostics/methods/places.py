@@ -87,12 +87,12 @@ def _check_independence(
             )
 
 
-def _equal(one: object, other: object) -> bool:
+def _equal(first: object, second: object) -> bool:
     """Whether two values are the same tensor, number by number, NaN included."""
-    if not isinstance(one, Tensor) or not isinstance(other, Tensor) or one.shape != other.shape:
+    if not isinstance(first, Tensor) or not isinstance(second, Tensor) or first.shape != second.shape:
         return False
-    floating = one.is_floating_point() and other.dtype == one.dtype
-    return torch.allclose(one, other, rtol=0, atol=0, equal_nan=True) if floating else torch.equal(one, other)
+    floating = first.is_floating_point() and second.dtype == first.dtype
+    return torch.allclose(first, second, rtol=0, atol=0, equal_nan=True) if floating else torch.equal(first, second)
 
 
 def _small_passes(setting: Setting, functions: bool) -> list[dict[str, object]]:

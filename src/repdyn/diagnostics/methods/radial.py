@@ -107,12 +107,12 @@ def radial_fractions(setting: Setting, maps: list[Normalized], batch: Batch, los
     return shares
 
 
-def _reason(setting: Setting, one: Normalized, before: Tensor) -> str:
+def _reason(setting: Setting, target: Normalized, before: Tensor) -> str:
     """Why a map has no radial fraction; empty if it is free."""
-    if not isinstance(one.module._parameters.get("weight"), nn.Parameter):
+    if not isinstance(target.module._parameters.get("weight"), nn.Parameter):
         return "its weight is computed from other parameters (weight_norm, spectral_norm or the like)"
     try:
-        change = change_when_doubled(setting, one, before)
+        change = change_when_doubled(setting, target, before)
     except Exception as error:
         return f"doubling its weights: {in_one_line(error)}"
     if not change <= UNCHANGED:
@@ -127,22 +127,22 @@ def _output_of_some(setting: Setting) -> Tensor:
         return setting.output(setting.model(*batch.args, **batch.kwargs)).double()
 
 
-def change_when_doubled(setting: Setting, one: Normalized, before: Tensor) -> float:
+def change_when_doubled(setting: Setting, target: Normalized, before: Tensor) -> float:
     """|change of the output| / |output| when weights and bias double and eps of the normalization goes with them.
 
     Args:
         setting: the network.
-        one: the map.
+        target: the map.
         before: the output with the weights as they are.
     """
-    eps = one.norm.eps
-    doubled = {name: nn.Parameter(2 * part.detach()) for name, part in _parameters(one.module).items()}
-    with _replaced(setting.model, one.module, doubled):
-        one.norm.eps = 4 * (torch.finfo(one.module.weight.dtype).eps if eps is None else eps)
+    eps = target.norm.eps
+    doubled = {name: nn.Parameter(2 * part.detach()) for name, part in _parameters(target.module).items()}
+    with _replaced(setting.model, target.module, doubled):
+        target.norm.eps = 4 * (torch.finfo(target.module.weight.dtype).eps if eps is None else eps)
         try:
             after = _output_of_some(setting)
         finally:
-            one.norm.eps = eps
+            target.norm.eps = eps
     return float((after - before).norm() / before.norm().clamp_min(torch.finfo(torch.float64).tiny))
 
 

@@ -37,10 +37,10 @@ def aligned(moment: xr.Dataset, first: xr.Dataset) -> xr.Dataset:
     """A later moment with the layers and diagnostics of the first; what it lacks is NaN."""
     lacking = [name for name in first.data_vars if name not in moment]
     moment = moment.assign({name: xr.full_like(first[name], np.nan, dtype=float) for name in lacking})
-    found = moment[list(first.data_vars)]
+    selected = moment[list(first.data_vars)]
     if all(moment[dim].equals(first[dim]) for dim in first.dims if dim in moment.coords):
-        return found
-    return found.reindex({dim: first[dim] for dim in first.dims})
+        return selected
+    return selected.reindex({dim: first[dim] for dim in first.dims})
 
 
 def nothing_of(first: xr.Dataset, why: str) -> xr.Dataset:

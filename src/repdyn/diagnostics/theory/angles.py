@@ -73,7 +73,7 @@ def _from_cosines(F: Array, norms: Array, odd: int) -> Angles:
     return Angles(_angle_quantiles(every, QUANTILES), *middles)
 
 
-def _fill_cosines(found: Array, F: Array, norms: Array, odd: int) -> None:
+def _fill_cosines(cosines: Array, F: Array, norms: Array, odd: int) -> None:
     """Cosines of all pairs without the odd point, one block of rows of the Gram matrix at a time."""
     filled = 0
     for first in range(0, len(F), ROWS):
@@ -86,7 +86,7 @@ def _fill_cosines(found: Array, F: Array, norms: Array, odd: int) -> None:
             later = values[row + 1 - first :]
             if row < odd:
                 later = np.delete(later, odd - row - 1)
-            found[filled : filled + len(later)] = later
+            cosines[filled : filled + len(later)] = later
             filled += len(later)
 
 

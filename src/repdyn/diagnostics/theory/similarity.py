@@ -56,7 +56,7 @@ def shape_of(A: ArrayLike) -> Shape:
     return Shape(F, np.einsum("ij,ij->i", F, F), float(np.sum(C**2)))
 
 
-def similarities(one: Shape, other: Shape) -> dict[str, float]:
+def similarities(first: Shape, second: Shape) -> dict[str, float]:
     """CKA, debiased CKA, Procrustes and angular shape distance of two representations of the same points.
 
     Raises:
@@ -70,36 +70,36 @@ def similarities(one: Shape, other: Shape) -> dict[str, float]:
         >>> round(found["cka"], 9), round(found["cka_debiased"], 9), found["procrustes"] < 1e-6
         (1.0, 1.0, True)
     """
-    if len(one.F) != len(other.F):
-        raise ValueError(f"representations of {len(one.F)} and {len(other.F)} points; give the same points to both")
-    cross = one.F.T @ other.F
+    if len(first.F) != len(second.F):
+        raise ValueError(f"representations of {len(first.F)} and {len(second.F)} points; give the same points to both")
+    cross = first.F.T @ second.F
     product = float(np.sum(cross**2))
     nuclear = min(1.0, float(np.linalg.svd(cross, compute_uv=False).sum()))
     return {
-        "cka": product / float(np.sqrt(one.own * other.own)),
-        "cka_debiased": _debiased(one, other, product),
+        "cka": product / float(np.sqrt(first.own * second.own)),
+        "cka_debiased": _debiased(first, second, product),
         "procrustes": float(np.sqrt(2 - 2 * nuclear)),
         "angular": float(np.arccos(nuclear)),
     }
 
 
-def unbiased_hsic(one: Shape, other: Shape, product: float) -> float:
+def unbiased_hsic(first: Shape, second: Shape, product: float) -> float:
     r"""Unbiased estimate of HSIC, times n (n - 3), from coordinates rather than Gram matrices (Song et al., eq. (5)).
 
     tr(K L) + 1^T K 1 1^T L 1 / ((n - 1) (n - 2)) - 2 1^T K L 1 / (n - 2) with zero diagonals of K = F F^T and L.
 
     Args:
-        one: centered points, shape (n, d).
-        other: the other ones.
+        first: centered points, shape (n, d).
+        second: the other ones.
         product: |F^T G|_F^2 of both.
     """
-    n = len(one.F)
-    K, L = one.squared, other.squared  # rows of F F^T sum to zero, so rows without their diagonal sum to -K
+    n = len(first.F)
+    K, L = first.squared, second.squared  # rows of F F^T sum to zero, so rows without their diagonal sum to -K
     return product - float(K @ L) + float(K.sum() * L.sum()) / ((n - 1) * (n - 2)) - 2 * float(K @ L) / (n - 2)
 
 
-def _debiased(one: Shape, other: Shape, product: float) -> float:
-    if len(one.F) < 4:
+def _debiased(first: Shape, second: Shape, product: float) -> float:
+    if len(first.F) < 4:
         return float("nan")
-    own = unbiased_hsic(one, one, one.own) * unbiased_hsic(other, other, other.own)
-    return unbiased_hsic(one, other, product) / float(np.sqrt(own)) if own > 0 else float("nan")
+    own = unbiased_hsic(first, first, first.own) * unbiased_hsic(second, second, second.own)
+    return unbiased_hsic(first, second, product) / float(np.sqrt(own)) if own > 0 else float("nan")

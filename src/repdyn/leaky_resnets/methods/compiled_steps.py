@@ -96,9 +96,9 @@ def gradient(W, P, Q, X, Y, rho, leak, decay, learned, S, U, turned, A, G, H, re
 @compiled(fastmath=CONTRACT)
 def adam(theta, grad, first, second, pace, rate, beta_1, beta_2, epsilon):
     """One step of Adam in one pass; rate is minus the rate with the correction for early moments."""
-    one = theta.dtype.type(1)
+    unit = theta.dtype.type(1)
     for i in range(theta.size):
         g = grad[i]
-        first[i] += (one - beta_1) * (g - first[i])
-        second[i] = beta_2 * second[i] + (one - beta_2) * g * g
+        first[i] += (unit - beta_1) * (g - first[i])
+        second[i] = beta_2 * second[i] + (unit - beta_2) * g * g
         theta[i] += rate * pace[i] * first[i] / (np.sqrt(second[i]) + epsilon)

@@ -55,10 +55,10 @@ def parts(rows: Iterable[Row], form: str) -> list[Part]:
 
     A control of several rows stands with the last of them.
     """
-    found = [part(row) for row in rows if row["form"] == form]
+    of_form = [part(row) for row in rows if row["form"] == form]
     return [
-        replace(one, control=None) if after and one.control == after.control else one
-        for one, after in zip_longest(found, found[1:])
+        replace(current, control=None) if after and current.control == after.control else current
+        for current, after in zip_longest(of_form, of_form[1:])
     ]
 
 

@@ -41,10 +41,10 @@ Row = dict[str, str]
 
 def recorded(file: Path) -> dict[str, list[Row]]:
     """Rows of the file by job; none where there is no file."""
-    found: dict[str, list[Row]] = {}
+    by_job: dict[str, list[Row]] = {}
     for row in rows(file):
-        found.setdefault(row["job"], []).append(row)
-    return found
+        by_job.setdefault(row["job"], []).append(row)
+    return by_job
 
 
 def rows(file: Path) -> list[Row]:
@@ -56,12 +56,12 @@ def rows(file: Path) -> list[Row]:
     if not file.is_file():
         return []
     with file.open(newline="", encoding="utf-8") as lines:
-        found = list(csv.DictReader(lines))
-    for number, row in enumerate(found, 2):
+        table = list(csv.DictReader(lines))
+    for number, row in enumerate(table, 2):
         if not _is_row(row):
-            told = ",".join(str(value) for value in row.values())
-            raise DataError(f"{file}:{number}: got {told!r}, expected {','.join(COLUMNS)} with numbers above 0")
-    return found
+            text = ",".join(str(value) for value in row.values())
+            raise DataError(f"{file}:{number}: got {text!r}, expected {','.join(COLUMNS)} with numbers above 0")
+    return table
 
 
 def _is_row(row: Row) -> bool:

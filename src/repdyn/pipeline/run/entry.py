@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from repdyn.base.devices import choose_kernels, pin_threads
+from repdyn.base.devices import pin_threads
 from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline.run import jobs
 from repdyn.pipeline.run.digests import compiled_code
@@ -34,8 +34,7 @@ def main(file: Path, threads: int | None = None) -> None:
         threads: threads of numerical libraries in the place of the job's own; another recipe, for trials by hand.
     """
     job = jobs.read(file)
-    pin_threads(threads or job.threads)  # this and the next before numpy or torch is imported
-    choose_kernels()
+    pin_threads(threads or job.threads)  # before numpy or torch is imported
     if folder := compiled_code(SOURCE):
         os.environ["NUMBA_CACHE_DIR"] = str(folder.absolute())
     with recorded(job):

@@ -14,7 +14,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from repdyn.base.devices import KERNELS
 from repdyn.base.files import sha256, write_json
 from repdyn.pipeline.run import records
 
@@ -71,7 +70,7 @@ def build(
                 "system": platform.platform(),
                 "processor": processor(),
                 "cores": os.cpu_count(),
-                "kernels": os.environ.get(KERNELS, "chosen by OpenBLAS"),
+                "kernels": os.environ.get("OPENBLAS_CORETYPE", "chosen by OpenBLAS"),
             },
             "commit": _commit(workflow),
             "made": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -181,13 +181,13 @@ def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
         r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \notin \mathcal{S}_m^- \text{ for } m > \ell'"
     ),
     data="counterexamples",
-    control=wrong_formula("the printed domain", replace_variables(domain_mended_violations="domain_violations")),
+    control=wrong_formula("the printed domain", replace_variables(domain_corrected_violations="domain_violations")),
 )
 def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
     """Two random layers in space, points where the product does not vanish."""
     tests = [
         zero(counterexamples[name], "no point outside the domain", COUNTED)
-        for name in ("domain_violations", "domain_mended_violations")
+        for name in ("domain_violations", "domain_corrected_violations")
     ]
     outside, acting = int(counterexamples["domain_violations"]), int(counterexamples["domain_acting"])
     return Verdict.from_tests(*tests, f"{outside} of {acting} points lie outside (5.9).")

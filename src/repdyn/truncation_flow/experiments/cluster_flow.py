@@ -193,8 +193,8 @@ def integrators(settings: Integrators, stream: Stream) -> xr.Dataset:
     ends, start = np.array([settings.horizon]), (X, np.full(settings.points, 1.0 / settings.points), yt, R, beta)
     *reference, crossings = event_flow(*start, ends)
 
-    def error(found: tuple[Array, Array]) -> float:
-        return worst(*(path - right for path, right in zip(found, reference, strict=True)))
+    def error(computed: tuple[Array, Array]) -> float:
+        return worst(*(path - right for path, right in zip(computed, reference, strict=True)))
 
     occupied = [error(occupation.occupation_flow(*start, ends, step=h)) for h in settings.steps]
     plain = [error(euler_flow(*start, ends, step=h)) for h in settings.steps]

@@ -81,7 +81,7 @@ def _worlds(
     }
     variables = {}
     for suffix, (words, when, series) in worlds.items():
-        rows = [_summary(one, when, last) for one, last in zip(series, np.nanmax(arrival, axis=1), strict=True)]
+        rows = [_summary(run, when, last) for run, last in zip(series, np.nanmax(arrival, axis=1), strict=True)]
         variables |= {
             name + suffix: variable("dimension", np.array([row[name] for row in rows]), text + words, unit)
             for name, (text, unit) in texts.items()

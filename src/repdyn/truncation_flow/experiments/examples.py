@@ -62,8 +62,8 @@ def equal_first_moments() -> Measured:
     turn = np.array([[np.cos(0.1), np.sin(0.1)], [-np.sin(0.1), np.cos(0.1)]])
     plain, turned = yt + points, yt + turn @ points
 
-    def difference(one: Array, another: Array, formula: str = "corrected") -> float:
-        flows = (separated.effective_gradient(X, ONE, beta, yt, formula=formula) for X in (one, another))
+    def difference(first: Array, second: Array, formula: str = "corrected") -> float:
+        flows = (separated.effective_gradient(X, ONE, beta, yt, formula=formula) for X in (first, second))
         return abs(np.subtract(*(flow.Omega[0, 1] for flow in flows)))
 
     moments = [separated.sector_moments(X, yt, ONE, beta)[1] for X in (first, other)]
@@ -239,7 +239,7 @@ def renormalized_domain(draws: int, generator: np.random.Generator, networks: in
     return {
         "domain_acting": (counts[0], "points with P^-_1 != 0, two layers, Q = 3"),
         "domain_violations": (counts[1], "of these outside D^- of (5.9)"),
-        "domain_mended_violations": (counts[2], "of these outside the mended domain"),
+        "domain_corrected_violations": (counts[2], "of these outside the corrected domain"),
     }
 
 

@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
-from repdyn.base.formula_audit import Errors, audit_variables, holds, mended
+from repdyn.base.formula_audit import Errors, audit_variables, fixed, holds
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow.methods import collapsed
 from repdyn.truncation_flow.methods.formula_audit import worst
@@ -61,10 +61,10 @@ def _propagator_errors(B0: Array, W0: Array, Y: Array, times: Array) -> list[Err
     integrals = [collapsed.duhamel(B, W, Y, *printed[2:], times, sign) for sign in (1.0, -1.0)]
     return [
         _error_flow(B, W, Y, times),
-        mended(*(worst(U_W @ E0 @ U_B - E) for _, _, U_B, U_W in (printed, corrected))),
+        fixed(*(worst(U_W @ E0 @ U_B - E) for _, _, U_B, U_W in (printed, corrected))),
         _initial_time_derivative(B0, W0, Y),
-        mended(*(worst(found - B[-1]) for found, _ in integrals)),
-        mended(*(worst(found - W[-1]) for _, found in integrals)),
+        fixed(*(worst(integral - B[-1]) for integral, _ in integrals)),
+        fixed(*(worst(integral - W[-1]) for _, integral in integrals)),
     ]
 
 
@@ -83,7 +83,7 @@ def _initial_time_derivative(B0: Array, W0: Array, Y: Array) -> Errors:
     later = [np.linalg.solve(U_B[k], U_B[-1]) for k in range(5)]
     slope = (later[3] - later[1]) / (2 * DIFFERENCE)
     exact = B[2] @ B[2].T @ later[2]
-    return mended(worst(slope + exact), worst(slope - exact))
+    return fixed(worst(slope + exact), worst(slope - exact))
 
 
 def _product_ratio(generator: np.random.Generator, Q: int, pairs: int = 200) -> tuple[float, float]:

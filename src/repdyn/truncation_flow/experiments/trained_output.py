@@ -100,7 +100,7 @@ def output_layer(settings: OutputLayer, stream: Stream) -> xr.Dataset:
     for case, w in enumerate(weightings.values()):
         path = standard_cost.output_layer_flow(X, Y, W0, times, weights=w)
         solved = _integrated(X, Y, W0, w, times)
-        formula[case], unweighted[case] = (np.abs(found - solved).max(axis=(1, 2)) for found in (path, without))
+        formula[case], unweighted[case] = (np.abs(outputs - solved).max(axis=(1, 2)) for outputs in (path, without))
         slowest = np.linalg.eigvalsh((X * w) @ X.T)[0]
         limits.append(standard_cost.output_layer_flow(X, Y, W0, [60.0 / slowest], weights=w)[0])
         minimizers.append(standard_cost.least_squares_minimizer(X, Y, w))

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from repdyn.base.checks import Array
-from repdyn.base.formula_audit import Errors, holds, mended
+from repdyn.base.formula_audit import Errors, fixed, holds
 from repdyn.truncation_flow.methods.construction import ball_clusters, largest_radius, simplex_initial_data
 from repdyn.truncation_flow.methods.formula_audit import Draw, Layers, random_cluster, random_layers, worst
 from repdyn.truncation_flow.theory import derivatives, general
@@ -82,7 +82,7 @@ def metric_invariance(drawn: Weighted) -> Errors:
     total = drawn.W_out @ drawn.W
     inverse = np.linalg.inv(drawn.A)
     printed, corrected = total @ inverse, (drawn.W_out @ inverse) @ (drawn.A @ drawn.W)
-    return mended(*(worst(changed.T @ changed - total.T @ total) for changed in (printed, corrected)))
+    return fixed(*(worst(changed.T @ changed - total.T @ total) for changed in (printed, corrected)))
 
 
 def bias_derivative(drawn: Weighted) -> Errors:
@@ -187,7 +187,7 @@ def cost_of_untruncated(trained: Trained) -> Errors:
     """(9.3): the standard cost (2.22) of untruncated data with weights 1/N, as printed, and with 1/N_c."""
     defined = trained.cost(trained.R, trained.beta, trained.W).real
     squares = np.sum((trained.X @ trained.W.T - trained.y[trained.cluster]) ** 2, axis=1)
-    return mended(abs(0.5 * float(squares.mean()) - defined), abs(0.5 * float(trained.w @ squares) - defined))
+    return fixed(abs(0.5 * float(squares.mean()) - defined), abs(0.5 * float(trained.w @ squares) - defined))
 
 
 OF_WEIGHTS: dict[str, Callable[[Weighted], Errors]] = {

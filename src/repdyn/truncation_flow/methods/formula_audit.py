@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from repdyn.base.checks import Array
-from repdyn.base.formula_audit import Errors, holds, mended
+from repdyn.base.formula_audit import Errors, fixed, holds
 from repdyn.truncation_flow.theory import derivatives, general, separated, truncation
 
 DIFFERENCE = 1e-6
@@ -110,7 +110,7 @@ def affine_form(draw: Draw, generator: np.random.Generator) -> Errors:
     defined = truncation.truncation_map_of_weights(draw.X, W, draw.beta)
     printed = truncation.affine_truncation_map_as_printed(draw.X, W, draw.beta)
     corrected = truncation.affine_truncation_map(draw.X, W, draw.beta)
-    return mended(worst(printed - defined), worst(corrected - defined))
+    return fixed(worst(printed - defined), worst(corrected - defined))
 
 
 def layer_pullback(network: Network) -> Errors:
@@ -119,7 +119,7 @@ def layer_pullback(network: Network) -> Errors:
     layer = truncation.hidden_layers(network.x, network.weights, network.biases)[-1]
     printed = truncation.layer_from_truncation_as_printed(network.x, cumulative)
     corrected = truncation.layer_from_truncation(network.x, cumulative)
-    return mended(worst(printed - layer), worst(corrected - layer))
+    return fixed(worst(printed - layer), worst(corrected - layer))
 
 
 def output_pullback(network: Network) -> Errors:
@@ -129,7 +129,7 @@ def output_pullback(network: Network) -> Errors:
     claimed = pulled @ (network.W_out @ cumulative.W[-1]).T
     output = truncation.hidden_layers(network.x, network.weights, network.biases)[-1] @ network.W_out.T
     bias = truncation.output_bias_for_pullback(network.W_out, cumulative.b[-1])
-    return mended(worst(output - claimed), worst(output + bias - claimed))
+    return fixed(worst(output - claimed), worst(output + bias - claimed))
 
 
 def output_shift(network: Network) -> Errors:
@@ -139,7 +139,7 @@ def output_shift(network: Network) -> Errors:
     terms = [np.linalg.solve(W, b) for W, b in zip(cumulative.W, biases, strict=True)]
     printed = truncation.output_bias_as_printed(network.W_out, cumulative.beta[-2])
     total = np.sum(terms, axis=0)
-    return mended(worst(printed - total), worst(cumulative.beta[-1] - total))
+    return fixed(worst(printed - total), worst(cumulative.beta[-1] - total))
 
 
 def cost_split(draw: Draw) -> Errors:
@@ -179,20 +179,20 @@ def weight_flow(draw: Draw) -> Errors:
     """(3.22)-(3.23) against the tangential gradient of the cost."""
     true = _oracle(draw)[1]
     printed, corrected = separated.generator_as_printed(*draw.state), separated.generator(*draw.state)
-    return mended(worst(printed - true), worst(corrected - true))
+    return fixed(worst(printed - true), worst(corrected - true))
 
 
 def weight_flow_sign(draw: Draw) -> Errors:
     """(1.14), (4.1), dR = -Omega R, against the gradient; Omega itself corrected."""
     Omega, true = separated.generator(*draw.state), _oracle(draw)[1]
-    return mended(worst(-Omega - true), worst(Omega - true))
+    return fixed(worst(-Omega - true), worst(Omega - true))
 
 
 def matrix_elements(draw: Draw) -> Errors:
     """(3.38), (4.3) against (3.22), whose matrix elements they claim to be."""
     elements = separated.generator_from_first_moments_as_printed(*draw.state)
     commutators = separated.generator_by_commutators(*draw.state, quadratic=False)
-    return mended(worst(elements - commutators), worst(0.5 * elements - commutators))
+    return fixed(worst(elements - commutators), worst(0.5 * elements - commutators))
 
 
 def moment_form(draw: Draw) -> Errors:
@@ -212,7 +212,7 @@ def full_gradient(draw: Draw) -> Errors:
     square, folded = (H * u).T @ u / N, (H * u).T @ (H * u) / N
     mixed = np.outer((H * u).mean(0), draw.b) + (H * draw.b).T @ u / N
     true = G @ draw.R.T
-    return mended(worst(2 * folded - mixed - true), worst(folded + square - mixed - true))
+    return fixed(worst(2 * folded - mixed - true), worst(folded + square - mixed - true))
 
 
 def lemma_6_1(draw: Draw, generator: np.random.Generator) -> Errors:
@@ -266,7 +266,7 @@ def point_bias_gradient(layers: Layers) -> Errors:
     state = (passed, layers.R, layers.beta, label)
     printed = [general.bias_gradient_of_point_as_printed(*state, layer, 0) for layer in range(1, Q + 1)]
     corrected = [general.bias_gradient_of_point(*state, layer, 0) for layer in range(1, Q + 1)]
-    return mended(worst(np.array(printed) - gradient), worst(np.array(corrected) - gradient))
+    return fixed(worst(np.array(printed) - gradient), worst(np.array(corrected) - gradient))
 
 
 def _layers_oracle(layers: Layers) -> tuple[Array, Array]:
@@ -279,7 +279,7 @@ def general_bias_flow(layers: Layers) -> Errors:
     dbeta = _layers_oracle(layers)[0]
     printed = general.bias_velocity_as_printed(layers.X, layers.cluster, layers.R, layers.beta, layers.yt)
     corrected = general.general_effective_gradient(*layers).dbeta
-    return mended(worst(printed - dbeta), worst(corrected - dbeta))
+    return fixed(worst(printed - dbeta), worst(corrected - dbeta))
 
 
 def general_weight_flow(layers: Layers) -> Errors:
@@ -293,7 +293,7 @@ def last_layer_of_theorem_5_1(draw: Draw) -> Errors:
     cluster = np.zeros(len(draw.X), dtype=int)
     layered = general.general_effective_gradient(draw.X, cluster, draw.R[None], draw.beta[None], draw.yt[None])
     printed, corrected = separated.generator_as_printed(*draw.state), separated.generator(*draw.state)
-    return mended(worst(printed - layered.Omega[0]), worst(corrected - layered.Omega[0]))
+    return fixed(worst(printed - layered.Omega[0]), worst(corrected - layered.Omega[0]))
 
 
 OF_CLUSTERS: dict[str, Callable[[Draw], Errors]] = {

@@ -36,7 +36,7 @@ def cayley(A: Array) -> Array:
 def moved(state: tuple[Array, ...], velocity: tuple[Array, ...], h: float) -> tuple[Array, ...]:
     """(R, beta, ...) after a time h at the velocity (Omega, dbeta, ...): R by the Cayley map, all else straight on."""
     (R, *flat), (Omega, *slopes) = state, velocity
-    return cayley(h * Omega) @ R, *(one + h * slope for one, slope in zip(flat, slopes, strict=True))
+    return cayley(h * Omega) @ R, *(part + h * slope for part, slope in zip(flat, slopes, strict=True))
 
 
 def states_at(

@@ -28,18 +28,18 @@ def digit_pairs(settings: TrajectoryFits, image_training: dict[str, xr.Dataset])
     ]
     dims, kept = ("trial", "kind", "pair", "weighting"), (*shape, len(WEIGHTINGS))
 
-    def made(values: list, words: str, units: str = "1", extra: tuple[str, ...] = ()) -> xr.Variable:
+    def of_pairs(values: list, words: str, units: str = "1", extra: tuple[str, ...] = ()) -> xr.Variable:
         array = np.array(values)
         return variable((*dims, *extra), array.reshape(*kept, *array.shape[2:]), words, units)
 
     first = [fits[place * shape[2]] for place in range(shape[1])]  # first pair of every kind, first network
     return dataset(
         {
-            "r2": made([[fit.r2 for fit in pair] for pair in fits], "explained variance", extra=("curve",)),
-            "fit_loss": made([[fit.loss for fit in pair] for pair in fits], "squared fit loss, equation (49)"),
-            "eta_h": made([[fit.eta_h for fit in pair] for pair in fits], "effective rate, encoder", "epoch-1"),
-            "eta_y": made([[fit.eta_y for fit in pair] for pair in fits], "effective rate, decoder", "epoch-1"),
-            "at_bound": made([[int(fit.at_bound) for fit in pair] for pair in fits], "1 where no rates fit"),
+            "r2": of_pairs([[fit.r2 for fit in pair] for pair in fits], "explained variance", extra=("curve",)),
+            "fit_loss": of_pairs([[fit.loss for fit in pair] for pair in fits], "squared fit loss, equation (49)"),
+            "eta_h": of_pairs([[fit.eta_h for fit in pair] for pair in fits], "effective rate, encoder", "epoch-1"),
+            "eta_y": of_pairs([[fit.eta_y for fit in pair] for pair in fits], "effective rate, decoder", "epoch-1"),
+            "at_bound": of_pairs([[int(fit.at_bound) for fit in pair] for pair in fits], "1 where no rates fit"),
             "growth": variable(
                 dims[:3], (data["h"].isel(epoch=-1) / data["h"].isel(epoch=0)).values, "h at the end over its start"
             ),

@@ -105,8 +105,8 @@ def _correlation_variables(
 def _correlations(predicted: Sequence[NDArray], measured: NDArray, labels: NDArray) -> NDArray:
     """Correlations of measured distances (..., image, image) with predictions, shape (..., prediction, part)."""
     places = np.ndindex(measured.shape[:-2])
-    found = [structure.correlations(values, measured[place], labels) for place in places for values in predicted]
-    return np.reshape(found, (*measured.shape[:-2], len(predicted), len(structure.PARTS)))
+    correlations = [structure.correlations(values, measured[place], labels) for place in places for values in predicted]
+    return np.reshape(correlations, (*measured.shape[:-2], len(predicted), len(structure.PARTS)))
 
 
 def _resampled_variables(
@@ -192,21 +192,21 @@ def _scaled(raw: NDArray, labels: NDArray, first: int, scales: tuple[float, ...]
 
 
 def _structure_coords(
-    settings: RepresentationalStructure, one: xr.Dataset, runs: list[str], shown: NDArray
+    settings: RepresentationalStructure, training: xr.Dataset, runs: list[str], shown: NDArray
 ) -> dict[str, xr.Variable]:
     return {
         "run": variable("run", np.array(runs), "optimizer"),
         "prediction": variable("prediction", np.array(structure.PREDICTIONS), "prediction"),
         "part": variable("part", np.array(structure.PARTS), "entries of the matrix"),
-        "trial": index("trial", one.sizes["trial"], "draw of weights and order of the images"),
+        "trial": index("trial", training.sizes["trial"], "draw of weights and order of the images"),
         "row": index("row", len(shown), "image, sorted by label"),
         "column": index("column", len(shown), "image, sorted by label"),
         "resample": index("resample", settings.resamples, "bootstrap draw"),
         "scale": variable("scale", np.array(settings.length_scales), "length scale over the mean prediction"),
-        "look": variable("look", one["look"].values, "passes over the data in gradient descent", "epoch"),
+        "look": variable("look", training["look"].values, "passes over the data in gradient descent", "epoch"),
         "label": variable("row", shown, "digit shown"),
-        "point_count": variable((), int(one["point_count"]), "images in (50) and in the training"),
-        "source": variable((), str(one["source"].values), "source of the images"),
+        "point_count": variable((), int(training["point_count"]), "images in (50) and in the training"),
+        "source": variable((), str(training["source"].values), "source of the images"),
     }
 
 

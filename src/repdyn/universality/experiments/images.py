@@ -131,7 +131,7 @@ def _dataset(
     settings: ImageTraining,
     network: ImageNetwork,
     run: str,
-    found: minibatch_loop.Records,
+    records: minibatch_loop.Records,
     watched: Watched,
     points: NDArray,
     source: str,
@@ -139,9 +139,9 @@ def _dataset(
     labels = watched.labels.cpu().numpy()
     sizes = [points.shape[1], *[network.units] * network.hidden, CLASSES]
     return dataset(
-        _trajectory_variables(found, watched.pairs, points, labels)
-        | _look_variables(found)
-        | _parameter_variables(found, watched, sizes),
+        _trajectory_variables(records, watched.pairs, points, labels)
+        | _look_variables(records)
+        | _parameter_variables(records, watched, sizes),
         {
             "epoch": variable("epoch", np.arange(watched.epochs + 1), "passes over the data", "epoch"),
             "trial": index("trial", settings.trials, "draw of weights and order of the images"),
@@ -162,11 +162,11 @@ def _dataset(
 
 
 def _trajectory_variables(
-    found: minibatch_loop.Records, pairs: NDArray, points: NDArray, labels: NDArray
+    records: minibatch_loop.Records, pairs: NDArray, points: NDArray, labels: NDArray
 ) -> dict[str, xr.Variable]:
     dims = ("epoch", "trial", "kind", "pair")
     words = {"h": "squared representational distance", "y": "squared output distance", "w": "alignment"}
-    variables = {name: variable(dims, found[name], text) for name, text in words.items()}
+    variables = {name: variable(dims, records[name], text) for name, text in words.items()}
     targets = np.eye(CLASSES)[labels]
     for name, values, text in (("dx2", points, "squared input distance"), ("dy2", targets, "squared target distance")):
         squares = ((values[pairs[..., 1]] - values[pairs[..., 0]]) ** 2).sum(axis=-1)
@@ -174,25 +174,25 @@ def _trajectory_variables(
     return variables
 
 
-def _look_variables(found: minibatch_loop.Records) -> dict[str, xr.Variable]:
+def _look_variables(records: minibatch_loop.Records) -> dict[str, xr.Variable]:
     dims = ("look", "trial")
     return {
         "representation": variable(
-            (*dims, "image", "neuron"), found["representation"], "representation of the first images"
+            (*dims, "image", "neuron"), records["representation"], "representation of the first images"
         ),
-        "loss": variable(dims, found["loss"], "half the mean squared error over points and outputs"),
-        "accuracy": variable(dims, found["accuracy"], "share of images given their label"),
+        "loss": variable(dims, records["loss"], "half the mean squared error over points and outputs"),
+        "accuracy": variable(dims, records["accuracy"], "share of images given their label"),
     }
 
 
-def _parameter_variables(found: minibatch_loop.Records, watched: Watched, sizes: list[int]) -> dict[str, xr.Variable]:
+def _parameter_variables(records: minibatch_loop.Records, watched: Watched, sizes: list[int]) -> dict[str, xr.Variable]:
     """Parameters with the coordinates they need; nothing for a run that stores none."""
     if not watched.parameters_at:
         return {}
-    count = found["parameters"].shape[-1]
+    count = records["parameters"].shape[-1]
     return {
         "parameters": variable(
-            ("pass", "network", "parameter"), found["parameters"], "parameters, layer after layer, weights first"
+            ("pass", "network", "parameter"), records["parameters"], "parameters, layer after layer, weights first"
         ),
         "pass": variable("pass", np.array(watched.parameters_at), "passes over the data", "epoch"),
         "network": index("network", watched.parameters_of, "trial whose parameters are stored"),

@@ -25,7 +25,7 @@ def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> x
     records = [_run(name, run, settings, stream, device, checkpoint) for name, run in runs.items()]
 
     def stacked(key: str) -> NDArray:
-        return np.stack([np.moveaxis(found[key], 0, 1) for found in records])
+        return np.stack([np.moveaxis(record[key], 0, 1) for record in records])
 
     pairs = ("run", "trial", "look", "point", "other")
     return dataset(
@@ -33,7 +33,7 @@ def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> x
             "h": variable(pairs, stacked("h"), "squared distance of two representations"),
             "y": variable(pairs, stacked("y"), "squared distance of two outputs"),
             "loss": variable(("run", "trial", "look"), stacked("loss"), "mean squared error"),
-            "epoch": variable(("run", "look"), [found["epoch"] for found in records], "epochs done", "epoch"),
+            "epoch": variable(("run", "look"), [record["epoch"] for record in records], "epochs done", "epoch"),
         },
         {
             "run": variable("run", np.array(list(runs)), "name of the run"),

@@ -50,11 +50,11 @@ def two_point_observables(
     return Observables((dh**2).sum(axis=-1), y, y - (dy * target).sum(axis=-1))
 
 
-def _difference(one: ArrayLike, other: ArrayLike, names: str) -> Array:
-    one, other = np.atleast_1d(finite(one, names)), np.atleast_1d(finite(other, names))
-    if one.shape != other.shape:
-        raise ValueError(f"{names} have shapes {one.shape} and {other.shape}; they must be equal")
-    return other - one
+def _difference(first: ArrayLike, second: ArrayLike, names: str) -> Array:
+    first, second = np.atleast_1d(finite(first, names)), np.atleast_1d(finite(second, names))
+    if first.shape != second.shape:
+        raise ValueError(f"{names} have shapes {first.shape} and {second.shape}; they must be equal")
+    return second - first
 
 
 def effective_rhs(

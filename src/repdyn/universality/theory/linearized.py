@@ -37,8 +37,8 @@ def linear_outputs(state: Linearized, points: Points) -> tuple[Array, Array]:
 
 def linear_loss(state: Linearized, points: Points) -> complex:
     """L = 1/2 mean_i ||y(x_i) - y_i||^2, equation (16); analytic, so that complex steps differentiate it exactly."""
-    one, other = linear_outputs(state, points)
-    return (((one - points.y1) ** 2).sum() + ((other - points.y2) ** 2).sum()) / 4
+    first, second = linear_outputs(state, points)
+    return (((first - points.y1) ** 2).sum() + ((second - points.y2) ** 2).sum()) / 4
 
 
 def loss_gradient(state: Linearized, points: Points) -> Linearized:

@@ -15,12 +15,12 @@ def overlaps(settings: Overlaps, stream: Stream) -> xr.Dataset:
     """Inner products of two unit vectors after one random ReLU layer; all cosines see the same weights."""
     rho = np.array(settings.cosines)
     points = np.stack([rho, np.sqrt(1 - rho**2)])  # beside (1, 0)
-    found = np.empty((len(rho), settings.draws))
+    products = np.empty((len(rho), settings.draws))
     for draw in range(settings.draws):
         W = stream.generator(draw, "weights").normal(0, np.sqrt(2 / settings.width), (settings.width, 2))
-        found[:, draw] = np.maximum(W[:, 0], 0) @ np.maximum(W @ points, 0)
+        products[:, draw] = np.maximum(W[:, 0], 0) @ np.maximum(W @ points, 0)
     return dataset(
-        {"overlap": variable(("cosine", "draw"), found, "inner product after the layer")},
+        {"overlap": variable(("cosine", "draw"), products, "inner product after the layer")},
         {
             "cosine": variable("cosine", rho, "cosine before the layer"),
             "draw": index("draw", settings.draws, "draw of the weights"),

@@ -16,8 +16,8 @@ def correlation_map(overlaps: xr.Dataset, gaps: xr.Dataset) -> Figure:
     one_layer, depth = axes[0]
     rho = np.linspace(-1, 1, 201)
     one_layer.plot(rho, next_cosine(rho), color=BLACK, label="closed form")
-    found, width = overlaps["overlap"], half_width(overlaps["overlap"])
-    one_layer.errorbar(overlaps["cosine"], found.mean("draw"), width, fmt="o", color=RED, label="sampled")
+    samples, width = overlaps["overlap"], half_width(overlaps["overlap"])
+    one_layer.errorbar(overlaps["cosine"], samples.mean("draw"), width, fmt="o", color=RED, label="sampled")
     one_layer.set(
         xlabel="cosine before the layer", ylabel="cosine after it", title="one layer", xticks=(-1, -0.5, 0, 0.5, 1)
     )
@@ -32,7 +32,7 @@ def correlation_map(overlaps: xr.Dataset, gaps: xr.Dataset) -> Figure:
     return describe(
         figure,
         title="Two points through a plain ReLU network",
-        caption=f"(a) One layer: mean of {found.sizes['draw']} draws with 95 % intervals against the closed form. "
+        caption=f"(a) One layer: mean of {samples.sizes['draw']} draws with 95 % intervals against the closed form. "
         f"(b) Gap through {len(layers) - 1} layers at infinite width, from {gaps.sizes['cosine']} cosines.",
         alt="Sampled points lie on the curve of the closed form; whatever the start, the gap falls as 1 over depth^2.",
     )

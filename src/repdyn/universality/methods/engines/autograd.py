@@ -128,14 +128,14 @@ def _step(
 
 
 @torch.no_grad()
-def _record(task: Task, weights: Parameters, X: Tensor, Y: Tensor, made: Frames, frame: int) -> None:
+def _record(task: Task, weights: Parameters, X: Tensor, Y: Tensor, frames: Frames, frame: int) -> None:
     hidden = hidden_layers(task.net, weights, X)
     out = outputs(task.net, weights, hidden)
     for place, layer in enumerate(task.layers):
         apart = hidden[layer].double().diff(dim=1)[:, 0]
-        made.h[:, frame, place] = (apart**2).sum(dim=1).cpu().numpy()
-    made.outputs[:, frame] = out.cpu().numpy()
-    made.loss[:, frame] = ((out - Y) ** 2).sum(dim=(1, 2)).cpu().numpy() / 4
+        frames.h[:, frame, place] = (apart**2).sum(dim=1).cpu().numpy()
+    frames.outputs[:, frame] = out.cpu().numpy()
+    frames.loss[:, frame] = ((out - Y) ** 2).sum(dim=(1, 2)).cpu().numpy() / 4
 
 
 def kept_inputs(net: Net, generator: torch.Generator) -> Tensor:

@@ -84,14 +84,14 @@ class Batch:
         self.forward()
         self.backward()
 
-    def record(self, made: Frames, frame: int) -> None:
+    def record(self, frames: Frames, frame: int) -> None:
         """Distances, outputs and losses of the current weights."""
         self.forward()
         for place, layer in enumerate(self.task.layers):
             apart = self.a[layer].double().diff(dim=2)[:, :, 0]
-            made.h[:, frame, place] = (apart**2).sum(dim=1).cpu().numpy()
-        made.outputs[:, frame] = self.out.transpose(1, 2).cpu().numpy()
-        made.loss[:, frame] = ((self.out - self.Y) ** 2).sum(dim=(1, 2)).cpu().numpy() / 4
+            frames.h[:, frame, place] = (apart**2).sum(dim=1).cpu().numpy()
+        frames.outputs[:, frame] = self.out.transpose(1, 2).cpu().numpy()
+        frames.loss[:, frame] = ((self.out - self.Y) ** 2).sum(dim=(1, 2)).cpu().numpy() / 4
 
 
 @torch.no_grad()

@@ -116,14 +116,14 @@ def _descend_by_adam(W, b, a, delta, back, mean_W, square_W, mean_b, square_b, a
 
 
 @compiled(fastmath=FAST)
-def _drop(kept, share, a, given):
+def _drop(kept, share, a, inputs):
     """What a map is given of `a`, (2, in): entries kept are scaled by `share`; all of them where nothing is dropped."""
     size = a.shape[1]
     for point in range(2):
         for j in range(size):
-            given[point, j] = a[point, j]
+            inputs[point, j] = a[point, j]
             if kept.size:
-                given[point, j] = a[point, j] * share if kept[point * size + j] else 0.0
+                inputs[point, j] = a[point, j] * share if kept[point * size + j] else 0.0
 
 
 @compiled(fastmath=FAST)
@@ -134,8 +134,8 @@ def _part(kept, layer, inputs, units):
 
 
 @compiled(fastmath=FAST)
-def _forward(kind, skip, leak, X, weights, kept, share, z, given, a, slope, out):
-    """Pre-activations are scratch; `given` keeps every map's input, a and slope every layer, (hidden, 2, units)."""
+def _forward(kind, skip, leak, X, weights, kept, share, z, inputs, a, slope, out):
+    """Pre-activations are scratch; `inputs` keeps every map's input, a and slope every layer, (hidden, 2, units)."""
     first, middle, last, biases, last_bias = weights
     hidden, units = biases.shape
     for layer in range(hidden + 1):  # every function is called in one place, since each call is compiled anew
@@ -143,8 +143,8 @@ def _forward(kind, skip, leak, X, weights, kept, share, z, given, a, slope, out)
             W, b, image = last, last_bias, out
         else:
             W, b, image = middle[layer - 1] if layer else first, biases[layer], z
-        _drop(_part(kept, layer, X.shape[1], units), share, a[layer - 1] if layer else X, given[layer])
-        _affine(W, b, given[layer], image)
+        _drop(_part(kept, layer, X.shape[1], units), share, a[layer - 1] if layer else X, inputs[layer])
+        _affine(W, b, inputs[layer], image)
         if layer == hidden:
             return
         for point in range(2):
@@ -155,7 +155,7 @@ def _forward(kind, skip, leak, X, weights, kept, share, z, given, a, slope, out)
 
 
 @compiled(fastmath=FAST)
-def _backward(skip, X, weights, mean, square, kept, share, given, slope, error, grad, down, rate, adam):
+def _backward(skip, X, weights, mean, square, kept, share, inputs, slope, error, grad, down, rate, adam):
     """One update; grad (hidden + 1, 2, scratch) holds dL/da of every layer, and scratch for the input."""
     first, middle, last, biases, last_bias = weights
     hidden, units = biases.shape
@@ -177,13 +177,13 @@ def _backward(skip, X, weights, mean, square, kept, share, given, slope, error, 
             down[:] = 0.0
             back = down
         if not adam.size:
-            _descend(W, b, given[layer], delta, back, rate)
+            _descend(W, b, inputs[layer], delta, back, rate)
         else:
             mean_W, square_W, mean_b, square_b = mean[2], square[2], mean[4], square[4]
             if layer < hidden:
                 mean_W, square_W = (mean[1][layer - 1], square[1][layer - 1]) if layer else (mean[0], square[0])
                 mean_b, square_b = mean[3][layer], square[3][layer]
-            _descend_by_adam(W, b, given[layer], delta, back, mean_W, square_W, mean_b, square_b, adam)
+            _descend_by_adam(W, b, inputs[layer], delta, back, mean_W, square_W, mean_b, square_b, adam)
         if part.size:
             size = part.size // 2
             for point in range(2):
@@ -201,13 +201,13 @@ def _train(net, X, Y, weights, mean, square, adams, kept, share, rate, epochs, e
     scratch = max(units, X.shape[1])
     z, out = np.empty((2, units), first.dtype), np.empty((2, Y.shape[1]), first.dtype)
     a, slope = np.empty((hidden, 2, units), first.dtype), np.empty((hidden, 2, units), first.dtype)
-    given, grad = np.zeros((hidden + 1, 2, scratch), first.dtype), np.empty((hidden + 1, 2, scratch), first.dtype)
+    inputs, grad = np.zeros((hidden + 1, 2, scratch), first.dtype), np.empty((hidden + 1, 2, scratch), first.dtype)
     down, nothing = np.empty((2, scratch), first.dtype), kept[:0].reshape(-1)
     for epoch in range(epochs):
         recorded, keeps = epoch % every == 0, nothing
         for dropping in range(0 if recorded or not kept.size else 1, 2 if kept.size else 1):
             keeps = kept[epoch] if dropping else nothing
-            _forward(kind, skip, leak, X, weights, keeps, share, z, given, a, slope, out)
+            _forward(kind, skip, leak, X, weights, keeps, share, z, inputs, a, slope, out)
             if dropping or not recorded:
                 continue
             frame = epoch // every
@@ -225,7 +225,7 @@ def _train(net, X, Y, weights, mean, square, adams, kept, share, rate, epochs, e
             if not np.isfinite(loss) or loss < stop:
                 return
         error = (out - Y) / 2
-        _backward(skip, X, weights, mean, square, keeps, share, given, slope, error, grad, down, rate, adams[epoch])
+        _backward(skip, X, weights, mean, square, keeps, share, inputs, slope, error, grad, down, rate, adams[epoch])
 
 
 def advance(task: Task, weights: Weights, epochs: int, *, seeds: Sequence[int] = ()) -> Frames:

@@ -173,12 +173,12 @@ def advance(task: Task, weights: Weights, epochs: int) -> Frames:
     return frames
 
 
-def _stacked(net: Net, one: Weights) -> tuple[Array, Array]:
+def _stacked(net: Net, weights: Weights) -> tuple[Array, Array]:
     """Kernels (convolutions, out, in, kernel) and biases (convolutions, out) of one trial, filled up with zeros."""
-    kernels = np.zeros((net.hidden + 1, net.channels, net.channels, net.kernel), one["first"].dtype)
-    biases = np.zeros((net.hidden + 1, net.channels), one["first"].dtype)
+    kernels = np.zeros((net.hidden + 1, net.channels, net.channels, net.kernel), weights["first"].dtype)
+    biases = np.zeros((net.hidden + 1, net.channels), weights["first"].dtype)
     for place in range(net.hidden + 1):
-        kernel = one[f"kernel_{place}"]
+        kernel = weights[f"kernel_{place}"]
         kernels[place, : kernel.shape[0], : kernel.shape[1]] = kernel
-        biases[place, : kernel.shape[0]] = one[f"bias_{place}"]
+        biases[place, : kernel.shape[0]] = weights[f"bias_{place}"]
     return kernels, biases

@@ -55,7 +55,7 @@ def _activate(kind, z):
 @compiled(fastmath=FAST)
 def _through(kind, a, delta):
     """Multiplies delta by the derivative of the nonlinearity, in place; `a` is the nonlinearity's value."""
-    leak, none, one = a.dtype.type(LEAK), a.dtype.type(0), a.dtype.type(1)
+    leak, none, unit = a.dtype.type(LEAK), a.dtype.type(0), a.dtype.type(1)
     if kind == 1:
         for i in range(a.size):
             delta[i] = delta[i] if a[i] > 0 else none
@@ -64,7 +64,7 @@ def _through(kind, a, delta):
             delta[i] = delta[i] if a[i] > 0 else leak * delta[i]
     elif kind == 3:
         for i in range(a.size):
-            delta[i] *= one - a[i] * a[i]
+            delta[i] *= unit - a[i] * a[i]
 
 
 @compiled(fastmath=FAST)
@@ -164,15 +164,15 @@ def _train(kind, sizes, theta, moments, X, Y, orders, batch, factor, adams):
     for order in orders:
         for begin in range(0, len(X), batch):
             count = min(batch, len(X) - begin)
-            given, made = _matrix(room, 0, count, sizes[0]), _matrix(room, rooms[-2], count, outputs)
+            inputs, predicted = _matrix(room, 0, count, sizes[0]), _matrix(room, rooms[-2], count, outputs)
             wrong = _matrix(deltas, rooms[-2], count, outputs)
             for point in range(count):
                 for i in range(sizes[0]):
-                    given[point, i] = X[order[begin + point], i]
+                    inputs[point, i] = X[order[begin + point], i]
             _forward(kind, sizes, places, theta, count, rooms, room)
             for point in range(count):
                 for i in range(outputs):
-                    wrong[point, i] = made[point, i] - Y[order[begin + point], i]
+                    wrong[point, i] = predicted[point, i] - Y[order[begin + point], i]
             numbers = adams[step]
             size = theta.dtype.type(factor / (count * outputs))
             if numbers.size:
