@@ -9,26 +9,28 @@ import pytest
 import xarray as xr
 
 from repdyn.base.claims import claim, claims_of, decide_claim, parts_without_control
-from repdyn.base.controls import exchange, false_world, wrong_formula
+from repdyn.base.controls import exchange, false_world, knock_out, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError, RepdynError
 from repdyn.base.verdicts import (
     Verdict,
     all_of,
+    at_most,
     deviation,
     interval_within,
     mean_within,
     not_reproducible,
     not_testable,
+    over_readings,
 )
 
 LEDGER = (
-    "id,where,kind,origin,statement,verdict,correction,possible_ocr_error,formula,corrected_formula,printed_measured,"
-    "printed_expected,printed_margin,measured,expected,margin,tolerance_reason,n,interval_low,interval_high,"
+    "id,where,kind,origin,statement,verdict,correction,possible_ocr_error,kind_of_slip,words,line,assumes,"
+    "formula,corrected_formula,printed_measured,printed_expected,printed_margin,measured,expected,margin,tolerance_reason,n,interval_low,interval_high,"
     "false_alarm,control,control_outcome,control_margin,uncontrolled_parts,datasets,code,note"
 )
 EVIDENCE = (
-    "id,form,part,outcome,value,interval_low,interval_high,region_low,region_high,measured,expected,margin,"
+    "id,form,part,reading,outcome,value,interval_low,interval_high,region_low,region_high,measured,expected,margin,"
     "tolerance_reason,n,false_alarm,control,control_of,control_kind,control_change,control_outcome,control_margin"
 )
 
@@ -389,11 +391,20 @@ def test_one_part_with_a_decided_control_is_enough_to_refute_but_not_to_hold(val
         ({"kind": "theorem"}, "kind 'theorem' is not one of identity"),
         ({"origin": "someone"}, "origin 'someone' is not one of paper, ours"),
         ({"corrected_formula": "r = 2"}, "say in correction, in words"),
+        ({"kind_of_slip": "typo"}, "kind of slip 'typo' is not one of misprint, slip in a proof"),
+        ({"words": "for all $x > 0$"}, "words and line go together"),
+        ({"words": "for all x", "line": 3, "origin": "ours"}, "a statement of ours quotes no paper"),
+        ({"words": "so " * 16, "line": 3}, "16 quoted words, at most 15"),
     ],
 )
 def test_an_incomplete_declaration_is_refused(further, message):
     with pytest.raises(ValueError, match=f"claim x-1: {message}"):
         claim("x-1", **({"where": "Theorem 1", "kind": "identity", "states": "S."} | further))
+
+
+def test_a_formula_counts_as_one_quoted_word():
+    long = "w " * 13 + "$a + b + c = d + e$ ... $$f = g$$"
+    assert claim("x-1", where="w", kind="bound", states="s", words=long, line=1)(holds).words == long
 
 
 def test_claims_of_a_module_keep_their_order():
@@ -441,10 +452,14 @@ def test_a_row_tells_the_correction_only_where_the_print_is_refuted():
         "formula": "r = 1",
         "corrected_formula": "r = 2",
         "origin": "ours",
+        "kind_of_slip": "misprint",
+        "assumes": "r is not 0",
     }
     refuted, kept = (decide(claimed(corrected, put(9.0), **says), data(value)).ledger for value in (2.0, 1.0))
     assert (refuted["correction"], refuted["possible_ocr_error"]) == ("The residual is 2.", True)
     assert (refuted["formula"], refuted["corrected_formula"], refuted["origin"]) == ("r = 1", "r = 2", "ours")
+    assert [row["kind_of_slip"] for row in (refuted, kept)] == ["misprint", ""]
+    assert refuted["assumes"] == "r is not 0"
     assert (kept["correction"], kept["measured"]) == ("", kept["printed_measured"])
     assert (kept["formula"], kept["corrected_formula"]) == ("r = 1", "")
 
@@ -469,3 +484,59 @@ def test_an_open_region_is_written_as_infinite():
 
     (evidence,) = decide(claimed(check, put(-4.0)), data(2.0)).evidence
     assert (evidence["region_low"], evidence["region_high"], evidence["value"]) == ("0", "inf", "")
+
+
+# Readings
+
+
+def read_early_and_late(first):
+    late = over_readings(
+        lambda window: mean_within(
+            first["share"].isel(time=slice(-window, None)), 0.5, np.inf, expected="over half", reason="most"
+        ),
+        window={"last 3": 3, "last 4": 4, "all": 999},
+    )
+    return Verdict.from_tests(all_of(late=late, finite=at_most(first["share"], 9.0, expected="x", reason="x")))
+
+
+def shares(*values):
+    return xr.Dataset({"share": ("time", np.array(values))})
+
+
+RISING, FLAT, LOW = (
+    shares(0.0, 0.0, 0.9, 0.91, 0.9),
+    shares(0.9, 0.91, 0.9, 0.9, 0.91),
+    shares(0.1, 0.11, 0.1, 0.1, 0.1),
+)
+
+
+def read_claim(world):
+    return claimed(read_early_and_late, {"late": false_world("nothing rises", lambda _: world), "finite": HUGE})
+
+
+HUGE = false_world("a share of 10", lambda _: shares(0.9, 0.91, 0.9, 0.9, 10.0))
+
+
+def test_readings_are_rows_of_evidence_and_their_agreement_the_verdict():
+    decision = decide(read_claim(LOW), FLAT)
+    assert decision.ledger["verdict"] == "holds"
+    late = [row for row in decision.evidence if row["part"] == "late"]
+    assert [row["reading"] for row in late] == ["", "window: last 3", "window: last 4", "window: all"]
+    assert [row["control_outcome"] for row in late] == ["rejected", "", "", ""]
+    assert late[0]["measured"].startswith("of 3 readings 3 pass; window: ")
+    assert [bool(row["interval_low"]) for row in late] == [False, True, True, True]
+
+
+def test_a_verdict_that_depends_on_the_reading_needs_a_control_that_turns_all_of_them():
+    settings = {"share": ("time", np.r_[np.full(200, 0.4), 0.9, 0.91, 0.9, 0.9] + np.tile([0.001, 0.0], 102))}
+    mixed = xr.Dataset(settings)
+    assert decide(read_claim(LOW), mixed).ledger["verdict"] == "depends on the reading"
+    doubted = decide(read_claim(mixed), mixed).ledger
+    assert doubted["verdict"] == "not decidable at this scale"
+    assert "does not see the difference" in doubted["note"]
+
+
+def test_a_knock_out_is_a_control_of_its_own_kind():
+    control = knock_out("weights frozen", lambda _: data(9.0))
+    rows = decide(claimed(holds, control), data(1.0)).evidence
+    assert [row["control_kind"] for row in rows] == ["knock-out"]

@@ -13,6 +13,7 @@ from scipy import stats
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import (
     LARGEST_MARGIN,
+    READING_WORDS,
     STATUSES,
     Test,
     Verdict,
@@ -25,6 +26,7 @@ from repdyn.base.verdicts import (
     mean_within,
     not_reproducible,
     not_testable,
+    over_readings,
     rounding,
     share_interval,
     share_within,
@@ -272,6 +274,11 @@ DECISIONS = {
     ("undecided", "passes"): "not decidable at this scale",
     ("undecided", "fails"): "not decidable at this scale",
     ("undecided", "undecided"): "not decidable at this scale",
+    ("depends", None): "depends on the reading",
+    ("depends", "passes"): "depends on the reading",
+    ("depends", "undecided"): "depends on the reading",
+    ("undecided", "depends"): "depends on the reading",
+    ("fails", "depends"): "depends on the reading",
 }
 
 
@@ -294,6 +301,78 @@ def test_statements_without_a_decision():
 def test_every_status_can_be_reached():
     reached = {*DECISIONS.values(), not_testable("").status, not_reproducible("").status}
     assert reached == set(STATUSES)
+
+
+@pytest.mark.parametrize(
+    ("counts", "outcome"),
+    [
+        ({"passes": 9, "undecided": 1}, "passes"),
+        ({"passes": 8, "undecided": 2}, "undecided"),
+        ({"passes": 99, "fails": 1}, "depends"),
+        ({"fails": 9, "undecided": 1}, "fails"),
+        ({"fails": 8, "undecided": 2}, "undecided"),
+        ({"undecided": 2}, "undecided"),
+        ({"passes": 19, "depends": 1}, "depends"),
+        ({"passes": 2}, "passes"),
+    ],
+)
+def test_readings_agree_at_nine_in_ten_without_contradiction(counts, outcome):
+    tests = [part(name, {"passes": 2.0, "fails": 0.5}.get(name, 1.0)) for name, n in counts.items() for _ in range(n)]
+    test = over_readings(lambda window: tests[window], window={f"window {i}": i for i in range(len(tests))})
+    assert test.outcome == outcome
+    assert list(test.readings.values()) == tests
+    assert test.measured.startswith(f"of {len(tests)} readings ")
+    for name, n in counts.items():
+        assert f"{n} {READING_WORDS[name]}" in test.measured
+
+
+def test_readings_are_the_grid_of_all_choices_and_are_shown_by_the_least_clear():
+    test = over_readings(
+        lambda first_window, power: at_most(power * first_window, 1.0, **SAY, n=int(10 * first_window)),
+        first_window={"a tenth": 0.1, "a fifth": 0.2},
+        power={"once": 1, "twice": 2},
+    )
+    assert list(test.readings) == [
+        "first window: a tenth; power: once",
+        "first window: a tenth; power: twice",
+        "first window: a fifth; power: once",
+        "first window: a fifth; power: twice",
+    ]
+    assert (test.outcome, test.n, test.margin) == ("passes", 1, pytest.approx(2.5))
+    assert "first window: a fifth; power: twice" in test.measured
+
+
+def test_one_reading_is_none():
+    with pytest.raises(ValueError, match="leaves nothing open"):
+        over_readings(lambda window: part("passes"), window={"all": 1})
+
+
+def test_nine_readings_in_ten_refute_a_true_sentence_as_rarely_as_promised():
+    """Each reading of a true sentence fails with chance a; nine in ten of dependent readings with at most a / 0.9."""
+    rate, random = 0.05, np.random.default_rng(11)
+    refuted = 0
+    for _ in range(4000):
+        noise = random.standard_normal() * 0.9 + random.standard_normal(10) * math.sqrt(1 - 0.81)
+        false = [abs(value) > stats.norm.isf(rate / 2) for value in noise]
+        test = over_readings(
+            lambda w, false=false: part("fails" if false[w] else "passes", false_alarm=rate),
+            w={f"{i}": i for i in range(10)},
+        )
+        refuted += test.outcome == "fails"
+    assert test.false_alarm == pytest.approx(rate / 0.9)
+    assert stats.binomtest(refuted, 4000, test.false_alarm, alternative="greater").pvalue > 1e-4
+
+
+def test_a_conjunction_is_as_open_as_its_readings():
+    tests = {
+        "depends": part("depends"),
+        "fails": part("fails", 0.5),
+        "passes": part("passes"),
+        "open": part("undecided"),
+    }
+    assert all_of(a=tests["depends"], b=tests["open"]).outcome == "depends"
+    assert all_of(a=tests["depends"], b=tests["fails"]).outcome == "fails"
+    assert all_of(a=tests["depends"], b=tests["passes"]).outcome == "depends"
 
 
 def test_rounding_bounds_the_error_of_a_sum():

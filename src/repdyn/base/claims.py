@@ -7,7 +7,8 @@ the claim names, in that order, and returns a `Verdict`. It trains and samples n
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Literal
@@ -17,12 +18,16 @@ import xarray as xr
 from repdyn.base import controls as spoiling
 from repdyn.base.controls import Control, Datasets
 from repdyn.base.errors import NotEnoughDataError, RepdynError, enough_data
-from repdyn.base.verdicts import KINDS, STATUSES, Test, Verdict
+from repdyn.base.verdicts import KINDS, STATUSES, Test, Verdict, weakest
 
 UNDECIDED = "not decidable at this scale"
+DEPENDS = "depends on the reading"
 REFUTED = ("holds as corrected", "does not hold")
 DECIDED = ("holds", *REFUTED)
+SLIPS = ("misprint", "slip in a proof", "missing hypothesis", "result changes", "conclusion fails")  # by severity
+LONGEST_QUOTE = 15  # words
 NOT_SEEN = "At these sizes the check does not see the difference:"
+FORMULA = re.compile(r"\$\$?[^$]*\$\$?")
 WHOLE = ""  # the part of a check that is no conjunction
 Row = dict[str, object]
 
@@ -43,6 +48,10 @@ class Claim:
     possible_ocr_error: bool
     formula: str
     corrected_formula: str
+    words: str
+    line: int
+    assumes: str
+    kind_of_slip: str
 
     def __call__(self, *datasets: xr.Dataset) -> Verdict:
         """Runs the check on the datasets named in `data`."""
@@ -62,12 +71,16 @@ def claim(
     possible_ocr_error: bool = False,
     formula: str = "",
     corrected_formula: str = "",
+    words: str = "",
+    line: int = 0,
+    assumes: str = "",
+    kind_of_slip: str = "",
 ) -> Callable[[Callable[..., Verdict]], Claim]:
     """Declares the decorated check as the decision of a claim.
 
     Args:
         id: the claim's id in the ledger.
-        where: theorem, equation or figure.
+        where: section, then theorem, equation or figure.
         kind: one of `verdicts.KINDS`.
         states: the statement in one sentence.
         data: names of the datasets that the check reads, in the order of its arguments.
@@ -79,9 +92,15 @@ def claim(
         possible_ocr_error: the slip may be the scan's.
         formula: the statement as printed, in LaTeX, where it is a formula; the report typesets it.
         corrected_formula: the right one, in LaTeX.
+        words: the decisive words of the paper, exact as in its text but for white space, with their quantifier; at
+            most 15, a formula between dollars counts as one; pieces are joined by " ... ".
+        line: line of the paper's text at which they begin.
+        assumes: standing assumptions at that place (case of a proof, convention, definition), in our words.
+        kind_of_slip: what is wrong as printed, one of `SLIPS`; empty where nothing is.
 
     Raises:
-        ValueError: unknown kind or origin, or a corrected formula without words.
+        ValueError: unknown kind, origin or kind of slip; a corrected formula without a correction; a quotation that is
+            too long, has no line, or is ascribed to us.
     """
     if kind not in KINDS:
         raise ValueError(f"claim {id}: kind {kind!r} is not one of {', '.join(KINDS)}")
@@ -89,6 +108,9 @@ def claim(
         raise ValueError(f"claim {id}: origin {origin!r} is not one of paper, ours")
     if corrected_formula and not correction:
         raise ValueError(f"claim {id}: say in correction, in words, what corrected_formula sets right")
+    if kind_of_slip not in ("", *SLIPS):
+        raise ValueError(f"claim {id}: kind of slip {kind_of_slip!r} is not one of {', '.join(SLIPS)}")
+    _check_quotation(id, words, line, origin)
     names = (data,) if isinstance(data, str) else tuple(data)
     controls = {WHOLE: control} if isinstance(control, Control) else dict(control or {})
 
@@ -106,9 +128,22 @@ def claim(
             possible_ocr_error,
             formula,
             corrected_formula,
+            words,
+            line,
+            assumes,
+            kind_of_slip,
         )
 
     return declare
+
+
+def _check_quotation(id: str, words: str, line: int, origin: str) -> None:
+    if bool(words) != bool(line):
+        raise ValueError(f"claim {id}: words and line go together, got words {words!r} and line {line}")
+    if words and origin == "ours":
+        raise ValueError(f"claim {id}: a statement of ours quotes no paper, got words {words!r}")
+    if (length := len(FORMULA.sub("formula", words).replace(" ... ", " ").split())) > LONGEST_QUOTE:
+        raise ValueError(f"claim {id}: {length} quoted words, at most {LONGEST_QUOTE}; quote the decisive ones")
 
 
 def claims_of(*modules: ModuleType) -> list[Claim]:
@@ -171,7 +206,7 @@ def _controlled(claim: Claim, verdict: Verdict) -> list[str]:
 
 def _doubt(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> str:
     """Why the verdict does not count: a control that it rests on did not turn; one failing part is enough to refute."""
-    if verdict.status not in DECIDED:
+    if verdict.status not in (*DECIDED, DEPENDS):
         return ""
     if not rejections:
         return f"{NOT_SEEN} no control names a part of the check (controls: {', '.join(claim.controls)})."
@@ -237,13 +272,24 @@ def parts_without_control(claim: Claim, verdict: Verdict) -> list[str]:
 
 def _decision(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> Decision:
     evidence = [
-        _evidence(claim, form, whole, rejections if test is verdict.decisive else {}, leaf, leaf_test)
+        row
         for form, test in (("printed", verdict.printed), ("corrected", verdict.corrected))
         if test is not None
         for whole, part in (test.parts or {WHOLE: test}).items()
         for leaf, leaf_test in part.leaves.items()
+        for row in _evidence_of(claim, form, whole, rejections if test is verdict.decisive else {}, leaf, leaf_test)
     ]
     return Decision(_row(claim, verdict, rejections), evidence)
+
+
+def _evidence_of(
+    claim: Claim, form: str, part: str, rejections: Mapping[str, Rejection], leaf: str, test: Test
+) -> Iterator[Row]:
+    """A row for one test, and a row without controls for each of its readings."""
+    yield _evidence(claim, form, part, rejections, leaf, test)
+    for reading, read in test.readings.items():
+        deciding = weakest(read.leaves.values())
+        yield _evidence(claim, form, part, {}, leaf, replace(deciding, outcome=read.outcome)) | {"reading": reading}
 
 
 def _evidence(claim: Claim, form: str, part: str, rejections: Mapping[str, Rejection], leaf: str, test: Test) -> Row:
@@ -256,6 +302,7 @@ def _evidence(claim: Claim, form: str, part: str, rejections: Mapping[str, Rejec
         "id": claim.id,
         "form": form,
         "part": f"{part} {leaf}".strip(),
+        "reading": "",
         "outcome": test.outcome,
         "value": _number(test.value),
         "interval_low": _number(low),
@@ -289,6 +336,10 @@ def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) ->
         "verdict": verdict.status,
         "correction": claim.correction if refuted else "",
         "possible_ocr_error": claim.possible_ocr_error,
+        "kind_of_slip": claim.kind_of_slip if refuted else "",
+        "words": claim.words,
+        "line": claim.line or "",
+        "assumes": claim.assumes,
         "formula": claim.formula,
         "corrected_formula": claim.corrected_formula if refuted else "",
         "printed_measured": printed.measured if printed else "",

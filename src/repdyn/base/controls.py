@@ -22,6 +22,7 @@ from repdyn.base.datasets import require
 Datasets = tuple["xr.Dataset | Mapping[str, xr.Dataset]", ...]
 Place = tuple[int, str, str, str]
 PACKAGE = __name__.split(".")[0]
+Kind = Literal["wrong formula", "false world", "knock-out"]
 Spoil = Callable[..., "Datasets | xr.Dataset | Mapping[str, xr.Dataset]"]
 
 
@@ -30,12 +31,12 @@ class Control:
     """Data that the check must reject.
 
     Attributes:
-        kind: "wrong formula" or "false world".
+        kind: "wrong formula", "false world" or "knock-out".
         says: what is wrong in it, in words.
         data: takes the claim's datasets and returns them with the wrong formula's numbers or the false world's.
     """
 
-    kind: Literal["wrong formula", "false world"]
+    kind: Kind
     says: str
     data: Spoil
 
@@ -50,7 +51,15 @@ def false_world(says: str, data: Spoil) -> Control:
     return _control("false world", says, data)
 
 
-def _control(kind: Literal["wrong formula", "false world"], says: str, data: Spoil) -> Control:
+def knock_out(says: str, data: Spoil) -> Control:
+    """A control with data in which the alleged cause is switched off and all else stays, `says` which.
+
+    A causal sentence needs one: where the effect stays without its cause, the sentence has not been shown.
+    """
+    return _control("knock-out", says, data)
+
+
+def _control(kind: Kind, says: str, data: Spoil) -> Control:
     if not says:
         raise ValueError("a control says what is wrong in it")
     return Control(kind, says, data)

@@ -4,12 +4,17 @@ A statement is put to the test by one or several `Test`s. Each has a deviation, 
 size, and an outcome; the margin is tolerance / deviation, so above 1 passes and below 1 fails. Sampled quantities are
 decided by intervals: inside the allowed region passes, outside fails, across the border stays undecided. The tests of
 the printed and of the corrected form together give the verdict (`Verdict.from_tests`).
+
+What a sentence leaves open (window, statistic, threshold, an unstated setting) is a grid of readings, and the sentence
+is decided over all of them (`over_readings`).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -19,17 +24,20 @@ from scipy.special import betainccinv, betaincinv, stdtrit
 
 from repdyn.base.errors import NotEnoughDataError
 
-Outcome = Literal["passes", "fails", "undecided"]
-OUTCOMES: tuple[Outcome, ...] = ("fails", "undecided", "passes")  # the weakest first
+Outcome = Literal["passes", "fails", "undecided", "depends"]
+OUTCOMES: tuple[Outcome, ...] = ("fails", "depends", "undecided", "passes")  # the weakest first
+AGREEMENT = 0.9  # share of the readings that carries a verdict
+READING_WORDS = {"passes": "pass", "fails": "fail", "depends": "depend on more", "undecided": "stay undecided"}
 STATUSES = (
     "holds",
     "holds as corrected",
     "does not hold",
+    "depends on the reading",
     "not reproducible as stated",
     "not testable",
     "not decidable at this scale",
 )
-KINDS = ("identity", "bound", "limit", "scaling", "comparison", "published number", "qualitative")
+KINDS = ("identity", "bound", "limit", "scaling", "comparison", "published number", "qualitative", "causal")
 LARGEST_MARGIN = 1e300
 
 
@@ -38,7 +46,7 @@ class Test:
     """One form of a statement against the numbers.
 
     Attributes:
-        outcome: passes, fails or undecided.
+        outcome: passes, fails, undecided, or depends (some readings pass, others fail).
         measured: what was measured, in words and numbers with units.
         expected: what the statement asks for.
         margin: tolerance / deviation, capped at 1e300; above 1 passes.
@@ -50,6 +58,7 @@ class Test:
         region: what the statement allows for it, from low to high; infinite where it has no bound.
         parts: of a conjunction, its tests by name; each may be a conjunction again.
         members: of one part on a list that the configuration sets, its tests by name; a control turns them together.
+        readings: of a sentence that leaves something open, its test under each reading, by the reading's choices.
     """
 
     __test__ = False  # for pytest: not a test class
@@ -66,6 +75,7 @@ class Test:
     region: tuple[float, float] | None = None
     parts: Mapping[str, Test] = field(default_factory=dict)
     members: Mapping[str, Test] = field(default_factory=dict)
+    readings: Mapping[str, Test] = field(default_factory=dict)
 
     @property
     def leaves(self) -> dict[str, Test]:
@@ -97,8 +107,10 @@ class Verdict:
         """The verdict that follows from the tests of the printed and, if there is one, the corrected form."""
         if printed.outcome == "passes":
             return cls("holds", printed, None, note)
-        if "undecided" in (printed.outcome, corrected.outcome if corrected else ""):
-            return cls("not decidable at this scale", printed, corrected, note)
+        outcomes = (printed.outcome, corrected.outcome if corrected else "")
+        for outcome, status in (("depends", "depends on the reading"), ("undecided", "not decidable at this scale")):
+            if outcome in outcomes:
+                return cls(status, printed, corrected, note)
         repaired = corrected is not None and corrected.outcome == "passes"
         return cls("holds as corrected" if repaired else "does not hold", printed, corrected, note)
 
@@ -300,6 +312,70 @@ def all_of(**tests: Test) -> Test:
         region=None,
         parts={name.replace("_", " "): test for name, test in tests.items()},
     )
+
+
+def over_readings(decide: Callable[..., Test], /, **choices: Mapping[str, object]) -> Test:
+    """Decides a sentence over all readings of what it leaves open: one test per point of the grid of choices.
+
+    Passes (fails) if at least nine readings in ten pass (fail) and none fails (passes); depends if some pass and others
+    fail; else undecided. Of true readings each fails with chance at most a; so nine in ten fail with chance at most
+    a / 0.9, however they depend on each other (Markov's inequality). That is the combination's false alarm.
+
+    Args:
+        decide: takes one value of each choice by name and returns the test under this reading.
+        choices: what is left open: the options in words -> the value that `decide` takes.
+
+    Raises:
+        ValueError: fewer than two readings.
+
+    Example:
+        >>> late = over_readings(
+        ...     lambda window: at_least([3.0, 1.0][-window:], 2, expected="at least 2", reason="twice as many"),
+        ...     window={"last value": 1, "last two values": 2},
+        ... )
+        >>> late.outcome, list(late.readings)
+        ('fails', ['window: last value', 'window: last two values'])
+    """
+    grid = itertools.product(*(options.items() for options in choices.values()))
+    tests = {
+        "; ".join(
+            f"{name.replace('_', ' ')}: {words}" for name, (words, _) in zip(choices, point, strict=True)
+        ): decide(**{name: value for name, (_, value) in zip(choices, point, strict=True)})
+        for point in grid
+    }
+    if len(tests) < 2:
+        raise ValueError(f"a claim was given {len(tests)} readings; a sentence that leaves nothing open needs none")
+    return _agreement(tests)
+
+
+def _agreement(readings: Mapping[str, Test]) -> Test:
+    """The combination of readings, shown by the one that decides it least clearly."""
+    counts = Counter(test.outcome for test in readings.values())
+    outcome = _agreed(counts)
+    deciding = {name: test for name, test in readings.items() if test.outcome == outcome} or readings
+    least = min(deciding, key=lambda name: abs(math.log(deciding[name].margin)))
+    counted = ", ".join(f"{counts[name]} {words}" for name, words in READING_WORDS.items() if counts[name])
+    return replace(
+        readings[least],
+        outcome=outcome,
+        measured=f"of {len(readings)} readings {counted}; {least}: {readings[least].measured}",
+        reason="; ".join(dict.fromkeys(test.reason for test in readings.values())),
+        n=min((test.n for test in readings.values() if test.n), default=0),
+        interval=None,
+        false_alarm=min(1.0, max(test.false_alarm for test in readings.values()) / AGREEMENT),
+        value=None,
+        region=None,
+        parts={},
+        members={},
+        readings=dict(readings),
+    )
+
+
+def _agreed(counts: Mapping[Outcome, int]) -> Outcome:
+    if counts["depends"] or (counts["passes"] and counts["fails"]):
+        return "depends"
+    enough = AGREEMENT * sum(counts.values())
+    return next((outcome for outcome in ("passes", "fails") if counts[outcome] >= enough), "undecided")
 
 
 def weakest(tests: Iterable[Test]) -> Test:
