@@ -95,7 +95,9 @@ def _claim_row(study: str, claim: Claim, verdict: str) -> tuple[str, ...]:
     right = f"<br>**{head}:** {claim.correction}" if claim.correction else ""
     if verdict in REFUTED:
         right += f" [Derivation]({study}.md#{claim.id})."
-    return f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", claim.states + right, verdict
+    quoted = f"“{claim.words}” (line {claim.line})<br>" if claim.words else ""
+    slip = f"<br>{claim.kind_of_slip}" if verdict in REFUTED and claim.kind_of_slip else ""
+    return f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", quoted + claim.states + right, verdict + slip
 
 
 def claims_anything(study: str) -> bool:
