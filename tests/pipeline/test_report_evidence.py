@@ -205,9 +205,9 @@ def test_a_claim_in_short(verdict, sentence):
 def test_only_a_correction_makes_a_claim_a_corrected_one():
     """Whatever else its row says, its datasets too."""
     run = contents(PRINTED, PART)
-    assert views.claim(CLAIM, run, Notes(), {})["corrected"] == CLAIM["correction"]
-    assert not views.claim(CLAIM | {"correction": ""}, run, Notes(), {})["corrected"]
-    assert views.claim(CLAIM | {"datasets": ""}, run, Notes(), {})["corrected"]
+    assert views.claim(CLAIM, run, Notes())["corrected"] == CLAIM["correction"]
+    assert not views.claim(CLAIM | {"correction": ""}, run, Notes())["corrected"]
+    assert views.claim(CLAIM | {"datasets": ""}, run, Notes())["corrected"]
 
 
 @pytest.mark.parametrize(
@@ -247,10 +247,10 @@ def test_controls_are_counted(verdict, outcomes, sentence):
 
 def test_a_reason_is_told_with_its_parts_only_where_there_are_several():
     rows = [PART | {"part": name} for name in ("left", "right")]
-    assert views.claim(CLAIM, contents(*rows), Notes(), {})["reasons"] == [("half a unit", "")]
+    assert views.claim(CLAIM, contents(*rows), Notes())["reasons"] == [("half a unit", "")]
     rows += [PART | {"part": "sum", "tolerance_reason": "a whole one"}, PART | {"part": "rest", "tolerance_reason": ""}]
     reasons = [("half a unit", "left, right"), ("a whole one", "sum")]
-    assert views.claim(CLAIM, contents(*rows), Notes(), {})["reasons"] == reasons
+    assert views.claim(CLAIM, contents(*rows), Notes())["reasons"] == reasons
 
 
 @pytest.mark.parametrize(
@@ -264,14 +264,14 @@ def test_a_reason_is_told_with_its_parts_only_where_there_are_several():
     ],
 )
 def test_samples_are_told_where_there_are_any(n, rate, sentence):
-    assert views.claim(CLAIM | {"n": n, "false_alarm": rate}, contents(PART), Notes(), {})["samples"] == sentence
+    assert views.claim(CLAIM | {"n": n, "false_alarm": rate}, contents(PART), Notes())["samples"] == sentence
 
 
 @pytest.mark.parametrize(
     ("run", "scale"), [("mine", ""), ("default", ""), ("smoke", " --configfile workflow/scales/smoke.yaml --")]
 )
 def test_a_claims_command_names_the_scale_of_its_run(run, scale):
-    command = views.claim(CLAIM, contents(PART, run=run), Notes(), {})["command"]
+    command = views.claim(CLAIM, contents(PART, run=run), Notes())["command"]
     assert command == f"snakemake --cores 1{scale} results/{run}/x_study/claims.csv"
 
 
