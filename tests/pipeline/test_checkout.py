@@ -12,7 +12,7 @@ from repdyn.pipeline.run import checkout
 def test_each_lock_and_machine_has_its_part(monkeypatch, tmp_path):
     parts = set()
     for versions in ({"numpy": "1"}, {"numpy": "2"}):
-        monkeypatch.setattr(checkout, "versions", lambda versions=versions: versions)
+        monkeypatch.setattr(checkout, "recipe", lambda versions=versions: {"versions": versions})
         monkeypatch.setenv("SNAKEMAKE_OUTPUT_CACHE", str(tmp_path))
         checkout.separate_cache()
         part = Path(os.environ["SNAKEMAKE_OUTPUT_CACHE"])

@@ -14,9 +14,9 @@ from tests.pipeline.jobs_for_tests import STUDY
 from repdyn.__main__ import main
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.files import sha256
-from repdyn.pipeline.run import entry, jobs, records
+from repdyn.pipeline.run import entry, environment, jobs, records
 from repdyn.pipeline.run.jobs import Job
-from repdyn.pipeline.run.kept import Kept
+from repdyn.pipeline.run.kept import Kept, forget
 
 
 @pytest.fixture
@@ -230,6 +230,22 @@ def test_what_is_put_back_is_the_same_file(ran, here):
     assert output.read_bytes() == before
     assert output.stat().st_mtime_ns >= old
     assert output.stat().st_nlink == 2
+
+
+def test_what_other_packages_made_is_not_put_back(ran, monkeypatch):
+    assert ran(jobs_for_tests.gap()) == ["orthogonality_gap"]
+    assert ran(jobs_for_tests.gap()) == []
+    other = environment.recipe() | {"versions": environment.versions() | {"numpy": "0.1"}}
+    monkeypatch.setattr("repdyn.pipeline.run.kept.recipe", lambda: other)
+    assert ran(jobs_for_tests.gap()) == ["orthogonality_gap"]
+
+
+@pytest.mark.parametrize(("forced", "again"), [(None, True), ("rule", True), ("output", True), ("other", False)])
+def test_what_a_person_forces_is_computed(ran, here, forced, again):
+    ran(jobs_for_tests.gap())
+    job = jobs.read(jobs_for_tests.write(here, jobs_for_tests.gap()))
+    forget([job], forced and {"rule": {job.rule}, "output": set(job.outputs), "other": {"another_rule"}}[forced])
+    assert bool(ran(jobs_for_tests.gap())) is again
 
 
 def test_where_nothing_can_be_kept_the_job_runs_all_the_same(here, monkeypatch):

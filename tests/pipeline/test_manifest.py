@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from repdyn.pipeline.run import manifest as job
-from repdyn.pipeline.run.manifest import PACKAGES, build, costs
+from repdyn.pipeline.run.environment import PACKAGES, versions
+from repdyn.pipeline.run.manifest import build, costs, made_with
 
 COSTS = [("b/slow", 30.5, "claims.csv"), ("a/quick", 0.4, "x/data/loss.nc"), ("c/former", 100.0, "x/data/loss.nc")]
 
@@ -107,8 +108,14 @@ def test_the_kernels_that_the_environment_names_are_recorded(run, monkeypatch):
 
 
 def test_a_package_that_is_not_installed_is_said_to_be_so(run, monkeypatch):
-    monkeypatch.setattr("repdyn.pipeline.run.manifest.PACKAGES", ("no-such-package",))
+    monkeypatch.setattr("repdyn.pipeline.run.environment.PACKAGES", ("no-such-package",))
     assert manifest(run)["versions"]["no-such-package"] == "not installed"
+
+
+def test_versions_are_those_that_the_jobs_ran_with():
+    ran = [{"versions": {"numpy": "1.0", "scipy": "2"}}, {"versions": {"numpy": "2.0", "scipy": "2"}}, {}]
+    assert made_with(ran) == {"numpy": "1.0 and 2.0", "scipy": "2"}
+    assert made_with([{}]) == versions()
 
 
 def test_costs_are_those_of_the_jobs_that_made_the_files_dearest_first(run):

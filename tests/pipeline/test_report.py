@@ -20,6 +20,7 @@ from repdyn.pipeline.reference import results
 from repdyn.pipeline.report import build as building
 from repdyn.pipeline.report import contents, views
 from repdyn.pipeline.report.build import Source, build
+from repdyn.pipeline.report.errata import errata, severities
 from repdyn.pipeline.report.texts import MEANINGS
 from repdyn.pipeline.run import site
 from repdyn.pipeline.run.manifest import build as build_manifest
@@ -36,6 +37,10 @@ CLAIM = {
     "verdict": "holds as corrected",
     "correction": "Another.",
     "possible_ocr_error": "True",
+    "kind_of_slip": "result changes",
+    "words": "for every $a > 0$ the sum",
+    "line": "31",
+    "assumes": "a is small",
     "formula": r"a = \frac{1}{2}",
     "corrected_formula": r"a = \frac{1}{3}",
     "printed_measured": "largest deviation 3",
@@ -65,6 +70,7 @@ PART = {
     "id": "x-thm1",
     "form": "corrected",
     "part": "left side",
+    "reading": "",
     "outcome": "passes",
     "value": "2.5",
     "interval_low": "2.25",
@@ -85,17 +91,19 @@ PART = {
 }
 PRINTED = PART | {"form": "printed", "outcome": "fails", "measured": "largest deviation 3", "value": "3"}
 PRINTED |= {"region_low": "0", "region_high": "1e-09", "interval_low": "", "interval_high": "", "control": ""}
-TEXTS = ("where", "kind", "statement", "correction", "tolerance_reason", "control", "code", "note")
+TEXTS = ("where", "kind", "statement", "words", "assumes", "correction", "tolerance_reason", "control", "code", "note")
 HOSTILE = CLAIM | dict.fromkeys(TEXTS, EVIL) | {"id": "x-evil", "change": "new claim", "datasets": "loss"}
 HOSTILE |= dict.fromkeys(("formula", "corrected_formula"), EVIL + r"\evil")
 HOSTILE_PART = PART | {"id": "x-evil"}
 HOSTILE_PART |= dict.fromkeys(("part", "measured", "expected", "control", "tolerance_reason"), EVIL)
-EMPTY = dict.fromkeys(("correction", "formula", "corrected_formula", "margin", "datasets", "control"), "")
+EMPTY = dict.fromkeys(
+    ("correction", "formula", "corrected_formula", "margin", "datasets", "control", "kind_of_slip", "assumes"), ""
+)
 UNTESTED = CLAIM | EMPTY | {"id": "x-exists", "verdict": "not testable", "code": "repdyn.base.files:sha256"}
 UNTESTED |= {"possible_ocr_error": "False"}
 PUBLISHED = UNTESTED | {"id": "x-number", "kind": "published number", "verdict": "not reproducible as stated"}
 PUBLISHED |= {"note": "No width is stated.", "where": "Figure 1"}
-OURS = CLAIM | EMPTY | {"id": "x-ours", "origin": "ours", "verdict": "does not hold"}
+OURS = CLAIM | EMPTY | {"id": "x-ours", "origin": "ours", "verdict": "does not hold", "words": "", "line": ""}
 CLAIMS = [CLAIM, HOSTILE, UNTESTED, PUBLISHED, OURS]
 EVIDENCE = [PRINTED, PART, HOSTILE_PART, PART | {"id": "x-number"}]
 PAGE = f"""# Page
@@ -452,6 +460,29 @@ def test_errata_are_the_papers_own_and_possible_ocr_errors_stand_apart(pages, re
     assert words.index("Possibly OCR errors") < words.index("x-thm1")
     assert "Measured: largest deviation 3, required: at most 10 −9 ; correct form: 2.5 rad" in words
     assert r"a = \frac{1}{3}" in (report / "errata/x_study.tex").read_text()
+
+
+def test_errata_hold_what_a_larger_scale_confirms_the_most_severe_first():
+    slips = {"x-1": "misprint", "x-2": "conclusion fails", "x-3": "missing hypothesis", "x-4": "result changes"}
+    claims = [CLAIM | {"id": id, "kind_of_slip": slip, "possible_ocr_error": "False"} for id, slip in slips.items()]
+    claims += [CLAIM | {"id": "x-ocr"}, OURS, CLAIM | {"id": "x-5", "verdict": "depends on the reading"}]
+    full = {"full": dict.fromkeys([*slips, "x-ocr", "x-5"], "holds as corrected") | {"x-4": "holds"}}
+    found = errata(claims, "default", full | {"smoke": {}})
+    assert [row["id"] for row in found.rows] == ["x-2", "x-3", "x-1", "x-ocr"]
+    assert [group.heading for group in found.groups][::3] == ["Conclusions that fail", "Possibly OCR errors"]
+    assert [row["id"] for row in found.awaiting] == ["x-4"]
+    for run, larger in (("full", full), ("default", {"smoke": {}})):  # confirms itself; nothing to hold it against
+        assert [row["id"] for row in errata(claims, run, larger).rows] == ["x-2", "x-4", "x-3", "x-1", "x-ocr"]
+    assert severities(claims)[0] == ("conclusion fails", 1)
+    assert dict(severities(claims))["result changes"] == 2  # the OCR error among them, ours and the open one not
+
+
+def test_a_claims_page_quotes_the_paper(pages):
+    words = pages["claims/x-thm1.html"].words
+    assert "the sum” Theorem 1, line 31 of the text at hand" in words
+    assert "Assumed there: a is small" in words
+    assert "result changes" in words
+    assert "line" not in pages["claims/x-ours.html"].words.split("Evidence")[0]
 
 
 def test_published_numbers_show_measured_next_to_required(pages):

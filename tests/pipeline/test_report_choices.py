@@ -10,6 +10,7 @@ from repdyn.base.settings import plain
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.report import findings, latex, sources
 from repdyn.pipeline.report.build import THEORY
+from repdyn.pipeline.report.errata import errata
 from repdyn.pipeline.report.texts import THEORIES, TITLES
 from repdyn.pipeline.run.graph import read_study
 from repdyn.pipeline.run.ledger import read_expected
@@ -123,16 +124,18 @@ def test_every_interactive_figure_has_a_script_and_a_still_picture():
 
 def test_errata_as_latex():
     claims = [CLAIM | {"possible_ocr_error": "False", "statement": "γ is 50 % of $\\frac{a}{b}$ & x_1."}, CLAIM]
-    text = latex.errata("Title", "A. Author, X.", claims)
+    text = latex.document("Title", "A. Author, X.", errata(claims, "default", {}))
     assert text.isascii()
     assert r"\ensuremath{\gamma} is 50 \% of $\frac{a}{b}$ \& x\_1." in text
     assert text.count(r"\[") == text.count(r"\]") == 4
     assert text.count("{") == text.count("}")
-    assert text.index("Possibly errors of the text") > text.index("50")
+    assert text.index("Possibly OCR errors") > text.index("50") > text.index("Results that change")
+    assert r"``for every $a > 0$ the sum'' (line 31 of the text that we had)" in text
+    assert r"\textbf{Assumed there.} a is small" in text
     assert text.rstrip().endswith(r"\end{document}")
 
 
 def test_a_statement_that_does_not_hold_has_no_correct_form():
-    text = latex.errata("Title", "Paper", [OURS | {"note": "Because."}])
+    text = latex.document("Title", "Paper", errata([OURS | {"origin": "paper", "note": "Because."}], "default", {}))
     assert r"\textbf{Does not hold.} Because." in text
     assert "Correct." not in text

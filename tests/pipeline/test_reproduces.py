@@ -17,7 +17,7 @@ from repdyn.pipeline.run import manifest
 from repdyn.pipeline.run.ledger import read_expected
 
 CLAIM = dict.fromkeys(results.CLAIM_COLUMNS, "") | {"study": "s", "n": "8"}
-NUMBER = dict.fromkeys(results.NUMBER_COLUMNS, "") | {"form": "printed", "outcome": "passes"}
+NUMBER = dict.fromkeys([*results.NUMBER_COLUMNS, "reading"], "") | {"form": "printed", "outcome": "passes"}
 
 
 def run(folder, *, verdicts=("holds", "does not hold"), value="2.5", interval=("2", "3"), region=("", ""), seed=1):

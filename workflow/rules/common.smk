@@ -18,7 +18,7 @@ from repdyn.base.garbage import collect_seldom
 from repdyn.base.settings import plain
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
-from repdyn.pipeline.run import checkout, readiness
+from repdyn.pipeline.run import checkout, kept, readiness
 from repdyn.pipeline.run.workflow import RunJobs
 
 checkout.put_first(WORKFLOW / "src")
@@ -66,6 +66,9 @@ onstart:
         readiness.check(CONFIG, here=workflow.local_exec)
     except RepdynError as error:
         raise WorkflowError(str(error)) from None
+    asked = workflow.dag_settings
+    if asked.forcerun or asked.forceall or asked.forcetargets:  # what a person forces is computed, not restored
+        kept.forget(JOBS.jobs.values(), None if asked.forceall or asked.forcetargets else asked.forcerun)
 
 
 def results(path):

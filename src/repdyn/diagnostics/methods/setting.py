@@ -41,7 +41,8 @@ class Setting:
             torch.no_grad(),
         ):
             try:
-                return self.model(*batch.args, **batch.kwargs)
+                given = batch.fresh()
+                return self.model(*given.args, **given.kwargs)
             except Exception as error:
                 shapes = ", ".join(f"{tuple(part.shape)}, {part.dtype}" for part in batch.tensors())
                 raise ValueError(

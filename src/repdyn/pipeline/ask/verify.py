@@ -1,7 +1,8 @@
 """Which results are what today's code and settings would make: decided by contents, not by times.
 
 A file is vouched for where the record of its job says the command line of today (it holds settings and code version),
-the digests of the inputs as they are now, and the file's own digest; and where the same is true of those inputs.
+the digests of the inputs as they are now, today's versions of packages, and the file's own digest; and where
+the same is true of those inputs.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from pathlib import Path
 from repdyn.base.errors import DataError
 from repdyn.base.files import sha256
 from repdyn.pipeline.run import records
+from repdyn.pipeline.run.environment import WITHOUT_NUMBERS, version_of
 from repdyn.pipeline.run.jobs import Job
-from repdyn.pipeline.run.manifest import MISSING, version_of
 
 Reasons = dict[str, str]
 SHOWN, MANY = 6, 12
@@ -73,7 +74,6 @@ def report(run: str, reasons: Reasons, command: str) -> str:
         lines.append(f"{why}: {', '.join(paths[:SHOWN])}{more}")
     if left := _left_over(run, reasons):
         lines.append(f"no rule makes these today (safe to delete): {', '.join(left)}")
-    lines += _other_versions(run)
     if wrong:
         lines.append(f"to make them again: {command}")
     return "\n".join(lines)
@@ -89,6 +89,8 @@ def _reason(path: str, job: Job, record: records.Record | None, reasons: Reasons
     today = json.loads(job.text())
     if record["job"] != today:
         return difference(record["job"], today)
+    if others := _other_versions(record.get("versions", {})):
+        return f"made with {others}"
     for source, digest in record["inputs"].items():
         if reasons.get(source):
             return DOWNSTREAM
@@ -122,20 +124,15 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
         yield path, value
 
 
+def _other_versions(versions: Mapping[str, str]) -> str:
+    """Packages that a job ran with in another version than today's, whose results may differ by rounding."""
+    old = {name: version for name, version in versions.items() if name not in WITHOUT_NUMBERS}
+    return ", ".join(f"{name} {was} (now {version_of(name)})" for name, was in old.items() if was != version_of(name))
+
+
 def _left_over(run: str, reasons: Reasons) -> list[str]:
     files = (path for path in sorted((Path("results") / run).rglob("*")) if path.is_file())
     unknown = (
         path for path in files if not {path.as_posix(), *(parent.as_posix() for parent in path.parents)} & set(reasons)
     )
     return [path.as_posix().split("/", 2)[2] for path in unknown]
-
-
-def _other_versions(run: str) -> list[str]:
-    """Packages that have changed since the run: no reason to run again, but results may differ in rounding."""
-    manifest = Path("results") / run / "manifest.json"
-    if not manifest.is_file():
-        return []
-    kept = json.loads(manifest.read_text(encoding="utf-8"))["versions"]
-    today = {name: version_of(name) for name in kept}
-    changed = [f"{name} {old}, now {today[name]}" for name, old in kept.items() if today[name] not in (old, MISSING)]
-    return [f"made with other versions: {'; '.join(changed)}"] if changed else []

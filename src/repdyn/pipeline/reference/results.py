@@ -78,7 +78,7 @@ def of_run(results: Path) -> Reference:
     return Reference(
         str(results),
         frame[CLAIM_COLUMNS],
-        evidence[NUMBER_COLUMNS],
+        evidence.loc[evidence["reading"] == "", NUMBER_COLUMNS],
         manifest["content"],
         about | {"cpu_seconds": _seconds(manifest["costs"])},
     )

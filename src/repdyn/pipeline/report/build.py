@@ -16,6 +16,7 @@ from repdyn.base.claims import REFUTED, UNDECIDED
 from repdyn.pipeline.reference import chosen, results
 from repdyn.pipeline.report import captions, evidence, findings, latex, listings, markup, single, sources, views
 from repdyn.pipeline.report.contents import Contents, Row, read
+from repdyn.pipeline.report.errata import severities
 from repdyn.pipeline.report.notes import Notes, notes
 from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, TITLES, WARNINGS
 
@@ -67,6 +68,7 @@ class Site:
         self.exceptions = results.exceptions(workflow / results.FOLDER)
         self.chosen = chosen.by_claim(_optional(chosen.read, workflow / chosen.FILE))
         self.findings = findings.findings(_optional(findings.read, workflow / findings.FILE), contents)
+        self._larger = {name: frame["verdict"].to_dict() for name, frame in self.references.items()}
         self.studies = [self._study(name) for name in contents.studies]
         self._environment = self._make_environment()
 
@@ -94,9 +96,9 @@ class Site:
             yield self._page(f"studies/{name}.html", "study", **study)
             yield self._page(f"studies/{name}-notes.html", "study", template="notes.html.j2", **study)
             yield self._page(f"settings/{name}.html", "study", template="settings.html.j2", **study)
-            if study["errata"]:
+            if study["errata"].rows or study["errata"].awaiting:
                 yield self._page(f"errata/{name}.html", "errata", template="errata.html.j2", **study)
-                yield f"errata/{name}.tex", latex.errata(study["title"], study["paper"], study["errata"])
+                yield f"errata/{name}.tex", latex.document(study["title"], study["paper"], study["errata"])
         for place, claim in enumerate(self.contents.ledger):
             view = views.claim(claim, self.contents, self.notes[claim["study"]])
             view |= {"scales": self._scales(claim["id"]), "exception": self.exceptions.get(claim["id"], "")}
@@ -137,7 +139,7 @@ class Site:
         return notes(file.read_text(encoding="utf-8"), {row["id"] for row in self.contents.ledger}, pictures)
 
     def _study(self, name: str) -> dict[str, object]:
-        study = views.study(name, self.titles[name], self.contents, self.notes[name])
+        study = views.study(name, self.titles[name], self.contents, self.notes[name], self._larger)
         configuration = {name: self.contents.manifest["configuration"].get(name, {})}
         configuration |= {"data": self.contents.manifest["configuration"].get("data", {})}
         settings = sources.settings(configuration, self.sources)
@@ -149,6 +151,7 @@ class Site:
         return {
             "own": own,
             "said": views.tally(own),
+            "severities": [(slip, count) for slip, count in severities(own) if count],
             "ours": len(ledger) - len(own),
             "changes": [claim for claim in ledger if claim["change"]],
             "warning": WARNINGS.get(self.contents.run, ""),
@@ -164,6 +167,7 @@ class Site:
             "ledger": ledger,
             "counts": views.counts(ledger),
             "claimed": list(dict.fromkeys(claim["study"] for claim in ledger)),
+            "slips": [slip for slip, count in severities(ledger) if count],
             "kinds": sorted({claim["kind"] for claim in ledger}),
         }
 

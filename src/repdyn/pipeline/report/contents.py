@@ -13,7 +13,6 @@ from pathlib import Path
 import netCDF4
 import pandas as pd
 
-from repdyn.base.claims import REFUTED
 from repdyn.base.errors import DataError
 from repdyn.base.tables import read_cells
 from repdyn.pipeline.run.graph import SOURCE, read_study
@@ -139,11 +138,6 @@ class Contents:
     def paper(self, study: str) -> str:
         """The paper that a study is about, as its datasets name it."""
         return next((data["paper"] for data in self.data.get(study, ()) if data["paper"]), "")
-
-
-def is_erratum(claim: Row) -> bool:
-    """Whether the numbers refute a statement that the paper makes."""
-    return claim["verdict"] in REFUTED and claim["origin"] != "ours"
 
 
 def same_number(title: str, where: str) -> bool:

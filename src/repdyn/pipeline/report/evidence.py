@@ -32,10 +32,11 @@ class Part:
         qualifier: which number it is, e.g. "largest deviation" or "99.9 %: 0.9 to 1.1".
         required: the region that the statement allows, as text; empty where it is none of numbers.
         drawing: interval and region as SVG; empty where there is nothing to draw.
-        outcome: passes, fails or undecided.
+        outcome: passes, fails, undecided or depends.
         margin: how clearly, as text.
         reason: why tolerance or region has its size.
         control: what the negative control does, and what came of it; None without one.
+        crosses: whether the interval lies across a border of the region.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Part:
     margin: Markup
     reason: Markup
     control: Mapping[str, object] | None
+    crosses: bool
 
 
 def parts(rows: Iterable[Row], form: str) -> list[Part]:
@@ -55,7 +57,7 @@ def parts(rows: Iterable[Row], form: str) -> list[Part]:
 
     A control of several rows stands with the last of them.
     """
-    of_form = [part(row) for row in rows if row["form"] == form]
+    of_form = [part(row) for row in rows if row["form"] == form and not row["reading"]]
     return [
         replace(current, control=None) if after and current.control == after.control else current
         for current, after in zip_longest(of_form, of_form[1:])
@@ -64,11 +66,11 @@ def parts(rows: Iterable[Row], form: str) -> list[Part]:
 
 def part(row: Row) -> Part:
     """A row of evidence in a reader's terms."""
-    measured, qualifier = _measured(row["measured"])
+    shown, qualifier = measured(row["measured"])
     return Part(
         name=row["part"],
         asked=words(row["expected"]),
-        measured=measured,
+        measured=shown,
         qualifier=qualifier,
         required=_required(row),
         drawing=drawing(row),
@@ -76,7 +78,14 @@ def part(row: Row) -> Part:
         margin=margin(row["margin"]),
         reason=words(_reason(row["tolerance_reason"])),
         control=_control(row),
+        crosses=_crosses(row),
     )
+
+
+def _crosses(row: Row) -> bool:
+    low, high = number(row["interval_low"]), number(row["interval_high"])
+    bounds = [bound for bound in _allowed(row) if bound is not None]
+    return low is not None and high is not None and any(low <= bound <= high for bound in bounds)
 
 
 def margin(text: str) -> Markup:
@@ -100,7 +109,7 @@ def _control(row: Row) -> Mapping[str, object] | None:
     }
 
 
-def _measured(text: str) -> tuple[Markup, Markup]:
+def measured(text: str) -> tuple[Markup, Markup]:
     """The number and which number it is, from the words of a test."""
     if match := INTERVAL.fullmatch(text):
         estimate, level, low, high, unit = (piece.strip() for piece in match.groups())
@@ -125,12 +134,13 @@ def _reason(text: str) -> str:
     return re.sub(r"^(?:tolerance|limit) [-+\d.e]+: ", "", text)
 
 
-def _number(text: str) -> float | None:
+def number(text: str) -> float | None:
+    """A cell of evidence as a number; None where it is empty."""
     return float(text) if text else None
 
 
 def _allowed(row: Row) -> tuple[float | None, float | None]:
-    bottom, top = _number(row["region_low"]), _number(row["region_high"])
+    bottom, top = number(row["region_low"]), number(row["region_high"])
     is_size = bottom == 0 and row["measured"].startswith("largest deviation")  # never negative: no bound below
     return (-math.inf if is_size else bottom), top
 
@@ -140,7 +150,7 @@ def _allowed(row: Row) -> tuple[float | None, float | None]:
 
 def drawing(row: Row) -> Markup:
     """A line with the required region shaded, the interval as a bar and the measured number as a dot."""
-    value, low, high = (_number(row[name]) for name in ("value", "interval_low", "interval_high"))
+    value, low, high = (number(row[name]) for name in ("value", "interval_low", "interval_high"))
     region = _allowed(row)
     points = [number for number in (value, low, high) if number is not None]
     bounds = [number for number in region if number is not None and math.isfinite(number)]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from repdyn.base.tables import LATEX
 from repdyn.pipeline.report.contents import Row
+from repdyn.pipeline.report.errata import Errata
 from repdyn.pipeline.report.markup import DOLLARS
 
 SPECIAL = {"<": r"\ensuremath{<}", ">": r"\ensuremath{>}", "|": r"\ensuremath{|}"}
@@ -27,26 +27,27 @@ HEAD = r"""\documentclass[11pt]{article}
 """
 
 
-def errata(title: str, paper: str, claims: Sequence[Row]) -> str:
+def document(title: str, paper: str, errata: Errata) -> str:
     """The document: what the paper prints, what is right, what was measured of both.
 
     Args:
         title: short title of the study.
         paper: authors and title of the paper.
-        claims: the refuted statements, rows of the ledger.
+        errata: the confirmed entries by severity.
     """
-    sure = [claim for claim in claims if claim["possible_ocr_error"] != "True"]
-    unsure = [claim for claim in claims if claim["possible_ocr_error"] == "True"]
-    parts = [HEAD, rf"\section*{{Errata: {_text(title)}}}", f"{_text(paper)}\n", *map(_entry, sure)]
-    if unsure:
-        parts += [r"\section*{Possibly errors of the text that we had}"]
-        parts += ["Our copy was read from a scan; the slips below may be the scan's.\n", *map(_entry, unsure)]
+    parts = [HEAD, rf"\section*{{Errata: {_text(title)}}}", f"{_text(paper)}\n"]
+    for group in errata.groups:
+        parts += [rf"\section*{{{_text(group.heading)}}}", f"{_text(group.remark)}\n", *map(_entry, group.rows)]
     return "\n".join([*parts, r"\end{document}", ""])
 
 
 def _entry(claim: Row) -> str:
     lines = [rf"\subsection*{{{_text(claim['where'])} \normalfont(\texttt{{{_text(claim['id'])}}})}}"]
+    if claim["words"]:
+        lines += [rf"``{_text(claim['words'])}'' (line {claim['line']} of the text that we had)", ""]
     lines += [rf"\textbf{{Printed.}} {_text(claim['statement'])}", *_formula(claim["formula"])]
+    if claim["assumes"]:
+        lines += [rf"\textbf{{Assumed there.}} {_text(claim['assumes'])}", ""]
     lines += [rf"Measured: {_text(claim['printed_measured'])}; required: {_text(claim['printed_expected'])}.", ""]
     if claim["verdict"] == "does not hold":
         return "\n".join([*lines, rf"\textbf{{Does not hold.}} {_text(claim['correction'] or claim['note'])}", ""])

@@ -9,14 +9,28 @@ from markupsafe import Markup
 
 from repdyn.base.claims import DECIDED
 from repdyn.base.verdicts import OUTCOMES, STATUSES
-from repdyn.pipeline.report import evidence
-from repdyn.pipeline.report.contents import Contents, Row, is_erratum
+from repdyn.pipeline.report import evidence, readings
+from repdyn.pipeline.report.contents import Contents, Row
+from repdyn.pipeline.report.errata import errata as errata_of
+from repdyn.pipeline.report.errata import severities
 from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.texts import THEORIES, TITLES
 from repdyn.pipeline.run.ledger import overlay
 
-SEARCHED = ("id", "where", "kind", "statement", "correction", "note", "formula", "corrected_formula", "control", "code")
+SEARCHED = (
+    "id",
+    "where",
+    "kind",
+    "words",
+    "statement",
+    "correction",
+    "note",
+    "formula",
+    "corrected_formula",
+    "control",
+    "code",
+)
 
 
 def counts(claims: Iterable[Row]) -> list[tuple[str, int]]:
@@ -34,12 +48,14 @@ def tally(claims: Sequence[Row]) -> str:
     return ", ".join(parts) + (f", {rest} stay open" if rest else "")
 
 
-def study(name: str, title: str, contents: Contents, notes: Notes) -> dict[str, object]:
-    """What the page of a study shows, settings apart."""
+def study(
+    name: str, title: str, contents: Contents, notes: Notes, larger: Mapping[str, Mapping[str, str]]
+) -> dict[str, object]:
+    """What the page of a study shows, settings apart; `larger` are the verdicts of the reference runs."""
     claims, figures = contents.claims_of(name), contents.products_of(name, "figures")
     theory = THEORIES.get(name)
     still = next((figure for figure in figures if theory and figure.name == theory.still), None)
-    errata = [claim for claim in claims if is_erratum(claim)]
+    errata = errata_of(claims, contents.run, larger)
     published = [claim for claim in claims if claim["kind"] == "published number"]
     return {
         "name": name,
@@ -54,7 +70,7 @@ def study(name: str, title: str, contents: Contents, notes: Notes) -> dict[str, 
         "tables": contents.products_of(name, "tables"),
         "published": [(claim, _decisive(claim, contents)) for claim in published],
         "errata": errata,
-        "groups": _groups(errata),
+        "severities": [(slip, count) for slip, count in severities(claims) if count],
         "first_failure": lambda claim: _worst(contents.evidence[claim["id"]], "printed"),
         "corrected_numbers": lambda claim: _worst(contents.evidence[claim["id"]], "corrected"),
         "data": contents.data.get(name, []),
@@ -72,6 +88,7 @@ def claim(row: Row, contents: Contents, notes: Notes) -> dict[str, object]:
         "printed_parts": printed,
         "corrected_parts": corrected,
         "short": short(row, printed, corrected),
+        "curves": readings.curves(rows),
         "reasons": _reasons(decisive),
         "samples": _samples(row),
         "figures": contents.figures_of(row),
@@ -96,7 +113,8 @@ def short(row: Row, printed: Sequence[Part], corrected: Sequence[Part]) -> str:
         "holds as corrected": f"As printed it fails {_share(printed, 'fails')}; the correct form passes "
         f"{_all(corrected)}.",
         "does not hold": f"It fails {_share(printed, 'fails')}, and no small correction repairs it.",
-        "not decidable at this scale": _open(corrected or printed),
+        "depends on the reading": "Some admissible readings of the sentence pass, others fail.",
+        "not decidable at this scale": _open(row, corrected or printed),
         "not reproducible as stated": "The paper leaves out settings that this needs.",
         "not testable": "No finite computation decides it.",
     }
@@ -126,16 +144,10 @@ def _decisive(row: Row, contents: Contents) -> list[Part]:
     return evidence.parts(rows, "corrected") or evidence.parts(rows, "printed")
 
 
-def _groups(errata: Sequence[Row]) -> list[tuple[str, str, list[Row]]]:
-    unsure = [claim for claim in errata if claim["possible_ocr_error"] == "True"]
-    sure = [claim for claim in errata if claim["possible_ocr_error"] != "True"]
-    remark = "Our copy of the paper was read from a scan; the slips below may be the scan's."
-    return [("", "", sure), ("Possibly OCR errors", remark, unsure)]
-
-
 def _worst(rows: Iterable[Row], form: str) -> Markup:
     """The part of a form that decides it: what was measured, what was required."""
-    parts = sorted((row for row in rows if row["form"] == form), key=lambda row: OUTCOMES.index(row["outcome"]))
+    own = (row for row in rows if row["form"] == form and not row["reading"])
+    parts = sorted(own, key=lambda row: OUTCOMES.index(row["outcome"]))
     if not parts:
         return Markup("nothing")
     shown = evidence.part(parts[0])
@@ -153,11 +165,17 @@ def _share(parts: Sequence[Part], outcome: str) -> str:
     return f"{count} of {len(parts)} parts of its check" if len(parts) > 1 else "its check"
 
 
-def _open(parts: Sequence[Part]) -> str:
-    count = sum(part.outcome == "undecided" for part in parts)
-    if not count:
-        return "The samples of this run do not decide it."
-    return f"{count} of {len(parts)} parts stay undecided: the interval crosses the border of what is allowed."
+def _open(row: Row, parts: Sequence[Part]) -> str:
+    undecided = [part for part in parts if part.outcome == "undecided"]
+    why = " The note says why." if row.get("note") else ""
+    if not undecided:
+        return f"This run does not decide it.{why}"
+    crossing = sum(part.crosses for part in undecided)
+    if crossing < len(undecided):
+        return f"{len(undecided)} of {len(parts)} parts stay undecided.{why}"
+    if len(parts) == 1:
+        return "It stays undecided: the interval crosses the border of what is allowed."
+    return f"{crossing} of {len(parts)} parts stay undecided: their intervals cross the border of what is allowed."
 
 
 def _controls(outcomes: Sequence[str], row: Row) -> str:

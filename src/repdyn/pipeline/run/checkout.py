@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import sys
 from pathlib import Path
 
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.run.manifest import processor, versions
+from repdyn.pipeline.run.environment import recipe
 
 CACHE = "SNAKEMAKE_OUTPUT_CACHE"
 
@@ -28,8 +27,7 @@ def separate_cache() -> None:
     root = os.environ.get(CACHE)
     if not root or "://" in root:
         return
-    kind = (versions(), platform.machine(), processor(), Path("/dev/nvidiactl").exists())
-    part = hashlib.sha256(repr(kind).encode()).hexdigest()[:16]
+    part = hashlib.sha256(repr(recipe()).encode()).hexdigest()[:16]
     if Path(root).name != part:  # a cluster's jobs read the workflow again, with the variable already set
         os.environ[CACHE] = str(Path(root) / part)
         try:

@@ -10,13 +10,14 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from repdyn.base.files import sha256, write_json
-from repdyn.pipeline.run.jobs import input_paths
+from repdyn.pipeline.run.environment import recipe
+from repdyn.pipeline.run.jobs import Job, input_paths
 
 DIGESTS = "digests.json"
 
@@ -33,7 +34,7 @@ class Kept:
         self._current: set[str] = set()
 
     def restore(self, member: Mapping[str, Any], results: Path) -> bool:
-        """Puts a member's outputs back if its code, settings and inputs are those they were made with."""
+        """Puts a member's outputs back if code, settings, inputs and packages are those they were made with."""
         name = self._name(member, results)
         place = self.folder / name
         digests = _digests(place)
@@ -62,10 +63,23 @@ class Kept:
                 shutil.rmtree(place, ignore_errors=True)
 
     def _name(self, member: Mapping[str, Any], results: Path) -> str:
-        what = json.dumps([member, [sha256(results / path) for path in input_paths([member])]], sort_keys=True)
+        digests = [sha256(results / path) for path in input_paths([member])]
+        what = json.dumps([member, digests, recipe()], sort_keys=True)
         name = hashlib.sha256(what.encode()).hexdigest()[:24]
         self._current.add(name)
         return name
+
+
+def forget(jobs: Iterable[Job], forced: Collection[str] | None) -> None:
+    """Forgets what is kept of jobs that are to be computed whatever is known of them.
+
+    Args:
+        jobs: the jobs of a run.
+        forced: rules and files that the command forces; None for all.
+    """
+    for job in jobs:
+        if forced is None or {job.rule, *job.outputs} & set(forced):
+            shutil.rmtree(Kept(Path(job.log)).folder, ignore_errors=True)
 
 
 def _digests(place: Path) -> dict[str, str]:

@@ -10,27 +10,12 @@ import platform
 import subprocess
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from repdyn.base.files import sha256, write_json
 from repdyn.pipeline.run import records
-
-PACKAGES = (
-    "numpy",
-    "scipy",
-    "xarray",
-    "netCDF4",
-    "pandas",
-    "matplotlib",
-    "scikit-learn",
-    "torch",
-    "numba",
-    "pydantic",
-    "snakemake",
-)
-MISSING = "not installed"
+from repdyn.pipeline.run.environment import kernels, processor, versions
 
 
 def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
@@ -58,6 +43,7 @@ def build(
     from repdyn.pipeline.run import ledger  # brings pandas, and the Snakefile reads this module at every start
 
     names = sorted(files)
+    made = costs(logs, [root / name for name in names])
     claims = ledger.read(root / "claims.csv") if "claims.csv" in names else None
     write_json(
         output,
@@ -65,16 +51,16 @@ def build(
             "content": {name: sha256(root / name) for name in names},
             "verdicts": None if claims is None else dict(zip(claims["id"], claims["verdict"], strict=True)),
             "configuration": config,
-            "versions": versions(),
+            "versions": made_with(made),
             "machine": {
                 "system": platform.platform(),
                 "processor": processor(),
                 "cores": os.cpu_count(),
-                "kernels": os.environ.get("OPENBLAS_CORETYPE", "chosen by OpenBLAS"),
+                "kernels": kernels(),
             },
             "commit": _commit(workflow),
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "costs": costs(logs, [root / name for name in names]),
+            "costs": made,
         },
     )
 
@@ -86,28 +72,13 @@ def costs(logs: Path, files: Iterable[Path]) -> list[records.Record]:
     return sorted(by_job.values(), key=lambda record: -record["cpu_seconds"])
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages whose numerics or drawing results depend on."""
-    return {"python": platform.python_version()} | {name: version_of(name) for name in PACKAGES}
-
-
-def version_of(package: str) -> str:
-    """Version of a package, or `MISSING`."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return MISSING
-
-
-def processor() -> str:
-    """The processor's model name, as far as the system tells."""
-    info = Path("/proc/cpuinfo")
-    if not info.is_file():
-        return platform.processor()
-    return next(
-        (line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")),
-        "unknown",
-    )
+def made_with(costs: Iterable[records.Record]) -> dict[str, str]:
+    """Package -> the version that the files were made with; where jobs differ, all of them."""
+    by_package: dict[str, dict[str, None]] = {}
+    for record in costs:
+        for name, own in record.get("versions", {}).items():
+            by_package.setdefault(name, {})[own] = None
+    return {name: " and ".join(sorted(own)) for name, own in by_package.items()} or versions()
 
 
 def _commit(workflow: Path) -> str:

@@ -1,8 +1,8 @@
 """Records that jobs leave beside their logs: what ran on what, what came out, what it cost.
 
 `<log>.running` stands while a job runs, `<log>.cost.json` after it succeeded. A record holds the job file's content
-(functions, settings, code versions) and the SHA-256 of every file read and written: enough to say later, from contents
-alone, whether a result is what today's code and settings would make.
+(functions, settings, code versions), the SHA-256 of every file read and written, and the versions of packages: enough
+to say later, from contents alone, whether a result is what today's code and settings would make.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from repdyn.base.files import sha256, write_json
+from repdyn.pipeline.run.environment import versions
 from repdyn.pipeline.run.jobs import Job
 
 Record = dict[str, object]
@@ -76,6 +77,7 @@ def _record(job: Job, began: str, clock: float) -> Record:
         "job": json.loads(job.text()),
         "inputs": _digests(job.inputs),
         "outputs": _digests(job.outputs),
+        "versions": versions(),
         "began": began,
         "finished": _now(),
         "wall_seconds": round(time.perf_counter() - clock, 2),

@@ -38,7 +38,7 @@ window.repdyn = window.repdyn || {};
     const at = id => root.querySelector("#" + id), body = table.tBodies[0];
     const rows = [...body.rows], texts = new Map(rows.map(row => [row, repdyn.normal(repdyn.texts[row.id] || row.textContent)]));
     const toggles = [...root.querySelectorAll(".toggles button")], heads = [...table.querySelectorAll("th[data-sort]")];
-    const controls = { q: at("search"), study: at("study"), kind: at("kind"), origin: at("origin") };
+    const controls = { q: at("search"), study: at("study"), kind: at("kind"), origin: at("origin"), slip: at("slip") };
     const state = { verdict: new Set(), sort: "place", down: false };
 
     function read() {
@@ -66,6 +66,7 @@ window.repdyn = window.repdyn || {};
         const data = row.dataset;
         const fits = (!state.verdict.size || state.verdict.has(data.verdict)) && (!controls.study.value || data.study === controls.study.value)
           && (!controls.kind.value || data.kind === controls.kind.value) && (!controls.origin.value || data.origin === controls.origin.value)
+          && (!controls.slip.value || data.slip === controls.slip.value)
           && terms.every(term => term.test(texts.get(row)));
         row.hidden = !fits;
         count += fits;

@@ -1,0 +1,80 @@
+"""Errata of a paper: which refuted statements are confirmed, sorted by what they do to its conclusions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from repdyn.base.claims import REFUTED, SLIPS
+from repdyn.pipeline.report.contents import Row
+
+CONFIRMING = ("full", "paper")  # scales with a seed that no choice has seen
+CONSEQUENCES = {
+    "conclusion fails": "Conclusions that fail",
+    "result changes": "Results that change",
+    "missing hypothesis": "Hypotheses that are missing",
+    "slip in a proof": "Slips in proofs; the statement stays",
+    "misprint": "Misprints",
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Entries of one severity."""
+
+    heading: str
+    remark: str
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Errata:
+    """What may be sent to a paper's authors.
+
+    Attributes:
+        groups: confirmed entries, the most severe first, those that may be the scan's last.
+        awaiting: refuted in this run, not yet confirmed at a larger scale.
+    """
+
+    groups: Sequence[Group]
+    awaiting: Sequence[Row]
+
+    @property
+    def rows(self) -> list[Row]:
+        """All confirmed entries in their order."""
+        return [row for group in self.groups for row in group.rows]
+
+
+def is_refuted(claim: Row) -> bool:
+    """Whether the numbers refute a statement that the paper makes."""
+    return claim["verdict"] in REFUTED and claim["origin"] != "ours"
+
+
+def errata(claims: Sequence[Row], run: str, larger: Mapping[str, Mapping[str, str]]) -> Errata:
+    """The errata of one paper.
+
+    Args:
+        claims: its rows of the ledger.
+        run: name of the run that they are of.
+        larger: scale -> claim -> verdict, of the reference runs; those in `CONFIRMING` confirm. Without any of them,
+            and in such a run itself, the run confirms itself.
+    """
+    confirming = [larger[name] for name in CONFIRMING if name in larger and name != run]
+    itself = run in CONFIRMING or not confirming
+    refuted = [claim for claim in claims if is_refuted(claim)]
+    sure = [row for row in refuted if itself or any(known.get(row["id"]) in REFUTED for known in confirming)]
+    printed = [row for row in sure if row["possible_ocr_error"] != "True"]
+    groups = [_group(slip, printed) for slip in (*reversed(SLIPS), "")]
+    remark = "Our copy of the paper was read from a scan; the slips below may be the scan's."
+    groups.append(Group("Possibly OCR errors", remark, [row for row in sure if row["possible_ocr_error"] == "True"]))
+    return Errata([group for group in groups if group.rows], [row for row in refuted if row not in sure])
+
+
+def _group(slip: str, rows: Sequence[Row]) -> Group:
+    return Group(CONSEQUENCES.get(slip, "Others"), "", [row for row in rows if row["kind_of_slip"] == slip])
+
+
+def severities(claims: Sequence[Row]) -> list[tuple[str, int]]:
+    """How many refuted statements of the papers have each severity, the most severe first."""
+    refuted = [claim for claim in claims if is_refuted(claim)]
+    return [(slip, sum(row["kind_of_slip"] == slip for row in refuted)) for slip in reversed(SLIPS)]

@@ -1,0 +1,161 @@
+"""Specification curves: a sentence under every reading of what it leaves open, one column per reading, sorted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from repdyn.pipeline.report.evidence import LOGARITHMIC, measured, number
+from repdyn.pipeline.report.markup import words
+
+Row = Mapping[str, str]
+WIDTH, LEFT, TOP, CURVE, LINE = 640.0, 190.0, 6.0, 130.0, 15.0  # pixels of the drawing
+WIDEST_COLUMN = 26.0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The readings of one part of a check.
+
+    Attributes:
+        form: "printed" or "corrected".
+        part: the part's name; empty where the check has one part only.
+        counts: how many readings have each outcome, in words.
+        drawing: the specification curve as SVG.
+        rows: per reading its choices, what was measured, and its outcome.
+    """
+
+    form: str
+    part: str
+    counts: str
+    drawing: Markup
+    rows: Sequence[tuple[Markup, Markup, str]]
+
+
+def curves(rows: Iterable[Row]) -> list[Curve]:
+    """The curves of a claim from its rows of evidence, in their order."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row["reading"]:
+            groups.setdefault((row["form"], row["part"]), []).append(row)
+    return [_curve(form, part, group) for (form, part), group in groups.items()]
+
+
+def _curve(form: str, part: str, rows: Sequence[Row]) -> Curve:
+    ordered = sorted(rows, key=_order)
+    outcomes = [row["outcome"] for row in rows]
+    verbs = {"passes": "pass", "fails": "fail", "undecided": "stay undecided", "depends": "depend on more"}
+    counted = [f"{outcomes.count(name)} {verb}" for name, verb in verbs.items() if name in outcomes]
+    listed = [
+        (words(row["reading"]), Markup(" ").join(filter(None, measured(row["measured"]))), row["outcome"])
+        for row in ordered
+    ]
+    return Curve(form, part, f"{len(rows)} readings: {', '.join(counted)}", _drawing(ordered, _options(rows)), listed)
+
+
+def _order(row: Row) -> float:
+    value = _center(row)
+    return -math.inf if value is None else value
+
+
+def _center(row: Row) -> float | None:
+    """The measured number, else the middle of its interval."""
+    if (value := number(row["value"])) is not None:
+        return value
+    low, high = number(row["interval_low"]), number(row["interval_high"])
+    return None if low is None or high is None else (low + high) / 2
+
+
+def _choices(row: Row) -> dict[str, str]:
+    return dict(choice.split(": ", 1) for choice in row["reading"].split("; "))
+
+
+def _options(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """Every option of every choice, in the order of the grid."""
+    names = list(_choices(rows[0]))
+    return sorted(
+        dict.fromkeys(pair for row in rows for pair in _choices(row).items()), key=lambda pair: names.index(pair[0])
+    )
+
+
+def _drawing(rows: Sequence[Row], options: Sequence[tuple[str, str]]) -> Markup:
+    step = min(WIDEST_COLUMN, (WIDTH - LEFT) / len(rows))
+    scale = _Scale(rows)
+    bottom = TOP + CURVE + 10
+    parts = [_column(row, LEFT + (place + 0.5) * step, step, scale) for place, row in enumerate(rows)]
+    parts += [_tick(value, scale) for value in scale.ticks]
+    for line, (name, option) in enumerate(options):
+        height = bottom + (line + 0.5) * LINE
+        label = Markup('<text class="option" x="{:.0f}" y="{:.1f}">{}: {}</text>')
+        parts.append(label.format(LEFT - 26, height + 4, name, _short(option)))
+        parts += [
+            Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>').format(
+                row["outcome"] if _choices(row)[name] == option else "open",
+                LEFT + (place + 0.5) * step,
+                height,
+                3.2 if _choices(row)[name] == option else 1.2,
+            )
+            for place, row in enumerate(rows)
+        ]
+    return Markup('<svg class="curve" viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg>').format(
+        WIDTH, bottom + LINE * len(options) + 4, _label(rows), Markup("").join(parts)
+    )
+
+
+def _short(option: str) -> str:
+    return option if len(option) <= 24 else option[:23] + "…"
+
+
+def _label(rows: Sequence[Row]) -> str:
+    return f"{len(rows)} readings, sorted by what was measured; required region shaded; " + ", ".join(
+        f"{row['reading']}: {row['measured']} {row['outcome']}" for row in (rows[0], rows[-1])
+    )
+
+
+def _column(row: Row, x: float, step: float, scale: _Scale) -> Markup:
+    """One reading: its allowed region shaded, its interval as a line, its value as a dot."""
+    parts = []
+    low, high = number(row["region_low"]), number(row["region_high"])
+    if low is not None and high is not None:
+        top, bottom = scale(high), scale(low)
+        shade = Markup('<rect class="region" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
+        parts.append(shade.format(x - step / 2, top, step, max(bottom - top, 1)))
+    ends = number(row["interval_low"]), number(row["interval_high"])
+    if None not in ends:
+        bar = Markup('<line class="{0}" x1="{1:.1f}" x2="{1:.1f}" y1="{2:.1f}" y2="{3:.1f}"/>')
+        parts.append(bar.format(row["outcome"], x, scale(ends[0]), scale(ends[1])))
+    center = _center(row)
+    y = TOP + CURVE if center is None else scale(center)
+    parts.append(Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="3.6"/>').format(row["outcome"], x, y))
+    return Markup("").join(parts)
+
+
+def _tick(value: float, scale: _Scale) -> Markup:
+    text = Markup('<text class="tick" x="{:.0f}" y="{:.1f}">{:.3g}</text>')
+    return text.format(LEFT - 6, scale(value) + 4, value)
+
+
+class _Scale:
+    """From a measured number to a height; logarithmic where all are positive and far apart."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        names = ("value", "interval_low", "interval_high", "region_low", "region_high")
+        known = [number(row[name]) for row in rows for name in names]
+        shown = [value for value in known if value is not None and math.isfinite(value)] or [0.0, 1.0]
+        self.logarithmic = min(shown) > 0 and max(shown) > LOGARITHMIC * min(shown)
+        self.ticks = sorted({min(shown), max(shown)})
+        low, high = self._place(min(shown)), self._place(max(shown))
+        pad = 0.08 * ((high - low) or 1.0)
+        self.low, self.high = low - pad, high + pad
+
+    def _place(self, value: float) -> float:
+        return math.log(value) if self.logarithmic else value
+
+    def __call__(self, value: float) -> float:
+        if math.isinf(value) or (self.logarithmic and value <= 0):
+            return TOP if value > 0 else TOP + CURVE
+        share = (self._place(value) - self.low) / (self.high - self.low)
+        return TOP + CURVE * (1 - min(1.0, max(0.0, share)))

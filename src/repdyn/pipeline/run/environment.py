@@ -1,0 +1,66 @@
+"""What a job's numbers depend on besides code, settings and inputs: package versions, processor, kernels, GPU."""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "xarray",
+    "netCDF4",
+    "pandas",
+    "matplotlib",
+    "scikit-learn",
+    "torch",
+    "numba",
+    "pydantic",
+    "snakemake",
+)
+WITHOUT_NUMBERS = ("python", "pydantic", "snakemake")  # told, but no result depends on their versions
+MISSING = "not installed"
+
+
+@cache
+def recipe() -> dict[str, object]:
+    """All of it; results that are kept for later belong to one recipe."""
+    return {
+        "versions": versions(),
+        "machine": platform.machine(),
+        "processor": processor(),
+        "kernels": kernels(),
+        "gpu": Path("/dev/nvidiactl").exists(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages whose numerics or drawing results depend on."""
+    return {"python": platform.python_version()} | {name: version_of(name) for name in PACKAGES}
+
+
+def version_of(package: str) -> str:
+    """Version of a package, or `MISSING`."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return MISSING
+
+
+def kernels() -> str:
+    """The kernels that the environment names to OpenBLAS."""
+    return os.environ.get("OPENBLAS_CORETYPE", "chosen by OpenBLAS")
+
+
+def processor() -> str:
+    """The processor's model name, as far as the system tells."""
+    info = Path("/proc/cpuinfo")
+    if not info.is_file():
+        return platform.processor()
+    return next(
+        (line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")),
+        "unknown",
+    )
