@@ -104,3 +104,18 @@ def test_a_step_goes_down_the_gradient_of_each_seed(kind):
     for own, shared in zip(single.parameters(), network.parameters(), strict=True):
         stepped = (own - 0.05 * own.grad - 0.05 * 0.01 * own).detach()
         torch.testing.assert_close(shared[1].detach(), stepped, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_with_momentum_are_those_of_torch(kind):
+    network, X, Y = built(kind), torch.from_numpy(points()), torch.ones(7, 2).double()
+    single = network.single(1)
+    optimizer = torch.optim.SGD(single.parameters(), lr=0.02, momentum=0.7, weight_decay=0.01)
+    for _ in range(4):
+        optimizer.zero_grad()
+        (((single(X) - Y) ** 2).sum(dim=-1).mean() / 2).backward()
+        optimizer.step()
+    options = {"rate": 0.02, "decay": 0.01, "momentum": 0.7}
+    list(networks.descend(network, X, Y, steps=4, moments={3}, **options))  # a stop changes nothing
+    for own, shared in zip(single.parameters(), network.parameters(), strict=True):
+        torch.testing.assert_close(shared[1].detach(), own.detach(), rtol=1e-10, atol=1e-12)

@@ -113,41 +113,24 @@ def _digits_of(
     ends = _recorders(network, X, names, classes, settings.seeds)
     looks = dict(zip((0, settings.steps // 2, settings.steps), (ENDS[0], HALF, ENDS[1]), strict=True))
     moments = {0, *(round(moment) for moment in np.geomspace(1, settings.steps, settings.moments - 1))}
-    recorder, spectra, left, goals = PairRecorder(X, Y, pairs), SpectrumRecorder(X), [], []
+    recorder, spectra, resting = PairRecorder(X, Y, pairs), SpectrumRecorder(X), rest.RestRecorder(Y, settings.decay)
     stops = moments | looks.keys() | {settings.steps - 1}
     for step, losses in _descent(network, X, Y, settings, kind, stops):
+        resting.stop(network)
         if step in moments:
             recorder(network, step)
-        theta = rest.parameters(network)
         if step in looks:
             _record(ends, network, step)
             spectra(network)
-            left.append(rest.unlearned(losses, Y))
-            goals.append(rest.objective(losses, theta, settings.decay))
-        if step == settings.steps - 1:
-            before = theta
-    rate = _rate(settings, kind)
-    moved = rest.imbalance(before, theta, rate=rate, decay=settings.decay, momentum=settings.momentum)
+            resting.look(losses)
     profile = _over_seeds(ends, list(looks.values()))
-    ranks = profile[["task_rank", "centered_task_rank"]].isel(seed=0, drop=True)
-    parts = [profile[[*PROFILE, "accuracy"]], recorder.dataset(), spectra.dataset(list(looks.values())), ranks]
+    task_ranks = profile[["task_rank", "centered_task_rank"]].isel(seed=0, drop=True)
+    parts = [profile[[*PROFILE, "accuracy"]], recorder.dataset(), spectra.dataset(list(looks.values())), task_ranks]
     trained = xr.merge(parts, compat="override", join="exact").assign(final_loss=("seed", losses))
-    return trained.assign(_judged(np.array(left), np.array(goals), moved, trained))
-
-
-def _judged(left: np.ndarray, goals: np.ndarray, moved: np.ndarray, trained: xr.Dataset) -> dict[str, xr.Variable]:
-    """What `methods.rest` goes by, and its answers."""
-    ranks = trained["centered_effective_rank"].sel(layer=middle_layer(list(trained["layer"].values)))
-    resting = rest.at_rest(moved, ranks.sel(end=HALF).values, ranks.sel(end=ENDS[1]).values)
-    unopposed = variable("seed", moved, "last step over that of weight decay alone")
-    unopposed.attrs["missing"] = "training without weight decay"
-    return {
-        "unlearned": variable(("end", "seed"), left, "loss over that of the best constant"),
-        "objective": variable(("end", "seed"), goals, "loss plus half the decay times the squared parameters"),
-        "imbalance": unopposed,
-        "learned": variable("seed", (left[-1] <= rest.LEARNED).astype(int), "1 where the network has learned"),
-        "at_rest": variable("seed", resting.astype(int), "1 where decay is balanced and the rank stays"),
-    }
+    ranks = profile["centered_effective_rank"].sel(layer=middle_layer(names))
+    half_way, end = (ranks.sel(end=name).values for name in (HALF, ENDS[1]))
+    rate = _rate(settings, kind)
+    return trained.assign(resting.variables(half_way, end, rate=rate, momentum=settings.momentum))
 
 
 def _in_span(network: networks.Network, X: Tensor) -> tuple[networks.Network, Tensor]:
@@ -179,7 +162,7 @@ def _odd_batch_of(kind: Kind, X: Tensor, classes: np.ndarray, settings: OddBatch
     shown = sorted({0, *range(4, settings.depth, 5), settings.depth - 1})
     names = [f"layers.{number}" for number in shown]
     ends = _recorders(network, X, names, classes, settings.seeds)
-    for step, losses in _descent(network, X, Y, settings, kind, {0}):
+    for step, losses in _descent(network, X, Y, settings, kind, {0}):  # noqa: B007 (the last ones are kept)
         _record(ends, network, step)
     left = rest.unlearned(losses, Y)
     judged = {
@@ -208,10 +191,8 @@ def _descent(
     rate = _rate(settings, kind)
     for step, losses in networks.descend(network, X, Y, rate=rate, steps=steps, moments=moments, **options):
         if not np.isfinite(losses).all():
-            name = kind.replace(" ", "_")
-            raise ConfigError(
-                f"the {kind} network diverges before step {step} at the rate {rate:g}: lower rates.{name}"
-            )
+            lower = f"lower rates.{kind.replace(' ', '_')}"
+            raise ConfigError(f"the {kind} network diverges before step {step} at the rate {rate:g}: {lower}")
         yield step, losses
 
 
