@@ -40,12 +40,24 @@ def test_decay_alone_has_the_imbalance_of_one():
     )
 
 
-def test_a_critical_point_has_the_imbalance_of_zero():
-    rng = np.random.default_rng(0)
+def test_the_imbalance_is_the_gradient_of_the_objective_over_decay():
+    """By automatic differentiation, without momentum: 0 at a critical point."""
+    rng, options = np.random.default_rng(0), OPTIONS | {"momentum": 0.0}
     X, Y = torch.from_numpy(rng.normal(size=(4, 3))), torch.from_numpy(rng.normal(size=(4, 2)))
-    early, late = (rest.imbalance(*descended(X, Y, steps), **OPTIONS) for steps in (30, 20_000))
-    assert (early > rest.BALANCED).all()
-    assert (late < 1e-3).all()
+    before, after = descended(X, Y, 31, **options)
+    trained = network()
+    list(networks.descend(trained, X, Y, steps=30, **options))
+    single = trained.single(1)
+    squared = sum(part.pow(2).sum() for part in single.parameters())
+    loss = ((single(X) - Y) ** 2).sum(dim=-1).mean() / 2 + options["decay"] / 2 * squared
+    loss.backward()
+    gradient = sum(part.grad.pow(2).sum().item() for part in single.parameters()) ** 0.5
+    wanted = gradient / (options["decay"] * after[1].norm().item())
+    assert rest.imbalance(before, after, **options)[1] == pytest.approx(wanted, rel=1e-9)
+    theta = rest.parameters(trained)
+    assert rest.objective(np.array([loss.item() - options["decay"] / 2 * squared.item()] * 2), theta, options["decay"])[
+        1
+    ] == pytest.approx(loss.item(), rel=1e-12)
 
 
 def test_without_decay_the_imbalance_is_unknown():

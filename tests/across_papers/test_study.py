@@ -327,6 +327,15 @@ def test_how_a_tail_is_counted_is_a_reading(tail, verdict):
     assert claims.bottleneck_of_leaky(ranks((9, 2), tail=tail)).status == verdict
 
 
+@pytest.mark.parametrize(("large", "verdict"), [(5, "holds"), (7, "does not hold")])
+def test_below_the_task_is_two_thirds_of_it(large, verdict):
+    """Of nine; the outputs, which have all nine, turn it where it holds."""
+    decision = decide_claim(claims.plain_goes_below_the_task, {"digits": ranks((large, 2))})
+    assert claims.plain_goes_below_the_task(ranks((large, 2))).status == verdict
+    turned = {row["control_outcome"] for row in decision.evidence if not row["reading"]}
+    assert turned == {"rejected" if large == 5 else "not rejected"}
+
+
 @pytest.mark.parametrize(("middle", "check"), [((9, 2), BOTTLENECKS[0]), ((12, 10), BOTTLENECKS[2])])
 def test_worlds_of_images_and_outputs_turn_the_bottleneck(middle, check):
     decision = decide_claim(check, {"digits": ranks(middle)})

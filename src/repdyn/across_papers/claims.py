@@ -29,6 +29,7 @@ RANKS = {
     "values above 10 % of the largest": partial(numerical_rank, tolerance=0.1),
 }
 WITHIN = "a factor of two: with a tail in the spectrum a rank exceeds the number of large values"
+BELOW = 2 / 3
 LONGER = 10  # times the steps, over which a rank may go on at its last pace without turning the outcome
 TIMES = {"twice": 2.0, "three times": 3.0}
 LAYERS = {"last hidden layer": 1.0, "last quarter of the layers": 0.25}
@@ -135,14 +136,20 @@ def _counted(values: xr.DataArray, rank: Callable[[Array], float]) -> xr.DataArr
     return xr.apply_ufunc(rank, values, input_core_dims=[["index"]], vectorize=True)
 
 
-def _against_task(own: xr.Dataset, rank: Callable[[Array], float]) -> Test:
+def _against_task(
+    own: xr.Dataset, rank: Callable[[Array], float], region: tuple[float, float] = (-1, 1), reason: str = WITHIN
+) -> Test:
     """Decided by seeds that learned and rest, more than half of all, if going on at the last pace turns nothing."""
     ratios = np.log2(_counted(own["middle_values"], rank) / own["centered_task_rank"])
     deciding = ((own["learned"] == 1) & (own["at_rest"] == 1)).values
     enough = deciding.sum() >= 2 and 2 * deciding.sum() > deciding.size
+    low, high = region
+    expected = rf"$\log_2$ of rank over the task's in [{low:.3g}, {high:.3g}]"
     end, half = (ratios.sel(end=name).values[deciding if enough else slice(None)] for name in (ENDS[1], HALF))
     now, later = (
-        mean_within(values, -1, 1, expected=r"$\log_2$ of rank over the task's between -1 and 1", reason=WITHIN)
+        mean_within(
+            values, *region, expected=rf"$\log_2$ of rank over the task's in [{low:g}, {high:g}]", reason=reason
+        )
         for values in (end, end + np.log2(LONGER) * (end - half))
     )
     same_side = now.outcome != "fails" or (now.value > 0) == (later.value > 0)
@@ -202,6 +209,21 @@ BOTTLENECK = {
 def bottleneck_of_plain(digits: xr.Dataset) -> Verdict:
     """Tasks of ranks 9 and 2."""
     return _bottleneck(digits, "plain")
+
+
+@claim(
+    "acr-bottleneck-below",
+    states="Trained to rest under weight decay, the plain network at half depth goes below the rank of ten classes.",
+    control=AS_OUTPUTS,
+    **BOTTLENECK,
+)
+def plain_goes_below_the_task(digits: xr.Dataset) -> Verdict:
+    """The task of rank 9: a network of ReLU layers may tell many classes apart along few directions."""
+    require(digits, "digits", seed=2, end=(*ENDS, HALF))
+    own = digits.sel(network="plain").isel(task=0)
+    region, reason = (-np.inf, np.log2(BELOW)), "six of nine directions or fewer: two thirds"
+    test = over_readings(lambda rank: _against_task(own, rank, region, reason), rank=RANKS)
+    return Verdict.from_tests(test, note=_ranks_of(own))
 
 
 @claim(
