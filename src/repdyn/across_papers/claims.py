@@ -147,9 +147,7 @@ def _against_task(
     expected = rf"$\log_2$ of rank over the task's in [{low:.3g}, {high:.3g}]"
     end, half = (ratios.sel(end=name).values[deciding if enough else slice(None)] for name in (ENDS[1], HALF))
     now, later = (
-        mean_within(
-            values, *region, expected=rf"$\log_2$ of rank over the task's in [{low:g}, {high:g}]", reason=reason
-        )
+        mean_within(values, low, high, expected=expected, reason=reason)
         for values in (end, end + np.log2(LONGER) * (end - half))
     )
     same_side = now.outcome != "fails" or (now.value > 0) == (later.value > 0)
