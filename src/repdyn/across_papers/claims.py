@@ -10,26 +10,20 @@ import numpy as np
 import xarray as xr
 
 from repdyn.across_papers.methods.names import ENDS, FOUR, HALF
+from repdyn.across_papers.methods.ranks import RANKS, counted
 from repdyn.base.checks import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.ranks import effective_rank, nuclear_rank, numerical_rank
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings, weakest
 
 FACTORS = {"a quarter more": 1.25, "a factor of 1.5": 1.5, "a factor of 2": 2.0}
 SHARES = {"mean of h, y, w": np.mean, "worst of h, y, w": np.max}
 AS_WELL = "differences below it are those between seeds of one network"
-RANKS = {
-    "effective rank": effective_rank,
-    "nuclear rank": nuclear_rank,
-    "values above 1 % of the largest": partial(numerical_rank, tolerance=0.01),
-    "values above 5 % of the largest": partial(numerical_rank, tolerance=0.05),
-    "values above 10 % of the largest": partial(numerical_rank, tolerance=0.1),
-}
 WITHIN = "a factor of two: with a tail in the spectrum a rank exceeds the number of large values"
 BELOW = 2 / 3
+PAIRED = "seeds are paired: any mean above zero is a higher rank"
 LONGER = 10  # times the steps, over which a rank may go on at its last pace without turning the outcome
 TIMES = {"twice": 2.0, "three times": 3.0}
 LAYERS = {"last hidden layer": 1.0, "last quarter of the layers": 0.25}
@@ -123,34 +117,58 @@ def theory_with_leakage(theory_fits: xr.Dataset) -> Verdict:
     return _theory(theory_fits, "leaky")
 
 
-def _bottleneck(digits: xr.Dataset, network: str) -> Verdict:
-    """Rank at half depth over the task's in networks that learned and rest; the worse task carries the test."""
+def _over_ranks(digits: xr.Dataset, network: str, decide: Callable[..., Test]) -> Verdict:
+    """Decided over all readings of rank, with the ranks of a network in the note."""
     require(digits, "digits", seed=2, end=(*ENDS, HALF))
-    own = digits.sel(network=network)
-    tasks = [own.sel(task=task) for task in digits["task"].values]
-    test = over_readings(lambda rank: weakest([_against_task(task, rank) for task in tasks]), rank=RANKS)
-    return Verdict.from_tests(test, note=" ".join(_ranks_of(task) for task in tasks))
+    tasks = [digits.sel(network=network, task=task) for task in digits["task"].values]
+    return Verdict.from_tests(over_readings(decide, rank=RANKS), note=" ".join(_ranks_of(task) for task in tasks))
 
 
-def _counted(values: xr.DataArray, rank: Callable[[Array], float]) -> xr.DataArray:
-    return xr.apply_ufunc(rank, values, input_core_dims=[["index"]], vectorize=True)
+def _has_rank_of_task(digits: xr.Dataset, network: str) -> Verdict:
+    """Rank at half depth over the task's in networks that learned and rest; the worse task carries the test."""
+    tasks = [digits.sel(network=network, task=task) for task in digits["task"].values]
+    return _over_ranks(digits, network, lambda rank: weakest([_against_task(task, rank) for task in tasks]))
+
+
+def _more_than_plain(digits: xr.Dataset, network: str) -> Verdict:
+    """Rank at half depth over the plain network's, in both tasks."""
+    return _over_ranks(digits, network, partial(_against_plain, digits, network))
 
 
 def _against_task(
     own: xr.Dataset, rank: Callable[[Array], float], region: tuple[float, float] = (-1, 1), reason: str = WITHIN
 ) -> Test:
+    """Log2 of the rank over the task's."""
+    ratios = np.log2(counted(own["middle_values"], rank) / own["centered_task_rank"])
+    return _at_rest(ratios, _deciding(own), region, "rank over the task's", reason)
+
+
+def _against_plain(digits: xr.Dataset, network: str, rank: Callable[[Array], float]) -> Test:
+    """Log2 of the rank over the plain network's of the same seed; the less clear task carries the test."""
+    tests = []
+    for task in digits["task"].values:
+        own, plain = (digits.sel(task=task, network=kind) for kind in (network, "plain"))
+        ratios = np.log2(counted(own["middle_values"], rank) / counted(plain["middle_values"], rank))
+        deciding = _deciding(own) & _deciding(plain)
+        tests.append(_at_rest(ratios, deciding, (0, np.inf), "rank over the plain network's", PAIRED))
+    return weakest(tests)
+
+
+def _deciding(own: xr.Dataset) -> np.ndarray:
+    return ((own["learned"] == 1) & (own["at_rest"] == 1)).values
+
+
+def _at_rest(ratios: xr.DataArray, deciding: np.ndarray, region: tuple[float, float], of: str, reason: str) -> Test:
     """Decided by seeds that learned and rest, more than half of all, if going on at the last pace turns nothing."""
-    ratios = np.log2(_counted(own["middle_values"], rank) / own["centered_task_rank"])
-    deciding = ((own["learned"] == 1) & (own["at_rest"] == 1)).values
     enough = deciding.sum() >= 2 and 2 * deciding.sum() > deciding.size
     low, high = region
-    expected = rf"$\log_2$ of rank over the task's in [{low:.3g}, {high:.3g}]"
+    expected = rf"$\log_2$ of {of} in [{low:.3g}, {high:.3g}]"
     end, half = (ratios.sel(end=name).values[deciding if enough else slice(None)] for name in (ENDS[1], HALF))
     now, later = (
         mean_within(values, low, high, expected=expected, reason=reason)
         for values in (end, end + np.log2(LONGER) * (end - half))
     )
-    same_side = now.outcome != "fails" or (now.value > 0) == (later.value > 0)
+    same_side = now.outcome != "fails" or (now.value > low) == (later.value > low)
     if not enough:
         return _undecided(now, f"{deciding.sum()} of {deciding.size} networks have learned and rest")
     return now if now.outcome == later.outcome and same_side else _undecided(now, "still moving")
@@ -163,8 +181,8 @@ def _undecided(test: Test, why: str) -> Test:
 def _ranks_of(own: xr.Dataset) -> str:
     """Medians in words, of one task."""
     values = own["middle_values"].sel(end=ENDS[1])
-    ranks = _counted(own["middle_values"], effective_rank).median("seed")
-    counted = [float(_counted(values, RANKS[f"values above {share} % of the largest"]).median()) for share in (1, 10)]
+    ranks = counted(own["middle_values"], RANKS["effective rank"]).median("seed")
+    counted = [float(counted(values, RANKS[f"values above {share} % of the largest"]).median()) for share in (1, 10)]
     return (
         f"{str(own['task'].values).capitalize()}: median effective rank without the mean at half depth "
         + ", ".join(f"{float(ranks.sel(end=end)):.1f} {end}" for end in (ENDS[0], HALF, ENDS[1]))
@@ -189,6 +207,7 @@ AS_INPUTS = false_world(
     "networks whose layer at half depth still holds the images as they are", _given_at_half_depth("input")
 )
 AS_OUTPUTS = false_world("networks whose layer at half depth is already their output", _given_at_half_depth("output"))
+RANKS_EXCHANGED = "a world in which this network has the ranks of the plain one and the plain one has its ranks"
 BOTTLENECK = {
     "where": "Question 2; Section 1.4 of leaky_resnets",
     "kind": "comparison",
@@ -206,7 +225,7 @@ BOTTLENECK = {
 )
 def bottleneck_of_plain(digits: xr.Dataset) -> Verdict:
     """Tasks of ranks 9 and 2."""
-    return _bottleneck(digits, "plain")
+    return _has_rank_of_task(digits, "plain")
 
 
 @claim(
@@ -217,11 +236,9 @@ def bottleneck_of_plain(digits: xr.Dataset) -> Verdict:
 )
 def plain_goes_below_the_task(digits: xr.Dataset) -> Verdict:
     """The task of rank 9: a network of ReLU layers may tell many classes apart along few directions."""
-    require(digits, "digits", seed=2, end=(*ENDS, HALF))
-    own = digits.sel(network="plain").isel(task=0)
-    region, reason = (-np.inf, np.log2(BELOW)), "six of nine directions or fewer: two thirds"
-    test = over_readings(lambda rank: _against_task(own, rank, region, reason), rank=RANKS)
-    return Verdict.from_tests(test, note=_ranks_of(own))
+    own, reason = digits.isel(task=[0]), "six of nine directions or fewer: two thirds"
+    options = {"region": (-np.inf, np.log2(BELOW)), "reason": reason}
+    return _over_ranks(own, "plain", partial(_against_task, own.sel(network="plain").isel(task=0), **options))
 
 
 @claim(
@@ -233,31 +250,31 @@ def plain_goes_below_the_task(digits: xr.Dataset) -> Verdict:
 )
 def bottleneck_with_batch_norm(digits: xr.Dataset) -> Verdict:
     """Tasks of ranks 9 and 2."""
-    return _bottleneck(digits, "batch norm")
+    return _has_rank_of_task(digits, "batch norm")
 
 
 @claim(
     "acr-bottleneck-residual",
-    states="Trained to rest under weight decay, the residual network has the rank of the task "
-    "at half depth, up to a factor of two.",
-    control=AS_OUTPUTS,
+    states="Trained to rest under weight decay, the residual network has a higher rank at half depth than the plain "
+    "network.",
+    control=false_world(RANKS_EXCHANGED, exchange("network", "plain", "residual")),
     **BOTTLENECK,
 )
 def bottleneck_of_residual(digits: xr.Dataset) -> Verdict:
     """Tasks of ranks 9 and 2."""
-    return _bottleneck(digits, "residual")
+    return _more_than_plain(digits, "residual")
 
 
 @claim(
     "acr-bottleneck-leaky",
-    states="Trained to rest under weight decay, the leaky network has the rank of the task "
-    "at half depth, up to a factor of two.",
-    control=AS_OUTPUTS,
+    states="Trained to rest under weight decay, the leaky network has a higher rank at half depth than the plain "
+    "network.",
+    control=false_world(RANKS_EXCHANGED, exchange("network", "plain", "leaky")),
     **BOTTLENECK,
 )
 def bottleneck_of_leaky(digits: xr.Dataset) -> Verdict:
     """Tasks of ranks 9 and 2."""
-    return _bottleneck(digits, "leaky")
+    return _more_than_plain(digits, "leaky")
 
 
 def _odd(ratios: xr.DataArray, there: bool) -> Test:
