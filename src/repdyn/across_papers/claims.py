@@ -182,11 +182,11 @@ def _ranks_of(own: xr.Dataset) -> str:
     """Medians in words, of one task."""
     values = own["middle_values"].sel(end=ENDS[1])
     ranks = counted(own["middle_values"], RANKS["effective rank"]).median("seed")
-    counted = [float(counted(values, RANKS[f"values above {share} % of the largest"]).median()) for share in (1, 10)]
+    large = [float(counted(values, RANKS[f"values above {share} % of the largest"]).median()) for share in (1, 10)]
     return (
         f"{str(own['task'].values).capitalize()}: median effective rank without the mean at half depth "
         + ", ".join(f"{float(ranks.sel(end=end)):.1f} {end}" for end in (ENDS[0], HALF, ENDS[1]))
-        + f"; {counted[0]:g} singular values above 1 % of the largest, {counted[1]:g} above 10 %. Of "
+        + f"; {large[0]:g} singular values above 1 % of the largest, {large[1]:g} above 10 %. Of "
         f"{own.sizes['seed']} networks {int(own['learned'].sum())} have learned the task and "
         f"{int(own['at_rest'].sum())} are at rest."
     )
