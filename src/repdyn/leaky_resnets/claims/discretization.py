@@ -42,7 +42,10 @@ def _other_outcome(measures: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "lrn-fig2a",
-    where="Figure 2a, Section 3",
+    where="Section 3, Figure 2a",
+    words="a small but consistent ... advantage in the test error when using adaptive or irregular",
+    line=290,
+    assumes=r"$\tilde L = 3$, numbers of layers up to 18",
     kind="comparison",
     states="Adaptive and irregular layer steps have a small but consistent advantage in the test error.",
     correction="No consistent one: the sign of the difference changes from seed to seed and between numbers of layers.",
@@ -72,7 +75,10 @@ def _middle_for_stage(measures: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "lrn-fig2b",
-    where="Figure 2b, Section 3",
+    where="Section 3, Figure 2b",
+    words="the weight matrices are ... roughly 6-dimensional around p = 0.3",
+    line=290,
+    assumes="teacher through 6 and then 3 dimensions, adaptive steps, $L = 18$",
     kind="qualitative",
     states="With a teacher through 6 and then 3 dimensions the weights are roughly 6-dimensional near $p = 0.3$.",
     data=("scheme_measures", "staged_measures"),
@@ -127,7 +133,10 @@ def _end_like_beginning(measures: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "lrn-fig2b-steps",
-    where="Figure 2b, Section 3",
+    where="Section 3, Figure 2b",
+    words="more steps especially in the beginning of the network, ... but also at the end",
+    line=290,
+    assumes="adaptive steps, $L = 18$",
     kind="qualitative",
     states="Adaptive steps put more layers at the beginning especially, but also at the end.",
     correction="At the beginning only: the last fifth of $[0, 1]$ holds no more layers than with equidistant steps.",
@@ -158,7 +167,10 @@ SCHEMES_EXCHANGED = false_world(
 
 @claim(
     "lrn-fig2c",
-    where="Figure 2c",
+    where="Caption of Figure 2, Section 3, Figure 2c",
+    words=r"Observe how adaptive $\rho_{\ell}s$ appears to better spread out the steps",
+    line=250,
+    assumes="a plane through the paths, $L = 18$",
     kind="comparison",
     states="In a two-dimensional projection adaptive steps are better spread out along the path. Linear maps: learned"
     " and decayed like the layers.",
@@ -186,6 +198,9 @@ def steps_are_spread_out(scheme_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-appb-layers",
     where="Appendix B, Figure 2a",
+    words="larger L, ... lead to improved test performance",
+    line=508,
+    assumes=r"$\tilde L = 3$",
     kind="comparison",
     states="More layers $L$ improve the test performance.",
     data="scheme_measures",
@@ -216,7 +231,9 @@ def layers_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-adaptive",
-    where="Section 3",
+    where="Section 3, adaptive steps",
+    words="choosing the ρ_{ℓ} to guarantee that the distances ... are approximately the same for all ℓ",
+    line=282,
     kind="comparison",
     states="Steps in proportion to the inverse of the relative speed make the relative changes of all layers the same.",
     formula=r"\rho_\ell \propto c_\ell^{-1} \Rightarrow \|A_\ell - A_{\ell-1}\| / \|A_\ell\| = \text{const}",

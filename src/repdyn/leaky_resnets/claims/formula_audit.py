@@ -31,6 +31,8 @@ RADIUS = 0.25  # r of the added neuron's triangle
 @claim(
     "lrn-sym-range",
     where="Section 1.2, integration range",
+    words="stretching the weights to a new range ... stretches the activations",
+    line=80,
     kind="identity",
     states=r"Weights $W_{q/c} / c$ with leak $\tilde L / c$ on $[0, c]$ give the activations $A_{q/c}$, and $1/c$ of"
     " the squared norm.",
@@ -45,6 +47,9 @@ def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-sym-output",
     where="Section 1.2, output scaling",
+    words=r"increasing the leakage by a constant $\tilde{L} \to \tilde{L} + c$ leads to a scaled down path",
+    line=92,
+    assumes="no bias, as the sentence before says",
     kind="identity",
     states="Raising the leak by $c$ scales the path by $e^{-cp}$, if there is no bias.",
     data="formula_audit",
@@ -64,6 +69,9 @@ def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-lt-zero",
     where="Abstract; Section 1.1",
+    words=r"which interpolate between ResNets ... $(\tilde{L} \to \infty)$",
+    line=7,
+    assumes="the discrete network of Section 3, equidistant steps",
     kind="identity",
     states=r"Leaky ResNets reach from ResNets at $\tilde L = 0$ to fully connected networks, equidistant steps at"
     r" $\tilde L = L$.",
@@ -77,7 +85,10 @@ def between_resnet_and_connected(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-lagr-weights",
-    where="Section 1.3",
+    where="Section 1.3, first display",
+    words="the weights W_p at any minimizer can be expressed",
+    line=101,
+    assumes="the weights that carry a given path, of least norm",
     kind="identity",
     states=r"The weights of a minimizer are $W_p = (\tilde L A_p + \partial_p A_p) \sigma(A_p)^+$.",
     data="formula_audit",
@@ -91,6 +102,10 @@ def weights_of_a_path(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-lagr-terms",
     where="Section 1.3, three terms",
+    words="we can decompose the inside of the integral as three terms",
+    line=120,
+    assumes=r"$\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$",
+    kind_of_slip="misprint",
     kind="identity",
     states="The Lagrangian is the sum of three terms: cost of identity, cross term and kinetic energy.",
     correction=r"The cross term has the factor $2 \tilde L / (2 \tilde L) = 1$ in the place of $\tilde L$.",
@@ -114,6 +129,9 @@ def lagrangian_splits(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-linear-remark",
     where="Section 1.3, footnote 1",
+    words=r"In linear networks $\sigma = id$ it can actually be discarded, since it is integrable",
+    line=136,
+    assumes="linear networks",
     kind="identity",
     states="In linear networks the integral of the cross term depends on the ends of the path only.",
     formula=(
@@ -133,7 +151,9 @@ def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-zero-representation",
-    where="Section 1.3",
+    where="Section 1.3, after the kinetic energy",
+    words="once the network reaches a zero representation, it can only learn constant representations afterwards",
+    line=132,
     kind="identity",
     states="Once a network reaches the zero representation it can only learn constant representations afterwards.",
     formula=r"A_p = 0 \Rightarrow A_q = a_q \mathbf{1}^T \text{ for } q > p",
@@ -148,6 +168,9 @@ def zero_stays_constant(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-infinite-terms",
     where="Section 1.3, Remark",
+    words="all three terms are infinite and cancel each other to yield a finite sum",
+    line=134,
+    assumes=r"$\operatorname{Im} A_p^T \not\subset \operatorname{Im} \sigma(A_p)^T$, weights of finite norm",
     kind="limit",
     states="Where $\\operatorname{Im} A_p^T \\not\\subset \\operatorname{Im} \\sigma(A_p)^T$ the three terms of the"
     " Lagrangian are infinite and cancel each other to yield a finite sum.",
@@ -168,6 +191,9 @@ def infinite_terms_cancel(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-a3-connected",
     where="Appendix A.3, fully connected networks",
+    words="the norm of incoming weights equals the norm of the outcoming weights",
+    line=458,
+    assumes="fully connected ReLU networks, neurons rescaled to least norm",
     kind="identity",
     states="Neurons of a fully connected network rescaled to least norm have incoming weights as large as outgoing "
     "ones, so the norm of the weights increases through the layers by the biases.",
@@ -186,7 +212,9 @@ def connected_networks_are_balanced(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-ham-eqs",
-    where="Section 1.5",
+    where="Section 1.5, joint dynamics",
+    words="These are Hamiltonian dynamics",
+    line=202,
     kind="identity",
     states=r"$\partial_p A = \partial \mathcal{H} / \partial B$ and $-\partial_p B = \partial \mathcal{H} / \partial"
     r" A$ for $\mathcal{H} = \frac{\tilde L}{2} \|B \sigma(A)^T\|^2 - \tilde L \operatorname{Tr}[B A^T]$.",
@@ -200,7 +228,11 @@ def hamilton_equations(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-ham-split",
-    where="Section 2.1",
+    where="Section 2.1, first display",
+    words="then the Hamiltonian equals the sum of the kinetic and potential energies",
+    line=222,
+    assumes=r"$\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$; potential energy "
+    r"$-\frac{\tilde L}{2} \|A_p\|_{K_p}^2$",
     kind="identity",
     states=r"Where $\operatorname{Im} A^T$ lies in $\operatorname{Im} \sigma(A)^T$, $\mathcal{H} = \frac{1}{2 \tilde"
     r" L} \|\partial_p A\|_K^2 - \frac{\tilde L}{2} \|A\|_K^2$.",
@@ -214,7 +246,11 @@ def hamiltonian_splits(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-thm4-identity",
-    where="proof of Theorem 7, first display",
+    where="Appendix A.2, proof of Theorem 7",
+    words=r"$$-\frac{2}{\tilde{L}}\mathcal{H} = \left\|A_p\right\|_{(K_p+\gamma I)}^2 - "
+    r"\left\|\frac{1}{\tilde{L}}\partial_p A_p + \gamma B_p\right\|_{(K_p+\gamma I)}^2 + \gamma "
+    r"\left\|B_p\right\|^2.$$",
+    line=389,
     kind="identity",
     states=r"$-\frac{2}{\tilde L} \mathcal{H} = \|A\|_\gamma^2 - \left\|\frac{1}{\tilde L} \partial_p A + \gamma"
     r" B\right\|_\gamma^2 + \gamma \|B\|^2$, where $\|\cdot\|_\gamma$ is the norm of $K + \gamma I$.",
@@ -228,7 +264,10 @@ def theorem4_identity(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-prop3",
-    where="Propositions 3 and 6",
+    where="Section 1.4, Proposition 3; Appendix A.1, Proposition 6",
+    words="then there is a continuous path A_t of constant COI ... A_1 is a saddle",
+    line=174,
+    assumes="$w > N(N + 1)$; the first representation a local minimum of finite cost that is not non-negative",
     kind="identity",
     states="For $w > N(N + 1)$ a path of constant cost of identity leads to a representation with a zero row,"
     " critical if the first is.",
@@ -250,7 +289,11 @@ def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-prop5-norm",
-    where="proof of Propositions 5 and 8",
+    where="Appendix A.2, proof of Proposition 8",
+    words=r"this simplifies to ... - \frac{1}{\tilde{L}} A_{p,\cdot i}^{T} \partial_{p} A_{p,\cdot i}",
+    line=429,
+    assumes="the neuron that the proof adds",
+    kind_of_slip="slip in a proof",
     kind="identity",
     states="What the added neuron changes the squared norm of the weights by, to second order in its size, and the"
     " block it adds to $W_p$.",
@@ -276,6 +319,9 @@ def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-e14-gamma",
     where="Section 2.1, after Theorem 4",
+    words=r"$\gamma_p = \gamma_0 \|\sigma(A_p^{\tilde{L}})\|_{op}^2 = \gamma_0 \|K_p\|_{op}^2$",
+    line=238,
+    kind_of_slip="misprint",
     kind="identity",
     states=r"The scale of $\gamma_p$: the squared operator norm of $\sigma(A_p)$ is that of $K_p$.",
     correction="It is the operator norm of $K_p$, not its square.",
@@ -292,7 +338,11 @@ def scale_of_gamma(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-e13-ends",
-    where="proof of Propositions 5 and 8",
+    where="Appendix A.2, proof of Proposition 8",
+    words=r"as $\tilde{L} \to \infty$, $a_p \to t(p)K_{p,i}$ and so that $a_0 \to 0$ and $a_1 \to 1$",
+    line=437,
+    assumes=r"a triangle $t$ around $p_0 \in (0, 1)$ that vanishes at both ends",
+    kind_of_slip="slip in a proof",
     kind="limit",
     states=r"As $\tilde L$ grows the added neuron's activation tends to 0 at $p = 0$ and to 1 at $p = 1$.",
     correction="It tends to $t(p) K_i$, so to 0 at both ends.",
@@ -329,6 +379,10 @@ def added_neuron_vanishes_at_the_end(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-rho-sum",
     where="Section 3, irregular steps",
+    words=r"layer-steps ρ_1, \ldots, ρ_L with $\sum \rho_\ell = 1$ ... one can choose $\rho_{\ell} = "
+    r"\frac{1}{L} + \frac{a}{L}(\frac{1}{4} - \left|\frac{\ell}{L} - \frac{1}{2}\right|)$",
+    line=266,
+    kind_of_slip="missing hypothesis",
     kind="identity",
     states="The irregular steps, longest in the middle, sum to 1.",
     correction=r"For even $L$ only. With $\ell - \frac12$ in the place of $\ell$, divided by their sum, they are"
@@ -382,6 +436,9 @@ HIGHER_PEAK = wrong_formula(
 @claim(
     "lrn-rho-cap",
     where="Section 3, irregular steps",
+    words=r"To guarantee $\rho_{\ell} \tilde{L} < 1$, we need $L > (1 + a \frac{1}{4}) \tilde{L}$",
+    line=280,
+    assumes=r"even $L$, where $\ell / L = 1 / 2$ is reached",
     kind="bound",
     states=r"$\rho_\ell \tilde L < 1$ for all layers once $L > (1 + a/4) \tilde L$, and at even $L$ only then.",
     data="step_schemes",

@@ -18,7 +18,9 @@ DRIFT_REASON = "integrator tolerance 1e-9 or less over a few thousand steps, exc
 
 @claim(
     "lrn-ham-conserved",
-    where="Section 1.5",
+    where="Section 1.5, after the Hamiltonian",
+    words="The Hamiltonian is a conserved quantity, i.e. it is constant in p",
+    line=206,
     kind="identity",
     states="$\\mathcal{H}$ is constant in $p$ along the joint dynamics of $A$ and $B$.",
     data=("random_geodesics", "geodesics"),
@@ -99,7 +101,10 @@ def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
 
 @claim(
     "lrn-thm4-upper",
-    where="Theorems 4 and 7",
+    where="Section 2.1, Theorem 4; Appendix A.2, Theorem 7",
+    words=r"and any $\gamma > 0$, we have ... \leq \gamma c",
+    line=230,
+    assumes=r"geodesics with $\|B_p\|^2 \le c$",
     kind="bound",
     states="$-2 \\mathcal{H} / \\tilde L$ exceeds the least stable cost of identity by at most $\\gamma c$, where"
     " $c = \\sup \\|B_p\\|^2$.",
@@ -130,7 +135,12 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
 
 @claim(
     "lrn-thm4-lower",
-    where="Theorems 4 and 7",
+    where="Section 2.1, Theorem 4; Appendix A.2, Theorem 7",
+    words=r"-\left(\frac{1}{\tilde{L}}\ell_{\gamma,\tilde{L}}+\sqrt{\gamma}c\right)^2 \leq "
+    r"-\frac{2}{\tilde{L}}\mathcal{H}-\min_p",
+    line=232,
+    assumes=r"geodesics with $\|B_p\|^2 \le c$",
+    kind_of_slip="misprint",
     kind="bound",
     states=r"$-\frac{2}{\tilde L} \mathcal{H}$ falls short of the least stable cost of identity by a bounded amount;"
     r" $\ell_{\gamma, \tilde L}$ is the path's length, $c = \sup \|B_p\|^2$.",
@@ -183,7 +193,12 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
 
 @claim(
     "lrn-thm4-speed",
-    where="Theorems 4 and 7, second display",
+    where="Section 2.1, Theorem 4; Appendix A.2, Theorem 7",
+    words=r"\left\|\partial_p A_p\right\|_{(K_p+\gamma i)} - \tilde{L}\sqrt{\left\|A_p\right\|_{(K_p+\gamma "
+    r"I)}^2 + \frac{2}{\tilde{L}}\mathcal{H}} \le 2\tilde{L}\sqrt{\gamma c}",
+    line=236,
+    assumes=r"geodesics with $\|B_p\|^2 \le c$",
+    kind_of_slip="missing hypothesis",
     kind="bound",
     states=r"The speed is $\tilde L$ times the root of the extra cost of identity, up to bounded terms.",
     correction=r"With the root of the positive part: the argument falls to $-\gamma \|B\|^2$ inside a bottleneck.",
@@ -229,7 +244,10 @@ NOT_THE_BIAS = "all columns of $W$ in the place of its bias"
 
 @claim(
     "lrn-prop9",
-    where="Proposition 9",
+    where="Appendix A.3, Proposition 9",
+    words=r"At any critical W_p , we have $||W_p||^2 = ||W_0||^2 + \tilde{L} \int_0^p ||W_{p,w+1}||^2 dq$",
+    line=462,
+    kind_of_slip="result changes",
     kind="identity",
     states="At critical points the squared weights grow along the path by the integral of the squared biases, times"
     r" $\tilde L$.",

@@ -40,7 +40,12 @@ PRINTED_BOUND = wrong_formula("the printed bound with bias", _printed_with_bias)
 
 @claim(
     "lrn-prop1",
-    where="Proposition 1",
+    where="Section 1.4, Proposition 1",
+    words=r"$$||A\sigma(A)^+||_F^2 \ge \frac{||A||_*^2}{||A||_F^2}$$",
+    line=143,
+    assumes=r"infinite cost where $\operatorname{Im} A^T \not\subseteq \operatorname{Im} \sigma(A)^T$ (Section "
+    r"1.3); $\sigma$ appends a 1 (Section 1.1)",
+    kind_of_slip="missing hypothesis",
     kind="bound",
     states="The cost of identity is at least the stable rank.",
     correction=r"Without bias and with the convention of infinite cost; with the appended 1, $\|\sigma(A)\|_F^2 \le"
@@ -86,7 +91,9 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-stable-rank",
-    where="after Proposition 1",
+    where="Section 1.4, after Proposition 1",
+    words="is upper bounded by Rank*A* ... lower bound by the more common notion",
+    line=148,
     kind="bound",
     states=r"$\|A\|_F^2 / \|A\|_{op}^2 \le \|A\|_*^2 / \|A\|_F^2 \le \operatorname{Rank} A$.",
     data="identity_costs",
@@ -115,7 +122,12 @@ def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-coi-rank",
-    where="Section 1.4",
+    where="Section 1.4, first display",
+    words=r"It is obvious for non-negative representations because $||A_p||_{K_p^+}^2 = ||A_pA_p^+||_F^2 = "
+    r"\operatorname{Rank} A_p$",
+    line=140,
+    assumes=r"$\sigma$ appends a 1 (Section 1.1); that Section 1.3 says it for no bias is not repeated here",
+    kind_of_slip="missing hypothesis",
     kind="identity",
     states="The COI of a non-negative representation is its rank.",
     correction=r"Without bias, as Section 1.3 adds; with the appended 1 it is the rank unless $\mathbf{1}$ lies in the"
@@ -163,7 +175,10 @@ WRONG_EXPANSION = with_wrong_formula("the coefficient with the other sign", "Pro
 
 @claim(
     "lrn-prop2",
-    where="Proposition 2",
+    where="Section 1.4, Proposition 2",
+    words=r"All stable minima are non-negative, and satisfy $||A\sigma(A)^+||_F^2 = \operatorname{Rank} A$",
+    line=154,
+    assumes="local minima of finite cost (convention of Section 1.3), still local minima with a zero row added",
     kind="bound",
     states=r"Where a point has a negative entry, adding the neuron $\epsilon K e_i$ lowers the cost of identity, so"
     " stable minima are non-negative and cost their rank.",
@@ -220,6 +235,9 @@ BIASED = false_world("the same descents with bias, which end below the rank", _w
 @claim(
     "lrn-prop2-descent",
     where="Section 1.4, end",
+    words="in our experiments with full population GD we have only observed stable/non-negative local minimas",
+    line=176,
+    assumes="descent of the cost of identity itself, without bias, where it is the rank",
     kind="qualitative",
     states="Full-batch descent of the cost of identity is observed to end at non-negative representations only, where "
     "it equals $\\operatorname{Rank} A$.",
@@ -253,7 +271,12 @@ def _small_negatives(costs: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "lrn-prop5",
-    where="Propositions 5 and 8",
+    where="Section 2.1, Proposition 5; Appendix A.2, Proposition 8",
+    words=r"a uniformly bounded sequence of local minima ... then $A_{p_0}^{\infty} = \lim_{\tilde{L}} "
+    r"A_{p_0}^{\tilde{L}}$ is non-negative",
+    line=256,
+    assumes=r"$\|A\|$ and $\|B\|$ bounded as Theorem 7 defines it, $\|\partial_p A_p\|$ bounded near $p_0$, "
+    r"paths stable under adding a neuron",
     kind="bound",
     states="Limits of local minima are non-negative where the path is slow: at a negative entry an added neuron lowers"
     " the parameter norm.",
@@ -289,6 +312,8 @@ def added_neuron_lowers_the_norm(identity_costs: xr.Dataset) -> Verdict:
 @claim(
     "lrn-rank-continuous",
     where="Section 1.4, after Proposition 1",
+    words=r"the ratio $\frac{\|A\|_{*}^{2}}{\|A\|_{F}^{2}}$ is continuous except at A = 0",
+    line=150,
     kind="bound",
     states="In contrast to the cost of identity, the stable rank is continuous except at $A = 0$.",
     formula=r"\left| \frac{\|A + E\|_*}{\|A + E\|_F} - \frac{\|A\|_*}{\|A\|_F} \right| \le \frac{\sqrt{\min(w, N)} +"
@@ -326,6 +351,9 @@ def stable_rank_is_continuous(identity_costs: xr.Dataset) -> Verdict:
 @claim(
     "lrn-e9-strict",
     where="Section 1.4, before Proposition 3",
+    words="one can show that all strict local minima of wide enough networks are stable",
+    line=172,
+    assumes="minima of the cost of identity",
     kind="qualitative",
     states="All strict local minima of the COI of wide enough networks are stable.",
     data="identity_costs",

@@ -46,7 +46,11 @@ NO_PLACE = false_world("networks whose largest step lies two or three places awa
 
 @claim(
     "lrn-fig1b",
-    where="Figure 1b, Appendix B",
+    where="Appendix B, Figure 1b",
+    words="a clear separation between k^* number of large values as the rest decay",
+    line=508,
+    assumes="the middle of the network; training not over-regularized",
+    kind_of_slip="result changes",
     kind="qualitative",
     states="In the middle of the network $k^* = 3$ singular values of $A_p$ and of $W_p$ are clearly larger than the"
     " rest.",
@@ -97,7 +101,11 @@ def _turned(name: str) -> Control:
 
 @claim(
     "lrn-fig3",
-    where="Figure 3, Appendix B",
+    where="Appendix B, Figure 3",
+    words=r"respective magnitudes remains relatively constant as the effective depth \tilde{L} grows",
+    line=510,
+    assumes=r"path length, magnitudes of $B_p$ and of $B_p \sigma(A_p)^T$; trained networks",
+    kind_of_slip="conclusion fails",
     kind="scaling",
     states="Path length, $\\|B_p\\|$ and $\\|B_p \\sigma(A_p)^T\\|$ remain relatively constant as $\\tilde L$ grows.",
     correction="Only $\\|B_p \\sigma(A_p)^T\\|$ does; path length and the largest $\\|B_p\\|$ grow several times.",
@@ -128,7 +136,10 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-balanced-size",
-    where="Section 2.1, Appendix A.3",
+    where="Section 2.1, after Theorem 4",
+    words=r"since $W_p = \tilde{L}B_p\sigma(A_p)^T$ is of approximately constant size",
+    line=238,
+    assumes="trained networks",
     kind="qualitative",
     states="$W_p$ is of approximately constant size along $p$.",
     data="chain_measures",
@@ -164,6 +175,9 @@ def _slopes(chains: xr.Dataset) -> Array:
 @claim(
     "lrn-b-inverse",
     where="Section 2.1, after Theorem 4",
+    words=r"we typically have that the size of B_p is inversely proportional to that of $\sigma(A_p)$",
+    line=238,
+    assumes="trained networks, along $p$",
     kind="scaling",
     states="The size of $B_p$ is inversely proportional to that of $\\sigma(A_p)$.",
     formula=r"\|B_p\|_F \propto \|\sigma(A_p)\|_{op}^{-1}",
@@ -191,6 +205,9 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
 @claim(
     "lrn-only-nonneg",
     where="Section 1.4, end",
+    words="in our experiments with full population GD we have only observed stable/non-negative local minimas",
+    line=176,
+    assumes="the representations that trained networks have inside the bottleneck",
     kind="qualitative",
     states="Only non-negative minima of the cost of identity are observed: representations in the bottleneck have no"
     " negative entries.",
@@ -217,7 +234,10 @@ def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-prop5-trained",
-    where="Proposition 5, trained networks",
+    where="Section 2.1, before Proposition 5",
+    words="guarantee that the representations in the slow layers ('inside the Bottleneck') will be non-negative",
+    line=254,
+    assumes=r"trained networks, $\tilde L$ growing",
     kind="limit",
     states=r"In the bottleneck the negative part of the representation vanishes as $\tilde L$ grows.",
     data="chain_measures",
@@ -258,7 +278,10 @@ def _peak_in_the_middle(measures: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "lrn-ends-jumps",
-    where="Section 2.1",
+    where="Section 2.1, after Theorem 4",
+    words="We have actually never observed any jump in the middle of the network",
+    line=252,
+    assumes="trained networks",
     kind="qualitative",
     states="Fast layers lie at the two ends; a jump in the middle of the network is never observed.",
     data="chain_measures",
@@ -286,7 +309,10 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-fig1-speed",
-    where="Section 2.1",
+    where="Section 2.1, after Theorem 4",
+    words=r"slow (~ 1) dynamics ... fast (~ \tilde{L}) dynamics everywhere the COI is far from optimal",
+    line=240,
+    assumes="trained networks",
     kind="scaling",
     states="The stable speed $\\|\\partial_p A_p\\|$ is of order 1 in the bottleneck, of order $\\tilde L$ where the "
     "cost of identity is far from its least.",

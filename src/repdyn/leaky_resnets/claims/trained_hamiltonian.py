@@ -110,7 +110,10 @@ REVERSED = false_world("effective depths in reversed order", reverse("effective_
 
 @claim(
     "lrn-fig1a",
-    where="Figure 1a, Section 2.1",
+    where="Section 2.1, Figure 1a",
+    words="approach the rank $k^* = 3$ from below, while the minimal COI approaches it from above",
+    line=260,
+    assumes=r"trained networks, $\tilde L$ growing; the maps in and out are learned or fixed (Appendix B)",
     kind="limit",
     states=f"{STATES_1A}. {LEARNED}",
     correction="With learned, decayed maps, our choice of the maps that the paper leaves open, all estimates reach"
@@ -265,7 +268,10 @@ CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_c
 
 @claim(
     "lrn-fig1c",
-    where="Figure 1c, Section 2.1",
+    where="Section 2.1, Figure 1c",
+    words="The kinetic energy is proportional to the extra COI ... varies much less than its components",
+    line=260,
+    assumes="the network of Figure 1b",
     kind="qualitative",
     states="Along $p$ the Hamiltonian varies much less than its parts; the kinetic energy is proportional to the extra "
     "cost of identity, both large at the two ends.",
@@ -311,6 +317,9 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
 @claim(
     "lrn-thm4-trained",
     where="Section 2.1, after Theorem 4",
+    words=r"for large \tilde{L} ... the Hamiltonian is close to the minimal COI along the path",
+    line=240,
+    assumes="trained networks, which Figure 1 shows for it",
     kind="limit",
     states="On trained networks with large $\\tilde L$ the Hamiltonian is close to the least stable cost of identity"
     " along the path.",

@@ -63,7 +63,10 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
 
 @claim(
     "lrn-critical",
-    where="Section 1.5",
+    where="Section 1.5, backward equation",
+    words=r"for the cost $C(A) = \frac{1}{2} ||f^*(X) A||_F^2$ ... = \frac{2}{\lambda N} (f^*(X) - A_1)",
+    line=193,
+    kind_of_slip="misprint",
     kind="identity",
     states="Critical points have $W_p = \\tilde L B_p \\sigma(A_p)^T$ with the momenta of the cost that Section 1.5"
     " defines: the objective's gradient is in proportion to the difference.",
@@ -101,6 +104,10 @@ def _need_own_settings(measures: xr.Dataset) -> None:
 @claim(
     "lrn-literal",
     where="Appendix B, Figure 1b",
+    words=r"In our experiments, $\lambda = \frac{0.001}{\tilde{L}}$ to get good results",
+    line=508,
+    assumes=r"$\tilde L = 7$, $L = 20$, width 100, Adam and then gradient descent; good results: the separated "
+    r"spectra of Figure 1b",
     kind="qualitative",
     states="The settings of Appendix B ($\\lambda = 0.001 / \\tilde L$, $\\tilde L = 7$, $L = 20$, width 100, 5000 "
     "steps of Adam and 1000 of gradient descent) give a clear separation and an estimate of $k^*$.",
@@ -163,7 +170,10 @@ def _before_and_after_exchanged(measures: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "lrn-sgd",
-    where="Appendix B",
+    where="Appendix B, training",
+    words="using SGD with a smaller learning rate to tighten the convergence",
+    line=506,
+    assumes="after Adam",
     kind="qualitative",
     states="A short run of gradient descent at a smaller rate after Adam tightens the convergence.",
     data="paper_measures",
@@ -244,6 +254,9 @@ def _stop_halfway(outputs: xr.Dataset) -> xr.Dataset:
 @claim(
     "lrn-cross-entropy",
     where="Section 1.2, output scaling",
+    words="the outputs of neural nets will keep on growing during training ... (though quite slowly)",
+    line=96,
+    assumes="training on cross-entropy or a loss like it, plain residual networks",
     kind="qualitative",
     states="Trained on cross-entropy, plain ResNets have outputs that keep on growing, though slowly, and with them the"
     " effective depth.",
@@ -282,6 +295,9 @@ def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
 @claim(
     "lrn-long-steps",
     where="Section 3, adaptive steps",
+    words=r"Note that the condition $\rho_{\ell} \dot{L} < 1$ might not be necessary inside the bottleneck",
+    line=288,
+    assumes="trained networks",
     kind="qualitative",
     states="Inside the bottleneck the condition $\\rho_\\ell \\tilde L < 1$ is not necessary: layers merged into one "
     "step beyond it leave the outputs nearly as they are.",
@@ -308,7 +324,9 @@ def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-over-regularized",
-    where="Appendix B",
+    where="Appendix B, bottleneck structure",
+    words="As long as the training is not over-regularized (λ too large) then the spectra reveals",
+    line=508,
     kind="qualitative",
     states="The spectra separate after $k^*$ values as long as training is not over-regularized ($\\lambda$ too"
     " large).",

@@ -35,6 +35,9 @@ def _other_spread(measures: xr.Dataset) -> xr.Dataset:
 @claim(
     "lrn-rank-varies",
     where="Section 2.1, end",
+    words="number of dimensions that are kept inside the bottleneck can vary by 1 or 2",
+    line=262,
+    assumes="runs on one task",
     kind="qualitative",
     states="The number of dimensions kept in the bottleneck can vary by 1 or 2 between runs on one task.",
     data="restart_measures",
@@ -67,7 +70,10 @@ def _without_negatives(measures: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "lrn-image-never",
-    where="Section 2.1",
+    where="Section 2.1, before Theorem 4",
+    words="seems to rarely be true in practice",
+    line=228,
+    assumes="trained networks",
     kind="qualitative",
     states=r"The assumption $\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$ is rarely true in"
     r" practice.",
