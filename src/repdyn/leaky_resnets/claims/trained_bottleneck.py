@@ -11,8 +11,15 @@ from repdyn.base.controls import Control, false_world, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, at_most, mean_within, share_within
-from repdyn.leaky_resnets.claims.over_seeds import growth, in_words, middle_layers, need_chains
-from repdyn.leaky_resnets.claims.trained_hamiltonian import LEARNED, NO_BIAS, REVERSED
+from repdyn.leaky_resnets.claims.over_seeds import (
+    LEARNED,
+    NO_BIAS,
+    REVERSED,
+    growth,
+    in_words,
+    middle_layers,
+    need_chains,
+)
 from repdyn.leaky_resnets.claims.trained_networks import FIRST_LAYER
 from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
 
