@@ -25,8 +25,6 @@ from repdyn.base.verdicts import (
     at_least,
     at_most,
     deviation,
-    over_readings,
-    share_within,
 )
 from repdyn.leaky_resnets.claims.tolerances import EXTRAPOLATED, EXTRAPOLATED_REASON, SOLVED, SOLVED_REASON
 
@@ -148,60 +146,6 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
     raised = float(costs["kept_change_printed"].sel(bias=1, negative_norm=small).mean()) * small**2
     note = f"Negative part {small:g}, bias: the proof's neuron changes the cost by {raised:+.2f} $\\epsilon^2$."
     return Verdict.from_tests(printed, corrected, note)
-
-
-def _with_bias(descents: xr.Dataset) -> xr.Dataset:
-    biased = descents["case"].values[-1]
-    return descents.sel(case=[biased] * descents.sizes["case"]).assign_coords(case=descents["case"])
-
-
-BIASED = false_world("the same descents with bias, which end below the rank", _with_bias)
-
-
-def _ends_nonnegative(ends: xr.Dataset, mass: float, share: float) -> Test:
-    hits = (np.abs(ends["end_cost"] - ends["end_rank"]) < 0.01) & (ends["negative_mass"] < mass)
-    return share_within(
-        hits.values,
-        share,
-        np.inf,
-        expected="ends without negative entries, the cost equal to the rank",
-        reason="limits lie at kinks and drops of rank, where some descents stall",
-    )
-
-
-@claim(
-    "lrn-prop2-descent",
-    where="Section 1.4, end",
-    words="in our experiments with full population GD we have only observed stable/non-negative local minimas",
-    line=176,
-    assumes="descent of the cost of identity itself, without bias",
-    kind="qualitative",
-    states="Full-batch descent of the cost of identity is observed to end at non-negative representations, where it"
-    r" equals $\operatorname{Rank} A$.",
-    formula=r"[A]_- = 0, \quad \|A \sigma(A)^+\|_F^2 = \operatorname{Rank} A",
-    data="descents",
-    control={"small": BIASED, "large": BIASED},
-)
-def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:
-    """Share of starts, without bias, over readings of how little is negative and how many are enough."""
-    ends = descents.isel(case=[0, 1])
-    tests = [
-        over_readings(
-            lambda negative_share, observed, case=case: _ends_nonnegative(
-                ends.sel(case=case), negative_share, observed
-            ),
-            negative_share={"below 1e-3": 1e-3, "below 1e-2": 1e-2},
-            observed={"in three starts of four": 0.75, "in nine of ten": 0.9},
-        )
-        for case in ends["case"].values
-    ]
-    hits = (np.abs(ends["end_cost"] - ends["end_rank"]) < 0.01) & (ends["negative_mass"] < 1e-3)
-    below = (descents["end_cost"] < descents["end_rank"] - 0.01).mean("start")
-    note = "Share of starts that end so: " + "; ".join(
-        f"{float(hits.sel(case=case).mean()):.1%} ({case})" for case in ends["case"].values
-    )
-    note += f". With bias {float(below[-1]):.0%} end below the rank. No neuron is added here; what one does: lrn-prop2."
-    return Verdict.from_tests(all_of(small=tests[0], large=tests[1]), None, note)
 
 
 @claim(

@@ -1,4 +1,4 @@
-"""Claims on sizes in trained networks: Figure 3, weights along p, momenta against activations."""
+"""Claims on sizes in trained networks: Figure 3, weights along p, momenta against activations, outputs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.claims import claim
-from repdyn.base.controls import false_world, replace_variables, wrong_formula
+from repdyn.base.controls import false_world, knock_out, replace_labels, replace_variables, wrong_formula
+from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
 from repdyn.leaky_resnets.claims.over_seeds import (
     ALL_MAPS,
@@ -17,6 +18,7 @@ from repdyn.leaky_resnets.claims.over_seeds import (
     FREE,
     LEARNED,
     LEARNED_MAPS,
+    LEAST_SEEDS,
     deep,
     growth,
     in_words,
@@ -217,3 +219,66 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
         slopes = [_slopes(part.isel(effective_depth=at)).mean() for at in range(part.sizes["effective_depth"])]
         words.append(f"{maps} {', '.join(f'{slope:.2f}' for slope in slopes)} ($|S|$ spans {span:.2g} times)")
     return Verdict.from_tests(test, None, rf"Exponents by maps over $\tilde L$: {'; '.join(words)}.")
+
+
+@claim(
+    "lrn-cross-entropy",
+    where="Section 1.2, output scaling",
+    words="the outputs of neural nets will keep on growing during training ... (though quite slowly)",
+    line=96,
+    assumes="training on cross-entropy or a loss like it, plain residual networks",
+    kind="causal",
+    states="When plain ResNets are trained on cross-entropy, their outputs keep on growing, though slowly.",
+    data="output_growth",
+    control={
+        "grows": knock_out(
+            "the same networks, data and steps with a squared error, whose least value is at finite outputs",
+            replace_labels("loss_name", {"cross-entropy": "mean squared error"}),
+        ),
+        "slowly": wrong_formula(
+            "the exponential of the outputs' size",
+            lambda outputs: outputs.assign(output_size=np.exp(outputs["output_size"])),
+        ),
+    },
+)
+def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
+    """Exponent of the outputs' size in the number of steps; readings of the last part of training."""
+    require(output_growth, "output_growth", seed=LEAST_SEEDS, record=4)
+    records = output_growth.sizes["record"]
+    windows = {"last half": records // 2, "last two thirds": records // 3, "all records": 0}
+
+    def exponents(loss: str, first: int) -> Array:
+        sizes = output_growth["output_size"].sel(loss_name=loss)
+        return growth(sizes.isel(record=slice(first, None)), "record")
+
+    tests = all_of(
+        grows=over_readings(
+            lambda window: mean_within(
+                exponents("cross-entropy", window),
+                0.1,
+                np.inf,
+                expected="exponent above 0.1",
+                reason="7 % a doubling of the steps; outputs that approach a finite size have none in the end",
+            ),
+            window=windows,
+        ),
+        slowly=over_readings(
+            lambda window, slow: mean_within(
+                exponents("cross-entropy", window),
+                -np.inf,
+                slow,
+                expected=f"exponent below {slow:g}",
+                reason="'quite slowly': less than in proportion to time, or than its root",
+            ),
+            window=windows,
+            slow={"less than the steps": 1.0, "less than their root": 0.5},
+        ),
+    )
+    sizes = in_words(output_growth["output_size"].sel(loss_name="cross-entropy"))
+    other = exponents("mean squared error", windows["last half"])
+    return Verdict.from_tests(
+        tests,
+        None,
+        f"Sizes {sizes}. By Section 1.2 the effective depth follows their logarithm. With a mean squared error the"
+        f" exponent is {other.mean():.2g}.",
+    )
