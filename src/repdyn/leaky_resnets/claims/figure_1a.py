@@ -25,7 +25,7 @@ from repdyn.leaky_resnets.methods.selection import DECAYED, PAPER_DEPTH, at_pape
 
 STATES_1A = (
     "As $\\tilde L$ grows, $-2 \\mathcal{H} / \\tilde L$ and its stable forms approach the rank $k^* = 3$ from below,"
-    " the least stable cost of identity from above"
+    " the least stable cost of identity from above."
 )
 FIGURE_1A = (
     r"-\frac{2}{\tilde L} \mathcal{H} \nearrow k^*, \quad -\frac{2}{\tilde L} \mathcal{H}_\gamma \nearrow k^*, \quad"
