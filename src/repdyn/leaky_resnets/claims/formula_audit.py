@@ -59,13 +59,14 @@ def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-lt-zero",
-    where="Abstract; Section 1.1",
-    words=r"which interpolate between ResNets ... $(\tilde{L} \to \infty)$",
-    line=7,
-    assumes="the discrete network of Section 3, equidistant steps",
+    where="Section 1.1, leaky ResNets",
+    words="variant of ResNets that interpolate between ResNets and FCNNs, ... the strength of the skip connections",
+    line=57,
+    assumes=r"discrete layers: the factor $1 - \rho_\ell \tilde L$ of the skip connection goes from 1 to 0",
     kind="identity",
-    states=r"Leaky ResNets reach from ResNets at $\tilde L = 0$ to fully connected networks, equidistant steps at"
-    r" $\tilde L = L$.",
+    states=r"By the strength of the skip connections Leaky ResNets reach from ResNets, at $\tilde L = 0$, to"
+    r" fully connected"
+    r" networks, at $\rho_\ell \tilde L = 1$.",
     data="formula_audit",
     control=with_wrong_formula(r"$\tilde L = L / 2$ in the place of $L$", "1.1 no leak"),
 )
@@ -154,7 +155,11 @@ def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
 )
 def zero_stays_constant(formula_audit: xr.Dataset) -> Verdict:
     """Spread over points after 12 random layers, absolute, numbers of order 1."""
-    return decide_formula(formula_audit, "1.3 zero representation", ROUNDING, ROUNDING_REASON)
+    note = (
+        "In continuous networks of finite norm distinct inputs never meet, since flows are one to one: there it"
+        " is a limit."
+    )
+    return decide_formula(formula_audit, "1.3 zero representation", ROUNDING, ROUNDING_REASON, note=note)
 
 
 @claim(

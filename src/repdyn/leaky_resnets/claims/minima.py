@@ -326,6 +326,7 @@ def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
         r"a_p \to t(p) K_{p,i}, \quad a_0 \to 0, \quad a_1 = O\left( e^{-\tilde L (1 - p_0 - r)} \right) \to 0"
     ),
     data="formula_audit",
+    possible_ocr_error=True,
     control={
         "end": wrong_formula("the limit 1 as printed, that of $a$ at $p_0$", replace_variables(end_activation=MIDDLE)),
         "integral": wrong_formula("$a$ at $p_0$ in the place of $a_1$", replace_variables(end_activation=MIDDLE)),
