@@ -203,9 +203,9 @@ AT_REST = 0.1  # of |gradient| |A|: the cost changes by less than a tenth when A
 
 
 def _not_at_rest(descents: xr.Dataset) -> xr.Dataset:
-    """Every end counted, of the first case."""
+    """Every end counted as the one that is most at rest, of the first case."""
     first = descents.isel(case=[0] * descents.sizes["case"]).assign_coords(case=descents["case"])
-    return first.assign(slope=0 * first["slope"])
+    return first.assign(slope=first["slope"].min("start") + 0 * first["slope"])
 
 
 NOT_AT_REST = false_world("ends of descents without bias that have not come to rest", _not_at_rest)

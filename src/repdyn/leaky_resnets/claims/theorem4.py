@@ -162,7 +162,8 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
     where="Section 2.1, after Theorem 4",
     words=r"(and choosing e.g. $\gamma = \tilde{L}^{-1}$), the Hamiltonian is close to the minimal COI along the path",
     line=240,
-    assumes=r"geodesics with $\|B_p\|^2 \le c$, as in Theorem 4; $\|A_p\|$ bounded too",
+    assumes=r"geodesics as the proof of Theorem 4 uses them, solutions of Hamilton's equations, with $\|B_p\|^2 \le c$;"
+    r" $\|A_p\|$ bounded too",
     kind_of_slip="missing hypothesis",
     kind="limit",
     states=r"For large $\tilde L$ and $\gamma = 1 / \tilde L$ the Hamiltonian is close to the least stable cost"
