@@ -56,17 +56,46 @@ TOY = {
     "base/slow": "def fast_or_slow(x): return x * 2.0",
     "base/one": "def solve(x): return 1 - x",
     "base/two": "def solve(x): return 2 - x",
+    "base/found": "def found(): return 31\ndef lost(): return 32",
     "base/lazy": "def lazy(x): return x % 7\ndef idle(x): return x % 5",
     "study/__init__": "SHARED = 11",
     "study/settings": """
-        class Run:
+        from dataclasses import dataclass
+        from enum import Enum
+        from typing import ClassVar
+
+        from repdyn.base import Settings
+
+        class Run(Settings):
+            model_config = {"frozen": True}
             width: int = 3
+            SCALE: ClassVar[int] = 7
+            SPARE: ClassVar[int] = 8
 
             def problems(self):
                 return self.width > 0
 
+            @field_validator("width")
+            def is_wide(cls, value):
+                return value + 0
+
+            @property
             def cells(self):
+                return self._doubled() * 3
+
+            def _doubled(self):
                 return self.width * 2
+
+            @property
+            def unasked(self):
+                return self.width - 1
+
+        @dataclass
+        class Grid:
+            step: float = 0.125
+
+        class Way(Enum):
+            LEFT = "left"
 
         LIMIT = 5
     """,
@@ -102,6 +131,12 @@ TOY = {
 
         def fancy(x):
             return x * x
+    """,
+    "study/by_name": """
+        from pkgutil import resolve_name
+
+        def by_name():
+            return resolve_name("repdyn.base.found:found")()
     """,
     "study/near": """
         def nearest(x):
@@ -212,12 +247,15 @@ TOY = {
         """Experiments."""
         import os
 
+        import numpy as np
+
         import repdyn.base.tools
         import repdyn.study.more_plugins as more
         from repdyn.base import effects, exported_again, starred
         from repdyn.base.traced import traced
         from repdyn.study import SHARED, plugins, strategies, theory
-        from repdyn.study.settings import LIMIT, Run
+        from repdyn.study.settings import LIMIT, Grid, Run, Way
+        from repdyn.study.by_name import by_name
         from repdyn.study.starry import with_star
         from repdyn.effectful.part import careful_part
         from repdyn.study.names import every
@@ -230,6 +268,19 @@ TOY = {
             from repdyn.base.fast import fast_or_slow
         except ImportError:
             from repdyn.base.slow import fast_or_slow
+
+        from typing import TYPE_CHECKING
+
+        if TYPE_CHECKING:
+            from repdyn.base import slow
+
+        _OLD = np.seterr(all="ignore")
+        _ = setattr(os, "name", "a")
+        _STATE = np.geterr()
+        DOUBLE = (HALF := 21) * 2
+
+        if __name__ != "__main__":
+            os.umask(1)
 
         WIDTH = 3
         """How wide."""
@@ -270,7 +321,8 @@ TOY = {
             y = repdyn.base.tools.scaled(x) + theory.kappa(x) + Model().step(x) + LOOKUP["a"] + SHARED + LIMIT
             y += exported_again.twice(x) + starred.ray(x) + effects.careful(x) + near.nearest(x) + with_star(x)
             y += apply(strategies, x) + fast_or_slow(x) + first(x) + second(x) + with_near_star(x)
-            plugins.load("json"), more.load("json"), careful_part(y), every(y)
+            plugins.load("json"), more.load("json"), careful_part(y), every(y), by_name(), np.seterr(**_OLD)
+            y += settings.cells + getattr(settings, "SCALE") + Grid().step + Way.LEFT.value + HALF
 
             def local(z):
                 from repdyn.base.lazy import idle, lazy
@@ -316,7 +368,22 @@ MATTERS = {
     "second of two imports under one name": ("base/slow", "2.0", "2.5"),
     "name imported in one function": ("base/one", "1 - x", "1 + x"),
     "same name imported in another function": ("base/two", "2 - x", "2 + x"),
-    "method of a model of settings": ("study/settings", "width * 2", "width * 4"),
+    "property of a model of settings": ("study/settings", "_doubled() * 3", "_doubled() * 4"),
+    "private method behind it": ("study/settings", "width * 2", "width * 4"),
+    "class variable of a model, by getattr": ("study/settings", "SCALE: ClassVar[int] = 7", "SCALE: ClassVar[int] = 9"),
+    "default of a plain class among the settings": ("study/settings", "0.125", "0.25"),
+    "value of an enumeration": ("study/settings", '= "left"', '= "right"'),
+    "assignment with an effect": ("study/experiments", 'seterr(all="ignore")', 'seterr(all="warn")'),
+    "assignment to nothing": ("study/experiments", '"name", "a"', '"name", "b"'),
+    "call whose result nobody reads": ("study/experiments", "np.geterr()", "np.geterrcall()"),
+    "name bound by a walrus at the top": ("study/experiments", "HALF := 21", "HALF := 22"),
+    "what does not run on the command line": ("study/experiments", "os.umask(1)", "os.umask(2)"),
+    "function loaded by a name in full": ("base/found", "31", "33"),
+    "annotation by which a value is coerced": (
+        "study/experiments",
+        "settings: Run, x=WIDTH",
+        "settings: Run, x: int=WIDTH",
+    ),
     "constant among the settings": ("study/settings", "LIMIT = 5", "LIMIT = 6"),
     "effect in the package of a module": ("effectful/__init__", "import os", "import os\nos.umask(0)"),
     "effect in a module imported for it": ("effectful/caller", "import tools", "import tools\ntools.FACTOR = 3"),
@@ -377,6 +444,12 @@ DOES_NOT_MATTER = {
     "function of a shared module": ("base/tools", "x + 1", "x + 2"),
     "settings": ("study/settings", "width: int = 3", "width: int = 4"),
     "rule of the settings": ("study/settings", "width > 0", "width > 1"),
+    "validator of the settings": ("study/settings", "value + 0", "value + 1"),
+    "property that nobody asks for": ("study/settings", "width - 1", "width - 2"),
+    "class variable that nobody asks for": ("study/settings", "SPARE: ClassVar[int] = 8", "SPARE: ClassVar[int] = 9"),
+    "configuration of a model": ("study/settings", '"frozen": True', '"frozen": False'),
+    "import for annotations alone": ("study/experiments", "import slow\n", "import slow, fast\n"),
+    "function beside one loaded by name": ("base/found", "32", "34"),
     "module that is not reached": ("study/unreached", "ALONE = 1", "ALONE = 2"),
     "annotation of a parameter": (NAMES, "x: float,", "x: int,"),
     "annotation of what is returned": (NAMES, "-> float", "-> dict"),

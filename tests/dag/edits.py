@@ -29,7 +29,8 @@ Made by `python -m tests.dag.edits`, which tries each edit on a copy of the chec
 row to what has to run by what reads what. A run has {jobs} jobs. A job runs again where the content of its job file
 changes: functions, code versions, settings, seed, inputs, the texts of the checkout that it shows. Of its members those
 that changed are computed again, the others are kept. Jobs that read what it makes follow; in them only members whose
-inputs came out different are computed. Whether `.snakemake/` is there makes no difference. The command line in front of
+inputs came out different are computed. None of that needs `.snakemake/`; only an edit of a rule's own `shell:` or
+`resources:` text is known to Snakemake alone. The command line in front of
 a job, `python -m repdyn run`, only hands on the path of the job file and counts for nothing.
 
 What is deleted is made again, every file of every job: all are inputs of the rule `all`. The exception is a single file

@@ -6,6 +6,8 @@ import re
 import numpy as np
 import pytest
 import torch
+import xarray as xr
+from threadpoolctl import threadpool_info, threadpool_limits
 from torch import nn
 
 from repdyn.base.datasets import problems
@@ -438,3 +440,64 @@ def test_recorder_refuses_steps_out_of_order_and_emptiness():
     recorder(3)
     with pytest.raises(ValueError, match="step 3 comes after 3"):
         recorder(3)
+
+
+# what is measured stays as it was
+
+
+class CentersInPlace(nn.Module):
+    """Changes the tensor it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = network()
+
+    def forward(self, x):
+        x -= 1
+        x *= 0.5
+        return self.inner(x)
+
+
+class CentersACopy(CentersInPlace):
+    def forward(self, x):
+        return super().forward(x.clone())
+
+
+@pytest.mark.parametrize("batch_size", [None, 4])
+def test_a_network_that_works_in_place_on_its_input_is_measured_like_one_that_does_not(batch_size):
+    torch.manual_seed(3)
+    in_place = CentersInPlace()
+    copying = CentersACopy()
+    copying.load_state_dict(in_place.state_dict())
+    X = torch.tensor(points())
+    before = X.clone()
+    options = {"labels": LABELS, "batch_size": batch_size}
+    measured, wanted = (measure(model, X, **options) for model in (in_place, copying))
+    assert torch.equal(X, before)
+    xr.testing.assert_identical(measured.drop_attrs(deep=False), wanted.drop_attrs(deep=False))
+
+
+def test_a_recorder_measures_the_same_points_at_every_moment():
+    recorder = Recorder(nn.Sequential(nn.ReLU(inplace=True), network()), torch.tensor(points()), labels=LABELS)
+    for step in (1, 2):
+        recorder(step)
+    dataset = recorder.dataset()
+    for name in ("effective_rank", "nc1"):
+        np.testing.assert_array_equal(dataset[name].isel(step=0), dataset[name].isel(step=1))
+
+
+def test_the_analysis_takes_one_thread_and_leaves_the_users_number(monkeypatch):
+    """Where a layer is measured its libraries have one thread; the network itself, and the user after it, their own."""
+    from repdyn.diagnostics.methods import collecting
+
+    def threads():
+        return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    seen, within = [], collecting.Layer
+    monkeypatch.setattr(collecting, "Layer", lambda *args: seen.append(threads()) or within(*args))
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        measure(network(), points(), labels=LABELS, measures=["ranks"])
+        assert threads() == before
+    assert seen
+    assert {number for pools in seen for number in pools.values()} == {1}

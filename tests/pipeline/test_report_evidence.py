@@ -301,12 +301,21 @@ def test_verdicts_in_one_sentence(verdicts, sentence):
     assert views.tally([{"verdict": verdict} for verdict, count in verdicts.items() for _ in range(count)]) == sentence
 
 
-def test_no_undecided_part_means_that_the_samples_do_not_decide():
-    sentence = views.short({"verdict": "not decidable at this scale"}, parts([PART | {"control": ""}], "corrected"), [])
-    assert sentence == "The samples of this run do not decide it."
+OPEN = {"verdict": "not decidable at this scale", "note": ""}
 
 
-def test_undecided_parts_are_counted():
-    undecided = parts([PART | {"outcome": "undecided", "control": ""}, PART | {"control": ""}], "corrected")
-    sentence = views.short({"verdict": "not decidable at this scale"}, undecided, [])
-    assert sentence == "1 of 2 parts stay undecided: the interval crosses the border of what is allowed."
+def test_no_undecided_part_means_that_the_run_does_not_decide():
+    whole = parts([PART | {"control": ""}], "corrected")
+    assert views.short(OPEN, whole, []) == "This run does not decide it."
+    assert views.short(OPEN | {"note": "Six networks."}, whole, []) == "This run does not decide it. The note says why."
+
+
+def test_undecided_parts_are_counted_and_an_interval_inside_is_not_said_to_cross():
+    undecided = PART | {"outcome": "undecided", "control": ""}
+    crossing, passing = undecided | {"interval_low": "1.5"}, PART | {"control": ""}
+    assert [views.short(OPEN, parts(rows, "corrected"), []) for rows in ([crossing, passing], [crossing])] == [
+        "1 of 2 parts stay undecided: their intervals cross the border of what is allowed.",
+        "It stays undecided: the interval crosses the border of what is allowed.",
+    ]
+    inside = views.short(OPEN | {"note": "Ten classes."}, parts([undecided, passing], "corrected"), [])
+    assert inside == "1 of 2 parts stay undecided. The note says why."

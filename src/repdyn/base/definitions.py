@@ -3,7 +3,8 @@
 A digest is taken of the syntax tree with names replaced by what they stand for: `np.linalg.norm` reads
 "numpy.linalg.norm" whatever the import calls it, a local variable is a number. So another function imported under an
 old name is an edit; a comment, a docstring, layout, an annotation of a function or a renamed local variable is none.
-Parameters, attributes and fields keep their names, since they are used by name elsewhere.
+Parameters, attributes and fields keep their names, since they are used by name elsewhere. Annotations of parameters
+count in modules named `experiments`, whose values the runner coerces by them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import ast
 import builtins
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -21,6 +23,12 @@ DYNAMIC = {"__import__", "eval", "exec", "globals", "locals", "vars"}
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 COMPREHENSIONS = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 SKIPPED = {"ctx", "type_comment", "kind", "annotation", "returns"}
+ACTS = re.compile(  # functions that are called for what they change, not for what they return
+    r"set_\w+|seterr\w*|setattr|delattr|setLevel|seed|manual_seed|use|(register|enable|disable|patch)\w*|filterwarnings"
+    r"|simplefilter|exec|update|append|extend|insert|add|pop|clear|putenv|chdir|umask"
+)
+PLAIN_BASES = {"Enum", "IntEnum", "StrEnum", "Flag", "NamedTuple", "TypedDict", "Protocol", "object"}
+VALIDATES = re.compile(r".*(validator|serializer)")
 
 
 class Definition(NamedTuple):
@@ -31,12 +39,14 @@ class Definition(NamedTuple):
         names: definitions of its own module that it names.
         imported: dotted names that it uses of this package, as imported: "repdyn.base.tools.scaled".
         dynamic: whether it finds things at run time that reading does not see, so that its whole module counts.
+        attributes: names of all attributes that it asks objects for; None where it asks for one by a value.
     """
 
     digest: str
     names: list[str]
     imported: list[str]
     dynamic: bool
+    attributes: frozenset[str] | None = frozenset()
 
 
 @dataclass
@@ -48,14 +58,14 @@ class Source:
         bindings: imported names, which can be imported from here again.
         imports: modules of the package that it imports anywhere, or names in them.
         stars: modules that it imports by a star.
-        models: classes of settings that have methods.
+        members: methods and class variables of settings' models, `Model.name` -> the attribute by which they are used.
     """
 
     definitions: dict[str, Definition] = field(default_factory=dict)
     bindings: dict[str, Definition] = field(default_factory=dict)
     imports: list[str] = field(default_factory=list)
     stars: list[str] = field(default_factory=list)
-    models: list[str] = field(default_factory=list)
+    members: dict[str, str] = field(default_factory=dict)
 
 
 def read_source(text: str, module: str, *, is_package: bool = False) -> Source:
@@ -70,10 +80,14 @@ def read_source(text: str, module: str, *, is_package: bool = False) -> Source:
         SyntaxError: the file is no Python.
     """
     here = module.split(".") if is_package else module.split(".")[:-1]
+    parts_of_name = set(module.split("."))
+    is_settings = any(part.startswith("settings") for part in parts_of_name)
     statements: dict[str, list[ast.stmt]] = {}
     imports: list[ast.Import | ast.ImportFrom] = []
-    for node in ast.parse(text, module).body:
-        for name in _names_defined(node):
+    body = ast.parse(text, module).body
+    unread = _unread(body)
+    for node in body:
+        for name in _names_defined(node, unread):
             statements.setdefault(name, []).append(node)
         if not isinstance(node, FUNCTIONS | ast.ClassDef):
             imports += [part for part in ast.walk(node) if isinstance(part, ast.Import | ast.ImportFrom)]
@@ -82,17 +96,26 @@ def read_source(text: str, module: str, *, is_package: bool = False) -> Source:
         targets.setdefault(name, []).append(target)
     source = Source(stars=targets.pop("*", []))
     imported = {module for node in imports for module in _modules_imported(node, here)}
-    is_settings = any(part.startswith("settings") for part in module.split("."))
+    own = set(statements)
+    for name, parts in list(statements.items()):
+        if is_settings and all(isinstance(part, ast.ClassDef) and _is_model(part) for part in parts):
+            members = {f"{name}.{attribute}": (attribute, part) for attribute, part in _members(parts)}
+            source.members |= {key: attribute for key, (attribute, _) in members.items()}
+            statements |= {name: []} | {key: [part] for key, (_, part) in members.items()}
     for name, parts in statements.items():
-        if is_settings and all(isinstance(part, ast.ClassDef) for part in parts):
-            parts = [method for part in parts for method in _methods(part)]
-            source.models += [name] if parts else []
-        writer = _written(parts, _Writer(set(statements), targets, here))
+        writer = _written(parts, _Writer(own, targets, here, annotated="experiments" in parts_of_name))
         if writer.dynamic:  # what reads names at run time may read those of local variables
-            writer = _written(parts, _Writer(set(statements), targets, here, renames=False))
+            writer = _written(
+                parts, _Writer(own, targets, here, renames=False, annotated="experiments" in parts_of_name)
+            )
+            writer.imported |= writer.texts
         imported |= writer.modules
         source.definitions[name] = Definition(
-            _digest(writer.words), sorted(writer.names - {name}), sorted(writer.imported), writer.dynamic
+            _digest(writer.words),
+            sorted(writer.names - {name}),
+            sorted(writer.imported),
+            writer.dynamic,
+            None if writer.asks_by_value else frozenset(writer.attributes),
         )
     for name in targets.keys() - statements.keys():
         own = [target for target in targets[name] if target.split(".")[0] == here[0]]
@@ -101,35 +124,70 @@ def read_source(text: str, module: str, *, is_package: bool = False) -> Source:
     return source
 
 
-def _methods(model: ast.ClassDef) -> list[ast.stmt]:
-    """What a class of settings computes; its fields and the rules that they keep are values of jobs' inputs."""
-    functions = (part for part in model.body if isinstance(part, FUNCTIONS))
-    return [part for part in functions if part.name != "problems" and not part.name.startswith("_")]
+def _is_model(node: ast.ClassDef) -> bool:
+    """Whether a class among the settings is a model of them, whose fields show in validated values."""
+    bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
+    return bool(bases - PLAIN_BASES)
 
 
-def _names_defined(node: ast.stmt) -> list[str]:
+def _members(models: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
+    """What a model computes or holds for its class; fields, and the rules that they keep, are inputs of jobs."""
+    for part in (part for model in models for part in model.body):
+        if isinstance(part, FUNCTIONS):
+            decorators = {ast.unparse(decorator).split("(")[0] for decorator in part.decorator_list}
+            if part.name != "problems" and not any(map(VALIDATES.fullmatch, decorators)):
+                yield part.name, part
+        elif isinstance(part, ast.AnnAssign) and "ClassVar" in ast.unparse(part.annotation):
+            yield ast.unparse(part.target), part
+        elif isinstance(part, ast.Assign):
+            yield from ((name, part) for name in map(ast.unparse, part.targets) if name != "model_config")
+
+
+def _unread(body: Iterable[ast.stmt]) -> set[str]:
+    """Private names that a module binds at its top and never reads: what binds them is there for its effect."""
+    names = [part for node in body for part in ast.walk(node) if isinstance(part, ast.Name)]
+    read = {part.id for part in names if isinstance(part.ctx, ast.Load)}
+    return {part.id for part in names if part.id.startswith("_") and part.id not in read}
+
+
+def _acts(node: ast.Assign | ast.AnnAssign, names: Iterable[str], unread: set[str]) -> bool:
+    """Whether an assignment does more than define: it calls something for its effect."""
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    called = [
+        part.func.attr if isinstance(part.func, ast.Attribute) else getattr(part.func, "id", "") for part in calls
+    ]
+    return any(map(ACTS.fullmatch, called)) or bool(calls and set(names) <= unread)
+
+
+def _names_defined(node: ast.stmt, unread: set[str]) -> list[str]:
     """Names that a statement at the top of a module defines, `EFFECTS` for one that does more than define."""
     if isinstance(node, FUNCTIONS | ast.ClassDef):
         return [node.name]
-    if isinstance(node, ast.Import | ast.ImportFrom | ast.Pass) or _is_text(node) or _is_for_the_command_line(node):
+    if isinstance(node, ast.Import | ast.ImportFrom | ast.Pass) or _is_text(node) or _is_not_run(node):
         return []
     if isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
         plain = all(isinstance(part, ast.Name | ast.Tuple | ast.List | ast.Starred) for part in targets)
-        return names if plain else [*names, EFFECTS]
+        effects = [] if plain and not _acts(node, names, unread) else [EFFECTS]
+        return [*names, *_walruses(node), *effects]
     inside = [part for part in ast.walk(node) if isinstance(part, ast.stmt) and part is not node]
-    return [EFFECTS, *(name for part in inside for name in _names_defined(part) if name != EFFECTS)]
+    defined = [name for part in inside for name in _names_defined(part, unread) if name != EFFECTS]
+    return [EFFECTS, *dict.fromkeys([*_walruses(node), *defined])]
+
+
+def _walruses(node: ast.stmt) -> list[str]:
+    return [part.target.id for part in ast.walk(node) if isinstance(part, ast.NamedExpr)]
 
 
 def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _is_for_the_command_line(node: ast.stmt) -> bool:
-    """Whether a statement is `if __name__ == "__main__": ...`."""
-    test = node.test if isinstance(node, ast.If) else None
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+def _is_not_run(node: ast.stmt) -> bool:
+    """Whether a statement is `if __name__ == "__main__": ...` or `if TYPE_CHECKING: ...`, without an else."""
+    never = ("__name__ == '__main__'", "TYPE_CHECKING", "typing.TYPE_CHECKING")
+    return isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) in never
 
 
 def _import_targets(node: ast.Import | ast.ImportFrom, here: list[str]) -> Iterator[tuple[str, str]]:
@@ -169,14 +227,26 @@ class _Writer(ast.NodeVisitor):
         targets: names imported there, with what each can stand for.
         here: the package that relative imports start from.
         renames: whether local variables become numbers.
+        annotated: whether annotations of parameters count.
     """
 
-    def __init__(self, own: set[str], targets: dict[str, list[str]], here: list[str], *, renames: bool = True) -> None:
-        self.own, self.targets, self.here, self.renames = own, targets, here, renames
+    def __init__(
+        self,
+        own: set[str],
+        targets: dict[str, list[str]],
+        here: list[str],
+        *,
+        renames: bool = True,
+        annotated: bool = False,
+    ) -> None:
+        self.own, self.targets, self.here, self.renames, self.annotated = own, targets, here, renames, annotated
         self.words: list[str] = []
         self.names: set[str] = set()
         self.imported: set[str] = set()
         self.modules: set[str] = set()
+        self.attributes: set[str] = set()
+        self.texts: set[str] = set()
+        self.asks_by_value = False
         self.dynamic = False
         self._scopes: list[dict[str, str]] = []
         self._in_class = False
@@ -206,6 +276,16 @@ class _Writer(ast.NodeVisitor):
 
     def visit_Constant(self, node: ast.Constant) -> None:
         self.words.append(repr(node.value))
+        if isinstance(node.value, str):
+            self.attributes.update([node.value] if node.value.isidentifier() else [])  # of getattr
+            if re.fullmatch(rf"{self.here[0]}[\w.:]+", node.value):  # of what loads by name
+                self.texts.add(node.value.replace(":", "."))
+
+    def visit_arg(self, node: ast.arg) -> None:
+        """A parameter, with its annotation where values are coerced by it."""
+        self.words += ["arg", node.arg]
+        if self.annotated and node.annotation and not self._scopes:
+            self.visit(node.annotation)
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if not _is_text(node):
@@ -220,6 +300,7 @@ class _Writer(ast.NodeVisitor):
         while isinstance(inner, ast.Attribute):
             chain.insert(0, inner.attr)
             inner = inner.value
+        self.attributes.update(chain)
         self.dynamic |= "__subclasses__" in chain or "__globals__" in chain
         if isinstance(inner, ast.Name):
             self.words.append(self._resolve(inner.id, chain))
@@ -245,8 +326,15 @@ class _Writer(ast.NodeVisitor):
             self._use(f"builtins.{name}" if hasattr(builtins, name) else name, chain)
         return "import " + " ".join(targets) if targets else f"global {name}"
 
+    def visit_Call(self, node: ast.Call) -> None:
+        """A call; one that asks for an attribute by a value may ask for any."""
+        asks = isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) > 1
+        self.asks_by_value |= asks and not isinstance(node.args[1], ast.Constant)
+        self.generic_visit(node)
+
     def _use(self, target: str, chain: list[str]) -> None:
         parts = [*target.split("."), *chain]
+        self.asks_by_value |= "attrgetter" in parts
         if parts[0] == self.here[0]:
             self.imported.add(".".join(parts))
         self.dynamic |= parts[0] in LOADERS and "metadata" not in parts

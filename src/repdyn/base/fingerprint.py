@@ -7,12 +7,13 @@ files are only read; `definitions` says what counts of each.
 
 - What an imported name stands for counts, of other packages too; what those packages do is told by their versions in
   the manifest.
-- Statements at the top of a module that do more than define (a call, an `if`) count for every definition of the
-  module and of those that import it, in `__init__` files for all modules of the package.
+- Statements at the top of a module that do more than define (a call, an `if`, an assignment that calls for an effect)
+  count for every definition of the module and of those that import it, in `__init__` files for all of the package.
 - Where static reading ends (a module handed on as a value, `importlib`, `eval`, a star import), the whole module
-  counts. What such code loads at run time must be named as a further root.
-- Of classes in modules named `settings...` only public methods count, for all that imports the module: the rest of
-  such a model shows in its validated values, which are inputs of jobs. Constants and functions there count as usual.
+  counts, and what its texts name in full. What it loads besides must be named as a further root.
+- Of models in modules named `settings...` methods and class variables count, each for what imports the module and asks
+  for an attribute of that name: the rest of such a model shows in its validated values, which are inputs of jobs. What
+  else stands there counts as usual.
 
 What this reading would miss is refused by tests/test_static_reading.py: names bound twice, patches of other modules,
 registries filled by decorators, fillings of module-level tables at run time.
@@ -63,6 +64,7 @@ class _Package:
         self.module = cache(self._module)
         self.uses = cache(self._uses)  # many roots reach the same definitions
         self.effects = cache(self._effects)
+        self.loaded = cache(self._loaded)
 
     def _module(self, name: str) -> Source:
         file = self.files[name]
@@ -106,7 +108,7 @@ class _Package:
         return own + [place for star in source.stars if star in self.files for place in self.whole(star)]
 
     def _uses(self, place: Place) -> list[Place]:
-        """Definitions that one definition names, directly, and statements that run before it can."""
+        """Definitions that one definition names, directly, what it asks settings for, statements that run before it."""
         module, definition = place[0], self.definition(place)
         places = [(module, name) for name in definition.names]
         for target in definition.imported:
@@ -115,7 +117,7 @@ class _Package:
             places += self.whole(module)
         for star in self.module(module).stars:
             places += self.whole(star) if star in self.files else []
-        return places + self.effects(module)
+        return places + self.effects(module) + self.members(module, definition.attributes)
 
     def resolve(self, target: str) -> list[Place]:
         """What a dotted name of this package stands for; all of a module where that cannot be read."""
@@ -131,8 +133,21 @@ class _Package:
         further = [".".join([bound, *rest[1:]]) for bound in source.bindings[rest[0]].imported]
         return [(home, rest[0]), *(place for bound in further for place in self.resolve(bound))]
 
+    def members(self, module: str, attributes: frozenset[str] | None) -> list[Place]:
+        """Members of the settings' models a module can meet that are asked for by name; all where asked by a value."""
+        return [
+            (home, key)
+            for home in self.loaded(module)
+            for key, name in self.module(home).members.items()
+            if attributes is None or name in attributes or (name.startswith("__") and name.endswith("__"))
+        ]
+
     def _effects(self, module: str) -> list[Place]:
-        """Statements at the top of a module and of all that are imported with it, and methods of their settings."""
+        """Statements at the top of a module and of all that are imported with it."""
+        return [(name, EFFECTS) for name in self.loaded(module) if EFFECTS in self.module(name).definitions]
+
+    def _loaded(self, module: str) -> list[str]:
+        """A module and all of the package that are imported with it."""
         todo, seen = [module], set()
         while todo:
             name = todo.pop()
@@ -140,8 +155,7 @@ class _Package:
                 seen.add(name)
                 todo += self.module(name).imports
             todo += [name.rpartition(".")[0]] if "." in name else []
-        effects = [(name, EFFECTS) for name in seen if EFFECTS in self.module(name).definitions]
-        return effects + [(name, model) for name in seen for model in self.module(name).models]
+        return sorted(seen)
 
 
 def _module_files(source: Path) -> Iterator[tuple[str, Path]]:

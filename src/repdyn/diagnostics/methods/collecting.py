@@ -10,6 +10,7 @@ import numpy as np
 import torch
 import xarray as xr
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from repdyn.base.datasets import index, variable
@@ -127,11 +128,18 @@ class Collector:
             self.findings.leave_out("radial", why)
         if "angles" in self.measures:
             self._expectations()
-        for name, reason in stream(self.planned, self._hidden, self.consume).items():
+        libraries = ThreadpoolController()
+
+        def consume(name: str, A: NDArray[np.floating]) -> None:
+            with libraries.limit(limits=1, user_api="blas"):  # small products: more threads only wait for each other
+                self.consume(name, A)
+
+        for name, reason in stream(self.planned, self._hidden, consume).items():
             self.findings.leave_out("layer", reason, name)
-        for measure, function in self._of_output().items():
-            with self.findings.isolated(measure):
-                function()
+        with libraries.limit(limits=1, user_api="blas"):
+            for measure, function in self._of_output().items():
+                with self.findings.isolated(measure):
+                    function()
         return xr.Dataset(self.findings.variables(), coordinates, self._about())
 
     # one layer

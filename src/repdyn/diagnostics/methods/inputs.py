@@ -34,6 +34,10 @@ class Batch(NamedTuple):
         """Shapes of these tensors, as errors tell them."""
         return ", ".join(str(tuple(part.shape)) for part in self.tensors())
 
+    def fresh(self) -> Batch:
+        """Copies for one forward pass, which may work in place on what it is given."""
+        return self.changed(lambda part: part.clone() if callable(getattr(part, "clone", None)) else part)
+
     def changed(self, change: Callable[[object], object]) -> Batch:
         """The same with every argument changed."""
         return Batch(tuple(map(change, self.args)), {name: change(part) for name, part in self.kwargs.items()})

@@ -72,8 +72,9 @@ def normalized_maps(setting: Setting) -> list[Normalized]:
             maps[source] = Normalized(source, modules[source], module, isinstance(module, BATCH_NORMS))
 
     batch, _ = setting.inputs.spread(TRIED_ON)
+    given = batch.fresh()
     with undisturbed(setting.model, batch_statistics=True), watched(setting.model, emit), torch.no_grad():
-        setting.model(*batch.args, **batch.kwargs)
+        setting.model(*given.args, **given.kwargs)
     return list(maps.values())
 
 
@@ -124,7 +125,8 @@ def _output_of_some(setting: Setting) -> Tensor:
     """What the network returns for a few points, with the statistics of these."""
     batch, _ = setting.inputs.spread(TRIED_ON)
     with undisturbed(setting.model, batch_statistics=True), torch.no_grad():
-        return setting.output(setting.model(*batch.args, **batch.kwargs)).double()
+        given = batch.fresh()
+        return setting.output(setting.model(*given.args, **given.kwargs)).double()
 
 
 def change_when_doubled(setting: Setting, target: Normalized, before: Tensor) -> float:
@@ -181,7 +183,8 @@ def _gradients(setting: Setting, free: list[Normalized], batch: Batch, loss: Los
         stack.enter_context(torch.enable_grad())
         for entry, parts in zip(free, copies, strict=True):
             stack.enter_context(_replaced(setting.model, entry.module, parts))
-        value = loss(setting.output(setting.model(*batch.args, **batch.kwargs)))
+        given = batch.fresh()
+        value = loss(setting.output(setting.model(*given.args, **given.kwargs)))
         slopes = dict(zip(map(id, flat), torch.autograd.grad(value, flat, allow_unused=True), strict=True))
     rows = {}
     for entry, parts in zip(free, copies, strict=True):

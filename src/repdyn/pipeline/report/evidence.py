@@ -36,6 +36,7 @@ class Part:
         margin: how clearly, as text.
         reason: why tolerance or region has its size.
         control: what the negative control does, and what came of it; None without one.
+        crosses: whether the interval lies across a border of the region.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Part:
     margin: Markup
     reason: Markup
     control: Mapping[str, object] | None
+    crosses: bool
 
 
 def parts(rows: Iterable[Row], form: str) -> list[Part]:
@@ -76,7 +78,14 @@ def part(row: Row) -> Part:
         margin=margin(row["margin"]),
         reason=words(_reason(row["tolerance_reason"])),
         control=_control(row),
+        crosses=_crosses(row),
     )
+
+
+def _crosses(row: Row) -> bool:
+    low, high = number(row["interval_low"]), number(row["interval_high"])
+    bounds = [bound for bound in _allowed(row) if bound is not None]
+    return low is not None and high is not None and any(low <= bound <= high for bound in bounds)
 
 
 def margin(text: str) -> Markup:

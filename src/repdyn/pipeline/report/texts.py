@@ -25,7 +25,7 @@ MEANINGS = {
     "depends on the reading": "Of the readings that its words allow, some pass and others fail; the page shows which.",
     "not reproducible as stated": "The paper leaves out settings; the note says what was tried.",
     "not testable": "No finite computation decides it (existence, subsequences); the note says why.",
-    "not decidable at this scale": "The samples of this run are too few; a larger scale decides it.",
+    "not decidable at this scale": "This run does not decide it; the note says what is missing.",
 }
 WARNINGS = {
     "smoke": "Sizes are cut to seconds: figures show the form, not the result, and sampled claims may be undecided.",

@@ -114,7 +114,7 @@ def short(row: Row, printed: Sequence[Part], corrected: Sequence[Part]) -> str:
         f"{_all(corrected)}.",
         "does not hold": f"It fails {_share(printed, 'fails')}, and no small correction repairs it.",
         "depends on the reading": "Some admissible readings of the sentence pass, others fail.",
-        "not decidable at this scale": _open(corrected or printed),
+        "not decidable at this scale": _open(row, corrected or printed),
         "not reproducible as stated": "The paper leaves out settings that this needs.",
         "not testable": "No finite computation decides it.",
     }
@@ -165,11 +165,17 @@ def _share(parts: Sequence[Part], outcome: str) -> str:
     return f"{count} of {len(parts)} parts of its check" if len(parts) > 1 else "its check"
 
 
-def _open(parts: Sequence[Part]) -> str:
-    count = sum(part.outcome == "undecided" for part in parts)
-    if not count:
-        return "The samples of this run do not decide it."
-    return f"{count} of {len(parts)} parts stay undecided: the interval crosses the border of what is allowed."
+def _open(row: Row, parts: Sequence[Part]) -> str:
+    undecided = [part for part in parts if part.outcome == "undecided"]
+    why = " The note says why." if row.get("note") else ""
+    if not undecided:
+        return f"This run does not decide it.{why}"
+    crossing = sum(part.crosses for part in undecided)
+    if crossing < len(undecided):
+        return f"{len(undecided)} of {len(parts)} parts stay undecided.{why}"
+    if len(parts) == 1:
+        return "It stays undecided: the interval crosses the border of what is allowed."
+    return f"{crossing} of {len(parts)} parts stay undecided: their intervals cross the border of what is allowed."
 
 
 def _controls(outcomes: Sequence[str], row: Row) -> str:
