@@ -62,6 +62,9 @@ def weights_exchanged(kind: str) -> dict[str, Control]:
 @claim(
     "uni-fig8-blobs",
     where="Section 4.5, Figure 8",
+    line=211,
+    assumes="5-layer tanh network, orthogonal feature task",
+    words="At small initial weights the task-irrelevant direction collapses in each context",
     kind="qualitative",
     states="At small initial weights the representation collapses along the irrelevant feature in each context.",
     data="blob_structure",
@@ -82,6 +85,9 @@ def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
 @claim(
     "uni-fig8-high",
     where="Section 4.5, Figure 8",
+    line=206,
+    assumes="5-layer tanh network, orthogonal feature task",
+    words="At large initial weights the representation will retain the input data structure",
     kind="qualitative",
     states="At large initial weights the representation retains the structure of the input, one square per context.",
     data="blob_structure",
@@ -114,6 +120,9 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
 @claim(
     "uni-fig13",
     where="Appendix C.3, Figure 13",
+    line=607,
+    assumes="tanh network, orthogonal feature task",
+    words=("if we initialize even smaller, we find that the representation collapses to a single line"),
     kind="qualitative",
     states="At very small initial weights the two lines of the contexts become one; at small weights they are two.",
     data="blob_structure",
@@ -135,6 +144,9 @@ def lines_merge(blob_structure: xr.Dataset) -> Verdict:
 @claim(
     "uni-c3-contexts",
     where="Appendix C.3",
+    line=607,
+    assumes="points of equal output in the two contexts",
+    words=("the difference in inputs here is much larger than for points along the irrelevant feature"),
     kind="bound",
     states="Inputs of different contexts lie much further apart than inputs along the irrelevant feature.",
     data="blob_structure",
@@ -153,6 +165,9 @@ def contexts_dominate_the_input(blob_structure: xr.Dataset) -> Verdict:
 @claim(
     "uni-fig17",
     where="Appendix C.5, Figure 17",
+    line=640,
+    assumes="Adam, 5-layer tanh network",
+    words=("At small initial weights the task-irrelevant direction collapses in each context, but remains at large"),
     kind="qualitative",
     states="With Adam the irrelevant feature collapses at small initial weights and remains at large ones.",
     data="blob_structure",

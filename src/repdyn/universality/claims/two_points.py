@@ -62,7 +62,10 @@ def _altered(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -
 
 @claim(
     "uni-fig2-fit",
-    where="Figure 2, Section 3.1",
+    where="Section 3.1, Figure 2",
+    line=120,
+    assumes="two constants fitted",
+    words="the theory matches all three curves quite well for all networks",
     kind="qualitative",
     states="After fitting two constants the theory matches the curves of $h$, $y$ and $w$ quite well for all networks.",
     correction="$h$ and $y$ (mean of their $R^2$) are matched for all networks that are decided, $w$ for the default "
@@ -116,7 +119,10 @@ def plateau_share(fits: xr.Dataset) -> np.ndarray:
 
 @claim(
     "uni-fig3-init",
-    where="Figure 3, Section 3.2",
+    where="Section 3.2, Figure 3",
+    line=141,
+    assumes="default network, two points",
+    words=("Plateau-like behavior ... can be seen at small initializations, but disappears at larger initial weights"),
     kind="comparison",
     states="The plateau shrinks as the initial weights grow, and at the largest ones the theory breaks down.",
     data="architecture_fits",
@@ -161,7 +167,10 @@ def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-fig12-loss",
-    where="Figure 12, C.2",
+    where="Appendix C.2, Figure 12",
+    line=598,
+    assumes="one further constant fitted",
+    words="we can fit the loss expression from the theory Equation 9 to the training loss",
     kind="qualitative",
     states="With a third constant the loss (9) fits the training loss across architectures.",
     data="architecture_fits",
@@ -193,7 +202,10 @@ def _adam_as_gradient_descent(adam_fits: xr.Dataset, architecture_fits: xr.Datas
 
 @claim(
     "uni-fig15-adam",
-    where="Figure 15, C.5",
+    where="Appendix C.5, Figure 15",
+    line=625,
+    assumes="two constants fitted",
+    words="does not fit the dynamics of a neural network trained using Adam very well",
     kind="comparison",
     states="The theory does not fit the dynamics of a network trained by Adam very well.",
     data=("adam_fits", "architecture_fits"),
@@ -232,7 +244,11 @@ def _on_printed_data(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Da
 
 @claim(
     "uni-e6-data",
-    where="Section B.1, Table 1",
+    where="Appendix B.1, Table 1",
+    line=489,
+    kind_of_slip="misprint",
+    assumes="dx = 0.5 and dy = 1 (dataset), default network",
+    words="while still converging within the 6000 epochs",
     kind="qualitative",
     states="With $dx = 0.5$ and $dy = 1$ the default network converges within 6000 epochs at the printed learning"
     " rate.",
@@ -268,6 +284,9 @@ def _printed_default(architecture_fits: xr.Dataset, printed_data_fits: xr.Datase
 @claim(
     "uni-b1-converge",
     where="Appendix B.1, Table 1",
+    line=489,
+    assumes="all networks of Table 1",
+    words="Learning rates are chosen to produce smooth loss curves while still converging",
     kind="qualitative",
     states="At the learning rates of Table 1 all networks converge within the 6000 epochs.",
     data=("architecture_fits", "printed_data_fits"),
