@@ -309,8 +309,11 @@ def many_lengths_widen_the_range(learning_rates: xr.Dataset) -> Verdict:
 @claim(
     "bnm-fig2",
     where="Section 4.2, Figure 2",
+    words="blue neurons converge faster than purple neurons, i.e. shorter neurons moves faster than long neurons",
+    line=392,
+    assumes="purple neurons start ten times longer",
     kind="qualitative",
-    states="In one BN model small neurons converge while tenfold larger ones have not.",
+    states="In one BN model the short neurons converge faster than the tenfold longer ones.",
     data="magnitudes",
     control={
         part: false_world(

@@ -19,8 +19,11 @@ VANILLA = "steps of the vanilla model"
 @claim(
     "bnm-fig3-norm",
     where="Section 4.3",
+    words=r"the first iteration will only make the magnitude of $\|\mathbf{b}\|$ bigger",
+    line=410,
+    assumes="gradient descent",
     kind="identity",
-    states="The gradient is tangent to the sphere, so a step only makes a neuron longer.",
+    states="The gradient is tangent to the sphere, so the first step only makes a neuron longer.",
     data="first_step",
     control=false_world(VANILLA, exchange("model", "BN", "vanilla")),
 )
@@ -57,6 +60,9 @@ def _critical_to_the(power: float) -> Callable[[xr.Dataset], xr.Dataset]:
 @claim(
     "bnm-fig3-smaller-bigger",
     where="Section 4.3",
+    words="The smaller the neuron is initially, the bigger it becomes after one iteration",
+    line=410,
+    kind_of_slip="missing hypothesis",
     kind="scaling",
     states="The smaller a neuron is initially, the bigger it is after one step.",
     correction=r"Only for $r < r^* = \sqrt{h g}$; the smallest result is $\sqrt{2 h g}$ at $r^*$, beyond it $r_1$ "
@@ -98,6 +104,9 @@ def _first_counted(first_step: xr.Dataset) -> xr.Dataset:
 @claim(
     "bnm-fig3-stable",
     where="Section 4.3, Figure 3",
+    words="starting from the second iteration, all neurons are large enough to avoid unstable dynamics",
+    line=410,
+    kind_of_slip="missing hypothesis",
     kind="qualitative",
     states="From the second iteration on all neurons are large enough to avoid unstable dynamics.",
     correction="True of the median neuron. A neuron that starts near a critical direction has a small gradient, is not "
@@ -123,7 +132,7 @@ EXPONENTS = "half-way between 1/2 and 1 the exponents are told apart; the smalle
 
 @claim(
     "bnm-finite-batch",
-    where="eq. (2) (ours)",
+    where="Section 2.1, eq. (2) (ours)",
     kind="scaling",
     origin="ours",
     states="Population BN is the limit of BN over batches of size $B$: bias of order $1/B$, noise of order "
