@@ -242,7 +242,7 @@ FILES = (
     ),
     Named(
         "torch's version missing",
-        "pipeline.run.manifest",
+        "pipeline.run.environment",
         "PACKAGES",
         '    "torch",\n',
         "",

@@ -8,9 +8,9 @@ import yaml
 from PIL import Image
 from tests.conftest import ROOT
 
-from repdyn.base.claims import claims_of
+from repdyn.base.claims import REFUTED, SLIPS, claims_of
 from repdyn.base.verdicts import STATUSES
-from repdyn.pipeline.reference import results
+from repdyn.pipeline.reference import counts, pages
 from repdyn.pipeline.run.loading import load_modules
 
 OPEN = "not decidable at this scale"
@@ -124,31 +124,37 @@ def test_code_that_imports_what_it_uses_runs(block):
 
 
 def test_the_readme_counts_the_accepted_verdicts():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text == counts.put(text, pages.counted(ROOT)), "run `python -m repdyn reference`"
+
+
+def test_counts_of_claims_are_those_of_the_accepted_verdicts():
+    """Against a count of its own: the ids of the papers' claims by study and verdict."""
     accepted = accepted_verdicts()
     claims = [claim for study in PREFIXES for claim in claims_of(*load_modules(study, "claims"))]
-    printed = {claim.id for claim in claims if claim.origin == "paper"}
-    papers = [entry["verdict"] for id, entry in accepted.items() if id in printed]
-    counts = [papers.count(status) for status in STATUSES]
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    sentence = re.search(
-        r"The ledger has (\d+) statements.*?: (\d+) hold as printed, (\d+) hold once corrected, (\d+) do not hold, "
-        r"(\d+) cannot be reproduced as stated, (\d+) are beyond any finite test, (\d+) stay undecided. "
-        r"Counted apart are (\d+)",
-        text,
-    )
-    assert [int(number) for number in sentence.groups()] == [len(papers), *counts, len(accepted) - len(papers)]
-    listed = re.findall(r"\| \[`(\w+)`\]\(docs/.*? \| (\d+) claims", text)
-    own = {study: sum(id.startswith(f"{prefix}-") for id in accepted) for study, prefix in PREFIXES.items()}
-    assert {study: int(count) for study, count in listed} == {
-        study: n for study, n in own.items() if study != "across_papers"
-    }
+    printed = {claim.id: claim for claim in claims if claim.origin == "paper"}
+    verdicts = {id: accepted[id]["verdict"] for id in printed}
+    text = pages.counted(ROOT)
+    told = [
+        int(number)
+        for number in re.findall(r"(\d+) (?:statements of the|hold|do not|depend|stay)", text.split("\n|")[0])
+    ]
+    decided = ("holds", "holds as corrected", "does not hold", "depends on the reading")
+    by_verdict = [sum(verdict == status for verdict in verdicts.values()) for status in decided]
+    assert told == [len(printed), *by_verdict, len(printed) - sum(by_verdict)]
+    rows = {row.split("]")[0].strip("| ["): row.split("|")[2:-1] for row in text.splitlines() if row.startswith("| [")}
+    for study, cells in rows.items():
+        own = [id for id in printed if id.startswith(f"{PREFIXES[study]}-")]
+        assert int(cells[0]) == len(own)
+        refuted = [printed[id].kind_of_slip for id in own if verdicts[id] in REFUTED]
+        assert [int(cell.strip() or 0) for cell in cells[-len(SLIPS) :]] == [
+            refuted.count(slip) for slip in reversed(SLIPS)
+        ]
 
 
-def test_the_readme_counts_what_the_full_scale_says():
-    default, full = (results.read(ROOT / f"reference/{run}").verdicts for run in ("default", "full"))
-    pairs = [(verdict, full[id]) for id, verdict in default.items()]
-    equal, decided = sum(a == b for a, b in pairs), sum(a == OPEN != b for a, b in pairs)
-    opened = sum(a != OPEN == b for a, b in pairs)
-    assert equal + decided + opened == len(pairs), "a verdict has turned"
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert f"gives {equal} of the {len(pairs)} verdicts again, decides {decided} more, leaves {opened} open" in text
+def test_what_the_full_scale_says_of_the_default_scale_is_counted():
+    default = {"a": "holds", "b": "holds", "c": "does not hold", "d": OPEN, "e": OPEN, "new": "holds"}
+    full = {"a": "holds", "b": OPEN, "c": "holds", "d": "holds", "e": OPEN}
+    text = counts.confirmed(default, full)
+    assert "confirms 1 of the 3 verdicts that the default scale decides, leaves 1 of them open, turns 1" in text
+    assert text.endswith("decides 1 of the 2 that the default scale leaves open.")

@@ -1,4 +1,4 @@
-"""Every command of the README does what it says: the cheap ones run, the long ones as dry runs, none goes unnoticed.
+"""Every command of the README and of the pages on use does what it says: the cheap ones run, the long ones as dry runs.
 
 They run in a checkout with a finished smoke run, where `results/default` does not exist; there `smoke` stands for it.
 """
@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from tests.conftest import ROOT, SMOKE, snakemake
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = ("README.md", "docs/usage.md", "docs/reproducibility.md", "docs/verdicts.md")
+TEXT = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 FIRST_WORDS = ("snakemake", "python", "python3", "pip", "pytest", "from", "import", "--config", "repdyn")
 PLACEHOLDERS = {"compare A B --tier ...": "compare results/smoke results/smoke --tier identical"}
 QUESTIONS = {
@@ -55,7 +56,7 @@ def test_commands_are_found_in_blocks_table_and_prose():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", commands(README))
+@pytest.mark.parametrize("command", commands(TEXT))
 def test_command(command, smoke_run, tmp_path):
     for placeholder, meant in PLACEHOLDERS.items():
         command = command.replace(placeholder, meant)

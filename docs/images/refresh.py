@@ -1,4 +1,4 @@
-"""Pictures of the README, scaled down from a finished run: python docs/images/refresh.py results/default."""
+"""Pictures of README and docs/index.md, scaled down: python docs/images/refresh.py results/default."""
 
 import sys
 from pathlib import Path

@@ -170,6 +170,7 @@ def test_a_record_tells_the_cost(tmp_path):
         "job",
         "inputs",
         "outputs",
+        "versions",
         "began",
         "finished",
         "wall_seconds",

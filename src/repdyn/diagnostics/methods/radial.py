@@ -72,8 +72,8 @@ def normalized_maps(setting: Setting) -> list[Normalized]:
             maps[source] = Normalized(source, modules[source], module, isinstance(module, BATCH_NORMS))
 
     batch, _ = setting.inputs.spread(TRIED_ON)
+    given = batch.fresh()
     with undisturbed(setting.model, batch_statistics=True), watched(setting.model, emit), torch.no_grad():
-        given = batch.fresh()
         setting.model(*given.args, **given.kwargs)
     return list(maps.values())
 

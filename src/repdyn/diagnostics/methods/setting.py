@@ -35,13 +35,13 @@ class Setting:
         Raises:
             ValueError: the network does not take the inputs, in one line.
         """
+        given = batch.fresh()
         with (
             undisturbed(self.model, batch_statistics=self.batch_statistics),
             watched(self.model, emit, functions=functions),
             torch.no_grad(),
         ):
             try:
-                given = batch.fresh()
                 return self.model(*given.args, **given.kwargs)
             except Exception as error:
                 shapes = ", ".join(f"{tuple(part.shape)}, {part.dtype}" for part in batch.tensors())

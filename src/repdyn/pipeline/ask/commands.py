@@ -28,7 +28,9 @@ def compare(words: Sequence[str]) -> int:
     parser.add_argument("first", type=Path)
     parser.add_argument("second", type=Path)
     tiers = comparison.TIERS
-    parser.add_argument("--tier", choices=tiers, default=tiers[0], help="what counts as a difference (see the README)")
+    parser.add_argument(
+        "--tier", choices=tiers, default=tiers[0], help="what counts as a difference (see docs/reproducibility.md)"
+    )
     arguments = parser.parse_args(words)
     if results.is_reference(arguments.second):
         return _reproduces(arguments.first, arguments.second)

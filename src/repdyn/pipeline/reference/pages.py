@@ -15,7 +15,7 @@ from repdyn.base.claims import REFUTED, Claim, claims_of
 from repdyn.base.settings import Settings, json_text
 from repdyn.pipeline.config.configuration import STUDIES, Config, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
-from repdyn.pipeline.reference import api, chosen, outputs
+from repdyn.pipeline.reference import api, chosen, counts, outputs, results
 from repdyn.pipeline.reference.markdown import table
 from repdyn.pipeline.run.ledger import SCALES, read_expected
 from repdyn.pipeline.run.loading import load_modules
@@ -38,7 +38,7 @@ CLAIMS_INTRODUCTION = """\
 
 Every claim with its accepted verdict at the default scale. The numbers, margins and negative controls behind a verdict
 are in the ledger of a run (`results/<run>/claims.csv`, the report, `python -m repdyn claim ID`); the derivations of the
-corrections are on the page of the study. What a verdict means: see the README.
+corrections are on the page of the study. What a verdict means: [verdicts](verdicts.md).
 
 This page is generated from the checks (`python -m repdyn reference`); a test holds it to them.
 """
@@ -86,6 +86,13 @@ def claims_page(root: Path) -> str:
     return "\n".join(parts)
 
 
+def counted(root: Path) -> str:
+    """The README's count of claims."""
+    ledgers = results.ledgers(root / results.FOLDER)
+    references = {name: frame["verdict"].to_dict() for name, frame in ledgers.items()}
+    return counts.block(dict(_claims()), read_expected(root / "workflow" / "expected_verdicts.yaml"), references)
+
+
 def _claims() -> list[tuple[str, list[Claim]]]:
     return [(study, claims_of(*load_modules(study, "claims"))) for study in filter(claims_anything, STUDIES)]
 
@@ -106,7 +113,9 @@ def claims_anything(study: str) -> bool:
 
 
 def write(root: Path) -> None:
-    """Write the generated pages into `docs/` under `root`."""
+    """Write the generated pages into `docs/` under `root`, and the count of claims into its README."""
+    if (readme := root / "README.md").is_file():
+        readme.write_text(counts.put(readme.read_text(encoding="utf-8"), counted(root)), encoding="utf-8")
     (root / "docs" / "claims.md").write_text(claims_page(root), encoding="utf-8")
     (root / "docs" / "outputs.md").write_text(outputs.page(STUDIES), encoding="utf-8")
     (root / "docs" / "fresh_draws.md").write_text(chosen.page(root), encoding="utf-8")

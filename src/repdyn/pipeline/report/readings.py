@@ -83,26 +83,27 @@ def _options(rows: Sequence[Row]) -> list[tuple[str, str]]:
 
 def _drawing(rows: Sequence[Row], options: Sequence[tuple[str, str]]) -> Markup:
     step = min(WIDEST_COLUMN, (WIDTH - LEFT) / len(rows))
-    scale = _Scale(rows)
-    bottom = TOP + CURVE + 10
-    parts = [_column(row, LEFT + (place + 0.5) * step, step, scale) for place, row in enumerate(rows)]
+    scale, bottom = _Scale(rows), TOP + CURVE + 10
+    places = [LEFT + (number + 0.5) * step for number in range(len(rows))]
+    parts = [_column(row, x, step, scale) for row, x in zip(rows, places, strict=True)]
     parts += [_tick(value, scale) for value in scale.ticks]
-    for line, (name, option) in enumerate(options):
-        height = bottom + (line + 0.5) * LINE
-        label = Markup('<text class="option" x="{:.0f}" y="{:.1f}">{}: {}</text>')
-        parts.append(label.format(LEFT - 26, height + 4, name, _short(option)))
-        parts += [
-            Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>').format(
-                row["outcome"] if _choices(row)[name] == option else "open",
-                LEFT + (place + 0.5) * step,
-                height,
-                3.2 if _choices(row)[name] == option else 1.2,
-            )
-            for place, row in enumerate(rows)
-        ]
-    return Markup('<svg class="curve" viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg>').format(
-        WIDTH, bottom + LINE * len(options) + 4, _label(rows), Markup("").join(parts)
-    )
+    for line, choice in enumerate(options):
+        parts += _marks(choice, rows, places, bottom + (line + 0.5) * LINE)
+    size = LEFT + step * len(rows) + 6, bottom + LINE * len(options) + 4
+    head = '<svg class="curve" width="{0:.0f}" viewBox="0 0 {0:.0f} {1:.0f}" role="img" aria-label="{2}">{3}</svg>'
+    return Markup(head).format(*size, _label(rows), Markup("").join(parts))
+
+
+def _marks(choice: tuple[str, str], rows: Sequence[Row], places: Sequence[float], y: float) -> list[Markup]:
+    """One option in words, and a mark under each reading that takes it."""
+    name, option = choice
+    label = Markup('<text class="option" x="{:.0f}" y="{:.1f}">{}: {}</text>')
+    mark = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>')
+    taken = [_choices(row)[name] == option for row in rows]
+    return [label.format(LEFT - 26, y + 4, name, _short(option))] + [
+        mark.format(row["outcome"] if own else "open", x, y, 3.2 if own else 1.2)
+        for row, x, own in zip(rows, places, taken, strict=True)
+    ]
 
 
 def _short(option: str) -> str:
