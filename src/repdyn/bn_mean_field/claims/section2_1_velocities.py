@@ -124,9 +124,8 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
     assumes=r"unit length, $\|b_k\| = 1$, as assumed after eq. (6)",
     kind_of_slip="misprint",
     kind="identity",
-    states="The normalized weights follow the $b$-line of eq. (7), the output weights its $a$-line.",
-    correction=r"The $a$-line lacks the minus; the $b$-line needs $\|b_k\| = 1$, in general the factor is "
-    r"$\|\bar b_k\|^2 / \|b_k\|^2$.",
+    states="At unit length the normalized weights follow the $b$-line of eq. (7), the output weights its $a$-line.",
+    correction=r"The $a$-line lacks the minus; the $b$-line is right at $\|b_k\| = 1$, which the paper assumes.",
     formula=(
         r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k "
         r"= -\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x, "
@@ -134,18 +133,18 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
     ),
     corrected_formula=(
         r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k "
-        r"= -\frac{1}{m} \frac{\|\bar b_k\|^2}{\|b_k\|^2} A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
+        r"= -\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
     ),
     data="formula_audit",
     control={
         "a line": with_wrong_formula("the printed sign in the corrected form", "7, a"),
-        "b line": with_wrong_formula(r"the factor $1 / \|b\|^2$ left out", "7, b"),
-        "b line at unit length": with_wrong_formula(r"the factor $\|\bar b\|^2$ left out", "7, b, unit length"),
+        "b line": with_wrong_formula(r"the factor $\|\bar b\|^2$ left out", "7, b, unit length"),
     },
 )
 def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
-    """Autograd's velocity pushed through b -> bbar by the chain rule, for several lengths."""
-    return decide_lines(formula_audit, a_line="7, a", b_line="7, b", b_line_at_unit_length="7, b, unit length")
+    """Autograd's velocity pushed through b -> bbar by the chain rule, at unit length."""
+    note = r"For $\|b\| = r$ the $b$-line has the factor $1/r^2$ besides: bnm-norm-general."
+    return decide_lines(formula_audit, note, a_line="7, a", b_line="7, b, unit length")
 
 
 @claim(
@@ -210,6 +209,27 @@ def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
 
 
 @claim(
+    "bnm-sec41-mean",
+    where="Section 4.1",
+    words=r"**b** points to the direction in which **x** is small, i.e. $\mathbb{E}\mathbf{b}^T\mathbf{x}$ is small",
+    line=388,
+    assumes="Assumption 1: the data are centered",
+    kind="identity",
+    kind_of_slip="misprint",
+    states=r"The size of the data in a direction, small where $\|b\|_\Sigma$ is small, is $\mathbb{E}\, b^T x$.",
+    correction=r"$\mathbb{E}\, b^T x$ is 0 in every direction by Assumption 1; $\|b\|_\Sigma$ is the root of "
+    r"$\mathbb{E}(b^T x)^2$.",
+    formula=r"\|b\|_\Sigma \text{ small} \Leftrightarrow \mathbb{E}\, b^T x \text{ small}",
+    corrected_formula=r"\|b\|_\Sigma^2 = \mathbb{E}\, (b^T x)^2",
+    data="formula_audit",
+    control=with_wrong_formula("the mean in the corrected form", "4.1, size"),
+)
+def size_of_data_in_a_direction(formula_audit: xr.Dataset) -> Verdict:
+    """|E b^T x| and the root of E (b^T x)^2 against the norm, over random directions."""
+    return decide_formula(formula_audit, "4.1, size", *_round_off(formula_audit))
+
+
+@claim(
     "bnm-sec42-1c",
     where="Section 4.2, the two displays",
     words="for models without BN, we have ... for models with BN, we have",
@@ -226,7 +246,9 @@ def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
 )
 def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
     """Autograd's gradients of two proportional neurons in one model, c = 10."""
-    note = r"$\sigma'(c w) = \sigma'(w)$ is needed for the vanilla model only."
+    note = r"$\sigma'(c w) = \sigma'(w)$ is needed for the vanilla model only. Without BN the text at hand "
+    r"has $b_2 = b_1$, "
+    note += "without the dots; possibly an OCR error."
     return decide_lines(formula_audit, note, bn="4.2, BN", vanilla="4.2, vanilla")
 
 

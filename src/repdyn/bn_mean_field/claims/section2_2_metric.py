@@ -29,7 +29,7 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
     kind="identity",
     states=r"The length of $b_k$ may be taken as 1: the normalized dynamics does not depend on it.",
     correction=r"True of the function. For $\|b_k\| = r$ the normalized flow is the flow on $\mathcal M$ with $r^2 "
-    "G$ in the place of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
+    "G$ for $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
     corrected_formula=(
         r"\dot{\bar b}_k = -\left( r^2 G_{\bar b_k} \right)^{\dagger} P_{\bar b_k} \partial_{\bar b_k} L_0, "
         r"\quad r = \|b_k \|"
@@ -72,7 +72,7 @@ def _metric(metric_audit: xr.Dataset, name: str, expected: str) -> Test:
     states=r"$h(\alpha, \beta) = \alpha^T G \beta$ is symmetric on the tangent space.",
     data="metric_audit",
     control=wrong_formula(
-        r"the oblique form $(I - b b^T \Sigma) \Sigma$ in the place of $G$",
+        r"the oblique form $(I - b b^T \Sigma) \Sigma$ for $G$",
         replace_variables(asymmetry="asymmetry_oblique"),
     ),
 )
@@ -97,6 +97,26 @@ def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
     ratio = metric_audit["smallest"] / metric_audit["kantorovich"]
     expected, reason = "at least Kantorovich's bound, so positive", "a bound for all $b$; the slack is rounding"
     return Verdict.from_tests(at_least(ratio, 1 - tolerance, expected=expected, reason=reason))
+
+
+@claim(
+    "bnm-prop1-proof",
+    where="Section 2.2, Proposition 1, proof, last display",
+    words=r"$$0 = \alpha^T (I - \Sigma \mathbf{b} \mathbf{b}^T) \alpha = \|\alpha\|^2 + "
+    r"\alpha^T \Sigma \mathbf{b} \mathbf{b}^T \alpha = \|\alpha\|^2.$$",
+    line=116,
+    assumes=r"$\alpha$ tangent: $\alpha^T \Sigma b = 0$",
+    kind="identity",
+    states=r"$\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha$ for tangent $\alpha$.",
+    formula=r"\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha = \|\alpha\|^2",
+    data="formula_audit",
+    control=with_wrong_formula("vectors that are not tangent", "Proposition 1, proof"),
+)
+def positivity_display(formula_audit: xr.Dataset) -> Verdict:
+    """Both sides on tangent vectors at random points and covariances."""
+    verdict = decide_formula(formula_audit, "Proposition 1, proof", 1e-10, "round-off of sums over the samples")
+    note = "For general vectors the plus is a minus; for tangents, of which the display speaks, the term is zero."
+    return Verdict.from_tests(verdict.printed, note=note)
 
 
 def _cosine_not_squared(metric_audit: xr.Dataset) -> xr.Dataset:
@@ -236,7 +256,7 @@ def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:
     states=r"A regular point for the standard metric is one for $G$: $\nabla g^T \nabla_m g > 0$ for tangent $\nabla "
     r"g \ne 0$.",
     data="metric_audit",
-    control=wrong_formula("all vectors in the place of the tangents", replace_variables(ascent="ascent_in_space")),
+    control=wrong_formula("all vectors for the tangents", replace_variables(ascent="ascent_in_space")),
 )
 def regular_points_agree(metric_audit: xr.Dataset) -> Verdict:
     """Smallest <t, A t>/|t|^2 over tangents: on the tangent space A is at least the identity."""

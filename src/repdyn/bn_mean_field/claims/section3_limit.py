@@ -140,17 +140,18 @@ def _amplification(distances: xr.Dataset) -> float:
 @claim(
     "bnm-thm4-subsequence",
     where="Section 3.2, Theorem 4",
-    words=r"there exists a subsequence of $(\bar{\rho}_{m,t})_{m=1}^{\infty}$",
+    words=r"there exists a subsequence of $(\bar{\rho}_{m,t})_{m=1}^{\infty}$ ... for any t > 0",
     line=228,
     assumes="Assumption 2; the starts converge weakly",
     kind="limit",
-    states="Some subsequence of the particle systems converges, the same for any time.",
+    states="Some subsequence of the particle systems converges at all times $t > 0$.",
 )
 def some_subsequence() -> Verdict:
     """Existence of a subsequence."""
     return not_testable(
         "The existence of a subsequence and the limit over all widths are beyond any finite computation; what is "
-        "observed is that whole sequences converge (bnm-thm4-conv)."
+        "observed is that whole sequences converge (bnm-thm4-conv); for a Lipschitz $\\sigma'$ they do by proof "
+        "(bnm-abstract-wellposed)."
     )
 
 
@@ -387,7 +388,7 @@ def points_come_to_rest(minimization: xr.Dataset) -> Verdict:
 @claim(
     "bnm-assumption3-regular",
     where="Section 3.3, Assumption 3.3",
-    words=r"For any $\rho$, the set of regular values of ... is dense in its range",
+    words=r"For any $\rho$ , the set of regular values of ... is dense in its range",
     line=344,
     kind="qualitative",
     states=r"Regular values of $g_\rho$ are dense in its range, for every $\rho$.",
@@ -395,6 +396,7 @@ def points_come_to_rest(minimization: xr.Dataset) -> Verdict:
 def regular_values() -> Verdict:
     """An assumption over all measures."""
     return not_testable(
-        "An assumption about every probability measure; its transfer between metrics in the proof of Theorem 5 is "
-        "right (bnm-thm5-regular)."
+        "An assumption about every probability measure. In two and three dimensions it follows from Assumption 3.1 "
+        "wherever $g$ is not constant (Sard, Bates; proof on the study's page), beyond it needs a smoother activation. "
+        "Its transfer between metrics in the proof of Theorem 5 is right (bnm-thm5-regular)."
     )

@@ -1,5 +1,4 @@
-"""Targets that need directions, learned with parts of batch normalization switched off: sections 4.1, 4.2 of Ma and
-Ying."""
+"""Targets that need directions, with parts of batch normalization switched off: Ma and Ying, sections 4.1 and 4.2."""
 
 from __future__ import annotations
 
