@@ -32,14 +32,10 @@ NEURONS = {"within 15 degrees of the axes": 15.0, "nearer to either axis": 45.0}
 Statistic = Callable[[np.ndarray], float]
 
 
-def _factor(target_scan: xr.Dataset) -> xr.DataArray:
-    """What the metric adds to the torque: sqrt(det Sigma) over length and variance in the neuron's direction."""
-    return np.sqrt(target_scan["determinant"]) / (target_scan["length"] * target_scan["variance"])
-
-
 def _law(target_scan: xr.Dataset) -> xr.DataArray:
-    """Torque times the factor against the speed, relative to the largest speed."""
-    return (target_scan["torque"] * _factor(target_scan) - target_scan["speed"]) / target_scan["speed"].max()
+    """Torque times sqrt(det Sigma) over length and variance in the neuron's direction, against the speed."""
+    factor = np.sqrt(target_scan["determinant"]) / (target_scan["length"] * target_scan["variance"])
+    return (target_scan["torque"] * factor - target_scan["speed"]) / target_scan["speed"].max()
 
 
 def _contrasts(target_scan: xr.Dataset, speed: xr.DataArray, target: float, width: float, of: Statistic) -> np.ndarray:
@@ -90,7 +86,7 @@ def faster_where_data_are_small(target_scan: xr.Dataset) -> Verdict:
         return mean_within(samples, 0, np.inf, expected="log10 of the ratio of speeds above 0", reason=BIGGER)
 
     def because(target: float, neurons: float, statistic: Statistic) -> Test:
-        speeds = target_scan["speed"], target_scan["speed"] / _factor(target_scan)
+        speeds = target_scan["speed"], target_scan["torque"]
         with_it, without = (_contrasts(target_scan, own, target, neurons, statistic) for own in speeds)
         expected = "log10 of the ratio larger by 0.1 or more than without the factor"
         return mean_within(with_it - without, 0.1, np.inf, expected=expected, reason="without the factor it is 0")

@@ -10,12 +10,12 @@ import xarray as xr
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
-from repdyn.bn_mean_field.methods.compiled_pairs import BN, EQUAL_SPEEDS, VANILLA, descend
+from repdyn.bn_mean_field.methods.compiled_pairs import BN, EQUAL_SPEEDS, descend
 from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, axis_angle, directions, signed_start
 from repdyn.bn_mean_field.settings import Concentration
 from repdyn.bn_mean_field.theory.velocity import Teacher
 
-NETWORKS = {"BN": BN, "BN, equal speeds": EQUAL_SPEEDS, "vanilla": VANILLA}
+NETWORKS = {"BN": BN, "BN, equal speeds": EQUAL_SPEEDS}
 
 
 def concentration(settings: Concentration, stream: Stream) -> xr.Dataset:
