@@ -219,8 +219,8 @@ ENDS = {"iteration 4000": 4000, "iteration 6000": 6000, "iteration 8000": 8000}
     states="In Figure 1 the neurons with BN concentrate in the direction of large variance, more than without BN.",
     data="anisotropy",
     control={
-        part: false_world("models with and without BN exchanged", exchange("model", "BN", "vanilla"))
-        for part in ("concentrate", "more than vanilla")
+        "concentrate": false_world("the neurons for the target $y = x_2$", exchange("target", "y = x1", "y = x2")),
+        "more than vanilla": false_world("models with and without BN exchanged", exchange("model", "BN", "vanilla")),
     },
 )
 def neurons_concentrate(anisotropy: xr.Dataset) -> Verdict:
