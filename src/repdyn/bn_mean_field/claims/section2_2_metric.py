@@ -28,8 +28,8 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
     kind_of_slip="missing hypothesis",
     kind="identity",
     states=r"The length of $b_k$ may be taken as 1: the normalized dynamics does not depend on it.",
-    correction=r"True of the function. For $\|b_k\| = r$ the normalized flow is the flow on $\mathcal M$ with $r^2 "
-    "G$ for $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
+    correction=r"True of the function. For $\|b_k\| = r$ the normalized flow is the flow on $\mathcal M$ with "
+    r"$r^2 G$ instead of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
     corrected_formula=(
         r"\dot{\bar b}_k = -\left( r^2 G_{\bar b_k} \right)^{\dagger} P_{\bar b_k} \partial_{\bar b_k} L_0, "
         r"\quad r = \|b_k \|"

@@ -250,7 +250,7 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     kind_of_slip="slip in a proof",
     kind="bound",
     states=r"$W_2^2$ is at most the mean of $|a_k(t')-a_k(t)|^2 + \|\bar b_k(t')-\bar b_k(t)\|^2$, Euclidean chords.",
-    correction=r"With the distance on $\mathcal M$, which (16) has, in the place of the chords.",
+    correction=r"With the distance on $\mathcal M$, which (16) has, instead of the chords.",
     formula=(r"W_2^2 \le \frac{1}{m} \sum_k \left( |a_k(t') - a_k(t)|^2 + \|\bar b_k(t') - \bar b_k(t)\|^2 \right)"),
     corrected_formula=r"W_2^2 \le \frac{1}{m} \sum_k \mathrm{dist}\left( (a_k, \bar b_k)(t'), (a_k, \bar b_k)(t) "
     r"\right)^2",

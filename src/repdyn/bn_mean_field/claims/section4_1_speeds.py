@@ -74,7 +74,9 @@ def _without_factor(target_scan: xr.Dataset) -> xr.Dataset:
     states=r"With BN neurons that point to where data are small move faster, because $\|b\|_\Sigma$ is small.",
     data="target_scan",
     control={
-        "faster": knock_out(r"speeds without the factor of the metric, target along $x_2$", _off_and_along_x2),
+        "faster": false_world(
+            r"the target along $x_2$, and speeds without the factor of the metric", _off_and_along_x2
+        ),
         "because": knock_out("speeds without the factor of the metric", _without_factor),
     },
 )
