@@ -383,20 +383,3 @@ def points_come_to_rest(minimization: xr.Dataset) -> Verdict:
             thin_arc=at_least(arc, 0.9, expected="no progress", reason="the teacher's half-space is not seen"),
         )
     )
-
-
-@claim(
-    "bnm-assumption3-regular",
-    where="Section 3.3, Assumption 3.3",
-    words=r"For any $\rho$ , the set of regular values of ... is dense in its range",
-    line=344,
-    kind="qualitative",
-    states=r"Regular values of $g_\rho$ are dense in its range, for every $\rho$.",
-)
-def regular_values() -> Verdict:
-    """An assumption over all measures."""
-    return not_testable(
-        "An assumption about every probability measure. In two and three dimensions it follows from Assumption 3.1 "
-        "wherever $g$ is not constant (Sard, Bates; proof on the study's page), beyond it needs a smoother activation. "
-        "Its transfer between metrics in the proof of Theorem 5 is right (bnm-thm5-regular)."
-    )

@@ -1,4 +1,4 @@
-"""Claims of section 3.2 of Ma and Ying on well-posedness: the estimate before eq. (20), uniqueness and stability."""
+"""Claims of section 3.2 of Ma and Ying on well-posedness: the estimate before eq. (20), stability, regular values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, replace_labels, replace_variables, wrong_formula
-from repdyn.base.verdicts import Verdict, at_most, deviation
+from repdyn.base.verdicts import Verdict, at_most, deviation, not_testable
 
 
 @claim(
@@ -86,4 +86,21 @@ def flow_is_well_posed(well_posedness: xr.Dataset) -> Verdict:
         tests["erf"],
         f"Starts {gap:.0e} radians apart end {relu:.2f} apart with ReLU and {erf:.1e} with erf: from the edge itself a "
         "ReLU neuron may rest or leave, both solve (15).",
+    )
+
+
+@claim(
+    "bnm-assumption3-regular",
+    where="Section 3.3, Assumption 3.3",
+    words=r"For any $\rho$ , the set of regular values of ... is dense in its range",
+    line=344,
+    kind="qualitative",
+    states=r"Regular values of $g_\rho$ are dense in its range, for every $\rho$.",
+)
+def regular_values() -> Verdict:
+    """An assumption over all measures."""
+    return not_testable(
+        "An assumption about every probability measure. In two and three dimensions it follows from Assumption 3.1 "
+        "wherever $g$ is not constant (Sard, Bates; proof on the study's page), beyond it needs a smoother activation. "
+        "Its transfer between metrics in the proof of Theorem 5 is right (bnm-thm5-regular)."
     )

@@ -143,7 +143,7 @@ def stable_from_the_second_step(first_step: xr.Dataset) -> Verdict:
     return Verdict.from_tests(test(1.0, "no neuron turns so far"), test(0.5, "the median neuron does not turn so far"))
 
 
-EXPONENTS = "half-way between 1/2 and 1 the exponents are told apart; the smallest batches are not yet asymptotic"
+EXPONENTS = "borders half-way between 1/2 and 1 separate the exponents; the smallest batches are not yet asymptotic"
 
 
 @claim(
