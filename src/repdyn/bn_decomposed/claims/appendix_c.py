@@ -16,6 +16,12 @@ CHAIN = ("35b", "35c", "35e", "35f")
 @claim(
     "bnd-eq31",
     where="Appendix C, eqs. (30)-(31)",
+    line=493,
+    assumes=(
+        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
+        "clusters; positive transformations, for which the equation is stated"
+    ),
+    words=r"\Delta_{t_1} = \Delta_{t_2} := \Delta > 0",
     kind="identity",
     states="As long as no cluster is lost, the gap between the second and the third cluster stays the same.",
     correction="With negative transformations the gaps are reversed. What stays is the smallest of the inner gaps, "
@@ -33,6 +39,12 @@ def inner_gaps_stay(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "bnd-eq33",
     where="Appendix C, eq. (33)",
+    line=508,
+    assumes=(
+        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
+        "clusters; positive transformations"
+    ),
+    words=r"from which it follows that $\lim_{t\to\infty} \bar{x}^{(t)} = 0$",
     kind="identity",
     states="A positive transformation that loses no cluster lowers the mean by the share of the positive entries.",
     formula=r"\bar{x}^{(t+1)} = \left(1 - \frac{n_t}{n}\right) \bar{x}^{(t)}",
@@ -47,6 +59,12 @@ def positive_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdic
 @claim(
     "bnd-eq35",
     where="Appendix C, eqs. (35b), (35c), (35e), (35f)",
+    line=526,
+    assumes=(
+        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
+        "clusters; two negative transformations with positive ones between"
+    ),
+    words="We now show that this sequence of transformations decreases the mean",
     kind="identity",
     states="From one negative transformation to the next, with positive ones between and no cluster lost, the mean"
     r" falls below $1 - \frac{2}{n}$ of its value.",
@@ -69,6 +87,15 @@ def negative_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdic
 @claim(
     "bnd-eq35d",
     where="Appendix C, eq. (35d)",
+    line=543,
+    assumes=(
+        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
+        "clusters; possibly no positive transformation between the two negative ones"
+    ),
+    words=(
+        r"\langle \left(1 - \frac{n_{t_2}}{n}\right) \left(x_{\text{max}}^{(t_1)} - "
+        r"\bar{x}^{(t_1)}\right)"
+    ),
     kind="bound",
     states="Between the two negative transformations the distance of the largest entry from the mean falls.",
     correction="It does not rise: without a positive transformation between the two, the sides are equal. The "

@@ -56,7 +56,10 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
 
 @claim(
     "bnd-def1-gamma",
-    where="Definition 1, eq. (5)",
+    where="Section I, Definition 1, eq. (5)",
+    line=95,
+    assumes="columns that are not zero",
+    words="We denote the finite set of equivalence classes induced by this relation by",
     kind="identity",
     states=r"The rows fall into finitely many classes of equal signs, and $\gamma(X)$, the smallest positive Gaussian"
     " volume of a class, is positive.",
@@ -113,7 +116,14 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnd-ex1-count",
-    where="Example after Definition 1",
+    where="Section I, Example after Definition 1",
+    line=104,
+    kind_of_slip="result changes",
+    assumes="odd number of equally spaced points on the unit circle",
+    words=(
+        r"It is clear that* $|\{\text{vol}(\Gamma_l): \text{vol}(\Gamma_l) > 0\}| = n$ and $\gamma(X) "
+        "= 1/n$"
+    ),
     kind="identity",
     states="For an odd number $n$ of equally spaced points on the circle there are $n$ classes of positive volume and"
     r" $\gamma = 1/n$.",
@@ -163,7 +173,10 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentered: int) -> Test:
 
 @claim(
     "bnd-thm3-mean",
-    where="Theorem 3, item 1",
+    where="Section I, Theorem 3, item 1",
+    line=118,
+    assumes="no two columns are collinear, i.i.d. standard Gaussian rows",
+    words=r"$\mathbb{E}[y] \leq n/\gamma$",
     kind="bound",
     states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if"
     " no two columns are collinear.",
@@ -210,7 +223,10 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
 
 @claim(
     "bnd-thm3-tail",
-    where="Theorem 3, item 2, eqs. (7a), (7b), (28)",
+    where="Section I, Theorem 3, item 2, eqs. (7a), (7b); Appendix B, (28)",
+    line=119,
+    assumes="no two columns are collinear, i.i.d. standard Gaussian rows",
+    words=r"$d = \alpha n / \gamma$ *for some* $\alpha > 2$",
     kind="bound",
     states=r"For $d = \alpha n/\gamma$ rows, $\alpha > 2$, the rank is full with probability at least (7a), which is"
     " at least (7b).",
@@ -276,7 +292,7 @@ FULL = "full rank for every batch, as if the hypothesis were not needed"
 
 @claim(
     "bnd-thm3-hyp",
-    where="Theorem 3, hypothesis",
+    where="Section I, Theorem 3, hypothesis",
     kind="identity",
     states="Theorem 3 assumes that no two columns are collinear, and without this it fails: some batches with "
     "antipodal points never reach full rank.",
@@ -310,7 +326,11 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-cor4",
-    where="Corollary 4",
+    where="Section I, Corollary 4",
+    line=131,
+    kind_of_slip="missing hypothesis",
+    assumes="the hypothesis of Theorem 3, stated for X: no two of its columns are collinear",
+    words=r"holds for $y \coloneqq \min \{d : \text{rank}(\text{ReLU}(BN(W^{(d)}X))) = n\}$",
     kind="bound",
     states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ less its mean; no two columns"
     " of $X$ are collinear.",
@@ -352,7 +372,10 @@ def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
 
 @claim(
     "bnd-sec1-rank",
-    where="Section I",
+    where="Section I, text before Definition 1 and after Corollary 4",
+    line=133,
+    assumes="Theorem 3: enough distinct points, rows i.i.d. Gaussian; linear layers keep the rank",
+    words="in fact, the image dimension scales linearly with the number of rows",
     kind="scaling",
     states="One layer with ReLU raises the rank of a batch of low rank, and the dimension of its image grows linearly "
     "with the number of rows; a linear layer raises nothing.",

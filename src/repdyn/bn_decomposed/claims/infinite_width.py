@@ -114,7 +114,10 @@ def narrow_at_any_size(fixed_point: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnd-infwidth",
-    where="Our Contribution, Section III",
+    where="Introduction, Our Contribution; Section III",
+    line=68,
+    assumes="recentering and ReLU; the scale on which the cluster is a point is not stated",
+    words="after enough layers, all the data points in the batch collapse to one point, except",
     kind="limit",
     states="After enough layers all data points but the odd one collapse to one point.",
     correction="They collapse to a cluster of finite angular width, $540/n$ degrees in leading order, if the batch"

@@ -46,9 +46,14 @@ def cluster_and_odd(last: xr.Dataset) -> Test:
 @claim(
     "bnd-fig3",
     where="Section III, Figure 3",
+    line=141,
+    assumes="recentering and ReLU; sizes of the batches are not stated",
+    words="consistent for all the batches that we experimented with",
     kind="qualitative",
-    states="With recentering and ReLU, after enough layers, the batch is a single cluster and one odd point far away "
-    "in an orthogonal direction, for all batches.",
+    states=(
+        "With recentering and ReLU, after enough layers, the batch is a single cluster and one odd "
+        "point far away in an orthogonal direction, for all batches of the paper."
+    ),
     correction="For batches of twenty points and more. Up to six points there is no odd point at all; from seven on "
     "it is there, but comes and goes, and the others are 60 (seven points) to 40 degrees (twelve) apart.",
     data="odd_point",
@@ -71,7 +76,7 @@ def cluster_forms_beside_odd_point(odd_point: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-finite-width",
-    where="beside Figure 3",
+    where="Section III, beside Figure 3",
     kind="comparison",
     origin="ours",
     states="The width of the cluster in deep networks of finite width is that of the fixed point at infinite width.",
@@ -103,6 +108,10 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
 @claim(
     "bnd-sec3-signs",
     where="Section III, intuition, 'In total, the effect ...'",
+    line=158,
+    kind_of_slip="misprint",
+    assumes="an odd point far from the others",
+    words="in the former case much more points map to zero compared to a selected few",
     kind="comparison",
     states="Many more points map to zero where the projected cluster is above the mean than where it is below.",
     correction="The signs are exchanged: where the projected cluster is below the mean, most of it maps to zero and it "
@@ -133,7 +142,10 @@ def cluster_maps_to_zero(odd_point: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-remark-largest",
-    where="Remark in Section III",
+    where="Section III, Remark",
+    line=187,
+    assumes="recentering and ReLU; batches, widths and depths are not stated",
+    words="the odd point would typically be the one with the largest norm",
     kind="qualitative",
     states="The odd point is typically the input of largest norm.",
     correction="In wide networks it is typically the input farthest from the mean of the batch, not from the origin; "
@@ -170,7 +182,10 @@ OTHER_NETWORKS = false_world(
 
 @claim(
     "bnd-fig6-a",
-    where="Figure 6(a), Section I",
+    where="Appendix A, Figure 6(a); Introduction",
+    line=322,
+    assumes="networks without recentering, some neurons",
+    words="the neuron has significant response for a large number of inputs",
     kind="qualitative",
     states="Without recentering some neurons respond significantly to a large number of inputs.",
     data="activity",
@@ -205,9 +220,12 @@ def busy_without_recentering(activity: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-fig6-b",
-    where="Figure 6(b), Introduction, Discussion",
+    where="Appendix A, Figure 6(b); Introduction; Discussion",
+    line=322,
+    assumes="networks with recentering, most of the neurons",
+    words="the neural response is negligible for most of the inputs",
     kind="qualitative",
-    states="With recentering the response of almost all neurons is negligible for most of the inputs.",
+    states="With recentering the response of most neurons is negligible for most of the inputs.",
     data="activity",
     control=dict.fromkeys(("below a tenth of their maximum for most inputs", "active on 90 percent"), OTHER_NETWORKS),
 )
@@ -238,7 +256,10 @@ def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-disc-fire",
-    where="Discussion",
+    where="Discussion, second paragraph",
+    line=289,
+    assumes="no rescaling, at initialization",
+    words="neurons are active with a large intensity only for the odd data point",
     kind="qualitative",
     states="With no rescaling and at initialization, neurons are active with a large intensity only for the odd point.",
     data="odd_point",

@@ -31,6 +31,9 @@ def deepest_default(training: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 @claim(
     "bnd-fig2-he",
     where="Introduction, Figure 2",
+    line=58,
+    assumes="ReLU networks with He initialization; what counts as low rank is not stated",
+    words="a NN may reach high training accuracy from low-rank representations at initialization",
     kind="qualitative",
     states="A network without batch normalization reaches high training accuracy from a low-rank last layer if "
     "initialized as He et al.; at PyTorch's default it fails when deep; batch normalization has a high rank.",
@@ -103,7 +106,10 @@ def neighbors_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnd-disc-init",
-    where="Discussion",
+    where="Discussion, second paragraph",
+    line=289,
+    assumes="every data point has a neuron that fires for it alone",
+    words="This way, we attain an orthogonal representation and sparse activity in the network",
     kind="identity",
     states="Associating every data point with a neuron that fires for it alone gives an orthogonal representation "
     "and sparse activity.",
@@ -138,7 +144,10 @@ def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdic
 
 @claim(
     "bnd-disc-init-gain",
-    where="Discussion",
+    where="Discussion, third paragraph",
+    line=291,
+    assumes="settings are not stated",
+    words="this might be a good initialization strategy for small data sets",
     kind="comparison",
     states="One neuron per data point might be a good initialization strategy for small data sets.",
     data="point_neurons",
