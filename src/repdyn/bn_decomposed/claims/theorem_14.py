@@ -9,7 +9,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, over_readings
 from repdyn.bn_decomposed.claims.gaussian_layers import (
     ALPHA_ONE,
     FAR,
@@ -84,7 +84,7 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
     kind="identity",
     states=(
         "The odd point and the image of the cluster's mean are orthogonal for any draw of the "
-        "weights, whatever their norms and directions before."
+        "weights, with any norms and directions before."
     ),
     formula=r"x_1' \cdot \hat\nu_c = 0",
     data="gaussian_layer",
@@ -212,26 +212,38 @@ DISTANCE_KEPT = false_world("an odd point kept farther than $n / (n - 1)$ in eve
     "bnd-thm14-iter",
     where="Introduction, Our Contribution; Section III, Theorem 14",
     line=71,
-    kind_of_slip="conclusion fails",
+    kind_of_slip="result changes",
     assumes="a cluster of the width of Theorem 14 and one separate point; a network of several layers",
     words=("remains geometrically unchanged after the application of a randomly initialized network with RC"),
     kind="limit",
-    states="A narrow cluster and one separate point remain geometrically unchanged through the layers of a network: "
-    "the cluster contracts while the scale of the odd point is kept.",
-    correction="Theorem 14 can be applied once: after it the distance is below $n / (n - 1)$. From then on, at the "
-    "variance that keeps the odd point's norm, a cluster as narrow as the theorem's widens (bnd-cluster-rest).",
+    states="A narrow cluster and one separate point remain geometrically unchanged through the layers of a network.",
+    correction="A cluster as narrow as Theorem 14's widens at the variance that keeps the odd point's norm; what "
+    "remains is a separate point and a cluster of a finite width (bnd-cluster-rest).",
     formula=r"\frac{\mathbb{E} \|x_i' - x_j'\|^2}{\|x_i - x_j\|^2} < 1 \quad \text{at } \alpha = "
     r"\frac{n^2}{(n-1)^2 + 1}",
     data=("contraction", "gaussian_layer"),
-    control=DISTANCE_KEPT,
+    control=false_world(
+        "the point-like cluster of Definition 12",
+        in_dataset(0, replace_variables(family_multiplier="point_multiplier")),
+    ),
 )
 def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """Factor of the mean square size of clusters narrower than 1/n^2, odd point and cluster as in Definition 12."""
     narrow = contraction["factor"].where(contraction["spread"] <= SMALLEST_CLUSTER, drop=True)
     if not narrow.sizes["spread"]:
         raise NotEnoughDataError("contraction: a spread of 1 or less")
+    full = contraction["full_multiplier"]
+    stable = np.concatenate([contraction["family_multiplier"].values, full[np.isfinite(full)].values])
+    sizes = contraction["resting_spread"] / contraction["batch"] ** 2
+    readings = {
+        "the cluster does not widen": at_most(narrow, 1, expected="factor at most 1", reason="unchanged in size"),
+        "a cluster and a separate point stay": all_of(
+            returns=at_most(stable, 1, expected="below 1", reason="stability is a modulus below 1"),
+            size=at_most(sizes, 0.1, expected="narrow", reason="a tenth of the distance to the odd point"),
+        ),
+    }
     return Verdict.from_tests(
-        at_most(narrow, 1, expected="below 1 for all sizes below $1 / n^2$", reason="the statement"),
+        over_readings(lambda unchanged: unchanged, unchanged=readings),
         note="One layer from a distance above $n / (n - 1)$ does contract the cluster (bnd-thm14-4).",
     )
 
