@@ -171,7 +171,7 @@ BOTH = wrong_formula("both extremes for one", the_other_extreme)
 
 @claim(
     "bnd-thm11-3",
-    where="Section III, Theorem 11, item 3; Appendices D and E, (51)-(52), (72)-(73), (79)-(80)",
+    where="Section III, Theorem 11, item 3; Appendices D, E",
     line=241,
     assumes="the simplified model, distinct components of one input dimension",
     words=r"For any* $i \in \{2, \ldots, n-1\}$, either",
@@ -197,7 +197,7 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-thm11-4",
-    where="Section III, Theorem 11, item 4; Appendices D and E, (59)-(60), (87)-(88), (93)-(94)",
+    where="Section III, Theorem 11, item 4; Appendices D, E",
     line=242,
     assumes="the simplified model, distinct components of one input dimension",
     words=r"*4. For any* $i \in \{2, ..., n-1\}$",
