@@ -69,8 +69,8 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     where="Section 3.2, Theorem 3.2 against Section 5, Theorem 5.1",
     kind="identity",
     origin="ours",
-    states="For one layer the weight flow (5.6)-(5.7) of Theorem 5.1 is the corrected one of Theorem 3.2: as printed the"
-    " two theorems contradict each other.",
+    states="For one layer the weight flow (5.6)-(5.7) of Theorem 5.1 is the corrected one of Theorem 3.2: as printed"
+    " the two theorems contradict each other.",
     formula=(
         r"\tilde\Omega = \int dx\, \mu(a^{-1}(x)) [H, M], \quad M = \frac{1}{2} \left( x b^T + b x^T "
         r"- x x^T \right)"
