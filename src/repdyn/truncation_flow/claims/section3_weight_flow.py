@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_labels, replace_variables, wrong_formula
-from repdyn.base.formula_audit import decide_formula, with_wrong_formula
+from repdyn.base.formula_audit import decide_formula, decide_own_formula, with_wrong_formula
 from repdyn.base.verdicts import Test, Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import reaches
 from repdyn.truncation_flow.claims.tolerances import DIFFERENCED, EXACT, zero
@@ -68,10 +68,10 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     "tf-thm32-51",
     where="Section 3.2, Theorem 3.2 against Section 5, Theorem 5.1",
     kind="identity",
-    states="For one layer the weight flow (5.6)-(5.7) of Theorem 5.1 is that of Theorem 3.2.",
-    correction="It is the corrected one: the two theorems contradict each other as printed.",
-    formula=r"\tilde\Omega = \int dx\, \mu(a^{-1}(x)) [H, M], \quad M = \frac{1}{2} \left( x b^T + b x^T \right)",
-    corrected_formula=(
+    origin="ours",
+    states="For one layer the weight flow (5.6)-(5.7) of Theorem 5.1 is the corrected one of Theorem 3.2: as printed"
+    " the two theorems contradict each other.",
+    formula=(
         r"\tilde\Omega = \int dx\, \mu(a^{-1}(x)) [H, M], \quad M = \frac{1}{2} \left( x b^T + b x^T "
         r"- x x^T \right)"
     ),
@@ -80,7 +80,7 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
 )
 def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
     """Two formulas of the paper against each other."""
-    return decide_formula(gradient_audit, "Thm 3.2 against Thm 5.1", *EXACT)
+    return decide_own_formula(gradient_audit, "Thm 3.2 against Thm 5.1", *EXACT)
 
 
 def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
@@ -262,7 +262,7 @@ def first_moments_do_not_suffice(counterexamples: xr.Dataset) -> Verdict:
     assumes="the assumptions of Theorem 3.2",
     words=r"driven by the number of training inputs $x_{\ell,i}^{(0)}$ that have been truncated",
     kind="identity",
-    states="The bias flow is driven by the share of points truncated in each direction.",
+    states="The bias flow is driven by the share of points truncated in a direction.",
     formula=r"J_0^\perp = \mathrm{diag}(n_1/N, \dots, n_Q/N)",
     data="gradient_audit",
     control=with_wrong_formula("points that are not truncated", "(3.39) counted shares"),

@@ -121,13 +121,12 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-stair-down",
-    where="Section 4.3, eq. (4.50)",
+    where="Section 4.3, beside eq. (4.50)",
     kind="limit",
-    states="The bias converges to the label.",
-    correction="If the label lies below the points and the bias above, points are released and the bias stops at the"
-    " lowest in finite time, where only Filippov's solution exists.",
-    formula=r"b(s) \to y",
-    corrected_formula=r"b(s) \to x_1 \text{ if } y < x_1 < b(0)",
+    origin="ours",
+    states="If the label lies below the points and the bias above, points are released and the bias stops at the lowest"
+    " in finite time, where only Filippov's solution exists.",
+    formula=r"b(s) \to x_1 \text{ if } y < x_1 < b(0)",
     data="staircase",
     control=false_world("a bias that starts below all points", exchange("case", "below", "frozen")),
 )
@@ -135,12 +134,7 @@ def label_below_points(staircase: xr.Dataset) -> Verdict:
     """Bias 3.5 at the start, label -1, points 0 to 3: where the event-driven flow ends."""
     reaches(staircase, "staircase", END)
     final = staircase["b_by_events"].sel(case="below").isel(time=-1)
-    label = staircase["label"].sel(case="below")
-    decayed = Tolerance(0.7, "decay from 4.5 at the slowest rate, 1/4, leaves 0.61 after 8")
-    return Verdict.from_tests(
-        zero(final - label, "the bias tends to its label, -1", decayed),
-        zero(final, "the bias stops at the lowest point, 0", LOCATED),
-    )
+    return Verdict.from_tests(zero(final, "the bias stops at the lowest point, 0", LOCATED))
 
 
 @claim(

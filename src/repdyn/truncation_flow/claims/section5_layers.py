@@ -193,7 +193,7 @@ def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
     assumes="aligned weights",
     words="is contained in the intersection set",
     kind="bound",
-    states=("A layer's bias feels a point where the later layers see it in their positive sectors, each of them."),
+    states=("A layer's bias feels a point where the later layers see it in their positive sectors."),
     correction="Only where no later layer sees it in its negative sector: $H \\ne 0$ means not in the negative sector,"
     " it does not mean in the positive one.",
     formula=r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \in \mathcal{S}_m^+ \text{ for } m > \ell'",
@@ -262,7 +262,7 @@ def data_drop_out(counterexamples: xr.Dataset) -> Verdict:
         r"P_{\ell, \ell_2}^-(x)\beta^{(\ell)}"
     ),
     kind="identity",
-    states=("The composed truncation maps are a product of projections of the point minus one for each bias."),
+    states=("The composed truncation maps are a product of projections of the point minus those of the biases."),
     formula=(
         r"\tau^{(\ell_1,\ell_2)}(x) = P_{\ell_1,\ell_2}^+(x) x "
         r"- \sum_{\ell=\ell_1}^{\ell_2} P_{\ell,\ell_2}^-(x) \beta^{(\ell)}"

@@ -89,7 +89,7 @@ def error_equation(propagators: xr.Dataset) -> Verdict:
     assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
     words="and find that",
     kind="identity",
-    states="Two propagators carry the output error from the start to any time.",
+    states="Two propagators carry the output error from the start to a later time.",
     correction="With the Gram matrices of (8.8).",
     formula=r"\partial_s \mathcal{U}_B = -\mathcal{U}_B B B^T, \quad \partial_s \mathcal{U}_W = -W^T W \mathcal{U}_W",
     corrected_formula=(
