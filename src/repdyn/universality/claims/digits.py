@@ -60,7 +60,7 @@ def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
     assumes="MNIST, two distinguishable points tracked, two constants fitted",
     words="The resulting dynamics (Figure 4) still qualitatively resemble the theory",
     kind="qualitative",
-    states="For a zero and a one tracked while a network learns all digits, the three curves resemble the theory after "
+    states="For a zero and a one tracked while a network learns the digits, the three curves resemble the theory after "
     "fitting two constants.",
     correction="The distance of the representations does and that of the outputs; the alignment $w$ does not.",
     data="digit_pairs",

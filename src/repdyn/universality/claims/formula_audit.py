@@ -65,7 +65,7 @@ def midpoint_expansion(formula_audit: xr.Dataset) -> Verdict:
     assumes=("two points, both maps linear around their midpoint, effective learning rates free (eq. (6))"),
     words="this results in a self-contained system of three scalar variables",
     kind="identity",
-    states="If the representations move only along their difference, (19), then $h, y, w$ obey the closed system (7).",
+    states="If the representations move along their difference, (19), then $h, y, w$ obey the closed system (7).",
     data="formula_audit",
     control=with_wrong_formula(
         "the same flow from Jacobians that do not meet (19), where (7) is off by up to 70 %", "(7), (19)-(21)"
