@@ -98,6 +98,7 @@ def layer_flow_differs() -> Measured:
         slopes = np.array([1 / first, 1.0 if np.isinf(first) else 1 / (first * second)])
         measured[f"layer_rate{name}"] = (
             float(slopes @ slopes),
-            "rate of beta^(2), layers' flow" + (", first bias without effect, W_2 W_1 = 1" if name else ", W_1 = 2, W_2 = 1/2"),
+            "rate of beta^(2), layers' flow"
+            + (", first bias without effect, W_2 W_1 = 1" if name else ", W_1 = 2, W_2 = 1/2"),
         )
     return measured
