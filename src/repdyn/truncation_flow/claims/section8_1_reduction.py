@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import replace_variables, wrong_formula
+from repdyn.base.controls import false_world, replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Test, Verdict, all_of
+from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import finite
 from repdyn.truncation_flow.claims.tolerances import EXACT, INTEGRATED, SOLVED, Tolerance, above, zero
 
@@ -189,6 +189,52 @@ def propagator_decays(propagators: xr.Dataset) -> Verdict:
         above(propagators["propagator_rate"], "rate over gap"),
         None,
         "In (8.14) the middle factor lacks a transpose.",
+    )
+
+
+@claim(
+    "tf-lemma81-UW",
+    where="Section 8.1, Lemma 8.1, last sentence",
+    line=1269,
+    assumes=r"$W^T W > \lambda_0$ at all times",
+    words=r"An analogous statement is true for $\mathcal{U}_W(s, s_0)$",
+    kind="bound",
+    states="A gap of the output weight's Gram matrix makes its propagator decay at that rate.",
+    formula=r"\|\mathcal{U}_W(s, s_0)\| \le e^{-\lambda_0 (s - s_0)} \text{ if } W^T W > \lambda_0",
+    data="propagators",
+    control=wrong_formula(
+        "the largest eigenvalue for the smallest", replace_variables(propagator_rate_W="propagator_rate_W_largest")
+    ),
+)
+def other_propagator_decays(propagators: xr.Dataset) -> Verdict:
+    """The gap is the smallest eigenvalue of -I(0), which bounds that of the Gram matrix along the orbit (8.32)."""
+    return Verdict.from_tests(above(propagators["propagator_rate_W"], "rate over gap"))
+
+
+@claim(
+    "tf-820",
+    where="Section 8.2, after eq. (8.20)",
+    line=1314,
+    assumes=r"both factors of $W B = -Y$ are unknown",
+    words="both $W_{Q+1}(s)$ and $B^{(Q)}(s)$ are unknowns, hence this problem is overdetermined",
+    kind="identity",
+    kind_of_slip="misprint",
+    states="The problem (8.20) is overdetermined.",
+    correction=r"It is underdetermined: $Q^2$ equations for $2 Q^2$ unknowns leave $Q^2$ free, the gauge freedom of"
+    " the same sentence.",
+    formula=r"W B = -Y",
+    data="propagators",
+    control=false_world(
+        "a known output weight, with which nothing is free",
+        replace_variables(free_directions="free_directions_W_known"),
+    ),
+)
+def problem_is_underdetermined(propagators: xr.Dataset) -> Verdict:
+    """Unknowns less the rank of the derivative of W B at random factors."""
+    free = propagators["free_directions"]
+    return Verdict.from_tests(
+        at_most(free, 0, expected="no direction left free", reason="overdetermined problems leave none"),
+        at_least(free, 1, expected="directions left free", reason="one is enough for underdetermined"),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the paper's choice of parameters leaves out: weights that lose alignment, and layers in place of their products."""
+"""What the choice of parameters leaves out: weights that lose alignment, layers in place of their products."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def _flow(X: Array, beta: Array) -> tuple[Array, Array]:
     W, yt = np.eye(len(beta)), np.zeros(len(beta))
     for _ in range(round(HORIZON / STEP)):
         first = unaligned.velocity(X, W, beta, yt)
-        second = unaligned.velocity(X, W + STEP * first.dW, beta + STEP * first.dbeta, yt)
-        W = W + 0.5 * STEP * (first.dW + second.dW)
+        second = unaligned.velocity(X, W + STEP * first.weight_speed, beta + STEP * first.dbeta, yt)
+        W = W + 0.5 * STEP * (first.weight_speed + second.weight_speed)
         beta = beta + 0.5 * STEP * (first.dbeta + second.dbeta)
     return W, beta
 

@@ -14,7 +14,7 @@ from repdyn.base.checks import Array
 class Velocity(NamedTuple):
     """dW/ds and d(beta)/ds."""
 
-    dW: Array
+    weight_speed: Array
     dbeta: Array
 
 
@@ -34,5 +34,5 @@ def velocity(X: Array, W: Array, beta: Array, yt: Array) -> Velocity:
 
 def rotating_and_misaligning(X: Array, R: Array, beta: Array, yt: Array) -> tuple[float, float]:
     """Frobenius norms of the antisymmetric and the symmetric part of (dW/ds) R^T at W = R orthogonal."""
-    A = velocity(X, R, beta, yt).dW @ R.T
+    A = velocity(X, R, beta, yt).weight_speed @ R.T
     return float(np.linalg.norm(A - A.T)) / 2, float(np.linalg.norm(A + A.T)) / 2

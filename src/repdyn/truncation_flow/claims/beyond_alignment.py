@@ -1,0 +1,88 @@
+"""Claims on the choice of parameters: cumulative ones against the layers' own, weights that lose alignment."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.controls import false_world, replace_variables
+from repdyn.base.verdicts import Verdict, all_of, at_least
+from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, zero
+
+BREAKS_416 = "clusters that break (4.16)"
+
+
+@claim(
+    "tf-22-free",
+    where="Section 2.2, last paragraph",
+    line=289,
+    words="the cumulative weights and biases ... are independent parameters",
+    assumes="invertible weights, all layers of one width",
+    kind="identity",
+    states="The cumulative weights and biases of different layers are independent parameters.",
+    data="counterexamples",
+    control=false_world("layers that share one weight", replace_variables(cumulative_error="cumulative_error_tied")),
+)
+def cumulative_parameters_are_free(counterexamples: xr.Dataset) -> Verdict:
+    """Layers made for cumulative parameters that are drawn freely, (2.6) applied to these layers."""
+    error = counterexamples["cumulative_error"]
+    return Verdict.from_tests(zero(error, "any cumulative parameters are reached", EXACT))
+
+
+@claim(
+    "tf-22-flow",
+    where="Section 2.2, beside the last paragraph",
+    kind="comparison",
+    origin="ours",
+    states="The gradient flow of the cumulative parameters is not that of the layers' own: with two layers of width 1 the"
+    r" cumulative bias moves at $W_1^{-2} + (W_1 W_2)^{-2}$ in place of 1.",
+    formula=r"\partial_s \beta^{(2)} = -\left( W_1^{-2} + (W_1 W_2)^{-2} \right) (\beta^{(2)} + \tilde y)",
+    data="counterexamples",
+    control=false_world(
+        "a first layer without effect, whose flow is the cumulative one",
+        replace_variables(layer_rate="layer_rate_last"),
+    ),
+)
+def layer_flow_is_another(counterexamples: xr.Dataset) -> Verdict:
+    """One truncated point, weights at rest, biases 0 at the start; the rate of the cumulative flow is 1."""
+    off = abs(counterexamples["layer_rate"] - 1)
+    return Verdict.from_tests(
+        at_least(
+            off, 0.1, expected="a rate other than 1", reason="$W_1 = 2$, $W_2 = 1/2$ give 1/4 more; a tenth is seen"
+        )
+    )
+
+
+@claim(
+    "tf-unaligned",
+    where="Section 2.3, beside Definition 2.2",
+    kind="comparison",
+    origin="ours",
+    states=r"Alignment is not kept by the gradient flow in $(W, \beta)$: the part of the velocity that ends it is of"
+    " the size of the rotating part. Clusters that meet (4.16) collapse there, too.",
+    data="counterexamples",
+    control={
+        "lost": false_world(
+            "fully truncated clusters, whose weights rest", replace_variables(misaligning="misaligning_truncated")
+        ),
+        "collapses": false_world(BREAKS_416, replace_variables(unaligned_left="unaligned_left_beyond")),
+    },
+)
+def alignment_is_lost(counterexamples: xr.Dataset) -> Verdict:
+    """Parts of dW/ds of random clusters; the flow in both parameters from the data of Proposition 4.2."""
+    angle = float(counterexamples["unaligned_angle"])
+    return Verdict.from_tests(
+        all_of(
+            lost=at_least(
+                counterexamples["misaligning"],
+                0.1,
+                expected="misaligning over rotating part",
+                reason="a tenth of the velocity is no small correction",
+            ),
+            collapses=zero(
+                counterexamples["unaligned_left"], "all points truncated at the end", COUNTED._replace(size=1e-12)
+            ),
+        ),
+        None,
+        f"At the end $W W^T$ is {angle:.2g} off the diagonal.",
+    )
