@@ -62,6 +62,9 @@ def weights_exchanged(kind: str) -> dict[str, Control]:
 @claim(
     "uni-fig8-blobs",
     where="Section 4.5, Figure 8",
+    line=206,
+    assumes="small initial weights, the gain of Table 2",
+    words=("for each context the representation will collapse along the feature direction which is irrelevant"),
     kind="qualitative",
     states="At small initial weights the representation collapses along the irrelevant feature in each context.",
     data="blob_structure",
@@ -82,8 +85,13 @@ def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
 @claim(
     "uni-fig8-high",
     where="Section 4.5, Figure 8",
+    line=206,
+    assumes="large initial weights",
+    words="will retain the input data structure, i.e. one 2-d square for each context",
     kind="qualitative",
-    states="At large initial weights the representation retains the structure of the input, one square per context.",
+    states=(
+        "At large initial weights the representation retains the structure of the input, one square for each context."
+    ),
     data="blob_structure",
     control=false_world("small initial weights in the place of large ones", exchange("run", "high", "low")),
 )
@@ -95,6 +103,7 @@ def squares_remain(blob_structure: xr.Dataset) -> Verdict:
 @claim(
     "uni-fig8-universal",
     where="Section 4.5",
+    origin="ours",
     kind="comparison",
     states="The prediction is universal: with another nonlinearity, too, the irrelevant feature collapses at small "
     "weights, and a square per context remains at large ones.",
@@ -114,6 +123,9 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
 @claim(
     "uni-fig13",
     where="Appendix C.3, Figure 13",
+    line=607,
+    assumes="very low and low gains of Table 2",
+    words=("if we initialize even smaller, we find that the representation collapses to a single line"),
     kind="qualitative",
     states="At very small initial weights the two lines of the contexts become one; at small weights they are two.",
     data="blob_structure",
@@ -135,6 +147,9 @@ def lines_merge(blob_structure: xr.Dataset) -> Verdict:
 @claim(
     "uni-c3-contexts",
     where="Appendix C.3",
+    line=607,
+    assumes=("points of equal output in two contexts; neither variance nor normalization of the images is stated"),
+    words=("the difference in inputs here is much larger than for points along the irrelevant feature"),
     kind="bound",
     states="Inputs of different contexts lie much further apart than inputs along the irrelevant feature.",
     data="blob_structure",
@@ -153,6 +168,9 @@ def contexts_dominate_the_input(blob_structure: xr.Dataset) -> Verdict:
 @claim(
     "uni-fig17",
     where="Appendix C.5, Figure 17",
+    line=640,
+    assumes="Adam, whose rate and gains are not stated; small weights for the collapse",
+    words=("the task-irrelevant direction collapses in each context, but remains at large initial weights"),
     kind="qualitative",
     states="With Adam the irrelevant feature collapses at small initial weights and remains at large ones.",
     data="blob_structure",

@@ -36,7 +36,10 @@ def _signs(other: xr.DataArray, where: str) -> Test:
 
 @claim(
     "uni-eq5-taylor",
-    where="eqs. (5), (15)",
+    where="Section 2.2, eq. (5); Appendix A.1, (15)",
+    line=79,
+    assumes=("representations close to each other; linear approximation is read as an error of second order"),
+    words="take a linear approximation of",
     kind="scaling",
     states=r"Around the midpoint $m$ of two inputs, $h(x_i) = h(m) + D_h (x_i - x_{\neg i})/2$ up to second order.",
     data="formula_audit",
@@ -56,7 +59,10 @@ def midpoint_expansion(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-eq7-reduction",
-    where="eqs. (7), (8), (19)-(21)",
+    where="Section 2.3, eqs. (7), (8); Appendix A.1, (19)-(21)",
+    line=97,
+    assumes="representations move together or apart and do not rotate, (19); the flow (17) as printed",
+    words="this results in a self-contained system of three scalar variables",
     kind="identity",
     states="If the representations move only along their difference, (19), then $h, y, w$ obey the closed system (7).",
     data="formula_audit",
@@ -73,7 +79,10 @@ def reduction_is_closed(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-eq9-loss",
-    where="eqs. (9), (22)",
+    where="Section 3.3, eq. (9); Appendix A.2, (22)",
+    line=351,
+    assumes="the linear approximation (16)",
+    words="The loss can be expressed in terms of variables in the 3-dimensional system",
     kind="identity",
     states=r"The training loss is $L = \frac12 \|\bar y(0) - \bar y^*\|^2 e^{-2t/\tau_{\bar y}} + \frac14 \left(w +"
     r" \frac12 (\|y_2 - y_1\|^2 - \|dy\|^2)\right)$.",
@@ -87,7 +96,12 @@ def loss_of_the_theory(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-eq10-final",
-    where="eqs. (10), (11), (27), (28), (36)",
+    where="Section 4.1, eqs. (10), (11); Appendix A.3, (27), (28), (36)",
+    line=156,
+    assumes=(
+        "no rotation, (19); the constant of (24); targets and inputs differ: equal targets have A.4 for themselves"
+    ),
+    words="We find that there is only one stable fixed point",
     kind="limit",
     states=r"The final distance is $h_\infty = \frac12 A_{\text{high}} + \sqrt{\frac14 A_{\text{high}}^2 +"
     r" A_{\text{low}}^2}$.",
@@ -101,7 +115,11 @@ def final_distance(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-eq17-grad",
-    where="eq. (17), last lines",
+    where="Appendix A.1, eq. (17)",
+    line=323,
+    kind_of_slip="slip in a proof",
+    assumes="the loss (16)",
+    words="we apply gradient decent optimization directly with respect to",
     kind="identity",
     states=r"The flow of $D_h$ and $D_y$, with the factor $\frac12$, is the gradient flow of the loss (16).",
     correction=r"The factor is $\frac14$, as the middle lines of (17) give; (7) then holds with $\tau_h$ and $\tau_y$"
@@ -127,9 +145,12 @@ def gradient_flow(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-eq18-mean",
-    where="eq. (18)",
+    where="Appendix A.1, eq. (18)",
+    line=333,
+    assumes="decoupled: the equation of the mean in (17) has no Jacobian in it",
+    words="takes the form of exponential decay towards the target output mean",
     kind="identity",
-    states=r"The mean output decays to the mean target as $e^{-t/\tau_{\bar y}}$, whatever the Jacobians do.",
+    states=r"The mean output decays to the mean target as $e^{-t/\tau_{\bar y}}$.",
     data="formula_audit",
     control=with_wrong_formula("twice the rate", "(18)"),
 )
@@ -140,7 +161,10 @@ def mean_decouples(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-eq23-24-invariant",
-    where="eqs. (23), (24)",
+    where="Appendix A.3, eqs. (23), (24)",
+    line=361,
+    assumes="solutions of (7)",
+    words="Integrating both sides, we can write ... as a function of",
     kind="identity",
     states=r"$\frac{\|dy\|^2}{\|dh\|^2} - \frac{\tau_h}{\tau_y} \frac{\|dh\|^2}{\|x_2 - x_1\|^2}$ is constant along"
     " (7).",
@@ -154,7 +178,10 @@ def conserved_ratio(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-eq25-2d",
-    where="eq. (25)",
+    where="Appendix A.3, eq. (25)",
+    line=365,
+    assumes="solutions of (7) with the constant of (24)",
+    words="reducing the dynamics to a 2-dimensional system",
     kind="identity",
     states="With (24) the system reduces to the plane $(h, w)$.",
     data="formula_audit",
@@ -167,7 +194,13 @@ def plane_system(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-eq29-31-stable",
-    where="eqs. (29)-(31)",
+    where="Appendix A.3, eqs. (29)-(31)",
+    line=397,
+    kind_of_slip="missing hypothesis",
+    assumes=(
+        "no rotation, (19); the constant of (24); targets and inputs differ: equal targets have A.4 for themselves"
+    ),
+    words="This fixed point is therefore always stable",
     kind="identity",
     states="The fixed point (10) has the Jacobian (29), with negative trace (30) and positive determinant (31): it is "
     "always stable.",
@@ -194,10 +227,20 @@ def stable_node(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-eq32-35-saddle",
-    where="eqs. (32)-(35)",
+    where="Appendix A.3, eqs. (32)-(35)",
+    line=411,
+    kind_of_slip="missing hypothesis",
+    assumes=(
+        "no rotation, (19); the constant of (24); targets and inputs differ: equal targets have A.4 for themselves"
+    ),
+    words=(
+        "one positive and one negative eigenvalue ... There is always one direction along which perturbations increase"
+    ),
     kind="identity",
-    states="At $h = 0$ the flow has one positive and one negative eigenvalue along the directions (34): there is"
-    " always a direction along which perturbations grow.",
+    states=(
+        "At $h = 0$ there is one positive and one negative eigenvalue along the directions (34): "
+        "there is always one direction along which perturbations increase."
+    ),
     correction=r"For $A_{\text{low}} > 0$. For equal targets, $A_{\text{low}} = 0$, one eigenvalue is 0, and for"
     r" $A_{\text{high}} < 0$ nothing grows.",
     formula=r"\lambda_- < 0 < \lambda_+",
@@ -215,7 +258,11 @@ def saddle_point(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-eq38-40-identical",
-    where="eqs. (37)-(40)",
+    where="Appendix A.4, eqs. (37)-(40)",
+    line=429,
+    kind_of_slip="misprint",
+    assumes="equal targets; (38), which has the rate that (39) lacks",
+    words="is a Bernoulli equation and has solution",
     kind="identity",
     states="For equal targets distance and output have the closed forms (39) and (40).",
     correction=r"Every exponent is $-A_{\text{high}} t/\tau_y$: (38), from which (39) comes, has the rate"
@@ -251,9 +298,13 @@ def equal_targets(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-eq43-scaling",
-    where="eqs. (41)-(43)",
+    where="Appendix A.5, eqs. (41)-(43)",
+    line=443,
+    kind_of_slip="slip in a proof",
+    assumes="the starts of (41); the limit of large $G$ is what is used",
+    words="Under the variable change ... the dynamics change to",
     kind="identity",
-    states="A scaling of distances and time by $G$ turns (7) into itself with targets nearer by $G$.",
+    states=("The change of variables (42) turns (7) into (43), in which the targets are nearer by $G$."),
     correction="The inverse map does.",
     formula=(
         r"(\|dh\|^2)' = G \|dh\|^2, \quad (\|dy\|^2)' = G^2 \|dy\|^2, \quad w' = G^2 w, \quad t' = G^{-1} t"
@@ -274,6 +325,10 @@ def change_of_scale(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "uni-closed-form",
     where="Appendix A.3",
+    line=357,
+    kind_of_slip="slip in a proof",
+    assumes="the system (7)",
+    words="The system in Equation 21 cannot be solved analytically in the general case",
     kind="identity",
     states="The system cannot be solved analytically in the general case.",
     correction=r"It can: with $dh = \alpha u$ and $dy = \alpha v$ it is a two-layer linear network of unequal rates,"

@@ -16,7 +16,11 @@ from repdyn.universality.theory.final import large_weight_limit
 
 @claim(
     "uni-eq44-48-random",
-    where="A.6, eqs. (44)-(48)",
+    where="Appendix A.6, eqs. (44)-(48)",
+    line=463,
+    kind_of_slip="missing hypothesis",
+    assumes=("both initial ratios Gaussian with mean and deviation $G$, as the paper assumes for illustration"),
+    words="is Gaussian ... giving us a final representational distribution",
     kind="limit",
     states="With initial ratios drawn from $N(G, G^2)$ the final distance has the distribution (47), and its"
     r" randomness vanishes as $G \to 0$.",
@@ -96,6 +100,10 @@ def _arithmetic_rates(theory_maps: xr.Dataset) -> xr.Dataset:
 @claim(
     "uni-s41-large",
     where="Section 4.1, eq. (12)",
+    line=166,
+    kind_of_slip="missing hypothesis",
+    assumes="(12): both initial ratios large",
+    words=("When the initial weights are large, i.e. ... the final representational distance converges to"),
     kind="limit",
     states=r"For large initial weights, (12), the final distance converges to $A_{\text{high}}$.",
     correction="It converges to the positive part, on the scale of the initial distance; (12) does not make"
@@ -124,6 +132,9 @@ def large_weights(theory_maps: xr.Dataset) -> Verdict:
 @claim(
     "uni-s41-small",
     where="Section 4.1, eq. (13)",
+    line=170,
+    assumes="(13): both initial ratios small",
+    words="In the case that they are small ... it converges to",
     kind="limit",
     states=r"For small initial weights, (13), the final distance converges to $A_{\text{low}}$.",
     data="theory_maps",
@@ -180,6 +191,10 @@ PASSES_SADDLE = false_world("starts that pass the saddle in the place of all", _
 @claim(
     "uni-s32-plateau",
     where="Section 3.2",
+    line=124,
+    kind_of_slip="missing hypothesis",
+    assumes="the effective theory (7)",
+    words=("plateau-like behavior, whereas for large initial weights we have immediate exponential decay"),
     kind="scaling",
     states="Small initial weights give a plateau, large ones immediate decay.",
     correction=r"Large ones do where $A_{\text{high}} > 0$, or where the first output difference lies along the"
@@ -216,6 +231,10 @@ def _rate_of_small_weights(theory_maps: xr.Dataset) -> xr.Dataset:
 @claim(
     "uni-a5-decay",
     where="Appendix A.5",
+    line=451,
+    kind_of_slip="missing hypothesis",
+    assumes="the effective theory (7); $w = y$ at large weights",
+    words="exponentially decay to zero without a plateau at large initial weights",
     kind="limit",
     states="At large initial weights the training loss decays exponentially to zero without a plateau.",
     correction=r"It does where $A_{\text{high}} > 0$, or where the first output difference lies along the target. For"

@@ -86,7 +86,11 @@ STEEP = "both maps fall as the decoder does at the end of training"
 
 @claim(
     "uni-fig14-taylor",
-    where=WHERE,
+    where="Appendix C.4, Figure 14",
+    line=621,
+    kind_of_slip="result changes",
+    assumes="MNIST after 30 epochs, both maps",
+    words="the linear term dominates for nearby datapoints but gets worse the further they are away",
     kind="qualitative",
     states="After 30 epochs the first order falls against the second with the distance of the pair, for both maps.",
     correction="It does for the decoder; the encoder's ratio does not fall.",
@@ -107,7 +111,10 @@ def linear_term_fades_with_distance(taylor_ratios: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-fig14-start",
-    where=WHERE,
+    where="Appendix C.4, Figure 14",
+    line=621,
+    assumes="MNIST",
+    words="This trend is not present at initialization",
     kind="qualitative",
     states="This trend is not present at initialization.",
     data="taylor_ratios",
@@ -121,7 +128,10 @@ def no_trend_at_the_start(taylor_ratios: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-fig14-first-epoch",
-    where=WHERE,
+    where="Appendix C.4, Figure 14",
+    line=621,
+    assumes="MNIST",
+    words="appear very quickly, becoming visible even at a single epoch",
     kind="qualitative",
     states="The trend becomes visible at a single epoch of training on MNIST.",
     data="taylor_ratios",
@@ -149,6 +159,9 @@ def trend_after_one_epoch(taylor_ratios: xr.Dataset) -> Verdict:
 @claim(
     "uni-c4-near",
     where="Appendix C.4",
+    line=616,
+    assumes="MNIST",
+    words="it holds up reasonably well for close enough pairs of datapoints",
     kind="qualitative",
     states="The first order dominates for close pairs.",
     data="taylor_ratios",

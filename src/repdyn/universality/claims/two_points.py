@@ -62,7 +62,11 @@ def _altered(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -
 
 @claim(
     "uni-fig2-fit",
-    where="Figure 2, Section 3.1",
+    where="Section 3.1, Figure 2",
+    line=120,
+    kind_of_slip="result changes",
+    assumes="two points; effective theory (7) with its two rates fitted; small weights",
+    words="the theory matches all three curves quite well for all networks",
     kind="qualitative",
     states="After fitting two constants the theory matches the curves of $h$, $y$ and $w$ quite well for all networks.",
     correction="$h$ and $y$ (mean of their $R^2$) are matched for all networks that are decided, $w$ for the default "
@@ -116,7 +120,10 @@ def plateau_share(fits: xr.Dataset) -> np.ndarray:
 
 @claim(
     "uni-fig3-init",
-    where="Figure 3, Section 3.2",
+    where="Section 3.2, Figure 3",
+    line=141,
+    assumes="two points; effective theory (7) with its two rates fitted",
+    words=("seen at small initializations, but disappears at larger initial weights ... the approximation breaks down"),
     kind="comparison",
     states="The plateau shrinks as the initial weights grow, and at the largest ones the theory breaks down.",
     data="architecture_fits",
@@ -161,7 +168,10 @@ def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-fig12-loss",
-    where="Figure 12, C.2",
+    where="Appendix C.2, Figure 12",
+    line=598,
+    assumes="two points; effective theory (7) with its two rates fitted, and a third for the mean",
+    words="fit the loss expression from the theory ... amongst varying architectures",
     kind="qualitative",
     states="With a third constant the loss (9) fits the training loss across architectures.",
     data="architecture_fits",
@@ -193,7 +203,10 @@ def _adam_as_gradient_descent(adam_fits: xr.Dataset, architecture_fits: xr.Datas
 
 @claim(
     "uni-fig15-adam",
-    where="Figure 15, C.5",
+    where="Appendix C.5, Figure 15",
+    line=625,
+    assumes="two points; effective theory (7) with its two rates fitted; Adam's rate is not stated",
+    words="does not fit the dynamics of a neural network trained using Adam very well",
     kind="comparison",
     states="The theory does not fit the dynamics of a network trained by Adam very well.",
     data=("adam_fits", "architecture_fits"),
@@ -232,7 +245,11 @@ def _on_printed_data(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Da
 
 @claim(
     "uni-e6-data",
-    where="Section B.1, Table 1",
+    where="Appendix B.1, Table 1",
+    line=485,
+    kind_of_slip="misprint",
+    assumes="dy is set to 1 there; rates are said to be chosen to converge within the 6000 epochs",
+    words="has been set to 0.5",
     kind="qualitative",
     states="With $dx = 0.5$ and $dy = 1$ the default network converges within 6000 epochs at the printed learning"
     " rate.",
@@ -268,6 +285,9 @@ def _printed_default(architecture_fits: xr.Dataset, printed_data_fits: xr.Datase
 @claim(
     "uni-b1-converge",
     where="Appendix B.1, Table 1",
+    line=489,
+    assumes="all rows of Table 1",
+    words="Learning rates are chosen to ... still converging within the 6000 epochs",
     kind="qualitative",
     states="At the learning rates of Table 1 all networks converge within the 6000 epochs.",
     data=("architecture_fits", "printed_data_fits"),

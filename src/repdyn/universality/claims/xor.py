@@ -84,7 +84,10 @@ def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "uni-fig6-xor",
-    where="Section 4.4, Figure 6 (middle)",
+    where="Section 4.4, Figure 6",
+    line=195,
+    assumes="small initial weights, the gain of Table 2; the 20-layer network, which matches this",
+    words="representations of datapoints with the same target output will merge",
     kind="qualitative",
     states="At small initial weights the 20-layer network merges the representations of points with equal targets.",
     data="xor_structure",
@@ -108,7 +111,11 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-fig6-settings",
-    where="Table 2, row XOR Low weights",
+    where="Appendix B.2, Table 2",
+    line=535,
+    kind_of_slip="misprint",
+    assumes="the hyperparameters used, with which the task is learned",
+    words="XOR Low weights leaky relu 0.7 0.015 1000 500 20",
     kind="qualitative",
     states="With gain 0.7, rate 0.015 and 1000 epochs the network learns the XOR task.",
     correction="With gain 0.7 it is still on the plateau of loss 1/4 after 1000 epochs; with the public settings' gain "
@@ -132,7 +139,10 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-fig6-high",
-    where="Section 4.4, Figure 6 (middle)",
+    where="Section 4.4, Figure 6",
+    line=195,
+    assumes="the 20-layer network",
+    words="At large initial weights no such merging should occur",
     kind="qualitative",
     states="At large initial weights no such merging occurs.",
     data="xor_structure",
@@ -156,7 +166,10 @@ def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
 
 @claim(
     "uni-fig6-two-layers",
-    where="Section 4.4, Figure 6 (right)",
+    where="Section 4.4, Figure 6",
+    line=195,
+    assumes="small initial weights",
+    words="merging of only one pair when the network is reduced to a two layer architecture",
     kind="qualitative",
     states="A two-layer network at small initial weights merges one of the two pairs only.",
     data="xor_structure",
@@ -183,9 +196,17 @@ def _at_start(data: xr.Dataset, *runs: str) -> str:
 @claim(
     "uni-fig6-theory",
     where="Section 4.4, Figure 6",
+    line=183,
+    assumes=(
+        "the 20-layer network at low, intermediate and high weights; rates of the two-point "
+        "experiments; two layers at small weights"
+    ),
+    words=("match the theory prediction at varying initial weight scales ... not for a 2 layer network"),
     kind="comparison",
-    states="Distances after training match equation (10) at every initial weight scale in the 20-layer network, but "
-    "not in the two-layer network.",
+    states=(
+        "Distances after training match (10) at varying initial weight scales in the 20-layer "
+        "network, but not in a two-layer network at small weights."
+    ),
     data="xor_structure",
     control={
         "small weights": OTHER_TASK,
@@ -217,9 +238,16 @@ EXCHANGED_WITH_ADAM = in_the_place_of("adam_low", "adam_high", "small and large 
 @claim(
     "uni-fig16",
     where="Appendix C.5, Figure 16",
+    line=636,
+    kind_of_slip="result changes",
+    assumes="Adam, whose rate and gains are not stated",
+    words=("match the theory prediction at varying initial weight scales ... not for a 2 layer network"),
     kind="qualitative",
-    states="With Adam, too, distances match (10) at every initial weight scale in 20 layers, so that pairs with equal "
-    "targets merge at small and not at large weights, but not in a two-layer network at small weights.",
+    states=(
+        "With Adam, too, distances match (10) at varying initial weight scales in 20 layers, so that "
+        "pairs with equal targets merge at small and not at large weights, but not in a two-layer "
+        "network at small weights."
+    ),
     correction="They do at small and at large initial weights; at gain 1.25 they do not match (10).",
     data="xor_structure",
     control=dict.fromkeys(
