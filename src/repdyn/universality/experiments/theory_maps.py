@@ -27,8 +27,8 @@ WORDS = {
 
 STARTS = {"equal": 1.0, "encoder larger": 3.0, "decoder larger": 1 / 3}
 """Factor r of a start alpha = r s, |v| = s/r: which part of dh = alpha u, dy = alpha v the weights' scale s favors."""
-DIRECTIONS = {"along the target": 1.0, "across it": 0.0, "against it": -1.0}
-"""Cosine of the angle between the first output difference and the target; one output knows the first and the last."""
+DIRECTIONS = {"along the target": 1.0, "at a slant": 0.5, "across it": 0.0, "against it": -1.0}
+"""Cosine of the angle between the first output difference and the target; one output knows 1 and -1."""
 
 
 def theory_maps(settings: TheoryMaps) -> xr.Dataset:
@@ -99,6 +99,7 @@ def _large_weights(settings: TheoryMaps) -> tuple[dict, dict]:
     }, {
         "large_scale": variable("large_scale", scales, "scale s of a large start"),
         "direction": variable("direction", np.array(list(DIRECTIONS)), "first output difference"),
+        "cosine": variable("direction", np.array(list(DIRECTIONS.values())), "its cosine to the target"),
     }
 
 
