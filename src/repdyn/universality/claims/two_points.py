@@ -8,13 +8,13 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_labels, replace_variables, wrong_formula
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, share_within
+from repdyn.base.verdicts import Test, Verdict, all_of, over_readings, share_within
 from repdyn.universality.claims.intervals import FALSE_ALARM, mean_of, undecided, worst_of
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
 WELL = 0.8
 WELL_REASON = "'quite well': four fifths of a curve's variance explained"
-ALTERED = "factor two"
+THRESHOLDS = (0.5, 0.7, 0.8, 0.9)
 ENOUGH = 10  # converged trials below which a network decides nothing: the interval of its mean is too wide
 FEW = 0.05  # false alarm over all rows of Table 1: twelve networks of which all converge must pass each of them
 BROKEN = false_world(
@@ -23,16 +23,16 @@ BROKEN = false_world(
 )
 
 
-def explained(r2: xr.DataArray, rows: tuple[str, ...], share: int = 1) -> Test:
+def explained(r2: xr.DataArray, rows: tuple[str, ...], share: int = 1, threshold: float = WELL) -> Test:
     """The least explained variance among the networks, averaged over seeds, is at least 0.8: all are matched.
 
     A negative R2, where a constant would do better, counts as 0: nothing is explained.
     """
-    expected = f"least $R^2$ among {len(rows)} networks 0.8 or more"
+    expected = f"least $R^2$ among {len(rows)} networks {threshold:g} or more"
     if not rows:
         return undecided(f"no network with {ENOUGH} converged trials", expected, WELL_REASON)
     least = r2.sel(network=list(rows)).min("network").clip(0, 1).values
-    return mean_of(least, WELL, np.inf, share, expected=expected, reason=WELL_REASON)
+    return mean_of(least, threshold, np.inf, share, expected=expected, reason=WELL_REASON)
 
 
 def trained(fits: xr.Dataset) -> list[str]:
@@ -56,48 +56,31 @@ def dropped(fits: xr.Dataset) -> str:
     )
 
 
-def _altered(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    return architecture_fits, exchange("alternative", "theory", ALTERED)(default_ensemble_fits)
-
-
 @claim(
     "uni-fig2-fit",
     where="Section 3.1, Figure 2",
     line=120,
-    kind_of_slip="result changes",
     assumes="two points; effective theory (7) with its two rates fitted; small weights",
     words="the theory matches all three curves quite well for all networks",
     kind="qualitative",
     states="After fitting two constants the theory matches the curves of $h$, $y$ and $w$ quite well for all networks.",
-    correction="$h$ and $y$ (mean of their $R^2$) are matched for all networks that are decided, $w$ for the default "
-    "network.",
     data=("architecture_fits", "default_ensemble_fits"),
-    control={
-        "mean variance of h and y explained": BROKEN,
-        "variance of w explained for the default network": wrong_formula(
-            f"the dynamics altered by a {ALTERED}, (51), in the place of the theory", _altered
-        ),
-    },
+    control=BROKEN,
 )
 def curves_match(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
-    """R2 of each curve of each network, intervals over seeds; w of the default network from the ensemble."""
+    """R2 of the curves of each network, intervals over seeds, over what 'quite well' may mean."""
     require(architecture_fits, "architecture_fits", network=("default", "very_high"))
-    rows, r2 = judged(architecture_fits), architecture_fits["r2"]
-    w = default_ensemble_fits["alternative_r2"].sel(alternative="theory", curve="w").clip(0, 1).values
-    printed = all_of(
-        **{f"variance of {curve} explained": explained(r2.sel(curve=curve), rows, 3) for curve in ("h", "y", "w")}
+    rows, r2 = judged(architecture_fits), architecture_fits["r2"].clip(0, 1)
+    test = over_readings(
+        lambda statistic, well: explained(statistic(r2), rows, threshold=well),
+        statistic={"least curve": lambda r2: r2.min("curve"), "mean of the curves": lambda r2: r2.mean("curve")},
+        well={f"{value:g}": value for value in THRESHOLDS},
     )
-    corrected = all_of(
-        mean_variance_of_h_and_y_explained=explained(r2.sel(curve=["h", "y"]).mean("curve"), rows, 2),
-        variance_of_w_explained_for_the_default_network=mean_of(
-            w, WELL, np.inf, 2, expected="0.8 or more", reason=WELL_REASON
-        ),
-    )
-    return Verdict.from_tests(printed, corrected, _curves_note(architecture_fits, default_ensemble_fits))
+    return Verdict.from_tests(test, note=_curves_note(architecture_fits, default_ensemble_fits))
 
 
 def _curves_note(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> str:
-    means = architecture_fits["r2"].sel(curve="w").mean("seed")
+    means, units = architecture_fits["r2"].sel(curve="w").mean("seed"), int(default_ensemble_fits["units"])
     of_w = ", ".join(f"{name} {float(means.sel(network=name)):.2f}" for name in means["network"].values)
     altered = default_ensemble_fits["alternative_r2"].mean("seed").transpose("alternative", "curve")
     each = "; ".join(
@@ -107,7 +90,8 @@ def _curves_note(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Datase
     well = (altered.sel(curve=["h", "y"]).min("curve") >= WELL) & (altered["alternative"] != "theory")
     alike = ", ".join(altered["alternative"].values[well.values]) or "none"
     return (
-        f"mean $R^2$ of $w$: {of_w}; of $h, y, w$ of the default network under (51): {each}; $h$ and $y$ are matched "
+        f"at {units} units, the paper has 500; mean $R^2$ of $w$: {of_w}; of $h, y, w$ of the "
+        f"default network under (51): {each}; $h$ and $y$ are matched "
         f"as well by: {alike}; {dropped(architecture_fits)}"
     )
 
