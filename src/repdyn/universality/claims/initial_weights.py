@@ -253,9 +253,9 @@ def _rate_of_small_weights(theory_maps: xr.Dataset) -> xr.Dataset:
     kind="limit",
     states="At large initial weights the training loss decays exponentially to zero without a plateau.",
     correction=r"It does where $A_{\text{high}} > 0$, or where the first output difference is parallel to the target,"
-    r" as with one output. For $A_{\text{high}} < 0$ and a cosine $c$ with $|c| < 1$, $h$ waits near the saddle $h = 0$"
-    r" and the loss decays at its rate $\lambda_+$, which falls with the weights' scale $s$ as $s^{-2}$; below is"
-    r" the time at which the squared error is a quarter of $\|y_2 - y_1\|^2$, for $|c| < \sqrt{3}/2$.",
+    r" as with one output. For $A_{\text{high}} < 0$ and a cosine $c$, $|c| < 1$, $h$ waits near the saddle $h = 0$ and"
+    r" the loss decays at its rate $\lambda_+$, the slower the larger the weights' scale $s$; below: when a quarter of"
+    r" the squared error is left, $|c| < \sqrt{3}/2$.",
     corrected_formula=(
         r"\lambda_+ t \to \ln \frac{3 (1 - c^2)}{c^2} \ (c \ne 0), \quad \lambda_+ t \simeq 4 \ln s \ (c = 0), \quad"
         r" \lambda_+ = \frac{A_{\text{low}}^2}{|A_{\text{high}}| \tau_y} \propto s^{-2}"
