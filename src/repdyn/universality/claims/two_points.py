@@ -109,7 +109,7 @@ def plateau_share(fits: xr.Dataset) -> np.ndarray:
     assumes="two points; effective theory (7) with its two rates fitted",
     words=("seen at small initializations, but disappears at larger initial weights ... the approximation breaks down"),
     kind="comparison",
-    states="The plateau seen at small initial weights disappears at larger ones; at the largest the theory breaks down.",
+    states="The plateau seen at small initial weights disappears at larger ones; at the largest the theory fails.",
     data="architecture_fits",
     control=dict.fromkeys(
         (
