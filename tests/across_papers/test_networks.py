@@ -104,3 +104,43 @@ def test_a_step_goes_down_the_gradient_of_each_seed(kind):
     for own, shared in zip(single.parameters(), network.parameters(), strict=True):
         stepped = (own - 0.05 * own.grad - 0.05 * 0.01 * own).detach()
         torch.testing.assert_close(shared[1].detach(), stepped, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_steps_with_momentum_are_those_of_torch(kind):
+    network, X, Y = built(kind), torch.from_numpy(points()), torch.ones(7, 2).double()
+    single = network.single(1)
+    optimizer = torch.optim.SGD(single.parameters(), lr=0.02, momentum=0.7, weight_decay=0.01)
+    for _ in range(4):
+        optimizer.zero_grad()
+        (((single(X) - Y) ** 2).sum(dim=-1).mean() / 2).backward()
+        optimizer.step()
+    options = {"rate": 0.02, "decay": 0.01, "momentum": 0.7}
+    list(networks.descend(network, X, Y, steps=4, moments={3}, **options))  # a stop changes nothing
+    for own, shared in zip(single.parameters(), network.parameters(), strict=True):
+        torch.testing.assert_close(shared[1].detach(), own.detach(), rtol=1e-10, atol=1e-12)
+
+
+def test_batch_normalization_does_not_oppose_the_decay_above_its_floor():
+    """The gradient of incoming weights has no part along them (Euler) unless the variance is near the floor."""
+    X, Y = torch.from_numpy(points()), torch.ones(7, 2).double()
+    shares = {}
+    for size in (1.0, 1e-2):
+        single = built("batch norm").single(0)
+        weight = single.layers[2].linear.weight
+        with torch.no_grad():
+            weight.mul_(size)
+        (((single(X) - Y) ** 2).sum(dim=-1).mean() / 2).backward()
+        shares[size] = abs((weight * weight.grad).sum() / (weight.norm() * weight.grad.norm())).item()
+    assert shares[1.0] < 1e-4
+    assert shares[1e-2] > 100 * shares[1.0]
+
+
+def test_points_on_a_line_are_told_apart_by_one_layer():
+    """Rank 1 suffices for any targets: a ReLU at every point of a line interpolates them."""
+    rng = np.random.default_rng(0)
+    line, Y = np.sort(rng.normal(size=8)), rng.normal(size=(8, 5))
+    hidden = np.maximum(line[:, None] - line[None, :-1], 0)
+    slopes = np.diff(np.diff(Y, axis=0) / np.diff(line)[:, None], axis=0, prepend=np.zeros((1, 5)))
+    np.testing.assert_allclose(Y[0] + hidden @ slopes, Y, rtol=1e-9)
+    assert np.linalg.matrix_rank(Y - Y.mean(axis=0)) == 5

@@ -9,13 +9,14 @@ from repdyn.across_papers import claims, figures, tables
 from repdyn.across_papers.experiments import training
 from repdyn.across_papers.experiments.theory_fits import theory_fits
 from repdyn.across_papers.methods import networks
-from repdyn.across_papers.methods.names import ENDS, FOUR, HALF, middle_layer
+from repdyn.across_papers.methods.names import ENDS, FOUR, middle_layer
 from repdyn.across_papers.methods.recording import PairRecorder
 from repdyn.across_papers.settings import Digits, OddBatch, TwoPoints
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.claims import claims_of, decide_claim
 from repdyn.base.datasets import problems
-from repdyn.base.errors import ConfigError, NotEnoughDataError
+from repdyn.base.errors import ConfigError
+from repdyn.base.ranks import effective_rank
 from repdyn.base.streams import Stream
 from repdyn.diagnostics.measure import measure
 
@@ -24,9 +25,12 @@ COMMON = {"width": 8, "depth": 4, "gain": 0.8, "leak": 1.0, "steps": 12}
 RATES = {"plain": 0.05, "batch_norm": 0.05, "residual": 0.05, "leaky": 0.05}
 TWO = TwoPoints.model_validate(COMMON | {"rates": RATES, "moments": 7, "seeds": 3})
 SIXTY = Digits.model_validate(
-    COMMON | {"rates": RATES, "moments": 6, "seeds": 2, "per_class": 2, "groups": (4, 3, 3), "decay": 0.01}
+    COMMON
+    | {"rates": RATES, "moments": 6, "seeds": 2, "per_class": 2, "groups": (4, 3, 3), "decay": 0.01, "momentum": 0.5}
 )
-BATCH = OddBatch.model_validate(COMMON | {"rates": RATES | {"recentered": 0.05}, "seeds": 2, "batch": 9})
+BATCH = OddBatch.model_validate(
+    COMMON | {"rates": RATES | {"recentered": 0.05}, "seeds": 2, "batch": 9, "momentum": 0.5, "recentered_steps": 15}
+)
 
 
 def no_checkpoint():
@@ -79,6 +83,24 @@ def test_tasks_have_the_ranks_they_should(datasets):
     np.testing.assert_array_equal(  # hidden layers do not know the task before training
         before.isel(task=0).sel(layer="layers.1"), before.isel(task=1).sel(layer="layers.1")
     )
+
+
+def test_what_decides_is_stored(datasets):
+    digits, odd = datasets["digits"], datasets["odd_batch"]
+    ranks = xr.apply_ufunc(effective_rank, digits["middle_values"], input_core_dims=[["index"]], vectorize=True)
+    middle = digits["centered_effective_rank"].sel(layer=middle_layer(digits["layer"].values))
+    np.testing.assert_allclose(ranks, middle.transpose(*ranks.dims), rtol=1e-9)
+    outputs = xr.apply_ufunc(effective_rank, digits["output_values"], input_core_dims=[["index"]], vectorize=True)
+    measured = digits["centered_effective_rank"].sel(layer="output")
+    np.testing.assert_allclose(outputs, measured.transpose(*outputs.dims), rtol=1e-9)
+    best = (1 - (digits["centered_task_rank"] + 1.0) ** -1) / 2  # ten equal classes; the three groups are not equal
+    left = digits["unlearned"].sel(end=ENDS[1])
+    np.testing.assert_allclose((left * best).isel(task=0), digits["final_loss"].isel(task=0), rtol=1e-9)
+    np.testing.assert_allclose(left.isel(task=1) * (1 - 0.16 - 0.09 - 0.09) / 2, digits["final_loss"].isel(task=1))
+    assert (digits["objective"] > 0).all()
+    assert not digits["learned"].any()
+    assert not digits["at_rest"].any()
+    assert dict(odd["learned"].sizes) == {"network": 5, "seed": 2}
 
 
 def test_unexplained_share_is_that_of_the_explained_variance(datasets):
@@ -170,127 +192,6 @@ def test_pairs_of_all_seeds_are_measured_as_on_one_network():
         for name, values in recorder.dataset().data_vars.items():
             values = values.isel(seed=seed, step=0) if "seed" in values.dims else values
             np.testing.assert_allclose(values, measured[name].values.squeeze(), rtol=1e-12)
-
-
-# made-up data of known answers
-
-
-def fits(**log2_ratios):
-    seeds, networks = 10, list(FOUR)
-    shares = np.full((2, 4, seeds), 0.1)
-    for name, ratio in log2_ratios.items():
-        shares[:, networks.index(name.replace("_", " "))] *= 2.0 ** (ratio + 0.1 * np.linspace(-1, 1, seeds))
-    dims = ("data", "network", "seed")
-    return xr.Dataset(
-        {
-            "unexplained": (dims, np.minimum(shares, 1)),
-            "learned": (dims, np.ones(shares.shape)),
-            "at_bound": (dims, np.zeros(shares.shape)),
-            "explained": ((*dims, "curve"), np.ones((*shares.shape, 3))),
-        },
-        {"data": ["two points", "digits"], "network": networks, "seed": range(seeds), "curve": ["h", "y", "w"]},
-    )
-
-
-@pytest.mark.parametrize(
-    ("ratio", "verdict"),
-    [(-2.0, "holds"), (0.5, "holds"), (1.0, UNDECIDED), (1.6, "does not hold")],
-)
-def test_theory_is_judged_by_twice_the_share(ratio, verdict):
-    assert claims.theory_with_leakage(fits(leaky=ratio)).status == verdict
-    assert claims.theory_with_batch_norm(fits(batch_norm=ratio)).status == verdict
-    assert claims.theory_with_residual(fits(residual=ratio)).status == verdict
-
-
-def test_seeds_that_did_not_learn_do_not_count():
-    fitted = fits(leaky=-1)
-    learned = fitted["learned"].where((fitted["seed"] == 0) | (fitted["network"] != "leaky"), 0.0)
-    with pytest.raises(NotEnoughDataError, match="learned the pair"):
-        claims.theory_with_leakage(fitted.assign(learned=learned))
-
-
-def test_a_fit_at_the_border_does_not_refute():
-    fitted = fits(residual=1.6)
-    border = fitted["at_bound"].where((fitted["network"] != "residual") | (fitted["seed"] > 3), 1.0)
-    assert claims.theory_with_residual(fitted.assign(at_bound=border)).status == "does not hold"  # six fits inside
-    with pytest.raises(NotEnoughDataError, match="fits inside"):
-        claims.theory_with_residual(fitted.assign(at_bound=fitted["at_bound"] + 1))
-    good = fits(residual=-1)
-    assert claims.theory_with_residual(good.assign(at_bound=good["at_bound"] + 1)).status == "holds"
-
-
-def ranks(middle, half=None):
-    layers = ["input", *(f"layers.{number}" for number in range(4)), "output"]
-    dims = ("task", "network", "seed", "end", "layer")
-    shape = (2, 4, 10, 3, len(layers))
-    task_ranks = np.array([9.0, 2.0])
-    values = np.ones(shape) * task_ranks[:, None, None, None, None]
-    values[..., 2] *= np.array(middle)[:, None, None, None] * np.linspace(0.95, 1.05, 10)[:, None]
-    values[..., 1, 2] *= (np.array(half or middle) / np.array(middle))[:, None, None]
-    return xr.Dataset(
-        {
-            "centered_effective_rank": (dims, values),
-            "centered_task_rank": (("task", "network"), np.repeat(task_ranks[:, None], 4, axis=1)),
-            "accuracy": (dims[:-1], np.ones(shape[:-1])),
-        },
-        {"task": ["10 classes", "3 classes"], "network": list(FOUR), "end": [ENDS[0], HALF, ENDS[1]], "layer": layers},
-    )
-
-
-@pytest.mark.parametrize(
-    ("middle", "verdict"),
-    [
-        ((1.2, 1.5), "holds"),
-        ((1.2, 3), "does not hold"),
-        ((0.4, 1), "does not hold"),
-        ((2, 1), UNDECIDED),
-    ],
-)
-def test_bottleneck_needs_both_tasks(middle, verdict):
-    for claim in (claims.bottleneck_of_plain, claims.bottleneck_with_batch_norm, claims.bottleneck_of_residual):
-        assert claim(ranks(middle)).status == verdict
-    assert claims.bottleneck_of_leaky(ranks(middle)).status == verdict
-
-
-def test_a_rank_that_still_falls_decides_nothing():
-    assert claims.bottleneck_of_plain(ranks((1.2, 6), half=(1.2, 6.2))).status == "does not hold"
-    assert claims.bottleneck_of_plain(ranks((1.2, 3), half=(1.2, 6))).status == UNDECIDED
-    assert claims.bottleneck_of_plain(ranks((1.2, 1.5), half=(1.2, 1.51))).status == "holds"
-
-
-def norms(four=(1.1, 1.2), recentered=(6.0, 5.0)):
-    dims = ("network", "seed", "end", "layer")
-    values = np.ones((5, 10, 2, 2))
-    values[:4, :, :, 1] = four
-    values[4, :, :, 1] = recentered
-    values *= np.linspace(0.98, 1.02, 10)[:, None, None]
-    return xr.Dataset(
-        {
-            "norm_ratio": (dims, values),
-            "odd_point": (dims, np.ones(values.shape, int)),
-            "final_loss": (dims[:2], 0.1 * values[:, :, 0, 0]),
-        },
-        {"network": [*FOUR, "recentered"], "end": list(ENDS), "layer": ["layers.0", "layers.9"]},
-    )
-
-
-def test_odd_points():
-    assert claims.no_odd_point_before(norms()).status == "holds"
-    assert claims.training_makes_no_odd_point(norms()).status == "holds"
-    assert claims.odd_point_survives(norms()).status == "holds"
-    assert claims.no_odd_point_before(norms(four=(3, 1))).status == "does not hold"
-    assert claims.training_makes_no_odd_point(norms(four=(1, 3))).status == "does not hold"
-    assert claims.odd_point_survives(norms(recentered=(6, 1.1))).status == "does not hold"
-    assert claims.odd_point_survives(norms(recentered=(1.1, 6))).status == "does not hold"
-
-
-def test_only_networks_that_learned_decide_what_training_does():
-    trained = norms(four=(1, 3))
-    lost = trained["final_loss"].where(trained["network"] == "residual", 0.45)
-    assert "Learned: residual." in claims.training_makes_no_odd_point(trained.assign(final_loss=lost)).note
-    with pytest.raises(NotEnoughDataError, match="half of its start"):
-        claims.training_makes_no_odd_point(trained.assign(final_loss=trained["final_loss"] * 0 + 0.45))
-    assert claims.odd_point_survives(norms().assign(final_loss=lost)).status == UNDECIDED
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,13 @@ def test_exponent_grows_with_gamma_from_its_limit():
         assert tail_exponent(alpha, 1e-6) == pytest.approx(tail_exponent(alpha, 0.5, "b"), rel=1e-3)
 
 
+def test_geometric_sum_tail_steps_at_integers_that_rounding_misses():
+    """1.2 * 2 / 0.8 is 2.9999999999999996: three rows, P = 1 - 0.8^2 (1 + 2 * 0.2) = 0.104, not two rows' 0.36."""
+    assert 1.2 * 2 / 0.8 < 3
+    np.testing.assert_allclose(geometric_sum_tail(1.2 * 2 / 0.8, 0.8, 2), 0.104, rtol=1e-12)
+    np.testing.assert_allclose(geometric_sum_tail([2, 2.99, 3], 0.8, 2), [0.36, 0.36, 0.104], rtol=1e-12)
+
+
 def test_geometric_sum_tail_against_sampling():
     rng = np.random.default_rng(10)
     total = rng.geometric(0.2, (100_000, 4)).sum(axis=1)

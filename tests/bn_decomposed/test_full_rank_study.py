@@ -11,7 +11,7 @@ from repdyn.base.claims import claims_of
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.claims import full_rank as claims
-from repdyn.bn_decomposed.claims import full_rank_proof, worst_of
+from repdyn.bn_decomposed.claims import full_rank_proof, rank_of_layers, worst_of
 from repdyn.bn_decomposed.experiments import full_rank, relu_rank
 from repdyn.bn_decomposed.figures.full_rank import thm3_full_rank
 from repdyn.bn_decomposed.settings import study as settings
@@ -58,9 +58,9 @@ def test_every_claim_decides_and_every_part_has_a_control_that_turns_it(datasets
     corrected = {"bnd-ex1-count", "bnd-cor4", "bnd-e2-product", "bnd-e3-step"}
     expected = {
         claim.id: "holds as corrected" if claim.id in corrected else "holds"
-        for claim in claims_of(claims, full_rank_proof)
+        for claim in claims_of(claims, full_rank_proof, rank_of_layers)
     } | {"bnd-yt-indep": "does not hold"}
-    assert decided(claims_of(claims, full_rank_proof), datasets) == expected
+    assert decided(claims_of(claims, full_rank_proof, rank_of_layers), datasets) == expected
 
 
 def test_the_circle_with_antipodal_points_never_reaches_full_rank(datasets):

@@ -182,3 +182,11 @@ def test_bad_arguments():
     ):
         with pytest.raises(ValueError, match="got"):
             call()
+
+
+@pytest.mark.parametrize("n", [100, 1000, 10000])
+def test_width_and_multiplier_tend_to_their_proved_limits(n):
+    """Width 3 pi / n and multiplier 1 - 1/n, both up to a relative O(1/n): proved on the study's page."""
+    point = odd_fixed_point(n)
+    assert n * point.centered_angle / (3 * np.pi) == pytest.approx(1, abs=2 / n)
+    assert n * (1 - point.multiplier) == pytest.approx(1, abs=2 / n)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import erf
 
 from repdyn.bn_mean_field.theory import bounds
+from repdyn.bn_mean_field.theory.manifold import normalize
 
 POSITIVE = st.floats(0.05, 20.0)
 
@@ -110,3 +112,24 @@ def test_gronwall_at_the_limit_of_no_growth():
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("r", [0.05, 0.5, 2.0])
+@pytest.mark.parametrize("variances", [(5.0, 1.0), (0.2, 0.1)])
+def test_bounded_lipschitz_constant_bounds_slopes_and_values_of_the_output(r, variances):
+    """Difference quotients of a sigma(bbar^T x) over the distance of M, erf shifted to sigma(0) = 0.3."""
+    cov, rng = np.diag(variances), np.random.default_rng(0)
+    reach, longest = 1.7, 1 / np.sqrt(min(variances))
+    slope = 2 / np.sqrt(np.pi) * reach * longest
+    args = r, 0.3 + slope, slope, max(variances) / min(variances)
+    a, turn = rng.uniform(-r, r, (2, 400)), rng.uniform(0, 2 * np.pi, 400)
+    turns = np.stack([turn, turn + rng.normal(scale=1e-3, size=400)])
+    b = normalize(np.stack([np.cos(turns), np.sin(turns)], axis=-1), cov)
+    a[1] = a[0] + rng.normal(scale=1e-3, size=400)
+    x = reach * np.stack([np.cos(turn * 3), np.sin(turn * 3)], axis=-1)
+    values = a * (0.3 + erf(np.sum(b * x, axis=-1)))
+    distance = np.hypot(a[0] - a[1], turns[0] - turns[1])
+    constant = bounds.bounded_lipschitz_constant(*args)
+    assert (np.abs(values[0] - values[1]) <= constant * distance).all()
+    assert np.abs(values).max() <= constant * max(1, (r + 5e-3) / r)
+    assert constant >= bounds.bounded_lipschitz_constant_as_printed(*args[:2])

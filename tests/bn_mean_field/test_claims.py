@@ -9,7 +9,13 @@ import yaml
 
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.bn_mean_field.claims import section3_limit, section4_1_speeds, section4_3_first_step
+from repdyn.bn_mean_field.claims import (
+    section3_limit,
+    section3_well_posed,
+    section4_1_speeds,
+    section4_2_learning,
+    section4_3_first_step,
+)
 from repdyn.pipeline.run.loading import load_modules
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,29 +62,196 @@ def rates(bn=1.0, vanilla=0.0, decades=(2.5, 2.0)):
     )
 
 
-def test_learning_rates_turn_the_claims():
-    speedup, wider, lengths = (
-        section4_1_speeds.learning_is_sped_up,
-        section4_1_speeds.range_of_steps_is_wider,
-        section4_1_speeds.many_lengths_widen_the_range,
+def test_learning_rates_turn_the_claim():
+    slower = section4_2_learning.linear_target_takes_longer
+    verdict = slower(rates(bn=1.0))
+    assert verdict.status == "holds"
+    assert "BN needs 9.2 times" in verdict.note  # 10 to the power 1 - 0.035
+    assert slower(rates(bn=-1.0)).status == "does not hold"
+    first = rates(bn=-1.0)
+    first["needed"][{"start": 0}] = 1e9  # both signs of a are no sample
+    assert slower(first).status == "does not hold"
+
+
+NETWORKS = [
+    "BN",
+    "BN, equal speeds",
+    "BN, b frozen",
+    "vanilla",
+    "vanilla, same function",
+    "BN, many lengths",
+    "vanilla, many lengths",
+    "BN, two lengths",
+]
+
+
+def features(iterations, widths=None, frozen=0.1):
+    """Made-up learning: iterations at the first of twenty steps by network, halved from step to step, and how many of
+    the steps learn."""
+    widths = widths or {}
+    needed = np.full((2, len(NETWORKS), 6, 20, 2), np.inf)
+    for row, name in enumerate(NETWORKS):
+        for start in range(6):
+            learns = widths.get(name, 10) + start % 2
+            curve = iterations.get(name, 100.0) * 0.5 ** np.arange(20) * (1 + 0.01 * start * (row + 1))
+            needed[:, row, start, :learns] = curve[None, :learns, None]
+    needed[:, NETWORKS.index("BN, b frozen")] = np.inf
+    return xr.Dataset(
+        {
+            "needed": (("task", "network", "start", "step", "threshold"), needed),
+            "frozen": (("task", "start"), np.full((2, 6), frozen)),
+        },
+        {
+            "task": ["one", "two"],
+            "network": NETWORKS,
+            "threshold": [0.03, 0.01],
+            "iterations": 300,
+            "spacing": 0.2,
+        },
     )
-    slower = speedup(rates(bn=1.0))
-    assert slower.status == "does not hold"
-    assert "BN needs 9.2 times" in slower.note  # 10 to the power 1 - 0.035
-    assert speedup(rates(bn=-1.0)).status == "holds"
-    assert wider(rates(decades=(2.5, 2.0))).status == "holds"
-    assert wider(rates(decades=(2.0, 2.5))).status == "does not hold"
-    assert lengths(rates()).status == "does not hold"  # equal ranges
-    first = rates(bn=1.0)
-    first["needed"][{"start": 0}] = 1e-9  # both signs of a are no sample
-    assert speedup(first).status == "does not hold"
+
+
+def test_learning_is_sped_up_where_bn_needs_fewer_iterations_under_every_reading():
+    check = section4_2_learning.learning_is_sped_up
+    others = {"vanilla": 100.0, "vanilla, same function": 100.0, "BN, equal speeds": 100.0}
+    assert check(features({"BN": 50.0, **others})).status == "holds"
+    assert check(features({"BN": 200.0, **others})).status == "does not hold"
+    against = features({"BN": 200.0, **others}, {"BN": 13})  # slower at equal step, faster at its best one
+    assert check(against).status == "depends on the reading"
+
+
+def test_a_network_whose_b_is_frozen_speeds_nothing_up():
+    claim = section4_2_learning.learning_is_sped_up
+    frozen = claim.controls[""].data(features({"BN": 50.0}))
+    assert claim(frozen).status == "does not hold"
+
+
+def test_tasks_that_need_no_directions_decide_nothing():
+    for check in (
+        section4_2_learning.learning_is_sped_up,
+        section4_2_learning.range_of_steps_is_wider,
+        section4_2_learning.many_lengths_widen_the_range,
+    ):
+        with pytest.raises(NotEnoughDataError, match="b frozen"):
+            check(features({}, frozen=0.02))
+
+
+def test_the_start_with_both_signs_is_a_reading_of_its_own():
+    data = ratios({0.1: 10.0, 0.2: 12.0})
+    data["ratio"][{"start": 0, "step": 1}] = 1e3
+    assert section4_1_speeds.order_of_magnitude(data).status == "not reproducible as stated"
+
+
+@pytest.mark.parametrize(("many", "two", "status"), [(12, 12, "holds"), (8, 8, "does not hold")])
+def test_ranges_of_steps_turn_the_claims(many, two, status):
+    data = features({}, {"BN, many lengths": many, "BN, two lengths": two, "vanilla, many lengths": 10})
+    assert section4_2_learning.many_lengths_widen_the_range(data).status == status
+    data = features({}, {"BN": many, "BN, many lengths": many})
+    assert section4_2_learning.range_of_steps_is_wider(data).status == status
+
+
+def test_several_lengths_that_widen_in_one_reading_alone_depend_on_it():
+    data = features({}, {"BN, many lengths": 12, "BN, two lengths": 8})
+    assert section4_2_learning.many_lengths_widen_the_range(data).status == "depends on the reading"
+
+
+def gathered(shares, equal):
+    """Made-up angles of 20 neurons: share near x1 at the end by target, with BN and with equal speeds."""
+    angle = np.full((3, 2, 6, 3, 20), 60.0)
+    angle[..., :4] = 5.0  # a fifth at the start
+    for target in range(3):
+        for network, ends in enumerate((shares, equal)):
+            for start in range(6):
+                near = round(20 * ends[target]) + start % 2
+                angle[target, network, start, 1:] = np.where(np.arange(20) < near, 5.0, 60.0)
+    return xr.Dataset(
+        {"axis_angle": (("angle", "network", "start", "iteration", "neuron"), angle)},
+        {"angle": [0.0, 45.0, 90.0], "network": ["BN", "BN, equal speeds"], "iteration": [0, 1, 2]},
+    )
+
+
+@pytest.mark.parametrize(
+    ("shares", "equal", "status"),
+    [
+        ((0.8, 0.8, 0.8), (0.4, 0.4, 0.4), "holds"),
+        ((0.8, 0.8, 0.8), (0.8, 0.8, 0.8), "does not hold"),  # gathered, but not because of the effect
+        ((0.1, 0.1, 0.1), (0.0, 0.0, 0.0), "does not hold"),  # helped, but not gathered
+        ((0.8, 0.8, 0.05), (0.4, 0.4, 0.0), "depends on the reading"),
+    ],
+)
+def test_neurons_are_helped_where_they_gather_and_would_not_without(shares, equal, status):
+    assert section4_1_speeds.neurons_are_helped(gathered(shares, equal)).status == status
+
+
+def scan(speed_near_x2, torque_near_x2):
+    """Made-up speeds of neurons near either axis, 1 near x1, by target."""
+    angles = np.tile([5.0, 10.0, 80.0, 85.0], (2, 4, 1))
+    speeds, torques = np.ones((2, 4, 4)), np.ones((2, 4, 4))
+    for target in range(2):
+        speeds[target, :, 2:] = speed_near_x2[target] * (1 + 0.01 * np.arange(4)[:, None])
+        torques[target, :, 2:] = torque_near_x2[target]
+    dims = ("angle", "seed", "neuron")
+    return xr.Dataset(
+        {
+            "speed": (dims, speeds),
+            "torque": (dims, torques),
+            "axis_angle": (dims, angles),
+            "outer_contrast": (dims[:2], np.zeros((2, 4))),
+        },
+        {"angle": [0.0, 90.0]},
+    )
+
+
+@pytest.mark.parametrize(
+    ("speeds", "torques", "status"),
+    [
+        ((4.0, 4.0), (2.0, 2.0), "holds"),
+        ((4.0, 0.5), (2.0, 0.2), "depends on the reading"),
+        ((0.5, 0.5), (0.2, 0.2), "does not hold"),
+        ((4.0, 4.0), (4.0, 4.0), "does not hold"),  # faster, but not because of the factor
+    ],
+)
+def test_neurons_are_faster_because_of_the_factor(speeds, torques, status):
+    assert section4_1_speeds.faster_where_data_are_small(scan(speeds, torques)).status == status
+
+
+def flows(relu, erf):
+    return xr.Dataset(
+        {"gap_at_end": (("activation", "gap"), np.array([relu, erf]))},
+        {"activation": ["relu", "erf"], "gap": [1e-6, 1e-4, 1e-2]},
+    )
+
+
+@pytest.mark.parametrize(
+    ("relu", "erf", "status"),
+    [
+        ([2e-6, 2e-4, 2e-2], [1e-6, 1e-4, 1e-2], "holds"),
+        ([0.3, 0.3, 0.3], [5e-7, 5e-5, 5e-3], "holds as corrected"),
+        ([0.3, 0.3, 0.3], [0.3, 0.3, 0.3], "does not hold"),
+    ],
+)
+def test_flows_are_well_posed_where_small_angles_stay_in_proportion(relu, erf, status):
+    assert section3_well_posed.flow_is_well_posed(flows(relu, erf)).status == status
+
+
+@pytest.mark.parametrize(("change", "status"), [(0.5, "holds"), (1.5, "holds as corrected"), (2.5, "does not hold")])
+def test_the_constant_of_the_estimate_bounds_the_change(change, status):
+    pairs = xr.Dataset(
+        {
+            "change": (("radius", "draw"), [[change, 0.1]]),
+            "distance": (("radius", "draw"), [[1.0, 1.0]]),
+            "constant_printed": ("radius", [1.0]),
+            "constant": ("radius", [2.0]),
+        },
+        {"radius": [0.5]},
+    )
+    assert section3_well_posed.bounded_lipschitz_estimate(pairs).status == status
 
 
 def ratios(by_step):
     """Made-up ratios of largest speeds at one iteration, paired start first."""
     steps = list(by_step)
     draws = np.array([[by_step[h] * (1 + 0.01 * k) for h in steps] for k in range(5)])
-    draws[0] = 1e6
     shape = (1, 5, len(steps), 1)
     return xr.Dataset(
         {"ratio": (("problem", "start", "step", "iteration"), draws.reshape(shape))},
@@ -156,11 +329,12 @@ def test_turns_are_those_of_all_neurons_after_the_first_step():
     )
     check = section4_3_first_step.stable_from_the_second_step
     assert check(steps).status == "holds"
-    for place, status in (((1, 2), "holds as corrected"), ((0, 2), "does not hold"), ((1, 0), "holds")):
+    places = {(1, 1): "holds as corrected", (0, 1): "does not hold", (1, 0): "holds", (1, 2): "depends on the reading"}
+    for place, status in places.items():
         moved = steps.copy(deep=True)
-        moved["turn_quantile"].values[(*place, 0, 0, 0, 0)] = 60
+        moved["turn_quantile"].values[(*place, 0, 0, 0, 0)] = 70
         if place[0] == 0:
-            moved["turn_quantile"].values[1, 2, 0, 0, 0, 0] = 90
+            moved["turn_quantile"].values[1, 1, 0, 0, 0, 0] = 90
         assert check(moved).status == status
     steps["turn_quantile"].values[1, 2, 0, 0, 1, 0] = 90  # the vanilla model's turns do not count
     assert check(steps).status == "holds"

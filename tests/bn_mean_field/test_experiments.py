@@ -9,9 +9,11 @@ from repdyn.base.streams import Stream
 from repdyn.bn_mean_field import settings as knobs
 from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
 from repdyn.bn_mean_field.experiments.batch_norm_eps import batch_norm_eps
+from repdyn.bn_mean_field.experiments.concentration import concentration
 from repdyn.bn_mean_field.experiments.equicontinuity import equicontinuity
 from repdyn.bn_mean_field.experiments.equivalence import equivalence
 from repdyn.bn_mean_field.experiments.exit_times import exit_times
+from repdyn.bn_mean_field.experiments.feature_learning import feature_learning
 from repdyn.bn_mean_field.experiments.finite_batch import finite_batch
 from repdyn.bn_mean_field.experiments.first_step import first_step
 from repdyn.bn_mean_field.experiments.formula_audit import formula_audit
@@ -22,8 +24,10 @@ from repdyn.bn_mean_field.experiments.minimization import minimization
 from repdyn.bn_mean_field.experiments.propagation import propagation, propagation_distances
 from repdyn.bn_mean_field.experiments.speed_ratio import _iteration_of_loss, speed_ratio
 from repdyn.bn_mean_field.experiments.target_scan import target_scan
+from repdyn.bn_mean_field.experiments.well_posedness import well_posedness
 from repdyn.bn_mean_field.methods import starts_and_targets as problems
-from repdyn.bn_mean_field.theory.velocity import Population
+from repdyn.bn_mean_field.methods.particle_flows import gradient_descent
+from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 
 STREAM = Stream(1, ("test",))
 ANISOTROPY = knobs.Anisotropy(
@@ -60,6 +64,11 @@ RATES = knobs.LearningRates(
     spread=10.0,
     seeds=3,
 )
+FEATURES = knobs.FeatureLearning(
+    dimension=6, width=8, smallest_step=0.1, largest_step=10.0, steps_per_decade=2, iterations=40, spread=10.0, seeds=3
+)
+CONCENTRATION = knobs.Concentration(angles=[0.0, 90.0], directions=6, step=0.01, record=[0, 10, 20], seeds=3)
+WELL_POSED = knobs.WellPosedness(gaps=[1e-4, 1e-2], time=0.5, radii=[0.1, 1.0], draws=5)
 EXITS = knobs.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
 RUNS = {
     "formula_audit": lambda: formula_audit(
@@ -84,6 +93,9 @@ RUNS = {
     "speed_ratio": lambda: speed_ratio(ANISOTROPY, STREAM),
     "target_scan": lambda: target_scan(SCAN, STREAM),
     "learning_rates": lambda: learning_rates(RATES, STREAM),
+    "feature_learning": lambda: feature_learning(FEATURES, STREAM),
+    "concentration": lambda: concentration(CONCENTRATION, STREAM),
+    "well_posedness": lambda: well_posedness(WELL_POSED, STREAM),
     "magnitudes": lambda: magnitudes(MAGNITUDES, STREAM),
     "first_step": lambda: first_step(FIRST_STEP, STREAM),
     "finite_batch": lambda: finite_batch(knobs.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=2), STREAM),
@@ -160,6 +172,8 @@ TRIALS = {  # experiment, its settings, its dimension of trials, places of the f
     "first_step": (first_step, FIRST_STEP, "start", (1, 2)),
     "speed_ratio": (speed_ratio, ANISOTROPY, "start", (1, 2)),
     "learning_rates": (learning_rates, RATES, "start", (1, 2)),
+    "feature_learning": (feature_learning, FEATURES, "start", (0, 1)),
+    "concentration": (concentration, CONCENTRATION, "start", (0, 1)),
 }
 
 
@@ -226,3 +240,28 @@ def test_speeds_obey_the_law_of_the_metric():
 def test_settings_that_contradict_each_other_are_refused(build, words):
     with pytest.raises(ValueError, match=words):
         build()
+
+
+def test_steps_of_a_start_are_a_grid_shifted_by_a_part_of_its_spacing():
+    tried = np.log10(feature_learning(FEATURES, STREAM)["tried"].values)
+    np.testing.assert_allclose(np.diff(tried, axis=1), 0.5)
+    assert ((tried[:, 0] >= -1) & (tried[:, 0] < -0.5)).all()
+    assert len(np.unique(tried[:, 0])) == 3
+
+
+def test_a_relu_neuron_at_an_edge_may_rest_or_leave_and_an_erf_neuron_may_not():
+    """Theorem 4 without a Lipschitz derivative: two solutions from one start."""
+    ends = well_posedness(WELL_POSED, STREAM)["gap_at_end"]
+    relu, erf = (ends.sel(activation=name).values for name in ("relu", "erf"))
+    assert relu[0] > 0.05
+    assert relu[0] == pytest.approx(relu[1], rel=0.1)
+    np.testing.assert_allclose(erf[1] / erf[0], 100, rtol=0.05)
+
+
+def test_neurons_of_the_concentration_are_those_of_the_descent():
+    run = concentration(CONCENTRATION, STREAM)
+    a, b = problems.signed_start(6, STREAM.generator(2))
+    teacher = Teacher(np.array([1.0, -1.0]), np.array([[0.0, 1.0], [0.0, -1.0]]))
+    last = gradient_descent(a, b, Population(teacher, problems.ANISOTROPIC), 0.01, record=[20]).b[-1]
+    angle = run["axis_angle"].sel(network="BN", angle=90.0, start=2, iteration=20)
+    np.testing.assert_allclose(angle, problems.axis_angle(last), atol=1e-8)

@@ -2,13 +2,16 @@
 
 import numpy as np
 from tests.bn_mean_field.test_claims import rates
-from tests.bn_mean_field.test_experiments import ANISOTROPY, MAGNITUDES, SCAN, STREAM
+from tests.bn_mean_field.test_experiments import ANISOTROPY, CONCENTRATION, FEATURES, MAGNITUDES, SCAN, STREAM
 
 from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
+from repdyn.bn_mean_field.experiments.concentration import concentration
+from repdyn.bn_mean_field.experiments.feature_learning import feature_learning
 from repdyn.bn_mean_field.experiments.magnitudes import magnitudes
 from repdyn.bn_mean_field.experiments.target_scan import target_scan
 from repdyn.bn_mean_field.figures.learning_speed import learning_over_steps, speeds_over_targets
 from repdyn.bn_mean_field.figures.neuron_directions import fig1_anisotropy, fig2_magnitudes
+from repdyn.bn_mean_field.figures.switched_off import parts_switched_off
 
 
 def drawn(panel, label=None):
@@ -53,3 +56,16 @@ def test_contrast_is_drawn_over_the_angle_of_the_target():
     np.testing.assert_allclose(line, [data["angle"], (10 ** data["contrast"]).median("seed")])
     (points,) = drawn(panels[1], "target at 90 degrees")
     np.testing.assert_allclose(points[1], data["speed"].sel(angle=90.0).values.ravel())
+
+
+def test_what_is_switched_off_is_drawn_under_its_name():
+    learned, gathered = feature_learning(FEATURES, STREAM), concentration(CONCENTRATION, STREAM)
+    panels = parts_switched_off(learned, gathered).axes
+    for name in ("BN", "BN, equal speeds", "vanilla"):
+        (points,) = drawn(panels[0], name)
+        needed = learned["needed"].isel(task=0, threshold=0).sel(network=name).transpose("start", "step").values
+        wanted = np.stack([learned["tried"].values, needed])[:, np.isfinite(needed)]
+        np.testing.assert_allclose(points, wanted)
+    (line,) = drawn(panels[1], "BN, equal speeds, target at 90 degrees")
+    near = gathered["axis_angle"].sel(angle=90.0, network="BN, equal speeds") < 15
+    np.testing.assert_allclose(line, [gathered["iteration"], near.mean(("start", "neuron"))])

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from repdyn.base.datasets import problems
 from repdyn.base.streams import Stream
-from repdyn.leaky_resnets.experiments import descents, formula_audit, geodesics, identity_costs
+from repdyn.leaky_resnets.experiments import closed_geodesics, descents, formula_audit, geodesics, identity_costs
 from repdyn.leaky_resnets.settings import theory as knobs
 
 TINY = {
@@ -36,7 +36,7 @@ TINY = {
         knobs.RandomGeodesics(draws=3, positions=41, tolerances=(1e-9, 1e-6), grid=11),
     ),
     "scalar_geodesics": (
-        geodesics.scalar_geodesics,
+        closed_geodesics.scalar_geodesics,
         knobs.RandomGeodesics(draws=3, positions=41, tolerances=(1e-9, 1e-6), grid=11),
     ),
     "critical_paths": (geodesics.critical_paths, knobs.CriticalPaths(layers=(20, 40, 80, 160), seeds=2)),

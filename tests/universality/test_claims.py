@@ -285,7 +285,7 @@ def large_starts(waits: list[float], slanted: float) -> xr.Dataset:
             "large_growth": (("start", "large_scale"), scale[None] ** -2.0),
             "large_high": (("start", "large_scale"), -(scale[None] ** 2)),
             "plateau_growth": 1.0,
-            "cosine": ("direction", [1.0, 0.5, 0.0]),
+            "direction_cosine": ("direction", [1.0, 0.5, 0.0]),
         },
         coords={
             "start": ["decoder larger"],
@@ -300,8 +300,8 @@ def test_the_wait_at_the_saddle_depends_on_the_angle():
     right = large_starts(across, np.log(9))
     assert claim(right).status == "holds as corrected"
     for part, other in (
-        ("plateau at a slant", large_starts(across, 1.02 * np.log(9))),
-        ("plateau across the target", large_starts([2.05 * np.log(s) for s in (10, 100, 1000)], np.log(9))),
+        ("at an angle", large_starts(across, 1.02 * np.log(9))),
+        ("across the target", large_starts([2.05 * np.log(s) for s in (10, 100, 1000)], np.log(9))),
     ):
         assert claim(other).corrected.parts[part].outcome == "fails"
         assert claim(claim.controls[part].data(right)).corrected.parts[part].outcome == "fails"

@@ -49,7 +49,7 @@ use rule job as bn_mean_field_propagation_distances with:
         runtime=120,
 
 
-BNM_THEOREM_4 = JOBS.simulate("bn_mean_field/theorem4", "equicontinuity", "exit_times")
+BNM_THEOREM_4 = JOBS.simulate("bn_mean_field/theorem4", "equicontinuity", "exit_times", "well_posedness")
 
 
 use rule job as bn_mean_field_theorem4 with:
@@ -94,6 +94,22 @@ use rule job as bn_mean_field_descent with:
         **outputs(BNM_DESCENT),
     log:
         BNM_DESCENT.log,
+    cache: CACHED
+    resources:
+        mem_mb=memory(),
+        runtime=60,
+
+
+BNM_FEATURES = JOBS.simulate("bn_mean_field/features", "feature_learning", "concentration")
+
+
+use rule job as bn_mean_field_features with:
+    input:
+        **inputs(BNM_FEATURES),
+    output:
+        **outputs(BNM_FEATURES),
+    log:
+        BNM_FEATURES.log,
     cache: CACHED
     resources:
         mem_mb=memory(),

@@ -4,44 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import xarray as xr
 
-from repdyn.across_papers.methods.names import ENDS, FOUR, HALF, middle_layer
+from repdyn.across_papers.methods.names import ENDS, FOUR, HALF
+from repdyn.across_papers.methods.ranks import RANKS, counted
+from repdyn.base.checks import Array
 from repdyn.base.claims import claim
-from repdyn.base.controls import false_world
+from repdyn.base.controls import exchange, false_world
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, weakest
+from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings, share_within, weakest
 
-TWICE = "a factor of two: differences below it are those between seeds of one network"
-UNTRAINED_LOSS = 0.5  # half the squared error of an output near zero against a one-hot target
-LEARNED = UNTRAINED_LOSS / 2
+FACTORS = {"a quarter more": 1.25, "a factor of 1.5": 1.5, "a factor of 2": 2.0}
+SHARES = {"mean of h, y, w": np.mean, "worst of h, y, w": np.max}
+AS_WELL = "differences below it are those between seeds of one network"
+WITHIN = "a factor of two: with a tail in the spectrum a rank exceeds the number of large values"
+BELOW = 2 / 3
+PAIRED = "seeds are paired: any mean above zero is a higher rank"
+LONGER = 10  # times the steps: a rank may go on so long at its last pace
+TIMES = {"twice": 2.0, "three times": 3.0}
+LAYERS = {"last hidden layer": 1.0, "last quarter of the layers": 0.25}
+ODD_REASON = "the fixed point of this batch has a ratio beyond ten, a batch without an odd point one near 1"
 
 
 def _fit_against_plain(theory_fits: xr.Dataset, network: str) -> Test:
-    """Mean over seeds of log2(U / U of the plain network) on the two points alone.
+    """Mean over seeds of log2(U / U of the plain network) on the two points alone, over all readings.
 
     A fit that ends at the border of its search bounds U from above only, so it can confirm but not refute: where any
     seed of the network has one and the test fails, the test of the other seeds decides.
     """
-    alone = theory_fits.sel(data="two points")
-    learned = (alone["learned"].sel(network=["plain", network]) == 1).all("network")
-    test = _ratio(alone.sel(seed=alone["seed"][learned.values]), network)
-    if test.outcome != "fails":
-        return test
-    inside = learned & (alone["at_bound"].sel(network=["plain", network]) == 0).all("network")
-    return _ratio(alone.sel(seed=alone["seed"][inside.values]), network)
+    alone = theory_fits.sel(data="two points", network=["plain", network])
+    learned = alone.isel(seed=np.flatnonzero((alone["learned"] == 1).all("network").values))
+    inside = learned.isel(seed=np.flatnonzero((learned["at_bound"] == 0).all("network").values))
+
+    def decide(share: Callable[..., Array], factor: float) -> Test:
+        test = _ratio(learned, network, share, factor)
+        return test if test.outcome != "fails" else _ratio(inside, network, share, factor)
+
+    return over_readings(decide, share=SHARES, factor=FACTORS)
 
 
-def _ratio(fits: xr.Dataset, network: str) -> Test:
+def _ratio(fits: xr.Dataset, network: str, share: Callable[..., Array], factor: float) -> Test:
     if fits.sizes["seed"] < 2:
         raise NotEnoughDataError(f"theory_fits: 2 seeds in which plain and {network} learned the pair, fits inside")
-    shares = np.log2(fits["unexplained"])
+    shares = np.log2((1 - fits["explained"].clip(min=0)).reduce(share, "curve"))
     ratio = shares.sel(network=network) - shares.sel(network="plain")
-    expected = r"$\log_2$ of $U$ over $U$ of the plain network at most 1"
-    return mean_within(ratio.values, -np.inf, 1, expected=expected, reason=TWICE)
+    expected = rf"$\log_2$ of $U$ over $U$ of the plain network at most $\log_2 {factor:g}$"
+    return mean_within(ratio.values, -np.inf, np.log2(factor), expected=expected, reason=AS_WELL)
 
 
 def _note(theory_fits: xr.Dataset, network: str) -> str:
@@ -63,22 +75,7 @@ def _theory(theory_fits: xr.Dataset, network: str) -> Verdict:
     return Verdict.from_tests(_fit_against_plain(theory_fits, network), note=_note(theory_fits, network))
 
 
-def _other_fits(network: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Other unexplained shares: where the claim passes, 1, that of a curve's mean; else the plain network's."""
-
-    def spoil(theory_fits: xr.Dataset) -> xr.Dataset:
-        shares, own = theory_fits["unexplained"], theory_fits["network"] == network
-        fails = _fit_against_plain(theory_fits, network).outcome == "fails"
-        return theory_fits.assign(
-            unexplained=shares.where(~own, shares.sel(network="plain", drop=True) if fails else 1.0)
-        )
-
-    return spoil
-
-
-OTHER_FITS = (
-    "a theory that explains no more than the mean of a curve or, where the claim fails, as much as in the plain one"
-)
+EXCHANGED = "a world in which this network has the fits of the plain one and the plain one has its fits"
 THEORY = {
     "where": "Question 1; eq. (7) of universality",
     "kind": "comparison",
@@ -90,7 +87,7 @@ THEORY = {
 @claim(
     "acr-theory-batch-norm",
     states="The effective two-point theory fits a network with batch normalization as well as the plain one.",
-    control=false_world(OTHER_FITS, _other_fits("batch norm")),
+    control=false_world(EXCHANGED, exchange("network", "plain", "batch norm")),
     **THEORY,
 )
 def theory_with_batch_norm(theory_fits: xr.Dataset) -> Verdict:
@@ -101,7 +98,7 @@ def theory_with_batch_norm(theory_fits: xr.Dataset) -> Verdict:
 @claim(
     "acr-theory-residual",
     states="The effective two-point theory fits a residual network as well as the plain one.",
-    control=false_world(OTHER_FITS, _other_fits("residual")),
+    control=false_world(EXCHANGED, exchange("network", "plain", "residual")),
     **THEORY,
 )
 def theory_with_residual(theory_fits: xr.Dataset) -> Verdict:
@@ -112,7 +109,7 @@ def theory_with_residual(theory_fits: xr.Dataset) -> Verdict:
 @claim(
     "acr-theory-leaky",
     states="The effective two-point theory fits a leaky residual network as well as the plain one.",
-    control=false_world(OTHER_FITS, _other_fits("leaky")),
+    control=false_world(EXCHANGED, exchange("network", "plain", "leaky")),
     **THEORY,
 )
 def theory_with_leakage(theory_fits: xr.Dataset) -> Verdict:
@@ -120,52 +117,97 @@ def theory_with_leakage(theory_fits: xr.Dataset) -> Verdict:
     return _theory(theory_fits, "leaky")
 
 
-def _bottleneck(digits: xr.Dataset, network: str) -> Verdict:
-    """Effective rank without the mean at half depth over the task's; the task that fits it less carries the test."""
+def _over_ranks(digits: xr.Dataset, network: str, decide: Callable[..., Test]) -> Verdict:
+    """Decided over all readings of rank, with the ranks of a network in the note."""
     require(digits, "digits", seed=2, end=(*ENDS, HALF))
-    own = digits.sel(network=network, layer=middle_layer(digits["layer"].values))
-    ratios = np.log2(own["centered_effective_rank"] / own["centered_task_rank"])
-    test = weakest([_settled(ratios.sel(task=task)) for task in digits["task"].values])
-    ranks = own["centered_effective_rank"].median("seed")
-    ranks_by_task = "; ".join(
-        f"{task}: " + ", ".join(f"{float(ranks.sel(task=task, end=end)):.1f} {end}" for end in (ENDS[0], HALF, ENDS[1]))
-        for task in digits["task"].values
-    )
-    return Verdict.from_tests(test, note=f"Median effective rank without the mean at half depth, {ranks_by_task}.")
+    tasks = [digits.sel(network=network, task=task) for task in digits["task"].values]
+    return Verdict.from_tests(over_readings(decide, rank=RANKS), note=" ".join(_ranks_of(task) for task in tasks))
 
 
-def _settled(ratios: xr.DataArray) -> Test:
-    """Decided where ten times the training, at the pace of the last doubling, does not change the outcome."""
-    end, half = (ratios.sel(end=name).values for name in (ENDS[1], HALF))
+def _has_rank_of_task(digits: xr.Dataset, network: str) -> Verdict:
+    """Rank at half depth over the task's in networks that learned and rest; the worse task carries the test."""
+    tasks = [digits.sel(network=network, task=task) for task in digits["task"].values]
+    return _over_ranks(digits, network, lambda rank: weakest([_against_task(task, rank) for task in tasks]))
+
+
+def _more_than_plain(digits: xr.Dataset, network: str) -> Verdict:
+    """Rank at half depth over the plain network's, in both tasks."""
+    return _over_ranks(digits, network, partial(_against_plain, digits, network))
+
+
+def _against_task(
+    own: xr.Dataset, rank: Callable[[Array], float], region: tuple[float, float] = (-1, 1), reason: str = WITHIN
+) -> Test:
+    """Log2 of the rank over the task's."""
+    ratios = np.log2(counted(own["middle_values"], rank) / own["centered_task_rank"])
+    return _at_rest(ratios, _deciding(own), region, "rank over the task's", reason)
+
+
+def _against_plain(digits: xr.Dataset, network: str, rank: Callable[[Array], float]) -> Test:
+    """Log2 of the rank over the plain network's of the same seed; the less clear task carries the test."""
+    tests = []
+    for task in digits["task"].values:
+        own, plain = (digits.sel(task=task, network=kind) for kind in (network, "plain"))
+        ratios = np.log2(counted(own["middle_values"], rank) / counted(plain["middle_values"], rank))
+        deciding = _deciding(own) & _deciding(plain)
+        tests.append(_at_rest(ratios, deciding, (0, np.inf), "rank over the plain network's", PAIRED))
+    return weakest(tests)
+
+
+def _deciding(own: xr.Dataset) -> np.ndarray:
+    return ((own["learned"] == 1) & (own["at_rest"] == 1)).values
+
+
+def _at_rest(ratios: xr.DataArray, deciding: np.ndarray, region: tuple[float, float], of: str, reason: str) -> Test:
+    """Decided by seeds that learned and rest, more than half of all, if going on at the last pace turns nothing."""
+    enough = deciding.sum() >= 2 and 2 * deciding.sum() > deciding.size
+    low, high = region
+    expected = rf"$\log_2$ of {of} in [{low:.3g}, {high:.3g}]"
+    end, half = (ratios.sel(end=name).values[deciding if enough else slice(None)] for name in (ENDS[1], HALF))
     now, later = (
-        mean_within(values, -1, 1, expected=r"$\log_2$ of rank over the task's between -1 and 1", reason=RANKS)
-        for values in (end, end + np.log2(10) * (end - half))
+        mean_within(values, low, high, expected=expected, reason=reason)
+        for values in (end, end + np.log2(LONGER) * (end - half))
     )
-    same_side = now.outcome != "fails" or (now.value > 0) == (later.value > 0)
-    return now if now.outcome == later.outcome and same_side else _undecided(now)
+    same_side = now.outcome != "fails" or (now.value > low) == (later.value > low)
+    if not enough:
+        return _undecided(now, f"{deciding.sum()} of {deciding.size} networks have learned and rest")
+    return now if now.outcome == later.outcome and same_side else _undecided(now, "still moving")
 
 
-def _undecided(test: Test) -> Test:
-    return replace(test, outcome="undecided", measured=f"{test.measured}, still moving", margin=1.0)
+def _undecided(test: Test, why: str) -> Test:
+    return replace(test, outcome="undecided", measured=f"{test.measured}, {why}", margin=1.0)
 
 
-RANKS = "a factor of two: with a tail in the spectrum the effective rank exceeds the number of large values"
+def _ranks_of(own: xr.Dataset) -> str:
+    """Medians in words, of one task."""
+    values = own["middle_values"].sel(end=ENDS[1])
+    ranks = counted(own["middle_values"], RANKS["effective rank"]).median("seed")
+    large = [float(counted(values, RANKS[f"values above {share} % of the largest"]).median()) for share in (1, 10)]
+    return (
+        f"{str(own['task'].values).capitalize()}: median effective rank without the mean at half depth "
+        + ", ".join(f"{float(ranks.sel(end=end)):.1f} {end}" for end in (ENDS[0], HALF, ENDS[1]))
+        + f"; {large[0]:g} singular values above 1 % of the largest, {large[1]:g} above 10 %. Of "
+        f"{own.sizes['seed']} networks {int(own['learned'].sum())} have learned the task and "
+        f"{int(own['at_rest'].sum())} are at rest."
+    )
 
 
-def _other_ranks(network: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Gives the images' ranks out for those at half depth where the claim passes, else the outputs', which fit."""
+def _given_at_half_depth(source: str) -> Callable[[xr.Dataset], xr.Dataset]:
+    """The singular values of the trained outputs or of the inputs given out for those at half depth."""
 
     def spoil(digits: xr.Dataset) -> xr.Dataset:
-        source = "output" if _bottleneck(digits, network).printed.outcome == "fails" else "input"
-        rank, middle = digits["centered_effective_rank"], digits["layer"] == middle_layer(digits["layer"].values)
-        return digits.assign(
-            centered_effective_rank=rank.where(~middle, rank.sel(layer=source, end=ENDS[1], drop=True))
-        )
+        own, other = digits["middle_values"], digits[f"{source}_values"]
+        other = other.sel(end=ENDS[1], drop=True) if "end" in other.dims else other
+        return digits.assign(middle_values=other.broadcast_like(own).transpose(*own.dims))
 
     return spoil
 
 
-OTHER_RANKS = "networks whose rank at half depth is that of the images or, where the claim fails, of the outputs"
+AS_INPUTS = false_world(
+    "networks whose layer at half depth still holds the images as they are", _given_at_half_depth("input")
+)
+AS_OUTPUTS = false_world("networks whose layer at half depth is already their output", _given_at_half_depth("output"))
+RANKS_EXCHANGED = "a world in which this network has the ranks of the plain one and the plain one has its ranks"
 BOTTLENECK = {
     "where": "Question 2; Section 1.4 of leaky_resnets",
     "kind": "comparison",
@@ -176,79 +218,121 @@ BOTTLENECK = {
 
 @claim(
     "acr-bottleneck-plain",
-    states="In the plain network the representation at half depth has the rank of the task.",
-    control=false_world(OTHER_RANKS, _other_ranks("plain")),
+    states="Trained to rest under weight decay, the plain network has the rank of the task "
+    "at half depth, up to a factor of two.",
+    control=AS_INPUTS,
     **BOTTLENECK,
 )
 def bottleneck_of_plain(digits: xr.Dataset) -> Verdict:
     """Tasks of ranks 9 and 2."""
-    return _bottleneck(digits, "plain")
+    return _has_rank_of_task(digits, "plain")
+
+
+@claim(
+    "acr-bottleneck-below",
+    states="Trained to rest under weight decay, the plain network at half depth goes below the rank of ten classes.",
+    control=AS_OUTPUTS,
+    **BOTTLENECK,
+)
+def plain_goes_below_the_task(digits: xr.Dataset) -> Verdict:
+    """The task of rank 9: a network of ReLU layers may tell many classes apart along few directions."""
+    own, reason = digits.isel(task=[0]), "six of nine directions or fewer: two thirds"
+    options = {"region": (-np.inf, np.log2(BELOW)), "reason": reason}
+    return _over_ranks(own, "plain", partial(_against_task, own.sel(network="plain").isel(task=0), **options))
 
 
 @claim(
     "acr-bottleneck-batch-norm",
-    states="With batch normalization the representation at half depth has the rank of the task.",
-    control=false_world(OTHER_RANKS, _other_ranks("batch norm")),
+    states="Trained to rest under weight decay, the network with batch normalization has the rank of the task "
+    "at half depth, up to a factor of two.",
+    control=AS_INPUTS,
     **BOTTLENECK,
 )
 def bottleneck_with_batch_norm(digits: xr.Dataset) -> Verdict:
     """Tasks of ranks 9 and 2."""
-    return _bottleneck(digits, "batch norm")
+    return _has_rank_of_task(digits, "batch norm")
 
 
 @claim(
     "acr-bottleneck-residual",
-    states="In the residual network the representation at half depth has the rank of the task.",
-    control=false_world(OTHER_RANKS, _other_ranks("residual")),
+    states="Trained to rest under weight decay, the residual network has a higher rank at half depth than the plain "
+    "network.",
+    control=false_world(RANKS_EXCHANGED, exchange("network", "plain", "residual")),
     **BOTTLENECK,
 )
 def bottleneck_of_residual(digits: xr.Dataset) -> Verdict:
     """Tasks of ranks 9 and 2."""
-    return _bottleneck(digits, "residual")
+    return _more_than_plain(digits, "residual")
 
 
 @claim(
     "acr-bottleneck-leaky",
-    states="In the leaky residual network the representation at half depth has the rank of the task.",
-    control=false_world(OTHER_RANKS, _other_ranks("leaky")),
+    states="Trained to rest under weight decay, the leaky network has a higher rank at half depth than the plain "
+    "network.",
+    control=false_world(RANKS_EXCHANGED, exchange("network", "plain", "leaky")),
     **BOTTLENECK,
 )
 def bottleneck_of_leaky(digits: xr.Dataset) -> Verdict:
     """Tasks of ranks 9 and 2."""
-    return _bottleneck(digits, "leaky")
+    return _more_than_plain(digits, "leaky")
 
 
-def _odd(odd_batch: xr.Dataset, network: str, end: str, there: bool) -> Test:
-    """Mean over seeds of log2(largest / second norm) in the last hidden layer, against 1."""
-    ratio = odd_batch["norm_ratio"].sel(network=network, end=end).isel(layer=-1)
-    low, high = (1, np.inf) if there else (-np.inf, 1)
-    expected = f"log2 of largest over second norm at {'least' if there else 'most'} 1"
-    reason = "the fixed point of this batch has a ratio beyond ten, a batch without an odd point one near 1"
-    return mean_within(np.log2(ratio).values, low, high, expected=expected, reason=reason)
+def _odd(ratios: xr.DataArray, there: bool) -> Test:
+    """Log2(largest / second norm) in the last layers against a factor, in the mean or in most seeds; all readings."""
+    number = np.array([int(name.rpartition(".")[2]) + 1 for name in ratios["layer"].values])
+
+    def decide(times: float, layers: float, seeds: str) -> Test:
+        late = number >= (number[-1] if layers == 1 else (1 - layers) * number[-1])
+        samples = np.log2(ratios.isel(layer=np.flatnonzero(late))).mean("layer").values
+        if seeds == "most":
+            return share_within(samples > np.log2(times), *share, expected=f"odd in {word} half of the seeds", **reason)
+        low, high = (np.log2(times), np.inf) if there else (-np.inf, np.log2(times))
+        expected = f"largest norm at {word} {times:g} times the second, in log2"
+        return mean_within(samples, low, high, expected=expected, **reason)
+
+    word, share, reason = "least" if there else "most", (0.5, 1) if there else (0, 0.5), {"reason": ODD_REASON}
+    return over_readings(decide, times=TIMES, layers=LAYERS, seeds={"mean": "mean", "most of them": "most"})
+
+
+def _before(odd_batch: xr.Dataset, network: str) -> xr.DataArray:
+    return odd_batch["norm_ratio"].sel(network=network, end=ENDS[0])
+
+
+def _after(odd_batch: xr.Dataset, network: str) -> xr.DataArray:
+    """Of the seeds that have learned."""
+    own = odd_batch.sel(network=network, end=ENDS[1])
+    return own["norm_ratio"].isel(seed=np.flatnonzero(own["learned"].values == 1))
 
 
 def _has_learned(odd_batch: xr.Dataset, network: str) -> bool:
-    return float(odd_batch["final_loss"].sel(network=network).median()) <= LEARNED
+    """More than half of its seeds, two at least."""
+    learned = int(odd_batch["learned"].sel(network=network).sum())
+    return learned >= 2 and 2 * learned > odd_batch.sizes["seed"]
 
 
-def _losses(odd_batch: xr.Dataset, networks: tuple[str, ...]) -> str:
-    losses = odd_batch["final_loss"].median("seed")
-    return ", ".join(f"{kind} {float(losses.sel(network=kind)):.2g}" for kind in networks)
+def _learners(odd_batch: xr.Dataset, networks: tuple[str, ...]) -> str:
+    counts, losses = odd_batch["learned"].sum("seed"), odd_batch["final_loss"].median("seed")
+    return f"Learned, of {odd_batch.sizes['seed']} seeds (median loss): " + ", ".join(
+        f"{kind} {int(counts.sel(network=kind))} ({float(losses.sel(network=kind)):.2g})" for kind in networks
+    )
 
 
 def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Gives the recentered network's norms after training out for those of other networks, before and after."""
+    """Gives the norms of recentered networks that have learned, in turn, out for those of others, before and after."""
 
     def spoil(odd_batch: xr.Dataset) -> xr.Dataset:
-        ratio = odd_batch["norm_ratio"]
-        odd = ratio.sel(network="recentered", end=ENDS[1], drop=True)
+        ratio, odd = odd_batch["norm_ratio"], _after(odd_batch, "recentered").drop_vars("network")
+        if not odd.sizes["seed"]:
+            raise NotEnoughDataError("odd_batch: a recentered network that has learned")
+        in_turn = odd.drop_vars("end").isel(seed=np.arange(ratio.sizes["seed"]) % odd.sizes["seed"])
+        odd = in_turn.assign_coords(seed=ratio["seed"].values)
         return odd_batch.assign(norm_ratio=ratio.where(~ratio["network"].isin(networks), odd))
 
     return spoil
 
 
 ODD = {"where": "Question 3; Section III of bn_decomposed", "kind": "comparison", "origin": "ours", "data": "odd_batch"}
-ODD_WORLD = "networks whose norms are those with recentering alone"
+ODD_WORLD = "networks whose norms are those of recentered ones that have learned"
 
 
 @claim(
@@ -258,44 +342,45 @@ ODD_WORLD = "networks whose norms are those with recentering alone"
     **ODD,
 )
 def no_odd_point_before(odd_batch: xr.Dataset) -> Verdict:
-    """Last hidden layer, each network by itself."""
-    return Verdict.from_tests(
-        all_of(**{kind.replace(" ", "_"): _odd(odd_batch, kind, ENDS[0], False) for kind in FOUR})
-    )
+    """Each network by itself."""
+    tests = {kind.replace(" ", "_"): _odd(_before(odd_batch, kind), there=False) for kind in FOUR}
+    return Verdict.from_tests(all_of(**tests))
 
 
 @claim(
     "acr-odd-made",
-    states="Training makes no odd point in those of the four networks that learn.",
+    states="Those of the four networks that have learned have no odd point after training either.",
     control=false_world(ODD_WORLD, _odd_given_to(*FOUR)),
     **ODD,
 )
-def training_makes_no_odd_point(odd_batch: xr.Dataset) -> Verdict:
-    """Last hidden layer of the networks whose loss has at least halved; the worst of them carries the test."""
+def no_odd_point_after_learning(odd_batch: xr.Dataset) -> Verdict:
+    """Networks of which more than half of the seeds have learned, these seeds; the worst network carries the test."""
     learned = tuple(kind for kind in FOUR if _has_learned(odd_batch, kind))
     if not learned:
-        raise NotEnoughDataError(f"odd_batch: a network whose loss falls below {LEARNED:g}, half of its start")
-    tests = [_odd(odd_batch, kind, ENDS[1], False) for kind in learned]
-    note = f"Learned: {', '.join(learned)}. Median loss after training, 0.5 before: {_losses(odd_batch, FOUR)}."
-    return Verdict.from_tests(weakest(tests), note=note)
+        raise NotEnoughDataError("odd_batch: a network of which more than half of the seeds have learned")
+    tests = [_odd(_after(odd_batch, kind), there=False) for kind in learned]
+    return Verdict.from_tests(weakest(tests), note=f"{_learners(odd_batch, FOUR)}.")
 
 
 def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Gives the norms with batch normalization in full out for those with recentering alone, and its losses."""
+    """Gives the norms with batch normalization in full out for those with recentering alone, and who learned."""
 
     def spoil(odd_batch: xr.Dataset) -> xr.Dataset:
-        own = (odd_batch["network"] == "recentered") & (odd_batch["end"] == end)
-        ratio, loss = odd_batch["norm_ratio"], odd_batch["final_loss"]
-        rescaled = ratio.sel(network="batch norm", drop=True)
-        loss = loss.where(loss["network"] != "recentered", loss.sel(network="batch norm", drop=True))
-        return odd_batch.assign(norm_ratio=ratio.where(~own, rescaled), final_loss=loss)
+        recentered = odd_batch["network"] == "recentered"
+        other = odd_batch[["norm_ratio", "learned"]].sel(network="batch norm", drop=True)
+        ratio, learned = odd_batch["norm_ratio"], odd_batch["learned"]
+        own = recentered & (odd_batch["end"] == end)
+        return odd_batch.assign(
+            norm_ratio=ratio.where(~own, other["norm_ratio"]),
+            learned=learned.where(~recentered, other["learned"]),
+        )
 
     return spoil
 
 
 @claim(
     "acr-odd-survives",
-    states="The odd point of the network with recentering alone survives training that learns.",
+    states="The network with recentering alone has an odd point before training, and after it has learned.",
     control={
         name: false_world("a network whose norms are those with batch normalization in full", _rescaled(end))
         for name, end in zip(("before", "after"), ENDS, strict=True)
@@ -303,15 +388,12 @@ def _rescaled(end: str) -> Callable[[xr.Dataset], xr.Dataset]:
     **ODD,
 )
 def odd_point_survives(odd_batch: xr.Dataset) -> Verdict:
-    """Last hidden layer, before and after; undecided while the network has not learned."""
-    own = odd_batch.sel(network="recentered")
-    same = (own["odd_point"].isel(layer=-1, end=0) == own["odd_point"].isel(layer=-1, end=1)).values
-    before, after = (_odd(odd_batch, "recentered", end, True) for end in ENDS)
-    note = (
-        f"The same point is odd before and after in {same.sum()} of {same.size} seeds. Median loss after training, 0.5 "
-        f"before: {_losses(odd_batch, ('recentered', 'batch norm'))}."
-    )
+    """Before, all seeds; after, those that have learned, more than half of all."""
+    own = odd_batch.sel(network="recentered").isel(layer=-1)
+    same = (own["odd_point"].isel(end=0) == own["odd_point"].isel(end=1)).values[own["learned"].values == 1]
+    before, after = _odd(_before(odd_batch, "recentered"), True), _odd(_after(odd_batch, "recentered"), True)
     if not _has_learned(odd_batch, "recentered"):
-        after = _undecided(after)
-        note += " This network has not learned, so that its odd point survives learning is not decided."
+        after = _undecided(after, "too few networks have learned")
+    learners = _learners(odd_batch, ("recentered", "batch norm"))
+    note = f"{learners}. Before and after the same point is odd in {same.sum()} of {same.size} that have learned."
     return Verdict.from_tests(all_of(before=before, after=after), note=note)

@@ -106,7 +106,8 @@ def bottlenecks(digits: xr.Dataset) -> Figure:
         title="Question 2: a bottleneck of the task's rank?",
         caption="Effective rank without the mean over points, layer by layer from input (in) to output (out); tasks of "
         f"rank {ranks} on the same digits. Lines: means over {digits.sizes['seed']} seeds, bands: their range; shaded: "
-        "within a factor of two of the task's rank; vertical line: half depth, where the question is decided.",
+        "within a factor of two of the task's rank; vertical line: half depth, where the question is decided. Written: "
+        "how many of the seeds have learned the task and are at rest after training.",
         alt="Rank against depth for four networks and two tasks, before and after training, with the task's rank.",
     )
 
@@ -115,6 +116,8 @@ def _rank_panel(panel: Axes, data: xr.Dataset, layers: list[str]) -> None:
     x, rank = np.arange(len(layers)), float(data["centered_task_rank"])
     panel.axhspan(rank / 2, rank * 2, **SHADE)
     panel.axvline(layers.index(middle_layer(layers)), color=BLACK, linewidth=0.6, linestyle=(0, (1, 2)))
+    resting = int(((data["learned"] == 1) & (data["at_rest"] == 1)).sum())
+    panel.text(0.03, 0.03, f"{resting} of {data.sizes['seed']} at rest", transform=panel.transAxes, fontsize="small")
     for end, color, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
         draws = data["centered_effective_rank"].sel(end=end)
         band(panel, x, draws.min("seed").values, draws.max("seed").values, color=color)
@@ -129,10 +132,15 @@ def odd_points(odd_batch: xr.Dataset) -> Figure:
     depth = [int(name.rpartition(".")[2]) + 1 for name in odd_batch["layer"].values]
     figure, axes = new(1, len(kinds), height=2.4, sharey=True)
     for panel, kind in zip(axes[0], kinds, strict=True):
+        own = odd_batch.sel(network=kind)
+        learners = np.flatnonzero(own["learned"].values == 1)
         for end, color, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
-            draws = odd_batch["norm_ratio"].sel(network=kind, end=end).transpose("layer", "seed")
+            draws = own["norm_ratio"].sel(end=end).transpose("layer", "seed")
+            draws = draws if end == ENDS[0] else draws.isel(seed=learners)
             panel.plot(depth, draws, color=color, linewidth=0.5, alpha=0.45, linestyle=dash)
-            panel.plot(depth, draws.median("seed"), color=color, linewidth=2, linestyle=dash, label=end)
+            if draws.sizes["seed"]:
+                panel.plot(depth, draws.median("seed"), color=color, linewidth=2, linestyle=dash, label=end)
+        panel.text(0.03, 0.92, f"{learners.size} learned", transform=panel.transAxes, fontsize="small")
         panel.axhline(2, color=BLACK, linewidth=0.8)
         if fixed := odd_fixed_point(n):
             panel.axhline((n - 1) / fixed.norm_ratio, color=BLACK, linewidth=0.9, linestyle=(0, (4, 2)))
@@ -144,9 +152,10 @@ def odd_points(odd_batch: xr.Dataset) -> Figure:
     label_panels(axes)
     return describe(
         figure,
-        title="Question 3: does the odd point survive training?",
+        title="Question 3: is there an odd point before and after training?",
         caption=f"Largest over second largest norm of {n} digits in networks of {max(depth)} layers. Thin lines: "
-        f"each of {odd_batch.sizes['seed']} seeds, thick: medians. An odd point is there above the solid line, at 2; "
+        f"each of {odd_batch.sizes['seed']} seeds, after training those that have learned, so many as written; thick: "
+        f"medians. An odd point is there above the solid line, at 2; "
         "dashed: its fixed point for infinite width with recentering alone, batch normalization without rescaling.",
         alt="A norm ratio against depth for five networks, before and after training, with the ratio of an odd point.",
     )

@@ -12,6 +12,8 @@ PAPER = "Across the papers: batch normalization, leakage and residual streams th
 
 Rate = Annotated[float, Field(gt=0, le=10)]
 Moments = Annotated[int, Field(ge=4, le=10_000)]
+Momentum = Annotated[float, Field(ge=0, lt=1)]
+Steps = Annotated[int, Field(ge=3, le=1_000_000)]
 
 
 class Rates(Settings):
@@ -38,7 +40,7 @@ class Training(Settings):
         description="Initial weights over He's, in networks without a stream."
     )
     leak: Annotated[float, Field(gt=0, le=100)] = Field(description="Leak Lt of the leaky network, below `depth`.")
-    steps: Annotated[int, Field(ge=3, le=1_000_000)] = Field(description="Steps of full-batch descent.")
+    steps: Steps = Field(description="Steps of full-batch descent.")
     seeds: Annotated[int, Field(ge=2, le=1000)] = Field(description="Draws of the weights, shared by all networks.")
 
     def problems(self) -> Iterable[Problem]:
@@ -66,6 +68,7 @@ class Digits(Training):
         min_length=2, description="Sizes of the groups of digits, in order: [4, 3, 3] is 0-3, 4-6, 7-9."
     )
     decay: Annotated[float, Field(ge=0, le=1)] = Field(description="Weight decay.")
+    momentum: Momentum = Field(description="Share of the last step in the next one.")
 
     def problems(self) -> Iterator[Problem]:
         """Groups share out ten digits."""
@@ -78,6 +81,8 @@ class OddBatch(Training):
     """A small batch of images through networks deep enough for an odd point."""
 
     rates: RatesWithRecentering
+    momentum: Momentum = Field(description="Share of the last step in the next one.")
+    recentered_steps: Steps = Field(description="Steps of the recentered network, which waits long at a constant.")
     batch: Annotated[int, Field(ge=7, le=1000)] = Field(
         description="Points; without rescaling an odd point exists from seven on."
     )
@@ -98,7 +103,8 @@ def _work(
     s = sections["settings"]
     points = points or s.get("batch") or 10 * s["per_class"]
     step = s["depth"] * (6 * s["width"] ** 2 * points / 4e10 + 2e-6)
-    return networks * s["seeds"] * (s["steps"] * step + 0.1 * records)
+    steps = (networks - 1) * s["steps"] + s.get("recentered_steps", s["steps"])
+    return s["seeds"] * (steps * step + 0.1 * networks * records)
 
 
 WORK = {

@@ -15,6 +15,7 @@ def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dat
     """Unexplained share, rank at half depth in two tasks, largest over second norm; medians and intervals of means."""
     middle = digits["centered_effective_rank"].sel(layer=middle_layer(digits["layer"].values))
     fit = np.log2(theory_fits["unexplained"].sel(data="two points"))
+    resting = (digits["learned"] == 1) & (digits["at_rest"] == 1)
     rows = []
     for kind in odd_batch["network"].values:
         row: dict[str, object] = {"network": kind}
@@ -26,8 +27,10 @@ def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dat
                 middle_ranks = middle.sel(network=kind, task=task)
                 row[f"rank before, {task}"] = float(middle_ranks.sel(end="before training").median())
                 row[f"rank after, {task}"] = float(middle_ranks.sel(end="after training").median())
-        norms = odd_batch["norm_ratio"].sel(network=kind).isel(layer=-1)
-        row |= {f"norm ratio {end}": float(norms.sel(end=end).median()) for end in odd_batch["end"].values}
+                row[f"at rest, {task}"] = int(resting.sel(network=kind, task=task).sum())
+        own = odd_batch.sel(network=kind).isel(layer=-1)
+        row |= {f"norm ratio {end}": float(own["norm_ratio"].sel(end=end).median()) for end in odd_batch["end"].values}
+        row["learned the batch"] = int(own["learned"].sum())
         rows.append(row)
     ranks = " and ".join(str(int(rank)) for rank in digits["centered_task_rank"].isel(network=0))
     return Table(
@@ -35,8 +38,9 @@ def four_networks(theory_fits: xr.Dataset, digits: xr.Dataset, odd_batch: xr.Dat
         "Three questions to four networks, and the recentered one",
         "Unexplained share $U$ of the two-point theory over the plain network's, mean over seeds with the half-width "
         f"of Student's 95 % interval ($n$ = {theory_fits.sizes['seed']}); effective rank without the mean at half "
-        f"depth, tasks of rank {ranks}, medians ($n$ = {digits.sizes['seed']}); largest over second norm in the last "
-        f"hidden layer, medians ($n$ = {odd_batch.sizes['seed']}).",
+        f"depth, tasks of rank {ranks}, medians ($n$ = {digits.sizes['seed']}), and how many networks have learned and "
+        "are at rest; largest over second norm in the last hidden layer, medians "
+        f"($n$ = {odd_batch.sizes['seed']}), and how many networks have learned.",
         digits=3,
     )
 

@@ -92,6 +92,11 @@ def decide_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: s
     return Verdict.from_tests(*tests, note=note)
 
 
+def decide_own_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, note: str = "") -> Verdict:
+    """The verdict on a formula of ours: largest error over all draws of the corrected form."""
+    return Verdict.from_tests(_error(audit["corrected"].sel(equation=equation), tolerance, reason), note=note)
+
+
 def _error(errors: xr.DataArray, tolerance: float, reason: str) -> Test:
     return deviation(errors, tolerance, expected="equal to the independent derivation", reason=reason)
 

@@ -144,6 +144,22 @@ class ExitTimes(Settings):
             yield Problem(("radii", "start_radius"), text)
 
 
+class WellPosedness(Settings):
+    """Section 3.2: flows from neighboring starts, and the bounded-Lipschitz estimate before (20)."""
+
+    gaps: Many[Annotated[float, Field(gt=0, le=0.1)]] = Field(
+        min_length=2, description="Angles between two starts, increasing."
+    )
+    time: Time = Field(description="Mean-field time.")
+    radii: Many[Length] = Field(min_length=1, description="Bounds of |a|, increasing.")
+    draws: Seeds = Field(description="Pairs of points of the manifold per bound.")
+
+    def problems(self) -> Iterator[Problem]:
+        """The lists increase."""
+        yield from increasing("gaps", self.gaps)
+        yield from increasing("radii", self.radii)
+
+
 class Minimization(Settings):
     """Theorem 5: separating starts reach the minimum, counter-examples without separation do not."""
 
@@ -217,6 +233,48 @@ class LearningRates(Settings):
             yield Problem(("largest_step", "smallest_step"), text)
 
 
+class FeatureLearning(Settings):
+    """Sections 4.1 and 4.2: a single index that needs directions, learned with parts of BN switched off."""
+
+    dimension: Annotated[int, Field(ge=3, le=1000)] = Field(description="Input dimension.")
+    width: Neurons = Field(description="Neurons; few enough that the target needs directions.")
+    smallest_step: Annotated[float, Field(gt=0, le=1)] = Field(description="Smallest mean-field step.")
+    largest_step: Annotated[float, Field(gt=0, le=1e6)] = Field(description="Largest mean-field step.")
+    steps_per_decade: Annotated[int, Field(ge=2, le=100)] = Field(description="Steps per factor of ten.")
+    iterations: Annotated[int, Field(ge=10, le=1_000_000)] = Field(description="Iterations allowed.")
+    spread: Annotated[float, Field(gt=1, le=1e3)] = Field(
+        description="Lengths of neurons: from 1/spread to spread, or 1 and spread, in the starts of several lengths."
+    )
+    seeds: Seeds = Field(description="Starts.")
+
+    def problems(self) -> Iterator[Problem]:
+        """The steps are a range."""
+        if self.largest_step <= self.smallest_step:
+            text = f"{self.largest_step:g} is not above smallest_step = {self.smallest_step:g}: raise it"
+            yield Problem(("largest_step", "smallest_step"), text)
+
+
+class Concentration(Settings):
+    """Section 4.1: where neurons gather, over the direction of a linear target, with equal speeds too."""
+
+    angles: Many[Annotated[float, Field(ge=0, le=90)]] = Field(
+        min_length=2, description="Directions of the target in degrees, increasing, from 0 to 90."
+    )
+    directions: Annotated[int, Field(ge=6, le=100_000)] = Field(description="Half the number of neurons.")
+    step: Step = Field(description="Mean-field step.")
+    record: Many[Iteration] = Field(min_length=2, description="Iterations recorded, increasing, the first one 0.")
+    seeds: Seeds = Field(description="Starts with i.i.d. signs of a.")
+
+    def problems(self) -> Iterator[Problem]:
+        """The scan runs from one axis to the other, the record from the start."""
+        yield from increasing("angles", self.angles)
+        yield from increasing("record", self.record)
+        if (self.angles[0], self.angles[-1]) != (0.0, 90.0):
+            yield Problem(("angles",), f"from {self.angles[0]:g} to {self.angles[-1]:g}: begin at 0.0, end at 90.0")
+        if self.record[0] != 0:
+            yield Problem(("record",), f"the first iteration is {self.record[0]}: start at 0")
+
+
 class Magnitudes(Settings):
     """Figure 2: small and tenfold larger neurons in one BN model."""
 
@@ -277,10 +335,13 @@ class BnMeanField(Settings):
     propagation: Propagation
     equicontinuity: Equicontinuity
     exit_times: ExitTimes
+    well_posedness: WellPosedness
     minimization: Minimization
     anisotropy: Anisotropy
     target_scan: TargetScan
     learning_rates: LearningRates
+    feature_learning: FeatureLearning
+    concentration: Concentration
     magnitudes: Magnitudes
     first_step: FirstStep
     finite_batch: FiniteBatch

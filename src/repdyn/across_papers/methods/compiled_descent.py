@@ -70,7 +70,7 @@ def _hidden(kind, z, scale, shift, floor, deviation, a):
 
 
 @compiled
-def _hidden_slope(kind, a, z, scale, shift, deviation, rate, kept, delta):
+def _hidden_slope(kind, a, z, scale, shift, last_scale, last_shift, deviation, pace, delta):
     """Turns delta = dL/da of a layer without a stream into dL/dz; scale and shift take their step."""
     points, units = a.shape
     for p in range(points):
@@ -85,26 +85,33 @@ def _hidden_slope(kind, a, z, scale, shift, deviation, rate, kept, delta):
         for p in range(points):
             for i in range(units):
                 delta[p, i] = scale[i] * (delta[p, i] - z[p, i] * along[i] / points) / deviation[i]
-        for i in range(units):
-            scale[i] = kept * scale[i] - rate * along[i]
-            shift[i] = kept * shift[i] - rate * total[i]
+        _move(scale, last_scale, along, pace)
+        _move(shift, last_shift, total, pace)
     if kind != PLAIN:
         _recenter(delta)
 
 
 @compiled
-def _descend(W, b, a, delta, rate, kept, slope):
-    """Computes W <- kept W - rate delta^T a and b <- kept b - rate sum of delta."""
+def _move(part, last, slope, pace):
+    """Computes part <- kept part - rate slope + momentum (last move), and leaves the move in `last`."""
+    rate, kept, momentum = pace
+    for i in range(part.size):
+        moved = kept * part[i] - rate * slope[i] + momentum * last[i]
+        last[i] = moved - part[i]
+        part[i] = moved
+
+
+@compiled
+def _descend(W, b, last_W, last_b, a, delta, pace, slope):
+    """Moves W against delta^T a and b against the sum of delta."""
     np.dot(delta.T, a, slope)
     for i in range(W.shape[0]):
-        for j in range(W.shape[1]):
-            W[i, j] = kept * W[i, j] - rate * slope[i, j]
+        _move(W[i], last_W[i], slope[i], pace)
     total = np.zeros(b.size)
     for p in range(delta.shape[0]):
         for i in range(b.size):
             total[i] += delta[p, i]
-    for i in range(b.size):
-        b[i] = kept * b[i] - rate * total[i]
+    _move(b, last_b, total, pace)
 
 
 @compiled
@@ -134,34 +141,47 @@ def _forward(kind, stream, floor, X, maps, room, out):
 
 
 @compiled
-def _backward(kind, stream, X, maps, room, error, rate, kept):
+def _backward(kind, stream, X, maps, moves, room, error, pace):
     """One step of descent: each map hands its gradient down before it takes its own step."""
     first, first_b, middle, biases, last, last_b, scales, shifts = maps
+    to_first, to_first_b, to_middle, to_biases, to_last, to_last_b, to_scales, to_shifts = moves
     a, z, s, deviation = room
     through, share = stream
     delta, below, square = np.dot(error, last), np.empty_like(a[0]), np.empty((len(first), len(first)))
-    _descend(last, last_b, a[-1], error, rate, kept, np.empty_like(last))
-    for layer in range(len(a) - 1, 0, -1):
-        W, b = middle[layer - 1], biases[layer - 1]
+    _descend(last, last_b, to_last, to_last_b, a[-1], error, pace, np.empty_like(last))
+    for layer in range(len(a) - 1, -1, -1):
+        if kind != STREAM:
+            _hidden_slope(
+                kind,
+                a[layer],
+                z[layer],
+                scales[layer],
+                shifts[layer],
+                to_scales[layer],
+                to_shifts[layer],
+                deviation[layer],
+                pace,
+                delta,
+            )
+        if layer == 0:
+            break
+        W, own = middle[layer - 1], (middle[layer - 1], biases[layer - 1], to_middle[layer - 1], to_biases[layer - 1])
         if kind == STREAM:
             above, inside = share * delta, s[layer - 1]
             np.dot(above, W, below)
             for p in range(below.shape[0]):
                 for i in range(below.shape[1]):
                     below[p, i] = through * delta[p, i] + (below[p, i] if inside[p, i] > 0 else 0.0)
-            _descend(W, b, inside, above, rate, kept, square)
+            _descend(*own, inside, above, pace, square)
         else:
-            _hidden_slope(kind, a[layer], z[layer], scales[layer], shifts[layer], deviation[layer], rate, kept, delta)
             np.dot(delta, W, below)
-            _descend(W, b, a[layer - 1], delta, rate, kept, square)
+            _descend(*own, a[layer - 1], delta, pace, square)
         delta, below = below, delta
-    if kind != STREAM:
-        _hidden_slope(kind, a[0], z[0], scales[0], shifts[0], deviation[0], rate, kept, delta)
-    _descend(first, first_b, X, delta, rate, kept, np.empty_like(first))
+    _descend(first, first_b, to_first, to_first_b, X, delta, pace, np.empty_like(first))
 
 
 @compiled
-def train(kind, stream, floor, X, Y, maps, rate, kept, steps):
+def train(kind, stream, floor, X, Y, maps, moves, pace, steps):
     """Takes steps of descent on one network, in place; returns its loss before them.
 
     Args:
@@ -173,8 +193,8 @@ def train(kind, stream, floor, X, Y, maps, rate, kept, steps):
         maps: weights and biases of the first map, (width, inputs) and (width,), those between layers, (layers, width,
             width) and (layers, width), those out, (outputs, width) and (outputs,); scales and shifts of batch
             normalization, each (layers + 1, width), which only NORMALIZED reads.
-        rate: learning rate.
-        kept: factor on parameters per step, 1 - rate decay.
+        moves: the last move of each of them, which momentum repeats; same shapes.
+        pace: learning rate; factor on parameters per step, 1 - rate decay; momentum.
         steps: how many; with 0 only the loss is computed.
     """
     shape = len(maps[2]) + 1, len(X), len(maps[0])
@@ -185,5 +205,5 @@ def train(kind, stream, floor, X, Y, maps, rate, kept, steps):
         if step == 0:
             loss = np.sum((out - Y) ** 2) / (2 * len(X))
         if steps:
-            _backward(kind, stream, X, maps, room, (out - Y) / len(X), rate, kept)
+            _backward(kind, stream, X, maps, moves, room, (out - Y) / len(X), pace)
     return loss

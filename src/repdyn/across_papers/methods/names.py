@@ -25,6 +25,7 @@ DIMENSIONS = {
     "moment": "steps of full-batch descent",
     "pair": "two points",
     "curve": "h, y or w",
+    "index": "singular value, the largest first",
 }
 
 

@@ -187,8 +187,11 @@ def descend(
     decay: float,
     steps: int,
     moments: Collection[int] | None = None,
+    momentum: float = 0.0,
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Full-batch descent on half the squared error per point plus (decay / 2) |parameters|^2, in place, seed by seed.
+
+    Heavy-ball momentum adds its share of the last move to each.
 
     Yields:
         Before the steps in `moments` (all of them, where none are named) and after the last, the number of steps done
@@ -196,22 +199,29 @@ def descend(
     """
     points = (X.contiguous().numpy(), Y.contiguous().numpy())
     arrays, done = _arrays(network), 0
+    moves, pace = [np.zeros_like(part) for part in arrays], (rate, 1 - rate * decay, momentum)
     for stop in sorted({*(range(steps) if moments is None else moments), steps}):
         if stop > done:
-            _train(network, arrays, *points, rate, 1 - rate * decay, stop - done)
+            _train(network, arrays, moves, *points, pace, stop - done)
             _put(network, arrays)
         done = stop
-        yield stop, _train(network, arrays, *points, rate, 1.0, 0)
+        yield stop, _train(network, arrays, moves, *points, pace, 0)
 
 
 def _train(
-    network: Network, arrays: Sequence[np.ndarray], X: np.ndarray, Y: np.ndarray, rate: float, kept: float, steps: int
+    network: Network,
+    arrays: Sequence[np.ndarray],
+    moves: Sequence[np.ndarray],
+    X: np.ndarray,
+    Y: np.ndarray,
+    pace: tuple[float, float, float],
+    steps: int,
 ) -> np.ndarray:
     """Steps of every seed on its part of the arrays, in place; the losses before them, shape (seeds,)."""
     layer = network.layers[0]
     about = (KERNELS[network.kind], (float(layer.kept), 1 / layer.depth), VARIANCE_FLOOR, X, Y)
-    maps = zip(*arrays, strict=True)
-    return np.array([compiled_descent.train(*about, part, rate, kept, steps) for part in maps])
+    of_seeds = zip(zip(*arrays, strict=True), zip(*moves, strict=True), strict=True)
+    return np.array([compiled_descent.train(*about, *maps_and_moves, pace, steps) for maps_and_moves in of_seeds])
 
 
 def _parts(network: Network) -> tuple[list[Tensor], list[list[Tensor]]]:

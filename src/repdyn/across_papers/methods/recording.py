@@ -1,4 +1,4 @@
-"""Pairs of points in all seeds' networks at once, during training: distances, alignment and loss."""
+"""What is recorded of all seeds' networks at once, during training: pairs of points, and singular values."""
 
 from __future__ import annotations
 
@@ -59,3 +59,37 @@ class PairRecorder:
         names = np.array([f"{i}-{j}" for i, j in self.pairs])
         coords = {"seed": np.arange(curves.shape[1]), "step": np.array(self.steps), "pair": names}
         return xr.Dataset(variables, coords)
+
+
+class SpectrumRecorder:
+    """Singular values without the mean over points: at half depth, of the outputs and of the inputs.
+
+    Args:
+        X: inputs, shape (points, inputs).
+    """
+
+    def __init__(self, X: Tensor) -> None:
+        self.X, self.looks = X, []
+
+    @torch.no_grad()
+    def __call__(self, network: Network) -> None:
+        """Records the networks as they are."""
+        self.looks.append([self._values(part) for part in network.at_half_depth(self.X)])
+
+    def dataset(self, ends: Sequence[str]) -> xr.Dataset:
+        """Singular values over (seed, end, index), as many as points, of the inputs over (index)."""
+        middle, output = np.moveaxis(np.array(self.looks), (0, 1), (2, 0))
+        dims, without = ("seed", "end", "index"), "without the mean over points"
+        variables = {
+            "middle_values": variable(dims, middle, f"singular values at half depth {without}", "activation"),
+            "output_values": variable(dims, output, f"singular values of the outputs {without}", "output"),
+            "input_values": variable(
+                "index", self._values(self.X), f"singular values of the inputs {without}", "input"
+            ),
+        }
+        return xr.Dataset(variables, {"end": list(ends), "index": np.arange(len(self.X))})
+
+    def _values(self, points: Tensor) -> np.ndarray:
+        """As many as points, the last ones 0."""
+        values = torch.linalg.svdvals(points - points.mean(dim=-2, keepdim=True)).numpy()
+        return np.pad(values, [*[(0, 0)] * (values.ndim - 1), (0, len(self.X) - values.shape[-1])])

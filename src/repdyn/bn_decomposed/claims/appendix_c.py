@@ -1,4 +1,4 @@
-"""Claims on the formulas of Appendix C, decided by the formula audit: (31), (33), (35)."""
+"""Claims on the formulas of Appendix C, decided by the formula audit: (31) to (33) and (35)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Verdict, all_of
+from repdyn.base.verdicts import Verdict, all_of, deviation
 
 TOLERANCE = 1e-9
 ROUNDING = "rows of up to 21 points and means that fall by 1e4, each operation within 1e-16"
@@ -16,23 +16,74 @@ CHAIN = ("35b", "35c", "35e", "35f")
 @claim(
     "bnd-eq31",
     where="Appendix C, eqs. (30)-(31)",
+    line=493,
+    assumes=(
+        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
+        "clusters; positive transformations, for which the equation is stated"
+    ),
+    words=r"\Delta_{t_1} = \Delta_{t_2} := \Delta > 0",
     kind="identity",
-    states="As long as no cluster is lost, the gap between the second and the third cluster stays the same.",
-    correction="With negative transformations the gaps are reversed. What stays is the smallest of the inner gaps, "
-    "which is enough for (32).",
-    formula=r"\Delta_t = c_3(x^{(t)}) - c_2(x^{(t)}) = \Delta",
-    corrected_formula=r"\Delta_t = \min_{2 \le j \le k - 2} \left(c_{j+1}(x^{(t)}) - c_j(x^{(t)})\right) = \Delta",
+    states="With positive transformations that lose no cluster the gap between the second and the third cluster stays "
+    "the same.",
+    formula=r"\Delta_{t_1} = \Delta_{t_2} := \Delta > 0",
     data="formula_audit",
     control=with_wrong_formula("the gap between the first and the second cluster", "31"),
 )
 def inner_gaps_stay(formula_audit: xr.Dataset) -> Verdict:
-    """Largest relative change along random rows that lose no cluster."""
-    return decide_formula(formula_audit, "31", TOLERANCE, ROUNDING)
+    """Largest relative change along positive transformations of random rows that lose no cluster."""
+    note = "It is stated for positive transformations. Across negative ones the gaps are reversed (bnd-eq32-mixed)."
+    return decide_formula(formula_audit, "31", TOLERANCE, ROUNDING, note)
+
+
+@claim(
+    "bnd-eq32-mixed",
+    where="Appendix C, eq. (32), end of the proof",
+    words=r"since equation [\(32\)](#page-18-5) still holds for this case",
+    line=556,
+    assumes="the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three clusters; infinitely "
+    "many negative transformations",
+    kind="bound",
+    states="With negative transformations among them the mean stays above the first row's gap between the second and "
+    r"the third cluster, over $n$.",
+    formula=r"\bar{x}^{(t)} > \frac{\Delta}{n}",
+    data="formula_audit",
+    control=with_wrong_formula(r"the first row's mean for $\Delta / n$", "32"),
+)
+def mean_stays_above_the_gap(formula_audit: xr.Dataset) -> Verdict:
+    """Means along random mixed sequences that lose no cluster, against the gap of the first row."""
+    note = (
+        r"$\Delta_t$ itself is not constant here (bnd-eq31-mixed); the bound holds because the first row's gap stays "
+        "one of the inner gaps, whose sum the largest entry exceeds."
+    )
+    return decide_formula(formula_audit, "32", TOLERANCE, ROUNDING, note)
+
+
+@claim(
+    "bnd-eq31-mixed",
+    where="Appendix C, beside eq. (32)",
+    kind="identity",
+    origin="ours",
+    states="Across a negative transformation that loses no cluster the inner gaps are reversed, so that the smallest "
+    "of them stays the same.",
+    formula=r"\min_{2 \le j \le k - 2} \left(c_{j+1}(x^{(t)}) - c_j(x^{(t)})\right) = \text{const}",
+    data="formula_audit",
+    control=with_wrong_formula("the gap between the second and the third cluster", "31 mixed"),
+)
+def smallest_inner_gap_stays(formula_audit: xr.Dataset) -> Verdict:
+    """Largest relative change of the smallest inner gap along random mixed sequences that lose no cluster."""
+    error = formula_audit["corrected"].sel(equation="31 mixed")
+    return Verdict.from_tests(deviation(error, TOLERANCE, expected="no change", reason=ROUNDING))
 
 
 @claim(
     "bnd-eq33",
     where="Appendix C, eq. (33)",
+    line=508,
+    assumes=(
+        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
+        "clusters; positive transformations"
+    ),
+    words=r"from which it follows that $\lim_{t\to\infty} \bar{x}^{(t)} = 0$",
     kind="identity",
     states="A positive transformation that loses no cluster lowers the mean by the share of the positive entries.",
     formula=r"\bar{x}^{(t+1)} = \left(1 - \frac{n_t}{n}\right) \bar{x}^{(t)}",
@@ -47,6 +98,12 @@ def positive_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdic
 @claim(
     "bnd-eq35",
     where="Appendix C, eqs. (35b), (35c), (35e), (35f)",
+    line=526,
+    assumes=(
+        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
+        "clusters; two negative transformations with positive ones between"
+    ),
+    words="We now show that this sequence of transformations decreases the mean",
     kind="identity",
     states="From one negative transformation to the next, with positive ones between and no cluster lost, the mean"
     r" falls below $1 - \frac{2}{n}$ of its value.",
@@ -69,15 +126,22 @@ def negative_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdic
 @claim(
     "bnd-eq35d",
     where="Appendix C, eq. (35d)",
+    line=543,
+    assumes=(
+        "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
+        "clusters; possibly no positive transformation between the two negative ones"
+    ),
+    words=(
+        r"\langle \left(1 - \frac{n_{t_2}}{n}\right) \left(x_{\text{max}}^{(t_1)} - "
+        r"\bar{x}^{(t_1)}\right)"
+    ),
     kind="bound",
     states="Between the two negative transformations the distance of the largest entry from the mean falls.",
-    correction="It does not rise: without a positive transformation between the two, the sides are equal. The "
-    "conclusion (35f) is strict in any case.",
     formula=r"x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - 1)} < x_{\max}^{(t_1)} - \bar{x}^{(t_1)}",
-    corrected_formula=r"x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - 1)} \le x_{\max}^{(t_1)} - \bar{x}^{(t_1)}",
     data="formula_audit",
     control=with_wrong_formula("the reverse inequality", "35d"),
 )
 def height_does_not_rise(formula_audit: xr.Dataset) -> Verdict:
     """Both sides on random rows, zero to three positive transformations between."""
-    return decide_formula(formula_audit, "35d", TOLERANCE, ROUNDING)
+    note = "Equal in the boundary case of no positive transformation between the two; (35f) is strict in any case."
+    return decide_formula(formula_audit, "35d", TOLERANCE, ROUNDING, note)

@@ -7,7 +7,7 @@ import xarray as xr
 from scipy.special import gammaincinv
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, in_dataset, replace_labels, replace_variables, wrong_formula
+from repdyn.base.controls import false_world, in_dataset, replace_labels, replace_variables, wrong_formula
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import (
     Test,
@@ -18,7 +18,6 @@ from repdyn.base.verdicts import (
     deviation,
     equal,
     interval_within,
-    mean_within,
 )
 from repdyn.bn_decomposed.claims.worst_of import FALSE_ALARM, worst_mean_over_bound, worst_survival
 from repdyn.bn_decomposed.theory.full_rank import full_rank_tail_bound, geometric_sum_tail
@@ -56,7 +55,10 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
 
 @claim(
     "bnd-def1-gamma",
-    where="Definition 1, eq. (5)",
+    where="Section I, Definition 1, eq. (5)",
+    line=95,
+    assumes="columns that are not zero",
+    words="We denote the finite set of equivalence classes induced by this relation by",
     kind="identity",
     states=r"The rows fall into finitely many classes of equal signs, and $\gamma(X)$, the smallest positive Gaussian"
     " volume of a class, is positive.",
@@ -113,7 +115,14 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnd-ex1-count",
-    where="Example after Definition 1",
+    where="Section I, Example after Definition 1",
+    line=104,
+    kind_of_slip="result changes",
+    assumes="odd number of equally spaced points on the unit circle",
+    words=(
+        r"It is clear that* $|\{\text{vol}(\Gamma_l): \text{vol}(\Gamma_l) > 0\}| = n$ and $\gamma(X) "
+        "= 1/n$"
+    ),
     kind="identity",
     states="For an odd number $n$ of equally spaced points on the circle there are $n$ classes of positive volume and"
     r" $\gamma = 1/n$.",
@@ -163,7 +172,10 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentered: int) -> Test:
 
 @claim(
     "bnd-thm3-mean",
-    where="Theorem 3, item 1",
+    where="Section I, Theorem 3, item 1",
+    line=118,
+    assumes="no two columns are collinear, i.i.d. standard Gaussian rows",
+    words=r"$\mathbb{E}[y] \leq n/\gamma$",
     kind="bound",
     states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if"
     " no two columns are collinear.",
@@ -210,7 +222,10 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
 
 @claim(
     "bnd-thm3-tail",
-    where="Theorem 3, item 2, eqs. (7a), (7b), (28)",
+    where="Section I, Theorem 3, item 2, eqs. (7a), (7b); Appendix B, (28)",
+    line=119,
+    assumes="no two columns are collinear, i.i.d. standard Gaussian rows",
+    words=r"$d = \alpha n / \gamma$ *for some* $\alpha > 2$",
     kind="bound",
     states=r"For $d = \alpha n/\gamma$ rows, $\alpha > 2$, the rank is full with probability at least (7a), which is"
     " at least (7b).",
@@ -276,7 +291,7 @@ FULL = "full rank for every batch, as if the hypothesis were not needed"
 
 @claim(
     "bnd-thm3-hyp",
-    where="Theorem 3, hypothesis",
+    where="Section I, Theorem 3, hypothesis",
     kind="identity",
     states="Theorem 3 assumes that no two columns are collinear, and without this it fails: some batches with "
     "antipodal points never reach full rank.",
@@ -310,7 +325,11 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-cor4",
-    where="Corollary 4",
+    where="Section I, Corollary 4",
+    line=131,
+    kind_of_slip="missing hypothesis",
+    assumes="the hypothesis of Theorem 3, stated for X: no two of its columns are collinear",
+    words=r"holds for $y \coloneqq \min \{d : \text{rank}(\text{ReLU}(BN(W^{(d)}X))) = n\}$",
     kind="bound",
     states=r"Theorem 3 holds with batch normalization before ReLU, with $\gamma$ of $X$ less its mean; no two columns"
     " of $X$ are collinear.",
@@ -347,43 +366,4 @@ def with_batch_normalization(rows_to_full_rank: xr.Dataset, relu_rank: xr.Datase
                 int((ranks.isel(way=0) != ranks.isel(way=1)).sum()), 0, expected="0"
             ),
         ),
-    )
-
-
-@claim(
-    "bnd-sec1-rank",
-    where="Section I",
-    kind="scaling",
-    states="One layer with ReLU raises the rank of a batch of low rank, and the dimension of its image grows linearly "
-    "with the number of rows; a linear layer raises nothing.",
-    data="relu_rank",
-    control={
-        "image of two inputs": false_world("a layer without ReLU", replace_variables(image="image_linear")),
-        "batch rank over its limit": false_world("a layer without ReLU", exchange("activation", "relu", "linear")),
-        "linear layer": false_world("a layer with ReLU", exchange("activation", "relu", "linear")),
-    },
-)
-def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
-    """Span of the image with two inputs, exactly; rank of a batch by rows, with ReLU and without."""
-    rows, n = relu_rank["rows"], int(relu_rank["layer_points"])
-    highest = relu_rank["rank"].isel(input_dim=-1) / np.minimum(rows, n)
-    linear = relu_rank["rank"].sel(activation="linear")
-    image, wanted = relu_rank["image"], relu_rank["image_row"]
-    return Verdict.from_tests(
-        all_of(
-            image_of_two_inputs=equal(image.min("draw").values, wanted, expected="the number of rows, in every draw"),
-            batch_rank_over_its_limit=mean_within(
-                highest.sel(activation="relu").min("rows"),
-                0.95,
-                np.inf,
-                expected=f"rank of {n} points in {int(relu_rank['input_dim'][-1])} dimensions: min(rows, {n})",
-                reason="5 % below the limit: a few rows more than $n$ are needed now and then",
-            ),
-            linear_layer=equal(
-                linear.max("draw").values.tolist(),
-                np.minimum.outer(relu_rank["input_dim"].values, rows.values),
-                expected="min(rows, input dimension)",
-            ),
-        ),
-        note="The batch must be large: a finite one of rank 2 lags behind, since thin cells are hit late.",
     )

@@ -31,7 +31,11 @@ UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one woul
 
 @claim(
     "bnd-e2-product",
-    where="Section I",
+    where="Section I, first paragraph",
+    line=93,
+    kind_of_slip="misprint",
+    assumes="linear layers",
+    words=r"since rank $(AB) \leq$ max $(\text{rank}(A), \text{rank}(B))$",
     kind="bound",
     states="The rank of a batch cannot grow through linear layers, since the rank of a product is at most the larger"
     " one of its factors.",
@@ -72,7 +76,10 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnd-lem2-prob",
-    where="Lemma 2, eq. (6)",
+    where="Section I, Lemma 2, eq. (6)",
+    line=108,
+    assumes="t columns have rank t after ReLU, no two of t + 1 are collinear",
+    words=r"Then, with probability at least $\gamma(X^{(t+1)})$",
     kind="bound",
     states="If $t$ columns have full rank after ReLU and no two of $t + 1$ are collinear, one more Gaussian row gives"
     r" $t + 1$ columns full rank with probability at least $\gamma$ of the $t + 1$ columns.",
@@ -115,6 +122,10 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
 @claim(
     "bnd-e3-step",
     where="Appendix B, eqs. (18)-(20)",
+    line=390,
+    kind_of_slip="slip in a proof",
+    assumes="no two columns are collinear; columns of any length",
+    words=r"Then, for a sufficiently small $\epsilon > 0$",
     kind="identity",
     states="The row that is moved along the column $x_i$ of least $|w x_i|$ lies across the hyperplane of $x_i$ and"
     r" of no other column, for small $\epsilon$.",
@@ -164,6 +175,10 @@ def drawn_apart(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
 @claim(
     "bnd-yt-indep",
     where="Appendix B, before eq. (28a)",
+    line=453,
+    kind_of_slip="slip in a proof",
+    assumes="rows i.i.d. Gaussian, columns added one by one",
+    words=r"note first that y_1, y_2, \ldots, y_n are independent",
     kind="identity",
     states=r"The waiting times $y_1, \dots, y_n$ by column are independent.",
     correction="They are dependent, and the proof does not need it (bnd-yt-dominated).",
@@ -236,6 +251,9 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
 @claim(
     "bnd-e4-columns",
     where="Appendix B, eqs. (21)-(27)",
+    line=439,
+    assumes=("the proof of Theorem 3; the index of (26) is shifted by one and gamma is non-increasing in the columns"),
+    words=r"that of a geometric distribution with success probability $\gamma(X^{(t+1)})$",
     kind="bound",
     states=r"The wait for the row that raises the rank of $t + 1$ columns from $t$ to $t + 1$ is at most $1/\gamma$ of"
     r" these columns in the mean, and the sum of these bounds is at most $n/\gamma$.",

@@ -31,7 +31,10 @@ def near(samples: xr.DataArray, over: str, value: str) -> Test:
 
 @claim(
     "bnd-eq98",
-    where="eqs. (95)-(98)",
+    where="Appendix F, eqs. (95)-(98)",
+    line=982,
+    assumes="Gaussian weights of variance sigma squared",
+    words=r"we get that $\mathbb{E} \text{ReLU}(N)^2 = \frac{1}{2}$",
     kind="identity",
     states="A Gaussian layer with ReLU keeps half of the squared norm that a linear layer would give.",
     formula=r"\mathbb{E} \|\mathrm{ReLU}(W x)\|^2 = \frac{d \sigma^2}{2} \|x\|^2",
@@ -52,7 +55,10 @@ def relu_halves_the_square(relu_moments: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-eq111",
-    where="eq. (111)",
+    where="Appendix F, eq. (111)",
+    line=1073,
+    assumes="Gaussian weights of variance sigma squared",
+    words="We need the expected inner product between",
     kind="identity",
     states="The expected inner product after a Gaussian layer with ReLU is the arc-cosine kernel of degree one.",
     formula=r"\mathbb{E}\, \mathrm{ReLU}(W x) \cdot \mathrm{ReLU}(W y) = \frac{d \sigma^2}{2} \|x\| \|y\| "
@@ -82,10 +88,13 @@ def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-eq111-ineq",
-    where="after eq. (111)",
+    where="Appendix F, after eq. (111)",
+    line=1085,
+    kind_of_slip="missing hypothesis",
+    assumes="the property has a strict sign, for different points",
+    words=r"for $\sigma^2 = \frac{2}{d}$ $\frac{2}{d}$ and $x \neq y$",
     kind="bound",
-    states="With the variance that keeps norms, a layer with ReLU raises the inner product of any two "
-    "different points.",
+    states=("With the variance that keeps norms, a layer with ReLU raises the inner product of two different points."),
     correction="Not of points on one ray, whose inner product it keeps. Otherwise the excess is positive, at least a "
     "cubic function of the angle.",
     formula=r"K(x, y) > x \cdot y \quad \text{for } x \ne y",
@@ -147,7 +156,10 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
 
 @claim(
     "bnd-thm13-norm",
-    where="Theorem 13, eqs. (105)-(110)",
+    where="Appendix F, Theorem 13, eqs. (105)-(110)",
+    line=1025,
+    assumes="an invariant representation (Definition 12)",
+    words="we have proved item 1 since",
     kind="identity",
     states="At the variance of Theorem 13 a layer keeps the expected squared norms of odd point and cluster.",
     formula=r"\alpha = \frac{n^2}{n^2 - 2n + 2}: \quad \mathbb{E}\|x_1'\|^2 = 1, \quad "
@@ -178,7 +190,10 @@ def orthogonal(layer: xr.Dataset) -> Test:
 
 @claim(
     "bnd-thm13-orth",
-    where="Theorem 13, item 3",
+    where="Appendix F, Theorem 13, item 3",
+    line=1061,
+    assumes="an invariant representation (Definition 12)",
+    words="holds for any W . The second observation then implies",
     kind="identity",
     states="The odd point and the mean of the cluster are orthogonal after the layer, for every draw of the weights.",
     formula=r"x_1' \cdot \hat\nu_c = 0",
@@ -202,7 +217,11 @@ OF_THE_MEAN = wrong_formula(
 
 @claim(
     "bnd-thm13-EX",
-    where="Theorem 13",
+    where="Section III, Theorem 13",
+    line=266,
+    kind_of_slip="misprint",
+    assumes="an invariant representation (Definition 12), the variance of the theorem",
+    words="is also an invariant representation under RC+ReLU",
     kind="identity",
     states="The expected representation after the layer is again an invariant representation.",
     correction="The expected squared norms and inner products are, as the proof shows; the columns of the expected "

@@ -29,7 +29,10 @@ DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a w
 
 @claim(
     "bnd-eq45-47",
-    where="(45)-(50), (53)-(58), Appendix D",
+    where="Appendix D, eqs. (45)-(50), (53)-(58)",
+    line=640,
+    assumes="the simplified model, i in {2, ..., n-1}, A or B positive",
+    words="the norm of any vector $x_i^{(t+T)}$",
     kind="limit",
     states="With $A$ and $B$ the squared amplitudes of the rows that part point 1, or point $n$, from all others,"
     r" $\|x_i\|^2 / \|x_1\|^2$ tends to $\frac{A + B}{(n-1)^2 A + B}$ and $\cos \angle(x_i, x_1)$ to"
@@ -65,9 +68,12 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-thm11-1",
-    where="Theorem 11, item 1",
+    where="Section III, Theorem 11, item 1",
+    line=241,
+    assumes=("distinct ordered components of one input dimension, t from 1 on: the angle of numbers is 0 or pi"),
+    words=r"= \pi/2$ for all $t \in \mathbb{N}$",
     kind="identity",
-    states=r"The smallest and the largest point are orthogonal in every layer $t \ge 1$.",
+    states=r"The smallest and the largest point are orthogonal in all layers $t \ge 1$.",
     data="cluster_rows",
     control=false_world("points 1 and 2 for 1 and $n$", replace_variables(both_extremes="first_two")),
 )
@@ -87,7 +93,10 @@ def renumbered(interior_angles: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnd-thm11-2",
-    where="Theorem 11, item 2",
+    where="Section III, Theorem 11, item 2",
+    line=241,
+    assumes="the simplified model, distinct components of one input dimension",
+    words=r"= 0$ for all $i, j \in \{2, \ldots, n-1\}",
     kind="limit",
     states="The angles between interior points tend to zero.",
     data="interior_angles",
@@ -162,7 +171,10 @@ BOTH = wrong_formula("both extremes for one", the_other_extreme)
 
 @claim(
     "bnd-thm11-3",
-    where="Theorem 11, item 3; (51)-(52), (72)-(73), (79)-(80)",
+    where="Section III, Theorem 11, item 3; Appendices D, E",
+    line=241,
+    assumes="the simplified model, distinct components of one input dimension",
+    words=r"For any* $i \in \{2, \ldots, n-1\}$, either",
     kind="bound",
     states="For one of the two extremes the norm of every interior point over its norm tends to a limit of at most "
     r"$3 / (n - 2)$; for two-cluster rows and for the points next to the extremes $\sqrt{2} / (n - 1)$ is enough.",
@@ -185,7 +197,10 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-thm11-4",
-    where="Theorem 11, item 4; (59)-(60), (87)-(88), (93)-(94)",
+    where="Section III, Theorem 11, item 4; Appendices D, E",
+    line=242,
+    assumes="the simplified model, distinct components of one input dimension",
+    words=r"*4. For any* $i \in \{2, ..., n-1\}$",
     kind="bound",
     states=r"For one of the two extremes the angle to every interior point tends to a limit within $\sqrt{2}"
     r" \pi/(n-2)$ below a right angle and not above it.",
@@ -223,7 +238,7 @@ def outlier_for_symmetric(tree_limits: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnd-thm11-sharp",
-    where="beside Theorem 11",
+    where="Section III, beside Theorem 11",
     kind="bound",
     origin="ours",
     states="The best possible bounds of items 3 and 4, three-cluster rows included; symmetric batches reach them.",
@@ -265,6 +280,9 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
 @claim(
     "bnd-thm11-ntwo",
     where="Section III, interpretation of Theorem 11",
+    line=249,
+    assumes="the simplified model, one input dimension",
+    words="the datapoint representations are all clustered together except for one or two points",
     kind="qualitative",
     states="After enough layers the points are all clustered together except for one or two.",
     data="tree_limits",
@@ -298,7 +316,10 @@ def mirrored(tree_limits: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnd-thm11-which",
-    where="Section III, intuition and Remark; case distinction (51)-(52)",
+    where="Section III, intuition and Remark; Appendix D, (51)-(52)",
+    line=187,
+    assumes=("the simplified model; the description above the Remark: a point far from the mean of the rest"),
+    words="This is compatible with the description above",
     kind="qualitative",
     states="The odd point is typically the extreme that is farther from the mean of the rest.",
     data="tree_limits",
@@ -327,7 +348,10 @@ def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-remark-dgt1",
-    where="Remark before (9)",
+    where="Section III, Remark before (9)",
+    line=187,
+    assumes="the simplified model; one point is the largest and one the smallest in each coordinate",
+    words="under the condition that there are two points such that for each coordinate",
     kind="bound",
     states="Theorem 11 holds for an input of several coordinates if one point is the largest and one the smallest in "
     "each of them.",

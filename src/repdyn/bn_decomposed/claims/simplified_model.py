@@ -24,7 +24,9 @@ def none(count: object, expected: str) -> Test:
 
 @claim(
     "bnd-lem7",
-    where="Lemma 7",
+    where="Section III, Lemma 7",
+    line=217,
+    words=r"for all $i \in [n]$ for some deterministic function f. Then, $c(y) \leq c(x)$",
     kind="bound",
     states="A deterministic function of the entries cannot raise the number of clusters: no row has more clusters than "
     "the row it comes from.",
@@ -39,6 +41,9 @@ def clusters_never_increase(cluster_rows: xr.Dataset) -> Verdict:
 @claim(
     "bnd-appE-middle",
     where="Appendix E, second paragraph",
+    line=751,
+    assumes="distinct components of one input dimension",
+    words="the cluster in the middle must contain only one element by construction",
     kind="identity",
     states="The cluster in the middle of a three-cluster row holds one point.",
     data="cluster_rows",
@@ -64,7 +69,7 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnd-excess",
-    where="beside Appendix E",
+    where="Appendix E, beside the second paragraph",
     kind="identity",
     origin="ours",
     states="At every layer the sum over all rows of the number of clusters less 2 is $n - 2$, less one for each"
@@ -116,7 +121,11 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-fig8-tie",
-    where="Caption of Figure 8, Appendix E",
+    where="Caption of Figure 8; Appendix E",
+    line=745,
+    kind_of_slip="missing hypothesis",
+    assumes="distinct components of one input dimension",
+    words=("a three-cluster neuron always generates one three-cluster neuron and one two-cluster neuron"),
     kind="identity",
     states="A three-cluster row always generates one row of three clusters and one of two.",
     correction="Unless its middle cluster equals the mean, as in (0, 1, 2): then both children have two clusters. "
@@ -152,7 +161,10 @@ IN_N_ALONE = wrong_formula("a bound in $n$ alone, that of equal gaps", without_t
 
 @claim(
     "bnd-thm10",
-    where="Theorem 10, Appendix C",
+    where="Section III, Theorem 10; Appendix C",
+    line=227,
+    assumes="distinct components; every sequence of positive and negative transformations",
+    words=r"Then, there exists a finite $t_0 \geq 0$ such that",
     kind="limit",
     states="From distinct points, every row has at most three clusters from some finite layer on.",
     formula=r"\exists\, t_0 < \infty: \quad c(x^{(t_0)}) \le 3",
@@ -197,7 +209,10 @@ def _depths(tree_limits: xr.Dataset) -> str:
 
 @claim(
     "bnd-eq36-40",
-    where="(36)-(40), Appendix D",
+    where="Appendix D, eqs. (36)-(40)",
+    line=591,
+    assumes="a row of two clusters, one of them at zero",
+    words="contributes to the inner product, with a value equal to c^2",
     kind="identity",
     states="The descendants after $T$ layers of a two-cluster row with positive coordinate $c$ contribute $c^2"
     r" \left(\frac{n-m}{n}\right)^2 \left(\left(\frac{n-m}{n}\right)^2 + \left(\frac{m}{n}\right)^2\right)^{T-1}$ to"
@@ -238,7 +253,10 @@ NORMS = wrong_formula("norms for squared norms", norms_for_squares)
 
 @claim(
     "bnd-eq61-62",
-    where="(61)-(62), Appendix E",
+    where="Appendix E, eqs. (61)-(62)",
+    line=757,
+    assumes=("a three-cluster row of composition (1, 1, n-2) or (n-2, 1, 1); n at least 4, so that 2n - 7 is positive"),
+    words="can be upper bounded, thanks to equation",
     kind="bound",
     states="The $(2, n - 2)$ descendants of a three-cluster row contribute at most (61) to the squared norms of the "
     "middle point and of a point in the large cluster, and (61) is at most (62).",

@@ -9,7 +9,7 @@ from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_variables, wrong_formula
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, deviation, over_readings
 from repdyn.bn_decomposed.claims.gaussian_layers import (
     ALPHA_ONE,
     FAR,
@@ -37,7 +37,11 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
 
 @claim(
     "bnd-thm14-1-2",
-    where="Theorem 14, items 1 and 2",
+    where="Section III, Theorem 14, items 1 and 2",
+    line=279,
+    kind_of_slip="misprint",
+    assumes="the variance of Theorem 14",
+    words=r"$\mathbb{E}[\|\hat{\nu}_c\|] = \frac{1}{n-1}$",
     kind="identity",
     states="At the variance of Theorem 14 the expected norm of the odd point is 1, that of the cluster's mean "
     "$1 / (n - 1)$.",
@@ -73,10 +77,15 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
 
 @claim(
     "bnd-thm14-3",
-    where="Theorem 14, item 3",
+    where="Section III, Theorem 14, item 3",
+    line=280,
+    assumes="any norms and directions before the layer",
+    words="This holds for any W and not only in expectation",
     kind="identity",
-    states="The odd point and the image of the cluster's mean are orthogonal for every draw of the weights, whatever "
-    "their norms and directions before.",
+    states=(
+        "The odd point and the image of the cluster's mean are orthogonal for any draw of the "
+        "weights, with any norms and directions before."
+    ),
     formula=r"x_1' \cdot \hat\nu_c = 0",
     data="gaussian_layer",
     control=NOT_RECENTERED,
@@ -106,7 +115,10 @@ def at_the_invariant_distance(contraction: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnd-thm14-4",
-    where="Theorem 14, item 4, eqs. (112)-(117)",
+    where="Section III, Theorem 14, item 4; Appendix F, eqs. (112)-(117)",
+    line=268,
+    assumes="R above n/(n-1), any two points of the cluster, different after the layer",
+    words="item 4 shows that the cluster contracts, while keeping the scale of the representation",
     kind="bound",
     states="If the odd point is farther than $n / (n - 1)$ from the cluster's mean, a layer brings any two points of "
     "the cluster closer in mean square.",
@@ -146,7 +158,11 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
 
 @claim(
     "bnd-thm14-hyp",
-    where="Theorem 14, hypothesis",
+    where="Section III, Theorem 14, hypothesis",
+    line=270,
+    kind_of_slip="slip in a proof",
+    assumes="Definition 12",
+    words=r"be an invariant representation such that $||x_1 - \nu_c|| =$ $R > \frac{n}{n-1}$",
     kind="bound",
     states="Theorem 14 is about invariant representations whose odd point is farther than $n / (n - 1)$ from the "
     "cluster.",
@@ -194,24 +210,40 @@ DISTANCE_KEPT = false_world("an odd point kept farther than $n / (n - 1)$ in eve
 
 @claim(
     "bnd-thm14-iter",
-    where="Our Contribution and text before Theorem 14",
+    where="Introduction, Our Contribution; Section III, Theorem 14",
+    line=71,
+    kind_of_slip="result changes",
+    assumes="a cluster of the width of Theorem 14 and one separate point; a network of several layers",
+    words=("remains geometrically unchanged after the application of a randomly initialized network with RC"),
     kind="limit",
-    states="A narrow cluster and one separate point remain geometrically unchanged through the layers of a network: "
-    "the cluster contracts while the scale of the odd point is kept.",
-    correction="Theorem 14 can be applied once: after it the distance is below $n / (n - 1)$. From then on, at the "
-    "variance that keeps the odd point's norm, a cluster as narrow as the theorem's widens (bnd-cluster-rest).",
+    states="A narrow cluster and one separate point remain geometrically unchanged through the layers of a network.",
+    correction="A cluster as narrow as Theorem 14's widens at the variance that keeps the odd point's norm; what "
+    "remains is a separate point and a cluster of a finite width (bnd-cluster-rest).",
     formula=r"\frac{\mathbb{E} \|x_i' - x_j'\|^2}{\|x_i - x_j\|^2} < 1 \quad \text{at } \alpha = "
     r"\frac{n^2}{(n-1)^2 + 1}",
     data=("contraction", "gaussian_layer"),
-    control=DISTANCE_KEPT,
+    control=false_world(
+        "the point-like cluster of Definition 12",
+        in_dataset(0, replace_variables(family_multiplier="point_multiplier")),
+    ),
 )
 def narrow_clusters_contract(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Verdict:
     """Factor of the mean square size of clusters narrower than 1/n^2, odd point and cluster as in Definition 12."""
     narrow = contraction["factor"].where(contraction["spread"] <= SMALLEST_CLUSTER, drop=True)
     if not narrow.sizes["spread"]:
         raise NotEnoughDataError("contraction: a spread of 1 or less")
+    full = contraction["full_multiplier"]
+    stable = np.concatenate([contraction["family_multiplier"].values, full[np.isfinite(full)].values])
+    sizes = contraction["resting_spread"] / contraction["batch"] ** 2
+    readings = {
+        "the cluster does not widen": at_most(narrow, 1, expected="factor at most 1", reason="unchanged in size"),
+        "a cluster and a separate point stay": all_of(
+            returns=at_most(stable, 1, expected="below 1", reason="stability is a modulus below 1"),
+            size=at_most(sizes, 0.25, expected="narrow", reason="a quarter of the distance to the odd point"),
+        ),
+    }
     return Verdict.from_tests(
-        at_most(narrow, 1, expected="below 1 for all sizes below $1 / n^2$", reason="the statement"),
+        over_readings(lambda unchanged: unchanged, unchanged=readings),
         note="One layer from a distance above $n / (n - 1)$ does contract the cluster (bnd-thm14-4).",
     )
 
@@ -223,7 +255,7 @@ def layer_without_relu(contraction: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnd-cluster-rest",
-    where="beside Theorem 14",
+    where="Section III, beside Theorem 14",
     kind="limit",
     origin="ours",
     states="After the layer of Theorem 14 the distance is below $n / (n - 1)$. At the variance that keeps the odd "

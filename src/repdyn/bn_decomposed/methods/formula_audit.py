@@ -1,4 +1,4 @@
-"""Formulas of Appendix C, (31), (33), (35), each held against rows that are transformed by the definition.
+"""Formulas of Appendix C, (31) to (33) and (35), each held against rows that are transformed by the definition.
 
 Appendix C follows a row through transformations that lose no cluster: a negative one at t_1, positive ones, and a
 negative one at t_2. Such rows are rare, so they are made backwards from the last one; both inverses are unique.
@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from repdyn.base.formula_audit import Errors, holds, relative_error
+from repdyn.base.formula_audit import Errors, fixed, holds, relative_error
 from repdyn.bn_decomposed.theory.cluster_tree import simplified_layer
 from repdyn.bn_decomposed.theory.layers import Array
 
 SAME_CLUSTER = 1e-12  # of the row's largest entry
-STRICT = 1e-9  # relative gap from which "<" counts as strict
 
 
 def lossless_rows(sizes: Array, gaps: Array, positives: int) -> Array:
@@ -47,13 +46,25 @@ def transformed(row: Array, negative: bool) -> Array:
 
 
 def eq_31(rows: Array) -> Errors:
-    """Delta_t = c_3 - c_2 constant; corrected: the smallest of the inner gaps; wrong: c_2 - c_1."""
+    """Positive transformations: c_3 - c_2 constant; wrong: c_2 - c_1."""
+    gaps = [_gaps(row) for row in rows[1:-1]]
+    return holds(_change([gap[1] for gap in gaps]), _change([gap[0] for gap in gaps]))
+
+
+def eq_32(rows: Array) -> Errors:
+    """Mean above Delta / n with Delta the first row's c_3 - c_2, along mixed sequences; wrong: above the first mean."""
+    gap, mean = _gaps(rows[0])[1], rows.mean(axis=1)
+    return holds(_excess(gap / rows.shape[1], mean), _excess(mean[0], mean))
+
+
+def eq_31_mixed(rows: Array) -> Errors:
+    """Delta_t along mixed sequences: c_3 - c_2 constant as printed for positive ones; the smallest inner gap is."""
     gaps = [_gaps(row) for row in rows]
-    return Errors(
-        printed=_change([gap[1] for gap in gaps]),
-        corrected=_change([gap[1:-1].min() for gap in gaps]),
-        control=_change([gap[0] for gap in gaps]),
-    )
+    return fixed(_change([gap[1] for gap in gaps]), _change([gap[1:-1].min() for gap in gaps]))
+
+
+def _excess(bound: float, values: Array) -> float:
+    return max(0.0, float((bound / values).max()) - 1)
 
 
 def _gaps(row: Array) -> Array:
@@ -95,13 +106,9 @@ def _identity(value: float, wrong: float, rows: Array) -> Errors:
 
 
 def eq_35d(rows: Array) -> Errors:
-    """x_max - mean falls from t_1 to t_2 - 1; printed strictly, corrected not strictly; wrong: it rises.
-
-    The printed form's error is 1 where the fall is not strict.
-    """
+    """x_max - mean does not rise from t_1 to t_2 - 1 (equal where the two are one row); wrong: it rises."""
     first, last = (rows[place].max() - rows[place].mean() for place in (1, -2))
-    strict = last < first * (1 - STRICT)
-    return Errors(0.0 if strict else 1.0, max(0.0, last / first - 1), max(0.0, first / last - 1))
+    return holds(max(0.0, last / first - 1), max(0.0, first / last - 1))
 
 
 def eq_35e(rows: Array) -> Errors:
@@ -125,6 +132,8 @@ def loss_of_clusters(rows: Array) -> float:
 
 FORMULAS = {
     "31": eq_31,
+    "31 mixed": eq_31_mixed,
+    "32": eq_32,
     "33": eq_33,
     "35b": eq_35b,
     "35c": eq_35c,

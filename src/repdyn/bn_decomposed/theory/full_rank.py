@@ -15,6 +15,8 @@ import scipy
 from repdyn.bn_decomposed.theory.layers import Array, as_batch
 from repdyn.bn_decomposed.theory.rank import NEW_DIRECTION, collinear_pairs, null_vector
 
+ROUNDING = 1e-9  # relative distance from which a number of rows counts as the integer that it was computed for
+
 Form = Literal["a", "b"]
 
 
@@ -198,9 +200,16 @@ def full_rank_tail_bound(alpha: Array | float, gamma: Array | float, n: int, for
 
 
 def geometric_sum_tail(d: Array | float, gamma: Array | float, n: int) -> Array:
-    """P(g_1 + ... + g_n > d) for independent Geometric(gamma): P(Binomial(floor d, gamma) < n), cf. (28a)."""
+    """P(g_1 + ... + g_n > d) for independent Geometric(gamma): P(Binomial(floor d, gamma) < n), cf. (28a).
+
+    The sum is an integer, so the tail is a step function of d: at n = 2, gamma = 0.8 it is 0.36 on [2, 3) and 0.104 on
+    [3, 4). A d within rounding of an integer counts as that integer.
+    """
     _check_gamma(gamma)
-    return scipy.stats.binom.cdf(n - 1, np.floor(d), gamma)
+    d = np.asarray(d, dtype=np.float64)
+    whole = np.round(d)
+    trials = np.where(np.abs(d - whole) <= ROUNDING * np.maximum(whole, 1), whole, np.floor(d))
+    return scipy.stats.binom.cdf(n - 1, trials, gamma)
 
 
 def chernoff_log_bound(s: Array | float, alpha: float, gamma: float) -> Array:

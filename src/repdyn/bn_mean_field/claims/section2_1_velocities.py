@@ -29,7 +29,10 @@ def _round_off(audit: xr.Dataset) -> tuple[float, str]:
 
 @claim(
     "bnm-eq3",
-    where="eqs. (2), (3)",
+    where="Section 2.1, eqs. (2), (3)",
+    words=r"we have $BN(\mathbf{b}^T \mathbf{x}) = \bar{\mathbf{b}}^T \mathbf{x}$",
+    line=49,
+    assumes="Assumption 1: centered data, positive definite covariance",
     kind="identity",
     states=r"For centered data batch normalization of $b^T x$ is $\bar b^T x$ with $\bar b = b / \sqrt{b^T \Sigma b}$.",
     data="formula_audit",
@@ -44,7 +47,10 @@ def normalizer(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-eq12",
-    where="Section 2.2; after eq. (12)",
+    where="Section 3.1, after eq. (12)",
+    words=r"Then, we easily have ... $$f(\mathbf{x},\rho) = f_0(\mathbf{x},\bar{\rho}),$$",
+    line=181,
+    assumes="Assumption 1",
     kind="identity",
     states=r"The BN model is the vanilla model at the normalized weights: $f(x, \rho) = f_0(x, \bar\rho)$.",
     data="formula_audit",
@@ -57,7 +63,11 @@ def one_function(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-eq6-sign",
-    where="eq. (6)",
+    where="Section 2.1, eq. (6)",
+    words="the gradient flow ... which is given by the following ODEs",
+    line=59,
+    assumes="Assumption 1",
+    kind_of_slip="misprint",
     kind="identity",
     states="The gradient flow of the BN model has the right-hand sides of eq. (6).",
     correction=r"Both lines lack the minus of the $-\partial L/\partial a_k$ and $-\partial L/\partial b_k$ printed "
@@ -85,9 +95,12 @@ def gradient_flow_of_bn(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-norm-conserved",
-    where="after eq. (6)",
+    where="Section 2.1, after eq. (6)",
+    words=r"the norm of $\mathbf{b}_k$ does not change during training",
+    line=66,
+    assumes="gradient flow",
     kind="identity",
-    states=r"The gradient flow of the BN model keeps every $\|b_k\|$.",
+    states=r"The gradient flow of the BN model keeps $\|b_k\|$.",
     data=("formula_audit", "equivalence"),
     control={
         "radial fraction": of_audit("the velocity of the vanilla model", "6, length"),
@@ -105,11 +118,14 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
 
 @claim(
     "bnm-eq7",
-    where="eq. (7)",
+    where="Section 2.2, eq. (7)",
+    words=r"the dynamics of $\bar{\theta}$ is induced by the gradient flow for the BN model",
+    line=74,
+    assumes=r"unit length, $\|b_k\| = 1$, as assumed after eq. (6)",
+    kind_of_slip="misprint",
     kind="identity",
-    states="The normalized weights follow the $b$-line of eq. (7), the output weights its $a$-line.",
-    correction=r"The $a$-line lacks the minus; the $b$-line needs $\|b_k\| = 1$, in general the factor is "
-    r"$\|\bar b_k\|^2 / \|b_k\|^2$.",
+    states="At unit length the normalized weights follow the $b$-line of eq. (7), the output weights its $a$-line.",
+    correction=r"The $a$-line lacks the minus; the $b$-line is right at $\|b_k\| = 1$, which the paper assumes.",
     formula=(
         r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k "
         r"= -\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x, "
@@ -117,23 +133,26 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
     ),
     corrected_formula=(
         r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k "
-        r"= -\frac{1}{m} \frac{\|\bar b_k\|^2}{\|b_k\|^2} A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
+        r"= -\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
     ),
     data="formula_audit",
     control={
         "a line": with_wrong_formula("the printed sign in the corrected form", "7, a"),
-        "b line": with_wrong_formula(r"the factor $1 / \|b\|^2$ left out", "7, b"),
-        "b line at unit length": with_wrong_formula(r"the factor $\|\bar b\|^2$ left out", "7, b, unit length"),
+        "b line": with_wrong_formula(r"the factor $\|\bar b\|^2$ left out", "7, b, unit length"),
     },
 )
 def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
-    """Autograd's velocity pushed through b -> bbar by the chain rule, for several lengths."""
-    return decide_lines(formula_audit, a_line="7, a", b_line="7, b", b_line_at_unit_length="7, b, unit length")
+    """Autograd's velocity pushed through b -> bbar by the chain rule, at unit length."""
+    note = r"For $\|b\| = r$ the $b$-line has the factor $1/r^2$ besides: bnm-norm-general."
+    return decide_lines(formula_audit, note, a_line="7, a", b_line="7, b, unit length")
 
 
 @claim(
     "bnm-eq8",
-    where="eq. (8)",
+    where="Section 2.2, eq. (8)",
+    words=r"the gradient flow for the vanilla non-BN model at $\bar{\theta}$ is",
+    line=81,
+    kind_of_slip="misprint",
     kind="identity",
     states="The gradient flow of the vanilla model has the right-hand sides of eq. (8).",
     correction="The $a$-line lacks the minus; the $b$-line is right.",
@@ -155,7 +174,10 @@ TIME = r"The paper drops $1/m$ between (6) and (10) without saying that time is 
 
 @claim(
     "bnm-eq14",
-    where="eq. (14)",
+    where="Section 3.1, eq. (14)",
+    words=r"the velocity field $\bar{v}_t$ is given by",
+    line=193,
+    assumes="unit length; time rescaled by the width",
     kind="identity",
     states=r"In mean-field time $(a, \bar b)$ moves with the velocity field of eq. (14).",
     data="formula_audit",
@@ -169,7 +191,10 @@ def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-sec4-eq21",
-    where="eqs. (10), (21), (22)",
+    where="Section 4, eqs. (21), (22); eq. (10)",
+    words="We compare the dynamics of the models with BN ... and without BN",
+    line=368,
+    assumes="time rescaled by the width",
     kind="identity",
     states="In mean-field time the two gradient flows are eqs. (21) and (22).",
     data="formula_audit",
@@ -184,8 +209,32 @@ def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
 
 
 @claim(
+    "bnm-sec41-mean",
+    where="Section 4.1",
+    words=r"**b** points to the direction in which **x** is small, i.e. $\mathbb{E}\mathbf{b}^T\mathbf{x}$ is small",
+    line=388,
+    assumes="Assumption 1: the data are centered",
+    kind="identity",
+    kind_of_slip="misprint",
+    states=r"The size of the data in a direction, small where $\|b\|_\Sigma$ is small, is $\mathbb{E}\, b^T x$.",
+    correction=r"$\mathbb{E}\, b^T x$ is 0 in every direction by Assumption 1; $\|b\|_\Sigma$ is the root of "
+    r"$\mathbb{E}(b^T x)^2$.",
+    formula=r"\|b\|_\Sigma \text{ small} \Leftrightarrow \mathbb{E}\, b^T x \text{ small}",
+    corrected_formula=r"\|b\|_\Sigma^2 = \mathbb{E}\, (b^T x)^2",
+    data="formula_audit",
+    control=with_wrong_formula("the mean in the corrected form", "4.1, size"),
+)
+def size_of_data_in_a_direction(formula_audit: xr.Dataset) -> Verdict:
+    """|E b^T x| and the root of E (b^T x)^2 against the norm, over random directions."""
+    return decide_formula(formula_audit, "4.1, size", *_round_off(formula_audit))
+
+
+@claim(
     "bnm-sec42-1c",
-    where="Section 4.2",
+    where="Section 4.2, the two displays",
+    words="for models without BN, we have ... for models with BN, we have",
+    line=396,
+    assumes=r"$b_2 = c b_1$ with $c > 0$, equal $a$, and $\sigma'(c w) = \sigma'(w)$",
     kind="identity",
     states=r"For $b_2 = c b_1$ with equal $a$: $\dot b_2 = \dot b_1/c$ with BN, $\dot b_2 = \dot b_1$ for a vanilla "
     r"ReLU model.",
@@ -197,13 +246,15 @@ def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
 )
 def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
     """Autograd's gradients of two proportional neurons in one model, c = 10."""
-    note = r"$\sigma'(c w) = \sigma'(w)$ is needed for the vanilla model only."
+    note = r"$\sigma'(c w) = \sigma'(w)$ is needed for the vanilla model only. Without BN the text at hand "
+    r"has $b_2 = b_1$, "
+    note += "without the dots; possibly an OCR error."
     return decide_lines(formula_audit, note, bn="4.2, BN", vanilla="4.2, vanilla")
 
 
 @claim(
     "bnm-sec42-angle",
-    where="Section 4.2, opening of section 4 (ours)",
+    where="Section 4.2 and opening of section 4 (ours)",
     kind="scaling",
     origin="ours",
     states="The direction of $b_2 = c b_1$ turns $1/c^2$ as fast as that of $b_1$ with BN and $1/c$ as fast without: "

@@ -22,11 +22,14 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
 
 @claim(
     "bnm-norm-general",
-    where="Section 2.1, 'without loss of generality'",
+    where="Section 2.1, after eq. (6)",
+    words=r"without loss of generality, we can assume $\mathbf{b}_k \in \mathbb{S}^{d-1}$ for any",
+    line=66,
+    kind_of_slip="missing hypothesis",
     kind="identity",
     states=r"The length of $b_k$ may be taken as 1: the normalized dynamics does not depend on it.",
-    correction=r"True of the function. For $\|b_k\| = r$ the normalized flow is the flow on $\mathcal M$ with $r^2 "
-    "G$ in the place of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
+    correction=r"True of the function. For $\|b_k\| = r$ the normalized flow is the flow on $\mathcal M$ with "
+    r"$r^2 G$ instead of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
     corrected_formula=(
         r"\dot{\bar b}_k = -\left( r^2 G_{\bar b_k} \right)^{\dagger} P_{\bar b_k} \partial_{\bar b_k} L_0, "
         r"\quad r = \|b_k \|"
@@ -61,12 +64,15 @@ def _metric(metric_audit: xr.Dataset, name: str, expected: str) -> Test:
 
 @claim(
     "bnm-prop1-sym",
-    where="Proposition 1",
+    where="Section 2.2, Proposition 1, proof",
+    words=r"we directly have $\alpha^T G_{\mathbf{b}}\beta = \beta^T G_{\mathbf{b}}\alpha$",
+    line=112,
+    assumes="tangent vectors",
     kind="identity",
     states=r"$h(\alpha, \beta) = \alpha^T G \beta$ is symmetric on the tangent space.",
     data="metric_audit",
     control=wrong_formula(
-        r"the oblique form $(I - b b^T \Sigma) \Sigma$ in the place of $G$",
+        r"the oblique form $(I - b b^T \Sigma) \Sigma$ for $G$",
         replace_variables(asymmetry="asymmetry_oblique"),
     ),
 )
@@ -77,7 +83,9 @@ def metric_is_symmetric(metric_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-prop1-pd",
-    where="Proposition 1",
+    where="Section 2.2, Proposition 1, proof",
+    words=r"h is strictly positive definite on $T_{\mathbf{b}}\Omega$",
+    line=118,
     kind="bound",
     states=r"$h$ is positive definite on the tangent space.",
     data="metric_audit",
@@ -91,13 +99,33 @@ def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
     return Verdict.from_tests(at_least(ratio, 1 - tolerance, expected=expected, reason=reason))
 
 
+@claim(
+    "bnm-prop1-proof",
+    where="Section 2.2, Proposition 1, proof, last display",
+    words=r"$$0 = \alpha^T (I - \Sigma \mathbf{b} \mathbf{b}^T) \alpha = \|\alpha\|^2 + "
+    r"\alpha^T \Sigma \mathbf{b} \mathbf{b}^T \alpha = \|\alpha\|^2.$$",
+    line=116,
+    assumes=r"$\alpha$ tangent: $\alpha^T \Sigma b = 0$",
+    kind="identity",
+    states=r"$\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha$ for tangent $\alpha$.",
+    formula=r"\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha = \|\alpha\|^2",
+    data="formula_audit",
+    control=with_wrong_formula("vectors that are not tangent", "Proposition 1, proof"),
+)
+def positivity_display(formula_audit: xr.Dataset) -> Verdict:
+    """Both sides on tangent vectors at random points and covariances."""
+    verdict = decide_formula(formula_audit, "Proposition 1, proof", 1e-10, "round-off of sums over the samples")
+    note = "For general vectors the plus is a minus; for tangents, of which the display speaks, the term is zero."
+    return Verdict.from_tests(verdict.printed, note=note)
+
+
 def _cosine_not_squared(metric_audit: xr.Dataset) -> xr.Dataset:
     return metric_audit.assign(alignment=np.sqrt(metric_audit["alignment"]))
 
 
 @claim(
     "bnm-prop1-spectrum",
-    where="Proposition 1 (ours)",
+    where="Section 2.2, Proposition 1 (ours)",
     kind="identity",
     origin="ours",
     states=r"On the tangent space $\|b\|^2 G_b$ has the eigenvalue $\cos^2 \angle(b, \Sigma b)$ once; all others are "
@@ -118,7 +146,10 @@ def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-thm2",
-    where="Theorem 2",
+    where="Section 2.2, Theorem 2",
+    words=r"The manifold gradient of ... on $\mathcal{M}$ with respect $\bar{\theta}$ is",
+    line=122,
+    kind_of_slip="misprint",
     kind="identity",
     states="The manifold gradient of $L_0$ is the right-hand side of Theorem 2.",
     correction=r"Plus in both lines: the statement gives minus the gradient. Its $1/m$ is right.",
@@ -158,7 +189,10 @@ def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Ve
 
 @claim(
     "bnm-thm2-proof",
-    where="Theorem 2, proof",
+    where="Section 2.2, Theorem 2, proof",
+    words=r"the gradient of $L_0$ with respect to $\mathbf{\bar{b}}_k$ under Euclidean metric is",
+    line=128,
+    kind_of_slip="slip in a proof",
     kind="identity",
     states=r"The Euclidean gradient is $\partial_{\bar b_k} L_0 = \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x$, "
     r"without a factor.",
@@ -175,7 +209,10 @@ def euclidean_gradient(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-equiv",
-    where="Theorems 2, 3",
+    where="Section 2.2, Theorem 2; Section 3.1, Theorem 3",
+    words="the gradient flow dynamics of BN model in the Euclidean space equals to",
+    line=120,
+    assumes=r"the same initialization; $\|b_k\| = 1$",
     kind="identity",
     states=r"For $\|b_k\| = 1$ the normalized BN flow is the gradient flow of the vanilla model on $\mathcal M$.",
     data="equivalence",
@@ -211,12 +248,15 @@ def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-thm5-regular",
-    where="Theorem 5, proof",
+    where="Section 3.3, Theorem 5, proof",
+    words="we show a regular value of ... under standard metric is still a regular value",
+    line=354,
+    assumes=r"$\nabla g$ tangent to $\Omega$",
     kind="bound",
     states=r"A regular point for the standard metric is one for $G$: $\nabla g^T \nabla_m g > 0$ for tangent $\nabla "
     r"g \ne 0$.",
     data="metric_audit",
-    control=wrong_formula("all vectors in the place of the tangents", replace_variables(ascent="ascent_in_space")),
+    control=wrong_formula("all vectors for the tangents", replace_variables(ascent="ascent_in_space")),
 )
 def regular_points_agree(metric_audit: xr.Dataset) -> Verdict:
     """Smallest <t, A t>/|t|^2 over tangents: on the tangent space A is at least the identity."""

@@ -16,7 +16,10 @@ from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, devia
 
 @claim(
     "bnm-dissipation",
-    where="Theorem 4, proof, equality in the display on equicontinuity",
+    where="Section 3.2, Theorem 4, proof, display on equicontinuity",
+    words=r"$$= (t'-t) \left( \bar{L}(\bar{\rho}_{m,t'}) - \bar{L}(\bar{\rho}_{m,t}) \right)$$",
+    line=281,
+    kind_of_slip="slip in a proof",
     kind="identity",
     states="Along the flow the loss changes at the rate of the display, with the Euclidean norm.",
     correction="With the norm of the metric $G$, and with a minus.",
@@ -84,10 +87,12 @@ def _part(start: str, target: str) -> str:
 
 @claim(
     "bnm-thm4-conv",
-    where="Theorem 4",
+    where="Section 3.2, Theorem 4",
+    words=r"$\bar{\rho}_{m,t}$ converges weakly to $\bar{\rho}_t$ for any t > 0",
+    line=228,
+    assumes="Assumption 2; the starts converge weakly; a subsequence",
     kind="limit",
-    states="If the starts converge as the width grows, the particle systems converge to the mean-field flow at every "
-    "time.",
+    states="If the starts converge as the width grows, the particle systems converge to a mean-field flow at any time.",
     data="propagation_distances",
     control={_part(*kind): false_world(FALSE_ORDER, _reversed(*kind)) for kind in KINDS},
 )
@@ -134,15 +139,19 @@ def _amplification(distances: xr.Dataset) -> float:
 
 @claim(
     "bnm-thm4-subsequence",
-    where="Theorem 4",
+    where="Section 3.2, Theorem 4",
+    words=r"there exists a subsequence of $(\bar{\rho}_{m,t})_{m=1}^{\infty}$ ... for any t > 0",
+    line=228,
+    assumes="Assumption 2; the starts converge weakly",
     kind="limit",
-    states="Some subsequence of the particle systems converges for all times at once.",
+    states="Some subsequence of the particle systems converges at all times $t > 0$.",
 )
 def some_subsequence() -> Verdict:
     """Existence of a subsequence."""
     return not_testable(
         "The existence of a subsequence and the limit over all widths are beyond any finite computation; what is "
-        "observed is that whole sequences converge (bnm-thm4-conv)."
+        "observed is that whole sequences converge (bnm-thm4-conv); for a Lipschitz $\\sigma'$ they do by proof "
+        "(bnm-abstract-wellposed)."
     )
 
 
@@ -151,7 +160,10 @@ LITERAL = r"$y$ left out of $\ell'(0, y)$, so that $A = 0$"
 
 @claim(
     "bnm-thm4-tr",
-    where="eqs. (18), (19)",
+    where="Section 3.2, Theorem 4, proof, eqs. (18), (19)",
+    words=r"$$t_r \ge \frac{r - r_0}{A + Br} > 0. \tag{18}$$",
+    line=264,
+    assumes=r"Assumption 2; $\ell'(0)$ stands for $\sup_y |\ell'(0, y)|$",
     kind="bound",
     states=r"Particles stay in $[-r, r] \times \Omega$ up to $t_r \ge (r - r_0)/(A + B r)$, and $t_r$ grows without "
     r"limit.",
@@ -194,7 +206,11 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-thm4-equicont",
-    where="Theorem 4, proof, display on equicontinuity, last two lines",
+    where="Section 3.2, Theorem 4, proof, last lines of the display",
+    words=r"$$\leq (t'-t) \bar{L}(\bar{\rho}_{m,t'}).$$",
+    line=282,
+    assumes=r"$0 \le t < t' \le t_r$",
+    kind_of_slip="slip in a proof",
     kind="bound",
     states=r"$W_2^2$ between two times is at most $(t'-t)$ times the gain of loss as printed, so at most $(t'-t) "
     r"L(t')$.",
@@ -226,10 +242,15 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
 
 @claim(
     "bnm-thm4-chord",
-    where="Theorem 4, proof, display on equicontinuity, first line",
+    where="Section 3.2, Theorem 4, proof, first line of the display",
+    words=r"$$W_{2}(\bar{\rho}_{m,t},\bar{\rho}_{m,t'})^{2} \leq \frac{1}{m} \sum_{k=1}^{m} \left( |a_{k}(t') - "
+    r"a_{k}(t)|^{2} + \|\bar{\mathbf{b}}_{k}(t') - \bar{\mathbf{b}}_{k}(t)\|^{2} \right)$$",
+    line=279,
+    assumes="$W_2$ of eq. (16), with the distance of the manifold",
+    kind_of_slip="slip in a proof",
     kind="bound",
     states=r"$W_2^2$ is at most the mean of $|a_k(t')-a_k(t)|^2 + \|\bar b_k(t')-\bar b_k(t)\|^2$, Euclidean chords.",
-    correction=r"With the distance on $\mathcal M$, which (16) has, in the place of the chords.",
+    correction=r"With the distance on $\mathcal M$, which (16) has, instead of the chords.",
     formula=(r"W_2^2 \le \frac{1}{m} \sum_k \left( |a_k(t') - a_k(t)|^2 + \|\bar b_k(t') - \bar b_k(t)\|^2 \right)"),
     corrected_formula=r"W_2^2 \le \frac{1}{m} \sum_k \mathrm{dist}\left( (a_k, \bar b_k)(t'), (a_k, \bar b_k)(t) "
     r"\right)^2",
@@ -255,7 +276,10 @@ def _pairs(ratio: xr.DataArray) -> np.ndarray:
 
 @claim(
     "bnm-thm4-weak",
-    where="Theorem 4, proof, before eq. (20)",
+    where="Section 3.2, Theorem 4, proof, before eq. (20)",
+    words=r"for any $r > r_0$ and any bounded, Lipschitz test function $\phi(a, \bar{\mathbf{b}}, t)$",
+    line=294,
+    kind_of_slip="slip in a proof",
     kind="identity",
     states="For every bounded Lipschitz test function the space-time integral of the weak form is zero.",
     correction=r"It is the integral of $\phi$ over $\rho$ at $t_r$ minus the one at 0: zero for test functions that "
@@ -295,7 +319,10 @@ NOT_SEPARATING = "starts that do not separate"
 
 @claim(
     "bnm-thm5",
-    where="Theorem 5",
+    where="Section 3.3, Theorem 5",
+    words=r"then $\bar{\rho}_{\infty}$ is a global minimizer of $\bar{L}(\rho)$ over all probability distributions",
+    line=352,
+    assumes="Assumption 3; the start separates; the flow converges in $W_2$",
     kind="limit",
     states="From a separating start a flow that converges reaches the global minimum.",
     data="minimization",
@@ -331,7 +358,7 @@ def _losses_of_separating(minimization: xr.Dataset) -> xr.Dataset:
 
 @claim(
     "bnm-thm5-counter",
-    where="Theorem 5 (ours)",
+    where="Section 3.3, Theorem 5 (ours)",
     kind="qualitative",
     origin="ours",
     states="Separation cannot be dropped: point masses come to rest at a positive loss.",
@@ -355,18 +382,4 @@ def points_come_to_rest(minimization: xr.Dataset) -> Verdict:
             ),
             thin_arc=at_least(arc, 0.9, expected="no progress", reason="the teacher's half-space is not seen"),
         )
-    )
-
-
-@claim(
-    "bnm-assumption3-regular",
-    where="Assumption 3.3",
-    kind="qualitative",
-    states=r"Regular values of $g_\rho$ are dense in its range, for every $\rho$.",
-)
-def regular_values() -> Verdict:
-    """An assumption over all measures."""
-    return not_testable(
-        "An assumption about every probability measure; its transfer between metrics in the proof of Theorem 5 is "
-        "right (bnm-thm5-regular)."
     )

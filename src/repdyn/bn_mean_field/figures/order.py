@@ -8,6 +8,7 @@ ORDER = (
     "fig1_anisotropy",
     "matched_loss",
     "speeds_over_targets",
+    "parts_switched_off",
     "directions_over_time",
     "learning_over_steps",
     "fig2_magnitudes",

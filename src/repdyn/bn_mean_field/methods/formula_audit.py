@@ -275,6 +275,31 @@ def euclidean_gradient(draw: Draw) -> Errors:
     return fixed(*(relative_error(form, -draw.normalized[1]) for form in (printed, draw.rate * printed)))
 
 
+def positivity_display(draw: Draw) -> Errors:
+    """Proposition 1, proof: alpha^T (I - Sigma b b^T) alpha = ||alpha||^2 + alpha^T Sigma b b^T alpha for tangents.
+
+    The control takes vectors that are not tangent.
+    """
+    normals = draw.bbar @ draw.cov
+    vectors = np.roll(draw.b, 1, axis=0)
+    along = np.sum(vectors * normals, axis=1, keepdims=True) / np.sum(normals**2, axis=1, keepdims=True)
+    return holds(*(_display_error(alpha, draw) for alpha in (vectors - along * normals, vectors)))
+
+
+def _display_error(alpha: Array, draw: Draw) -> float:
+    squared, cross = np.sum(alpha**2, axis=1), np.sum(alpha * (draw.bbar @ draw.cov), axis=1)
+    cross = cross * np.sum(draw.bbar * alpha, axis=1)
+    matrices = np.eye(alpha.shape[1]) - np.einsum("mi,mj->mij", draw.bbar @ draw.cov, draw.bbar)
+    return relative_error(squared + cross, np.einsum("mi,mij,mj->m", alpha, matrices, alpha))
+
+
+def size_in_a_direction(draw: Draw) -> Errors:
+    """Section 4.1: the size of the data in a direction is ||b||_Sigma, the root of E (b^T x)^2, not E b^T x."""
+    projected, norm = draw.x @ draw.b.T, manifold.sigma_norm(draw.b, draw.cov)
+    sizes = np.abs(projected.mean(axis=0)), np.sqrt((projected**2).mean(axis=0))
+    return fixed(*(relative_error(size, norm) for size in sizes))
+
+
 FORMULAS: dict[str, Callable[[Draw], Errors]] = {
     "3": normalizer,
     "12": equal_functions,
@@ -296,4 +321,6 @@ FORMULAS: dict[str, Callable[[Draw], Errors]] = {
     "Theorem 2, a": gradient_outer,
     "Theorem 2, b": gradient_inner,
     "Theorem 2, proof": euclidean_gradient,
+    "Proposition 1, proof": positivity_display,
+    "4.1, size": size_in_a_direction,
 }

@@ -88,6 +88,27 @@ def lags(times: Array) -> Array:
     return np.where(later > 0, later, np.nan)
 
 
+def bounded_lipschitz_constant(r: float, bound: float, slope: float, condition: float) -> float:
+    r"""C with |int a sigma(bbar^T x) d(rho - rho')| <= C ||rho - rho'||_BL on M_r, before eq. (20).
+
+    The larger of the supremum r M and the Lipschitz constant of a sigma(bbar^T x) on M,
+    sqrt(M^2 + (r L C_b C_x (k+1)/(2 sqrt k))^2): a step of bbar of length 1 in G is at most C_b (k+1)/(2 sqrt k) long.
+
+    Args:
+        r: bound of |a|.
+        bound: M = |sigma(0)| + L_sigma C_b C_x.
+        slope: L_sigma C_b C_x.
+        condition: condition number k of Sigma.
+    """
+    stretch = (condition + 1) / (2 * np.sqrt(condition))
+    return float(max(r * bound, np.hypot(bound, r * slope * stretch)))
+
+
+def bounded_lipschitz_constant_as_printed(r: float, bound: float) -> float:
+    """The supremum r M alone, as printed in the display before eq. (20)."""
+    return float(r * bound)
+
+
 def first_step_norm(radius: ArrayLike, gradient_norm: ArrayLike, step: ArrayLike) -> Array:
     """Norm after one step of descent: r_1 = sqrt(r^2 + (h g / r)^2), as the gradient is tangent (4.3).
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import replace_variables, wrong_formula
 from repdyn.base.formula_audit import decide_formula, with_wrong_formula
-from repdyn.base.verdicts import Verdict, all_of, at_most, deviation
+from repdyn.base.verdicts import Verdict
 from repdyn.leaky_resnets.claims.tolerances import (
     DIFFERENCED,
     DIFFERENCED_REASON,
-    EXTRAPOLATED,
-    EXTRAPOLATED_REASON,
     INTEGRATED,
     INTEGRATED_REASON,
     ROUNDING,
@@ -24,13 +18,12 @@ from repdyn.leaky_resnets.claims.tolerances import (
     SOLVED_REASON,
 )
 
-MIDDLE = "middle_activation"
-RADIUS = 0.25  # r of the added neuron's triangle
-
 
 @claim(
     "lrn-sym-range",
     where="Section 1.2, integration range",
+    words="stretching the weights to a new range ... stretches the activations",
+    line=80,
     kind="identity",
     states=r"Weights $W_{q/c} / c$ with leak $\tilde L / c$ on $[0, c]$ give the activations $A_{q/c}$, and $1/c$ of"
     " the squared norm.",
@@ -45,6 +38,9 @@ def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-sym-output",
     where="Section 1.2, output scaling",
+    words=r"increasing the leakage by a constant $\tilde{L} \to \tilde{L} + c$ leads to a scaled down path",
+    line=92,
+    assumes="no bias, as the sentence before says",
     kind="identity",
     states="Raising the leak by $c$ scales the path by $e^{-cp}$, if there is no bias.",
     data="formula_audit",
@@ -63,10 +59,14 @@ def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-lt-zero",
-    where="Abstract; Section 1.1",
+    where="Section 1.1, leaky ResNets",
+    words="variant of ResNets that interpolate between ResNets and FCNNs, ... the strength of the skip connections",
+    line=57,
+    assumes=r"discrete layers: the factor $1 - \rho_\ell \tilde L$ of the skip connection goes from 1 to 0",
     kind="identity",
-    states=r"Leaky ResNets reach from ResNets at $\tilde L = 0$ to fully connected networks, equidistant steps at"
-    r" $\tilde L = L$.",
+    states=r"By the strength of the skip connections Leaky ResNets reach from ResNets, at $\tilde L = 0$, to"
+    r" fully connected"
+    r" networks, at $\rho_\ell \tilde L = 1$.",
     data="formula_audit",
     control=with_wrong_formula(r"$\tilde L = L / 2$ in the place of $L$", "1.1 no leak"),
 )
@@ -77,7 +77,10 @@ def between_resnet_and_connected(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-lagr-weights",
-    where="Section 1.3",
+    where="Section 1.3, first display",
+    words="the weights W_p at any minimizer can be expressed",
+    line=101,
+    assumes="the weights that carry a given path, of least norm",
     kind="identity",
     states=r"The weights of a minimizer are $W_p = (\tilde L A_p + \partial_p A_p) \sigma(A_p)^+$.",
     data="formula_audit",
@@ -91,6 +94,10 @@ def weights_of_a_path(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-lagr-terms",
     where="Section 1.3, three terms",
+    words="we can decompose the inside of the integral as three terms",
+    line=120,
+    assumes=r"$\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$",
+    kind_of_slip="misprint",
     kind="identity",
     states="The Lagrangian is the sum of three terms: cost of identity, cross term and kinetic energy.",
     correction=r"The cross term has the factor $2 \tilde L / (2 \tilde L) = 1$ in the place of $\tilde L$.",
@@ -114,8 +121,12 @@ def lagrangian_splits(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-linear-remark",
     where="Section 1.3, footnote 1",
+    words=r"In linear networks $\sigma = id$ it can actually be discarded, since it is integrable",
+    line=136,
+    assumes="linear networks",
     kind="identity",
-    states="In linear networks the integral of the cross term depends on the ends of the path only.",
+    states="In linear networks the cross term is integrable: its integral is a difference between the ends of"
+    " the path.",
     formula=(
         r"\int_0^1 \operatorname{Tr}\left[ \partial_p A_p \sigma(A_p)^+ \sigma(A_p)^{+T} A_p^T \right] dp ="
         r" \log |A_1|_+ - \log |A_0|_+"
@@ -133,7 +144,9 @@ def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-zero-representation",
-    where="Section 1.3",
+    where="Section 1.3, after the kinetic energy",
+    words="once the network reaches a zero representation, it can only learn constant representations afterwards",
+    line=132,
     kind="identity",
     states="Once a network reaches the zero representation it can only learn constant representations afterwards.",
     formula=r"A_p = 0 \Rightarrow A_q = a_q \mathbf{1}^T \text{ for } q > p",
@@ -142,12 +155,19 @@ def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
 )
 def zero_stays_constant(formula_audit: xr.Dataset) -> Verdict:
     """Spread over points after 12 random layers, absolute, numbers of order 1."""
-    return decide_formula(formula_audit, "1.3 zero representation", ROUNDING, ROUNDING_REASON)
+    note = (
+        "In continuous networks of finite norm distinct inputs never meet, since flows are one to one: there it"
+        " is a limit."
+    )
+    return decide_formula(formula_audit, "1.3 zero representation", ROUNDING, ROUNDING_REASON, note=note)
 
 
 @claim(
     "lrn-infinite-terms",
     where="Section 1.3, Remark",
+    words="all three terms are infinite and cancel each other to yield a finite sum",
+    line=134,
+    assumes=r"$\operatorname{Im} A_p^T \not\subset \operatorname{Im} \sigma(A_p)^T$, weights of finite norm",
     kind="limit",
     states="Where $\\operatorname{Im} A_p^T \\not\\subset \\operatorname{Im} \\sigma(A_p)^T$ the three terms of the"
     " Lagrangian are infinite and cancel each other to yield a finite sum.",
@@ -168,6 +188,9 @@ def infinite_terms_cancel(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "lrn-a3-connected",
     where="Appendix A.3, fully connected networks",
+    words="the norm of incoming weights equals the norm of the outcoming weights",
+    line=458,
+    assumes="fully connected ReLU networks, neurons rescaled to least norm",
     kind="identity",
     states="Neurons of a fully connected network rescaled to least norm have incoming weights as large as outgoing "
     "ones, so the norm of the weights increases through the layers by the biases.",
@@ -186,7 +209,9 @@ def connected_networks_are_balanced(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-ham-eqs",
-    where="Section 1.5",
+    where="Section 1.5, joint dynamics",
+    words="These are Hamiltonian dynamics",
+    line=202,
     kind="identity",
     states=r"$\partial_p A = \partial \mathcal{H} / \partial B$ and $-\partial_p B = \partial \mathcal{H} / \partial"
     r" A$ for $\mathcal{H} = \frac{\tilde L}{2} \|B \sigma(A)^T\|^2 - \tilde L \operatorname{Tr}[B A^T]$.",
@@ -200,7 +225,11 @@ def hamilton_equations(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-ham-split",
-    where="Section 2.1",
+    where="Section 2.1, first display",
+    words="then the Hamiltonian equals the sum of the kinetic and potential energies",
+    line=222,
+    assumes=r"$\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$; potential energy "
+    r"$-\frac{\tilde L}{2} \|A_p\|_{K_p}^2$",
     kind="identity",
     states=r"Where $\operatorname{Im} A^T$ lies in $\operatorname{Im} \sigma(A)^T$, $\mathcal{H} = \frac{1}{2 \tilde"
     r" L} \|\partial_p A\|_K^2 - \frac{\tilde L}{2} \|A\|_K^2$.",
@@ -214,7 +243,11 @@ def hamiltonian_splits(formula_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "lrn-thm4-identity",
-    where="proof of Theorem 7, first display",
+    where="Appendix A.2, proof of Theorem 7",
+    words=r"$$-\frac{2}{\tilde{L}}\mathcal{H} = \left\|A_p\right\|_{(K_p+\gamma I)}^2 - "
+    r"\left\|\frac{1}{\tilde{L}}\partial_p A_p + \gamma B_p\right\|_{(K_p+\gamma I)}^2 + \gamma "
+    r"\left\|B_p\right\|^2.$$",
+    line=389,
     kind="identity",
     states=r"$-\frac{2}{\tilde L} \mathcal{H} = \|A\|_\gamma^2 - \left\|\frac{1}{\tilde L} \partial_p A + \gamma"
     r" B\right\|_\gamma^2 + \gamma \|B\|^2$, where $\|\cdot\|_\gamma$ is the norm of $K + \gamma I$.",
@@ -227,55 +260,11 @@ def theorem4_identity(formula_audit: xr.Dataset) -> Verdict:
 
 
 @claim(
-    "lrn-prop3",
-    where="Propositions 3 and 6",
-    kind="identity",
-    states="For $w > N(N + 1)$ a path of constant cost of identity leads to a representation with a zero row,"
-    " critical if the first is.",
-    data="formula_audit",
-    control=with_wrong_formula("rows scaled by $(1 - t) + t a$ without the root", "Prop. 3 merged neurons"),
-)
-def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
-    """N = 2, w = 9: cost along the path, number of rows, and gradients that scale with their rows."""
-    verdict = decide_formula(
-        formula_audit, "Prop. 3 merged neurons", 1e-8, "a vertex of a linear program, solved to 1e-9"
-    )
-    note = (
-        "That the end is a saddle also needs it to be critical, which the proof leaves out: the COI depends on "
-        "$(A^T A, K)$ only, so each row's gradient scales with the row. With bias the converse of Proposition 2 is "
-        "missing."
-    )
-    return replace(verdict, note=note)
-
-
-@claim(
-    "lrn-prop5-norm",
-    where="proof of Propositions 5 and 8",
-    kind="identity",
-    states="What the added neuron changes the squared norm of the weights by, to second order in its size, and the"
-    " block it adds to $W_p$.",
-    correction="The block has $t^2$, and the last term has the factor 2. The conclusion stands without bias; with it"
-    r" $\|A_i\|^2 - \|\sigma(A_i)\|^2 = \|[A_i]_-\|^2 - 1$, positive only where the negative part of a point exceeds"
-    " 1.",
-    formula=(
-        r"\tilde L^2 \epsilon^2 t^2 \left( \|\sigma(A_i)\|^2 - \|A_i\|^2 - \frac{1}{\tilde L} A_i^T \partial_p"
-        r" A_i \right), \quad W_p - \tilde L \epsilon^2 t A_i \sigma(A_i)^T"
-    ),
-    corrected_formula=(
-        r"\tilde L^2 \epsilon^2 t^2 \left( \|\sigma(A_i)\|^2 - \|A_i\|^2 - \frac{2}{\tilde L} A_i^T \partial_p"
-        r" A_i \right), \quad W_p - \tilde L \epsilon^2 t^2 A_i \sigma(A_i)^T"
-    ),
-    data="formula_audit",
-    control=with_wrong_formula(r"$-1 / \tilde L$ with the right block", "Prop. 8 norm"),
-)
-def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
-    """Norms of the enlarged weights at finite eps, extrapolated."""
-    return decide_formula(formula_audit, "Prop. 8 norm", EXTRAPOLATED, EXTRAPOLATED_REASON)
-
-
-@claim(
     "lrn-e14-gamma",
     where="Section 2.1, after Theorem 4",
+    words=r"$\gamma_p = \gamma_0 \|\sigma(A_p^{\tilde{L}})\|_{op}^2 = \gamma_0 \|K_p\|_{op}^2$",
+    line=238,
+    kind_of_slip="misprint",
     kind="identity",
     states=r"The scale of $\gamma_p$: the squared operator norm of $\sigma(A_p)$ is that of $K_p$.",
     correction="It is the operator norm of $K_p$, not its square.",
@@ -291,112 +280,62 @@ def scale_of_gamma(formula_audit: xr.Dataset) -> Verdict:
 
 
 @claim(
-    "lrn-e13-ends",
-    where="proof of Propositions 5 and 8",
-    kind="limit",
-    states=r"As $\tilde L$ grows the added neuron's activation tends to 0 at $p = 0$ and to 1 at $p = 1$.",
-    correction="It tends to $t(p) K_i$, so to 0 at both ends.",
-    formula=r"a_0 \to 0, \quad a_1 \to 1 \text{ as } \tilde L \to \infty",
-    corrected_formula=(
-        r"a_p \to t(p) K_{p,i}, \quad a_0 \to 0, \quad a_1 = O\left( e^{-\tilde L (1 - p_0 - r)} \right) \to 0"
+    "lrn-lagr-neurons",
+    where="Section 1.3, particles",
+    words="It can be helpful to decompose this loss along the different neurons",
+    line=112,
+    kind="identity",
+    states="The loss is a sum over the neurons of the error of its output and the norm of its row, with the norm of"
+    " $K_p$ that they share.",
+    formula=(
+        r"\sum_{i=1}^w \frac{1}{N} \|f_i^*(X) - A_{1,i}\|^2 + \frac{\lambda}{2 \tilde L} \int_0^1 \|\tilde L"
+        r" A_{p,i \cdot}"
+        r" + \partial_p A_{p,i \cdot}\|_{K_p}^2 dp"
     ),
     data="formula_audit",
-    control={
-        "end": wrong_formula("the limit 1 as printed, that of $a$ at $p_0$", replace_variables(end_activation=MIDDLE)),
-        "integral": wrong_formula("$a$ at $p_0$ in the place of $a_1$", replace_variables(end_activation=MIDDLE)),
-        "middle": wrong_formula(
-            "$a_1$ in the place of $a$ at $p_0$", replace_variables(middle_activation="end_activation")
-        ),
-    },
+    control=with_wrong_formula("each neuron with the kernel of itself alone", "1.3 neurons"),
 )
-def added_neuron_vanishes_at_the_end(formula_audit: xr.Dataset) -> Verdict:
-    """a_1 by its integral, which the integrated path confirms, up to Lt = 80."""
-    end = formula_audit["end_activation"]
-    last, agree = float(end[-1]), (end / formula_audit["end_integrated"] - 1)
-    steep = RADIUS * formula_audit["effective_depth"]
-    near = 1 - (1 - np.exp(-steep)) / steep  # a at p_0 in closed form, 1 in the limit
-    printed = deviation(last - 1, 1e-3, expected=r"$a_1 = 1$ at $\tilde L = 80$", reason=r"a tenth of $1 / \tilde L$")
-    corrected = all_of(
-        end=at_most(last, 1e-3, expected=r"$a_1 = 0$ at $\tilde L = 80$", reason=r"a tenth of $1 / \tilde L$"),
-        integral=deviation(agree, 1e-6, expected="the integrated path", reason="tolerance 1e-12 over values of 1e-10"),
-        middle=deviation(
-            formula_audit["middle_activation"] - near, SOLVED, expected="$t K_i$ in the limit", reason="quadrature"
-        ),
-    )
-    return Verdict.from_tests(printed, corrected)
+def loss_splits_by_neurons(formula_audit: xr.Dataset) -> Verdict:
+    """Against the error and the least weights of the whole representation, at one position."""
+    note = "What couples the neurons is the kernel: with its own kernel alone a neuron has another norm."
+    return decide_formula(formula_audit, "1.3 neurons", SOLVED, SOLVED_REASON, note=note)
 
 
 @claim(
-    "lrn-rho-sum",
-    where="Section 3, irregular steps",
+    "lrn-lagr-kernel",
+    where="Section 1.3, particles",
+    words=r"on the covariance $K_p = \sum_{i=1}^{w} \sigma(A_i) \sigma(A_i)^T$, leading to a global interaction",
+    line=118,
+    assumes=r"$K_p = \sigma(A_p)^T \sigma(A_p)$, where $\sigma$ appends a 1",
+    kind_of_slip="misprint",
     kind="identity",
-    states="The irregular steps, longest in the middle, sum to 1.",
-    correction=r"For even $L$ only. With $\ell - \frac12$ in the place of $\ell$, divided by their sum, they are"
-    " symmetric too.",
-    formula=(
-        r"\rho_\ell = \frac{1}{L} + \frac{a}{L} \left( \frac{1}{4} - \left| \frac{\ell}{L} - \frac{1}{2}"
-        r" \right| \right), \quad \sum_{\ell=1}^{L} \rho_\ell = 1"
-    ),
-    corrected_formula=(
-        r"\sum_{\ell=1}^{L} \rho_\ell = 1 - \frac{a}{4 L^2} \text{ for odd } L, \quad \rho_\ell \propto 1 + a"
-        r" \left( \frac{1}{4} - \left| \frac{\ell - 1/2}{L} - \frac{1}{2} \right| \right)"
-    ),
-    data="step_schemes",
-    control={
-        "odd": wrong_formula(
-            "$a / (4 L)$ in the place of $a / (4 L^2)$",
-            lambda steps: steps.assign(excess=steps["excess"] * steps["layer_count"]),
-        ),
-        "symmetry": wrong_formula(
-            "the printed steps in the place of the symmetric ones",
-            replace_variables(corrected_asymmetry="asymmetry"),
-        ),
-        "code": wrong_formula(
-            "the symmetric steps in the place of the printed ones", replace_variables(float_error="symmetric_error")
-        ),
-    },
+    states="The kernel is the sum over the $w$ neurons of the products of their activations.",
+    correction=r"With the appended 1 the sum lacks $\mathbf{1} \mathbf{1}^T$.",
+    formula=r"K_p = \sum_{i=1}^{w} \sigma(A_i) \sigma(A_i)^T",
+    corrected_formula=r"K_p = \mathbf{1} \mathbf{1}^T + \sum_{i=1}^{w} [A_{i \cdot}]_+^T [A_{i \cdot}]_+",
+    data="formula_audit",
+    control=with_wrong_formula("the products before the ReLU", "1.3 covariance"),
 )
-def irregular_steps_sum(step_schemes: xr.Dataset) -> Verdict:
-    """Exact fractions."""
-    steps = step_schemes
-    L, a = steps["layer_count"], steps["irregularity"]
-    printed = deviation(steps["excess"], 1e-15, expected="sum 1", reason="exact fractions")
-    corrected = all_of(
-        odd=deviation(
-            steps["excess"] + (L % 2) * a / (4 * L**2), 1e-15, expected="$-a / (4 L^2)$ for odd $L$", reason="exact"
-        ),
-        symmetry=deviation(
-            steps["corrected_asymmetry"], 1e-12, expected="first step equal to the last", reason="round-off"
-        ),
-        code=deviation(steps["float_error"], 1e-15, expected="the code's steps", reason="round-off"),
-    )
-    worst = float(abs(steps["asymmetry"]).max())
-    return Verdict.from_tests(printed, corrected, f"As printed, first and last step differ by up to {worst:.2g} $/ L$.")
-
-
-HIGHER_PEAK = wrong_formula(
-    "steps that peak at $1 + a/2$", lambda steps: steps.assign(cap=steps["cap"] + steps["irregularity"] / 4)
-)
+def kernel_sums_over_neurons(formula_audit: xr.Dataset) -> Verdict:
+    """Against the product of the activations with their row of ones."""
+    return decide_formula(formula_audit, "1.3 covariance", ROUNDING, ROUNDING_REASON)
 
 
 @claim(
-    "lrn-rho-cap",
-    where="Section 3, irregular steps",
-    kind="bound",
-    states=r"$\rho_\ell \tilde L < 1$ for all layers once $L > (1 + a/4) \tilde L$, and at even $L$ only then.",
-    data="step_schemes",
-    control={"enough": HIGHER_PEAK, "needed": HIGHER_PEAK},
+    "lrn-potential-inverse",
+    where="Section 4, Conclusion",
+    words="the potential energy is inversely proportional ... to the cost of identity",
+    line=294,
+    assumes=r"potential energy $-\frac{\tilde L}{2} \|A_p\|_{K_p}^2$ (Section 1.3)",
+    kind_of_slip="misprint",
+    kind="identity",
+    states="The potential energy is inversely proportional to the cost of identity.",
+    correction=r"It is proportional to it, with the negative factor $-\tilde L / 2$, by its definition.",
+    formula=r"E_{pot} \propto \frac{1}{\|A_p\|_{K_p}^2}",
+    corrected_formula=r"E_{pot} = -\frac{\tilde L}{2} \|A_p\|_{K_p}^2",
+    data="formula_audit",
+    control=with_wrong_formula(r"the positive factor $\tilde L / 2$", "4 potential energy"),
 )
-def steps_stay_below_the_leak(step_schemes: xr.Dataset) -> Verdict:
-    """L max rho_l against 1 + a/4, exact fractions."""
-    steps = step_schemes
-    even = steps["cap"].where(steps["layer_count"] % 2 == 0, drop=True)
-    test = all_of(
-        enough=deviation(
-            np.maximum(steps["cap"], 0), 1e-15, expected="no step above $(1 + a/4) / L$", reason="exact fractions"
-        ),
-        needed=deviation(even, 1e-15, expected="equality at even $L$", reason="exact fractions"),
-    )
-    return Verdict.from_tests(
-        test, None, "At odd $L$ the largest step is $(1 + a/4 - a/(2 L)) / L$: slightly fewer layers do."
-    )
+def potential_energy_is_proportional(formula_audit: xr.Dataset) -> Verdict:
+    """What the kinetic energy leaves of the Hamiltonian, over two representations, against their costs."""
+    return decide_formula(formula_audit, "4 potential energy", SOLVED, SOLVED_REASON)

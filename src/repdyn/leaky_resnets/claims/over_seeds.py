@@ -6,10 +6,19 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.checks import Array
+from repdyn.base.controls import false_world, reverse
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, mean_within
+from repdyn.leaky_resnets.methods.selection import DECAYED, PAPER_DEPTH
 
+FREE, FIXED, NO_BIAS = "free maps", "fixed maps", "decayed maps, no bias"
+LEARNED_MAPS = {"learned, decayed": DECAYED, "learned, free": FREE}
+ALL_MAPS = {**LEARNED_MAPS, "fixed": FIXED}
+"""Readings of "linear mappings can be either learned or fixed" (Appendix B); fixed ones stay far from critical."""
+
+LEARNED = "Linear maps: learned and decayed like the layers."
+REVERSED = false_world("effective depths in reversed order", reverse("effective_depth"))
 LEAST_SEEDS = 5  # below, an interval can be short by chance
 NEAR = 0.25  # distance from W = Lt B S^T, relative, up to which a network counts as near a critical point
 MIDDLE = (0.2, 0.8)  # positions p away from the ends
@@ -51,6 +60,18 @@ def near(values: xr.DataArray, rank: int, what: str) -> Test:
 def positive(values: Array, expected: str) -> Test:
     """Mean over seeds above 0."""
     return mean_within(values, 0, np.inf, expected=expected, reason="a sign")
+
+
+def gammas(chains: xr.Dataset) -> dict[str, int]:
+    """Readings of the gamma_0 that the paper leaves open: its value in words -> its place."""
+    return {f"{float(value):g}": place for place, value in enumerate(chains["gamma"].values)}
+
+
+def deep(chains: xr.Dataset) -> dict[str, int]:
+    """Readings of a large effective depth: the one next to the paper's 7, and the largest."""
+    depths = chains["effective_depth"].values
+    places = sorted({int(np.abs(depths - PAPER_DEPTH).argmin()), len(depths) - 1})
+    return {f"{depths[place]:g}": place for place in places}
 
 
 def middle_layers(count: int) -> Array:

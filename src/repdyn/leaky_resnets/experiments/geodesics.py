@@ -1,4 +1,4 @@
-"""Exact geodesics, no training: through a bottleneck, from random starts, in closed form, and as discrete networks."""
+"""Exact geodesics, no training: through a bottleneck, from random starts, and as discrete networks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ from repdyn.leaky_resnets.theory.hamiltonian import (
 )
 from repdyn.leaky_resnets.theory.identity_cost import activation, layer_gamma, stable_norm_sq_svd
 from repdyn.leaky_resnets.theory.layers import balancedness, momenta
-from repdyn.leaky_resnets.theory.scalar_geodesic import scalar_geodesic
 
 BIASES = (False, True)
 LABORATORY = ("bias", "effective_depth", "seed", "p")
 LABORATORY_RTOL = 1e-9
-SCALAR_DEPTH = 0.05  # Lt of the scalar geodesics, short enough for the printed bound to bite
 CRITICAL = (6, 8, 1.0)  # w, N and Lt of the discrete critical paths
 BIAS = variable("bias", np.array([0, 1]), "whether activations carry a row of ones")
 NAMES = {
@@ -261,60 +259,6 @@ def _drift(path: Trajectory, effective_depth: float, bias: bool) -> float:
     H = _hamiltonians(path.A, path.B, effective_depth, bias)
     terms = effective_depth * np.abs(np.sum(path.A * path.B, axis=(1, 2)))
     return float(np.ptp(H) / max(terms.max(), np.abs(H).max()))
-
-
-def scalar_geodesics(settings: RandomGeodesics) -> xr.Dataset:
-    """Theorem 4 on geodesics of one neuron and one point over u and c, in closed form, with gamma = min A^2."""
-    u = np.linspace(-3, 3, settings.grid)
-    u = u[u != 0]  # u = 0 has B = 0 and bounds of 0
-    c = np.geomspace(1e-4, 1e2, settings.grid)
-    U, C = np.meshgrid(u, c, indexing="ij")
-    least = np.abs(U) / np.sqrt(C)  # min A; at p = 1 for u < 1, at p = 0 for u > 1
-    end = least * np.exp(np.maximum(SCALAR_DEPTH * (U - 1), 0))
-    path = scalar_geodesic(U, end, SCALAR_DEPTH, least**2)
-    corrected = theorem4_bounds(path.length, SCALAR_DEPTH, least**2 * path.c)
-    printed = theorem4_bounds_as_printed(path.length, SCALAR_DEPTH, least**2, path.c).lower
-    H, cost = path.scaled_hamiltonian, path.least_cost
-    values = {
-        "middle": (H - cost, "-2 H / Lt - min COI_gamma"),
-        "upper": (corrected.upper, "upper bound"),
-        "lower": (corrected.lower, "corrected lower bound"),
-        "lower_printed": (printed, "printed lower bound"),
-        "other_sign_middle": (-H - cost, "2 H / Lt - min COI_gamma, the other sign of H"),
-    }
-    example = _scalar_example()
-    return dataset(
-        {name: variable(("u", "c"), value, text) for name, (value, text) in values.items()}
-        | {"example": variable("quantity", np.array(list(example.values())), "the example of the study's page")},
-        {
-            "u": variable("u", u, "conserved product u = A B"),
-            "c": variable("c", c, "sup |B|^2"),
-            "quantity": variable("quantity", np.array(list(example)), "quantity of the example"),
-            "effective_depth": variable((), SCALAR_DEPTH, "effective depth Lt"),
-        },
-        title="Theorem 4 on scalar geodesics in closed form",
-    )
-
-
-def _scalar_example() -> dict[str, float]:
-    """The case u = -1, a = 10, Lt = .05, gamma = 100, in closed form and by the general flow at w = N = 1."""
-    u, end, gamma = -1.0, 10.0, 100.0
-    closed = scalar_geodesic(u, end, SCALAR_DEPTH, gamma)
-    p = np.linspace(0, 1, 201)
-    path = hamiltonian_flow([[end]], [[u / end]], SCALAR_DEPTH, False, p, 1e-12, start=1.0)
-    along = measure(path, SCALAR_DEPTH, False, np.full(len(p), gamma))
-    length, c = float(scipy.integrate.simpson(along["speed"], x=p)), float(along["momentum_sq"].max())
-    printed = theorem4_bounds_as_printed(length, SCALAR_DEPTH, gamma, c)
-    bounds = theorem4_bounds(length, SCALAR_DEPTH, gamma * c)
-    return {
-        "middle": float(closed.scaled_hamiltonian - closed.least_cost),
-        "middle by the flow": float(along["scaled_hamiltonian"][0] - along["cost"].min()),
-        "lower": float(bounds.lower),
-        "lower as printed": float(printed.lower),
-        "lower by the closed form": theorem4_bounds(closed.length, SCALAR_DEPTH, gamma * closed.c).lower,
-        "upper": float(bounds.upper),
-        "c": c,
-    }
 
 
 def critical_paths(settings: CriticalPaths, stream: Stream) -> xr.Dataset:

@@ -11,6 +11,7 @@ import xarray as xr
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
+from repdyn.leaky_resnets.methods.audit_draws import kept_without_bias
 from repdyn.leaky_resnets.settings.theory import IdentityCosts
 from repdyn.leaky_resnets.theory import minima
 from repdyn.leaky_resnets.theory.added_neuron import enlarged_weights
@@ -153,18 +154,40 @@ def _perturbed(draws: int, stream: Stream) -> dict[str, xr.Variable]:
 
 
 def _slow_layers(draws: int, stream: Stream) -> dict[str, xr.Variable]:
-    """Change of |W|^2 at order eps^2 by Proposition 5's neuron where A stands still, from weights at finite eps."""
-    shape, t, eps, Lt = (len(BIASES), len(NEGATIVE_NORMS), draws), 0.7, 1e-3, 50.0
-    change = np.empty(shape)
-    for b, n, draw in np.ndindex(shape):
-        A = np.abs(stream.generator("slow", draw).standard_normal((9, 4)))
-        A[0, 0] = -NEGATIVE_NORMS[n]
-        S = activation(A, BIASES[b])
-        W = least_norm_weights(A, np.zeros_like(A), Lt, BIASES[b])
-        enlarged = enlarged_weights(W, A[:, 0], S[:, 0], t, eps, Lt)
-        change[b, n, draw] = (np.sum(enlarged**2) - np.sum(W**2)) / (eps * t * Lt) ** 2
-    words = "change of |W|^2 over (eps t Lt)^2 by a neuron added at a point with a negative entry"
-    return {"slow_norm_change": variable(("bias", "negative_norm", "draw"), change, words)}
+    """Representations whose least weights have no bias, the largest negative part of a point as given.
+
+    At this point two neurons are added, K e_i and [A]_+^T [A_i]_+: the cost at order eps^2, and |W|^2 of a layer that
+    stands still, from weights at finite eps.
+    """
+    changes = np.empty((len(SLOW), len(BIASES), len(NEGATIVE_NORMS), draws))
+    for draw in range(draws):
+        A = kept_without_bias(stream.generator("slow", draw))
+        parts = np.linalg.norm(np.minimum(A, 0), axis=0)
+        for b, n in np.ndindex(changes.shape[1:3]):
+            changes[:, b, n, draw] = _with_neurons(A * NEGATIVE_NORMS[n] / parts.max(), int(parts.argmax()), BIASES[b])
+    dims = ("bias", "negative_norm", "draw")
+    return {name: variable(dims, changes[at], words) for at, (name, words) in enumerate(SLOW.items())}
+
+
+SLOW = {
+    "least_bias": "|b| over |[V, b]|, the least weights, of a representation made to have b = 0",
+    "kept_change_printed": "eps^2 coefficient of the cost by K e_i over |[A_i]_-|^2, least weights without bias",
+    "kept_change": "eps^2 coefficient of the cost by [A]_+^T [A_i]_+ over |[A_i]_-|^2, least weights without bias",
+    "slow_norm_change_printed": "change of |W|^2 over (eps t Lt |[A_i]_-|)^2 by the neuron K e_i, layer at rest",
+    "slow_norm_change": "change of |W|^2 over (eps t Lt |[A_i]_-|)^2 by the neuron [A]_+^T [A_i]_+, layer at rest",
+}
+
+
+def _with_neurons(A: Array, i: int, bias: bool) -> list[float]:
+    t, eps, Lt = 0.7, 1e-3, 50.0
+    S, negative_sq = activation(A, bias), float(np.sum(np.minimum(A[:, i], 0) ** 2))
+    W = least_norm_weights(A, np.zeros_like(A), Lt, bias)
+    least_bias = float(np.linalg.norm(W[:, A.shape[0] :]) / np.linalg.norm(W))
+    neurons = S.T @ S[:, i], minima.positive_neuron(A, i)
+    costs = [minima.added_neuron_coefficient(A, z, bias) / negative_sq for z in neurons]
+    incoming = S[:, i], np.concatenate([np.maximum(A[:, i], 0), np.zeros(int(bias))])
+    norms = [np.sum(enlarged_weights(W, A[:, i], r, t, eps, Lt) ** 2) - np.sum(W**2) for r in incoming]
+    return [least_bias, *costs, *(norm / (eps * t * Lt) ** 2 / negative_sq for norm in norms)]
 
 
 def _constants() -> dict[str, xr.Variable]:

@@ -13,29 +13,17 @@ import numpy as np
 
 from repdyn.base.checks import Array
 from repdyn.base.formula_audit import Errors, holds, relative_error
-from repdyn.leaky_resnets.theory import added_neuron as neuron
+from repdyn.leaky_resnets.methods import audited_minima
+from repdyn.leaky_resnets.methods.audit_draws import DEPTH, TALL, WIDE, Generator, wide
 from repdyn.leaky_resnets.theory import lagrangian as energies
-from repdyn.leaky_resnets.theory import minima
 from repdyn.leaky_resnets.theory.flows import leaky_path, linear_path
 from repdyn.leaky_resnets.theory.hamiltonian import force, hamiltonian, scaled_hamiltonian_from_cost, velocity
 from repdyn.leaky_resnets.theory.identity_cost import activation, cost_of_identity, operator_norm_sq, stable_norm_sq_svd
 from repdyn.leaky_resnets.theory.layers import propagate
 
-Generator = np.random.Generator
-WIDE, TALL = (9, 4), (4, 9)  # (w, N)
-WELL_CONDITIONED = 10.0
-DEPTH = 2.3  # Lt where a formula holds for any; not 1, so that a lost factor shows
 STEP = 1e-5  # of central differences; H is a polynomial of degree 4 between kinks
 SWEEPS = 120  # of rescaling, each of which shrinks the imbalance by a factor of about 1/2
 NODES = 40  # of Gauss-Legendre quadrature of analytic integrands on [0, 1]
-
-
-def wide(rng: Generator, shape: tuple[int, int] = WIDE) -> Array:
-    """A random representation whose activations are far from rank-deficient, so that 1e-10 can be asked of solves."""
-    while True:
-        A = rng.standard_normal(shape)
-        if np.linalg.cond(np.maximum(A, 0)) < WELL_CONDITIONED:
-            return A
 
 
 def _path(shape: tuple[int, int], rng: Generator) -> Callable[[float], Array]:
@@ -118,6 +106,61 @@ def three_terms(bias: bool, rng: Generator) -> Errors:
         relative_error(sum(terms), whole),
         relative_error(terms.identity + terms.kinetic, whole),
     )
+
+
+def split_by_neurons(bias: bool, rng: Generator) -> Errors:
+    """Section 1.3: the loss is a sum over neurons, whose norm of K they share.
+
+    Against the least weights of the whole path. Wrong on purpose: every neuron with its own kernel alone.
+    """
+    A, dA, target = wide(rng), rng.standard_normal(WIDE), rng.standard_normal(WIDE)
+    W, M = energies.least_norm_weights(A, dA, DEPTH, bias), DEPTH * A + dA
+    whole = np.mean(np.sum((target - A) ** 2, axis=0)) + np.sum(W**2) / (2 * DEPTH)
+    K, N = kernel_of_neurons(A) + bias * np.ones((WIDE[1], WIDE[1])), WIDE[1]
+    fits = np.sum((target - A) ** 2, axis=1) / N
+    shared, alone = (
+        sum(
+            fit + row @ np.linalg.solve(kernel, row) / (2 * DEPTH)
+            for fit, row, kernel in zip(fits, M, kernels, strict=True)
+        )
+        for kernels in ([K] * len(M), [kernel_of_neurons(row[None]) + np.eye(N) for row in A])
+    )
+    return holds(relative_error(shared, whole), relative_error(alone, whole))
+
+
+def kernel_of_neurons(A: Array) -> Array:
+    """Sum over neurons of sigma(A_k.) sigma(A_k.)^T, shape (N, N), as Section 1.3 prints K: without the row of ones."""
+    return np.einsum("ki,kj->ij", np.maximum(A, 0), np.maximum(A, 0))
+
+
+def covariance(bias: bool, rng: Generator) -> Errors:
+    """Section 1.3: K = sum_k sigma(A_k.) sigma(A_k.)^T; with the appended 1 plus 1 1^T. Against sigma(A)^T sigma(A)."""
+    A = rng.standard_normal(TALL)
+    S = activation(A, bias)
+    printed = kernel_of_neurons(A)
+    corrected = printed + bias * np.ones(printed.shape)
+    return Errors(
+        relative_error(printed, S.T @ S), relative_error(corrected, S.T @ S), relative_error(A.T @ A, S.T @ S)
+    )
+
+
+def potential_energy(bias: bool, rng: Generator) -> Errors:
+    """Section 4: potential energy and cost of identity over two draws; printed: one is the other's inverse, times a.
+
+    The potential energy is what the kinetic energy leaves of H. Wrong on purpose: its other sign.
+    """
+    pairs = [(wide(rng), rng.standard_normal(WIDE)) for _ in range(2)]
+    costs = np.array([cost_of_identity(A, bias).value for A, _ in pairs])
+    potential = np.array(
+        [
+            hamiltonian(A, B, DEPTH, bias)
+            - energies.lagrangian_terms(A, velocity(A, B, DEPTH, bias), DEPTH, bias).kinetic
+            for A, B in pairs
+        ]
+    )
+    inverse = relative_error(potential[1], potential[0] * costs[0] / costs[1])
+    proportional, other = (relative_error(potential, sign * DEPTH / 2 * costs) for sign in (-1, 1))
+    return Errors(inverse, proportional, other)
 
 
 def linear_remark(_: bool, rng: Generator) -> Errors:
@@ -226,60 +269,6 @@ def theorem4_identity(bias: bool, rng: Generator) -> Errors:
     return holds(relative_error(values, [H, H]), relative_error(wrong, H))
 
 
-def added_neuron(bias: bool, rng: Generator) -> Errors:
-    """Proof of Proposition 2: coefficient of eps^2 in the COI of [A; eps z], and at z = K e_i; by Richardson."""
-    A = wide(rng)
-    S = activation(A, bias)
-    K, cost, N = S.T @ S, cost_of_identity(A, bias).value, WIDE[1]
-    columns = [K @ rng.standard_normal(N), *K]
-    scale = [0.02 / np.linalg.norm(z) for z in columns]
-
-    def slope(z: Array, eps: float) -> float:
-        return (cost_of_identity(np.vstack([A, eps * z]), bias).value - cost) / eps**2
-
-    measured = [
-        (64 * slope(z, e / 4) - 20 * slope(z, e / 2) + slope(z, e)) / 45 for z, e in zip(columns, scale, strict=True)
-    ]
-    formula = [minima.added_neuron_coefficient(A, z, bias) for z in columns]
-    short = minima.column_coefficients(A, bias)
-    error = max(relative_error(formula, measured), relative_error(short, measured[1:]))
-    return holds(error, relative_error(-short, measured[1:]))
-
-
-def merged_neurons(bias: bool, rng: Generator) -> Errors:
-    """Propositions 3 and 6: constant COI along the path, a row that vanishes, and gradients that scale with rows."""
-    A = wide(rng, (9, 2))
-    a, cost = minima.merging_coefficients(A), cost_of_identity(A, bias).value
-    path = [cost_of_identity(minima.merged(A, a, t), bias).value for t in (0.25, 0.5, 0.75, 1.0)]
-    last, kept = minima.merged(A, a, 1.0), a > 0
-    gradient = minima.ridge_cost_gradient(A, bias, 0.0)[kept] * np.sqrt(a[kept])[:, None]
-    same_slope = relative_error(minima.ridge_cost_gradient(last, bias, 0.0)[kept], gradient)
-    rows = 0.0 if kept.sum() <= 6 and not last[~kept].any() else 1.0
-    wrong = cost_of_identity(a[:, None] * A, bias).value  # the root forgotten
-    return holds(max(relative_error(path, np.full(4, cost)), same_slope, rows), relative_error(wrong, cost))
-
-
-def enlarged_norm(bias: bool, rng: Generator) -> Errors:
-    """Proof of Proposition 8: change of |W|^2 by the added neuron at order eps^2, W at finite eps by Richardson."""
-    w, N = TALL
-    W, A = rng.standard_normal((w, w + bias)), rng.standard_normal((w, N))
-    S = activation(A, bias)
-    A_i, S_i, t = A[:, 0], S[:, 0], rng.uniform(0.2, 0.8)
-    dA_i = W @ S_i - DEPTH * A_i
-
-    def measured(enlarged: Callable[..., Array]) -> float:
-        coarse, fine = (
-            (np.sum(enlarged(W, A_i, S_i, t, eps, DEPTH) ** 2) - np.sum(W**2)) / eps**2 for eps in (0.02, 0.01)
-        )
-        return float(4 * fine - coarse) / 3
-
-    printed = neuron.norm_change_as_printed(A_i, S_i, dA_i, t, DEPTH)
-    corrected = neuron.norm_change(A_i, S_i, dA_i, t, DEPTH)
-    right, scale = measured(neuron.enlarged_weights), DEPTH**2 * t**2 * float(A_i @ A_i + S_i @ S_i)
-    wrong = measured(neuron.enlarged_weights_as_printed)
-    return Errors(abs(printed - wrong) / scale, abs(corrected - right) / scale, abs(printed - right) / scale)
-
-
 def layer_regularizer(bias: bool, rng: Generator) -> Errors:
     """Section 2.1: gamma_p in proportion to |S|_op^2, printed equal to |K|_op^2; it is |K|_op."""
     S = activation(3 * rng.standard_normal(TALL), bias)
@@ -294,15 +283,20 @@ FORMULAS: dict[str, Callable[[bool, Generator], Errors]] = {
     "1.1 no leak": no_leak,
     "1.3 least weights": least_weights,
     "1.3 three terms": three_terms,
+    "1.3 neurons": split_by_neurons,
+    "1.3 covariance": covariance,
     "footnote 1": linear_remark,
     "1.3 zero representation": zero_representation,
     "1.3 infinite terms": infinite_terms,
     "1.5 Hamilton's equations": hamilton_equations,
     "2.1 split of H": hamiltonian_split,
     "Theorem 7 identity": theorem4_identity,
-    "Prop. 2 added neuron": added_neuron,
-    "Prop. 3 merged neurons": merged_neurons,
-    "Prop. 8 norm": enlarged_norm,
+    "Prop. 2 added neuron": audited_minima.added_neuron,
+    "Prop. 2 positive neuron": audited_minima.positive_neuron,
+    "Prop. 5 objective": audited_minima.added_neuron_objective,
+    "Prop. 3 merged neurons": audited_minima.merged_neurons,
+    "Prop. 8 norm": audited_minima.enlarged_norm,
     "2.1 gamma_p": layer_regularizer,
     "A.3 fully connected": connected_balance,
+    "4 potential energy": potential_energy,
 }

@@ -41,6 +41,26 @@ def _enlarged(W: Array, A_i: Array, S_i: Array, inner: float, t: float, eps: flo
     return np.block([[block, eps * Lt * t * A_i[:, None]], [eps * Lt * t * S_i[None, :], np.zeros((1, 1))]])
 
 
+def objective_change(
+    c: Array, r: Array, momenta: Array, activation: Array, rho: Array, effective_depth: float
+) -> float:
+    r"""Coefficient of eps^2 in the objective over lam, at a critical network, by a neuron that is added to it.
+
+    sum_l rho_l ((|c_l|^2 + |r_l|^2) / (2 Lt) - c_l . B_l a_{l-1}): whatever is done to the other weights at order eps^2
+    drops out, since they are critical (Proposition 5, in the place of its Gronwall argument).
+
+    Args:
+        c: outgoing weights over eps, shape (L, w).
+        r: incoming weights over eps, shape (L, w) or with bias (L, w + 1).
+        momenta: B_l of the layers, shape (L, w, N).
+        activation: relu(a_{l-1}) of the neuron over eps, shape (L, N).
+        rho: layer steps, shape (L,).
+        effective_depth: Lt > 0.
+    """
+    sizes = (np.sum(c**2, axis=1) + np.sum(r**2, axis=1)) / (2 * effective_depth)
+    return float(rho @ (sizes - np.einsum("lw,lwn,ln->l", c, momenta, activation)))
+
+
 def norm_change(A_i: Array, S_i: Array, dA_i: Array, t: float, effective_depth: float) -> float:
     r"""Coefficient of eps^2 in |enlarged W|^2: Lt^2 t^2 (|S_i|^2 - |A_i|^2 - (2 / Lt) A_i . dA_i) (Proposition 8)."""
     Lt = effective_depth

@@ -39,6 +39,33 @@ def column_coefficients(A: ArrayLike, bias: bool) -> Array:
     return np.sum(activation(A, bias) ** 2, axis=0) - np.sum(A**2, axis=0)
 
 
+def positive_neuron(A: ArrayLike, i: int) -> Array:
+    r"""Z = [A]_+^T [A_i]_+, shape (N,): the neuron that proves Proposition 2 with bias too, where K e_i does not.
+
+    If the least weights of A have no bias, its coefficient of eps^2 is at most -|[A_i]_-|^2.
+    """
+    active = np.maximum(as_matrix(A, "A"), 0)
+    return active.T @ active[:, i]
+
+
+def without_bias(active: ArrayLike) -> Array | None:
+    r"""A representation with the positive part `active` whose least weights [V, b] have b = 0, or None.
+
+    b = A K^+ 1 vanishes where every row is orthogonal to u = (R^T R)^{-1} 1, R the positive part, shape (w, N) of rank
+    N; a row becomes so by one negative entry at a point where it is 0. None where no such point has the right sign.
+    """
+    A = as_matrix(active, "active").copy()
+    u = np.linalg.solve(A.T @ A, np.ones(A.shape[1]))
+    for row in A:
+        along = row @ u
+        room = np.where((row == 0) & (u * along > 0), np.abs(u), 0.0)
+        if not room.any():
+            return None
+        at = int(room.argmax())
+        row[at] = -along / u[at]
+    return A
+
+
 def ridge_cost(A: Array, bias: bool, ridge: float) -> Array:
     """|A|^2_{K + ridge I} for a stack of representations, shape (..., w, N)."""
     S = activation(A, bias)

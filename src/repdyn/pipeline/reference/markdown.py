@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 FORMULA = re.compile(r"\$[^$]+\$")
+CODE = re.compile(r"(`[^`]*`)")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -15,6 +16,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text for a cell, whose borders are the marks that formulas use for norms."""
-    spelled = FORMULA.sub(lambda match: match[0].replace("\\|", "\\Vert ").replace("|", "\\vert "), text)
+    """Text for a cell, whose borders are the marks that formulas use for norms; code is no formula."""
+    spelled = "".join(part if part.startswith("`") else FORMULA.sub(_norms, part) for part in CODE.split(text))
     return spelled.replace("|", "\\|").replace("\n", " ")
+
+
+def _norms(formula: re.Match[str]) -> str:
+    return formula[0].replace("\\|", "\\Vert ").replace("|", "\\vert ")

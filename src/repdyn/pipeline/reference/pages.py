@@ -102,9 +102,14 @@ def _claim_row(study: str, claim: Claim, verdict: str) -> tuple[str, ...]:
     right = f"<br>**{head}:** {claim.correction}" if claim.correction else ""
     if verdict in REFUTED:
         right += f" [Derivation]({study}.md#{claim.id})."
-    quoted = f"“{claim.words}” (line {claim.line})<br>" if claim.words else ""
+    quoted = f"{_quoted(claim.words)} (line {claim.line})<br>" if claim.words else ""
     slip = f"<br>{claim.kind_of_slip}" if verdict in REFUTED and claim.kind_of_slip else ""
     return f"`{claim.id}`", f"{claim.where}<br>{claim.kind}", quoted + claim.states + right, verdict + slip
+
+
+def _quoted(words: str) -> str:
+    """The paper's words; as code where they hold marks of the text that Markdown would read as its own."""
+    return f"`{words}`" if set(words) & set("$\\[|*_") else f"“{words}”"
 
 
 def claims_anything(study: str) -> bool:

@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, in_dataset, replace_labels, replace_variables, wrong_formula
-from repdyn.base.formula_audit import decide_formula, with_wrong_formula
+from repdyn.base.formula_audit import decide_formula, decide_own_formula, with_wrong_formula
 from repdyn.base.verdicts import Test, Verdict, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import reaches
 from repdyn.truncation_flow.claims.tolerances import DIFFERENCED, EXACT, zero
@@ -17,7 +17,10 @@ RISE_SEEN = 5.0  # flow time by which the printed flow has raised the cost of th
 
 @claim(
     "tf-thm32-beta",
-    where="Theorem 3.2, (3.19), (3.25)",
+    where="Section 3.2, Theorem 3.2, (3.19), (3.25)",
+    line=435,
+    assumes=("cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)"),
+    words="the gradient flow for the cumulative biases is determined by",
     kind="identity",
     states="The bias flow is the negative gradient of the cost.",
     formula=r"\partial_s \beta = -R^T J_0^\perp R (\beta + \tilde y)",
@@ -31,7 +34,14 @@ def bias_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm32-omega",
-    where="Theorem 3.2, (3.21)-(3.23); (1.17)-(1.18)",
+    where="Section 3.2, Theorem 3.2, (3.21)-(3.23); Section 1, (1.17)-(1.18)",
+    line=446,
+    kind_of_slip="result changes",
+    assumes=("cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)"),
+    words=(
+        r"the gradient flow for the cumulative weights $R_{\ell}$ , $\ell = 1, \dots, Q$ , is "
+        "determined by"
+    ),
     kind="identity",
     states=r"The weight flow is $\partial_s R = \Omega R$, $\Omega$ the mean of the commutators $[H, M]$.",
     correction="A quadratic term is missing in $M$.",
@@ -56,12 +66,12 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm32-51",
-    where="Theorem 3.2 against Theorem 5.1",
+    where="Section 3.2, Theorem 3.2 against Section 5, Theorem 5.1",
     kind="identity",
-    states="For one layer the weight flow (5.6)-(5.7) of Theorem 5.1 is that of Theorem 3.2.",
-    correction="It is the corrected one: the two theorems contradict each other as printed.",
-    formula=r"\tilde\Omega = \int dx\, \mu(a^{-1}(x)) [H, M], \quad M = \frac{1}{2} \left( x b^T + b x^T \right)",
-    corrected_formula=(
+    origin="ours",
+    states="For one layer the weight flow (5.6)-(5.7) of Theorem 5.1 is the corrected one of Theorem 3.2: as printed"
+    " the two theorems contradict each other.",
+    formula=(
         r"\tilde\Omega = \int dx\, \mu(a^{-1}(x)) [H, M], \quad M = \frac{1}{2} \left( x b^T + b x^T "
         r"- x x^T \right)"
     ),
@@ -70,7 +80,7 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
 )
 def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
     """Two formulas of the paper against each other."""
-    return decide_formula(gradient_audit, "Thm 3.2 against Thm 5.1", *EXACT)
+    return decide_own_formula(gradient_audit, "Thm 3.2 against Thm 5.1", *EXACT)
 
 
 def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
@@ -80,7 +90,11 @@ def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
 
 @claim(
     "tf-thm32-monotone",
-    where="Theorem 3.2, (3.24)",
+    where="Section 3.2, Theorem 3.2, (3.24)",
+    line=461,
+    kind_of_slip="result changes",
+    assumes=("the flow that Theorem 3.2 gives by (3.19) and (3.21)-(3.23); strictly is read as not rising"),
+    words="Along orbits of the gradient flow, the cost is monotone decreasing",
     kind="bound",
     states="The cost does not rise along the flow of Theorem 3.2.",
     correction="It does not rise along the corrected flow.",
@@ -118,7 +132,11 @@ def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -
 
 @claim(
     "tf-sign",
-    where="eqs. (1.14), (4.1)",
+    where="Section 4, eq. (4.1); Section 1, (1.14)",
+    line=559,
+    kind_of_slip="misprint",
+    assumes="the generator of (3.22), whose flow (3.37) has the other sign",
+    words="We use the expressions for the gradient flow equations as given in Corollary 3.5",
     kind="identity",
     states="The weights move against the generator.",
     correction="They move with it, as (3.21) has it; with the minus sign the cost rises.",
@@ -134,7 +152,10 @@ def sign_of_the_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm32-dissip",
-    where="Theorem 3.2, (3.25)-(3.26)",
+    where="Section 3.2, Theorem 3.2, (3.25)-(3.26)",
+    line=473,
+    assumes=("cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)"),
+    words=r"are separately negative semidefinite for every $\ell = 1, \dots, Q$",
     kind="identity",
     states="Biases and weights each lower the cost by the square of their velocity.",
     formula=r"\partial_s \mathcal{C} = -|J_0^\perp b|^2 - \mathrm{Tr}(\Omega^T \Omega)",
@@ -148,9 +169,11 @@ def cost_dissipates(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-327",
-    where="eq. (3.27)",
+    where="Section 3.2, eq. (3.27)",
+    line=477,
+    words=r"We remark that for any symmetric matrix $M = M^T \in \mathbb{R}^{Q \times Q}$",
     kind="identity",
-    states="The commutator of a pattern with a symmetric matrix only links truncated with other directions.",
+    states=("The commutator of a pattern with a symmetric matrix links truncated with other directions."),
     formula=r"H M - M H = H M H^\perp - H^\perp M H",
     data="gradient_audit",
     control=with_wrong_formula("a plus sign between the blocks", "(3.27) blocks of the commutator"),
@@ -162,7 +185,13 @@ def commutator_has_two_blocks(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-335",
-    where="eq. (3.35)",
+    where="Section 3.3, eq. (3.35)",
+    line=519,
+    words=(
+        r"for any symmetric matrix $M = M^T \in \mathbb{R}^{Q \times Q}$ , $$[H(x), M]_{ij} = (\nu_i "
+        r"- \nu_j) M_{ij} \quad , \quad \forall x \in \mathbb{R}_{\underline{\nu}}^Q \quad (3.35)$$ "
+        r"for all $i, j \in \{1, \dots, Q\}$"
+    ),
     kind="identity",
     states="In a sector the commutator multiplies every entry by a difference of the pattern.",
     formula=r"[H(x), M]_{ij} = (\nu_i - \nu_j) M_{ij}, \quad x \in \mathbb{R}_\nu^Q",
@@ -176,7 +205,11 @@ def commutator_by_elements(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-cor35-half",
-    where="Corollary 3.5, (3.38), (4.3)",
+    where="Section 3.3, Corollary 3.5, (3.38); Section 4, (4.3)",
+    line=533,
+    kind_of_slip="misprint",
+    assumes="the assumptions of Theorem 3.2, the generator (3.22)",
+    words=r"where the matrix elements of $\Omega_\ell$ are given by",
     kind="identity",
     states="(3.38) gives the matrix elements of (3.22).",
     correction=r"A factor $\frac12$ is missing; in (4.3) the sum over sectors also repeats the integral.",
@@ -195,7 +228,11 @@ def matrix_elements(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-cor35-moments",
-    where="Corollary 3.5",
+    where="Section 3.3, Corollary 3.5",
+    line=537,
+    kind_of_slip="result changes",
+    assumes="the assumptions of Theorem 3.2; moments restricted to the sectors",
+    words="the gradient flow depends on the training inputs only through the first degree moments",
     kind="identity",
     states="The flow depends on the data only through first moments, restricted to the sectors.",
     correction="It depends on them only through masses and second moments of the half spaces; the first sentence of"
@@ -220,9 +257,12 @@ def first_moments_do_not_suffice(counterexamples: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-cor35-count",
-    where="eqs. (3.39)-(3.40)",
+    where="Section 3.3, eqs. (3.39)-(3.40)",
+    line=547,
+    assumes="the assumptions of Theorem 3.2",
+    words=r"driven by the number of training inputs $x_{\ell,i}^{(0)}$ that have been truncated",
     kind="identity",
-    states="The bias flow is driven by the share of points truncated in each direction.",
+    states="The bias flow is driven by the share of points truncated in a direction.",
     formula=r"J_0^\perp = \mathrm{diag}(n_1/N, \dots, n_Q/N)",
     data="gradient_audit",
     control=with_wrong_formula("points that are not truncated", "(3.39) counted shares"),
@@ -234,7 +274,10 @@ def shares_are_counts(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-nobackprop",
-    where="end of Section 3.3",
+    where="Section 3.3, end",
+    line=551,
+    assumes="cluster separated truncations, Theorem 3.2",
+    words="no backpropagation is needed",
     kind="identity",
     states="The flow of separated truncations needs no backpropagation.",
     data="gradient_audit",
@@ -252,7 +295,10 @@ def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-btilde",
-    where="eq. (4.23)",
+    where="Section 4.2, eq. (4.23)",
+    line=679,
+    assumes=("cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)"),
+    words="we obtain",
     kind="identity",
     states=r"The residual $\tilde b = R(\beta + \tilde y)$ turns with the weights and is damped by truncated shares.",
     formula=r"\partial_s \tilde b = \Omega \tilde b - J_0^\perp \tilde b",
@@ -266,7 +312,13 @@ def residual_moves(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-64",
-    where="eq. (6.4)",
+    where="Section 6, eq. (6.4)",
+    line=885,
+    assumes="any invertible cumulative weight, cluster separated truncations",
+    words=(
+        r"we determine the expression for the gradient with respect to $\beta^\ell$ for general "
+        r"$W^{(\ell)}$"
+    ),
     kind="identity",
     states="For any invertible weight the bias gradient pulls the error back through the inverse transposed.",
     formula=r"\partial_\beta \mathcal{C} = -\int dx\, \mu(x) W^T H^\perp(x) W^{-T} (\tau(x) - \tilde y)",
@@ -280,7 +332,10 @@ def gradient_for_any_weight(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-68",
-    where="eqs. (6.6)-(6.8)",
+    where="Section 6, eqs. (6.6)-(6.8)",
+    line=905,
+    assumes=("weights aligned with the activation: the cumulative weight is a rotation R (Definition 2.2, (3.17))"),
+    words="because of the key cancelation property",
     kind="identity",
     states="What is truncated and what is passed on do not overlap, which removes the data from the bias flow.",
     formula=r"H^\perp(x) \sigma(R (x + \beta)) = 0",
@@ -294,7 +349,10 @@ def truncated_part_cancels(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-68-standard",
-    where="after eq. (6.8)",
+    where="Section 6, after eq. (6.8)",
+    line=909,
+    assumes=("weights aligned with the activation: the cumulative weight is a rotation R (Definition 2.2, (3.17))"),
+    words="It does not in general hold for the standard cost",
     kind="qualitative",
     states="The cancellation that takes (6.5) to (6.7) does not in general hold for the standard cost.",
     formula=r"\int dx\, \mu(x) R^T H^\perp R\, g\, R^T \sigma(R(x + \beta)) \ne 0, \quad g = (W^{(Q+1)})^T W^{(Q+1)}",
@@ -317,7 +375,10 @@ def no_cancellation_in_another_metric(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-lemma61",
-    where="Lemma 6.1, (6.11)",
+    where="Section 6, Lemma 6.1, (6.11)",
+    line=923,
+    assumes=r"$R(s) = \exp(s \omega)$, $\omega$ antisymmetric",
+    words=r"for any smooth $f : O(Q) \rightarrow \mathbb{R}$",
     kind="identity",
     states="Along a one-parameter group a function changes by the trace with the antisymmetric part of its gradient.",
     formula=r"\partial_s f(R(s)) = -\mathrm{Tr}\left( \omega\, \pi_-(\partial_R f\, R^T) \right)",
@@ -331,9 +392,13 @@ def lemma_6_1(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-616",
-    where="eqs. (6.16)-(6.18)",
+    where="Section 6, eqs. (6.16)-(6.18)",
+    line=988,
+    kind_of_slip="result changes",
+    assumes=("weights aligned with the activation: the cumulative weight is a rotation R (Definition 2.2, (3.17))"),
+    words="the first term on the r.h.s. is eliminated",
     kind="identity",
-    states="The quadratic term of the gradient in the weights is symmetric.",
+    states=("The quadratic term of the gradient in the weights is symmetric, so that the projection eliminates it."),
     correction="Its two halves differ; the antisymmetric part is $[H, u u^T]/2$: the slip behind Theorem 3.2.",
     formula=r"\left( \partial_R \frac{1}{2} |\tau - \tilde y|^2 \right) R^T = 2 H u u^T H - H u b^T - H b u^T",
     corrected_formula=(

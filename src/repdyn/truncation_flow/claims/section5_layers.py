@@ -16,7 +16,11 @@ TOO_WIDE = "clusters too wide to be separated"
 
 @claim(
     "tf-def31-comp",
-    where="Definition 3.1, (3.4)-(3.5)",
+    where="Section 3.1, Definition 3.1, (3.4)-(3.5)",
+    line=343,
+    kind_of_slip="missing hypothesis",
+    assumes="each truncation map acts as the identity on the training inputs of the other clusters",
+    words="Given cluster separated truncations, we have that",
     kind="identity",
     states="With cluster separated truncations the composition acts on a cluster as its own truncation map alone.",
     correction="It needs besides that later maps leave the images alone, and both conditions at all times.",
@@ -53,7 +57,7 @@ def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset
 
 @claim(
     "tf-own-clusters",
-    where="Sections 1 and 3.1, not stated",
+    where="Sections 1 and 3.1",
     kind="bound",
     origin="ours",
     states="Aligned weights separate three narrow clusters in space exactly where no angle of the triangle of their"
@@ -98,10 +102,15 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-collapse",
-    where="Abstract, Section 1, Section 4",
+    where="Section 1; Abstract; Section 4",
+    line=13,
+    assumes=("cluster separated truncations, aligned weights, the cluster positioned as Section 1 lists"),
+    words="under the right circumstances, they are contracted to points",
     kind="limit",
-    states="Under the right circumstances every cluster contracts to a point in finite time and the cost goes to zero"
-    " exponentially.",
+    states=(
+        "Under the right circumstances clusters are contracted to points in finite time, and the "
+        "cost goes to zero exponentially."
+    ),
     data="neural_collapse",
     control={
         "margin": false_world(TOO_WIDE, replace_variables(margin_least="margin_least_too_wide")),
@@ -135,7 +144,11 @@ def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm51-beta",
-    where="Theorem 5.1, (5.4); (7.15)",
+    where="Section 5, Theorem 5.1, (5.4); Section 7, (7.15)",
+    line=823,
+    kind_of_slip="result changes",
+    assumes="aligned weights, any truncation map may act on any cluster",
+    words="determines the gradient flow of the cumulative biases",
     kind="identity",
     states="The bias flow of a layer sums over later layers, and over the clusters with the same index.",
     correction="It has a plus sign, no sum over layers, and the sum runs over all clusters, each with its own label.",
@@ -157,9 +170,12 @@ def general_bias_flow(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm51-omega",
-    where="Theorem 5.1, (5.6)-(5.7), (7.16)",
+    where="Section 5, Theorem 5.1, (5.6)-(5.7); Section 7, (7.16)",
+    line=835,
+    assumes="aligned weights, any truncation map may act on any cluster",
+    words="determines the gradient flow of the cumulative weights",
     kind="identity",
-    states="The weight flow of a layer is minus the sum over all clusters of the commutators of (5.6) with (5.7).",
+    states=("The weight flow of a layer is minus the sum over the clusters of the commutators of (5.6) with (5.7)."),
     formula=r"\tilde\Omega_\ell = -\sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) [H^{(\ell)}, M_{\ell,\ell'}(x)]",
     data="gradient_audit",
     control=with_wrong_formula("the other sign", "(5.6) weight flow of layers"),
@@ -171,9 +187,13 @@ def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm51-domain",
-    where="after Theorem 5.1, (5.8)-(5.9)",
+    where="Section 5, after Theorem 5.1, (5.8)-(5.9)",
+    line=841,
+    kind_of_slip="result changes",
+    assumes="aligned weights",
+    words="is contained in the intersection set",
     kind="bound",
-    states="A layer's bias feels a point only where all later layers see it in their positive sectors.",
+    states=("A layer's bias feels a point where the later layers see it in their positive sectors."),
     correction="Only where no later layer sees it in its negative sector: $H \\ne 0$ means not in the negative sector,"
     " it does not mean in the positive one.",
     formula=r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \in \mathcal{S}_m^+ \text{ for } m > \ell'",
@@ -195,7 +215,11 @@ def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-512",
-    where="eq. (5.12)",
+    where="Section 5, eq. (5.12)",
+    line=855,
+    kind_of_slip="misprint",
+    assumes="cluster separated truncations",
+    words="If cluster separated truncations exist ... then they satisfy the condition that",
     kind="identity",
     states="With separated truncations the pattern of an own point takes the points of other clusters to themselves.",
     correction="The pattern of a point of another cluster is the identity.",
@@ -213,7 +237,10 @@ def separated_projection(counterexamples: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-513",
-    where="eq. (5.13)",
+    where="Section 5, eq. (5.13)",
+    line=863,
+    assumes="cluster separated truncations",
+    words="in agreement with Theorem 3.2",
     kind="identity",
     states="With separated truncations the data drop out of the bias flow of Theorem 5.1, as in Theorem 3.2.",
     formula=r"(P_{\ell',Q}^-(x))^T P_{\ell',Q}^+(x) \tau^{(\ell'-1,1)}(x) = 0",
@@ -227,9 +254,15 @@ def data_drop_out(counterexamples: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-lemma71",
-    where="Lemma 7.1, (7.2)",
+    where="Section 7, Lemma 7.1, (7.2)",
+    line=1038,
+    assumes="aligned weights",
+    words=(
+        r"\tau^{(\ell_1, \ell_2)}(x) = P_{\ell_1, \ell_2}^+(x)x - \sum_{\ell=\ell_1}^{\ell_2} "
+        r"P_{\ell, \ell_2}^-(x)\beta^{(\ell)}"
+    ),
     kind="identity",
-    states="The composed truncation maps are affine in every intersection of sectors.",
+    states=("The composed truncation maps are a product of projections of the point minus those of the biases."),
     formula=(
         r"\tau^{(\ell_1,\ell_2)}(x) = P_{\ell_1,\ell_2}^+(x) x "
         r"- \sum_{\ell=\ell_1}^{\ell_2} P_{\ell,\ell_2}^-(x) \beta^{(\ell)}"
@@ -244,7 +277,11 @@ def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-lemma72",
-    where="Lemma 7.2, (7.11)",
+    where="Section 7, Lemma 7.2, (7.11)",
+    line=1090,
+    kind_of_slip="misprint",
+    assumes="aligned weights; a derivative inside the sectors",
+    words=r"For any $x \in \mathbb{R}^Q$ , the following holds",
     kind="identity",
     states="The gradient in the bias of a layer is the error pulled back, with a plus sign.",
     correction="With a minus sign, as in (7.14), the last line of its own proof.",

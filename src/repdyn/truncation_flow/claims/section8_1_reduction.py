@@ -17,7 +17,10 @@ PRINTED_GRAMS = "the Gram matrices of (8.9) as printed"
 
 @claim(
     "tf-84-87",
-    where="eqs. (8.4)-(8.7)",
+    where="Section 8, eqs. (8.4)-(8.7)",
+    line=1225,
+    assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
+    words="because the gradient flow is trivial for the cumulative weights",
     kind="identity",
     states="For collapsed clusters the weights rest, and biases and output follow the gradient of the reduced cost.",
     formula=r"\partial_s B = -W^T (W B + Y), \quad \partial_s W = -(W B + Y) B^T, \quad \partial_s W^{(\ell)} = 0",
@@ -31,9 +34,13 @@ def collapsed_gradient(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-82-reduction",
-    where="Section 8, (8.1)-(8.7)",
+    where="Section 8, eqs. (8.1)-(8.7)",
+    line=1225,
+    kind_of_slip="missing hypothesis",
+    assumes="collapsed initial data (8.1), $b_{Q+1} = 0$",
+    words="this fact persists for $s > 0$",
     kind="identity",
-    states="From collapsed initial data the cost of the network is that of the reduced flow (8.6)-(8.7) at all times.",
+    states=("From collapsed initial data the cost is that of the reduced flow (8.6)-(8.7), and this persists."),
     correction="As long as every cluster keeps its sectors, which labels exchanged between clusters end at once.",
     formula=r"\widetilde{\mathcal{C}}(s) = \frac{1}{2} |W(s) B(s) + Y|^2 \text{ for all } s",
     corrected_formula=r"\widetilde{\mathcal{C}}(s) = \frac{1}{2} |W(s) B(s) + Y|^2 \text{ while the sectors are kept}",
@@ -59,7 +66,10 @@ def reduction_holds_while_sectors_are_kept(reduced_network: xr.Dataset) -> Verdi
 
 @claim(
     "tf-88",
-    where="eq. (8.8)",
+    where="Section 8.1, eq. (8.8)",
+    line=1243,
+    assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
+    words="We straightforwardly deduce from (8.6) and (8.7) that",
     kind="identity",
     states="The output error obeys a linear equation with the Gram matrices of both factors.",
     formula=r"\partial_s (W B + Y) = -W W^T (W B + Y) - (W B + Y) B^T B",
@@ -73,9 +83,13 @@ def error_equation(propagators: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-89-811",
-    where="eqs. (8.9), (8.11)",
+    where="Section 8.1, eqs. (8.9), (8.11)",
+    line=1255,
+    kind_of_slip="misprint",
+    assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
+    words="and find that",
     kind="identity",
-    states="Two propagators carry the output error from the start to any time.",
+    states="Two propagators carry the output error from the start to a later time.",
     correction="With the Gram matrices of (8.8).",
     formula=r"\partial_s \mathcal{U}_B = -\mathcal{U}_B B B^T, \quad \partial_s \mathcal{U}_W = -W^T W \mathcal{U}_W",
     corrected_formula=(
@@ -92,7 +106,11 @@ def propagators_carry_the_error(propagators: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-810",
-    where="eq. (8.10)",
+    where="Section 8.1, eq. (8.10)",
+    line=1247,
+    kind_of_slip="misprint",
+    assumes="propagators defined by (8.9) with the identity at equal times",
+    words="We define the propagators for $s > s_0$",
     kind="identity",
     states="The derivative of the propagators in their initial time has a minus sign.",
     correction="It has a plus sign.",
@@ -115,7 +133,11 @@ def initial_time_derivative(propagators: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-816-817",
-    where="eqs. (8.16), (8.17)",
+    where="Section 8.1, eqs. (8.16), (8.17)",
+    line=1281,
+    kind_of_slip="misprint",
+    assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
+    words="we can represent the solutions to (8.6) and (8.7) by use of the Duhamel",
     kind="identity",
     states="Variation of constants gives both factors with a plus sign of the integral.",
     correction="Both integrals carry a minus sign, with the propagators of (8.9) as printed.",
@@ -148,7 +170,10 @@ def variation_of_constants(propagators: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-lemma81",
-    where="Lemma 8.1, (8.13)",
+    where="Section 8.1, Lemma 8.1, (8.13)",
+    line=1265,
+    assumes=r"$B B^T > \lambda_0$ at all times",
+    words="Then, the operator norm bound",
     kind="bound",
     states="A gap of the Gram matrix makes its propagator decay at that rate.",
     formula=r"\|\mathcal{U}_B(s, s_0)\| \le e^{-\lambda_0 (s - s_0)} \text{ if } B B^T > \lambda_0",
@@ -169,7 +194,10 @@ def propagator_decays(propagators: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-lemma82",
-    where="Lemma 8.2, (8.18)",
+    where="Section 8.1, Lemma 8.2, (8.18)",
+    line=1293,
+    assumes="for A = 0 both sides are 0, so that > is read as at least",
+    words=r"Given any $A, B \in \mathbb{R}^{Q \times Q}$ with $BB^T > \lambda_0 > 0$",
     kind="bound",
     states="A gap of a Gram matrix bounds the norm of products from below.",
     formula=r"\|A B\| > \sqrt{\lambda_0} \|A\| \text{ if } B B^T > \lambda_0",

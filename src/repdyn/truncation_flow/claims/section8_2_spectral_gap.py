@@ -15,7 +15,10 @@ DEFINITE = ["positive", "negative"]
 
 @claim(
     "tf-prop83",
-    where="Proposition 8.3, (8.21)",
+    where="Section 8.2, Proposition 8.3, (8.21)",
+    line=1320,
+    assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
+    words="is conserved along orbits of the gradient flow",
     kind="identity",
     states="The difference of the Gram matrices is conserved.",
     formula=r"\mathcal{I}(s) = B(s) B(s)^T - W(s)^T W(s) = \mathcal{I}(0)",
@@ -35,9 +38,14 @@ def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-831",
-    where="eqs. (8.30)-(8.32)",
+    where="Section 8.2, eqs. (8.30)-(8.32)",
+    line=1369,
+    assumes="a definite integral of motion (8.25) or (8.26); strictness of the gap aside",
+    words=r"Therefore, we find a spectral gap, uniformly in $s \in \mathbb{R}_+$",
     kind="bound",
-    states="Definiteness at the start keeps the smallest eigenvalue of one Gram matrix above the gap at all times.",
+    states=(
+        "Definiteness at the start keeps the smallest eigenvalue of one Gram matrix above the gap, uniformly in time."
+    ),
     formula=r"\inf \mathrm{spec}(B(s) B(s)^T) \ge \lambda_0 \text{ or } \inf \mathrm{spec}(W(s)^T W(s)) \ge \lambda_0",
     data="collapsed_clusters",
     control=wrong_formula(
@@ -52,7 +60,10 @@ def gap_is_kept(collapsed_clusters: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm84-rate",
-    where="Theorem 8.4, (8.27)",
+    where="Section 8.2, Theorem 8.4, (8.27)",
+    line=1353,
+    assumes="(8.25) or (8.26): a definite integral of motion",
+    words=r"the cost converges exponentially to zero as $s \rightarrow \infty$",
     kind="bound",
     states="If the integral of motion is definite, the cost decays at twice its gap.",
     formula=r"\widetilde{\mathcal{C}}(s) \le e^{-2 \lambda_0 s} \widetilde{\mathcal{C}}(0)",
@@ -74,7 +85,10 @@ def cost_decays(collapsed_clusters: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-828",
-    where="Theorem 8.4, (8.28)",
+    where="Section 8.2, Theorem 8.4, (8.28)",
+    line=1357,
+    assumes="(8.25) or (8.26): a definite integral of motion",
+    words="strongly, in Hilbert-Schmidt norm",
     kind="limit",
     states="The output of the collapsed clusters converges to the labels.",
     formula=r"W(s) B(s) \to -Y",
@@ -94,7 +108,7 @@ def output_converges(collapsed_clusters: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm84-indef",
-    where="Theorem 8.4, hypotheses",
+    where="Section 8.2, Theorem 8.4, hypotheses",
     kind="bound",
     origin="ours",
     states="Where the integral of motion is not definite, convergence of the cost to zero is not guaranteed.",
@@ -119,7 +133,11 @@ def without_definiteness(collapsed_clusters: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-835",
-    where="eqs. (8.34)-(8.36)",
+    where="Section 8.2, proof of Theorem 8.4, (8.34)-(8.36)",
+    line=1404,
+    kind_of_slip="slip in a proof",
+    assumes="the case (8.31)",
+    words="The right hand side is bounded, uniformly in $s$",
     kind="bound",
     states="The output weight stays bounded, by the labels over the biases and a term that decays at twice the gap.",
     correction="The term decays at the gap itself: the root of (8.34) was not taken. Boundedness is not touched.",
@@ -152,7 +170,10 @@ def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-837",
-    where="eq. (8.37)",
+    where="Section 8.2, proof of Theorem 8.4, (8.37)",
+    line=1412,
+    assumes="the case (8.31); the bound (8.36)",
+    words="is uniformly bounded in $s$",
     kind="bound",
     states="The conservation law bounds the larger factor by the smaller.",
     formula=r"\|B(s)\|^2 \le \|\mathcal{I}(0)\| + c_W^2",
@@ -169,7 +190,11 @@ def bias_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-838",
-    where="eqs. (8.38)-(8.39)",
+    where="Section 8.2, proof of Theorem 8.4, (8.38)-(8.39)",
+    line=1421,
+    kind_of_slip="slip in a proof",
+    assumes="the case (8.31); the constant of (8.34)",
+    words="exists, and the convergence is exponential",
     kind="bound",
     states="The speeds of both factors decay at the gap, with the constant of (8.34).",
     correction="With the root of that constant: the norm of the error is the root of (8.34).",
@@ -205,7 +230,10 @@ def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm84-limits",
-    where="Theorem 8.4, (8.29)",
+    where="Section 8.2, Theorem 8.4, (8.29)",
+    line=1359,
+    assumes="(8.25) or (8.26): a definite integral of motion",
+    words="and the limits ... exist",
     kind="limit",
     states="Both factors converge.",
     formula=r"B_\infty = \lim_{s \to \infty} B(s), \quad W_\infty = \lim_{s \to \infty} W(s)",

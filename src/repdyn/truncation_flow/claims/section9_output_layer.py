@@ -13,7 +13,14 @@ from repdyn.truncation_flow.claims.tolerances import EXACT, Tolerance, zero
 
 @claim(
     "tf-93",
-    where="eq. (9.3)",
+    where="Section 9, eq. (9.3)",
+    line=1444,
+    kind_of_slip="result changes",
+    assumes=(
+        "the standard cost is (2.22), each class weighed by its size; every cluster lies in the "
+        "positive sector of every truncation map (9.2)"
+    ),
+    words="In this situation",
     kind="identity",
     states="For untruncated data the standard cost (2.22) is the mean of squares over all points.",
     correction="(2.22) weighs every point by the size of its class; the two differ by a factor $Q$ for classes of "
@@ -36,9 +43,12 @@ def cost_of_untruncated(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-96",
-    where="eq. (9.6)",
+    where="Section 9, eq. (9.6)",
+    line=1456,
+    assumes="every cluster lies in the positive sector of every truncation map (9.2)",
+    words="the cost does not depend on the cumulative parameters",
     kind="identity",
-    states="Untruncated data leave all hidden cumulative weights and biases at rest.",
+    states="Untruncated data leave the hidden cumulative weights and biases at rest.",
     formula=r"\partial_s W^{(\ell)} = 0, \quad \partial_s \beta^{(\ell)} = 0",
     data="gradient_audit",
     control=with_wrong_formula("data that are partly truncated", "(9.6) hidden layers at rest"),
@@ -50,7 +60,10 @@ def hidden_layers_rest(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-97",
-    where="eq. (9.7)",
+    where="Section 9, eq. (9.7)",
+    line=1460,
+    assumes="every cluster lies in the positive sector of every truncation map (9.2)",
+    words="the gradient flow for $W_{Q+1}$ is given by",
     kind="identity",
     states="The output weight follows the gradient of the least-squares cost.",
     formula=r"\partial_s W = -\sum_k w_k (W x_k - y_k) x_k^T",
@@ -64,7 +77,11 @@ def output_gradient(gradient_audit: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm91",
-    where="Theorem 9.1, (9.10); (9.8), (9.12)",
+    where="Section 9, Theorem 9.1, (9.10); (9.8), (9.12)",
+    line=1474,
+    kind_of_slip="misprint",
+    assumes="$X X^T$ invertible; $Y$ is the matrix (8.3) of one label per class",
+    words="the gradient flow (9.7) has the explicit solution",
     kind="identity",
     states="The output weight has an explicit solution in the matrix of labels.",
     correction="The matrix must hold one label per point; with one per class the product is not defined.",
@@ -87,7 +104,11 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm91-proj",
-    where="eq. (9.11)",
+    where="Section 9, Theorem 9.1, (9.11)",
+    line=1482,
+    kind_of_slip="slip in a proof",
+    assumes="$X X^T$ invertible",
+    words="is the projector onto the range of $(X^{(0)})^T$",
     kind="identity",
     states=r"$\mathcal{P}$ is the projector onto the range of $X^T$.",
     correction=r"It is a right inverse of $X$, with $N$ rows and $Q$ columns; the projector is $\mathcal{P} X$.",
@@ -116,7 +137,10 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
 
 @claim(
     "tf-thm91-limit",
-    where="eq. (9.12)",
+    where="Section 9, Theorem 9.1, (9.12)",
+    line=1486,
+    assumes="$X X^T$ invertible; the matrix of one label per point",
+    words="corresponds to the cost minimizer obtained in [2]",
     kind="limit",
     states="The limit is the minimizer of the cost.",
     formula=r"\lim_{s \to \infty} W(s) = Y_{\mathrm{ext}} \mathcal{P}",

@@ -9,7 +9,9 @@ import xarray as xr
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
+from repdyn.truncation_flow.experiments import beyond_alignment
 from repdyn.truncation_flow.experiments.cluster_flow import SLIDING
+from repdyn.truncation_flow.experiments.printed_radius import printed_radius
 from repdyn.truncation_flow.methods.construction import ball_clusters, largest_radius, simplex_initial_data
 from repdyn.truncation_flow.methods.events import event_flow
 from repdyn.truncation_flow.methods.flow import integrate_flow
@@ -292,6 +294,11 @@ def counterexamples(settings: Counterexamples, stream: Stream) -> xr.Dataset:
         sliding_point(),
         sliding_ensemble(stream.generator("sliding")),
         least_squares_weights(stream.generator("weights")),
+        printed_radius(),
+        beyond_alignment.alignment_is_lost(settings.draws, stream.generator("alignment")),
+        beyond_alignment.collapse_without_alignment(stream.generator("unaligned")),
+        beyond_alignment.cumulative_are_free(settings.draws, stream.generator("cumulative")),
+        beyond_alignment.layer_flow_differs(),
     ):
         measured |= part
     return dataset(

@@ -23,7 +23,7 @@ def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
     Q, times, longer = settings.dimension, np.linspace(0.0, SHORT, settings.nodes), np.linspace(0.0, 3.0, 61)
     equations = ("(8.8)", "(8.9), (8.11)", "(8.10)", "(8.16)", "(8.17)")
     errors = np.empty((settings.seeds, len(equations), 3))
-    decay, ratio = np.empty((2, settings.seeds)), np.empty((2, settings.seeds))
+    decay, ratio, decay_W, free = (np.empty((2, settings.seeds)) for _ in range(4))
     Y = np.eye(Q)
     for seed in range(settings.seeds):
         B0, W0 = collapsed.definite_start(Q, "positive", stream.generator(seed))
@@ -35,11 +35,17 @@ def propagators(settings: CollapsedClusters, stream: Stream) -> xr.Dataset:
         rate = -np.log(np.linalg.matrix_norm(U_B[1:], ord=2)) / longer[1:]
         decay[:, seed] = rate.min() / spectrum[[0, -1]]
         ratio[:, seed] = _product_ratio(stream.generator(seed, "pairs"), Q)
+        decay_W[:, seed] = _decay_of_the_other(*collapsed.definite_start(Q, "negative", stream.generator(seed)), longer)
+        free[:, seed] = _free_directions(B0, W0)
     return dataset(
         {
             **audit_variables(errors, ("seed", "equation"), scale="largest error"),
             "propagator_rate": variable("seed", decay[0], "least -log||U_B||/(lambda_0 s); Lemma 8.1 says at least 1"),
             "propagator_rate_largest": variable("seed", decay[1], "the same with the largest eigenvalue of I(0)"),
+            "propagator_rate_W": variable("seed", decay_W[0], "least -log||U_W||/(lambda_0 s), I negative definite"),
+            "propagator_rate_W_largest": variable("seed", decay_W[1], "the same with the largest eigenvalue of -I(0)"),
+            "free_directions": variable("seed", free[0], "directions in (W, B) that keep W B, of 2 Q^2"),
+            "free_directions_W_known": variable("seed", free[1], "directions in B that keep W B, of Q^2"),
             "product_ratio": variable("seed", ratio[0], "least ||A B||/(sqrt(lambda_0) ||A||), Lemma 8.2 says above 1"),
             "product_ratio_largest": variable("seed", ratio[1], "the same with the largest eigenvalue of B B^T"),
         },
@@ -84,6 +90,22 @@ def _initial_time_derivative(B0: Array, W0: Array, Y: Array) -> Errors:
     slope = (later[3] - later[1]) / (2 * DIFFERENCE)
     exact = B[2] @ B[2].T @ later[2]
     return fixed(worst(slope + exact), worst(slope - exact))
+
+
+def _decay_of_the_other(B0: Array, W0: Array, times: Array) -> Array:
+    """Least rate of U_W of (8.9) over the smallest and over the largest eigenvalue of -I(0)."""
+    rates = standard_cost.propagator_rates_as_printed
+    _, _, _, U_W = collapsed.trajectory_with_propagators(B0, W0, np.eye(len(B0)), times, rates)
+    rate = -np.log(np.linalg.matrix_norm(U_W[1:], ord=2)) / times[1:]
+    return rate.min() / np.linalg.eigvalsh(-standard_cost.conserved_quantity(B0, W0))[[0, -1]]
+
+
+def _free_directions(B: Array, W: Array) -> tuple[int, int]:
+    """Unknowns minus rank of d(W B) = dW B + W dB, in both factors and in B alone."""
+    eye = np.eye(len(B))
+    in_W, in_B = np.kron(eye, B.T), np.kron(W, eye)  # row-major vec
+    both = np.hstack([in_W, in_B])
+    return both.shape[1] - np.linalg.matrix_rank(both), in_B.shape[1] - np.linalg.matrix_rank(in_B)
 
 
 def _product_ratio(generator: np.random.Generator, Q: int, pairs: int = 200) -> tuple[float, float]:

@@ -4,9 +4,9 @@ The hypotheses (4.14)-(4.17) are quantified over the balls |beta + yt| <= 1.1 r 
 depends on the constants themselves. In the frame of R_0, u_i = v_i + (a move of at most eta_2 |v|) + b_i with
 |b| <= 1.1 r, so every supremum is bounded by a sum over points; eta_2 is the least fixed point, reached from below.
 
-Two slips are corrected: mu o a must read mu o a^{-1}, and eta_2, which (4.13) and (4.32) give differently, is
-eta_2 = eta_1' log(1/gamma)/(1 - eta_0 - eta_1'), the rotation (4.29) by the time (4.30). The hypotheses are certified
-in the largest of the three balls, so under every reading.
+Two slips are corrected: mu o a must read mu o a^{-1}, and the radius eta_2 of (4.13), in which the proposition is
+false (experiments/printed_radius.py). It holds with eta_2 = eta_1 |beta(0) + yt|/(2 (1 - eta_0)): |b| falls at least at
+the rate 1 - eta_0, because b^T Omega b = 0, and R turns at most at the rate eta_1 |b|/2.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Constants:
         eta_0: share of points not truncated in some direction (4.14).
         eta_1: first moment of the partial sectors (4.15), input units.
         eta_1_prime: 1.1 |beta(0) + yt| eta_1 (4.13).
-        eta_2: radius of the ball of rotations, eta_1' log(1/gamma)/(1 - eta_0 - eta_1').
+        eta_2: radius of the ball of rotations that suffices, eta_1 |beta(0) + yt|/(2 (1 - eta_0)).
         highest: largest coordinate of any point under (4.16)-(4.17); below 0 if fully truncated there.
         arrival_bound: bound on s_1, log(1/gamma)/(1 - eta_0 - eta_1') (4.30).
         sharp_arrival_bound: log(1/gamma)/(1 - eta_0); Omega drops out because b^T Omega b = 0.
@@ -80,19 +80,18 @@ def proposition_4_2_constants(X: ArrayLike, R0: ArrayLike, beta0: ArrayLike, yt:
 
 
 def _least_fixed_point(v: Array, r: float, gamma: float) -> Constants:
-    """The constants in a ball of rotations that holds the eta_2 of every reading."""
+    """The constants in the smallest ball of rotations that they allow."""
     ball = 0.0
     for _ in range(FIXED_POINT_STEPS):
-        constants = _constants_in_ball(v, r, gamma, ball)
-        widest = max(constants.eta_2, *eta_2_as_printed(constants))
-        if not FIXED_POINT_TOLERANCE < widest - ball < np.inf:
+        constants = constants_in_ball(v, r, gamma, ball)
+        if not FIXED_POINT_TOLERANCE < constants.eta_2 - ball < np.inf:
             return constants
-        ball = widest
+        ball = constants.eta_2
     return constants
 
 
-def _constants_in_ball(v: Array, r: float, gamma: float, ball: float) -> Constants:
-    """Suprema over |b| <= 1.1 r and rotations within `ball`, and what follows from them."""
+def constants_in_ball(v: Array, r: float, gamma: float, ball: float) -> Constants:
+    """Suprema over |b| <= 1.1 r and rotations within `ball`, and what follows from them; v = R_0 (x - yt), (N, Q)."""
     size = np.linalg.norm(v, axis=1)
     reach = BALL * r
     raised = v + ball * size[:, None]
@@ -104,11 +103,16 @@ def _constants_in_ball(v: Array, r: float, gamma: float, ball: float) -> Constan
         eta_0=eta_0,
         eta_1=eta_1,
         eta_1_prime=eta_1_prime,
-        eta_2=_over_gap(eta_1_prime * time, eta_0, eta_1_prime),
+        eta_2=sufficient_radius(eta_0, eta_1, r),
         highest=float(np.max(raised)) + gamma * r,
         arrival_bound=_over_gap(time, eta_0, eta_1_prime),
         sharp_arrival_bound=_over_gap(time, eta_0, 0.0),
     )
+
+
+def sufficient_radius(eta_0: float, eta_1: float, r: float) -> float:
+    """Radius eta_1 r/(2 (1 - eta_0)) of the ball of rotations in which (4.14)-(4.16) suffice, r = |beta(0) + yt|."""
+    return _over_gap(0.5 * eta_1 * r, eta_0, 0.0)
 
 
 def _over_gap(value: float, eta_0: float, other: float) -> float:
@@ -133,5 +137,11 @@ def partial_size_bound(raised: Array, lowered: Array, size: Array, reach: float)
 
 def eta_2_as_printed(constants: Constants) -> tuple[float, float]:
     """The two values of eta_2 as printed, in (4.13) and in (4.32); they disagree, and infinite where a gap closes."""
-    c, time = constants, float(np.log(1.0 / constants.gamma))
-    return _over_gap(c.eta_1 * time, c.eta_0, c.eta_1_prime), _over_gap(c.eta_1_prime * time, c.eta_0, c.eta_1)
+    c = constants
+    return radii_as_printed(c.eta_0, c.eta_1, c.eta_1_prime, c.gamma)
+
+
+def radii_as_printed(eta_0: float, eta_1: float, eta_1_prime: float, gamma: float) -> tuple[float, float]:
+    """eta_2 of (4.13) and of (4.32) for given constants."""
+    time = float(np.log(1.0 / gamma))
+    return _over_gap(eta_1 * time, eta_0, eta_1_prime), _over_gap(eta_1_prime * time, eta_0, eta_1)

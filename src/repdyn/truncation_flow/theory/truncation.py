@@ -125,6 +125,13 @@ def cumulative_parameters(weights: Sequence[ArrayLike], biases: Sequence[ArrayLi
     return CumulativeParameters(np.array(W), np.array(b), np.array(beta))
 
 
+def layers_of_cumulative(W: Array, beta: Array) -> tuple[Array, Array]:
+    """Layers W_l = W^(l) (W^(l-1))^{-1}, b_l = W^(l) (beta^(l) - beta^(l-1)), which invert (2.6); (L, Q, Q), (L, Q)."""
+    before = np.concatenate([np.eye(W.shape[-1])[None], W[:-1]])
+    shift = np.diff(beta, axis=0, prepend=np.zeros((1, beta.shape[-1])))
+    return W @ np.linalg.inv(before), np.einsum("lij,lj->li", W, shift)
+
+
 def output_bias_as_printed(W_out: ArrayLike, beta_last: ArrayLike) -> Array:
     """beta^(L+1) = W_{L+1}^{-1} beta^(L) as printed in (1.4), (2.7); (2.6) at L + 1 gives another vector."""
     return np.linalg.solve(np.asarray(W_out, dtype=np.float64), np.asarray(beta_last, dtype=np.float64))

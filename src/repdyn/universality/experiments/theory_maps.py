@@ -27,8 +27,14 @@ WORDS = {
 
 STARTS = {"equal": 1.0, "encoder larger": 3.0, "decoder larger": 1 / 3}
 """Factor r of a start alpha = r s, |v| = s/r: which part of dh = alpha u, dy = alpha v the weights' scale s favors."""
-DIRECTIONS = {"along the target": 1.0, "at a slant": 0.5, "across it": 0.0, "against it": -1.0}
-"""Cosine of the angle between the first output difference and the target; one output knows 1 and -1."""
+DIRECTIONS = {
+    "along the target": 1.0,
+    "60 degrees from it": 0.5,
+    "across it": 0.0,
+    "120 degrees from it": -0.5,
+    "against it": -1.0,
+}
+"""Cosine of the angle between the first output difference and the target; one output knows the first and the last."""
 
 
 def theory_maps(settings: TheoryMaps) -> xr.Dataset:
@@ -95,11 +101,11 @@ def _large_weights(settings: TheoryMaps) -> tuple[dict, dict]:
         "large_growth": variable(
             ("start", "large_scale"), saddle, "growth rate at h = 0, (A_high + S)/(2 tau_y)", "1/epoch"
         ),
+        "direction_cosine": variable("direction", list(DIRECTIONS.values()), "cosine to the target"),
         "dy2": variable((), settings.dy2, "squared target distance"),
     }, {
         "large_scale": variable("large_scale", scales, "scale s of a large start"),
         "direction": variable("direction", np.array(list(DIRECTIONS)), "first output difference"),
-        "cosine": variable("direction", np.array(list(DIRECTIONS.values())), "its cosine to the target"),
     }
 
 

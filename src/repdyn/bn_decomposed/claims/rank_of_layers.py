@@ -1,0 +1,52 @@
+"""Claim on the rank that one layer with ReLU gives a batch: Section I."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.controls import exchange, false_world, replace_variables
+from repdyn.base.verdicts import Verdict, all_of, equal, mean_within
+
+
+@claim(
+    "bnd-sec1-rank",
+    where="Section I, text before Definition 1 and after Corollary 4",
+    line=133,
+    assumes="Theorem 3: enough distinct points, rows i.i.d. Gaussian; linear layers keep the rank",
+    words="in fact, the image dimension scales linearly with the number of rows",
+    kind="scaling",
+    states="One layer with ReLU raises the rank of a batch of low rank, and the dimension of its image grows linearly "
+    "with the number of rows; a linear layer raises nothing.",
+    data="relu_rank",
+    control={
+        "image of two inputs": false_world("a layer without ReLU", replace_variables(image="image_linear")),
+        "batch rank over its limit": false_world("a layer without ReLU", exchange("activation", "relu", "linear")),
+        "linear layer": false_world("a layer with ReLU", exchange("activation", "relu", "linear")),
+    },
+)
+def rank_grows_with_rows(relu_rank: xr.Dataset) -> Verdict:
+    """Span of the image with two inputs, exactly; rank of a batch by rows, with ReLU and without."""
+    rows, n = relu_rank["rows"], int(relu_rank["layer_points"])
+    highest = relu_rank["rank"].isel(input_dim=-1) / np.minimum(rows, n)
+    linear = relu_rank["rank"].sel(activation="linear")
+    image, wanted = relu_rank["image"], relu_rank["image_row"]
+    return Verdict.from_tests(
+        all_of(
+            image_of_two_inputs=equal(image.min("draw").values, wanted, expected="the number of rows, in every draw"),
+            batch_rank_over_its_limit=mean_within(
+                highest.sel(activation="relu").min("rows"),
+                0.95,
+                np.inf,
+                expected=f"rank of {n} points in {int(relu_rank['input_dim'][-1])} dimensions: min(rows, {n})",
+                reason="5 % below the limit: a few rows more than $n$ are needed now and then",
+            ),
+            linear_layer=equal(
+                linear.max("draw").values.tolist(),
+                np.minimum.outer(relu_rank["input_dim"].values, rows.values),
+                expected="min(rows, input dimension)",
+            ),
+        ),
+        note="The batch must be large: a finite one of rank 2 lags behind, since thin cells are hit late.",
+    )

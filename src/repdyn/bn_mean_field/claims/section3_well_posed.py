@@ -1,0 +1,106 @@
+"""Claims of section 3.2 of Ma and Ying on well-posedness: the estimate before eq. (20), stability, regular values."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.controls import false_world, replace_labels, replace_variables, wrong_formula
+from repdyn.base.verdicts import Verdict, at_most, deviation, not_testable
+
+
+@claim(
+    "bnm-thm4-bl",
+    where="Section 3.2, Theorem 4, proof, display before II",
+    words=r"the last inequality follows from the bound of $a\sigma(\bar{\mathbf{b}}^T\mathbf{x})$",
+    line=319,
+    assumes=r"Assumption 2; $|a| \le r$; $\|\cdot\|_{BL}$ is the supremum over functions bounded by 1 and 1-Lipschitz",
+    kind="bound",
+    kind_of_slip="slip in a proof",
+    states=r"The integral of $a \sigma(\bar b^T x)$ changes by at most its supremum times the "
+    r"bounded-Lipschitz distance.",
+    correction=r"The larger of its supremum and its Lipschitz constant on $\mathcal M$ times the distance; "
+    r"with one constant "
+    "for both the proof stands.",
+    formula=(
+        r"\left| \int a \sigma(\bar b^T x)(d\bar\rho_m - d\bar\rho) \right| "
+        r"\le r (\sigma(0) + L_\sigma C_b C_x) \|\bar\rho_m - \bar\rho\|_{BL}"
+    ),
+    corrected_formula=(
+        r"\left| \int a \sigma(\bar b^T x)(d\bar\rho_m - d\bar\rho) \right| "
+        r"\le \max\left( r M, \sqrt{M^2 + (r L_\sigma C_x C_b)^2 \frac{(k+1)^2}{4 k}} \right) "
+        r"\|\bar\rho_m - \bar\rho\|_{BL}"
+    ),
+    data="well_posedness",
+    control=wrong_formula("the supremum alone in the corrected form", replace_variables(constant="constant_printed")),
+)
+def bounded_lipschitz_estimate(well_posedness: xr.Dataset) -> Verdict:
+    """Pairs of point masses, whose distance is known, on bounded data; ratio of both sides over all radii."""
+    per_distance = well_posedness["change"] / well_posedness["distance"]
+    printed, corrected = (per_distance / well_posedness[name] for name in ("constant_printed", "constant"))
+    largest = float(well_posedness["radius"].where(printed.max("draw") > 1).max())
+    return Verdict.from_tests(
+        at_most(printed, 1, expected="at most the supremum times the distance", reason="a bound"),
+        at_most(corrected, 1, expected="at most the larger constant times the distance", reason="a bound"),
+        note=f"The printed constant fails up to $r$ = {largest:g} on these data: moving $a$ alone changes the integral "
+        r"by up to $M$, which $r M$ does not bound for small $r$.",
+    )
+
+
+def _exponent(well_posedness: xr.Dataset, activation: str) -> float:
+    """Exponent of the angle between two flows in the angle between their starts."""
+    ends = well_posedness["gap_at_end"].sel(activation=activation)
+    return float(np.polyfit(np.log(well_posedness["gap"].values), np.log(ends.values), 1)[0])
+
+
+@claim(
+    "bnm-abstract-wellposed",
+    where="Abstract; Section 3.2, after the proof of Theorem 4",
+    words="Theoretical analysis are provided on the well-posedness and convergence of the Wasserstein gradient flow",
+    line=9,
+    assumes="Assumption 2; for convergence Assumption 3",
+    kind="limit",
+    kind_of_slip="missing hypothesis",
+    states="The Wasserstein gradient flow is well-posed: solutions exist, and are unique and stable in their start.",
+    correction=r"Theorem 4 shows existence; section 3.2 says that uniqueness is open. Under Assumption 2 "
+    r"alone it fails "
+    r"(ReLU, point data). With $\sigma'$ Lipschitz, which Assumption 3 has, the flow is unique and "
+    r"$W_1(\rho_t, \rho'_t) \le e^{C_t t} W_1(\rho_0, \rho'_0)$, by proof.",
+    data="well_posedness",
+    control=false_world(
+        "ReLU, whose derivative jumps, in the corrected form", replace_labels("activation", {"erf": "relu"})
+    ),
+)
+def flow_is_well_posed(well_posedness: xr.Dataset) -> Verdict:
+    """One neuron at the edge of an input's half-space and neurons a small angle away: do the flows stay close?"""
+    reason = "a Lipschitz flow keeps small angles in proportion, exponent 1; two solutions from one start have 0"
+    tests = {
+        name: deviation(_exponent(well_posedness, name) - 1, 0.05, expected="proportional angles", reason=reason)
+        for name in ("relu", "erf")
+    }
+    ends = well_posedness["gap_at_end"].isel(gap=0)
+    gap, relu, erf = float(ends["gap"]), *(float(ends.sel(activation=name)) for name in ("relu", "erf"))
+    return Verdict.from_tests(
+        tests["relu"],
+        tests["erf"],
+        f"Starts {gap:.0e} radians apart end {relu:.2f} apart with ReLU and {erf:.1e} with erf: from the edge itself a "
+        "ReLU neuron may rest or leave, both solve (15).",
+    )
+
+
+@claim(
+    "bnm-assumption3-regular",
+    where="Section 3.3, Assumption 3.3",
+    words=r"For any $\rho$ , the set of regular values of ... is dense in its range",
+    line=344,
+    kind="qualitative",
+    states=r"Regular values of $g_\rho$ are dense in its range, for every $\rho$.",
+)
+def regular_values() -> Verdict:
+    """An assumption over all measures."""
+    return not_testable(
+        "An assumption about every probability measure. In two and three dimensions it follows from Assumption 3.1 "
+        "wherever $g$ is not constant (Sard, Bates; proof on the study's page), beyond it needs a smoother activation. "
+        "Its transfer between metrics in the proof of Theorem 5 is right (bnm-thm5-regular)."
+    )

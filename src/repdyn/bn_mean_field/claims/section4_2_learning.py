@@ -1,0 +1,280 @@
+"""Claims of sections 4.1 and 4.2 of Ma and Ying on learning: speed, learning rates, lengths of neurons; Figure 2."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.claims import claim
+from repdyn.base.controls import exchange, false_world, knock_out, replace_labels
+from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
+from repdyn.bn_mean_field.claims.section4_1_speeds import UNSTATED
+
+FROZEN = "BN, b frozen"
+COMPARED = {
+    "vanilla, unit weights": "vanilla",
+    "vanilla, same function": "vanilla, same function",
+    "BN without the effect, equal speeds": "BN, equal speeds",
+}
+SETTING = (
+    "Single index along the largest of the variances in 16 dimensions, 24 neurons, four pairs of target "
+    "and covariance, "
+    "losses that no output weights reach with b frozen"
+)
+
+
+def _tasks(feature_learning: xr.Dataset) -> dict[str, str]:
+    return {name: name for name in feature_learning["task"].values.tolist()}
+
+
+def _thresholds(feature_learning: xr.Dataset) -> dict[str, float]:
+    return {f"{100 * value:g} %": value for value in feature_learning["threshold"].values.tolist()}
+
+
+def _require_directions(feature_learning: xr.Dataset) -> None:
+    """A task that can be learned with b frozen cannot show what moving b does."""
+    least = feature_learning["frozen"].min("start")
+    if (least <= feature_learning["threshold"].max()).any():
+        raise NotEnoughDataError("feature_learning: tasks whose loss stays above the threshold with b frozen")
+
+
+def _at_equal_step(name: np.ndarray, base: np.ndarray, allowed: int) -> np.ndarray:
+    """Mean log10 ratio of iterations over the steps that both learn with; at least all iterations if there are none."""
+    logs = np.subtract(*(np.log10(np.where(np.isfinite(needed), needed, np.nan)) for needed in (name, base)))
+    least = np.log10(allowed / np.minimum(base.min(axis=-1), allowed))
+    both = np.isfinite(logs).any(axis=-1)
+    return np.where(both, np.nanmean(np.where(both[..., None], logs, 0.0), axis=-1), least)
+
+
+def _at_best_step(name: np.ndarray, base: np.ndarray, allowed: int) -> np.ndarray:
+    """log10 ratio of the fewest iterations over the steps, (start,)."""
+    return np.log10(np.minimum(name.min(axis=-1), allowed) / np.minimum(base.min(axis=-1), allowed))
+
+
+RATES = {"equal for both": _at_equal_step, "each at its best": _at_best_step}
+
+
+@claim(
+    "bnm-sec41-speedup",
+    where="Section 4.1",
+    words="speeds up the learning of the features along these significant directions",
+    line=388,
+    assumes="learning rate, and what is compared with, are not stated",
+    kind="causal",
+    states="The anisotropic speed effect of BN speeds up the learning of features along directions where "
+    "data are large.",
+    data="feature_learning",
+    control=knock_out("the BN network with b frozen, which trains the rest", replace_labels("network", {"BN": FROZEN})),
+)
+def learning_is_sped_up(feature_learning: xr.Dataset) -> Verdict:
+    """Iterations to learn a single index along the largest variance, over those without BN or without the effect."""
+    _require_directions(feature_learning)
+    needed, allowed = feature_learning["needed"].transpose(..., "start", "step"), int(feature_learning["iterations"])
+
+    def samples(rate: str, compared_with: str, task: str, learned: float) -> np.ndarray:
+        own = needed.sel(task=task, threshold=learned)
+        return RATES[rate](own.sel(network="BN").values, own.sel(network=compared_with).values, allowed)
+
+    def faster(rate: str, compared_with: str, task: str, learned: float) -> Test:
+        expected = "log10 of iterations over those without below 0"
+        return mean_within(
+            samples(rate, compared_with, task, learned), -np.inf, 0, expected=expected, reason="0 is no gain"
+        )
+
+    tasks, thresholds = _tasks(feature_learning), _thresholds(feature_learning)
+
+    def ratio(rate: str, base: str) -> str:
+        logs = [samples(rate, base, task, learned) for task in tasks for learned in thresholds.values()]
+        return f"{10 ** float(np.mean(logs)):.2f}"
+
+    choices = {"rate": {name: name for name in RATES}, "compared_with": COMPARED}
+    equal, best = ({base: ratio(rate, base) for base in COMPARED.values()} for rate in RATES)
+    return Verdict.from_tests(
+        over_readings(faster, **choices, task=tasks, learned=thresholds),
+        note=f"Iterations of BN over those of the vanilla network: {equal['vanilla']} at equal step, {best['vanilla']} "
+        f"with each at its best; over those of BN with equal speeds in all directions {equal['BN, equal speeds']} and "
+        f"{best['BN, equal speeds']}. {SETTING}.",
+    )
+
+
+def _log_ratio(needed: xr.DataArray, name: str, base: str) -> np.ndarray:
+    """Mean over the steps that both networks learn with of log10(iterations), `name` over `base`, by start."""
+    pair = [needed.sel(network=network).isel(start=slice(1, None)) for network in (name, base)]
+    logs = [np.log10(values.where(np.isfinite(values))) for values in pair]
+    means = (logs[0] - logs[1]).mean("step").values
+    if np.isfinite(means).sum() < 2:
+        raise NotEnoughDataError(f"learning_rates: 2 starts with steps at which {name} and {base} both learn")
+    return means[np.isfinite(means)]
+
+
+def _slower(learning_rates: xr.Dataset, base: str) -> Test:
+    samples = _log_ratio(learning_rates["needed"], "BN", base)
+    return mean_within(
+        samples, 0, np.inf, expected="log10 of iterations with BN over those without above 0", reason="0 is no loss"
+    )
+
+
+EXCHANGED = replace_labels("network", {"BN": "vanilla", "vanilla": "BN", "vanilla, same function": "BN"})
+
+
+@claim(
+    "bnm-sec41-linear",
+    where="Section 4.1 (ours)",
+    kind="comparison",
+    origin="ours",
+    states="At equal step $y = x_1$, which can be learned with b frozen, takes more iterations with BN than without.",
+    data="learning_rates",
+    control={
+        part: false_world("networks with and without BN exchanged", EXCHANGED)
+        for part in ("equal step", "equal step and function")
+    },
+)
+def linear_target_takes_longer(learning_rates: xr.Dataset) -> Verdict:
+    """Iterations to a hundredth of the loss, over all steps at which both learn; unit weights, or equal functions."""
+    fewest = learning_rates["fewest"].median("start")
+    bn, vanilla = (float(fewest.sel(network=name)) for name in ("BN", "vanilla"))
+    ratio = 10 ** float(_log_ratio(learning_rates["needed"], "BN", "vanilla").mean())
+    return Verdict.from_tests(
+        all_of(
+            equal_step=_slower(learning_rates, "vanilla"),
+            equal_step_and_function=_slower(learning_rates, "vanilla, same function"),
+        ),
+        note=f"BN needs {ratio:.1f} times the iterations at equal step; each at its best step {bn:.0f} and "
+        f"{vanilla:.0f}. {UNSTATED}.",
+    )
+
+
+WIDER = "0 is no gain; the grid of steps is shifted at random from start to start, so counts have no bias"
+
+
+def _gain(feature_learning: xr.Dataset, wide: str, narrow: str, task: str, learned: float) -> np.ndarray:
+    """Range of steps that learn, in decades, `wide` less `narrow`, by start."""
+    needed = feature_learning["needed"].sel(task=task, threshold=learned)
+    counts = [np.isfinite(needed.sel(network=name)).sum("step") for name in (wide, narrow)]
+    return ((counts[0] - counts[1]) * float(feature_learning["spacing"])).values
+
+
+def _wider(feature_learning: xr.Dataset, wide: str, narrow: str, task: str, learned: float) -> Test:
+    samples = _gain(feature_learning, wide, narrow, task, learned)
+    return mean_within(samples, 0, np.inf, expected="range of steps that learn is wider", reason=WIDER, unit=" decades")
+
+
+def _mean_gain(feature_learning: xr.Dataset, wide: str, narrow: str) -> str:
+    cells = [
+        _gain(feature_learning, wide, narrow, task, learned)
+        for task in _tasks(feature_learning)
+        for learned in _thresholds(feature_learning).values()
+    ]
+    return f"{float(np.mean(cells)):+.2f}"
+
+
+@claim(
+    "bnm-sec42-rate",
+    where="Section 4.2",
+    words="hence less sensitivity to the choice of learning rate",
+    line=406,
+    assumes="compared with models without BN",
+    kind="comparison",
+    states="The BN model is less sensitive to the choice of learning rate: it learns over a wider range of steps.",
+    data="feature_learning",
+    control=false_world(
+        "networks with and without BN exchanged",
+        replace_labels(
+            "network",
+            {
+                "BN": "vanilla",
+                "vanilla": "BN",
+                "BN, many lengths": "vanilla, many lengths",
+                "vanilla, many lengths": "BN, many lengths",
+            },
+        ),
+    ),
+)
+def range_of_steps_is_wider(feature_learning: xr.Dataset) -> Verdict:
+    """Range of steps that learn a single index, in decades, with BN less without, for equal and for many lengths."""
+    _require_directions(feature_learning)
+    lengths = {"unit": ("BN", "vanilla"), "many": ("BN, many lengths", "vanilla, many lengths")}
+    gains = {name: _mean_gain(feature_learning, *pair) for name, pair in lengths.items()}
+    return Verdict.from_tests(
+        over_readings(
+            lambda lengths, task, learned: _wider(feature_learning, *lengths, task, learned),
+            lengths=lengths,
+            task=_tasks(feature_learning),
+            learned=_thresholds(feature_learning),
+        ),
+        note=f"Wider by {gains['unit']} decades at unit lengths, by {gains['many']} at many. {SETTING}.",
+    )
+
+
+SEVERAL = {"spread over two decades": "BN, many lengths", "1 and 10, as in Figure 2": "BN, two lengths"}
+
+
+@claim(
+    "bnm-sec42-adaptivity",
+    where="Section 4.2",
+    words='This effect gives the BN model an "adaptivity" to select the right learning rate',
+    line=406,
+    assumes="neurons of different lengths; less sensitivity to the learning rate is how the sentence goes on",
+    kind="causal",
+    kind_of_slip="conclusion fails",
+    states="That neurons of different lengths learn at different rates makes the BN model less sensitive "
+    "to the choice of "
+    "learning rate.",
+    data="feature_learning",
+    control=knock_out(
+        "b frozen in the network of one length, so that the lengths alone let b move",
+        replace_labels("network", {"BN": FROZEN}),
+    ),
+)
+def many_lengths_widen_the_range(feature_learning: xr.Dataset) -> Verdict:
+    """Range of steps that learn a single index, BN with several lengths less BN with one."""
+    _require_directions(feature_learning)
+    gains = [_mean_gain(feature_learning, name, "BN") for name in SEVERAL.values()]
+    return Verdict.from_tests(
+        over_readings(
+            lambda lengths, task, learned: _wider(feature_learning, lengths, "BN", task, learned),
+            lengths=SEVERAL,
+            task=_tasks(feature_learning),
+            learned=_thresholds(feature_learning),
+        ),
+        note=f"Range wider by {gains[0]} decades with lengths spread over two decades, by {gains[1]} with "
+        f"lengths 1 and 10. "
+        f"{SETTING}.",
+    )
+
+
+@claim(
+    "bnm-fig2",
+    where="Section 4.2, Figure 2",
+    words="blue neurons converge faster than purple neurons, i.e. shorter neurons moves faster than long neurons",
+    line=392,
+    assumes="purple neurons start ten times longer",
+    kind="qualitative",
+    states="In one BN model the short neurons converge faster than the tenfold longer ones.",
+    data="magnitudes",
+    control=false_world(
+        "small and large neurons exchanged", lambda data: exchange("radius", *data["radius"].values.tolist())(data)
+    ),
+)
+def small_neurons_converge_first(magnitudes: xr.Dataset) -> Verdict:
+    """Short less long neurons, starts with random signs as samples: shares near the axis, and turns since the start."""
+    drawn = magnitudes.isel(start=slice(1, None))
+    small, large = magnitudes["radius"].values
+    measures = {
+        f"share within {width:g} degrees of $x_1$": (drawn["axis_angle"] < width).mean("neuron")
+        for width in (10.0, 15.0, 30.0)
+    }
+    measures |= {"mean turn": drawn["turned"].mean("neuron"), "median turn": drawn["turned"].median("neuron")}
+
+    def faster(measure: xr.DataArray, read_at: float) -> Test:
+        at = measure.isel(iteration=round(read_at * (measure.sizes["iteration"] - 1)))
+        gain = (at.sel(radius=small) - at.sel(radius=large)).values
+        return mean_within(gain, 0, np.inf, expected="more for the short neurons", reason="0 is no difference")
+
+    last = drawn.isel(iteration=-1)
+    return Verdict.from_tests(
+        over_readings(faster, measure=measures, read_at={f"iteration {k}000": k / 10 for k in (2, 4, 6, 8, 10)}),
+        note=f"Mean turn at the end {float(last['mean_turn'].sel(radius=small).mean()):.0f} and "
+        f"{float(last['mean_turn'].sel(radius=large).mean()):.1f} degrees. $y = x_1$. {UNSTATED}.",
+    )

@@ -1,0 +1,284 @@
+"""Claims on sizes in trained networks: Figure 3, weights along p, momenta against activations, outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+
+from repdyn.base.checks import Array
+from repdyn.base.claims import claim
+from repdyn.base.controls import false_world, knock_out, replace_labels, replace_variables, wrong_formula
+from repdyn.base.datasets import require
+from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
+from repdyn.leaky_resnets.claims.over_seeds import (
+    ALL_MAPS,
+    FIXED,
+    FREE,
+    LEARNED,
+    LEARNED_MAPS,
+    LEAST_SEEDS,
+    deep,
+    growth,
+    in_words,
+    need_chains,
+)
+from repdyn.leaky_resnets.methods.selection import DECAYED, at_paper_depth, of_maps
+
+
+def _doubling(values: xr.DataArray, first: int) -> Array:
+    """Exponent in Lt from a depth on, per seed."""
+    return growth(values.isel(effective_depth=slice(first, None)))
+
+
+def _ratio(values: xr.DataArray, _: int) -> Array:
+    """Logarithm to base 2 of the last value over the first, per seed."""
+    return np.log2(values.isel(effective_depth=-1) / values.isel(effective_depth=0)).values
+
+
+Constancy = tuple[Callable[[xr.DataArray, int], Array], int, float]
+CONSTANCY: dict[str, Constancy] = {  # how much may change, from which depth on, how it is measured
+    r"within a factor of 2 over all $\tilde L$": (_ratio, 0, 1.0),
+    "exponent within 1/4": (_doubling, 0, 0.25),
+    "exponent within 1/2": (_doubling, 0, 0.5),
+    "exponent within 1/4 from the second depth on": (_doubling, 1, 0.25),
+}
+
+
+def _constant(values: Callable[[xr.Dataset], xr.DataArray], chains: xr.Dataset, constancy: Constancy) -> Test:
+    measured, first, limit = constancy
+    return mean_within(
+        measured(values(chains), first),
+        -limit,
+        limit,
+        expected=f"a change within {limit:g}",
+        reason=r"'relatively constant as $\tilde L$ grows': half-way to proportional, or half of that",
+    )
+
+
+def _constant_instead(measures: xr.Dataset) -> xr.Dataset:
+    return measures.assign(length=measures["median_alignment"])
+
+
+def _cost_instead(measures: xr.Dataset) -> xr.Dataset:
+    least = measures["least_cost"].isel(gamma=0)
+    along = least + 0 * measures["layer"]
+    return measures.assign(momentum=along, alignment=along, largest_momentum=least, median_alignment=least)
+
+
+COST_INSTEAD = wrong_formula("the cost of identity, which falls tenfold, in its place", _cost_instead)
+
+
+@claim(
+    "lrn-fig3",
+    where="Appendix B, Figure 3",
+    words=r"respective magnitudes remains relatively constant as the effective depth \tilde{L} grows",
+    line=510,
+    assumes=r"path length, magnitudes of $B_p$ and of $B_p \sigma(A_p)^T$; trained networks",
+    kind_of_slip="conclusion fails",
+    kind="scaling",
+    states=r"The magnitudes of the path length, of $B_p$ and of $B_p \sigma(A_p)^T$ remain relatively constant as"
+    r" $\tilde L$"
+    " grows.",
+    correction=r"That of $B_p \sigma(A_p)^T$ does. The path length and the largest $\|B_p\|$ grow several times,"
+    r" as a power of"
+    r" $\tilde L$ above 1/2.",
+    formula=r"\int_0^1 \|\partial_p A_p\| dp, \|B_p\|, \|B_p \sigma(A_p)^T\| = O(1) \text{ as } \tilde L \to \infty",
+    corrected_formula=(
+        r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow, \quad \max_p \|B_p\| \nearrow"
+    ),
+    data="chain_measures",
+    control={
+        "length": false_world("$|B S^T|$, which stays constant, in the place of the length", _constant_instead),
+        "B": COST_INSTEAD,
+        "BS": COST_INSTEAD,
+    },
+)
+def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
+    """Change with Lt; readings of the maps (momenta: learned ones), of the magnitude over p and of constancy."""
+    need_chains(chain_measures, DECAYED, FREE, FIXED)
+
+    def tested(maps: dict[str, str], magnitudes: dict[str, Callable[[xr.Dataset], xr.DataArray]]) -> Test:
+        return over_readings(
+            lambda maps, magnitude, constancy: _constant(magnitude, of_maps(chain_measures, maps), constancy),
+            maps=maps,
+            magnitude=magnitudes,
+            constancy=CONSTANCY,
+        )
+
+    tests = all_of(
+        length=tested(ALL_MAPS, {"length": lambda chains: chains["length"]}),
+        B=tested(
+            LEARNED_MAPS,
+            {
+                "largest": lambda chains: chains["largest_momentum"],
+                "median over layers": lambda chains: chains["momentum"].median("layer"),
+            },
+        ),
+        BS=tested(
+            LEARNED_MAPS,
+            {
+                "largest": lambda chains: chains["alignment"].max("layer"),
+                "median over layers": lambda chains: chains["median_alignment"],
+            },
+        ),
+    )
+    chains = of_maps(chain_measures)
+    names = ("length", "largest_momentum", "median_alignment")
+    length, largest, median = (in_words(chains[name]) for name in names)
+    note = (
+        f"{LEARNED} Means: path length {length}, in the norm of $K + \\gamma I$, which Figure 3 does not show,"
+        f" {in_words(chains['stable_length'].isel(gamma=0))}; max $|B|$ {largest}; median $|B S^T|$ {median}."
+    )
+    return Verdict.from_tests(tests, None, note)
+
+
+@claim(
+    "lrn-balanced-size",
+    where="Section 2.1, after Theorem 4",
+    words=r"since $W_p = \tilde{L}B_p\sigma(A_p)^T$ is of approximately constant size",
+    line=238,
+    assumes="trained networks",
+    kind="qualitative",
+    states="$W_p$ is of approximately constant size along $p$.",
+    data="chain_measures",
+    control=wrong_formula(
+        "the cost of identity, which varies a hundredfold, in the place of $|W_p|^2$",
+        lambda measures: measures.assign(weight_sq=measures["cost"].isel(gamma=0)),
+    ),
+)
+def weights_are_of_constant_size(chain_measures: xr.Dataset) -> Verdict:
+    """|W_p| along p; readings of the maps, of Lt and of approximate constancy."""
+    need_chains(chain_measures, DECAYED, FREE, FIXED)
+
+    def test(maps: str, depth: int, constancy: tuple[str, float]) -> Test:
+        size = np.sqrt(of_maps(chain_measures, maps)["weight_sq"].isel(effective_depth=depth))
+        measure, limit = constancy
+        over = (
+            size.max("layer") / size.min("layer") - 1 if measure == "range" else size.std("layer") / size.mean("layer")
+        )
+        return mean_within(over.values, 0, limit, expected=f"at most {limit:.2g}", reason="'approximately constant'")
+
+    readings = over_readings(
+        test,
+        maps=ALL_MAPS,
+        depth=deep(chain_measures),
+        constancy={
+            "$|W|^2$ within a factor of 2": ("range", np.sqrt(2) - 1),
+            "standard deviation within a fifth": ("deviation", 0.2),
+            "standard deviation within a tenth": ("deviation", 0.1),
+        },
+    )
+    cost = at_paper_depth(of_maps(chain_measures))["cost"].isel(gamma=0)
+    span = float((cost.max("layer") / cost.min("layer")).mean())
+    return Verdict.from_tests(
+        readings, None, f"Decayed maps: the cost of identity spans a factor of {span:.0f} along the same paths."
+    )
+
+
+def _slopes(chains: xr.Dataset) -> Array:
+    """Exponent over layers of |B_l|_F in |S_{l-1}|_op, per network."""
+    B, S = (np.log(chains[name].transpose("seed", "layer").values) for name in ("momentum", "activation"))
+    return np.array([np.polyfit(s, b, 1)[0] for s, b in zip(S, B, strict=True)])
+
+
+@claim(
+    "lrn-b-inverse",
+    where="Section 2.1, after Theorem 4",
+    words=r"we typically have that the size of B_p is inversely proportional to that of $\sigma(A_p)$",
+    line=238,
+    assumes="trained networks, along $p$",
+    kind="scaling",
+    states="The size of $B_p$ is inversely proportional to that of $\\sigma(A_p)$.",
+    formula=r"\|B_p\|_F \propto \|\sigma(A_p)\|_{op}^{-1}",
+    data="chain_measures",
+    control=wrong_formula("$|S|$ in the place of $|B|$", replace_variables(momentum="activation")),
+)
+def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
+    """Exponent over layers; readings of the maps (learned), of Lt and of nearness."""
+    need_chains(chain_measures, DECAYED, FREE)
+    test = over_readings(
+        lambda maps, depth, near: mean_within(
+            _slopes(of_maps(chain_measures, maps).isel(effective_depth=depth)),
+            -1 - near,
+            -1 + near,
+            expected="exponent -1",
+            reason="told apart from 0 and -2 half-way, or twice as near",
+        ),
+        maps=LEARNED_MAPS,
+        depth=deep(chain_measures),
+        near={"within 1/2": 0.5, "within 1/4": 0.25},
+    )
+    words = []
+    for maps in chain_measures["maps"].values:
+        part = of_maps(chain_measures, maps)
+        span = float(
+            (part["activation"].max("layer") / part["activation"].min("layer")).isel(effective_depth=-1).mean()
+        )
+        slopes = [_slopes(part.isel(effective_depth=at)).mean() for at in range(part.sizes["effective_depth"])]
+        words.append(f"{maps} {', '.join(f'{slope:.2f}' for slope in slopes)} ($|S|$ spans {span:.2g} times)")
+    return Verdict.from_tests(test, None, rf"Exponents by maps over $\tilde L$: {'; '.join(words)}.")
+
+
+@claim(
+    "lrn-cross-entropy",
+    where="Section 1.2, output scaling",
+    words="the outputs of neural nets will keep on growing during training ... (though quite slowly)",
+    line=96,
+    assumes="training on cross-entropy or a loss like it, plain residual networks",
+    kind="causal",
+    states="When plain ResNets are trained on cross-entropy, their outputs keep on growing, though slowly.",
+    data="output_growth",
+    control={
+        "grows": knock_out(
+            "the same networks, data and steps with a squared error, whose least value is at finite outputs",
+            replace_labels("loss_name", {"cross-entropy": "mean squared error"}),
+        ),
+        "slowly": wrong_formula(
+            "the exponential of the outputs' size",
+            lambda outputs: outputs.assign(output_size=np.exp(outputs["output_size"])),
+        ),
+    },
+)
+def outputs_keep_growing(output_growth: xr.Dataset) -> Verdict:
+    """Exponent of the outputs' size in the number of steps; readings of the last part of training."""
+    require(output_growth, "output_growth", seed=LEAST_SEEDS, record=4)
+    records = output_growth.sizes["record"]
+    windows = {"last half": records // 2, "last two thirds": records // 3, "all records": 0}
+
+    def exponents(loss: str, first: int) -> Array:
+        sizes = output_growth["output_size"].sel(loss_name=loss)
+        return growth(sizes.isel(record=slice(first, None)), "record")
+
+    tests = all_of(
+        grows=over_readings(
+            lambda window: mean_within(
+                exponents("cross-entropy", window),
+                0.1,
+                np.inf,
+                expected="exponent above 0.1",
+                reason="7 % a doubling of the steps; outputs that approach a finite size have none in the end",
+            ),
+            window=windows,
+        ),
+        slowly=over_readings(
+            lambda window, slow: mean_within(
+                exponents("cross-entropy", window),
+                -np.inf,
+                slow,
+                expected=f"exponent below {slow:g}",
+                reason="'quite slowly': less than in proportion to time, or than its root",
+            ),
+            window=windows,
+            slow={"less than the steps": 1.0, "less than their root": 0.5},
+        ),
+    )
+    sizes = in_words(output_growth["output_size"].sel(loss_name="cross-entropy"))
+    other = exponents("mean squared error", windows["last half"])
+    return Verdict.from_tests(
+        tests,
+        None,
+        f"Sizes {sizes}. By Section 1.2 the effective depth follows their logarithm. With a mean squared error the"
+        f" exponent is {other.mean():.2g}.",
+    )

@@ -1,0 +1,279 @@
+"""Claims on made-up data of known answers: inside and outside of each region, and with networks that do not decide."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from repdyn.across_papers import claims
+from repdyn.across_papers.methods.names import ENDS, FOUR, HALF
+from repdyn.base.claims import decide_claim
+from repdyn.base.errors import NotEnoughDataError
+
+UNDECIDED = "not decidable at this scale"
+
+
+def fits(**log2_ratios):
+    seeds, networks = 10, list(FOUR)
+    shares = np.full((2, 4, seeds), 0.1)
+    for name, ratio in log2_ratios.items():
+        shares[:, networks.index(name.replace("_", " "))] *= 2.0 ** (ratio + 0.1 * np.linspace(-1, 1, seeds))
+    dims, shares = ("data", "network", "seed"), np.minimum(shares, 1)
+    return xr.Dataset(
+        {
+            "unexplained": (dims, shares),
+            "learned": (dims, np.ones(shares.shape)),
+            "at_bound": (dims, np.zeros(shares.shape)),
+            "explained": ((*dims, "curve"), np.repeat(1 - shares[..., None], 3, axis=-1)),
+        },
+        {"data": ["two points", "digits"], "network": networks, "seed": range(seeds), "curve": ["h", "y", "w"]},
+    )
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"),
+    [
+        (-2.0, "holds"),
+        (0.2, "holds"),
+        (0.32, UNDECIDED),  # across a quarter more, log2 of which is 0.32
+        (0.8, "depends on the reading"),  # within a factor of two, beyond one of 1.5
+        (1.6, "does not hold"),
+    ],
+)
+def test_theory_is_judged_by_the_share(ratio, verdict):
+    assert claims.theory_with_leakage(fits(leaky=ratio)).status == verdict
+    assert claims.theory_with_batch_norm(fits(batch_norm=ratio)).status == verdict
+    assert claims.theory_with_residual(fits(residual=ratio)).status == verdict
+
+
+def test_the_worst_curve_is_a_reading():
+    """A network whose h alone is fitted badly has 1.3 times the mean share and 1.9 times the worst."""
+    fitted = fits()
+    worse = fitted["explained"].where((fitted["network"] != "leaky") | (fitted["curve"] != "h"), 0.81)
+    verdict = claims.theory_with_leakage(fitted.assign(explained=worse))
+    readings = verdict.printed.readings
+    assert readings["share: mean of h, y, w; factor: a factor of 1.5"].outcome == "passes"
+    assert readings["share: worst of h, y, w; factor: a factor of 1.5"].outcome == "fails"
+    assert verdict.status == "depends on the reading"
+
+
+def test_networks_exchanged_turn_the_theory():
+    for ratio, verdict in ((-2.35, "holds"), (1.9, "does not hold")):
+        row = decide_claim(claims.theory_with_leakage, {"theory_fits": fits(leaky=ratio)})
+        assert row.ledger["verdict"] == verdict
+        assert {part["control_outcome"] for part in row.evidence if not part["reading"]} == {"rejected"}
+
+
+def test_seeds_that_did_not_learn_do_not_count():
+    fitted = fits(leaky=-1)
+    learned = fitted["learned"].where((fitted["seed"] == 0) | (fitted["network"] != "leaky"), 0.0)
+    with pytest.raises(NotEnoughDataError, match="learned the pair"):
+        claims.theory_with_leakage(fitted.assign(learned=learned))
+
+
+def test_a_fit_at_the_border_does_not_refute():
+    fitted = fits(residual=1.6)
+    border = fitted["at_bound"].where((fitted["network"] != "residual") | (fitted["seed"] > 3), 1.0)
+    assert claims.theory_with_residual(fitted.assign(at_bound=border)).status == "does not hold"  # six fits inside
+    with pytest.raises(NotEnoughDataError, match="fits inside"):
+        claims.theory_with_residual(fitted.assign(at_bound=fitted["at_bound"] + 1))
+    good = fits(residual=-1)
+    assert claims.theory_with_residual(good.assign(at_bound=good["at_bound"] + 1)).status == "holds"
+
+
+TASK_RANKS = (9, 2)
+
+
+def spectrum(large, tail=0.0):
+    """So many values of 1, and thirty in the tail."""
+    values = np.zeros(60)
+    values[: large + 30] = tail
+    values[:large] = 1
+    return values
+
+
+def ranks(middle, half=None, tail=0.0):
+    """Every network with so many values of 1 at half depth in the two tasks, in all of ten seeds."""
+    dims = ("task", "network", "seed", "end", "index")
+    own, earlier = ([spectrum(count, tail) for count in counts] for counts in (middle, half or middle))
+    looks = np.stack([np.stack([was, was, now]) for was, now in zip(earlier, own, strict=True)])
+    outputs = np.stack([np.broadcast_to(spectrum(rank), (3, 60)) for rank in TASK_RANKS])
+    every = lambda values: np.broadcast_to(values[:, None, None], (2, 4, 10, 3, 60)).copy()  # noqa: E731
+    return xr.Dataset(
+        {
+            "middle_values": (dims, every(looks)),
+            "output_values": (dims, every(outputs)),
+            "input_values": ("index", spectrum(59)),
+            "centered_task_rank": (("task", "network"), np.repeat(np.array(TASK_RANKS)[:, None], 4, axis=1)),
+            "learned": (dims[:3], np.ones((2, 4, 10), int)),
+            "at_rest": (dims[:3], np.ones((2, 4, 10), int)),
+        },
+        {"task": ["10 classes", "3 classes"], "network": list(FOUR), "end": [ENDS[0], HALF, ENDS[1]]},
+    )
+
+
+BOTTLENECKS = (claims.bottleneck_of_plain, claims.bottleneck_with_batch_norm)
+
+
+@pytest.mark.parametrize(
+    ("middle", "verdict"),
+    [
+        ((17, 3), "holds"),
+        ((19, 3), "does not hold"),
+        ((17, 5), "does not hold"),
+        ((5, 2), "holds"),
+        ((4, 2), "does not hold"),  # below half of the rank, as the plain network's four of nine
+    ],
+)
+def test_bottleneck_needs_both_tasks(middle, verdict):
+    for check in BOTTLENECKS:
+        assert check(ranks(middle)).status == verdict
+
+
+@pytest.mark.parametrize(
+    ("tail", "verdict"), [(0.001, "holds"), (0.03, "depends on the reading"), (0.2, "does not hold")]
+)
+def test_how_a_tail_is_counted_is_a_reading(tail, verdict):
+    """Thirty values behind the task's: below 1 % of the largest, between 1 and 5 %, above 10 %."""
+    assert claims.bottleneck_of_plain(ranks((9, 2), tail=tail)).status == verdict
+
+
+@pytest.mark.parametrize(("large", "verdict"), [(5, "holds"), (7, "does not hold")])
+def test_below_the_task_is_two_thirds_of_it(large, verdict):
+    """Of nine; the outputs, which have all nine, turn it where it holds."""
+    decision = decide_claim(claims.plain_goes_below_the_task, {"digits": ranks((large, 2))})
+    assert claims.plain_goes_below_the_task(ranks((large, 2))).status == verdict
+    turned = {row["control_outcome"] for row in decision.evidence if not row["reading"]}
+    assert turned == {"rejected" if large == 5 else "not rejected"}
+
+
+def test_the_world_of_images_turns_the_bottleneck():
+    decision = decide_claim(claims.bottleneck_of_plain, {"digits": ranks((9, 2))})
+    assert decision.ledger["verdict"] == "holds"
+    assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}
+
+
+@pytest.mark.parametrize(
+    ("plain", "other", "verdict"),
+    [
+        ((4, 2), (5, 3), "holds"),
+        ((4, 2), (13, 3), "holds"),
+        ((5, 3), (4, 2), "does not hold"),
+        ((4, 3), (5, 2), "does not hold"),  # higher in both tasks, or not higher
+        ((4, 2), (5, 2), UNDECIDED),
+    ],
+)
+def test_a_higher_rank_than_the_plain_network(plain, other, verdict):
+    of_plain = (data := ranks(other))["network"] == "plain"
+    if other[1] == plain[1]:  # one seed of ten is higher
+        data["middle_values"][1, :, 0] = spectrum(4)
+    data["middle_values"] = data["middle_values"].where(~of_plain, ranks(plain)["middle_values"])
+    for check in (claims.bottleneck_of_residual, claims.bottleneck_of_leaky):
+        decision = decide_claim(check, {"digits": data})
+        assert check(data).status == verdict
+        if verdict == "holds":
+            assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}
+
+
+def test_the_plain_network_has_to_rest_for_the_comparison():
+    data = ranks((13, 3))
+    data["middle_values"] = data["middle_values"].where(data["network"] != "plain", ranks((4, 2))["middle_values"])
+    assert claims.bottleneck_of_residual(data).status == "holds"
+    five = data["at_rest"].where((data["network"] != "plain") | (data["seed"] < 5), 0)
+    assert claims.bottleneck_of_residual(data.assign(at_rest=five)).status == UNDECIDED
+
+
+def test_a_rank_that_still_falls_decides_nothing():
+    assert claims.bottleneck_of_plain(ranks((9, 20), half=(9, 21))).status == "does not hold"
+    assert claims.bottleneck_of_plain(ranks((9, 8), half=(9, 12))).status == UNDECIDED
+    assert claims.bottleneck_of_plain(ranks((9, 3), half=(9, 3))).status == "holds"
+
+
+@pytest.mark.parametrize("guard", ["learned", "at_rest"])
+def test_networks_that_forgot_or_still_move_do_not_decide(guard):
+    """Five of ten are not more than half; six decide, whatever the others have."""
+    data = ranks((9, 2))
+    of_three = data["task"] == "3 classes"
+    data["middle_values"] = data["middle_values"].where(~of_three | (data["seed"] < 6), other=spectrum(30))
+    for count, verdict in ((6, "holds"), (5, UNDECIDED)):
+        kept = data[guard].where(~of_three | (data["seed"] < count), 0)
+        assert claims.bottleneck_of_plain(data.assign({guard: kept})).status == verdict
+    assert claims.bottleneck_of_plain(data).status == UNDECIDED
+
+
+def norms(four=(1.1, 1.2), recentered=(6.0, 5.0)):
+    dims = ("network", "seed", "end", "layer")
+    values = np.ones((5, 20, 2, 4))
+    values[:4, :, :, 2:] = np.array(four)[:, None]
+    values[4, :, :, 2:] = np.array(recentered)[:, None]
+    values *= np.linspace(0.98, 1.02, 20)[:, None, None]
+    return xr.Dataset(
+        {
+            "norm_ratio": (dims, values),
+            "odd_point": (dims, np.ones(values.shape, int)),
+            "final_loss": (dims[:2], 0.1 * values[:, :, 0, 0]),
+            "learned": (dims[:2], np.ones((5, 20), int)),
+        },
+        {
+            "network": [*FOUR, "recentered"],
+            "end": list(ENDS),
+            "layer": ["layers.0", "layers.19", "layers.34", "layers.39"],
+        },
+    )
+
+
+def test_odd_points():
+    for check in (claims.no_odd_point_before, claims.no_odd_point_after_learning, claims.odd_point_survives):
+        assert check(norms()).status == "holds"
+    for ratio, verdict in ((1.9, "holds"), (2.4, "depends on the reading"), (3.2, "does not hold")):
+        assert claims.no_odd_point_before(norms(four=(ratio, 1))).status == verdict
+        assert claims.no_odd_point_after_learning(norms(four=(1, ratio))).status == verdict
+    for ratio, verdict in ((3.2, "holds"), (2.4, "depends on the reading"), (1.9, "does not hold")):
+        assert claims.odd_point_survives(norms(recentered=(6, ratio))).status == verdict
+        assert claims.odd_point_survives(norms(recentered=(ratio, 6))).status == verdict
+
+
+def test_the_last_quarter_of_the_layers_is_a_reading():
+    data = norms(four=(1, 1))
+    last = data["norm_ratio"].where((data["layer"] != "layers.39") | (data["network"] != "plain"), 4)
+    test = claims.no_odd_point_before(data.assign(norm_ratio=last)).printed.parts["plain"]
+    assert test.readings["times: three times; layers: last hidden layer; seeds: mean"].outcome == "fails"
+    assert (
+        test.readings["times: three times; layers: last quarter of the layers; seeds: mean"].outcome == "passes"
+    )  # 1 and 4
+    assert test.outcome == "depends"
+
+
+def test_only_networks_that_learned_decide_what_training_does():
+    trained = norms(four=(1, 4))
+    network, seed = trained["network"], trained["seed"]
+    one = trained["learned"].where(network == "residual", 0)
+    assert "plain 0 (0.1)" in claims.no_odd_point_after_learning(trained.assign(learned=one)).note
+    other = trained["norm_ratio"].where((network == "residual") & (seed < 10), 1)
+    assert claims.no_odd_point_after_learning(trained.assign(norm_ratio=other)).status == UNDECIDED
+    most = trained["learned"].where(seed >= 4, 0)
+    without_odd = trained["norm_ratio"].where(seed < 4, 1)  # odd in networks that have not learned alone
+    assert claims.no_odd_point_after_learning(trained.assign(norm_ratio=without_odd, learned=most)).status == "holds"
+    with pytest.raises(NotEnoughDataError, match="more than half of the seeds have learned"):
+        claims.no_odd_point_after_learning(trained.assign(learned=most.where(seed >= 10, 0)))
+    assert claims.odd_point_survives(norms().assign(learned=most)).status == "holds"
+    assert claims.odd_point_survives(norms().assign(learned=most.where(seed >= 10, 0))).status == UNDECIDED
+
+
+def test_most_seeds_are_a_reading():
+    """Four of twenty seeds with a ratio of 64 raise the mean above three, but are not most."""
+    data = norms(four=(1, 1))
+    odd = data["norm_ratio"].where((data["seed"] > 3) | (data["network"] != "leaky"), 2.0**12)
+    test = claims.no_odd_point_before(data.assign(norm_ratio=odd)).printed.parts["leaky"]
+    outcomes = {name.rpartition("seeds: ")[2]: reading.outcome for name, reading in test.readings.items()}
+    assert outcomes["mean"] == "undecided"
+    few = test.readings["times: three times; layers: last hidden layer; seeds: most of them"]
+    assert few.value == pytest.approx(0.2)
+
+
+def test_the_odd_world_is_that_of_networks_that_learned():
+    data = norms()
+    data["learned"] = data["learned"].where((data["network"] != "recentered") | (data["seed"] < 12), 0)
+    data["norm_ratio"] = data["norm_ratio"].where((data["network"] != "recentered") | (data["seed"] < 12), 1)
+    decision = decide_claim(claims.no_odd_point_before, {"odd_batch": data})
+    assert decision.ledger["verdict"] == "holds"
+    assert {row["control_outcome"] for row in decision.evidence if not row["reading"]} == {"rejected"}
