@@ -8,13 +8,13 @@ import xarray as xr
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, replace_labels, replace_variables, wrong_formula
 from repdyn.base.datasets import require
-from repdyn.base.verdicts import Test, Verdict, all_of, share_within
+from repdyn.base.verdicts import Test, Verdict, all_of, over_readings, share_within
 from repdyn.universality.claims.intervals import FALSE_ALARM, mean_of, undecided, worst_of
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
 WELL = 0.8
 WELL_REASON = "'quite well': four fifths of a curve's variance explained"
-ALTERED = "factor two"
+THRESHOLDS = (0.5, 0.7, 0.8, 0.9)
 ENOUGH = 10  # converged trials below which a network decides nothing: the interval of its mean is too wide
 FEW = 0.05  # false alarm over all rows of Table 1: twelve networks of which all converge must pass each of them
 BROKEN = false_world(
@@ -23,16 +23,16 @@ BROKEN = false_world(
 )
 
 
-def explained(r2: xr.DataArray, rows: tuple[str, ...], share: int = 1) -> Test:
+def explained(r2: xr.DataArray, rows: tuple[str, ...], share: int = 1, threshold: float = WELL) -> Test:
     """The least explained variance among the networks, averaged over seeds, is at least 0.8: all are matched.
 
     A negative R2, where a constant would do better, counts as 0: nothing is explained.
     """
-    expected = f"least $R^2$ among {len(rows)} networks 0.8 or more"
+    expected = f"least $R^2$ among {len(rows)} networks {threshold:g} or more"
     if not rows:
         return undecided(f"no network with {ENOUGH} converged trials", expected, WELL_REASON)
     least = r2.sel(network=list(rows)).min("network").clip(0, 1).values
-    return mean_of(least, WELL, np.inf, share, expected=expected, reason=WELL_REASON)
+    return mean_of(least, threshold, np.inf, share, expected=expected, reason=WELL_REASON)
 
 
 def trained(fits: xr.Dataset) -> list[str]:
@@ -56,47 +56,31 @@ def dropped(fits: xr.Dataset) -> str:
     )
 
 
-def _altered(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    return architecture_fits, exchange("alternative", "theory", ALTERED)(default_ensemble_fits)
-
-
 @claim(
     "uni-fig2-fit",
     where="Section 3.1, Figure 2",
     line=120,
-    assumes="two constants fitted",
+    assumes="two points; effective theory (7) with its two rates fitted; small weights",
     words="the theory matches all three curves quite well for all networks",
     kind="qualitative",
     states="After fitting two constants the theory matches the curves of $h$, $y$ and $w$ quite well for all networks.",
-    correction="$h$ and $y$ (mean of their $R^2$) are matched for all networks that are decided, $w$ for the default "
-    "network.",
     data=("architecture_fits", "default_ensemble_fits"),
-    control={
-        "mean variance of h and y explained": BROKEN,
-        "variance of w explained for the default network": wrong_formula(
-            f"the dynamics altered by a {ALTERED}, (51), in the place of the theory", _altered
-        ),
-    },
+    control=BROKEN,
 )
 def curves_match(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
-    """R2 of each curve of each network, intervals over seeds; w of the default network from the ensemble."""
+    """R2 of the curves of each network, intervals over seeds, over what 'quite well' may mean."""
     require(architecture_fits, "architecture_fits", network=("default", "very_high"))
-    rows, r2 = judged(architecture_fits), architecture_fits["r2"]
-    w = default_ensemble_fits["alternative_r2"].sel(alternative="theory", curve="w").clip(0, 1).values
-    printed = all_of(
-        **{f"variance of {curve} explained": explained(r2.sel(curve=curve), rows, 3) for curve in ("h", "y", "w")}
+    rows, r2 = judged(architecture_fits), architecture_fits["r2"].clip(0, 1)
+    test = over_readings(
+        lambda statistic, well: explained(statistic(r2), rows, threshold=well),
+        statistic={"least curve": lambda r2: r2.min("curve"), "mean of the curves": lambda r2: r2.mean("curve")},
+        well={f"{value:g}": value for value in THRESHOLDS},
     )
-    corrected = all_of(
-        mean_variance_of_h_and_y_explained=explained(r2.sel(curve=["h", "y"]).mean("curve"), rows, 2),
-        variance_of_w_explained_for_the_default_network=mean_of(
-            w, WELL, np.inf, 2, expected="0.8 or more", reason=WELL_REASON
-        ),
-    )
-    return Verdict.from_tests(printed, corrected, _curves_note(architecture_fits, default_ensemble_fits))
+    return Verdict.from_tests(test, note=_curves_note(architecture_fits, default_ensemble_fits))
 
 
 def _curves_note(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> str:
-    means = architecture_fits["r2"].sel(curve="w").mean("seed")
+    means, units = architecture_fits["r2"].sel(curve="w").mean("seed"), int(default_ensemble_fits["units"])
     of_w = ", ".join(f"{name} {float(means.sel(network=name)):.2f}" for name in means["network"].values)
     altered = default_ensemble_fits["alternative_r2"].mean("seed").transpose("alternative", "curve")
     each = "; ".join(
@@ -106,7 +90,8 @@ def _curves_note(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Datase
     well = (altered.sel(curve=["h", "y"]).min("curve") >= WELL) & (altered["alternative"] != "theory")
     alike = ", ".join(altered["alternative"].values[well.values]) or "none"
     return (
-        f"mean $R^2$ of $w$: {of_w}; of $h, y, w$ of the default network under (51): {each}; $h$ and $y$ are matched "
+        f"at {units} units, the paper has 500; mean $R^2$ of $w$: {of_w}; of $h, y, w$ of the "
+        f"default network under (51): {each}; $h$ and $y$ are matched "
         f"as well by: {alike}; {dropped(architecture_fits)}"
     )
 
@@ -121,14 +106,15 @@ def plateau_share(fits: xr.Dataset) -> np.ndarray:
     "uni-fig3-init",
     where="Section 3.2, Figure 3",
     line=141,
-    assumes="default network, two points",
-    words=("Plateau-like behavior ... can be seen at small initializations, but disappears at larger initial weights"),
+    assumes="two points; effective theory (7) with its two rates fitted",
+    words=("seen at small initializations, but disappears at larger initial weights ... the approximation breaks down"),
     kind="comparison",
-    states="The plateau shrinks as the initial weights grow, and at the largest ones the theory breaks down.",
+    states="The plateau seen at small initial weights disappears at larger ones; at the largest the theory fails.",
     data="architecture_fits",
     control=dict.fromkeys(
         (
             "slope of log plateau",
+            "plateau gone at larger gains",
             "variance of h explained at the smallest gain",
             "variance of h explained at the largest gain",
         ),
@@ -162,15 +148,34 @@ def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:
     )
     bound = architecture_fits["at_bound"].sel(network=list(FIGURE_3)).mean("seed").values
     note = "share of fits without rates, by gain: " + ", ".join(f"{value:.2f}" for value in bound)
-    return Verdict.from_tests(all_of(slope_of_log_plateau=shrinks, **tests), note=note)
+    gone = over_readings(
+        lambda gain, length: mean_of(
+            lengths_at(architecture_fits, gain),
+            -np.inf,
+            length,
+            3,
+            expected=f"time to half below {length:g} times that from a quarter to three quarters",
+            reason="exponential decay has 0.63; what counts as no plateau is a reading",
+        ),
+        gain={"1.3": "high", "1.4": "very_high"},
+        length={"as long as the rise": 1.0, "three times as long": 3.0},
+    )
+    return Verdict.from_tests(
+        all_of(slope_of_log_plateau=shrinks, plateau_gone_at_larger_gains=gone, **tests), note=note
+    )
+
+
+def lengths_at(fits: xr.Dataset, network: str) -> np.ndarray:
+    """The plateau share of one gain, per seed."""
+    return plateau_share(fits)[list(FIGURE_3).index(network)]
 
 
 @claim(
     "uni-fig12-loss",
     where="Appendix C.2, Figure 12",
     line=598,
-    assumes="one further constant fitted",
-    words="we can fit the loss expression from the theory Equation 9 to the training loss",
+    assumes="two points; effective theory (7) with its two rates fitted, and a third for the mean",
+    words="fit the loss expression from the theory ... amongst varying architectures",
     kind="qualitative",
     states="With a third constant the loss (9) fits the training loss across architectures.",
     data="architecture_fits",
@@ -204,7 +209,7 @@ def _adam_as_gradient_descent(adam_fits: xr.Dataset, architecture_fits: xr.Datas
     "uni-fig15-adam",
     where="Appendix C.5, Figure 15",
     line=625,
-    assumes="two constants fitted",
+    assumes="two points; effective theory (7) with its two rates fitted; Adam's rate is not stated",
     words="does not fit the dynamics of a neural network trained using Adam very well",
     kind="comparison",
     states="The theory does not fit the dynamics of a network trained by Adam very well.",
@@ -245,10 +250,10 @@ def _on_printed_data(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Da
 @claim(
     "uni-e6-data",
     where="Appendix B.1, Table 1",
-    line=489,
+    line=485,
     kind_of_slip="misprint",
-    assumes="dx = 0.5 and dy = 1 (dataset), default network",
-    words="while still converging within the 6000 epochs",
+    assumes="dy is set to 1 there; rates are said to be chosen to converge within the 6000 epochs",
+    words="has been set to 0.5",
     kind="qualitative",
     states="With $dx = 0.5$ and $dy = 1$ the default network converges within 6000 epochs at the printed learning"
     " rate.",
@@ -285,8 +290,8 @@ def _printed_default(architecture_fits: xr.Dataset, printed_data_fits: xr.Datase
     "uni-b1-converge",
     where="Appendix B.1, Table 1",
     line=489,
-    assumes="all networks of Table 1",
-    words="Learning rates are chosen to produce smooth loss curves while still converging",
+    assumes="all rows of Table 1",
+    words="Learning rates are chosen to ... still converging within the 6000 epochs",
     kind="qualitative",
     states="At the learning rates of Table 1 all networks converge within the 6000 epochs.",
     data=("architecture_fits", "printed_data_fits"),
