@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import exchange, false_world, replace_labels, replace_variables, wrong_formula
+from repdyn.base.controls import (
+    exchange,
+    false_world,
+    replace_variables,
+    wrong_formula,
+)
 from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, over_readings, share_within
 from repdyn.universality.claims.intervals import FALSE_ALARM, mean_of, undecided, worst_of
-from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
+from repdyn.universality.theory.published import FIGURE_2
 
 WELL = 0.8
 WELL_REASON = "'quite well': four fifths of a curve's variance explained"
-THRESHOLDS = (0.5, 0.7, 0.8, 0.9)
+OPEN_REASON = "'quite well' is a share of the curves' variance explained that the paper does not name"
+CURVES = ("h", "y", "w")
 ENOUGH = 10  # converged trials below which a network decides nothing: the interval of its mean is too wide
 FEW = 0.05  # false alarm over all rows of Table 1: twelve networks of which all converge must pass each of them
 BROKEN = false_world(
@@ -56,27 +64,71 @@ def dropped(fits: xr.Dataset) -> str:
     )
 
 
+def _pooled(architecture_fits: xr.Dataset, architectures: xr.Dataset) -> xr.DataArray:
+    """R2 of the three curves taken together, as the fit's loss (49) weighs them."""
+    spread = xr.concat([_spread(architectures[curve]) for curve in CURVES], "curve").assign_coords(curve=list(CURVES))
+    missed = (1 - architecture_fits["r2"]) * spread
+    return 1 - missed.sum("curve", skipna=False) / spread.sum("curve")
+
+
+def _spread(curve: xr.DataArray) -> xr.DataArray:
+    return ((curve - curve.mean("epoch")) ** 2).sum("epoch")
+
+
+def _judgments(architecture_fits: xr.Dataset, architectures: xr.Dataset) -> dict[str, xr.DataArray]:
+    """What "matches all three curves" may be judged by: one number per network and seed."""
+    r2 = architecture_fits["r2"]
+    return {
+        "each curve": r2.min("curve", skipna=False),
+        "mean of the three": r2.mean("curve", skipna=False),
+        "all three pooled, as in (49)": _pooled(architecture_fits, architectures),
+    }
+
+
+def _least_matched(r2: xr.DataArray, rows: tuple[str, ...], threshold: float, decide: Callable[..., Test]) -> Test:
+    """The least R2 among the networks of a drawn figure; below 0, where a constant would do better, it counts as 0."""
+    expected = f"least $R^2$ among {len(rows)} networks {threshold:g} or more"
+    if not rows:
+        return undecided(f"no network with {ENOUGH} converged trials", expected, OPEN_REASON)
+    least = r2.sel(network=list(rows)).min("network").clip(0, 1).values
+    return decide(least[np.isfinite(least)], threshold, expected)
+
+
+def _on_average(least: np.ndarray, threshold: float, expected: str) -> Test:
+    return mean_of(least, threshold, np.inf, 1, expected=expected, reason=OPEN_REASON)
+
+
+def _mostly(least: np.ndarray, threshold: float, expected: str) -> Test:
+    return share_within(least >= threshold, 0.5, np.inf, expected=f"most: {expected}", reason=OPEN_REASON)
+
+
 @claim(
     "uni-fig2-fit",
     where="Section 3.1, Figure 2",
     line=120,
-    assumes="two points; effective theory (7) with its two rates fitted; small weights",
+    assumes="two constants fitted to h, y and w together; networks of 500 units, ours have the width in the note",
     words="the theory matches all three curves quite well for all networks",
     kind="qualitative",
-    states="After fitting two constants the theory matches the curves of $h$, $y$ and $w$ quite well for all networks.",
-    data=("architecture_fits", "default_ensemble_fits"),
+    states="After fitting two constants the theory matches all three curves, $h$, $y$ and $w$, quite well for all "
+    "networks.",
+    data=("architecture_fits", "architectures", "default_ensemble_fits"),
     control=BROKEN,
 )
-def curves_match(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
-    """R2 of the curves of each network, intervals over seeds, over what 'quite well' may mean."""
+def curves_match(
+    architecture_fits: xr.Dataset, architectures: xr.Dataset, default_ensemble_fits: xr.Dataset
+) -> Verdict:
+    """Least R2 among the networks, one of each row per drawn figure; what "quite well" means is read in all ways."""
     require(architecture_fits, "architecture_fits", network=("default", "very_high"))
-    rows, r2 = judged(architecture_fits), architecture_fits["r2"].clip(0, 1)
+    rows = judged(architecture_fits)
     test = over_readings(
-        lambda statistic, well: explained(statistic(r2), rows, threshold=well),
-        statistic={"least curve": lambda r2: r2.min("curve"), "mean of the curves": lambda r2: r2.mean("curve")},
-        well={f"{value:g}": value for value in THRESHOLDS},
+        lambda threshold, curves, figures: _least_matched(curves, rows, threshold, figures),
+        threshold={f"{100 * level:g} % explained": level for level in (0.5, 0.7, 0.8)},
+        curves=_judgments(architecture_fits, architectures),
+        figures={"on average": _on_average, "most": _mostly},
     )
-    return Verdict.from_tests(test, note=_curves_note(architecture_fits, default_ensemble_fits))
+    units = architectures["units"].to_series()
+    wide = f"{int(units.min())} to {int(units.max())} units; " if units.size else ""
+    return Verdict.from_tests(test, note=wide + _curves_note(architecture_fits, default_ensemble_fits))
 
 
 def _curves_note(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> str:
@@ -90,84 +142,10 @@ def _curves_note(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Datase
     well = (altered.sel(curve=["h", "y"]).min("curve") >= WELL) & (altered["alternative"] != "theory")
     alike = ", ".join(altered["alternative"].values[well.values]) or "none"
     return (
-        f"at {units} units, the paper has 500; mean $R^2$ of $w$: {of_w}; of $h, y, w$ of the "
-        f"default network under (51): {each}; $h$ and $y$ are matched "
-        f"as well by: {alike}; {dropped(architecture_fits)}"
+        f"mean $R^2$ of $w$: {of_w}; of $h, y, w$ of the default network under (51): {each}; $h$ and $y$ are matched "
+        f"as well by: {alike}; {dropped(architecture_fits)}. "
+        "In (49) $w$ has about a fiftieth of the weight of $y$"
     )
-
-
-def plateau_share(fits: xr.Dataset) -> np.ndarray:
-    """Time to half of the rise over the time from a quarter to three quarters, per gain and seed."""
-    chosen = fits.sel(network=list(FIGURE_3))
-    return (chosen["half"] / (chosen["three_quarters"] - chosen["quarter"])).values
-
-
-@claim(
-    "uni-fig3-init",
-    where="Section 3.2, Figure 3",
-    line=141,
-    assumes="two points; effective theory (7) with its two rates fitted",
-    words=("seen at small initializations, but disappears at larger initial weights ... the approximation breaks down"),
-    kind="comparison",
-    states="The plateau seen at small initial weights disappears at larger ones; at the largest the theory fails.",
-    data="architecture_fits",
-    control=dict.fromkeys(
-        (
-            "slope of log plateau",
-            "plateau gone at larger gains",
-            "variance of h explained at the smallest gain",
-            "variance of h explained at the largest gain",
-        ),
-        false_world(
-            "the five gains in reverse order",
-            replace_labels("network", dict(zip(FIGURE_3, FIGURE_3[::-1], strict=True))),
-        ),
-    ),
-)
-def plateau_shrinks(architecture_fits: xr.Dataset) -> Verdict:
-    """Slope of the log plateau length in the rank of the gain, per seed; R2 of h at the ends, clipped to [-1, 1]."""
-    require(architecture_fits, "architecture_fits", network=FIGURE_3)
-    lengths = np.log(plateau_share(architecture_fits))
-    full = np.isfinite(lengths).all(axis=0)
-    slopes = np.polyfit(np.arange(len(FIGURE_3)), lengths[:, full], 1)[0] if full.any() else np.empty(0)
-    r2 = architecture_fits["r2"].sel(curve="h").clip(-1, 1)
-    ends = {"smallest": ("low", WELL, np.inf), "largest": ("very_high", -np.inf, 0.5)}
-    tests = {
-        f"variance_of_h_explained_at_the_{name}_gain": mean_of(
-            r2.sel(network=row).values,
-            low,
-            high,
-            3,
-            expected="0.8 or more" if row == "low" else "below 0.5",
-            reason="well: four fifths explained; broken: less than half explained",
-        )
-        for name, (row, low, high) in ends.items()
-    }
-    shrinks = mean_of(
-        slopes, -np.inf, 0.0, 3, expected="negative", reason="a trend is a slope whose interval excludes 0"
-    )
-    bound = architecture_fits["at_bound"].sel(network=list(FIGURE_3)).mean("seed").values
-    note = "share of fits without rates, by gain: " + ", ".join(f"{value:.2f}" for value in bound)
-    gone = over_readings(
-        lambda gain, length: mean_of(
-            lengths_at(architecture_fits, gain),
-            -np.inf,
-            length,
-            3,
-            expected=f"time to half below {length:g} times that from a quarter to three quarters",
-            reason="exponential decay has 0.63; what counts as no plateau is a reading",
-        ),
-        gain={"1.3": "high", "1.4": "very_high"},
-        length={"as long as the rise": 1.0, "three times as long": 3.0},
-    )
-    return Verdict.from_tests(
-        all_of(slope_of_log_plateau=shrinks, plateau_gone_at_larger_gains=gone, **tests), note=note
-    )
-
-
-def lengths_at(fits: xr.Dataset, network: str) -> np.ndarray:
-    """The plateau share of one gain, per seed."""
-    return plateau_share(fits)[list(FIGURE_3).index(network)]
 
 
 @claim(
