@@ -67,7 +67,7 @@ def test_constants_belong_together():
     assert c.eta_1_prime == pytest.approx(BALL * 0.5 * c.eta_1)
     assert c.sharp_arrival_bound == pytest.approx(time / (1 - c.eta_0))
     assert c.arrival_bound == pytest.approx(time / (1 - c.eta_0 - c.eta_1_prime))
-    assert c.eta_2 == pytest.approx(c.eta_1_prime * c.arrival_bound)
+    assert c.eta_2 == pytest.approx(c.eta_1 * np.linalg.norm(beta) / (2 * (1 - c.eta_0)))
 
 
 def test_hypotheses_ask_nothing_of_second_moments():

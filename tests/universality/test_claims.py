@@ -13,11 +13,12 @@ from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Verdict
 from repdyn.pipeline.run.graph import read_study
 from repdyn.pipeline.run.loading import load_modules
-from repdyn.universality.claims import default_network, two_points
+from repdyn.universality.claims import default_network, initial_weights, two_points
 from repdyn.universality.claims import final_distances as final_claim
 from repdyn.universality.claims import plateaus as plateau_claim
 from repdyn.universality.experiments.final_predictions import power_law_variables
 from repdyn.universality.methods.power_laws import fit_power_law
+from repdyn.universality.theory import effective, final
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -356,24 +357,6 @@ def test_few_networks_leave_claims_undecided_and_never_end_a_job(sizes):
         )
 
 
-def test_the_images_of_c3_leave_their_scale_open():
-    def data(ratio: float, other: float) -> xr.Dataset:
-        return xr.Dataset(
-            {
-                "input_between": 2.0,
-                "input_along_read": (("blob_variance", "blob_scale"), [[2 / ratio, 2 / other]]),
-            },
-            coords={"blob_variance": [1.0], "blob_scale": ["sums to 1", "peak of 1"]},
-        )
-
-    claim = blobs.contexts_dominate_the_input
-    assert claim(data(3.1, 3.1)).status == "holds"
-    assert claim(data(3.1, 0.5)).status == "depends on the reading"
-    assert claim(data(1.9, 0.5)).status == "does not hold"
-    (control,) = claim.controls.values()
-    assert claim(control.data(data(3.1, 3.1))).status == "does not hold"
-
-
 def large_starts(waits: list[float], slanted: float) -> xr.Dataset:
     """Starts with A_high < 0 that wait so long, in growth times of the saddle; along the target nothing waits."""
     scale = np.array([10.0, 100.0, 1000.0])
@@ -417,25 +400,3 @@ def test_the_angle_to_the_target_obeys_the_slow_law():
     _, y, w = effective.effective_solution(units / growth, h0, y0, w0, eta_h, eta_y, 1.0, dy2)
     odds = c**2 / (1 - c**2) * np.exp(units)
     assert (2 * w - y + dy2) / dy2 == pytest.approx(1 / (1 + odds), rel=1e-3)
-
-
-@pytest.mark.parametrize(("large", "status"), [(0.9, "holds"), (2.0, "depends on the reading"), (3.5, "does not hold")])
-def test_a_plateau_disappears_by_its_length(large, status):
-    shares = dict(zip(FIGURE_3, (12.0, 8.0, 5.0, large, large), strict=True))
-    noise = 0.02 * np.random.default_rng(3).normal(size=(len(shares), 12))
-    r2 = np.array([0.99, 0.99, 0.99, 0.9, -0.5])[:, None, None] + noise[..., None] * np.ones(3)
-    dims = ("network", "seed")
-    fits = xr.Dataset(
-        {
-            "half": (dims, np.array(list(shares.values()))[:, None] * (1 + noise)),
-            "quarter": (dims, np.full(noise.shape, 1.0)),
-            "three_quarters": (dims, np.full(noise.shape, 2.0)),
-            "r2": ((*dims, "curve"), r2),
-            "at_bound": (dims, np.zeros(noise.shape)),
-        },
-        coords={"network": list(FIGURE_3), "curve": ["h", "y", "w"]},
-    )
-    claim = two_points.plateau_shrinks
-    assert claim(fits).status == status
-    part = "plateau gone at larger gains"
-    assert claim(claim.controls[part].data(fits)).printed.parts[part].outcome == "fails"

@@ -27,7 +27,9 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
     line=66,
     kind_of_slip="missing hypothesis",
     kind="identity",
-    states=r"The length of $b_k$ may be taken as 1: the normalized dynamics does not depend on it.",
+    states=r"The length of $b_k$ may be taken as 1 without loss of generality.",
+    assumes="what follows is on the dynamics, (7) and Theorems 2 and 3; that the function does not depend on the"
+    " length, and that training keeps it, is true",
     correction=r"True of the function. For $\|b_k\| = r$ the normalized flow is the flow on $\mathcal M$ with "
     r"$r^2 G$ instead of $G$, so a neuron's length sets its learning rate (as section 4.2 uses).",
     corrected_formula=(

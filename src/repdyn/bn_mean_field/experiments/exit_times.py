@@ -73,11 +73,14 @@ def _converging(stages: int, r0: float, A: float, B: float) -> float:
 
 
 def _constants(slope: float) -> tuple[float, float]:
-    """A and B: |x| <= sqrt(2 lambda_max), |bbar| <= 1/sqrt(lambda_min), relu 1-Lipschitz, l' = f - y."""
+    """A and B: |x| <= sqrt(2 lambda_max), |bbar| <= 1/sqrt(lambda_min), relu 1-Lipschitz, l' = f - y.
+
+    y = slope x_1 with x_1 = sqrt(2 lambda_1) cos(angle), whose absolute value has the mean 2/pi sqrt(2 lambda_1).
+    """
     variances = np.linalg.eigvalsh(ANISOTROPIC)
     largest_input = np.sqrt(2 * variances[-1])
     activation = largest_input / np.sqrt(variances[0])
-    return bounds.growth_constants(activation, slope * largest_input, 1.0)
+    return bounds.growth_constants(activation, slope * 2 / np.pi * np.sqrt(2 * ANISOTROPIC[0, 0]), 1.0)
 
 
 def _first_passage(times: Array, reach: Array, radii: Array) -> Array:

@@ -11,13 +11,13 @@ from repdyn.base.checks import Array, finite, not_negative, positive, refuse
 
 
 def growth_constants(activation_bound: float, loss_slope_at_zero: float, loss_curvature: float) -> tuple[float, float]:
-    """A and B with |a'| <= A + B r on M_r: A = M sup_y |l'(0, y)|, B = L_l' M^2 (before eq. 18).
+    """A and B with |a'| <= A + B r on M_r: A = M E|l'(0, y)|, B = L_l' M^2 (before eq. 18).
 
-    The printed text has |l'(0)|, which hides y: the supremum over y must be finite.
+    The printed text has |l'(0)|, which hides y: the mean over the data is enough, since |a'| <= E|l'(f, y)| M.
 
     Args:
         activation_bound: M = |sigma(0)| + L_sigma C_b C_x.
-        loss_slope_at_zero: sup_y |l'(0, y)|.
+        loss_slope_at_zero: E|l'(0, y)|, or a bound of it.
         loss_curvature: Lipschitz constant of l' in f.
 
     Returns:

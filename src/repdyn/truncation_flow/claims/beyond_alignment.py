@@ -34,8 +34,8 @@ def cumulative_parameters_are_free(counterexamples: xr.Dataset) -> Verdict:
     where="Section 2.2, beside the last paragraph",
     kind="comparison",
     origin="ours",
-    states="The gradient flow of the cumulative parameters is not that of the layers' own: with two layers of width 1 the"
-    r" cumulative bias moves at $W_1^{-2} + (W_1 W_2)^{-2}$ in place of 1.",
+    states="The gradient flow of the cumulative parameters is not that of the layers' own: with two layers of width 1"
+    r" the cumulative bias moves at $W_1^{-2} + (W_1 W_2)^{-2}$ in place of 1.",
     formula=r"\partial_s \beta^{(2)} = -\left( W_1^{-2} + (W_1 W_2)^{-2} \right) (\beta^{(2)} + \tilde y)",
     data="counterexamples",
     control=false_world(

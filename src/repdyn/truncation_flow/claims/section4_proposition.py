@@ -133,7 +133,8 @@ def truncated_is_released(counterexamples: xr.Dataset) -> Verdict:
     kind="bound",
     states="If (4.10) holds, the cluster is partially truncated in every direction.",
     correction="Assume truncated points in every direction directly: an untruncated cluster meets (4.10) and has none."
-    r" Nor does it follow if $\mathbb{R}_+^Q$ is meant in (4.10): one point may be truncated in one direction only.",
+    r" Nor does it follow if $\mathbb{R}_+^Q$ is meant in (4.10): one point may be truncated in one direction only."
+    " Read as an assumption of its own, beside (4.10), it is harmless; nothing later uses (4.10).",
     formula=(
         r"\mathrm{supp}(\mu \circ a^{-1}) \cap (\mathbb{R}^Q \setminus \mathbb{R}_-^Q) \ne \emptyset "
         r"\Rightarrow (J_0^\perp)_r > 0 \text{ for all } r"
@@ -229,7 +230,7 @@ def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
 @claim(
     "tf-42-share",
     where="Section 4.2, before eq. (4.11)",
-    line=613,
+    line=611,
     assumes="the setting of Proposition 4.2, which makes this discussion rigorous",
     words=r"as time elapses, the lower bound on $J_0^{(\ell)\perp}$ increases by moving the support",
     kind="bound",
@@ -284,7 +285,7 @@ def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
 @claim(
     "tf-427",
     where="Section 4.2, proof of Proposition 4.2, eqs. (4.27)-(4.29)",
-    line=697,
+    line=695,
     assumes=(
         "the hypotheses of Proposition 4.2, as long as the orbit is in their balls; at s = 0 both sides are equal, so"
         " that < is read as at most"

@@ -176,6 +176,21 @@ def composition_fails() -> Measured:
     }
 
 
+def data_remain() -> Measured:
+    """Definition 3.1 holds, (5.13) does not: the cone of tau_2, turned by 45 degrees, cuts off the image tau_1(x_1)."""
+    turned = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2)
+    x1, x2, image = np.array([[1.0, -1.0]]), np.array([[5.0, 5.0]]), np.array([1.0, 0.0])
+    apex = turned.T @ (turned @ image + np.array([0.2, -1.0]))
+    R, beta = np.array([ONE, turned]), np.array([np.zeros(2), -apex])
+    others = max(
+        np.abs(truncation.truncation_map(x, R[layer], beta[layer]) - x).max() for layer, x in enumerate((x2, x1))
+    )
+    return {
+        "cross_product_moved": (_cross_product(x1[None], R, beta), "largest |(P^-)^T P^+ z|, Definition 3.1 alone"),
+        "cross_product_others": (float(others), "how far the two maps of that example move the other cluster"),
+    }
+
+
 def projections(generator: np.random.Generator) -> Measured:
     """(5.12), (5.13) on separated data, and on clusters twice as wide as can be separated."""
     R, beta, _ = simplex_initial_data(3)
@@ -289,6 +304,7 @@ def counterexamples(settings: Counterexamples, stream: Stream) -> xr.Dataset:
         releases(stream.generator("releases")),
         generator_bounds(settings.draws, stream.generator("generator bound")),
         composition_fails(),
+        data_remain(),
         projections(stream.generator("projections")),
         renormalized_domain(settings.draws, stream.generator("domain")),
         sliding_point(),

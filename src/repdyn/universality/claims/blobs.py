@@ -105,7 +105,6 @@ def squares_remain(blob_structure: xr.Dataset) -> Verdict:
 @claim(
     "uni-fig8-universal",
     where="Section 4.5",
-    origin="ours",
     kind="comparison",
     origin="ours",
     states="With leaky ReLU at 5 layers, too, the irrelevant feature collapses at small weights, and a square per "

@@ -132,7 +132,7 @@ def curves_match(
 
 
 def _curves_note(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> str:
-    means, units = architecture_fits["r2"].sel(curve="w").mean("seed"), int(default_ensemble_fits["units"])
+    means = architecture_fits["r2"].sel(curve="w").mean("seed")
     of_w = ", ".join(f"{name} {float(means.sel(network=name)):.2f}" for name in means["network"].values)
     altered = default_ensemble_fits["alternative_r2"].mean("seed").transpose("alternative", "curve")
     each = "; ".join(

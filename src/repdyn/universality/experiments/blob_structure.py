@@ -14,9 +14,6 @@ from repdyn.universality.settings.data_sets import BlobStructure
 
 AXES = 3
 GALLERY = 5  # blobs shown along each axis
-VARIANCES = (0.1, 0.25, 0.5, 1.0, 2.0)
-SCALINGS = {"sums to 1": True, "peak of 1": False}
-"""What B.3 leaves open: the variance of the Gaussian, whether an image is normalized."""
 
 
 def blob_structure(settings: BlobStructure, blobs: dict[str, xr.Dataset]) -> xr.Dataset:
@@ -91,31 +88,19 @@ def _inputs(blobs: xr.Dataset) -> dict[str, xr.Variable]:
     positions, pixels = (int(blobs[name]) for name in ("positions", "pixels"))
     inputs = blob_images(positions, pixels)[0]
     grid = inputs[: positions**2].reshape(positions, positions, -1)
-    along = _along(inputs, positions)
-    read = [[_along(blob_images(positions, pixels, v, s)[0], positions) for s in SCALINGS.values()] for v in VARIANCES]
+    along = np.sqrt(((grid[:, None] - grid[None]) ** 2).sum(axis=-1)).max()
     shown = np.linspace(0, positions - 1, GALLERY).round().astype(int)
     gallery = grid[np.ix_(shown, shown)][..., :-2].reshape(GALLERY, GALLERY, pixels, pixels)
     apart = np.linalg.norm(inputs[0] - inputs[positions**2])
     return {
         "gallery": variable(("blob_x", "blob_y", "pixel_x", "pixel_y"), gallery, "intensity, sums to 1 over an image"),
         "input_along": variable((), along, "largest distance of two inputs that differ in one feature"),
-        "input_along_read": variable(
-            ("blob_variance", "blob_scale"), read, "the same for blobs of other variances and scales"
-        ),
-        "blob_variance": variable("blob_variance", np.array(VARIANCES), "variance of the Gaussian"),
-        "blob_scale": variable("blob_scale", np.array(list(SCALINGS)), "how an image is scaled"),
         "input_between": variable((), apart, "distance of two inputs that differ in the context"),
         "blob_x": index("blob_x", GALLERY, "position along feature 1"),
         "blob_y": index("blob_y", GALLERY, "position along feature 2"),
         "pixel_x": index("pixel_x", pixels, "pixel along feature 1"),
         "pixel_y": index("pixel_y", pixels, "pixel along feature 2"),
     }
-
-
-def _along(inputs: NDArray, positions: int) -> float:
-    """Largest distance of two inputs that differ in one feature."""
-    grid = inputs[: positions**2].reshape(positions, positions, -1)
-    return float(np.sqrt(((grid[:, None] - grid[None]) ** 2).sum(axis=-1)).max())
 
 
 def _task(blobs: xr.Dataset) -> tuple[NDArray, NDArray]:

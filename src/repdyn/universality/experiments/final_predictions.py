@@ -7,7 +7,7 @@ import xarray as xr
 
 from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, explain_gaps, variable
-from repdyn.universality.methods.power_laws import fit_power_law, plain_correlation
+from repdyn.universality.methods.power_laws import fit_power_law
 from repdyn.universality.methods.trajectory_fits import DROPPED, fit_all, predicted_distance, with_gaps
 from repdyn.universality.settings.two_points import Fits
 
@@ -62,8 +62,7 @@ def power_law_variables(measured: Array, theory: Array, good: Array, dx: Array, 
         "missed": (("network", "distance"), "power of the distance in h over eq. (10)"),
         "missed_error": (("network", "distance"), "standard error of the missed power"),
     }
-    plain = np.array([plain_correlation(*row) for row in zip(measured, theory, good, strict=True)])
-    return {"correlation_plain": with_gaps(("network",), plain, "correlation of h with eq. (10), all targets")} | {
+    return {
         name: with_gaps(dims, np.array([getattr(law, name) for law in laws]), word)
         for name, (dims, word) in words.items()
     }

@@ -37,13 +37,6 @@ class PowerLaw(NamedTuple):
     missed_error: Array
 
 
-def plain_correlation(h: ArrayLike, theory: ArrayLike, good: ArrayLike) -> float:
-    """Correlation of the final distances with the theory, as they are plotted, over the trials that count."""
-    kept = np.asarray(good).astype(bool)
-    h, theory = np.asarray(h)[kept], np.asarray(theory)[kept]
-    return float(np.corrcoef(h, theory)[0, 1]) if h.size >= FEWEST else np.nan
-
-
 def fit_power_law(h: ArrayLike, theory: ArrayLike, good: ArrayLike, dx: ArrayLike, dy: ArrayLike) -> PowerLaw:
     """The power law of one network's final distances; NaN below `FEWEST` trials or where a distance does not vary.
 
