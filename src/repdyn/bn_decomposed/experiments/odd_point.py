@@ -309,7 +309,9 @@ def activity(settings: Activity, images: xr.Dataset, stream: Stream) -> xr.Datas
             name: variable(dims, shares[name], f"share of inputs with a response {words}")
             for name, words in {
                 "active": "above zero",
+                "above_twentieth": "above a twentieth of the neuron's largest",
                 "above_tenth": "above a tenth of the neuron's largest",
+                "above_fifth": "above a fifth of the neuron's largest",
                 "above_half": "above half of the neuron's largest",
             }.items()
         }
@@ -334,7 +336,7 @@ def activity(settings: Activity, images: xr.Dataset, stream: Stream) -> xr.Datas
     )
 
 
-SHARES = {"active": 0.0, "above_tenth": LARGE, "above_half": 0.5}
+SHARES = {"active": 0.0, "above_twentieth": 0.05, "above_tenth": LARGE, "above_fifth": 0.2, "above_half": 0.5}
 
 
 def _expected_activity(n: int, bins: int = 50) -> tuple[np.ndarray, np.ndarray, float]:
