@@ -201,7 +201,10 @@ def test_references_are_of_todays_claims_and_verdicts():
     for name, frame in results.ledgers(ROOT / results.FOLDER).items():
         assert set(frame.index) == set(accepted), name
     default = results.ledgers(ROOT / results.FOLDER)["default"]["verdict"]
-    assert default.to_dict() == {id: entry["verdict"] for id, entry in accepted.items()}
+    open_there = {id for id, entry in accepted.items() if "default" in entry["undecided_at"]}
+    differs = {id for id, verdict in default.items() if verdict != accepted[id]["verdict"]}
+    assert differs <= open_there
+    assert set(default[list(differs)]) <= {"not decidable at this scale"}
 
 
 def test_references_are_kept_from_a_commit():
