@@ -199,7 +199,8 @@ def test_no_claim_is_decided_otherwise_at_another_scale_without_a_reason():
 def test_references_are_of_todays_claims_and_verdicts():
     accepted = read_expected(ROOT / "workflow" / "expected_verdicts.yaml")
     for name, frame in results.ledgers(ROOT / results.FOLDER).items():
-        assert set(frame.index) == set(accepted), name
+        assert set(frame.index) <= set(accepted), name
+        assert name == "full" or set(frame.index) == set(accepted), name  # full: see docs/reproducibility.md
     default = results.ledgers(ROOT / results.FOLDER)["default"]["verdict"]
     open_there = {id for id, entry in accepted.items() if "default" in entry["undecided_at"]}
     differs = {id for id, verdict in default.items() if verdict != accepted[id]["verdict"]}
