@@ -139,9 +139,13 @@ CLAIMS = (
         '["outer_contrast"].max("seed")',
     ),
     Named(
-        "largest in the place of means", f"{LRN}.claims.discretization", "", "(ratios < 0).mean(", "(ratios < 0).max("
+        "largest in the place of means",
+        f"{LRN}.claims.discretization",
+        "",
+        '(logs < 0).mean("layers")',
+        '(logs < 0).max("layers")',
     ),
-    Named("least along another axis", f"{BND}.claims.full_rank", "", 'min("rows")', "min()"),
+    Named("least along another axis", f"{BND}.claims.rank_of_layers", "", 'min("rows")', "min()"),
     Named(
         "largest along another axis",
         f"{BND}.claims.simplified_model",

@@ -56,8 +56,9 @@ def confirmed(default: Mapping[str, str], full: Mapping[str, str]) -> str:
     turned = len(decided) - same - opened
     newly = sum(full[id] != UNDECIDED for id in open_before)
     return (
-        f"The full scale, with MNIST and [fresh draws](docs/fresh_draws.md), confirms {same} of the {len(decided)} "
-        f"verdicts that the default scale decides, leaves {opened} of them open, turns {turned}, and "
+        f"Of the {len(shared)} statements that the full scale, with MNIST and [fresh draws](docs/fresh_draws.md), has "
+        f"judged in today's words, it confirms {same} of the {len(decided)} verdicts that the default scale decides, "
+        f"leaves {opened} of them open, turns {turned}, and "
         f"decides {newly} of the {len(open_before)} that the default scale leaves open."
     )
 
