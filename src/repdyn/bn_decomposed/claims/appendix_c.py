@@ -101,7 +101,8 @@ def positive_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdic
     line=526,
     assumes=(
         "the proof of Theorem 10 by contradiction: no cluster is lost (29), more than three "
-        "clusters; two negative transformations with positive ones between"
+        "clusters; two negative transformations with positive ones between, the first not at the start "
+        "($t_1 \\ge 2$, so that the least coordinate before it is 0)"
     ),
     words="We now show that this sequence of transformations decreases the mean",
     kind="identity",

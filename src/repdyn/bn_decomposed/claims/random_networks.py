@@ -115,7 +115,7 @@ EXCHANGED = false_world("networks with and without rescaling exchanged", rescali
     "bnd-fig1-ablation",
     where="Abstract; Figure 1; Section III",
     line=7,
-    assumes="recentering and the non-linearity, no rescaling",
+    assumes="recentering and the non-linearity, no rescaling; one batch, whose size is not stated (bnd-fig3)",
     words="converges to a single cluster except for an odd data point that breaks far away",
     kind="qualitative",
     states="Recentering and the non-linearity together, without rescaling, leave one cluster and one odd point far "

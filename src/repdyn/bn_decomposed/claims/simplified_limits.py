@@ -317,9 +317,7 @@ def mirrored(tree_limits: xr.Dataset) -> xr.Dataset:
 @claim(
     "bnd-thm11-which",
     where="Section III, intuition and Remark; Appendix D, (51)-(52)",
-    line=187,
-    assumes=("the simplified model; the description above the Remark: a point far from the mean of the rest"),
-    words="This is compatible with the description above",
+    origin="ours",
     kind="qualitative",
     states="The odd point is typically the extreme that is farther from the mean of the rest.",
     data="tree_limits",

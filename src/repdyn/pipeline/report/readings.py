@@ -12,7 +12,7 @@ from repdyn.pipeline.report.evidence import LOGARITHMIC, measured, number
 from repdyn.pipeline.report.markup import words
 
 Row = Mapping[str, str]
-WIDTH, LEFT, TOP, CURVE, LINE = 640.0, 190.0, 6.0, 130.0, 15.0  # pixels of the drawing
+WIDTH, LEFT, TOP, CURVE, LINE = 720.0, 262.0, 6.0, 130.0, 15.0  # pixels of the drawing
 WIDEST_COLUMN = 26.0
 
 
