@@ -13,7 +13,11 @@ pytestmark = pytest.mark.slow
 TRIALS = ("seed", "trial", "draw", "network")  # dimensions along which everything but the random numbers is the same
 COUNTS = {"seeds": "seed", "trials": "trial", "draws": "draw"}  # a setting and the dimension that it counts
 LEAST = 2  # trials that settings accept
-TOGETHER = ["experiments.full_rank:rows_to_full_rank: y"]  # all draws wait row by row, from one stream
+TOGETHER = [  # all draws wait row by row, or come as one array, from one stream
+    "experiments.full_rank:rows_to_full_rank: y",
+    "experiments.well_posedness:well_posedness: change",
+    "experiments.well_posedness:well_posedness: distance",
+]
 WITHIN = "parameters_of"  # a setting that counts some of the trials
 
 

@@ -97,7 +97,7 @@ def bottlenecks(digits: xr.Dataset) -> Figure:
     for panel in axes[:-1].ravel():
         panel.set_xticklabels([])
     for panel in axes[-1]:
-        panel.set_xlabel("layer")
+        panel.set_xlabel(f"layer; {panel.get_xlabel()}")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes[0])
     ranks = " and ".join(str(int(rank)) for rank in digits["centered_task_rank"].isel(network=0))
@@ -117,7 +117,7 @@ def _rank_panel(panel: Axes, data: xr.Dataset, layers: list[str]) -> None:
     panel.axhspan(rank / 2, rank * 2, **SHADE)
     panel.axvline(layers.index(middle_layer(layers)), color=BLACK, linewidth=0.6, linestyle=(0, (1, 2)))
     resting = int(((data["learned"] == 1) & (data["at_rest"] == 1)).sum())
-    panel.text(0.03, 0.03, f"{resting} of {data.sizes['seed']} at rest", transform=panel.transAxes, fontsize="small")
+    panel.set_xlabel(f"{resting} of {data.sizes['seed']} at rest")
     for end, color, dash in zip(ENDS, (ORANGE, BLUE), ("--", "-"), strict=True):
         draws = data["centered_effective_rank"].sel(end=end)
         band(panel, x, draws.min("seed").values, draws.max("seed").values, color=color)
@@ -140,13 +140,12 @@ def odd_points(odd_batch: xr.Dataset) -> Figure:
             panel.plot(depth, draws, color=color, linewidth=0.5, alpha=0.45, linestyle=dash)
             if draws.sizes["seed"]:
                 panel.plot(depth, draws.median("seed"), color=color, linewidth=2, linestyle=dash, label=end)
-        panel.text(0.03, 0.92, f"{learners.size} learned", transform=panel.transAxes, fontsize="small")
         panel.axhline(2, color=BLACK, linewidth=0.8)
         if fixed := odd_fixed_point(n):
             panel.axhline((n - 1) / fixed.norm_ratio, color=BLACK, linewidth=0.9, linestyle=(0, (4, 2)))
         panel.set_yscale("log", base=2)
         panel.set_title(str(kind))
-        panel.set_xlabel("layer")
+        panel.set_xlabel(f"layer; {learners.size} learned")
     axes[0, 0].set_ylabel("largest / second norm")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     label_panels(axes)

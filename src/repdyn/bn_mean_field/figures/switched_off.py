@@ -7,7 +7,18 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from repdyn.base.figures import BLUE, GREEN, ORANGE, PURPLE, RED, describe, label_panels, legend_below, new
+from repdyn.base.figures import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    RED,
+    describe,
+    label_panels,
+    legend_below,
+    new,
+    plain_numbers,
+)
 
 NETWORKS = (
     ("BN", BLUE, "o"),
@@ -47,6 +58,8 @@ def _draw_iterations(panel: Axes, feature_learning: xr.Dataset) -> None:
         learned = np.isfinite(needed)
         panel.plot(steps[learned], needed[learned], marker, color=color, markersize=1.5, alpha=0.5, label=name)
     panel.set(xscale="log", yscale="log", xlabel="mean-field step $h$", ylabel="iterations")
+    plain_numbers(panel.xaxis)
+    plain_numbers(panel.yaxis)
     panel.set_title("a single index is learned")
 
 

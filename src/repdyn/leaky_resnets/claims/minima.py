@@ -33,7 +33,7 @@ MIDDLE = "middle_activation"
 RADIUS = 0.25  # r of the added neuron's triangle
 EXPANDED = "relative; Richardson extrapolation"
 AT_LEAST = r"at least $\|[A_i]_-\|^2$"
-SCALED = "a ratio of solves with condition numbers up to 1e4; of weights at finite eps, 1e-4"
+SCALED = r"a ratio of solves with condition numbers up to 1e4; of weights at finite $\epsilon$, 1e-4"
 
 
 def _falls(change: xr.DataArray, what: str) -> Test:

@@ -12,6 +12,8 @@ from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, devia
 QUADRATURE = 1e-4
 QUADRATURE_REASON = "Simpson's rule and maxima over the stored positions, across kinks"
 
+LENGTH = r"$\tilde L$"
+
 
 def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
     """(-2 H / Lt - COI) / (gamma |B|^2) at every position, where gamma varies."""
@@ -199,9 +201,10 @@ def hamiltonian_is_close_to_the_least_cost(scalar_geodesics: xr.Dataset) -> Verd
         bound=_ratio(1 + turning["turning_lower"] - turning["turning_gap"]),
         flow=deviation(turning["turning_flow"], 1e-8, expected="the integrated flow", reason="tolerance 1e-11"),
     )
+    names = {turn: str(turn).replace("Lt", LENGTH) for turn in turning["turn"].values}
     gaps = "; ".join(
-        f"{turn}: {', '.join(f'{value:.3g}' for value in turning['turning_gap'].sel(turn=turn).values)}"
-        for turn in turning["turn"].values
+        f"{name}: {', '.join(f'{value:.3g}' for value in turning['turning_gap'].sel(turn=turn).values)}"
+        for turn, name in names.items()
     )
     depths = ", ".join(f"{depth:g}" for depth in turning["deeper"].values)
     note = (

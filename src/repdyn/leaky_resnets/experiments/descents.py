@@ -18,6 +18,7 @@ ENDS = {
     "end_rank": "singular values above 1e-3 of the largest at the end",
     "negative_mass": "|A_-|^2 / |A|^2 at the end",
     "slope": "|gradient| |A| at the end",
+    "negative_mass_at_start": "|A_-|^2 / |A|^2 at the start",
 }
 
 
@@ -46,8 +47,11 @@ def _descend(case: tuple[int, int, int], settings: Descents, stream: Stream) -> 
     slope = np.linalg.norm(minima.ridge_cost_gradient(A, bool(bias), settings.ridge), axis=(1, 2))
     ranks = np.array([stable_ranks(part, rtol=1e-3).rank for part in A])
     costs = minima.ridge_cost(A, bool(bias), settings.ridge)
-    negative_mass = np.sum(np.minimum(A, 0) ** 2, axis=(-1, -2)) / np.sum(A**2, axis=(-1, -2))
-    return [costs, ranks, negative_mass, slope * np.linalg.norm(A, axis=(1, 2))]
+    return [costs, ranks, _negative_mass(A), slope * np.linalg.norm(A, axis=(1, 2)), _negative_mass(first)]
+
+
+def _negative_mass(A: Array) -> Array:
+    return np.sum(np.minimum(A, 0) ** 2, axis=(-1, -2)) / np.sum(A**2, axis=(-1, -2))
 
 
 def adam_descent(A: Array, bias: bool, settings: Descents) -> Array:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from repdyn.base.claims import DECIDED, DEPENDS, REFUTED, SLIPS, UNDECIDED, Claim
 from repdyn.pipeline.reference.markdown import table
 
-BEGIN, END = "<!-- counts: made by `python -m repdyn reference` -->", "<!-- end of counts -->"
+BEGIN, END = "<!-- counts: generated -->", "<!-- end of counts -->"
 LONG = {"slip in a proof": "slips in a proof that change nothing", "missing hypothesis": "hypotheses are missing"}
 LONG |= {"conclusion fails": "conclusions fail", "result changes": "results change", "misprint": "misprints"}
 

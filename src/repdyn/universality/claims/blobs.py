@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import Control, exchange, false_world
+from repdyn.base.controls import Control, exchange, false_world, replace_variables
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, over_readings
 from repdyn.universality.claims.intervals import log_mean_within, of_learned
 from repdyn.universality.methods.selection import learned
@@ -170,8 +170,7 @@ def blob_distances(gallery: np.ndarray, variance: float, scale: Callable[[np.nda
     states="The difference in inputs is much larger between contexts than for points along the irrelevant feature.",
     data="blob_structure",
     control=false_world(
-        "contexts shown at a tenth of their strength",
-        lambda data: data.assign(input_between=0.1 * data["input_between"]),
+        "a context that moves inputs no further than a feature does", replace_variables(input_between="input_along")
     ),
 )
 def contexts_dominate_the_input(blob_structure: xr.Dataset) -> Verdict:

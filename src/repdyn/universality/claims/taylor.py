@@ -94,7 +94,7 @@ STEEP = "both maps fall as the decoder does at the end of training"
     kind="qualitative",
     states="After 30 epochs the first order falls against the second with the distance of the pair, for both maps.",
     data="taylor_ratios",
-    control=false_world("near and far pairs exchanged", near_and_far_exchanged),
+    control=dict.fromkeys(MAPS, false_world("near and far pairs exchanged", near_and_far_exchanged)),
 )
 def linear_term_fades_with_distance(taylor_ratios: xr.Dataset) -> Verdict:
     """Median ratio in the farthest over that in the nearest of the bins, at the look nearest to 30 epochs."""
