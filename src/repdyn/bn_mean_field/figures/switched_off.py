@@ -58,7 +58,7 @@ def _draw_iterations(panel: Axes, feature_learning: xr.Dataset) -> None:
         learned = np.isfinite(needed)
         panel.plot(steps[learned], needed[learned], marker, color=color, markersize=1.5, alpha=0.5, label=name)
     panel.set(xscale="log", yscale="log", xlabel="mean-field step $h$", ylabel="iterations")
-    plain_numbers(panel.xaxis)
+    panel.xaxis.set_minor_formatter("")
     plain_numbers(panel.yaxis)
     panel.set_title("a single index is learned")
 

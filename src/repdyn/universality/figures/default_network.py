@@ -5,11 +5,22 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from repdyn.base.figures import BLACK, BLUE, ORANGE, RED, band, describe, new, plain_numbers
 from repdyn.universality.figures.dynamics import COLORS, NAMES, WORDS, require_converged
 from repdyn.universality.theory.published import FIT_LOSSES
+
+MANY = 50  # times: a narrow panel has no room for three labels a decade beyond
+
+
+def _number(axis: Axis, drawn: np.ndarray) -> None:
+    """Ticks of a logarithmic axis: written out over one decade or two, powers of ten beyond."""
+    if drawn.size and drawn.max() < MANY * drawn.min():
+        plain_numbers(axis)
+    else:
+        axis.set_minor_formatter("")
 
 
 def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
@@ -27,8 +38,8 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Figure:
         )
         panel.plot(ends, ends, color=BLACK, linewidth=0.8)
         panel.set(xscale="log", yscale="log")
-        plain_numbers(panel.xaxis)
-        plain_numbers(panel.yaxis)
+        for axis, drawn in ((panel.xaxis, row["theory"]), (panel.yaxis, row["measured"])):
+            _number(axis, drawn.values[good])
         panel.set_title(
             f"{WORDS.get(name, name)}: r {float(row['correlation']):.2f}\n"
             f"(dy alone {float(row['correlation_dy']):.2f}), {int(row['trials'])} trials",
