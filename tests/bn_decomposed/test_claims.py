@@ -6,6 +6,7 @@ import xarray as xr
 from tests.bn_decomposed.deciding import decided
 
 from repdyn.base.claims import decide_claim
+from repdyn.bn_decomposed.claims.odd_point import quiet_with_recentering
 from repdyn.bn_decomposed.claims.random_networks import (
     angles_of_the_fixed_points,
     full_angle,
@@ -166,3 +167,34 @@ def test_fixed_points_in_the_claims_are_the_papers_angles():
     assert full_angle(9) == pytest.approx(75, abs=0.5)
     assert rms_angle(9) == pytest.approx(60, abs=0.5)
     assert full_angle(100_000) == pytest.approx(np.degrees(np.arccos(1 / np.pi)), abs=1e-2)
+
+
+def activity(with_recentering=0.1, without=0.6, active=0.5):
+    """Every neuron loud for one share of the inputs; shares scatter over the seeds, not over the neurons."""
+    shares = np.stack([np.full((SEEDS, 30), without), np.full((SEEDS, 30), with_recentering)])
+    shares = shares + 1e-3 * NOISE[:, None]
+    dims = ("recentering", "seed", "neuron")
+    on = np.stack([np.full((SEEDS, 30), 0.95), np.full((SEEDS, 30), active)])
+    names = ("above_twentieth", "above_tenth", "above_fifth")
+    return xr.Dataset(
+        dict.fromkeys(names, (dims, shares)) | {"active": (dims, on)}, {"recentering": ["without", "with"]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (activity(0.2), "holds"),  # below a quarter, a third and a half
+        (activity(0.3), "depends on the reading"),  # quiet for two thirds of the inputs, not for three quarters
+        (activity(0.6), "does not hold"),
+        (activity(0.2, active=0.95), "does not hold"),
+    ],
+)
+def test_quiet_neurons_are_judged_by_every_reading(data, status):
+    assert quiet_with_recentering(data).status == status
+
+
+def test_each_control_of_the_quiet_neurons_turns_its_part():
+    data = activity(0.2)
+    for part, control in quiet_with_recentering.controls.items():
+        assert quiet_with_recentering(control.data(data)).printed.parts[part].outcome == "fails", part

@@ -266,3 +266,17 @@ def test_figures_and_tables_are_made(small_datasets):
     assert all(figure.repdyn["caption"] and figure.repdyn["alt"] for figure in drawn)
     assert len(tables.fixed_points(small_datasets["fixed_point"]).frame) == 5
     assert len(tables.largest_norm(small_datasets["largest_norm"]).frame) == 4 * 2
+
+
+def test_shares_of_responses_are_those_above_their_fraction(small_datasets):
+    """Fewer inputs exceed a larger fraction; the stored neuron's own response gives its shares again."""
+    data = small_datasets["activity"]
+    names = ("active", "above_twentieth", "above_tenth", "above_fifth", "above_half")
+    for larger, smaller in zip(names[1:], names, strict=False):
+        assert (data[larger] <= data[smaller]).all()
+        assert (data[larger] < data[smaller]).any()
+    for place, name in enumerate(("without", "with")):
+        response = data["response"].sel(recentering=name).values
+        own = [float((response > max(fraction, 0)).mean()) for fraction in (0.0, 0.05, 0.1, 0.2, 0.5)]
+        stored = np.stack([data[share].isel(recentering=place, seed=0).values for share in names], axis=-1)
+        assert np.abs(stored - own).max(axis=-1).min() < 1e-12

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import erf
 
+from repdyn.bn_mean_field.experiments import exit_times
+from repdyn.bn_mean_field.methods.starts_and_targets import linear
 from repdyn.bn_mean_field.theory import bounds
 from repdyn.bn_mean_field.theory.manifold import normalize
 
@@ -50,7 +52,7 @@ def test_growth_constants_bound_the_a_velocity():
     b, y, r = rng.normal(size=(30, 2)), 3 * x[:, 0], 1.7
     b /= np.linalg.norm(b, axis=1, keepdims=True)
     h = np.maximum(x @ b.T, 0)
-    A, B = bounds.growth_constants(np.sqrt(2), np.abs(y).max(), 1.0)
+    A, B = bounds.growth_constants(np.sqrt(2), np.abs(y).mean(), 1.0)
     for _ in range(20):
         a = rng.uniform(-r, r, size=30)
         assert np.abs((h @ a / 30 - y) @ h / 500).max() <= A + B * r
@@ -133,3 +135,16 @@ def test_bounded_lipschitz_constant_bounds_slopes_and_values_of_the_output(r, va
     assert (np.abs(values[0] - values[1]) <= constant * distance).all()
     assert np.abs(values).max() <= constant * max(1, (r + 5e-3) / r)
     assert constant >= bounds.bounded_lipschitz_constant_as_printed(*args[:2])
+
+
+def test_the_mean_slope_of_the_exit_times_by_quadrature():
+    """E|y| of y = slope x_1 over the ellipse that covers it with covariance diag(5, 1)."""
+    angle = np.linspace(0, 2 * np.pi, 200_001)[:-1]
+    x = np.stack([np.sqrt(10) * np.cos(angle), np.sqrt(2) * np.sin(angle)])
+    np.testing.assert_allclose(x @ x.T / angle.size, np.diag([5.0, 1.0]), atol=1e-12)
+    A, B = exit_times._constants(3.0)
+    largest = np.sqrt(10)  # |x|, and |bbar| <= 1 where bbar has norm 1 under diag(5, 1)
+    assert pytest.approx(largest * 3.0 * np.abs(x[0]).mean(), rel=1e-8) == A
+    assert pytest.approx(largest**2) == B
+    target = linear(0, 3.0)
+    np.testing.assert_allclose(target.c @ np.maximum(target.w @ x, 0), 3.0 * x[0], atol=1e-12)

@@ -9,7 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repdyn.base.errors import NotEnoughDataError
+from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.claims.identity_cost import descent_ends_nonnegative
+from repdyn.leaky_resnets.experiments.descents import descents
+from repdyn.leaky_resnets.settings.theory import Descents
 from repdyn.leaky_resnets.theory import identity_cost as coi
 
 SOLVED = 1e-9  # solves with condition numbers up to 1e5 in float64
@@ -210,7 +213,7 @@ def test_where_descents_end_decides(negative, slope, status):
     """One start in ten has negative entries; of those that move on nothing is said."""
     rank, mass, slopes = np.full((3, 60), 3.0), np.zeros((3, 60)), np.full((3, 60), 0.01)
     mass[:, ::10], slopes[:, ::10] = negative, slope
-    descents = xr.Dataset(
+    ends = xr.Dataset(
         {
             "end_cost": (("case", "start"), rank),
             "end_rank": (("case", "start"), rank),
@@ -219,7 +222,7 @@ def test_where_descents_end_decides(negative, slope, status):
         },
         {"case": ["small", "large", "with bias"]},
     )
-    verdict = descent_ends_nonnegative(descents)
+    verdict = descent_ends_nonnegative(ends)
     assert verdict.status == status
     assert f"{54 if slope == 1 else 60} of 60" in verdict.note
 
@@ -231,3 +234,14 @@ def test_descents_that_do_not_come_to_rest_decide_nothing():
     )
     with pytest.raises(NotEnoughDataError, match="ends at rest"):
         descent_ends_nonnegative(moving)
+
+
+def test_the_control_of_the_descents_is_their_gaussian_start():
+    """Half of the mass of a Gaussian matrix is negative, so that no reading of "none" passes on the starts."""
+    data = descents(Descents(starts=40, steps=10, rate=1e-6, ridge=1e-7), Stream(3, ("leaky_resnets", "descents")))
+    assert data["negative_mass_at_start"].mean("start").values == pytest.approx([0.5] * 3, abs=0.06)
+    np.testing.assert_allclose(data["negative_mass"], data["negative_mass_at_start"], atol=1e-3)  # has hardly moved
+    still = data.assign(slope=0 * data["slope"], negative_mass=0 * data["negative_mass"])
+    assert descent_ends_nonnegative(still).status == "holds"
+    for part, control in descent_ends_nonnegative.controls.items():
+        assert descent_ends_nonnegative(control.data(still)).printed.parts[part].outcome == "fails", part

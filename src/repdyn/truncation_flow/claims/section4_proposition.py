@@ -1,4 +1,4 @@
-"""Claims of Sections 4.1 and 4.2: equilibria, partial truncation, Proposition 4.2."""
+"""Claims of Section 4.2: Proposition 4.2 and its proof."""
 
 from __future__ import annotations
 
@@ -6,179 +6,19 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import Control, false_world, in_dataset, replace_variables, reverse, wrong_formula
+from repdyn.base.controls import Control, false_world, in_dataset, replace_variables, reverse
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.base.verdicts import Verdict, all_of, at_least, at_most, not_testable
+from repdyn.base.verdicts import Verdict, all_of, at_least, at_most
 from repdyn.truncation_flow.claims.requirements import finite
-from repdyn.truncation_flow.claims.tolerances import COUNTED, LOCATED, Tolerance, above, below, zero
+from repdyn.truncation_flow.claims.tolerances import COUNTED, Tolerance, above, below, zero
 
 BREAKS_416 = "a fifth of the points beyond the planes, which breaks (4.16)"
-PARTIAL = "a cluster that is partly truncated"
 
 
 def _beyond(*names: str, of_two: bool = False) -> Control:
     """The data that break (4.16) in place of those that meet the hypotheses; `of_two` datasets in the first."""
     change = replace_variables(**{name: f"{name}_beyond" for name in names})
     return false_world(BREAKS_416, in_dataset(0, change) if of_two else change)
-
-
-@claim(
-    "tf-eq-untrunc",
-    where="Section 4.1, Proposition 4.1, case 1",
-    line=575,
-    assumes=("cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)"),
-    words="either fully untruncated ... is an equilibrium solution to the gradient flow",
-    kind="identity",
-    states="An untruncated cluster is an equilibrium.",
-    data="counterexamples",
-    control=false_world(PARTIAL, replace_variables(free_speed="partial_speed")),
-)
-def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
-    """Velocity of a cluster in the positive sector."""
-    return Verdict.from_tests(zero(counterexamples["free_speed"], "velocity zero"))
-
-
-@claim(
-    "tf-eq-trunc",
-    where="Section 4.1, Proposition 4.1, case 2",
-    line=579,
-    kind_of_slip="missing hypothesis",
-    assumes=("cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2)"),
-    words=("or fully truncated ... in either case ... is an equilibrium solution to the gradient flow"),
-    kind="identity",
-    states="A fully truncated cluster is an equilibrium.",
-    correction=(
-        r"Only if $\beta = -\tilde y$ besides. Otherwise the weights rest, but the bias moves to "
-        r"$-\tilde y$ at rate 1, as (4.36) says."
-    ),
-    formula=r"\partial_s \beta = 0, \quad \partial_s R = 0",
-    corrected_formula=r"\partial_s \beta = -(\beta + \tilde y), \quad \partial_s R = 0",
-    data="counterexamples",
-    control={
-        "bias": false_world(PARTIAL, replace_variables(truncated_formula="partial_formula")),
-        "weights": false_world(PARTIAL, replace_variables(truncated_rotation="partial_rotation")),
-        "at the label": false_world(PARTIAL, replace_variables(truncated_at_label="partial_at_label")),
-    },
-)
-def truncated_moves(counterexamples: xr.Dataset) -> Verdict:
-    """Two points in the negative sector of the identity, label 0, bias (.5, .7) or 0."""
-    corrected = all_of(
-        bias=zero(counterexamples["truncated_formula"], "velocity of the bias minus its distance from the label"),
-        weights=zero(counterexamples["truncated_rotation"], "generator zero"),
-        at_the_label=zero(counterexamples["truncated_at_label"], "rest at the label"),
-    )
-    return Verdict.from_tests(zero(counterexamples["truncated_speed"], "velocity zero"), corrected)
-
-
-@claim(
-    "tf-trunc-stays",
-    where="Section 4.2, Proposition 4.2, after eq. (4.35)",
-    line=731,
-    assumes=(
-        r"the proof of Proposition 4.2: (4.16), so that all $R(x - \tilde y)$ lie in the negative "
-        "orthant"
-    ),
-    words="for $s > s_1$ , the gradient flow equations reduce to",
-    kind="identity",
-    states="A fully truncated cluster stays so.",
-    formula=r"u(s) \in \mathbb{R}_-^Q \text{ for } s > s_1",
-    data="counterexamples",
-    control=false_world(r"clusters with some $R (x - \tilde y) > 0$", replace_variables(kept_events="released_runs")),
-)
-def truncated_stays(counterexamples: xr.Dataset) -> Verdict:
-    """Event-driven flow of random truncated clusters that meet (4.16)."""
-    return Verdict.from_tests(
-        zero(counterexamples["kept_events"], r"no release where $R (x - \tilde y) \le 0$", COUNTED)
-    )
-
-
-@claim(
-    "tf-trunc-released",
-    where="Section 4.2, beside Proposition 4.2",
-    kind="identity",
-    origin="ours",
-    states=r"A fully truncated cluster with some $R(x - \tilde y)$ outside the closed negative orthant is released, at"
-    " the time at which a coordinate of the closed form reaches 0.",
-    formula=r"u(s) = e^{-s} u(0) + (1 - e^{-s}) R (x - \tilde y)",
-    data="counterexamples",
-    control={
-        "time of release": wrong_formula(
-            "the formula without the label", replace_variables(release_error="release_error_wrong")
-        ),
-        "released": false_world("clusters that meet (4.16)", replace_variables(released_runs="kept_events")),
-    },
-)
-def truncated_is_released(counterexamples: xr.Dataset) -> Verdict:
-    """Event-driven flow of random truncated clusters against the closed form."""
-    note = f"The point (.5, .4), label 0, apex (1, 1), is released at {float(counterexamples['release_time']):.4f}."
-    return Verdict.from_tests(
-        all_of(
-            time_of_release=zero(counterexamples["release_error"], "released at the time of the formula", LOCATED),
-            released=at_least(
-                counterexamples["released_runs"], 1, expected="clusters released", reason="one is enough for 'not stay'"
-            ),
-        ),
-        None,
-        note,
-    )
-
-
-@claim(
-    "tf-410",
-    where="Section 4.2, eq. (4.10)",
-    line=609,
-    kind_of_slip="slip in a proof",
-    assumes="cluster separated truncations; (4.10) at the initial time",
-    words=r"so that $(J_0^{(\ell)\perp})_r > 0$ for each component $r = 1, \dots, Q$",
-    kind="bound",
-    states="If (4.10) holds, the cluster is partially truncated in every direction.",
-    correction="Assume truncated points in every direction directly: an untruncated cluster meets (4.10) and has none."
-    r" Nor does it follow if $\mathbb{R}_+^Q$ is meant in (4.10): one point may be truncated in one direction only."
-    " Read as an assumption of its own, beside (4.10), it is harmless; nothing later uses (4.10).",
-    formula=(
-        r"\mathrm{supp}(\mu \circ a^{-1}) \cap (\mathbb{R}^Q \setminus \mathbb{R}_-^Q) \ne \emptyset "
-        r"\Rightarrow (J_0^\perp)_r > 0 \text{ for all } r"
-    ),
-    data="counterexamples",
-    control={
-        "as printed": false_world(
-            "a cluster truncated in all directions", replace_variables(free_share="partial_share")
-        ),
-        "positive sector meant": false_world(
-            "a cluster truncated in all directions", replace_variables(one_direction_share="partial_share")
-        ),
-    },
-)
-def partial_truncation(counterexamples: xr.Dataset) -> Verdict:
-    """An untruncated cluster; a cluster with one point truncated in one direction."""
-    tests = {
-        name: at_least(
-            counterexamples[variable], 1e-6, expected="truncated points in all directions", reason="any mass"
-        )
-        for name, variable in (("as_printed", "free_share"), ("positive_sector_meant", "one_direction_share"))
-    }
-    return Verdict.from_tests(all_of(**tests))
-
-
-@claim(
-    "tf-411",
-    where="Section 4.2, eqs. (4.11)-(4.12)",
-    line=617,
-    assumes="orbits of the gradient flow; the cost converges",
-    words=r"implies that in operator norm, $\|\Omega_\ell\| \rightarrow 0$ as $s \rightarrow \infty$",
-    kind="limit",
-    states="Since the cost converges, its derivative and hence the generator tend to zero.",
-    formula=r"\|\Omega_\ell(s)\| \to 0 \text{ as } s \to \infty",
-)
-def omega_vanishes() -> Verdict:
-    """A gap in the argument."""
-    return not_testable(
-        "Convergence of a cost whose gradient jumps does not force its derivative to zero. What (4.12) is wanted for is"
-        " true: by a Kurdyka-Lojasiewicz inequality orbits have finite length, so $R$ and $\\beta$ converge and"
-        " $\\int \\|\\Omega\\| ds < \\infty$ (proof on the study's page); and $\\Omega \\to 0$ where the limit has"
-        " no point on a plane $u_i = 0$ with $b_i \\ge 0$. Crossings of such planes, of ever shorter stay, are not"
-        " excluded. No finite orbit decides a limit."
-    )
 
 
 @claim(
@@ -247,7 +87,9 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
     share, points = proposition["truncated_share"], float(proposition["points"])
     return Verdict.from_tests(
         all_of(
-            grows=at_least(share.diff("time") * points, -0.5, expected="no point released", reason="whole points"),
+            grows=at_least(
+                1.0 + share.diff("time") * points, 0.5, expected="1 + points truncated 1 or more", reason="whole points"
+            ),
             to_one=zero((1.0 - share.isel(time=-1)) * points, "all points truncated in each direction", COUNTED),
         ),
         None,

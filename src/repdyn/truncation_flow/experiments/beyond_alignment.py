@@ -54,9 +54,9 @@ def _flow(X: Array, beta: Array) -> tuple[Array, Array]:
     W, yt = np.eye(len(beta)), np.zeros(len(beta))
     for _ in range(round(HORIZON / STEP)):
         first = unaligned.velocity(X, W, beta, yt)
-        second = unaligned.velocity(X, W + STEP * first.weight_speed, beta + STEP * first.dbeta, yt)
+        second = unaligned.velocity(X, W + STEP * first.weight_speed, beta + STEP * first.bias_speed, yt)
         W = W + 0.5 * STEP * (first.weight_speed + second.weight_speed)
-        beta = beta + 0.5 * STEP * (first.dbeta + second.dbeta)
+        beta = beta + 0.5 * STEP * (first.bias_speed + second.bias_speed)
     return W, beta
 
 

@@ -177,17 +177,22 @@ def composition_fails() -> Measured:
 
 
 def data_remain() -> Measured:
-    """Definition 3.1 holds, (5.13) does not: the cone of tau_2, turned by 45 degrees, cuts off the image tau_1(x_1)."""
+    """Definition 3.1 and (5.12) hold, (5.13) does not: the cone of tau_2, turned by 45 degrees, cuts tau_1(x_1) off."""
     turned = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2)
-    x1, x2, image = np.array([[1.0, -1.0]]), np.array([[5.0, 5.0]]), np.array([1.0, 0.0])
+    x1, x2, image = np.array([[1.0, -1.0]]), np.array([[5.0, 0.0]]), np.array([1.0, 0.0])
     apex = turned.T @ (turned @ image + np.array([0.2, -1.0]))
     R, beta = np.array([ONE, turned]), np.array([np.zeros(2), -apex])
     others = max(
         np.abs(truncation.truncation_map(x, R[layer], beta[layer]) - x).max() for layer, x in enumerate((x2, x1))
     )
+    kept = max(
+        np.abs(x @ R[layer].T * truncation.sector_pattern(own, R[layer], beta[layer]) @ R[layer] - x).max()
+        for layer, (own, x) in enumerate(((x1, x2), (x2, x1)))
+    )
     return {
         "cross_product_moved": (_cross_product(x1[None], R, beta), "largest |(P^-)^T P^+ z|, Definition 3.1 alone"),
         "cross_product_others": (float(others), "how far the two maps of that example move the other cluster"),
+        "cross_product_512": (float(kept), "how far (5.12) is from holding in that example"),
     }
 
 

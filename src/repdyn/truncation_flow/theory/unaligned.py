@@ -15,7 +15,7 @@ class Velocity(NamedTuple):
     """dW/ds and d(beta)/ds."""
 
     weight_speed: Array
-    dbeta: Array
+    bias_speed: Array
 
 
 def velocity(X: Array, W: Array, beta: Array, yt: Array) -> Velocity:

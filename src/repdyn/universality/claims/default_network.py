@@ -245,24 +245,6 @@ def _accuracy(half: xr.Dataset, against: str, side: tuple[bool, str]) -> Test:
     )
 
 
-def _least(r2: xr.DataArray) -> xr.DataArray:
-    return r2.min("layer", skipna=False)
-
-
-def _mean(r2: xr.DataArray) -> xr.DataArray:
-    return r2.mean("layer", skipna=False)
-
-
-def _largest(r2: xr.DataArray) -> xr.DataArray:
-    return r2.max("layer", skipna=False)
-
-
-def in_half(r2: xr.DataArray, low: float, high: float) -> Test:
-    """A half's mean R2 of h, y, w, averaged over seeds, against a threshold."""
-    expected = f"{low:g} or more" if np.isfinite(low) else f"below {high:g}"
-    return mean_of(r2.values, low, high, 2, expected=expected, reason=ACCURATE_REASON)
-
-
 def accuracies(fits: xr.Dataset) -> dict[str, np.ndarray]:
     """Mean R2 of h, y, w per seed: the worst layer of the second half, and the mean over the first."""
     first, second = (half["r2"].mean("curve", skipna=False) for half in halves(fits))

@@ -31,16 +31,16 @@ BROKEN = false_world(
 )
 
 
-def explained(r2: xr.DataArray, rows: tuple[str, ...], share: int = 1, threshold: float = WELL) -> Test:
+def explained(r2: xr.DataArray, rows: tuple[str, ...], share: int = 1) -> Test:
     """The least explained variance among the networks, averaged over seeds, is at least 0.8: all are matched.
 
     A negative R2, where a constant would do better, counts as 0: nothing is explained.
     """
-    expected = f"least $R^2$ among {len(rows)} networks {threshold:g} or more"
+    expected = f"least $R^2$ among {len(rows)} networks 0.8 or more"
     if not rows:
         return undecided(f"no network with {ENOUGH} converged trials", expected, WELL_REASON)
     least = r2.sel(network=list(rows)).min("network").clip(0, 1).values
-    return mean_of(least, threshold, np.inf, share, expected=expected, reason=WELL_REASON)
+    return mean_of(least, WELL, np.inf, share, expected=expected, reason=WELL_REASON)
 
 
 def trained(fits: xr.Dataset) -> list[str]:
