@@ -92,6 +92,7 @@ def test_data_drop_out_only_where_images_are_left_alone():
         "cross_product": 0.0,
         "cross_product_random": 1.0,
         "cross_product_others": 0.0,
+        "cross_product_512": 0.0,
     }
     assert data_drop_out(xr.Dataset(numbers)).status == "holds as corrected"
     assert data_drop_out(xr.Dataset(numbers | {"cross_product_moved": 0.0})).status == "holds"
