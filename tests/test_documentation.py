@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 from PIL import Image
 from tests.conftest import ROOT
 
 from repdyn.base.claims import REFUTED, SLIPS, claims_of
 from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.reference import counts, pages
+from repdyn.pipeline.run.ledger import accepted_verdicts
 from repdyn.pipeline.run.loading import load_modules
 
 OPEN = "not decidable at this scale"
@@ -27,10 +27,6 @@ PREFIXES = {
     "universality": "uni",
     "across_papers": "acr",
 }
-
-
-def accepted_verdicts() -> dict[str, dict]:
-    return yaml.safe_load((ROOT / "workflow/expected_verdicts.yaml").read_text())
 
 
 def prose(path: Path) -> str:

@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
 
 from repdyn.base.claims import REFUTED, SLIPS, Claim, claims_of
 from repdyn.pipeline.report.markup import DOLLARS
+from repdyn.pipeline.run.ledger import accepted_verdicts
 from repdyn.pipeline.run.loading import load_modules
 
 ROOT = Path(__file__).parents[1]
@@ -105,7 +105,7 @@ def test_a_statement_adds_no_quantifier(study):
 
 @PAPER_STUDIES
 def test_what_is_not_right_as_printed_says_how_severe_it_is(study):
-    accepted = YAML(typ="safe").load((ROOT / "workflow" / "expected_verdicts.yaml").read_text(encoding="utf-8"))
+    accepted = accepted_verdicts()
     wrong = {
         claim.id: claim.kind_of_slip
         for claim in of_paper(study)
@@ -116,7 +116,7 @@ def test_what_is_not_right_as_printed_says_how_severe_it_is(study):
 
 @PAPER_STUDIES
 def test_what_holds_as_printed_is_no_slip(study):
-    accepted = YAML(typ="safe").load((ROOT / "workflow" / "expected_verdicts.yaml").read_text(encoding="utf-8"))
+    accepted = accepted_verdicts()
     holds = [claim for claim in of_paper(study) if accepted.get(claim.id, {}).get("verdict") == "holds"]
     assert [claim.id for claim in holds if claim.kind_of_slip] == []
 

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from tests.conftest import ROOT
 
-from repdyn.pipeline.config.configuration import STUDIES
-from repdyn.pipeline.run.graph import read_study
+from repdyn.pipeline.config.configuration import STUDIES, load
+from repdyn.pipeline.run.workflow import RunJobs
 
 CONDA_NAMES = {"pytorch-cpu": "torch", "pytorch-gpu": "torch", "matplotlib-base": "matplotlib"}
 NOT_IN_JOBS = {"snakemake"}  # conda environments are for jobs, Snakemake stands outside
@@ -64,24 +64,17 @@ def test_the_container_holds_the_checkout_and_the_lock():
     assert f"python={python}" in yaml.safe_load((ROOT / "envs/repdyn.yaml").read_text())["dependencies"]
 
 
-def test_rules_of_jobs_with_a_device_inherit_from_training():
-    """From there they have the GPU's environment, memory and request."""
-    text = "".join(file.read_text() for file in (ROOT / "workflow/rules").glob("*.smk"))
-    kinds = {rule: kind for kind, rule in re.findall(r"^use rule (\w+) as (\w+) with:", text, re.MULTILINE)}
-    on_device = {
-        f"{study}:{f.name}"
-        for study in STUDIES
-        for f in read_study(study).experiments.values()
-        if "device" in f.parameters
+def test_jobs_with_a_device_get_what_training_needs(tmp_path):
+    """An experiment says by its signature that it trains."""
+    jobs = RunJobs(load([ROOT / "config.yaml"]), ROOT / "src", tmp_path / "versions.json")
+    jobs.other("images", "images", outputs=["data/images.nc"])
+    rules = {rule.name: rule for study in STUDIES for rule in jobs.data(study)}
+    with_device = {job.name for job in jobs.jobs.values() if any("device" in member for member in job.members)}
+    assert {re.sub(r"-\w+$", "", name).replace("/", "_") for name in with_device} == {
+        name for name, rule in rules.items() if rule.trains
     }
-    declared = re.findall(r'JOBS\.(?:simulate|variants)\(\s*"(\w+)/(\w+)",(.*?)\)\n\n', text, re.DOTALL)
-    wrong = []
-    for study, job, rest in declared:
-        device = any(f"{study}:{name}" in on_device for name in re.findall(r'"(\w+)"', rest))
-        if (kinds.get(f"{study}_{job}") == "training") != device:
-            wrong.append(f"{study}/{job}")
-    assert wrong == []
-    assert "conda:\n        DEVICE_ENVIRONMENT" in text
+    assert {rule.runtime for rule in rules.values() if rule.trains} == {480}
+    assert "DEVICE_ENVIRONMENT if made.trains" in (ROOT / "workflow/rules/studies.smk").read_text()
 
 
 def test_ci_runs_the_readme_command():

@@ -27,6 +27,7 @@ LOADING = {
     "repdyn.base.controls": {"_names_used"},
     "repdyn.diagnostics": {"made_by", "_imported", "undisturbed"},  # the last asks only whether torch can compile
     "repdyn.pipeline.reference.pages": {"claims_anything"},
+    "repdyn.pipeline.studies": {"declared"},
     "repdyn.pipeline.run.loading": {"load_runner", "load_module", "_modules_of", "_functions"},
 }
 """Definitions that find others at run time; what they load is named as a further root of the jobs that use them."""

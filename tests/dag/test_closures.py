@@ -1,6 +1,5 @@
 """What a job really executes lies in what its code version counts, and what it opens in what its job file names."""
 
-import csv
 import json
 import os
 import shutil
@@ -13,6 +12,7 @@ from tests.conftest import ROOT
 
 from repdyn.base.fingerprint import code_version
 from repdyn.pipeline.config.configuration import STUDIES
+from repdyn.pipeline.run.costs import files, rows
 from repdyn.pipeline.run.jobs import read
 from repdyn.pipeline.run.workflow import ENTRY
 
@@ -23,8 +23,8 @@ SHOWN = ("figures_", "tables", "claims")
 
 def cheap_jobs(study):
     """Of each kind of a study's jobs ("" for those at the ends) all that cost little, or else the cheapest."""
-    with (ROOT / "workflow/costs.csv").open(newline="") as file:
-        costs = {row["job"]: float(row["cpu_seconds"]) for row in csv.DictReader(file) if row["run"] == "smoke"}
+    known = [row for file in files(ROOT) for row in rows(file) if row["run"] == "smoke"]
+    costs = {row["job"]: float(row["cpu_seconds"]) for row in known}
     kinds = {}
     for job in sorted(costs, key=costs.get):
         place, _, name = job.rpartition("/")

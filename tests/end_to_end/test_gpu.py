@@ -49,6 +49,6 @@ def test_verdicts_on_the_gpu_are_those_on_the_cpu(tmp_path, study):
 def test_every_trained_dataset_has_a_rule_with_a_device():
     """The names above are those of the workflow: a test that needs a GPU is seldom run."""
     for study, names in TRAINED.items():
-        rules = (Path(__file__).parents[2] / f"workflow/rules/{study}.smk").read_text(encoding="utf-8")
+        rules = (Path(__file__).parents[2] / f"src/repdyn/{study}/study.py").read_text(encoding="utf-8")
         for name in names:
             assert name.split("/")[0] in rules, name

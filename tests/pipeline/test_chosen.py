@@ -6,6 +6,7 @@ import yaml
 from tests.conftest import ROOT
 
 from repdyn.base.errors import ConfigError
+from repdyn.pipeline import studies
 from repdyn.pipeline.config.configuration import load
 from repdyn.pipeline.reference import chosen, results
 
@@ -18,7 +19,7 @@ def test_every_claim_listed_exists_under_its_study_and_stands_once_per_choice():
     claims = results.ledgers(ROOT / "reference")["default"]
     listed = [
         (study, tuple(choice["claims"]))
-        for study, choices in chosen.read(ROOT / chosen.FILE).items()
+        for study, choices in chosen.read_all(studies.files(chosen.FILE)).items()
         for choice in choices
     ]
     assert [
@@ -27,7 +28,7 @@ def test_every_claim_listed_exists_under_its_study_and_stands_once_per_choice():
 
 
 def test_pages_of_studies_lead_to_the_list_with_its_count():
-    for study, choices in chosen.read(ROOT / chosen.FILE).items():
+    for study, choices in chosen.read_all(studies.files(chosen.FILE)).items():
         page = " ".join((ROOT / f"docs/{study}.md").read_text(encoding="utf-8").split())
         assert f"[{len(choices)} choices](fresh_draws.md#{study})" in page, study
 
@@ -41,9 +42,9 @@ def test_the_fresh_scale_has_a_seed_of_its_own():
 
 
 def test_page_shows_both_verdicts_and_what_is_missing(tmp_path):
-    (tmp_path / "workflow").mkdir()
-    entry = {"a_study": [{"chosen": "a region", "claims": ["a-1", "a-2"]}]}
-    (tmp_path / chosen.FILE).write_text(yaml.safe_dump(entry))
+    file = tmp_path / "a" / chosen.FILE
+    file.parent.mkdir(parents=True)
+    file.write_text(yaml.safe_dump({"after_looking": [{"chosen": "a region", "claims": ["a-1", "a-2"]}]}))
     for run, verdicts in {"default": ["holds", "holds"], "full": ["does not hold"]}.items():
         folder = tmp_path / "reference" / run
         folder.mkdir(parents=True)
@@ -54,10 +55,10 @@ def test_page_shows_both_verdicts_and_what_is_missing(tmp_path):
         pd.DataFrame(columns=results.NUMBER_COLUMNS).to_csv(folder / "numbers.csv", index=False)
         pd.DataFrame(columns=["file", "sha256"]).to_csv(folder / "digests.csv", index=False)
         (folder / "run.json").write_text("{}")
-    shown = chosen.page(tmp_path)
+    shown = chosen.page(tmp_path, {"a_study": tmp_path / "a"})
     assert "| a region | `a-1` | holds | does not hold |" in shown
     assert "|  | `a-2` | holds | not judged |" in shown
-    assert chosen.by_claim(chosen.read(tmp_path / chosen.FILE)) == {"a-1": ["a region"], "a-2": ["a region"]}
+    assert chosen.by_claim({"a_study": chosen.read(file)}) == {"a-1": ["a region"], "a-2": ["a region"]}
 
 
 @pytest.mark.parametrize(
@@ -65,6 +66,6 @@ def test_page_shows_both_verdicts_and_what_is_missing(tmp_path):
 )
 def test_a_damaged_list_is_refused(tmp_path, entry):
     path = tmp_path / "chosen.yaml"
-    path.write_text(yaml.safe_dump({"a_study": entry}))
-    with pytest.raises(ConfigError, match=r"chosen\.yaml: a_study: expected a list"):
+    path.write_text(yaml.safe_dump({"after_looking": entry}))
+    with pytest.raises(ConfigError, match=r"chosen\.yaml: .*a list of"):
         chosen.read(path)

@@ -26,7 +26,7 @@ def asked(tmp_path, monkeypatch):
     monkeypatch.setattr(workflow, "jobs", lambda folder, options: asked.append((folder, options)) or JOBS)
     (tmp_path / "workflow/scales").mkdir(parents=True)
     (tmp_path / "workflow/scales/smoke.yaml").touch()
-    (tmp_path / FILE).write_text("run,job,cpu_seconds,peak_memory_mb,sizes\nsmoke,s/done,60.0,300.0,4\n")
+    (tmp_path / "workflow" / FILE).write_text("run,job,cpu_seconds,peak_memory_mb,sizes\nsmoke,s/done,60.0,300.0,4\n")
     return asked
 
 
@@ -113,9 +113,9 @@ def test_a_plan_is_of_all_jobs_or_of_those_that_remain(tmp_path, asked, monkeypa
 
 
 def test_costs_of_a_run_are_kept_in_the_checkout(tmp_path, asked, monkeypatch, capsys):
-    monkeypatch.setattr(plan, "keep", lambda run, file: 7 if (run, file) == ("mine", tmp_path / FILE) else 0)
+    monkeypatch.setattr(plan, "keep", lambda run, folder: 7 if (run, folder) == ("mine", tmp_path) else 0)
     commands.costs(["mine"])
-    assert capsys.readouterr().out == f"{tmp_path / FILE}: 7 jobs of mine\n"
+    assert capsys.readouterr().out == "costs of 7 jobs of mine are kept\n"
 
 
 def test_running_jobs_are_looked_for_in_the_folder_of_logs(tmp_path, monkeypatch, capsys):

@@ -14,6 +14,7 @@ from tests.conftest import ROOT
 
 from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Many, Settings, increasing
+from repdyn.pipeline import studies
 from repdyn.pipeline.config.configuration import Config, Run, checked, load
 from repdyn.pipeline.config.messages import resolved, schema_at
 
@@ -329,12 +330,14 @@ def leaves(model, path=()):
             yield (*path, name), field
 
 
-def test_config_yaml_names_every_knob():
+def test_every_knob_has_a_value_at_the_default_scale():
     values = yaml.safe_load((ROOT / "config.yaml").read_text())
+    files = studies.files("values/default.yaml")
+    values |= {study: yaml.safe_load(path.read_text()) for study, path in files.items()}
     for path, _ in leaves(Config):
         part = values
         for key in path:
-            assert key in part, f"config.yaml does not name {'.'.join(path)}"
+            assert key in part, f"no value of {'.'.join(path)}"
             part = part[key]
 
 

@@ -11,7 +11,7 @@ from repdyn.base.claims import UNDECIDED, claim, decide_claim
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.verdicts import STATUSES, not_testable
 from repdyn.pipeline.run import ledger
-from repdyn.pipeline.run.ledger import build, change, read_expected, run, show
+from repdyn.pipeline.run.ledger import accepted_verdicts, build, change, read_expected, run, show
 
 ROW = {
     "study": "x_study",
@@ -119,7 +119,7 @@ def test_ledgers_are_joined_in_the_order_of_the_list(tmp_path):
         "x-exists: {verdict: not testable, undecided_at: []}\n"
         "x-thm1: {verdict: holds as corrected, undecided_at: [smoke]}\n",
     )
-    build(parts, accepted, "default", tmp_path / "claims.csv")
+    build(parts, read_expected(accepted), "default", tmp_path / "claims.csv")
     rows = read(tmp_path / "claims.csv")
     assert list(rows[0]) == [*ROW, "expected_verdict", "change"]
     assert [(row["id"], row["expected_verdict"], row["change"]) for row in rows] == [
@@ -135,7 +135,7 @@ def test_every_cell_is_carried_over_as_it_was_written(tmp_path, below):
     """Text that looks like a number, a missing value or a truth keeps its spelling, whatever stands below it."""
     rows = [ROW | {"note": "NA"}, below, ROW | {"id": "x-3", "margin": "0.25", "note": "None"}]
     accepted = expected(tmp_path, "x-thm1: {verdict: holds, undecided_at: []}\n")
-    build([write(tmp_path / "x.csv", *rows)], accepted, "default", tmp_path / "claims.csv")
+    build([write(tmp_path / "x.csv", *rows)], read_expected(accepted), "default", tmp_path / "claims.csv")
     for before, after in zip(rows, read(tmp_path / "claims.csv"), strict=True):
         assert {name: after[name] for name in before} == before
 
@@ -144,7 +144,7 @@ def test_one_id_in_two_studies_is_refused(tmp_path):
     parts = [write(tmp_path / f"{name}.csv", ROW | {"study": name}) for name in "xy"]
     accepted = expected(tmp_path, "x-thm1: {verdict: holds, undecided_at: []}\n")
     with pytest.raises(DataError, match="two studies share the claim ids x-thm1"):
-        build(parts, accepted, "default", tmp_path / "claims.csv")
+        build(parts, read_expected(accepted), "default", tmp_path / "claims.csv")
     assert not (tmp_path / "claims.csv").exists()
 
 
@@ -152,14 +152,14 @@ def test_the_job_joins_ledgers_and_evidence_of_the_studies(tmp_path):
     for study, id in (("x_study", "x-thm1"), ("y_study", "y-thm1")):
         write(tmp_path / study / "claims.csv", ROW | {"study": study, "id": id, "verdict": UNDECIDED})
         write(tmp_path / study / "evidence.csv", {"study": study, "id": id, "value": "NA"})
-    accepted = expected(
+    expected(
         tmp_path,
         "x-thm1: {verdict: holds, undecided_at: [smoke]}\ny-thm1: {verdict: holds, undecided_at: []}\n",
     )
     reads = [f"{study}/{name}.csv" for study in ("x_study", "y_study") for name in ("claims", "evidence")]
     outputs = ["joined/claims.csv", "joined/evidence.csv"]
     member = {"inputs": dict(zip(reads, reads, strict=True)), "outputs": outputs, "run": "smoke"}
-    run(member | {"expected": str(accepted)}, tmp_path, None)
+    run(member | {"expected": [str(tmp_path / "expected.yaml")]}, tmp_path, None)
     joined, evidence = (read(tmp_path / path) for path in outputs)
     assert list(evidence[0]) == ["study", "id", "value"]
     assert [(row["id"], row["change"]) for row in joined] == [("x-thm1", ""), ("y-thm1", "was: holds")]
@@ -195,7 +195,7 @@ def test_a_list_that_is_missing_is_named(tmp_path):
 
 
 def test_the_list_of_this_repository_is_right_and_knows_its_scales():
-    accepted = read_expected(ROOT / "workflow" / "expected_verdicts.yaml")
+    accepted = accepted_verdicts()
     scales = {path.stem for path in (ROOT / "workflow" / "scales").glob("*.yaml")} | {
         yaml.safe_load((ROOT / "config.yaml").read_text())["run"]["name"]
     }

@@ -1,6 +1,5 @@
 """`repdyn plan`: recorded costs given back, other sizes extrapolated and marked; a factor of two at smoke."""
 
-import csv
 import json
 import math
 from pathlib import Path
@@ -10,6 +9,7 @@ from tests.conftest import ROOT, SMOKE
 from tests.dag.declared import copy_sources, declared
 
 from repdyn.base.errors import DataError
+from repdyn.pipeline import studies
 from repdyn.pipeline.ask import plan, verify, workflow
 from repdyn.pipeline.run import costs
 from repdyn.pipeline.run.graph import read_study
@@ -40,7 +40,7 @@ def recorded(tmp_path, *rows):
 
 
 def cost(file, single):
-    return plan.costs([single], file)[0][1]
+    return plan.costs([single], [file])[0][1]
 
 
 # Sizes
@@ -112,13 +112,13 @@ def test_cost_is_in_proportion_to_work(tmp_path):
 
 
 def test_every_work_is_of_an_experiment():
-    for study, work in costs.WORK.items():
-        assert set(work) <= set(read_study(study, ROOT / "src").experiments), study
+    for study, declared_study in studies.declared().items():
+        assert set(declared_study.work) <= set(read_study(study, ROOT / "src").experiments), study
 
 
 def test_work_is_in_seconds():
     """The jobs of the recorded default run took from half to three and a half times their work."""
-    rows = [row for row in csv.DictReader((ROOT / costs.FILE).open()) if row["run"] == "default"]
+    rows = [row for file in costs.files(ROOT) for row in costs.rows(file) if row["run"] == "default"]
     known = [row for row in rows if row["job"] in TRAININGS]
     assert len(known) == len(TRAININGS)
     for row in known:
@@ -146,7 +146,7 @@ def test_another_size_is_a_power_through_two_records_above_the_start(tmp_path):
 def test_memory_asked_for_grows_with_the_settings(tmp_path):
     """Base 400 MB; 500 MB at size 400 and 900 at 40,000: a power log 5 / log 100 of the size."""
     rows = ("smoke,s/train,10.0,500.0,400", "default,s/train,50.0,900.0,40000")
-    known = costs.recorded(recorded(tmp_path, *rows))["s/train"]
+    known = costs.recorded([recorded(tmp_path, *rows)])["s/train"]
     expected = 400 + 500 * 10 ** (math.log(5) / math.log(100))
     assert costs.memory(job(seeds=4000, width=100), known) == math.ceil(costs.ROOM * expected / 100) * 100
     assert costs.memory(job(seeds=400, width=100), known) == 1400
@@ -156,7 +156,7 @@ def test_memory_asked_for_grows_with_the_settings(tmp_path):
 
 def test_memory_grows_at_most_with_the_square_root(tmp_path):
     rows = ("smoke,s/train,10.0,500.0,400", "default,s/train,50.0,1400.0,800")
-    known = costs.recorded(recorded(tmp_path, *rows))["s/train"]
+    known = costs.recorded([recorded(tmp_path, *rows)])["s/train"]
     expected = 400 + 1000 * 2  # four times the size
     assert costs.memory(job(seeds=32, width=100), known) == math.ceil(costs.ROOM * expected / 100) * 100
 
@@ -165,7 +165,7 @@ def test_memory_grows_at_most_with_the_square_root(tmp_path):
 def test_a_damaged_record_is_named(tmp_path, row):
     file = recorded(tmp_path, "smoke,s/other,1.0,1.0,", row)
     with pytest.raises(DataError, match=r"costs.csv:3: got 'smoke,s/train,.*', expected run,job,.* above 0"):
-        costs.recorded(file)
+        costs.recorded([file])
 
 
 def test_one_record_is_scaled_by_the_square_root(tmp_path):
@@ -199,7 +199,7 @@ def test_what_was_never_recorded_is_unknown(tmp_path):
 def test_the_table_sums_per_study_and_says_what_is_not_recorded(tmp_path):
     file = recorded(tmp_path, "smoke,s/train,60.0,300.0,400", "smoke,t/train,120.0,500.0,1", "smoke,images,6.0,1,")
     jobs = [job(a=400), job("t/train", a=4), job("t/new", a=1), job("images")]
-    lines = plan.show(plan.costs(jobs, file), "snakemake").splitlines()
+    lines = plan.show(plan.costs(jobs, [file]), "snakemake").splitlines()
     table = {line[:24].strip(): line[24:].split() for line in lines[3:7]}
     assert table["s"] == ["1", "1.0", "300"]
     assert table["t"] == ["2", "4.0", "900", "1", "estimated", "1", "unknown"]
@@ -212,7 +212,7 @@ def test_the_table_sums_per_study_and_says_what_is_not_recorded(tmp_path):
 
 def test_studies_come_by_name_and_what_they_share_last(tmp_path):
     jobs = [job("images"), job("t/train", a=4), job("b/train", a=4), job("manifest")]
-    lines = plan.show(plan.costs(jobs, tmp_path / "none.csv"), "snakemake").splitlines()
+    lines = plan.show(plan.costs(jobs, [tmp_path / "none.csv"]), "snakemake").splitlines()
     assert [line[:24].strip() for line in lines[3:7]] == ["b", "t", plan.SHARED, "all"]
     assert [line.split()[-1] for line in lines[3:7]] == ["unknown"] * 4
     assert not any(line.startswith(("No faster", "Estimated")) for line in lines)
@@ -235,16 +235,17 @@ def test_starting_takes_at_most_four_fifths_of_the_least_cost(tmp_path):
 
 def test_costs_of_a_run_replace_its_former_ones(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    file = recorded(tmp_path, "smoke,s/gone,1.0,1,", "default,s/train,50.0,310.0,4000")
+    (tmp_path / "workflow").mkdir()
+    file = recorded(tmp_path / "workflow", "smoke,s/gone,1.0,1,", "default,s/train,50.0,310.0,4000")
     with pytest.raises(DataError, match="logs/smoke: no job of this run left a record"):
-        plan.keep("smoke", file)
+        plan.keep("smoke", tmp_path)
     Path("out.nc").write_text("")
     record = {"job": json.loads(job(a=400).text()), "cpu_seconds": 9.5, "peak_memory_mb": 200.5, "finished": "2"}
     for name, output in (("train", "out.nc"), ("former", "gone.nc")):
         path = Path(f"logs/smoke/s/{name}.log.cost.json")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(record | {"outputs": {output: "digest"}}))
-    assert plan.keep("smoke", file) == 1
+    assert plan.keep("smoke", tmp_path) == 1
     assert file.read_text().splitlines() == [HEAD, "default,s/train,50.0,310.0,4000", "smoke,s/train,9.5,200.5,400"]
 
 
@@ -253,7 +254,7 @@ def test_costs_of_a_run_replace_its_former_ones(tmp_path, monkeypatch):
 
 def test_every_job_of_the_smoke_scale_is_recorded(tmp_path):
     names = set(declared(copy_sources(tmp_path / "checkout"), SMOKE).texts)
-    recorded = {row["job"] for row in csv.DictReader((ROOT / costs.FILE).open()) if row["run"] == "smoke"}
+    recorded = {row["job"] for file in costs.files(ROOT) for row in costs.rows(file) if row["run"] == "smoke"}
     assert names == recorded, "after a finished smoke run: python -m repdyn costs smoke"
 
 

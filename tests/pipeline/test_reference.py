@@ -26,7 +26,7 @@ def test_committed_schema_is_the_generated_one():
 
 def test_committed_list_of_claims_is_the_generated_one():
     committed = (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
-    assert committed == claims_page(ROOT), f"docs/claims.md differs from the checks: {ADVICE.split(':')[1]}"
+    assert committed == claims_page(), f"docs/claims.md differs from the checks: {ADVICE.split(':')[1]}"
 
 
 def test_committed_page_of_outputs_is_the_generated_one():
@@ -46,17 +46,19 @@ def test_write_makes_all_files(tmp_path):
     assert (tmp_path / "docs" / "configuration.md").read_text(encoding="utf-8") == reference(ROOT)
     assert (tmp_path / "docs" / "outputs.md").read_text(encoding="utf-8") == outputs.page(STUDIES)
     assert all((tmp_path / path).read_text(encoding="utf-8") == page for path, page in api.pages().items())
-    assert (tmp_path / "docs" / "claims.md").read_text(encoding="utf-8") == claims_page(ROOT)
+    assert (tmp_path / "docs" / "claims.md").read_text(encoding="utf-8") == claims_page()
     assert (tmp_path / "docs" / "config.schema.json").read_text(encoding="utf-8") == json_schema()
 
 
 def test_a_row_shows_range_default_scales_and_meaning():
-    width = {"default": yaml.safe_load((ROOT / "config.yaml").read_text())["bn_decomposed"]["ablation"]["width"]}
-    smoke = yaml.safe_load((ROOT / "workflow" / "scales" / "smoke.yaml").read_text())
+    values = ROOT / "src/repdyn/bn_decomposed/values"
+    default, smoke = (
+        yaml.safe_load((values / f"{name}.yaml").read_text())["ablation"]["width"] for name in ("default", "smoke")
+    )
     section = reference(ROOT).split("### bn_decomposed.ablation\n")[1].split("###")[0]
     row = next(line for line in section.splitlines() if line.startswith("| `width`"))
-    assert f"| integer from 8 to 8192 | `{width['default']}` |" in row
-    assert f"smoke `{smoke['bn_decomposed']['ablation']['width']}`" in row
+    assert f"| integer from 8 to 8192 | `{default}` |" in row
+    assert f"smoke `{smoke}`" in row
     assert "Neurons per layer" in row
 
 

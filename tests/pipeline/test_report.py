@@ -207,11 +207,11 @@ def make_run(root, claims, *, run="mine", parts=EVIDENCE):
 
 def make_source(folder):
     """A checkout as far as the report reads it."""
-    texts = {f"docs/{STUDY}.md": PAGE, "workflow/findings.yaml": FINDINGS}
+    texts = {f"docs/{STUDY}.md": PAGE, "x/decided/findings.yaml": FINDINGS}
     for name, text in (texts | {"workflow/settings_sources.yaml": SOURCES}).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    return Source(folder, OUTPUTS)
+    return Source(folder, OUTPUTS, {STUDY: folder / "x"})
 
 
 @pytest.fixture(scope="module")
@@ -383,6 +383,7 @@ def test_the_job_of_the_report_builds_it(tmp_path):
     inputs = [path.relative_to(root).as_posix() for path in files]
     outputs = [f"report/{part}" for part in ("index.html", "claims")]
     member = {"workflow": str(tmp_path / "checkout"), "made": OUTPUTS, "inputs": dict.fromkeys(inputs)}
+    member["folders"] = {STUDY: str(tmp_path / "checkout/x")}
     site.run(member | {"outputs": outputs}, root, None)
     site_files, wanted = (
         {path.relative_to(root / name): path.read_bytes() for path in (root / name).rglob("*.*")}
@@ -513,8 +514,8 @@ def test_a_claims_page_shows_it_in_the_reference_runs(tmp_path):
     kept.loc["x-exists", "note"] = "Said elsewhere."
     kept.drop("x-ours").to_csv(checkout / "reference/smoke/claims.csv")
     (checkout / "reference/exceptions.yaml").write_text("x-exists: It changes with size.\n")
-    chosen = "x_study: [{chosen: The region, claims: [x-thm1]}]\n"
-    (checkout / "workflow/chosen_after_looking.yaml").write_text(chosen)
+    chosen = "after_looking: [{chosen: The region, claims: [x-thm1]}]\n"
+    (checkout / "x/decided/chosen_after_looking.yaml").write_text(chosen)
     build(root, files, root / "report", source)
     pages = {id: (root / f"report/claims/{id}.html").read_text() for id in ("x-thm1", "x-exists", "x-ours")}
     rows = {}

@@ -7,29 +7,30 @@ from tests.pipeline.test_report import CLAIM, OURS
 from repdyn.base.claims import claims_of
 from repdyn.base.errors import ConfigError
 from repdyn.base.settings import plain
+from repdyn.pipeline import studies
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.report import findings, latex, sources
-from repdyn.pipeline.report.build import THEORY
+from repdyn.pipeline.report.build import EXPLORER
 from repdyn.pipeline.report.errata import errata
-from repdyn.pipeline.report.texts import THEORIES, TITLES
 from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.ledger import read_expected
+from repdyn.pipeline.run.ledger import accepted_verdicts
 from repdyn.pipeline.run.loading import load_modules
 
 CONFIGURATION = plain(configuration.load([ROOT / "config.yaml"]))
-FINDINGS = findings.read(ROOT / findings.FILE)
-SOURCES = sources.read(ROOT / sources.FILE)
+FINDINGS = findings.read_all(studies.files(findings.FILE))
+SOURCES = sources.read_all(ROOT / sources.SHARED, studies.files(sources.FILE))
+EXPLORERS = {name: study.explorer for name, study in studies.declared().items() if study.explorer}
 
 # Findings
 
 
 def test_there_is_a_finding_per_paper():
     studies = [entry["figure"].split("/")[0] for entry in FINDINGS.values()]
-    assert sorted(studies) == sorted(THEORIES)
+    assert sorted(studies) == sorted(EXPLORERS)
 
 
 def test_findings_name_claims_and_figures_with_their_accepted_verdict():
-    accepted = read_expected(ROOT / "workflow/expected_verdicts.yaml")
+    accepted = accepted_verdicts()
     for id, entry in FINDINGS.items():
         study, _, figure = entry["figure"].partition("/")
         graph = read_study(study)
@@ -113,10 +114,9 @@ def test_a_malformed_source_is_told(tmp_path, text):
 
 
 def test_every_interactive_figure_has_a_script_and_a_still_picture():
-    assert {path.stem for path in THEORY.glob("*.js")} == {*THEORIES, "theory"}
-    for study, theory in THEORIES.items():
-        assert study in TITLES
-        assert theory.still in read_study(study).figures, study
+    assert set(studies.files(EXPLORER)) == set(EXPLORERS)
+    for study, explorer in EXPLORERS.items():
+        assert explorer.still in read_study(study).figures, study
 
 
 # LaTeX

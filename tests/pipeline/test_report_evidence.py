@@ -278,14 +278,14 @@ def test_a_claims_command_names_the_scale_of_its_run(run, scale):
 def test_of_a_forms_parts_the_one_that_decides_is_shown():
     interval = PART | {"form": "printed", "outcome": "undecided"}
     largest = PRINTED | {"outcome": "passes", "measured": "largest 7"}
-    view = views.study("x_study", "X", contents(largest, interval, PRINTED, PART), Notes(), {})
+    view = views.study("x_study", "X", None, contents(largest, interval, PRINTED, PART), Notes(), {})
     fails, undecided = "largest deviation 3, required: at most 10−9", "2.5 rad, required: 2 to 3"
     assert view["first_failure"](CLAIM).striptags() == fails
     assert view["corrected_numbers"](CLAIM).striptags() == undecided
-    view = views.study("x_study", "X", contents(largest, interval), Notes(), {})
+    view = views.study("x_study", "X", None, contents(largest, interval), Notes(), {})
     assert view["first_failure"](CLAIM).striptags() == undecided
     assert view["corrected_numbers"](CLAIM) == "nothing"
-    view = views.study("x_study", "X", contents(largest | {"region_low": "", "region_high": ""}), Notes(), {})
+    view = views.study("x_study", "X", None, contents(largest | {"region_low": "", "region_high": ""}), Notes(), {})
     assert view["first_failure"](CLAIM).striptags() == "largest 7"
 
 

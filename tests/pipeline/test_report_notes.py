@@ -6,12 +6,12 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.claims import REFUTED
+from repdyn.pipeline import studies
 from repdyn.pipeline.report.notes import notes
-from repdyn.pipeline.report.texts import THEORIES
 from repdyn.pipeline.run.graph import read_study
-from repdyn.pipeline.run.ledger import read_expected
+from repdyn.pipeline.run.ledger import accepted_verdicts
 
-CLAIMS = {study: set(read_study(study).claims) for study in (*THEORIES, "across_papers")}
+CLAIMS = {study: set(read_study(study).claims) for study in studies.files("decided/verdicts.yaml")}
 IDS = {id for ids in CLAIMS.values() for id in ids}
 TEXT = """# Title
 
@@ -173,7 +173,7 @@ def test_a_page_without_headings_is_whole():
 @pytest.mark.parametrize("study", CLAIMS)
 def test_every_correction_has_its_derivation_in_the_documentation(study):
     """`<a id="claim-id">` at the head of the derivation: the page of the claim shows it, docs/claims.md leads there."""
-    accepted = read_expected(ROOT / "workflow" / "expected_verdicts.yaml")
+    accepted = accepted_verdicts()
     refuted = {id for id in CLAIMS[study] if accepted.get(id, {}).get("verdict") in REFUTED}
     text = (ROOT / "docs" / f"{study}.md").read_text(encoding="utf-8")
     anchors = re.findall(r'<a\s+id="([^"]+)">', text)

@@ -14,7 +14,7 @@ from repdyn.pipeline.ask.compare import SHOWN
 from repdyn.pipeline.ask.reproduces import Number, Reproduction, hold_against, show
 from repdyn.pipeline.reference import results
 from repdyn.pipeline.run import manifest
-from repdyn.pipeline.run.ledger import read_expected
+from repdyn.pipeline.run.ledger import accepted_verdicts
 
 CLAIM = dict.fromkeys(results.CLAIM_COLUMNS, "") | {"study": "s", "n": "8"}
 NUMBER = dict.fromkeys([*results.NUMBER_COLUMNS, "reading"], "") | {"form": "printed", "outcome": "passes"}
@@ -197,7 +197,7 @@ def test_no_claim_is_decided_otherwise_at_another_scale_without_a_reason():
 
 
 def test_references_are_of_todays_claims_and_verdicts():
-    accepted = read_expected(ROOT / "workflow" / "expected_verdicts.yaml")
+    accepted = accepted_verdicts()
     for name, frame in results.ledgers(ROOT / results.FOLDER).items():
         assert set(frame.index) <= set(accepted), name
         assert name == "full" or set(frame.index) == set(accepted), name  # full: see docs/reproducibility.md

@@ -59,9 +59,8 @@ def test_each_member_has_its_own_code_and_reads_what_its_function_reads(jobs, ki
 
 
 def test_what_has_no_record_asks_for_the_memory_of_its_kind(tmp_path):
-    (tmp_path / "src").symlink_to(ROOT / "src")
     config = configuration.load([ROOT / "config.yaml"])
-    declared = RunJobs(config, tmp_path / "src", tmp_path / "versions.json")  # beside this source are no costs
+    declared = RunJobs(config, ROOT / "src", tmp_path / "versions.json", records=())
     for name in read_study(STUDY).experiments:
         declared.simulate(f"{STUDY}/{name}", name)
     drawn = list(declared.figures(STUDY).values())
@@ -124,8 +123,8 @@ def test_variants_are_jobs_of_one_rule_with_a_wildcard_numbers_after_their_key(
     assert [job.members[0]["arguments"] for job in variants] == [{key: value} for value in values]
     results, logs = f"results/{small_run.run}/{study}/data/{experiment}", f"logs/{small_run.run}/{name}"
     assert [job.outputs for job in variants] == [[f"{results}/{label}.nc"] for label in labels]
-    assert rule["input"] == {"job": f"{logs}-{form}.job.json", "data": variants[0].inputs}
-    assert (rule["output"], rule["log"]) == (f"{results}/{form}.nc", f"{logs}-{form}.log")
+    assert rule["inputs"] == {"job": f"{logs}-{form}.job.json", "data": variants[0].inputs}
+    assert (rule["outputs"], rule["log"]) == ({f"{experiment}_{key}": f"{results}/{form}.nc"}, f"{logs}-{form}.log")
 
 
 def test_an_experiment_gets_its_own_section_and_the_networks_that_it_names(small_run):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import sys
 import time
 from pathlib import Path
@@ -16,6 +15,7 @@ from repdyn.base.errors import RepdynError
 from repdyn.base.files import sha256
 from repdyn.base.garbage import collect_seldom
 from repdyn.base.settings import plain
+from repdyn.pipeline import studies
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.run import checkout, kept, readiness
@@ -43,6 +43,7 @@ HERE = Path(os.path.relpath(WORKFLOW))  # relative, so that a copy of the whole 
 GPU = int(CONFIG.run.device == "cuda")  # what a job with a device asks for: "auto" takes what it finds, "cuda" a GPU
 IMAGE = str(HERE / "envs" / "repdyn.sif")  # for --sdm apptainer; made from envs/Dockerfile
 CONTAINER = IMAGE if " " not in IMAGE else None  # Snakemake refuses a path with a space, even where no job wants it
+ENVIRONMENT = "../../envs/repdyn.yaml"
 DEVICE_ENVIRONMENT = f"../../envs/{'repdyn-cuda' if GPU else 'repdyn'}.yaml"  # of jobs with a device
 
 granted = workflow.global_resources.get("gpu")
@@ -83,18 +84,23 @@ def logs(path):
 
 def texts(*patterns):
     """Files of the checkout that a job reads besides its data, each with a digest."""
-    files = sorted({path for pattern in patterns for path in WORKFLOW.glob(pattern) if path.is_file()})
-    return [f"{path.relative_to(WORKFLOW).as_posix()} {sha256(path)[:16]}" for path in files]
+    return digests(path for pattern in patterns for path in WORKFLOW.glob(pattern))
+
+
+def texts_of_studies(*patterns):
+    """Files of the studies that a job reads besides its data, each with a digest."""
+    return digests(path for pattern in patterns for path in studies.every(pattern))
+
+
+def digests(paths):
+    """Files, relative to the checkout where they stand in it, each with a digest."""
+    files = sorted({path for path in paths if path.is_file()})
+    return [f"{Path(os.path.relpath(path, WORKFLOW)).as_posix()} {sha256(path)[:16]}" for path in files]
 
 
 def inputs(job):
     """What a job reads: its job file and its data."""
     return {"job": job.file, "data": job.inputs}
-
-
-def outputs(job):
-    """What a job makes, by the names of its datasets: the cache between runs takes several files only with names."""
-    return {re.sub(r"\W", "_", path.rpartition("data/")[2].removesuffix(".nc")): path for path in job.outputs}
 
 
 def memory(more=0):

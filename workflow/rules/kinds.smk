@@ -1,4 +1,4 @@
-"""The kinds of rules, from which the studies' rules inherit, and the rules for what is shown of every study."""
+"""The rule from which those inherit that make one thing for all studies."""
 
 
 rule job:
@@ -9,7 +9,7 @@ rule job:
     log:
         logs("kinds/job.log"),
     conda:
-        "../../envs/repdyn.yaml"
+        ENVIRONMENT
     container:
         CONTAINER
     threads: 1
@@ -18,17 +18,3 @@ rule job:
         runtime=30,
     shell:
         "python -m repdyn run {input.job:q} 2> {log:q}"
-
-
-use rule job as training with:
-    output:
-        touch(results("kinds/training")),
-    log:
-        logs("kinds/training.log"),
-    priority: 10
-    conda:
-        DEVICE_ENVIRONMENT
-    resources:
-        mem_mb=memory(2000 * GPU),
-        runtime=480,
-        gpu=GPU,

@@ -1,6 +1,7 @@
 """The end of the line: ledger, manifest, report."""
 
 from repdyn.pipeline.report.texts import FILES, FOLDERS
+from repdyn.pipeline.run.ledger import ACCEPTED
 
 LEDGER = JOBS.other(
     "ledger",
@@ -8,8 +9,8 @@ LEDGER = JOBS.other(
     reads=JOBS.outputs("decide"),
     outputs=["claims.csv", "evidence.csv"],
     run=RUN,
-    expected=str(HERE / "workflow" / "expected_verdicts.yaml"),
-    texts=texts("workflow/expected_verdicts.yaml"),
+    expected=[os.path.relpath(path) for path in studies.files(ACCEPTED).values()],
+    texts=texts_of_studies(ACCEPTED),
 )
 MANIFEST = JOBS.other(
     "manifest",
@@ -33,15 +34,18 @@ SITE = JOBS.other(
     outputs=[f"report/{part}" for part in (*FILES, *FOLDERS)],
     workflow=str(HERE),
     made=JOBS.rule_outputs(),
+    folders={study: os.path.relpath(folder) for study, folder in studies.folders().items()},
     texts=texts(
         "src/repdyn/pipeline/report/page/**/*",
         "reference/**/*",
-        "workflow/findings.yaml",
-        "workflow/chosen_after_looking.yaml",
         "workflow/settings_sources.yaml",
         *(f"docs/{study}.md" for study in STUDIES),
-        *(f"src/repdyn/{study}/{part}.py" for study in STUDIES for part in CODE_SHOWN),
-        *(f"src/repdyn/{study}/{part}/**/*.py" for study in STUDIES for part in CODE_SHOWN),
+    )
+    + texts_of_studies(
+        "decided/*.yaml",
+        "study.py",
+        *(f"{part}.py" for part in CODE_SHOWN),
+        *(f"{part}/**/*.py" for part in CODE_SHOWN),
     ),
 )
 

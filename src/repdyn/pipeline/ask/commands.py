@@ -86,7 +86,7 @@ def plan(words: Sequence[str]) -> None:
     from repdyn.pipeline.ask import plan as planning
     from repdyn.pipeline.ask import verify as verification
     from repdyn.pipeline.ask import workflow
-    from repdyn.pipeline.run.costs import FILE
+    from repdyn.pipeline.run.costs import files
 
     parser = _parser("plan", "Jobs, core-minutes and memory of a run before it starts.")
     parser.add_argument("--remaining", action="store_true", help="only what today's results lack")
@@ -98,7 +98,7 @@ def plan(words: Sequence[str]) -> None:
     if arguments.remaining:
         jobs = verification.due(jobs)
     wanted = shlex.join(["snakemake", *options, "--", "all"])
-    expected = planning.costs(jobs, folder / FILE)
+    expected = planning.costs(jobs, files(folder))
     print(planning.show(expected, wanted) if jobs else f"{wanted}: nothing to be done")
 
 
@@ -106,13 +106,11 @@ def costs(words: Sequence[str]) -> None:
     """Keeps the costs of a finished run."""
     from repdyn.pipeline.ask import plan as planning
     from repdyn.pipeline.ask import workflow
-    from repdyn.pipeline.run.costs import FILE
 
-    parser = _parser("costs", "Keep what the jobs of a finished run took in workflow/costs.csv, for `plan`.")
+    parser = _parser("costs", "Keep what the jobs of a finished run took in costs.csv of each study, for `plan`.")
     parser.add_argument("run", help="name of the run")
-    arguments = parser.parse_args(words)
-    file = workflow.folder() / FILE
-    print(f"{file}: {planning.keep(arguments.run, file)} jobs of {arguments.run}")
+    run = parser.parse_args(words).run
+    print(f"costs of {planning.keep(run, workflow.folder())} jobs of {run} are kept")
 
 
 def progress(words: Sequence[str]) -> None:

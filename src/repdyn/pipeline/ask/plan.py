@@ -1,6 +1,6 @@
 """What a run will cost before it starts: jobs, core-minutes and memory per study, from costs recorded in git.
 
-`workflow/costs.csv` holds what the jobs of finished runs took. A job whose settings have the size of a recorded one
+`costs.csv` of each study holds what the jobs of finished runs took. A job whose settings have a recorded size
 costs what was recorded. Any other is an estimate, marked as such: start-up, and a power of its size through the two
 nearest records; of a job that trains, whose size is its work, cost is in proportion to it. What a size is stands in
 `run.costs`; no product of settings knows what a loop skips or a solver adapts, so such an estimate is an order of
@@ -16,7 +16,7 @@ from pathlib import Path
 from repdyn.base.errors import DataError
 from repdyn.base.files import write_text
 from repdyn.pipeline.run import records
-from repdyn.pipeline.run.costs import COLUMNS, SAME, Row, grown, nearest, recorded, rows, size, work
+from repdyn.pipeline.run.costs import COLUMNS, SAME, Row, grown, home, nearest, recorded, rows, size, work
 from repdyn.pipeline.run.jobs import Job
 
 START_UP = 2.0
@@ -34,8 +34,8 @@ class Cost:
     recorded: bool
 
 
-def keep(run: str, file: Path) -> int:
-    """Writes the costs of a finished run into the file, in the place of the run's former ones; their number.
+def keep(run: str, checkout: Path) -> int:
+    """Writes the costs of a finished run into the studies' files, in the place of its former ones; their number.
 
     Raises:
         DataError: the run left no records.
@@ -44,16 +44,20 @@ def keep(run: str, file: Path) -> int:
     finished = {str(record["log"]): record for path, record in latest.items() if Path(path).is_file()}
     if not finished:
         raise DataError(f"logs/{run}: no job of this run left a record of its cost; finish the run first")
-    others = [row for row in rows(file) if row["run"] != run]
-    kept = [*others, *(_row(run, finished[name]) for name in sorted(finished))]
-    lines = [",".join(COLUMNS), *(",".join(str(row[column]) for column in COLUMNS) for row in kept)]
-    write_text(file, "\n".join(lines) + "\n")
+    by_file: dict[Path, list[Row]] = {}
+    for name in sorted(finished):
+        study = name.partition("/")[0] if "/" in name else ""
+        by_file.setdefault(home(study, checkout), []).append(_row(run, finished[name]))
+    for file, new in by_file.items():
+        kept = [*(row for row in rows(file) if row["run"] != run), *new]
+        lines = [",".join(COLUMNS), *(",".join(str(row[column]) for column in COLUMNS) for row in kept)]
+        write_text(file, "\n".join(lines) + "\n")
     return len(finished)
 
 
-def costs(jobs: Iterable[Job], file: Path) -> list[tuple[Job, Cost | None]]:
-    """What each job will take; None where no job of its name is recorded."""
-    known = recorded(file)
+def costs(jobs: Iterable[Job], files: Iterable[Path]) -> list[tuple[Job, Cost | None]]:
+    """What each job will take by the records in files; None where no job of its name is recorded."""
+    known = recorded(files)
     return [(job, _cost(job, known.get(job.name, []))) for job in jobs]
 
 

@@ -4,26 +4,20 @@ A mistake never passes in silence: all problems are reported together, each as
 `config.yaml:41: data.source: "digit" is not one of digits, mnist (did you mean "digits"?)`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, create_model
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from repdyn.across_papers.settings import AcrossPapers
 from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Many, Problem, Settings, addition
-from repdyn.bn_decomposed.settings.study import BnDecomposed
-from repdyn.bn_mean_field.settings import BnMeanField
-from repdyn.diagnostics.settings import Diagnostics
-from repdyn.leaky_resnets.settings.study import LeakyResnets
-from repdyn.pipeline.config.messages import Schema, complaints, kinds, schema_at
-from repdyn.pipeline.config.yaml_places import KeyPath, Place, Source, merged, read
-from repdyn.truncation_flow.settings import TruncationFlow
-from repdyn.universality.settings.study import Universality
+from repdyn.pipeline import studies
+from repdyn.pipeline.config.messages import Schema, complaints, kinds, not_one_of, schema_at
+from repdyn.pipeline.config.yaml_places import Complaint, KeyPath, Place, Source, merged, read
 
 Model = TypeVar("Model", bound=Settings)
 
@@ -68,29 +62,33 @@ class Data(Settings):
             yield Problem(("mnist_folder", "source"), text)
 
 
-class Config(Settings):
-    """Every setting of every study, and of the packages above them."""
+class Workflow(Settings):
+    """Settings of the workflow itself."""
 
     run: Run
     data: Data
-    bn_decomposed: BnDecomposed
-    truncation_flow: TruncationFlow
-    bn_mean_field: BnMeanField
-    leaky_resnets: LeakyResnets
-    universality: Universality
-    diagnostics: Diagnostics
-    across_papers: AcrossPapers
 
 
-STUDIES = tuple(name for name in Config.model_fields if name not in ("run", "data"))
+STUDIES = tuple(studies.declared())
 """All studies, and the packages above them that have experiments of their own, in the report's order."""
+
+Config = create_model(
+    "Config",
+    __base__=Workflow,
+    __doc__="Every setting of every study, and of the packages above them.",
+    **{name: study.settings for name, study in studies.declared().items()},
+)
+SCALE, DEFAULT = "scale", "default"
+"""The key by which a file asks for what the studies keep for a scale, and the scale that is beneath all files."""
+VALUES = "values/{}.yaml"
 
 
 def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Config:
-    """The checked configuration: files merged in order, key by key, then the overrides.
+    """The checked configuration: the studies' own values, then files merged in order, key by key, then the overrides.
 
     Args:
-        paths: `config.yaml`, then overlays that name only what differs; a list replaces a list.
+        paths: `config.yaml`, then overlays that name only what differs; a list replaces a list. A file with the key
+            `scale` first brings in what the studies keep for that scale.
         overrides: values from the command line, nested or by dotted keys (`{"run.name": "other"}`). Text is
             read as YAML where a knob is no text, since Snakemake makes `{"seed": "2"}` of `run="{seed: 2}"`.
 
@@ -100,12 +98,22 @@ def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None
     Raises:
         ConfigError: with every problem on a line of its own, by file and line.
     """
-    return checked(Config, paths, overrides)
+    return checked(Config, paths, overrides, studies.files)
 
 
-def checked(model: type[Model], paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Model:
-    """What `load` does, for any model."""
-    sources = _read_all(paths)
+def checked(
+    model: type[Model],
+    paths: Sequence[Path | str],
+    overrides: Mapping[str, Any] | None = None,
+    files: Callable[[str], Mapping[str, Path]] = lambda name: {},
+) -> Model:
+    """What `load` does, for any model; `files` tells which file of a name each study keeps."""
+    overrides = dict(overrides or {})
+    sources = _read_all(paths, files)
+    if scale := overrides.pop(SCALE, None):
+        if not {"run", "run.name"} & set(overrides):
+            raise ConfigError(f"--config {SCALE}: name the run, too, since every scale has its own folder: run.name")
+        sources += _of_scale(str(scale), Place(len(sources), "--config", None), files)
     schema = cache(model.model_json_schema)  # slow, and wanted for overrides and complaints alone
     if overrides:
         sources.append(_from_command_line(overrides, len(sources), schema()))
@@ -123,17 +131,34 @@ def checked(model: type[Model], paths: Sequence[Path | str], overrides: Mapping[
     return settings
 
 
-def _read_all(paths: Sequence[Path | str]) -> list[Source]:
+def _read_all(paths: Sequence[Path | str], files: Callable[[str], Mapping[str, Path]]) -> list[Source]:
     errors: list[str] = []
-    sources: list[Source] = []
-    for order, path in enumerate(paths):
+    sources = _of_study(files(VALUES.format(DEFAULT)))
+    for path in paths:
         try:
-            sources.append(read(Path(path), order))
+            source = read(Path(path), len(sources))
+            if scale := source.values.pop(SCALE, None):
+                sources += _of_scale(scale, source.places[(SCALE,)], files)
+            sources.append(source)
         except ConfigError as error:
             errors.append(str(error))
-    if errors or not sources:
+    if errors or not paths:
         raise ConfigError("\n".join(errors) or "no configuration file was given: name config.yaml")
     return sources
+
+
+def _of_scale(scale: object, place: Place, files: Callable[[str], Mapping[str, Path]]) -> list[Source]:
+    """What the studies keep for a scale; a study that keeps nothing for it stays as it is."""
+    chosen = files(VALUES.format(scale))
+    if not chosen:
+        known = sorted({path.stem for path in studies.every(VALUES.format("*"))})
+        raise ConfigError(str(Complaint(place, (SCALE,), not_one_of(scale, known))))
+    return _of_study(chosen)
+
+
+def _of_study(files: Mapping[str, Path]) -> list[Source]:
+    """Files of studies as sources of the whole configuration."""
+    return [read(path, order, under=study) for order, (study, path) in enumerate(files.items())]
 
 
 def _from_command_line(overrides: Mapping[str, Any], order: int, root: Schema) -> Source:

@@ -153,6 +153,13 @@ def _unknown(loc: KeyPath, places: Mapping[KeyPath, Place], root: Schema) -> Com
     return Complaint(_place(loc, places), loc[:-1], f'unknown key "{loc[-1]}"; {advice}')
 
 
+def not_one_of(value: object, known: Iterable[str]) -> str:
+    """That a value is none of those known, with the nearest."""
+    known = list(known)
+    near = nearest(str(value), known)
+    return f"{_shown(value)} is not one of {', '.join(known)}" + (f' (did you mean "{near}"?)' if near else "")
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most like `word`, if any is like it at all."""
     lower = {other.lower(): other for other in known}

@@ -57,8 +57,13 @@ def key_text(path: KeyPath) -> str:
     return parts.removeprefix(".")
 
 
-def read(path: Path, order: int) -> Source:
+def read(path: Path, order: int, under: str | None = None) -> Source:
     """Values and places of one YAML file, the `order`-th of those that are merged.
+
+    Args:
+        path: the file.
+        order: its place among them.
+        under: the key below which the whole file stands, if it is a part of the configuration alone.
 
     Raises:
         ConfigError: the file is missing or empty, is not valid YAML, or is not a mapping.
@@ -84,8 +89,10 @@ def read(path: Path, order: int) -> Source:
         wanted = "a mapping of keys to values (`key: value`) is expected"
         raise ConfigError(f"{file}:{node.start_mark.line + 1}: {wanted}, got a {kind}")
     walk = _Walk(yaml, order, file)
-    values = walk.value(node, (), Place(order, file, 1))
-    return Source(values, walk.places, walk.complaints)
+    values = walk.value(node, () if under is None else (under,), Place(order, file, 1))
+    if under is None:
+        return Source(values, walk.places, walk.complaints)
+    return Source({under: values}, {(): Place(order, file, 1), **walk.places}, walk.complaints)
 
 
 def values(path: Path) -> dict[str, Any]:

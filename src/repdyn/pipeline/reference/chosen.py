@@ -1,6 +1,6 @@
 """What was chosen after a look at numbers, and how the claims it decides come out on draws that no choice has seen.
 
-`workflow/chosen_after_looking.yaml` maps a study to a list of `{chosen: text, claims: [id, ...]}`. The full scale has a
+`decided/chosen_after_looking.yaml` of a study has a list of `{chosen: text, claims: [id, ...]}`. The full scale has a
 seed of its own (`workflow/scales/full.yaml`), so that its reference holds the verdicts on fresh draws.
 """
 
@@ -12,11 +12,13 @@ from pathlib import Path
 import pandas as pd
 
 from repdyn.base.errors import ConfigError
+from repdyn.pipeline import studies
 from repdyn.pipeline.config import yaml_places
 from repdyn.pipeline.reference import results
 from repdyn.pipeline.reference.markdown import table
 
-FILE = "workflow/chosen_after_looking.yaml"
+FILE = "decided/chosen_after_looking.yaml"
+KEY, FORM = "after_looking", "{chosen: text, claims: [id, ...]}"
 LOOKED_AT, FRESH = "default", "full"
 INTRODUCTION = """\
 # Decided again on fresh draws
@@ -25,25 +27,29 @@ Some regions, sizes and hypotheses were set after numbers of the default scale h
 the claims that it decides. The full scale draws from a seed of its own that had no part in any choice; its verdicts
 stand beside those of the default scale. A verdict that is not decidable at one of them says nothing against the other.
 
-This page is generated from `workflow/chosen_after_looking.yaml` and `reference/` (`python -m repdyn reference`); a test
-holds it to them.
+This page is generated from the studies' `decided/chosen_after_looking.yaml` and from `reference/`
+(`python -m repdyn reference`); a test holds it to them.
 """
 
 
-def read(path: Path) -> dict[str, list[dict]]:
-    """What was chosen, by study: `chosen`, a text, and `claims`, their ids.
+def read_all(files: Mapping[str, Path]) -> dict[str, list[dict]]:
+    """What was chosen, by study; `files` are those of the studies."""
+    return {study: read(path) for study, path in files.items()}
+
+
+def read(path: Path) -> list[dict]:
+    """What was chosen in a study: `chosen`, a text, and `claims`, their ids.
 
     Raises:
         ConfigError: the file is missing or damaged, or an entry has other keys or values.
     """
-    chosen = yaml_places.values(path)
-    for study, choices in chosen.items():
-        for choice in choices if isinstance(choices, list) else [choices]:
-            if not _is_choice(choice):
-                raise ConfigError(
-                    f"{path}: {study}: expected a list of {{chosen: text, claims: [id, ...]}}, got {choice!r}"
-                )
-    return chosen
+    content = yaml_places.values(path)
+    if list(content) != [KEY] or not isinstance(content[KEY], list):
+        raise ConfigError(f"{path}: expected the key {KEY} with a list of {FORM}, got {content!r}")
+    for choice in content[KEY]:
+        if not _is_choice(choice):
+            raise ConfigError(f"{path}: {KEY}: expected a list of {FORM}, got {choice!r}")
+    return content[KEY]
 
 
 def _is_choice(entry: object) -> bool:
@@ -66,12 +72,17 @@ def by_claim(chosen: Mapping[str, list[dict]]) -> dict[str, list[str]]:
     return texts
 
 
-def page(root: Path) -> str:
-    """All choices with the verdicts of their claims at both scales, as Markdown; `root` is the checkout."""
+def page(root: Path, folders: Mapping[str, Path] | None = None) -> str:
+    """All choices with the verdicts of their claims at both scales, as Markdown.
+
+    Args:
+        root: the checkout, with `reference/`.
+        folders: study -> its folder; None for all studies.
+    """
     frames = results.ledgers(root / results.FOLDER)
     columns = [name for name in (LOOKED_AT, FRESH) if name in frames]
     parts = [INTRODUCTION]
-    for study, choices in read(root / FILE).items():
+    for study, choices in read_all(studies.files(FILE, folders)).items():
         rows = [
             ("" if place else choice["chosen"], f"`{id}`", *(_verdict(frames[name], id) for name in columns))
             for choice in choices

@@ -13,19 +13,20 @@ from typing import Any
 
 from repdyn.base.claims import REFUTED, Claim, claims_of
 from repdyn.base.settings import Settings, json_text
-from repdyn.pipeline.config.configuration import STUDIES, Config, load
+from repdyn.pipeline.config.configuration import SCALE, STUDIES, Config, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
 from repdyn.pipeline.reference import api, chosen, counts, outputs, results
 from repdyn.pipeline.reference.markdown import table
-from repdyn.pipeline.run.ledger import SCALES, read_expected
+from repdyn.pipeline.run.ledger import SCALES, accepted_verdicts
 from repdyn.pipeline.run.loading import load_modules
 
 INTRODUCTION = """\
 # Configuration
 
-Every setting has its place in `config.yaml`; an overlay in `workflow/scales/` names only what differs, and a
-list is replaced as a whole. Choose a scale with `--configfile workflow/scales/smoke.yaml`, change single
-values with `--config run="{name: other, seed: 2}"`. Everything is checked before the first job starts:
+A study keeps its values in its folder, `src/repdyn/<study>/values/default.yaml`, and what another scale changes in
+`values/<scale>.yaml`. What stands in `config.yaml` goes over them, key by key; a list is replaced as a whole. Choose a
+scale with `--configfile workflow/scales/smoke.yaml`, change single values with `--config run="{name: other, seed: 2}"`.
+An overlay of your own takes the values of a scale by the key `scale`. Everything is checked before the first job:
 unknown keys, types, ranges and the rules between settings, all problems at once with file and line.
 
 The files are YAML 1.2: `1e-3` is a number, `on` is text, and of two equal keys the second is refused.
@@ -52,8 +53,14 @@ def run(words: Sequence[str]) -> None:
 
 
 def json_schema() -> str:
-    """JSON schema of `config.yaml`, for editors that complete and check while one types."""
+    """JSON schema of `config.yaml` and overlays, for editors that complete and check while one types.
+
+    Nothing is required: what a file leaves out comes from the studies or from the file beneath it.
+    """
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+    for section in (schema, *schema["$defs"].values()):
+        section.pop("required", None)
+    schema["properties"][SCALE] = {"description": "Scale of the studies' values that go beneath this file."}
     return json.dumps(schema, indent=2) + "\n"
 
 
@@ -69,13 +76,9 @@ def reference(root: Path) -> str:
     return "\n".join([INTRODUCTION, *_sections(Config, (), scales)])
 
 
-def claims_page(root: Path) -> str:
-    """The list of claims as Markdown: where each stands, what it states, what is right, the accepted verdict.
-
-    Args:
-        root: folder of `workflow/expected_verdicts.yaml`, whose order is kept.
-    """
-    accepted = read_expected(root / "workflow" / "expected_verdicts.yaml")
+def claims_page() -> str:
+    """The list of claims as Markdown: where each stands, what it states, what is right, the accepted verdict."""
+    accepted = accepted_verdicts()
     parts = [CLAIMS_INTRODUCTION]
     for study, claims in _claims():
         declared = {claim.id: claim for claim in claims}
@@ -90,7 +93,7 @@ def counted(root: Path) -> str:
     """The README's count of claims."""
     ledgers = results.ledgers(root / results.FOLDER)
     references = {name: frame["verdict"].to_dict() for name, frame in ledgers.items()}
-    return counts.block(dict(_claims()), read_expected(root / "workflow" / "expected_verdicts.yaml"), references)
+    return counts.block(dict(_claims()), accepted_verdicts(), references)
 
 
 def _claims() -> list[tuple[str, list[Claim]]]:
@@ -121,7 +124,7 @@ def write(root: Path) -> None:
     """Write the generated pages into `docs/` under `root`, and the count of claims into its README."""
     if (readme := root / "README.md").is_file():
         readme.write_text(counts.put(readme.read_text(encoding="utf-8"), counted(root)), encoding="utf-8")
-    (root / "docs" / "claims.md").write_text(claims_page(root), encoding="utf-8")
+    (root / "docs" / "claims.md").write_text(claims_page(), encoding="utf-8")
     (root / "docs" / "outputs.md").write_text(outputs.page(STUDIES), encoding="utf-8")
     (root / "docs" / "fresh_draws.md").write_text(chosen.page(root), encoding="utf-8")
     (root / api.FOLDER).mkdir(exist_ok=True)

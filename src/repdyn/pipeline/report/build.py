@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,16 +13,17 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from repdyn.base.claims import REFUTED, UNDECIDED
+from repdyn.pipeline import studies
 from repdyn.pipeline.reference import chosen, results
 from repdyn.pipeline.report import captions, evidence, findings, latex, listings, markup, single, sources, views
 from repdyn.pipeline.report.contents import Contents, Row, read
 from repdyn.pipeline.report.errata import severities
 from repdyn.pipeline.report.notes import Notes, notes
-from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, TITLES, WARNINGS
+from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, WARNINGS
 
 PAGE = Path(__file__).parent / "page"
 ASSETS = PAGE / "assets"
-THEORY = PAGE / "theory"
+EXPLORER = "explorer.js"
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,14 @@ class Source:
     """What the report takes from the checkout.
 
     Attributes:
-        workflow: folder of the checkout, with `docs/<study>.md` and the chosen findings.
+        workflow: folder of the checkout, with `docs/<study>.md`.
         outputs: job -> files it makes, inside the run's results.
+        folders: study -> its folder, with what people decided.
     """
 
     workflow: Path = Path()
     outputs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    folders: Mapping[str, Path] = field(default_factory=studies.folders)
 
 
 def build(root: Path, files: Iterable[Path], output: Path, source: Source) -> None:
@@ -47,7 +50,7 @@ def build(root: Path, files: Iterable[Path], output: Path, source: Source) -> No
         output: folder of the report; what it held before is gone.
         source: what is shown of the checkout.
     """
-    site = Site(read(root, files, source.outputs), source.workflow)
+    site = Site(read(root, files, source.outputs), source)
     unfinished = output.with_name(f".{output.name}.unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     site.write(unfinished)
@@ -59,15 +62,17 @@ def build(root: Path, files: Iterable[Path], output: Path, source: Source) -> No
 class Site:
     """All pages of a run's report."""
 
-    def __init__(self, contents: Contents, workflow: Path) -> None:
-        self.contents = contents
-        self.titles = {study: TITLES.get(study, study) for study in contents.studies}
+    def __init__(self, contents: Contents, source: Source) -> None:
+        self.contents, self.folders, workflow = contents, source.folders, source.workflow
+        declared = studies.declared()
+        self.titles = {name: declared[name].title if name in declared else name for name in contents.studies}
+        self.explorers = {name: study.explorer for name, study in declared.items()}
         self.notes = {study: self._notes(study, workflow) for study in contents.studies}
-        self.sources = _optional(sources.read, workflow / sources.FILE)
+        self.sources = sources.read_all(workflow / sources.SHARED, studies.files(sources.FILE, self.folders))
         self.references = results.ledgers(workflow / results.FOLDER)
         self.exceptions = results.exceptions(workflow / results.FOLDER)
-        self.chosen = chosen.by_claim(_optional(chosen.read, workflow / chosen.FILE))
-        self.findings = findings.findings(_optional(findings.read, workflow / findings.FILE), contents)
+        self.chosen = chosen.by_claim(chosen.read_all(studies.files(chosen.FILE, self.folders)))
+        self.findings = findings.findings(findings.read_all(studies.files(findings.FILE, self.folders)), contents)
         self._larger = {name: frame["verdict"].to_dict() for name, frame in self.references.items()}
         self.studies = [self._study(name) for name in contents.studies]
         self._environment = self._make_environment()
@@ -108,10 +113,12 @@ class Site:
     def assets(self) -> dict[str, str]:
         """Path inside the report and text of styles and scripts."""
         assets = {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(ASSETS.iterdir())}
-        assets |= {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(THEORY.glob("*.js"))}
+        explorers = studies.files(EXPLORER, self.folders)
+        assets |= {f"assets/{study}.js": path.read_text(encoding="utf-8") for study, path in explorers.items()}
         font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()
         face = f'@font-face {{ font-family: "repdyn math"; src: url("data:font/woff2;base64,{font}"); }}\n'
-        texts = {claim["id"]: views.searched(claim, self.contents) for claim in self.contents.ledger}
+        claims = self.contents.ledger
+        texts = {claim["id"]: views.searched(claim, self.titles[claim["study"]], self.contents) for claim in claims}
         return assets | {"assets/math.css": face, "assets/search.js": _script("texts", texts)}
 
     def _page(self, path: str, here: str, *, template: str = "", **shown: object) -> tuple[str, str]:
@@ -139,7 +146,9 @@ class Site:
         return notes(file.read_text(encoding="utf-8"), {row["id"] for row in self.contents.ledger}, pictures)
 
     def _study(self, name: str) -> dict[str, object]:
-        study = views.study(name, self.titles[name], self.contents, self.notes[name], self._larger)
+        study = views.study(
+            name, self.titles[name], self.explorers.get(name), self.contents, self.notes[name], self._larger
+        )
         configuration = {name: self.contents.manifest["configuration"].get(name, {})}
         configuration |= {"data": self.contents.manifest["configuration"].get("data", {})}
         settings = sources.settings(configuration, self.sources)
@@ -197,11 +206,6 @@ class Site:
         ledger = self.contents.ledger
         after = ledger[place + 1] if place + 1 < len(ledger) else None
         return {"before": ledger[place - 1] if place else None, "after": after}
-
-
-def _optional(reader: Callable[[Path], dict], path: Path) -> dict:
-    """What a file of the checkout holds; nothing where there is none."""
-    return reader(path) if path.is_file() else {}
 
 
 def _counted(counts: Iterable[tuple[str, int]], status: str) -> int:

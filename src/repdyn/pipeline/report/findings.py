@@ -1,7 +1,7 @@
 """The report's first page: findings that a person chose, with numbers and verdicts of the run.
 
-`workflow/findings.yaml` maps the id of a claim to `{figure: study/name, headline: ..., sentence: ..., show: ...}`; all
-else on a card comes from the ledger. Where the run's verdict differs from the card's, the card says so.
+`decided/findings.yaml` of a study maps the id of a claim to `{figure: study/name, headline: ..., sentence: ...,
+show: ...}`; all else on a card comes from the ledger. Where the run's verdict is not the card's, the card says so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.config import yaml_places
 from repdyn.pipeline.report.contents import Contents, Product, Row
 
-FILE = "workflow/findings.yaml"
+FILE = "decided/findings.yaml"
 KEYS = {"figure", "show", "verdict", "headline", "sentence"}
 SHOWN = ("all", "top", "bottom")
 
@@ -41,8 +41,13 @@ class Finding:
     is_current: bool
 
 
+def read_all(files: Mapping[str, Path]) -> dict[str, dict[str, str]]:
+    """The chosen findings of all studies by claim; `files` are those of the studies."""
+    return {id: entry for path in files.values() for id, entry in read(path).items()}
+
+
 def read(path: Path) -> dict[str, dict[str, str]]:
-    """The chosen findings by claim.
+    """The chosen findings of a study by claim.
 
     Raises:
         ConfigError: the file is missing or no mapping, or an entry has other keys or values.

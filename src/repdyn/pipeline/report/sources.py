@@ -1,7 +1,8 @@
 """Where settings come from: stated by the paper, or chosen here and why; which of a run differ from what is stated.
 
-`workflow/settings_sources.yaml` maps dotted keys to `{stated: value, where: place}` or `{chosen: reason}`. An entry of
-a section covers what is below it, unless a longer key says otherwise; a stated mapping covers the keys it has.
+`decided/settings_sources.yaml` of a study maps dotted keys inside the study, and `study` for all of it, to
+`{stated: value, where: place}` or `{chosen: reason}`. An entry of a section covers what is below it, unless a longer
+key says otherwise; a stated mapping covers the keys it has. Settings of all studies have a file in `workflow/`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from pathlib import Path
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline.config import yaml_places
 
-FILE = "workflow/settings_sources.yaml"
+FILE, SHARED = "decided/settings_sources.yaml", "workflow/settings_sources.yaml"
+WHOLE = "study"
 ENTRIES = ({"stated", "where"}, {"chosen"})
 UNCOVERED = ("run", "data.mnist_folder", "data.mnist_mirrors")  # of the workflow, not of an experiment
 
@@ -44,8 +46,21 @@ class Setting:
         return self.is_stated and self.value != self.stated
 
 
+def read_all(shared: Path, files: Mapping[str, Path]) -> dict[str, dict[str, object]]:
+    """The sources of all settings by dotted key.
+
+    Args:
+        shared: the file of the settings that all studies share, if there is one.
+        files: study -> its file.
+    """
+    sources = read(shared) if shared.is_file() else {}
+    for study, path in files.items():
+        sources |= {study if key == WHOLE else f"{study}.{key}": entry for key, entry in read(path).items()}
+    return sources
+
+
 def read(path: Path) -> dict[str, dict[str, object]]:
-    """The sources of settings by dotted key.
+    """The sources of settings in one file, by dotted key.
 
     Raises:
         ConfigError: the file is missing or no mapping, or an entry is neither stated (with its place) nor chosen.

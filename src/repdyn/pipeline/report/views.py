@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from markupsafe import Markup
 
 from repdyn.base.claims import DECIDED
+from repdyn.base.declarations import Explorer
 from repdyn.base.verdicts import OUTCOMES, STATUSES
 from repdyn.pipeline.report import evidence, readings
 from repdyn.pipeline.report.contents import Contents, Row
@@ -15,7 +16,6 @@ from repdyn.pipeline.report.errata import errata as errata_of
 from repdyn.pipeline.report.errata import severities
 from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
-from repdyn.pipeline.report.texts import THEORIES, TITLES
 from repdyn.pipeline.run.ledger import overlay
 
 SEARCHED = (
@@ -49,12 +49,16 @@ def tally(claims: Sequence[Row]) -> str:
 
 
 def study(
-    name: str, title: str, contents: Contents, notes: Notes, larger: Mapping[str, Mapping[str, str]]
+    name: str,
+    title: str,
+    explorer: Explorer | None,
+    contents: Contents,
+    notes: Notes,
+    larger: Mapping[str, Mapping[str, str]],
 ) -> dict[str, object]:
     """What the page of a study shows, settings apart; `larger` are the verdicts of the reference runs."""
     claims, figures = contents.claims_of(name), contents.products_of(name, "figures")
-    theory = THEORIES.get(name)
-    still = next((figure for figure in figures if theory and figure.name == theory.still), None)
+    still = next((figure for figure in figures if explorer and figure.name == explorer.still), None)
     errata = errata_of(claims, contents.run, larger)
     published = [claim for claim in claims if claim["kind"] == "published number"]
     return {
@@ -65,7 +69,7 @@ def study(
         "claims": claims,
         "counts": counts(claims),
         "total": len(claims),
-        "theory": {"title": theory.title, "says": theory.says, "still": still} if theory else None,
+        "theory": {"title": explorer.title, "says": explorer.says, "still": still} if explorer else None,
         "figures": figures,
         "tables": contents.products_of(name, "tables"),
         "published": [(claim, _decisive(claim, contents)) for claim in published],
@@ -99,9 +103,9 @@ def claim(row: Row, contents: Contents, notes: Notes) -> dict[str, object]:
     }
 
 
-def searched(row: Row, contents: Contents) -> str:
-    """All words by which a claim is found."""
-    words = [row[name] for name in SEARCHED] + [TITLES.get(row["study"], ""), row["study"]]
+def searched(row: Row, title: str, contents: Contents) -> str:
+    """All words by which a claim is found; `title` is its study's."""
+    words = [row[name] for name in SEARCHED] + [title, row["study"]]
     return " ".join(filter(None, [*words, *(figure.title for figure in contents.figures_of(row)[:3])]))
 
 

@@ -1,7 +1,7 @@
 """What jobs took, recorded in git, and the sizes by which other settings are told from them.
 
-The size of a job that trains is its work in seconds, from steps, parameters and number of networks: `WORK` in the
-settings of its study. The size of any other job is the product of its settings: counts as they are, lists of counts by
+The size of a job that trains is its work in seconds, from steps, parameters and number of networks: `work` in its
+study's declaration. The size of any other job is the product of its settings: counts as they are, lists of counts by
 their sum, lists of other numbers by their length, spans of time, and one over a step; of a job with several parts, the
 geometric mean of their ratios counts.
 """
@@ -14,13 +14,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 
-from repdyn.across_papers import settings as across_papers
 from repdyn.base.errors import DataError
-from repdyn.leaky_resnets.settings import work as leaky_resnets
+from repdyn.pipeline import studies
 from repdyn.pipeline.run.jobs import Job, Member
-from repdyn.universality.settings import work as universality
 
-FILE = Path("workflow") / "costs.csv"
+FILE = "costs.csv"
 COLUMNS = ("run", "job", "cpu_seconds", "peak_memory_mb", "sizes")
 MEMORY_POWER = 0.5
 """Largest exponent of memory against size: of what makes a job longer, steps and repetitions keep nothing."""
@@ -28,8 +26,6 @@ USUAL_POWER = 0.5
 """Exponent of cost against size where one size alone is recorded."""
 SAME = 1e-4
 """Logarithms of sizes that differ by less are equal: sizes are kept with six digits."""
-WORK = {study.__name__.split(".")[1]: study.WORK for study in (across_papers, leaky_resnets, universality)}
-"""Study -> experiment -> its work in CPU seconds."""
 ROOM = 1.5
 """Memory asked for over what the records let expect."""
 SPANS = ("horizon", "time", "counter_time")
@@ -39,11 +35,22 @@ SPARSER = ("seed", "stride", "every", "record", "look")
 Row = dict[str, str]
 
 
-def recorded(file: Path) -> dict[str, list[Row]]:
-    """Rows of the file by job; none where there is no file."""
+def files(checkout: Path) -> list[Path]:
+    """Where costs are recorded: in the folder of each study, and in the checkout for jobs of none."""
+    return [*studies.files(FILE).values(), home("", checkout)]
+
+
+def home(study: str, checkout: Path) -> Path:
+    """Where the costs of a study's jobs are recorded; those of no study for ""."""
+    return studies.folders().get(study, checkout / "workflow") / FILE
+
+
+def recorded(files: Iterable[Path]) -> dict[str, list[Row]]:
+    """Rows of files by job; none where there is no file."""
     by_job: dict[str, list[Row]] = {}
-    for row in rows(file):
-        by_job.setdefault(row["job"], []).append(row)
+    for file in files:
+        for row in rows(file):
+            by_job.setdefault(row["job"], []).append(row)
     return by_job
 
 
@@ -121,7 +128,8 @@ def work(members: Sequence[Member]) -> float:
     """CPU seconds of a job's members together; 0 where one of them is not known."""
     total = 0.0
     for member in members:
-        estimate = WORK.get(member.get("study", ""), {}).get(member.get("function", "").rpartition(":")[2])
+        study = studies.declared().get(member.get("study", ""))
+        estimate = study.work.get(member.get("function", "").rpartition(":")[2]) if study else None
         try:
             total += estimate(member["settings"], member.get("arguments", {})) if estimate else math.nan
         except KeyError:  # a record of settings that have changed since

@@ -12,8 +12,10 @@ from repdyn.base.claims import UNDECIDED
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.tables import read_cells, write_csv
 from repdyn.base.verdicts import STATUSES
+from repdyn.pipeline import studies
 from repdyn.pipeline.config import yaml_places
 
+ACCEPTED = "decided/verdicts.yaml"
 SCALES = ("smoke", "full", "paper")  # runs with an overlay of their own in workflow/scales
 
 
@@ -21,22 +23,25 @@ def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> 
     """Joins the studies' ledgers and their evidence."""
     parts = [results / path for path in member["inputs"]]
     ledger, evidence = (results / path for path in member["outputs"])
-    build([part for part in parts if part.name == "claims.csv"], Path(member["expected"]), member["run"], ledger)
+    build(
+        [part for part in parts if part.name == "claims.csv"],
+        accepted_verdicts(map(Path, member["expected"])),
+        member["run"],
+        ledger,
+    )
     rows = [read_cells(part) for part in parts if part.name == "evidence.csv"]
     write_csv(evidence, pd.concat(rows, ignore_index=True))
 
 
-def build(parts: Iterable[Path], expected: Path, run: str, output: Path) -> None:
+def build(parts: Iterable[Path], accepted: Mapping[str, dict], run: str, output: Path) -> None:
     """Joins the studies' ledgers and marks every verdict that differs from the accepted one.
 
     Args:
         parts: the studies' `claims.csv`.
-        expected: YAML file `id: {verdict: ..., undecided_at: [runs]}`, kept by people in git, in the order of the
-            papers, which is the ledger's order too; claims it does not know come last.
+        accepted: accepted verdicts by claim, whose order is the ledger's; claims that are not among them come last.
         run: name of the run; in the runs under `undecided_at` a claim may stay undecided.
         output: CSV file; adds the columns `expected_verdict` and `change` (empty, "new claim" or "was: ...").
     """
-    accepted = read_expected(expected)
     frame = pd.concat([read(part) for part in parts], ignore_index=True)
     if repeated := sorted(frame["id"][frame["id"].duplicated()]):
         raise DataError(f"two studies share the claim ids {', '.join(repeated)}")
@@ -71,8 +76,23 @@ def change(verdict: str, accepted: dict | None, run: str) -> str:
     return "" if verdict in allowed else f"was: {accepted['verdict']}"
 
 
+def accepted_verdicts(files: Iterable[Path] | None = None) -> dict[str, dict]:
+    """What people accepted, by claim: `decided/verdicts.yaml` of every study, or of some.
+
+    Raises:
+        ConfigError: as `read_expected`, or two studies decide one claim.
+    """
+    accepted: dict[str, dict] = {}
+    for path in studies.files(ACCEPTED).values() if files is None else files:
+        own = read_expected(path)
+        if twice := sorted(set(own) & set(accepted)):
+            raise ConfigError(f"{path}: {', '.join(twice)}: decided by another study already")
+        accepted |= own
+    return accepted
+
+
 def read_expected(path: Path) -> dict[str, dict]:
-    """The accepted verdicts, checked.
+    """The accepted verdicts of a study: `id: {verdict: ..., undecided_at: [runs]}`, in the order of the paper.
 
     Raises:
         ConfigError: the file is missing or no mapping, names an id twice, or an entry has other keys, a verdict

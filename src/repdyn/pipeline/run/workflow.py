@@ -1,22 +1,25 @@
 """The workflow's own view of the studies: which job makes what, from the graph, the settings and the code.
 
-The rules under `workflow/rules` declare here which experiments share a job; everything else (inputs, settings, code
-versions, figures, tables, claims) derives from the functions' signatures. Nothing heavy is imported.
+A study's module `study.py` declares which experiments share a job; everything else (inputs, settings, code versions,
+figures, tables, claims) derives from the functions' signatures. Nothing heavy is imported.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from repdyn.base.declarations import Simulation, Variants
 from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Settings, canonical
-from repdyn.pipeline.config.configuration import Config
+from repdyn.pipeline import studies
+from repdyn.pipeline.config.configuration import Workflow
 from repdyn.pipeline.run import costs, records
 from repdyn.pipeline.run.digests import CodeVersions
 from repdyn.pipeline.run.graph import OFFERED, SOURCE, Function, Study, modules, read_study, statements
@@ -27,21 +30,72 @@ FIGURE_FILES, TABLE_FILES = ("svg", "png", "json"), ("csv", "tex", "json")
 IMAGES = "images"
 
 
+@dataclass(frozen=True)
+class Rule:
+    """A rule of the workflow that makes data.
+
+    Attributes:
+        name: its name.
+        inputs: `job`, the job file, and `data`, the datasets it reads.
+        outputs: files by the names of their datasets: the cache between runs takes several files only with names.
+        log: its log.
+        trains: whether it trains networks, which an experiment says by taking a device: it starts before others, may
+            take hours and gets a GPU where there is one.
+        runtime: its time limit on a cluster, minutes.
+        constraints: wildcard -> what it may be.
+    """
+
+    name: str
+    inputs: dict[str, Any]
+    outputs: dict[str, str]
+    log: str
+    trains: bool
+    runtime: int
+    constraints: dict[str, str] = field(default_factory=dict)
+
+
 class RunJobs:
-    """All jobs of one run, as the rules declare them.
+    """All jobs of one run, as the studies declare them.
 
     Args:
         config: the run's settings.
         source: folder that holds the package.
         memory: file in which code versions are remembered.
+        records: files of recorded costs; None for those of the studies and of the checkout.
     """
 
-    def __init__(self, config: Config, source: Path, memory: Path) -> None:
+    def __init__(self, config: Workflow, source: Path, memory: Path, records: Iterable[Path] | None = None) -> None:
         self.config, self.source, self.run = config, source, config.run.name
         self._versions = CodeVersions(source, memory)
-        self._known = costs.recorded(source.parent / costs.FILE)
+        self._known = costs.recorded(costs.files(source.parent) if records is None else records)
         self.jobs: dict[str, Job] = {}
         self._data: dict[str, dict[str, Inputs | str]] = {}
+
+    def data(self, study: str) -> list[Rule]:
+        """The rules that make a study's data; what they make is declared.
+
+        Raises:
+            ConfigError: there is no such function, or a dataset it reads is made by no earlier job.
+        """
+        rules = []
+        for part in studies.declared()[study].jobs:
+            name, memory = f"{study}/{part.name}", part.resources.memory_mb
+            if isinstance(part, Variants):
+                values = part.values(getattr(self.config, study))
+                form = self.variants(name, part.experiment, part.key, values, memory_mb=memory)
+                form["constraints"] = {part.key: r"\d+"} if isinstance(values[0], int) else {}
+            else:
+                job = self.simulate(name, *part.experiments, memory_mb=memory)
+                form = {"inputs": _rule_inputs(job), "outputs": _rule_outputs(job), "log": job.log}
+            trains = self._trains(study, part)
+            runtime = part.resources.minutes or (480 if trains else 30)
+            rules.append(Rule(name.replace("/", "_"), trains=trains, runtime=runtime, **form))
+        return rules
+
+    def _trains(self, study: str, part: Simulation | Variants) -> bool:
+        named = [part.experiment] if isinstance(part, Variants) else part.experiments
+        functions = self._study(study).experiments
+        return any("device" in functions[name if isinstance(name, str) else name[0]].parameters for name in named)
 
     def simulate(
         self,
@@ -69,19 +123,14 @@ class RunJobs:
             members.append(self._simulation(name.partition("/")[0], function_name, variant, further))
         return self._add(Job(self.run, name, "simulate", members, memory_mb=memory_mb))
 
-    def variants(self, name: str, experiment: str, key: str, values: Iterable[Any], **options: Any) -> dict[str, Any]:
-        """Jobs of one experiment, one per value of the argument `key`, as one rule with a wildcard: its parts.
-
-        Returns:
-            `input`, `output` and `log` of the rule, with the wildcard `{key}` where the value stands.
-        """
+    def variants(self, name: str, experiment: str, key: str, values: list[Any], **options: Any) -> dict[str, Any]:
+        """`inputs`, `outputs` and `log` of a rule with the wildcard `{key}`, for the jobs of all values of `key`."""
         study = name.partition("/")[0]
-        values = list(values)
         jobs = [self.simulate(f"{name}-{_label(key, v)}", (experiment, {key: v}), **options) for v in values]
         form = f"{key}{{{key}}}" if isinstance(values[0], int) else f"{{{key}}}"
         return {
-            "input": {"job": f"logs/{self.run}/{name}-{form}.job.json", "data": jobs[0].inputs},
-            "output": f"results/{self.run}/{study}/data/{experiment}/{form}.nc",
+            "inputs": {"job": f"logs/{self.run}/{name}-{form}.job.json", "data": jobs[0].inputs},
+            "outputs": {f"{experiment}_{key}": f"results/{self.run}/{study}/data/{experiment}/{form}.nc"},
             "log": f"logs/{self.run}/{name}-{form}.log",
         }
 
@@ -277,6 +326,14 @@ def _of_class(section: Any, model: str) -> set[str]:
     """Names of a section's entries whose class has this name; none where it is no section."""
     names = type(section).model_fields if isinstance(section, Settings) else {}
     return {name for name in names if type(getattr(section, name)).__name__ == model}
+
+
+def _rule_inputs(job: Job) -> dict[str, Any]:
+    return {"job": job.file, "data": job.inputs}
+
+
+def _rule_outputs(job: Job) -> dict[str, str]:
+    return {re.sub(r"\W", "_", path.rpartition("data/")[2].removesuffix(".nc")): path for path in job.outputs}
 
 
 def _label(key: str, value: object) -> str:

@@ -1,0 +1,64 @@
+"""The study `leaky_resnets`: Hamiltonian mechanics of the bottleneck, on exact geodesics and on trained networks."""
+
+from repdyn.base.declarations import Explorer, Simulation, Study, Variants
+from repdyn.leaky_resnets.settings.study import LeakyResnets
+from repdyn.leaky_resnets.settings.work import WORK
+
+STUDY = Study(
+    title="Leaky ResNets",
+    settings=LeakyResnets,
+    order=3,
+    jobs=(
+        Simulation(
+            "exact",
+            "formula_audit",
+            "step_schemes",
+            "identity_costs",
+            "descents",
+            "geodesics",
+            "random_geodesics",
+            "scalar_geodesics",
+            "critical_paths",
+        ),
+        Variants("trained", "trained", "block", lambda study: range(study.trained.blocks), memory_mb=1500),
+        Variants(
+            "discretized",
+            "discretized",
+            "block",
+            lambda study: range(study.discretized.blocks),
+            memory_mb=1500,
+        ),
+        Simulation(
+            "near_critical",
+            "refinement",
+            "convergence",
+            "staged",
+            "paper_settings",
+            "restarts",
+            "overregularized",
+            "output_growth",
+            "network_audit",
+            memory_mb=1500,
+        ),
+        Simulation(
+            "measures",
+            "chain_measures",
+            "scheme_measures",
+            "refinement_measures",
+            "convergence_measures",
+            "staged_measures",
+            "paper_measures",
+            "restart_measures",
+            "excess_measures",
+            memory_mb=1500,
+        ),
+    ),
+    work=WORK,
+    explorer=Explorer(
+        "Move it: an exact path and Theorem 4",
+        "One neuron, one point: a geodesic in closed form with the conserved product $u = A B$, faster "
+        "the larger the effective depth. Theorem 4 bounds its energy from below; the printed bound fails "
+        "where the regularizer is large and the path short.",
+        "theorem4",
+    ),
+)

@@ -1,0 +1,51 @@
+"""The study `universality`: an effective theory of two points against deep networks (van Rossem, Saxe)."""
+
+from repdyn.base.declarations import Explorer, Simulation, Study
+from repdyn.universality.settings.data_sets import BlobRuns, ImageRuns
+from repdyn.universality.settings.study import Universality
+from repdyn.universality.settings.work import WORK
+
+STUDY = Study(
+    title="When representations align",
+    settings=Universality,
+    order=4,
+    jobs=(
+        Simulation("theory", "formula_audit", "final_distribution", "theory_maps"),
+        Simulation("default_network", "default_network", "default_ensemble", "printed_data", memory_mb=2000),
+        Simulation("table_1_networks", "architectures", "adam_runs", "final_distances", memory_mb=2000),
+        Simulation(
+            "fits",
+            "architecture_fits",
+            "default_network_fits",
+            "default_ensemble_fits",
+            "printed_data_fits",
+            "adam_fits",
+            "final_predictions",
+            memory_mb=1000,
+        ),
+        Simulation(
+            "xor_and_images",
+            "xor",
+            *[("image_training", {"run": run}) for run in ImageRuns.model_fields],
+            memory_mb=3000,
+        ),
+        Simulation("blobs", *[("blobs", {"run": run}) for run in BlobRuns.model_fields], memory_mb=1500),
+        Simulation(
+            "data_set_analyses",
+            "xor_structure",
+            "blob_structure",
+            "digit_pairs",
+            "representational_structure",
+            "taylor_ratios",
+            memory_mb=3000,
+        ),
+    ),
+    work=WORK,
+    explorer=Explorer(
+        "Move it: the effective theory of two points",
+        "Squared distance of the representations $h$, of the outputs $y$, alignment $w$ and loss, in "
+        "closed form. Change the initial scale, the distances of inputs and of targets, the rates of "
+        "encoder and decoder.",
+        "n5_closed_form",
+    ),
+)

@@ -1,0 +1,60 @@
+"""The studies: their data, by jobs that each study declares; figures, a job per module; tables; claims."""
+
+for study in STUDIES:
+    for made in JOBS.data(study):
+
+        rule:
+            name:
+                made.name
+            input:
+                **made.inputs,
+            output:
+                **made.outputs,
+            log:
+                made.log,
+            wildcard_constraints:
+                **made.constraints,
+            cache: CACHED
+            priority: 10 * made.trains
+            conda:
+                DEVICE_ENVIRONMENT if made.trains else ENVIRONMENT
+            container:
+                CONTAINER
+            threads: 1
+            resources:
+                mem_mb=memory(2000 * GPU * made.trains),
+                runtime=made.runtime,
+                gpu=GPU * made.trains,
+            shell:
+                "python -m repdyn run {input.job:q} 2> {log:q}"
+
+    for job in filter(None, [*JOBS.figures(study).values(), JOBS.tables(study), JOBS.claims(study)]):
+
+        rule:
+            name:
+                job.rule
+            input:
+                **inputs(job),
+            output:
+                shown(job),
+            log:
+                job.log,
+            group:
+                f"{study}_shown"
+            conda:
+                ENVIRONMENT
+            container:
+                CONTAINER
+            threads: 1
+            resources:
+                mem_mb=memory(),
+                runtime=10,
+            shell:
+                "python -m repdyn run {input.job:q} 2> {log:q}"
+
+    rule:
+        name:
+            study
+        input:
+            [path for job in JOBS.jobs.values() if job.study == study for path in job.outputs],
+        localrule: True
