@@ -19,7 +19,7 @@ def test_every_claim_listed_exists_under_its_study_and_stands_once_per_choice():
     claims = results.ledgers(ROOT / "reference")["default"]
     listed = [
         (study, tuple(choice["claims"]))
-        for study, choices in chosen.read_all(studies.files(chosen.FILE)).items()
+        for study, choices in chosen.read_all(studies.files(studies.CHOSEN)).items()
         for choice in choices
     ]
     assert [
@@ -28,7 +28,7 @@ def test_every_claim_listed_exists_under_its_study_and_stands_once_per_choice():
 
 
 def test_pages_of_studies_lead_to_the_list_with_its_count():
-    for study, choices in chosen.read_all(studies.files(chosen.FILE)).items():
+    for study, choices in chosen.read_all(studies.files(studies.CHOSEN)).items():
         page = " ".join((ROOT / f"docs/{study}.md").read_text(encoding="utf-8").split())
         assert f"[{len(choices)} choices](fresh_draws.md#{study})" in page, study
 
@@ -42,7 +42,7 @@ def test_the_fresh_scale_has_a_seed_of_its_own():
 
 
 def test_page_shows_both_verdicts_and_what_is_missing(tmp_path):
-    file = tmp_path / "a" / chosen.FILE
+    file = tmp_path / "a" / studies.CHOSEN
     file.parent.mkdir(parents=True)
     file.write_text(yaml.safe_dump({"after_looking": [{"chosen": "a region", "claims": ["a-1", "a-2"]}]}))
     for run, verdicts in {"default": ["holds", "holds"], "full": ["does not hold"]}.items():

@@ -10,8 +10,8 @@ from tests.pipeline.test_reproduces import run
 
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline.ask import commands, false_alarms, plan, verify, workflow
-from repdyn.pipeline.run.costs import FILE
 from repdyn.pipeline.run.jobs import Job
+from repdyn.pipeline.studies import COSTS
 
 MEMBER = {"inputs": {}, "settings": {"settings": {"a": 4}}}
 JOBS = [Job("mine", f"s/{name}", "k", [MEMBER | {"outputs": [f"{name}.nc"]}]) for name in ("done", "due")]
@@ -26,7 +26,7 @@ def asked(tmp_path, monkeypatch):
     monkeypatch.setattr(workflow, "jobs", lambda folder, options: asked.append((folder, options)) or JOBS)
     (tmp_path / "workflow/scales").mkdir(parents=True)
     (tmp_path / "workflow/scales/smoke.yaml").touch()
-    (tmp_path / "workflow" / FILE).write_text("run,job,cpu_seconds,peak_memory_mb,sizes\nsmoke,s/done,60.0,300.0,4\n")
+    (tmp_path / "workflow" / COSTS).write_text("run,job,cpu_seconds,peak_memory_mb,sizes\nsmoke,s/done,60.0,300.0,4\n")
     return asked
 
 

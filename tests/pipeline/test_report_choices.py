@@ -10,15 +10,14 @@ from repdyn.base.settings import plain
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.report import findings, latex, sources
-from repdyn.pipeline.report.build import EXPLORER
 from repdyn.pipeline.report.errata import errata
 from repdyn.pipeline.run.graph import read_study
 from repdyn.pipeline.run.ledger import accepted_verdicts
 from repdyn.pipeline.run.loading import load_modules
 
 CONFIGURATION = plain(configuration.load([ROOT / "config.yaml"]))
-FINDINGS = findings.read_all(studies.files(findings.FILE))
-SOURCES = sources.read_all(ROOT / sources.SHARED, studies.files(sources.FILE))
+FINDINGS = findings.read_all(studies.files(studies.FINDINGS))
+SOURCES = sources.read_all(ROOT / sources.SHARED, studies.files(studies.SOURCES))
 EXPLORERS = {name: study.explorer for name, study in studies.declared().items() if study.explorer}
 
 # Findings
@@ -114,7 +113,7 @@ def test_a_malformed_source_is_told(tmp_path, text):
 
 
 def test_every_interactive_figure_has_a_script_and_a_still_picture():
-    assert set(studies.files(EXPLORER)) == set(EXPLORERS)
+    assert set(studies.files(studies.EXPLORER)) == set(EXPLORERS)
     for study, explorer in EXPLORERS.items():
         assert explorer.still in read_study(study).figures, study
 

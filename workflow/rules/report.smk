@@ -1,7 +1,6 @@
 """The end of the line: ledger, manifest, report."""
 
 from repdyn.pipeline.report.texts import FILES, FOLDERS
-from repdyn.pipeline.run.ledger import ACCEPTED
 
 LEDGER = JOBS.other(
     "ledger",
@@ -9,8 +8,8 @@ LEDGER = JOBS.other(
     reads=JOBS.outputs("decide"),
     outputs=["claims.csv", "evidence.csv"],
     run=RUN,
-    expected=[os.path.relpath(path) for path in studies.files(ACCEPTED).values()],
-    texts=texts_of_studies(ACCEPTED),
+    expected=[os.path.relpath(path) for path in studies.files(studies.ACCEPTED).values()],
+    texts=texts_of_studies(studies.ACCEPTED),
 )
 MANIFEST = JOBS.other(
     "manifest",
@@ -34,6 +33,7 @@ SITE = JOBS.other(
     outputs=[f"report/{part}" for part in (*FILES, *FOLDERS)],
     workflow=str(HERE),
     made=JOBS.rule_outputs(),
+    declared={study: f"{declared.title}; {declared.explorer}" for study, declared in studies.declared().items()},
     folders={study: os.path.relpath(folder) for study, folder in studies.folders().items()},
     texts=texts(
         "src/repdyn/pipeline/report/page/**/*",
@@ -42,8 +42,7 @@ SITE = JOBS.other(
         *(f"docs/{study}.md" for study in STUDIES),
     )
     + texts_of_studies(
-        "decided/*.yaml",
-        "study.py",
+        *(studies.FINDINGS, studies.CHOSEN, studies.SOURCES, studies.EXPLORER),
         *(f"{part}.py" for part in CODE_SHOWN),
         *(f"{part}/**/*.py" for part in CODE_SHOWN),
     ),

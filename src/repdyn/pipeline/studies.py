@@ -17,6 +17,10 @@ from repdyn.base.declarations import Study
 
 PACKAGE = Path(__file__).resolve().parents[1]
 GROUP = "repdyn.studies"
+ACCEPTED, FINDINGS = "decided/verdicts.yaml", "decided/findings.yaml"
+SOURCES, CHOSEN = "decided/settings_sources.yaml", "decided/chosen_after_looking.yaml"
+VALUES, COSTS, EXPLORER = "values/{}.yaml", "costs.csv", "explorer.js"
+"""Files of a study, below its folder."""
 
 
 @cache

@@ -80,7 +80,6 @@ Config = create_model(
 )
 SCALE, DEFAULT = "scale", "default"
 """The key by which a file asks for what the studies keep for a scale, and the scale that is beneath all files."""
-VALUES = "values/{}.yaml"
 
 
 def load(paths: Sequence[Path | str], overrides: Mapping[str, Any] | None = None) -> Config:
@@ -133,7 +132,7 @@ def checked(
 
 def _read_all(paths: Sequence[Path | str], files: Callable[[str], Mapping[str, Path]]) -> list[Source]:
     errors: list[str] = []
-    sources = _of_study(files(VALUES.format(DEFAULT)))
+    sources = _of_study(files(studies.VALUES.format(DEFAULT)))
     for path in paths:
         try:
             source = read(Path(path), len(sources))
@@ -149,9 +148,9 @@ def _read_all(paths: Sequence[Path | str], files: Callable[[str], Mapping[str, P
 
 def _of_scale(scale: object, place: Place, files: Callable[[str], Mapping[str, Path]]) -> list[Source]:
     """What the studies keep for a scale; a study that keeps nothing for it stays as it is."""
-    chosen = files(VALUES.format(scale))
+    chosen = files(studies.VALUES.format(scale))
     if not chosen:
-        known = sorted({path.stem for path in studies.every(VALUES.format("*"))})
+        known = sorted({path.stem for path in studies.every(studies.VALUES.format("*"))})
         raise ConfigError(str(Complaint(place, (SCALE,), not_one_of(scale, known))))
     return _of_study(chosen)
 

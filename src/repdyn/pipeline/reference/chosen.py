@@ -17,7 +17,6 @@ from repdyn.pipeline.config import yaml_places
 from repdyn.pipeline.reference import results
 from repdyn.pipeline.reference.markdown import table
 
-FILE = "decided/chosen_after_looking.yaml"
 KEY, FORM = "after_looking", "{chosen: text, claims: [id, ...]}"
 LOOKED_AT, FRESH = "default", "full"
 INTRODUCTION = """\
@@ -82,7 +81,7 @@ def page(root: Path, folders: Mapping[str, Path] | None = None) -> str:
     frames = results.ledgers(root / results.FOLDER)
     columns = [name for name in (LOOKED_AT, FRESH) if name in frames]
     parts = [INTRODUCTION]
-    for study, choices in read_all(studies.files(FILE, folders)).items():
+    for study, choices in read_all(studies.files(studies.CHOSEN, folders)).items():
         rows = [
             ("" if place else choice["chosen"], f"`{id}`", *(_verdict(frames[name], id) for name in columns))
             for choice in choices

@@ -23,7 +23,6 @@ from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, WARNINGS
 
 PAGE = Path(__file__).parent / "page"
 ASSETS = PAGE / "assets"
-EXPLORER = "explorer.js"
 
 
 @dataclass(frozen=True)
@@ -68,11 +67,11 @@ class Site:
         self.titles = {name: declared[name].title if name in declared else name for name in contents.studies}
         self.explorers = {name: study.explorer for name, study in declared.items()}
         self.notes = {study: self._notes(study, workflow) for study in contents.studies}
-        self.sources = sources.read_all(workflow / sources.SHARED, studies.files(sources.FILE, self.folders))
+        self.sources = sources.read_all(workflow / sources.SHARED, studies.files(studies.SOURCES, self.folders))
         self.references = results.ledgers(workflow / results.FOLDER)
         self.exceptions = results.exceptions(workflow / results.FOLDER)
-        self.chosen = chosen.by_claim(chosen.read_all(studies.files(chosen.FILE, self.folders)))
-        self.findings = findings.findings(findings.read_all(studies.files(findings.FILE, self.folders)), contents)
+        self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
+        self.findings = findings.findings(findings.read_all(studies.files(studies.FINDINGS, self.folders)), contents)
         self._larger = {name: frame["verdict"].to_dict() for name, frame in self.references.items()}
         self.studies = [self._study(name) for name in contents.studies]
         self._environment = self._make_environment()
@@ -113,7 +112,7 @@ class Site:
     def assets(self) -> dict[str, str]:
         """Path inside the report and text of styles and scripts."""
         assets = {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in sorted(ASSETS.iterdir())}
-        explorers = studies.files(EXPLORER, self.folders)
+        explorers = studies.files(studies.EXPLORER, self.folders)
         assets |= {f"assets/{study}.js": path.read_text(encoding="utf-8") for study, path in explorers.items()}
         font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()
         face = f'@font-face {{ font-family: "repdyn math"; src: url("data:font/woff2;base64,{font}"); }}\n'

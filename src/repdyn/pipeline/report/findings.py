@@ -15,7 +15,6 @@ from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.config import yaml_places
 from repdyn.pipeline.report.contents import Contents, Product, Row
 
-FILE = "decided/findings.yaml"
 KEYS = {"figure", "show", "verdict", "headline", "sentence"}
 SHOWN = ("all", "top", "bottom")
 

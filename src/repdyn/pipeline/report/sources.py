@@ -14,7 +14,7 @@ from pathlib import Path
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline.config import yaml_places
 
-FILE, SHARED = "decided/settings_sources.yaml", "workflow/settings_sources.yaml"
+SHARED = "workflow/settings_sources.yaml"
 WHOLE = "study"
 ENTRIES = ({"stated", "where"}, {"chosen"})
 UNCOVERED = ("run", "data.mnist_folder", "data.mnist_mirrors")  # of the workflow, not of an experiment

@@ -18,7 +18,6 @@ from repdyn.base.errors import DataError
 from repdyn.pipeline import studies
 from repdyn.pipeline.run.jobs import Job, Member
 
-FILE = "costs.csv"
 COLUMNS = ("run", "job", "cpu_seconds", "peak_memory_mb", "sizes")
 MEMORY_POWER = 0.5
 """Largest exponent of memory against size: of what makes a job longer, steps and repetitions keep nothing."""
@@ -37,12 +36,12 @@ Row = dict[str, str]
 
 def files(checkout: Path) -> list[Path]:
     """Where costs are recorded: in the folder of each study, and in the checkout for jobs of none."""
-    return [*studies.files(FILE).values(), home("", checkout)]
+    return [*studies.files(studies.COSTS).values(), home("", checkout)]
 
 
 def home(study: str, checkout: Path) -> Path:
     """Where the costs of a study's jobs are recorded; those of no study for ""."""
-    return studies.folders().get(study, checkout / "workflow") / FILE
+    return studies.folders().get(study, checkout / "workflow") / studies.COSTS
 
 
 def recorded(files: Iterable[Path]) -> dict[str, list[Row]]:

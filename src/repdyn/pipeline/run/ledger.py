@@ -15,7 +15,6 @@ from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import yaml_places
 
-ACCEPTED = "decided/verdicts.yaml"
 SCALES = ("smoke", "full", "paper")  # runs with an overlay of their own in workflow/scales
 
 
@@ -83,7 +82,7 @@ def accepted_verdicts(files: Iterable[Path] | None = None) -> dict[str, dict]:
         ConfigError: as `read_expected`, or two studies decide one claim.
     """
     accepted: dict[str, dict] = {}
-    for path in studies.files(ACCEPTED).values() if files is None else files:
+    for path in studies.files(studies.ACCEPTED).values() if files is None else files:
         own = read_expected(path)
         if twice := sorted(set(own) & set(accepted)):
             raise ConfigError(f"{path}: {', '.join(twice)}: decided by another study already")
