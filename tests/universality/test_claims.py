@@ -17,6 +17,8 @@ from repdyn.universality.claims import default_network, initial_weights, two_poi
 from repdyn.universality.claims import final_distances as final_claim
 from repdyn.universality.claims import plateaus as plateau_claim
 from repdyn.universality.experiments.final_predictions import power_law_variables
+from repdyn.universality.methods.networks import Net, parameter_counts
+from repdyn.universality.methods.networks import initial_weights as drawn_weights
 from repdyn.universality.methods.power_laws import fit_power_law
 from repdyn.universality.theory import effective, final
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
@@ -266,6 +268,88 @@ def test_depth_and_rates_turn_with_their_own_numbers():
         early(good.isel(layer=slice(0, 3)))
 
 
+def by_parameters(encoder: float, decoder: float, width: float = 1.0) -> tuple[xr.Dataset, xr.Dataset]:
+    """Fits at 200 and at 50 units whose rates are powers of the numbers of parameters; with width times as steep."""
+    both = []
+    for units, more in ((200, width), (50, 0.0)):
+        net, fits = Net("leaky relu", 1.0, units, 20), depth_fits(0.4, 0.95, (0.0, 0.0, 0.0))
+        counts = np.log([parameter_counts(net, layer) for layer in range(20)])
+        wider = more * np.log(200 * 201 / (50 * 51))
+        for name, power, logs in (("eta_h", encoder, counts[:, 0]), ("eta_y", decoder, counts[:, 1])):
+            steep = power * (logs - np.log(units * (units + 1)) + wider)
+            fits[name] = fits[name] * xr.DataArray(np.exp(steep), dims="layer")
+        both.append(fits.assign(units=units))
+    return both[0], both[1]
+
+
+def starting(ratio: float, gain: float = 0.97) -> tuple[xr.Dataset, xr.Dataset, xr.Dataset]:
+    """Layer gains over their theory, and XOR's starting distances at a right angle over those on a line."""
+    wiggle = 1 + 0.01 * np.random.default_rng(6).normal(size=12)
+    fits = xr.Dataset({"layer_gain": ("seed", 0.5 * gain * wiggle), "layer_gain_theory": 0.5, "layer_gain_linear": 1.0})
+    h = np.full((1, 12, 2, 4, 4), 0.1)
+    h[:, :, 0] = 2e-5 * wiggle[:, None, None]
+    h[:, :, 0, 1, 2] *= ratio
+    points = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+    dx = np.linalg.norm(points[:, None] - points, axis=-1)
+    xor = xr.Dataset(
+        {"h": (("run", "trial", "look", "point", "other"), h)},
+        coords={"run": ["low"], "dx": (("point", "other"), dx)},
+    )
+    return fits.assign(units=500), fits.assign(units=100), xor
+
+
+@pytest.mark.parametrize(
+    ("ratio", "gain", "status"),
+    [
+        (0.8, 0.97, "holds"),
+        (0.13, 0.97, "depends on the reading"),
+        (1e-4, 0.97, "does not hold"),
+        (0.8, 0.8, "does not hold"),
+    ],
+)
+def test_the_gain_per_layer_in_depth_and_in_direction(ratio, gain, status):
+    claim, data = default_network.gain_per_layer, starting(ratio, gain)
+    assert claim(*data).status == status
+    if gain > 0.9:
+        for part, control in claim.controls.items():
+            assert claim(*control.data(*data)).printed.parts[part].outcome == "fails", part
+
+
+def test_parameters_of_both_maps_are_those_of_the_network():
+    net = Net("leaky relu", 1.0, 7, 5, inputs=3, outputs=2)
+    weights = drawn_weights(net, np.random.default_rng(0))
+    assert {sum(parameter_counts(net, layer)) for layer in range(5)} == {sum(map(np.size, weights.values()))}
+    assert parameter_counts(net, 0)[0] == 4 * 7
+    assert parameter_counts(net, 4)[1] == 8 * 2
+
+
+@pytest.mark.parametrize(
+    ("powers", "parts", "status"),
+    [
+        ((1.0, 1.0), ("passes", "passes"), "holds"),
+        ((1.2, 1.2), ("passes", "passes"), "holds"),
+        ((1.35, 1.0), ("depends", "passes"), "depends on the reading"),
+        ((1.0, 0.4), ("passes", "fails"), "does not hold"),
+        ((1.6, 1.0), ("fails", "passes"), "does not hold"),
+        ((1.0, 1.0, 0.0), ("depends", "depends"), "depends on the reading"),
+    ],
+)
+def test_proportional_means_the_first_power_in_depth_and_width(powers, parts, status):
+    claim, data = default_network.changes_follow_the_parameters, by_parameters(*powers)
+    verdict = claim(*data)
+    assert (verdict.printed.parts["encoder"].outcome, verdict.printed.parts["decoder"].outcome) == parts
+    assert verdict.status == status
+
+
+def test_rates_of_another_power_turn_into_proportional_ones():
+    claim, data = default_network.changes_follow_the_parameters, by_parameters(2.6, 0.2)
+    for part, control in claim.controls.items():
+        assert claim(*data).printed.parts[part].outcome == "fails"
+        assert claim(*control.data(*data)).printed.parts[part].outcome == "passes"
+    with pytest.raises(NotEnoughDataError, match="two widths"):
+        claim(data[0], data[0])
+
+
 @pytest.mark.parametrize(
     ("first", "second", "early", "status"),
     [
@@ -311,6 +395,55 @@ def test_plateaus_disappear_or_shrink_only(length, outcome):
     assert parts["plateau at large gains"].outcome == outcome
     spoilt = claim(*claim.controls["plateau at large gains"].data(*data)).printed.parts
     assert spoilt["plateau at large gains"].outcome == "fails"
+
+
+def losses(rest: float, at_large: float = 0.0) -> tuple[xr.Dataset, xr.Dataset]:
+    """A mean output that is learned within 3 epochs, then a rest in units of the pair's time of decay, 20 epochs."""
+    seeds, epoch = 12, np.arange(0.0, 400.0)
+    rests = np.array([rest, rest, 1.0, at_large, at_large])[:, None] * (
+        1 + 0.02 * np.random.default_rng(8).random((5, seeds))
+    )
+    y = 0.5 * (1 - np.exp(-np.maximum(epoch / 20 - rests[..., None], 0) / 2)) ** 2
+    w = y - np.sqrt(0.5 * y)
+    second, dims = (w + (0.5 - y) / 2) / 4, ("network", "seed")
+    curves = {"y": y, "w": w, "loss": second + 0.45 * np.exp(-2 * epoch)}
+    runs = {name: ((*dims, "epoch"), values) for name, values in curves.items()} | {"dy2": ("network", np.full(5, 0.5))}
+    fits = {"converged": (dims, np.ones((5, seeds))), "loss_r2": (dims, np.ones((5, seeds)))}
+    coords = {"network": list(FIGURE_3)}
+    return xr.Dataset(fits, coords=coords), xr.Dataset(runs, coords=coords | {"epoch": epoch})
+
+
+@pytest.mark.parametrize(
+    ("rest", "status"),
+    [(1.25, "holds"), (0.6, "depends on the reading"), (0.2, "does not hold")],
+)
+def test_the_loss_waits_in_units_of_its_fall(rest, status):
+    """From three quarters to a quarter it takes 1.1 times of decay, so 1.1 of rest is one fall, 0.55 a half."""
+    claim, data = plateau_claim.loss_has_a_plateau, losses(rest)
+    assert claim(*data).status == status
+    if status == "holds":
+        for part, control in claim.controls.items():
+            assert claim(*data).printed.parts[part].outcome == "passes"
+            assert claim(*control.data(*data)).printed.parts[part].outcome == "fails", part
+
+
+def test_a_plateau_at_all_weights_has_another_cause():
+    parts = plateau_claim.loss_has_a_plateau(*losses(1.25, at_large=2.0)).printed.parts
+    assert parts["plateau at small weights"].outcome == "passes"
+    assert parts["by small weights"].outcome == "fails"
+
+
+def test_exponential_decay_waits_as_said():
+    epoch = np.arange(0.0, 400.0)
+    loss = xr.DataArray(2 * np.exp(-epoch / 20)[None], dims=("seed", "epoch"), coords={"epoch": epoch})
+    assert plateau_claim.wait_over_fall(loss, 1.0) == pytest.approx([np.log(11 / 9) / np.log(3)], rel=1e-2)
+    stays = xr.full_like(loss, 1.0)
+    assert np.isnan(plateau_claim.wait_over_fall(stays, 1.0)).all()
+
+
+def test_the_pairs_loss_is_the_second_term():
+    _, runs = losses(1.0)
+    assert plateau_claim.pair_loss(runs).values == pytest.approx((runs["w"] + (0.5 - runs["y"]) / 2).values / 4)
 
 
 def test_exponential_decay_has_one_in_both_measures():

@@ -14,10 +14,11 @@ from repdyn.universality.experiments.blobs import blobs
 from repdyn.universality.experiments.digit_pairs import digit_pairs
 from repdyn.universality.experiments.digits import representational_structure, taylor_ratios
 from repdyn.universality.experiments.images import image_training
-from repdyn.universality.experiments.xor import xor
+from repdyn.universality.experiments.xor import xor, xor_gains
 from repdyn.universality.experiments.xor_structure import xor_structure
 from repdyn.universality.methods import minibatch_loop
 from repdyn.universality.settings.data_sets import (
+    BlobNetwork,
     BlobStructure,
     BlobTraining,
     ImageNetwork,
@@ -28,6 +29,7 @@ from repdyn.universality.settings.data_sets import (
     TrainedNetwork,
     TrajectoryFits,
     Xor,
+    XorGains,
     XorRuns,
 )
 
@@ -60,7 +62,8 @@ def blob_settings(**changes):
 
 
 def trained_blobs(run):
-    return blobs(blob_settings(), network(nonlinearity="tanh"), STREAM, "cpu", Checkpoint(None, ""), run)
+    plain = BlobNetwork(**network(nonlinearity="tanh").model_dump())
+    return blobs(blob_settings(), plain, STREAM, "cpu", Checkpoint(None, ""), run)
 
 
 def image_settings(**changes):
@@ -108,6 +111,33 @@ def test_xor_learns_and_the_loss_is_the_mean_squared_error():
     assert np.allclose(dataset["h"], dataset["h"].transpose(..., "other", "point").values)
     assert dataset["dx"].values[0].tolist() == [0.0, 1.0, 1.0, np.sqrt(2)]
     assert dataset["dy"].values[1].tolist() == [1.0, 0.0, 0.0, 1.0]
+
+
+def test_more_gains_start_from_the_draws_of_xor():
+    usual = xor_settings()
+    gain = usual.runs.adam_intermediate.gain
+    scan = xor_gains(XorGains(gains=(gain, 1.4)), usual, STREAM.of("xor_gains"), "cpu", Checkpoint(None, ""))
+    trained = xor(usual, STREAM.of("xor"), "cpu", Checkpoint(None, "")).sel(run="adam_intermediate")
+    assert scan["gain"].values.tolist() == [gain, 1.4]
+    for name in ("h", "y", "loss"):
+        assert np.array_equal(scan[name].isel(run=0), trained[name])
+        assert not np.array_equal(scan[name].isel(run=1), trained[name])
+
+
+def test_brightness_scales_the_images_alone():
+    plain, bright = (
+        blobs(
+            blob_settings(),
+            BlobNetwork(**network(nonlinearity="tanh", epochs=1).model_dump(), brightness=brightness),
+            STREAM,
+            "cpu",
+            Checkpoint(None, ""),
+            "low",
+        )
+        for brightness in (1.0, 5.0)
+    )
+    assert not np.array_equal(plain["h"], bright["h"])
+    assert (float(plain["brightness"]), float(bright["brightness"])) == (1.0, 5.0)
 
 
 def made_xor(h):

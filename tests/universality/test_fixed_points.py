@@ -6,7 +6,7 @@ import torch
 from scipy import stats
 from scipy.integrate import quad, solve_ivp
 
-from repdyn.universality.methods.random_cases import random_network
+from repdyn.universality.methods.random_cases import lifted_flow, opposed, random_case, random_network
 from repdyn.universality.theory import distribution, effective, final, identical, linearized, weighing
 
 RATES = (0.02, 0.05, 0.8)  # eta_h, eta_y, dx2
@@ -18,6 +18,19 @@ def test_final_distance_solves_its_quadratic():
     h = final.from_amplitudes(high, low)
     assert (h > 0).all()
     assert (np.abs(h - high - low**2 / h) <= 1e-12 * (np.abs(high) + low)).all()  # h^2 - A_high h - A_low^2 = 0 over h
+
+
+def test_starts_against_the_target_end_at_the_final_distance_whether_they_pass_zero_or_not():
+    cases = [opposed(random_case(np.random.default_rng(seed))) for seed in range(8)]
+    assert all(case.v @ case.target < 0 for case in cases)
+    passed = []
+    for case in cases:
+        h = lifted_flow(case, np.linspace(0, 1e3 / case.growth, 20000), method="LSODA")[0]
+        wanted = final.final_distance(case.h0, case.y0, np.sqrt(case.dx2), np.sqrt(case.dy2), case.eta_h / case.eta_y)
+        passed.append(h.min() < 1e-3 * min(case.h0, wanted))
+        assert h[-1] == pytest.approx(wanted, rel=1e-3)
+    assert any(passed)
+    assert not all(passed)
 
 
 def test_no_cancellation_for_large_negative_high():

@@ -26,6 +26,7 @@ STUDY = Study(
         Simulation(
             "xor_and_images",
             "xor",
+            "xor_gains",
             *[("image_training", {"run": run}) for run in ImageRuns.model_fields],
             memory_mb=3000,
         ),
@@ -33,6 +34,7 @@ STUDY = Study(
         Simulation(
             "data_set_analyses",
             "xor_structure",
+            "xor_gain_structure",
             "blob_structure",
             "digit_pairs",
             "representational_structure",

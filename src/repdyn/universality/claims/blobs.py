@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from repdyn.base.claims import claim
-from repdyn.base.controls import Control, exchange, false_world
+from repdyn.base.controls import Control, exchange, false_world, knock_out
+from repdyn.base.datasets import require
 from repdyn.base.verdicts import Test, Verdict, all_of, at_least, over_readings
 from repdyn.universality.claims.intervals import log_mean_within, of_learned
 from repdyn.universality.methods.selection import learned
@@ -197,6 +198,53 @@ def contexts_dominate_the_input(blob_structure: xr.Dataset) -> Verdict:
     )
     ratio = between / float(blob_structure["input_along"])
     note = f"{ratio:.1f} times the largest distance at variance 1 with images that sum to 1, as the networks saw them."
+    return Verdict.from_tests(test, note=note)
+
+
+def nearer_without_the_cause(data: xr.Dataset) -> Test:
+    """How far the contexts lie apart over how far they do with bright images, by network: both have the same draws."""
+    both = data.sel(run=["low", "bright"])
+    chosen = both["between"].isel(trial=np.flatnonzero(both["learned"].all("run").values))
+    ratios = (chosen.sel(run="low") / chosen.sel(run="bright")).values
+    words = {"expected": "nearer without it, ratio above 1", "reason": "a cause of several: the effect is smaller"}
+    return of_learned(log_mean_within, ratios, "both kinds", 1.0, np.inf, **words)
+
+
+BECAUSE = {
+    "one line without it": lambda data: lines(data, "bright", 0.0, ONE_LINE, "one line, below 0.5"),
+    "two lines no more without it": lambda data: lines(data, "bright", 0.0, TWO_LINES, "no two lines, below 1"),
+    "nearer without it": nearer_without_the_cause,
+}
+
+
+@claim(
+    "uni-c3-cause",
+    where="Appendix C.3",
+    line=607,
+    kind_of_slip="slip in a proof",
+    assumes="small weights, gain 0.5, 4 hidden layers, tanh; 'here' are points of equal output in the two contexts; "
+    "the images of the public settings, which sum to 1",
+    words="we still find two separate lines ... because the difference in inputs here is much larger",
+    kind="causal",
+    states="At small weights the contexts keep two separate lines because inputs differ much more between them than"
+    " along the irrelevant feature.",
+    data="blob_structure",
+    control=knock_out(
+        "networks on images so bright that features differ as much as contexts, in the place of the others",
+        exchange("run", "low", "bright"),
+    ),
+)
+def contexts_stay_apart_because_of_the_inputs(blob_structure: xr.Dataset) -> Verdict:
+    """The same networks on brighter images: what 'because' may mean is read in three ways."""
+    require(blob_structure, "blob_structure", run=("low", "bright"))
+    test = over_readings(lambda because: because(blob_structure), because=BECAUSE)
+    along = float(blob_structure["input_along"]) * float(blob_structure["brightness"].sel(run="bright"))
+    apart = {run: typical(blob_structure, run, "between") for run in ("low", "bright", "very_low")}
+    note = (
+        f"Bright images of different positions lie up to {along:.2f} apart, contexts "
+        f"{float(blob_structure['input_between']):.2f}; squared distance of the contexts over the variance along the "
+        f"target {apart['low']}, with bright images {apart['bright']}, {apart['very_low']} at very small weights."
+    )
     return Verdict.from_tests(test, note=note)
 
 

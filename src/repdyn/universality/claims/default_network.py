@@ -6,6 +6,8 @@ is shown next to it in the note.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
 from scipy.special import stdtrit
@@ -21,8 +23,10 @@ from repdyn.base.controls import (
     wrong_formula,
 )
 from repdyn.base.datasets import require
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.base.verdicts import Test, Verdict, all_of, mean_within, over_readings
-from repdyn.universality.claims.intervals import FALSE_ALARM, mean_of, undecided
+from repdyn.universality.claims.intervals import FALSE_ALARM, log_mean_within, mean_of, undecided
+from repdyn.universality.methods.networks import Net, parameter_counts
 from repdyn.universality.theory.published import FIT_LOSSES
 
 PRINTED = tuple(name for name in FIT_LOSSES if name != "theory")
@@ -31,6 +35,7 @@ ACCURATE = 0.8
 ACCURATE_REASON = "accurate is a share of the curves' variance explained that the paper does not name"
 WIDEST = np.log(100)
 OTHER_READING = "factor two in h"
+RATES = {"encoder": "eta_h", "decoder": "eta_y"}
 
 
 def log_ratios(fits: xr.Dataset, name: str) -> np.ndarray:
@@ -296,6 +301,85 @@ def rates_in_the_second_half(default_ensemble_fits: xr.Dataset) -> Verdict:
     return Verdict.from_tests(all_of(encoder=_trend(encoder, True, 2), decoder=_trend(decoder, False, 2)))
 
 
+def exponent_in_depth(fits: xr.Dataset, rate: str) -> np.ndarray:
+    """Power of the number of parameters with which a rate grows over the layers of the second half, per seed."""
+    later = halves(fits)[1]
+    require(later, "the second half of the network", layer=2)
+    values, counts = np.log(later[rate].transpose("layer", "seed").values), np.log(_counts(later, rate))
+    return np.polyfit(counts, values[:, np.isfinite(values).all(axis=0)], 1)[0]
+
+
+def exponent_in_width(narrow: xr.Dataset, wide: xr.Dataset, rate: str) -> np.ndarray:
+    """The same over two widths, averaged over the layers of the second half, per pair of independent networks."""
+    narrow, wide = (halves(fits)[1] for fits in (narrow, wide))
+    pairs = min(narrow.sizes["seed"], wide.sizes["seed"])
+    low, high = (
+        np.log(fits[rate].isel(seed=slice(0, pairs)).transpose("layer", "seed").values).mean(axis=0)
+        for fits in (narrow, wide)
+    )
+    return (high - low) / np.log(_counts(wide, rate) / _counts(narrow, rate)).mean()
+
+
+def _counts(fits: xr.Dataset, rate: str) -> np.ndarray:
+    """Parameters of the encoder (`eta_h`) or decoder (`eta_y`) at the layers of the fits."""
+    net = Net("leaky relu", 1.0, int(fits["units"]), int(fits["layer"].max()) + 1)
+    return np.array([parameter_counts(net, int(layer))[rate == "eta_y"] for layer in fits["layer"].values], float)
+
+
+def _proportional(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
+    """Rates that are the numbers of parameters to within what seeds differ by halfway, one constant for both widths."""
+    changed = []
+    for fits in datasets:
+        scatter = np.log(fits["eta_h"].isel(layer=fits.sizes["layer"] // 2))
+        scatter = np.exp(scatter - scatter.mean())
+        made = {}
+        for rate in RATES.values():
+            counts = xr.DataArray(_counts(fits, rate), dims="layer", coords={"layer": fits["layer"]})
+            made[rate] = (1e-9 * counts * scatter).transpose(*fits[rate].dims)
+        changed.append(fits.assign(made))
+    return tuple(changed)
+
+
+@claim(
+    "uni-s52-parameters",
+    where="Section 5.2",
+    line=241,
+    kind_of_slip="slip in a proof",
+    assumes="gradient descent; changes to a map are read as the effective rates, as the next sentences do, at layers "
+    "where the theory is accurate",
+    words="so it makes changes to a map proportional to the number of parameters it contains",
+    kind="scaling",
+    states="Gradient descent makes changes to a map, the encoder or the decoder, proportional to the number of its"
+    " parameters.",
+    data=("default_network_fits", "default_ensemble_fits"),
+    control=dict.fromkeys(
+        RATES, false_world("networks whose rates are proportional to the numbers of parameters", _proportional)
+    ),
+)
+def changes_follow_the_parameters(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
+    """Power of the number of parameters in either rate, over the layers of one network and over two widths."""
+    wide, narrow = default_network_fits, default_ensemble_fits
+    if not int(wide["units"]) > int(narrow["units"]):
+        raise NotEnoughDataError(f"two widths are compared, both networks have {int(wide['units'])} units")
+    powers = {
+        "with depth": lambda rate: exponent_in_depth(narrow, rate),
+        "with width": lambda rate: exponent_in_width(narrow, wide, rate),
+    }
+
+    def of_map(rate: str) -> Test:
+        def decide(number: Callable[[str], np.ndarray], within: float) -> Test:
+            region, expected = (1 - within, 1 + within), f"power 1 within {within:g}"
+            return mean_of(number(rate), *region, len(RATES), expected=expected, reason="proportional: the first power")
+
+        return over_readings(decide, number=powers, within={"a quarter": 0.25, "a half": 0.5})
+
+    means = [
+        f"{part} {how} {np.nanmean(power(rate)):.2f}" for part, rate in RATES.items() for how, power in powers.items()
+    ]
+    note = f"Mean powers: {', '.join(means)}. The order of the rates with depth is as the paper says."
+    return Verdict.from_tests(all_of(**{part: of_map(rate) for part, rate in RATES.items()}), note=note)
+
+
 def _halves_exchanged(fits: xr.Dataset) -> xr.Dataset:
     order = np.roll(np.arange(fits.sizes["layer"]), fits.sizes["layer"] // 2)
     return fits.isel(layer=order).assign_coords(layer=fits["layer"].values)
@@ -320,28 +404,76 @@ def decoder_rate_at_earlier_layers(default_ensemble_fits: xr.Dataset) -> Verdict
     return Verdict.from_tests(_trend(slope_in_layer(earlier, "eta_y"), True, 1), note=note)
 
 
+def _linear_gain(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
+    linear = in_every_dataset(replace_variables(layer_gain_theory="layer_gain_linear"))
+    return *linear(*datasets[:2]), datasets[2]
+
+
+def _falls(xor: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Starting h/dx^2 by network at gain 0.85: of inputs at a right angle, and of others on a line through 0."""
+    h, dx = xor["h"].sel(run="low").isel(look=0).values, xor["dx"].values
+    angled, on_line = (h[:, i, j] / dx[i, j] ** 2 for i, j in ((1, 2), (0, 3)))
+    return angled, on_line
+
+
+def _within_factor(factor: float) -> Callable[[np.ndarray, np.ndarray], Test]:
+    return lambda angled, on_line: log_mean_within(
+        angled / on_line, 1 / factor, factor, expected=f"as far within a factor {factor:g}", reason=ROUGHLY
+    )
+
+
+def _power_within(share: float) -> Callable[[np.ndarray, np.ndarray], Test]:
+    return lambda angled, on_line: mean_of(
+        np.log(angled) / np.log(on_line), 1 - share, 1 + share, 1, expected=f"power within {share:g}", reason=ROUGHLY
+    )
+
+
+ROUGHLY = "'roughly' is a precision that the paper does not name"
+SCALES = {
+    "distances within a factor of 2": _within_factor(2),
+    "of 4": _within_factor(4),
+    "power of G within a quarter": _power_within(0.25),
+    "within a half": _power_within(0.5),
+}
+
+
+def _after_training(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
+    """Inputs at an angle have the distances that they have after training, those on a line their starting ones."""
+    xor = datasets[2]
+    h = xor["h"].copy(deep=True)
+    h[{"look": 0, "point": 1, "other": 2}] = xor["h"].isel(look=-1, point=0, other=1).values
+    return *datasets[:2], xor.assign(h=h)
+
+
 @claim(
     "uni-eq14-gain",
     where="Section 5.1, eq. (14)",
     line=228,
-    assumes="small weights; the average gain of each layer is a constant below one",
+    assumes="small weights; the average gain of each layer is a constant below one, a supposition; the two points of"
+    " the experiments, -1 and 0, lie on a line through 0",
     words="The initial representational distance as a function of the depth ... scales roughly as",
     kind="scaling",
     states=r"At the start the distance falls by a constant factor per layer, $h(0) \sim G^n dx^2$, with $G < 1$.",
-    data=("default_network_fits", "default_ensemble_fits"),
-    control=wrong_formula(
-        r"$\mathrm{gain}^2$, the factor of a linear network",
-        in_every_dataset(replace_variables(layer_gain_theory="layer_gain_linear")),
-    ),
+    data=("default_network_fits", "default_ensemble_fits", "xor"),
+    control={
+        "from layer to layer": wrong_formula(r"$\mathrm{gain}^2$, the factor of a linear network", _linear_gain),
+        "in any direction": false_world("inputs at an angle as far apart as after training", _after_training),
+    },
 )
-def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
-    """Log-linear fit over the layers of each seed against gain^2 (1 + 0.01^2)/2, the mean of phi^2 for leaky ReLU."""
-    test = mean_within(
+def gain_per_layer(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset, xor: xr.Dataset) -> Verdict:
+    """Log-linear fit over layers per seed against gain^2 (1 + 0.01^2)/2, the mean of phi'^2; XOR's pairs."""
+    by_layer = mean_within(
         (default_ensemble_fits["layer_gain"] / default_ensemble_fits["layer_gain_theory"]).values,
         0.9,
         1.1,
         expected=r"$G$ over $\mathrm{gain}^2 (1 + 0.01^2) / 2$ is 1 within a tenth",
         reason="a layer of $n$ units lowers the mean of the log by $5 / (2n)$, 2.5 % at 100 units",
     )
+    angled, on_line = _falls(xor)
+    everywhere = over_readings(lambda roughly: roughly(angled, on_line), roughly=SCALES)
     wide = float(default_network_fits["layer_gain"].mean() / default_network_fits["layer_gain_theory"])
-    return Verdict.from_tests(test, note=f"at {int(default_network_fits['units'])} units the ratio is {wide:.3f}")
+    note = (
+        f"At {int(default_network_fits['units'])} units the ratio is {wide:.3f}. Inputs at a right angle are "
+        f"{np.exp(np.log(angled / on_line).mean()):.2g} times as far apart as others at the same distance."
+    )
+    return Verdict.from_tests(all_of(from_layer_to_layer=by_layer, in_any_direction=everywhere), note=note)

@@ -98,7 +98,8 @@ def loss_of_the_theory(formula_audit: xr.Dataset) -> Verdict:
     where="Section 4.1, eqs. (10), (11); Appendix A.3, (27), (28), (36)",
     line=156,
     assumes=(
-        "no rotation, (19); the constant of (24); targets and inputs differ: equal targets have A.4 for themselves"
+        "no rotation, (19); the constant of (24); targets and inputs differ: equal targets have A.4 for themselves; "
+        "outputs that start against the target may take $h$ to 0, where (7) ends: there the linear maps (6) go on"
     ),
     words="We find that there is only one stable fixed point",
     kind="limit",
@@ -108,7 +109,7 @@ def loss_of_the_theory(formula_audit: xr.Dataset) -> Verdict:
     control=with_wrong_formula(r"the second part of $A_{\text{high}}$ with the sign +", "(10), (36)"),
 )
 def final_distance(formula_audit: xr.Dataset) -> Verdict:
-    """Against (7) solved until it rests."""
+    """Against (7), or the linear maps where it ends, solved until it rests."""
     return decide_formula(formula_audit, "(10), (36)", SOLVED, SOLVED_REASON)
 
 

@@ -44,7 +44,7 @@ def blob_structure(settings: BlobStructure, blobs: dict[str, xr.Dataset]) -> xr.
         }
         | {
             key: variable("run", np.array([blobs[name][key].item() for name in names]), first[key].attrs["long_name"])
-            for key in ("gain", "rate", "hidden", "epochs", "nonlinearity", "optimizer")
+            for key in ("gain", "rate", "hidden", "epochs", "nonlinearity", "optimizer", "brightness")
         },
         title="Blobs with two features: collapse of the irrelevant one, distances in three dimensions",
     )

@@ -10,14 +10,15 @@ from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.universality.methods import minibatch_loop, minibatch_training
 from repdyn.universality.methods.blob_task import blob_images
-from repdyn.universality.settings.data_sets import BlobTraining, TrainedNetwork
+from repdyn.universality.settings.data_sets import BlobNetwork, BlobTraining
 
 
 def blobs(
-    settings: BlobTraining, network: TrainedNetwork, stream: Stream, device: str, checkpoint: Checkpoint, run: str
+    settings: BlobTraining, network: BlobNetwork, stream: Stream, device: str, checkpoint: Checkpoint, run: str
 ) -> xr.Dataset:
     """Trained representations of all blobs for one run, and the loss on the way."""
     inputs, targets, features = blob_images(settings.positions, settings.pixels)
+    inputs[:, : settings.pixels**2] *= network.brightness
     trainer = minibatch_loop.start(network, inputs, targets, settings.trials, stream, device, batch=settings.batch)
     looks = minibatch_loop.evenly(network.epochs, settings.looks)
 
@@ -44,6 +45,7 @@ def blobs(
             "epochs": variable((), network.epochs, "passes over the data"),
             "positions": variable((), settings.positions, "positions of the blob along each axis"),
             "pixels": variable((), settings.pixels, "pixels along each axis"),
+            "brightness": variable((), network.brightness, "factor on the images, which sum to 1"),
         }
         | minibatch_loop.described(network, "gain", "rate", "hidden", "nonlinearity", "optimizer"),
         title=f"Blobs with two features: trained representations, run {run}",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 import xarray as xr
@@ -12,7 +14,7 @@ from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.universality.methods import minibatch_loop, minibatch_training
-from repdyn.universality.settings.data_sets import TrainedNetwork, Xor
+from repdyn.universality.settings.data_sets import TrainedNetwork, Xor, XorGains
 
 INPUTS = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
 TARGETS = np.array([[0], [1], [1], [0]])
@@ -22,6 +24,19 @@ LOSS_FACTOR = 1.0  # the authors' notebook takes the mean squared error without 
 def xor(settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
     """Distances between the four representations and outputs, and the loss, during training, for every run."""
     runs = {name: getattr(settings.runs, name) for name in type(settings.runs).model_fields}
+    return _trained(runs, settings, stream, device, checkpoint)
+
+
+def xor_gains(settings: XorGains, usual: Xor, stream: Stream, device: str, checkpoint: Checkpoint) -> xr.Dataset:
+    """The same for the network by Adam at more gains, from the draws that `xor` starts from."""
+    network = usual.runs.adam_intermediate
+    runs = {f"gain {gain:g}": network.model_copy(update={"gain": gain}) for gain in settings.gains}
+    return _trained(runs, usual, stream.of("xor"), device, checkpoint)
+
+
+def _trained(
+    runs: Mapping[str, TrainedNetwork], settings: Xor, stream: Stream, device: str, checkpoint: Checkpoint
+) -> xr.Dataset:
     records = [_run(name, run, settings, stream, device, checkpoint) for name, run in runs.items()]
 
     def stacked(key: str) -> NDArray:

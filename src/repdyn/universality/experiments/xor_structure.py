@@ -25,6 +25,15 @@ def xor_structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
     The ratio of the effective rates is that of the default two-point network, as in the paper; the geometric mean, so
     that one odd fit does not dominate.
     """
+    return _structure(xor, architecture_fits)
+
+
+def xor_gain_structure(xor_gains: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
+    """The same for the network by Adam at more gains."""
+    return _structure(xor_gains, architecture_fits)
+
+
+def _structure(xor: xr.Dataset, architecture_fits: xr.Dataset) -> xr.Dataset:
     rates = architecture_fits.sel(network="default")
     rho = float(np.exp(np.nanmean(np.log(rates["eta_h"] / rates["eta_y"]))))
     start, end = (xor["h"].isel(look=look).values for look in (0, -1))

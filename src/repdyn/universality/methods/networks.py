@@ -76,6 +76,13 @@ class Net:
         return self.hidden // 2 if self.connections != "convolution" else self.hidden // 2 - 1
 
 
+def parameter_counts(net: Net, layer: int) -> tuple[int, int]:
+    """Weights and biases of a dense network's encoder, up to the hidden layer (from 0), and of its decoder after it."""
+    between = net.units * (net.units + 1)
+    encoder = (net.inputs + 1) * net.units + layer * between
+    return encoder, (net.hidden - 1 - layer) * between + (net.units + 1) * net.outputs
+
+
 def initial_weights(net: Net, generator: np.random.Generator) -> Weights:
     """Weights at initialization, float64; networks of one shape share the draws, whatever their gain.
 

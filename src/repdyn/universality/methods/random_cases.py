@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -80,8 +80,17 @@ def random_case(generator: np.random.Generator, *, outputs: int = 3, equal: bool
     return Case(eta_h, eta_y, generator.uniform(0.3, 2), target, generator.uniform(0.3, 1.5) * size, v)
 
 
-def lifted_flow(case: Case, t: Array) -> Array:
-    """h, y, w along alpha' = -eta_h dx2 v.(alpha v - D)/2, v' = -eta_y alpha (alpha v - D)/2; shape (3, times)."""
+def opposed(case: Case) -> Case:
+    """The same case with outputs that start against the target: half of such solutions pass h = 0."""
+    along = case.target / np.sqrt(case.dy2)
+    return replace(case, v=case.v - 2 * (case.v @ along) * along)
+
+
+def lifted_flow(case: Case, t: Array, *, method: str = "DOP853") -> Array:
+    """h, y, w along alpha' = -eta_h dx2 v.(alpha v - D)/2, v' = -eta_y alpha (alpha v - D)/2; shape (3, times).
+
+    Over many growth times the flow is stiff: `method` LSODA.
+    """
 
     def speed(_: float, z: Array) -> Array:
         alpha, v = z[0], z[1:]
@@ -89,7 +98,7 @@ def lifted_flow(case: Case, t: Array) -> Array:
         return np.concatenate([[-case.eta_h * case.dx2 / 2 * (v @ error)], -case.eta_y / 2 * alpha * error])
 
     start = np.concatenate([[case.alpha], case.v])
-    z = scipy.integrate.solve_ivp(speed, (t[0], t[-1]), start, method="DOP853", rtol=1e-12, atol=1e-14, t_eval=t).y
+    z = scipy.integrate.solve_ivp(speed, (t[0], t[-1]), start, method=method, rtol=1e-12, atol=1e-14, t_eval=t).y
     dy = z[0] * z[1:]
     y = (dy**2).sum(axis=0)
     return np.stack([z[0] ** 2, y, y - case.target @ dy])

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from repdyn.base.settings import Many, Problem, Settings, increasing
+from repdyn.base.settings import Many, Problem, Settings, addition, increasing
 
 Trials = Annotated[int, Field(ge=2, le=1000)]
 Batch = Annotated[int, Field(ge=1, le=100_000)]
@@ -30,6 +30,14 @@ class TrainedNetwork(TrainedPerceptron):
     """One row of Table 2."""
 
     epochs: int = Field(ge=1, le=1_000_000, description="Passes over the data.")
+
+
+class BlobNetwork(TrainedNetwork):
+    """One row of Table 2 on images of blobs."""
+
+    brightness: float = addition(
+        1.0, gt=0, le=100, description="Factor on the images, which sum to 1; the context stays one-hot."
+    )
 
 
 class ImageNetwork(TrainedPerceptron):
@@ -63,16 +71,31 @@ class Xor(Settings):
     runs: XorRuns = Field(description="Networks by name.")
 
 
+class XorGains(Settings):
+    """More initial weights for Figure 16: the network of `adam_intermediate` at other gains."""
+
+    gains: Many[Annotated[float, Field(gt=0, le=10)]] = Field(
+        min_length=1, description="Gains of the initial weights, increasing."
+    )
+
+    def problems(self) -> Iterable[Problem]:
+        """The gains increase."""
+        return increasing("gains", self.gains)
+
+
 class BlobRuns(Settings):
     """The networks of Figures 8, 13 and 17."""
 
-    high: TrainedNetwork = Field(description="Large weights, Table 2.")
-    low: TrainedNetwork = Field(description="Small weights, Table 2.")
-    very_low: TrainedNetwork = Field(description="Very small weights, Table 2.")
-    leaky_high: TrainedNetwork = Field(description="Large weights with leaky ReLU, as in the authors' notebook.")
-    leaky_low: TrainedNetwork = Field(description="Small weights with leaky ReLU.")
-    adam_high: TrainedNetwork = Field(description="Large weights with Adam; the paper states no rate.")
-    adam_low: TrainedNetwork = Field(description="Small weights with Adam.")
+    high: BlobNetwork = Field(description="Large weights, Table 2.")
+    low: BlobNetwork = Field(description="Small weights, Table 2.")
+    very_low: BlobNetwork = Field(description="Very small weights, Table 2.")
+    leaky_high: BlobNetwork = Field(description="Large weights with leaky ReLU, as in the authors' notebook.")
+    leaky_low: BlobNetwork = Field(description="Small weights with leaky ReLU.")
+    adam_high: BlobNetwork = Field(description="Large weights with Adam; the paper states no rate.")
+    adam_low: BlobNetwork = Field(description="Small weights with Adam.")
+    bright: BlobNetwork = Field(
+        description="Small weights; images so bright that features differ as much in the input as contexts do."
+    )
 
 
 class BlobTraining(Settings):

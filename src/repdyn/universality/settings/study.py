@@ -11,6 +11,7 @@ from repdyn.universality.settings.data_sets import (
     TaylorRatios,
     TrajectoryFits,
     Xor,
+    XorGains,
 )
 from repdyn.universality.settings.two_points import (
     AdamRuns,
@@ -44,6 +45,7 @@ class Universality(Settings):
     final_distances: FinalDistances
     fits: Fits
     xor: Xor
+    xor_gains: XorGains
     blobs: Blobs
     blob_structure: BlobStructure
     image_training: Images

@@ -60,6 +60,12 @@ def _xor(sections: Sections, _: Sections) -> float:
     return sum(_steps(run, 3, settings["trials"], run["epochs"], 4) for run in settings["runs"].values())
 
 
+def _gains(sections: Sections, _: Sections) -> float:
+    usual, gains = sections["usual"], sections["settings"]["gains"]
+    run = usual["runs"]["adam_intermediate"]
+    return len(gains) * _steps(run, 3, usual["trials"], run["epochs"], 4)
+
+
 def _blobs(sections: Sections, _: Sections) -> float:
     settings, run = sections["settings"], sections["network"]
     passes = math.ceil(2 * settings["positions"] ** 2 / settings["batch"])
@@ -79,6 +85,7 @@ WORK = {
     "adam_runs": _adam,
     "final_distances": _grid,
     "xor": _xor,
+    "xor_gains": _gains,
     "blobs": _blobs,
     "image_training": _images,
 }

@@ -68,17 +68,18 @@ def _digit_row(data: xr.Dataset, run: str) -> dict[str, object]:
     )
 
 
-def xor_distances(xor_structure: xr.Dataset) -> Table:
-    """Merging, growth and match with equation (10) for every run."""
+def xor_distances(xor_structure: xr.Dataset, xor_gain_structure: xr.Dataset) -> Table:
+    """Merging, growth and match with equation (10) for every run, the scan of gains by Adam after the others."""
     rows = []
-    for run in xor_structure["run"].values.tolist():
-        data = learned(xor_structure, run)
+    both = (xor_structure, xor_gain_structure)
+    for data in (learned(structure, run) for structure in both for run in structure["run"].values.tolist()):
         medians = {
             f"ratio {pair}": float(data["merged"].sel(pair=pair).median()) for pair in data["pair"].values.tolist()
         }
         rows.append(
             {
-                "run": run,
+                "run": data["run"].item(),
+                "optimizer": data["optimizer"].item(),
                 "gain": float(data["gain"]),
                 "networks": data.sizes["trial"],
                 **medians,
@@ -109,6 +110,7 @@ def blob_collapse(blob_structure: xr.Dataset) -> Table:
                 "nonlinearity": data["nonlinearity"].item(),
                 "optimizer": data["optimizer"].item(),
                 "gain": float(data["gain"]),
+                "brightness": float(data["brightness"]),
                 "networks": data.sizes["trial"],
                 "C, context x": float(data["collapse"].isel(context_of=0).median()),
                 "C, context y": float(data["collapse"].isel(context_of=1).median()),
@@ -121,8 +123,8 @@ def blob_collapse(blob_structure: xr.Dataset) -> Table:
         pd.DataFrame(rows),
         title="Blobs: collapse of the irrelevant feature",
         caption="Medians over the networks that have learned. $C$: variance of the representation along the irrelevant "
-        "over that along the relevant feature. Contexts apart: squared distance at equal target over the variance "
-        "along it.",
+        "over that along the relevant feature. Brightness: factor on images that sum to 1. Contexts "
+        "apart: squared distance at equal target over the variance along it.",
         digits=3,
     )
 
