@@ -74,7 +74,7 @@ def test_jobs_with_a_device_get_what_training_needs(tmp_path):
         name for name, rule in rules.items() if rule.trains
     }
     assert {rule.runtime for rule in rules.values() if rule.trains} == {480}
-    assert "DEVICE_ENVIRONMENT if made.trains" in (ROOT / "workflow/rules/studies.smk").read_text()
+    assert "DEVICE_ENVIRONMENT if made.trains" in (ROOT / "src/repdyn/pipeline/rules/studies.smk").read_text()
 
 
 def test_ci_runs_the_readme_command():
@@ -90,7 +90,7 @@ def test_ci_runs_the_readme_command():
     [
         ["ruff", "check", "."],
         ["ruff", "format", "--check", "."],
-        ["snakefmt", "--check", "-l", "120", "Snakefile", "workflow/rules", "examples"],
+        ["snakefmt", "--check", "-l", "120", "Snakefile", "src/repdyn/pipeline/rules"],
     ],
     ids=["ruff", "ruff format", "snakefmt"],
 )

@@ -27,7 +27,8 @@ LOADING = {
     "repdyn.base.controls": {"_names_used"},
     "repdyn.diagnostics": {"made_by", "_imported", "undisturbed"},  # the last asks only whether torch can compile
     "repdyn.pipeline.reference.pages": {"claims_anything"},
-    "repdyn.pipeline.studies": {"declared"},
+    "repdyn.pipeline.new.project": {"write"},
+    "repdyn.pipeline.studies": {"declared", "folders", "package_of"},
     "repdyn.pipeline.run.loading": {"load_runner", "load_module", "_modules_of", "_functions"},
 }
 """Definitions that find others at run time; what they load is named as a further root of the jobs that use them."""
@@ -192,7 +193,7 @@ def test_annotations_are_read_by_the_runner_alone(modules):
 
 
 def test_what_is_found_at_run_time_is_known():
-    package = _package(SOURCE)
+    package = _package(SOURCE, ())
     loading: dict[str, set[str]] = {}
     for module in package.files:
         if names := {name for name, definition in package.module(module).definitions.items() if definition.dynamic}:

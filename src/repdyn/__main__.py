@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from repdyn.base.errors import RepdynError
 from repdyn.base.garbage import collect_seldom
@@ -25,6 +26,7 @@ COMMANDS = {
     "controls": (f"{ASK}:controls", "list claims whose controls only shift a number, and parts without a control"),
     "false-alarms": (f"{ASK}:false_alarms", "how often other seeds refute cheap sampled claims"),
     "check-config": (f"{ASK}:check_config", "validate configuration files"),
+    "new": ("repdyn.pipeline.new.project:run", "write a project of your own, with one small study"),
     "reference": ("repdyn.pipeline.reference.pages:run", "rewrite the generated pages under docs/"),
     "measure": ("repdyn.diagnostics.command:run", "the papers' diagnostics on your own network"),
 }
@@ -38,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _overview(words)
     module, _, function = COMMANDS[words[0]][0].partition(":")
     try:
+        if "REPDYN_STUDIES" not in os.environ and Path("config.yaml").is_file():
+            importlib.import_module("repdyn.pipeline.studies").choose(Path())
         status = getattr(importlib.import_module(module), function)(words[1:]) or 0
         sys.stdout.flush()  # a closed pipe is noticed here, not when Python ends
         return status

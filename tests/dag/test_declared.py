@@ -113,7 +113,7 @@ def test_names_of_the_workflow_hide_none_of_snakemakes():
     import snakemake.api  # first, since the two import each other
     import snakemake.workflow
 
-    text = (ROOT / "workflow/rules/common.smk").read_text().split("wildcard_constraints:")[0]
+    text = (ROOT / "src/repdyn/pipeline/rules/common.smk").read_text().split("wildcard_constraints:")[0]
     tree = ast.parse(text)
     names = {
         alias.asname or alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names

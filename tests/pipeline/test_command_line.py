@@ -49,7 +49,7 @@ def test_the_overview_imports_no_numerical_package():
 
 
 def test_reading_the_snakefile_imports_no_numerical_package():
-    """What `workflow/rules/common.smk` imports, at every start and again in every job of a cluster."""
+    """What `pipeline/rules/common.smk` imports, at every start and again in every job of a cluster."""
     modules = ("config.configuration", "run.checkout", "run.workflow")
     imported, _ = imported_by("-c", ";".join(f"import repdyn.pipeline.{module}" for module in modules))
     assert "pydantic" in imported
@@ -99,7 +99,7 @@ def job(**changes):
 MISTAKES = {
     "no job file": (lambda: ["run", "logs/mine/s/a.job.json"], "no such job file; the workflow writes it"),
     "job file elsewhere": (lambda: ["run", str(ROOT / "README.md")], "README.md: not a job file"),
-    "unknown study": (lambda: job(study="nostudy"), "no study 'nostudy'; the studies are"),
+    "unknown study": (lambda: job(study="nostudy"), "no study 'nostudy': no package nostudy with a module study"),
     "unknown function": (lambda: job(function="experiments:a"), " ablation, "),
     "unknown kind": (lambda: job(kind="paint"), "no kind of job 'paint'"),
     "missing dataset": (lambda: job(inputs={"images": "data/images.nc"}), "data/images.nc"),

@@ -141,7 +141,9 @@ def test_an_experiment_gets_its_own_section_and_the_networks_that_it_names(small
     [("TwoPointRun", "sections architectures, default_network, .* of this class"), ("Nowhere", "no section of this")],
 )
 def test_settings_that_could_be_several_sections_or_none_are_refused(small_run, annotation, reason):
-    function = Function("universality", "experiments.x", "made_up", "", (), {"settings": annotation})
+    function = Function(
+        "universality", "repdyn.universality", "experiments.x", "made_up", "", (), {"settings": annotation}
+    )
     with pytest.raises(
         ConfigError, match=f"universality: experiments.x:made_up wants settings: {annotation}; {reason}"
     ):

@@ -258,7 +258,7 @@ def _is_of_package(value: object) -> bool:
 
 
 def _is_formula(value: object) -> bool:
-    return bool({"theory", "methods"} & set(_home(value).split(".")[2:3]))
+    return bool({"theory", "methods"} & set(_home(value).split(".")[1:3]))
 
 
 def _home(value: object) -> str:

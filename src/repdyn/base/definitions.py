@@ -68,18 +68,20 @@ class Source:
     members: dict[str, str] = field(default_factory=dict)
 
 
-def read_source(text: str, module: str, *, is_package: bool = False) -> Source:
+def read_source(text: str, module: str, *, is_package: bool = False, packages: Iterable[str] = ()) -> Source:
     """The definitions of a file.
 
     Args:
         text: its content.
         module: its dotted name, from which relative imports start.
         is_package: whether it is an `__init__` file.
+        packages: further packages besides its own whose names are followed.
 
     Raises:
         SyntaxError: the file is no Python.
     """
     here = module.split(".") if is_package else module.split(".")[:-1]
+    followed = {here[0], *packages}
     parts_of_name = set(module.split("."))
     is_settings = any(part.startswith("settings") for part in parts_of_name)
     statements: dict[str, list[ast.stmt]] = {}
@@ -103,10 +105,10 @@ def read_source(text: str, module: str, *, is_package: bool = False) -> Source:
             source.members |= {key: attribute for key, (attribute, _) in members.items()}
             statements |= {name: []} | {key: [part] for key, (_, part) in members.items()}
     for name, parts in statements.items():
-        writer = _written(parts, _Writer(own, targets, here, annotated="experiments" in parts_of_name))
+        writer = _written(parts, _Writer(own, targets, here, followed, annotated="experiments" in parts_of_name))
         if writer.dynamic:  # what reads names at run time may read those of local variables
             writer = _written(
-                parts, _Writer(own, targets, here, renames=False, annotated="experiments" in parts_of_name)
+                parts, _Writer(own, targets, here, followed, renames=False, annotated="experiments" in parts_of_name)
             )
             writer.imported |= writer.texts
         imported |= writer.modules
@@ -118,9 +120,9 @@ def read_source(text: str, module: str, *, is_package: bool = False) -> Source:
             None if writer.asks_by_value else frozenset(writer.attributes),
         )
     for name in targets.keys() - statements.keys():
-        own = [target for target in targets[name] if target.split(".")[0] == here[0]]
+        own = [target for target in targets[name] if target.split(".")[0] in followed]
         source.bindings[name] = Definition(_digest(["import", *targets[name]]), [], own, False)
-    source.imports = sorted(module for module in imported if module.split(".")[0] == here[0])
+    source.imports = sorted(module for module in imported if module.split(".")[0] in followed)
     return source
 
 
@@ -235,11 +237,13 @@ class _Writer(ast.NodeVisitor):
         own: set[str],
         targets: dict[str, list[str]],
         here: list[str],
+        followed: set[str],
         *,
         renames: bool = True,
         annotated: bool = False,
     ) -> None:
-        self.own, self.targets, self.here, self.renames, self.annotated = own, targets, here, renames, annotated
+        self.own, self.targets, self.here, self.followed = own, targets, here, followed
+        self.renames, self.annotated = renames, annotated
         self.words: list[str] = []
         self.names: set[str] = set()
         self.imported: set[str] = set()
@@ -335,7 +339,7 @@ class _Writer(ast.NodeVisitor):
     def _use(self, target: str, chain: list[str]) -> None:
         parts = [*target.split("."), *chain]
         self.asks_by_value |= "attrgetter" in parts
-        if parts[0] == self.here[0]:
+        if parts[0] in self.followed:
             self.imported.add(".".join(parts))
         self.dynamic |= parts[0] in LOADERS and "metadata" not in parts
         self.dynamic |= parts[0] == "builtins" and parts[-1] in DYNAMIC

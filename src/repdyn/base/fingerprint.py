@@ -32,35 +32,40 @@ PACKAGE = __name__.split(".")[0]
 SOURCE = Path(__file__).resolve().parents[2]
 
 Place = tuple[str, str]
+Outside = tuple[tuple[str, Path], ...]
 
 
-def code_version(*roots: str, source: Path = SOURCE) -> str:
+def code_version(*roots: str, source: Path = SOURCE, outside: Outside = ()) -> str:
     """Digest of everything the roots reach, 16 hexadecimal digits.
 
     Args:
         roots: `"package.module:name"` for one definition, `"package.module"` for a whole module; where the module is
             a folder, the name is looked for in its modules and the whole is all of them.
         source: folder that holds the package.
+        outside: further packages to be read, each with its folder.
 
     Raises:
         ValueError: a root names no module of the package or no definition of the module.
     """
-    package = _package(source)
+    package = _package(source, outside)
     return package.digest(package.reach(roots))
 
 
 def reached(*roots: str, source: Path = SOURCE) -> list[Place]:
     """All definitions that the roots reach by name, sorted, as (module, name); imported names are left out."""
-    package = _package(source)
+    package = _package(source, ())
     return sorted((module, name) for module, name in package.reach(roots) if name in package.module(module).definitions)
 
 
 class _Package:
-    """The package as read from one folder, each file once."""
+    """The packages as read from their folders, each file once."""
 
-    def __init__(self, source: Path) -> None:
+    def __init__(self, source: Path, outside: Outside) -> None:
         self.source = source
-        self.files = dict(_module_files(source))
+        self.packages = {PACKAGE, *(name.split(".")[0] for name, _ in outside)}
+        self.files = dict(_module_files(source / PACKAGE, PACKAGE))
+        for name, folder in outside:
+            self.files |= _module_files(folder, name)
         self.module = cache(self._module)
         self.uses = cache(self._uses)  # many roots reach the same definitions
         self.effects = cache(self._effects)
@@ -68,7 +73,8 @@ class _Package:
 
     def _module(self, name: str) -> Source:
         file = self.files[name]
-        return read_source(file.read_text(encoding="utf-8"), name, is_package=file.name == "__init__.py")
+        text, is_package = file.read_text(encoding="utf-8"), file.name == "__init__.py"
+        return read_source(text, name, is_package=is_package, packages=self.packages)
 
     def definition(self, place: Place) -> Definition:
         source, name = self.module(place[0]), place[1]
@@ -158,12 +164,12 @@ class _Package:
         return sorted(seen)
 
 
-def _module_files(source: Path) -> Iterator[tuple[str, Path]]:
-    for path in sorted((source / PACKAGE).rglob("*.py")):
-        parts = path.relative_to(source).with_suffix("").parts
+def _module_files(folder: Path, package: str) -> Iterator[tuple[str, Path]]:
+    for path in sorted(folder.rglob("*.py")):
+        parts = (package, *path.relative_to(folder).with_suffix("").parts)
         yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
 @cache
-def _package(source: Path) -> _Package:
-    return _Package(source)
+def _package(source: Path, outside: Outside) -> _Package:
+    return _Package(source, outside)

@@ -1,39 +1,102 @@
-"""The studies: packages with a module `study.py`, beside this one or registered by others, each with its own folder.
+"""The studies: packages with a module `study.py`, in this package or outside it, each with its own folder.
 
-A package outside this one registers under the entry point group `repdyn.studies`:
+A project names the studies it works on in its `config.yaml` (`studies: [my_paper]`); without that key, those of this
+package are meant. A study outside is a package of its name, or one that a distribution registers:
 
     [project.entry-points."repdyn.studies"]
-    my_paper = "my_paper.study:STUDY"
+    my_paper = "my_package.study:STUDY"
 """
 
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from collections.abc import Mapping
 from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 
 from repdyn.base.declarations import Study
+from repdyn.base.errors import ConfigError
 
 PACKAGE = Path(__file__).resolve().parents[1]
 GROUP = "repdyn.studies"
+KEY, CHOICE = "studies", "REPDYN_STUDIES"
 ACCEPTED, FINDINGS = "decided/verdicts.yaml", "decided/findings.yaml"
 SOURCES, CHOSEN = "decided/settings_sources.yaml", "decided/chosen_after_looking.yaml"
 VALUES, COSTS, EXPLORER = "values/{}.yaml", "costs.csv", "explorer.js"
 """Files of a study, below its folder."""
 
 
+def choose(project: Path) -> None:
+    """Lets this process and those it starts work on the studies that a project names in its configuration.
+
+    Args:
+        project: folder with `config.yaml`; without the key `studies` there, the studies of this package are meant.
+
+    Raises:
+        ConfigError: the file is no YAML, or the key is no list of names of studies.
+    """
+    from repdyn.pipeline.config import yaml_places  # jobs, which are told the choice, need no YAML
+
+    file = project / "config.yaml"
+    names = yaml_places.values(file).get(KEY) if file.is_file() else None
+    if names is None:
+        os.environ[CHOICE] = ""
+    elif isinstance(names, list) and names and all(isinstance(name, str) for name in names):
+        os.environ[CHOICE] = ",".join(names)
+        if (source := str((project / "src").absolute())) not in sys.path:
+            sys.path.insert(0, source)  # a study beside the configuration needs no installation
+    else:
+        raise ConfigError(f"{file}: {KEY}: {names!r} is not a list of names of studies, e.g. [my_paper]")
+    declared.cache_clear()
+
+
+def package_of(study: str) -> str:
+    """The package of a study: beside this one, registered by another distribution, or of its own name.
+
+    Raises:
+        ConfigError: there is no such package, or it has no module `study`.
+    """
+    if (PACKAGE / study / "study.py").is_file():
+        return f"repdyn.{study}"
+    registered = {entry.name: entry.module.removesuffix(".study") for entry in entry_points(group=GROUP)}
+    package = registered.get(study, study)
+    try:
+        if find_spec(f"{package}.study"):
+            return package
+    except ModuleNotFoundError:
+        pass
+    known = [*(path.parent.name for path in PACKAGE.glob("*/study.py")), *registered]
+    raise ConfigError(
+        f"no study {study!r}: no package {package} with a module study; known: {', '.join(sorted(known))}"
+    )
+
+
 @cache
 def declared() -> dict[str, Study]:
-    """All studies by name, in the order of the report."""
-    inside = [(path.parent.name, f"repdyn.{path.parent.name}.study") for path in PACKAGE.glob("*/study.py")]
-    found = {name: importlib.import_module(module).STUDY for name, module in inside}
+    """The chosen studies by name, in the order of the report; all of this package where none are chosen.
+
+    Raises:
+        ConfigError: a chosen study is not there.
+    """
+    chosen = os.environ.get(CHOICE, "")
+    names = chosen.split(",") if chosen else [path.parent.name for path in PACKAGE.glob("*/study.py")]
+    found = {name: importlib.import_module(f"{package_of(name)}.study").STUDY for name in names}
     return dict(sorted(found.items(), key=lambda item: (item[1].order, item[0])))
 
 
 def folders() -> dict[str, Path]:
     """Study -> the folder that holds all that is its own, in the order of the report."""
-    return {study: PACKAGE / study for study in declared()}
+    return {study: Path(find_spec(package_of(study)).submodule_search_locations[0]) for study in declared()}
+
+
+def outside() -> tuple[tuple[str, Path], ...]:
+    """Packages of the chosen studies that are not in this one, each with its folder."""
+    packages = {study: package_of(study) for study in declared()}
+    return tuple((package, folders()[study]) for study, package in packages.items() if package != f"repdyn.{study}")
 
 
 def files(name: str, among: Mapping[str, Path] | None = None) -> dict[str, Path]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from repdyn.base.errors import RepdynError
 from repdyn.pipeline.run.jobs import Job, load_all
+from repdyn.pipeline.studies import CHOICE
 
 RUN_NAME = re.compile(r"^run: (?P<name>\S+)$", re.M)
 
@@ -43,11 +44,13 @@ def options(workflow: Path, run: str, configfiles: Sequence[Path] | None, settin
 
 
 def folder() -> Path:
-    """The working directory where it is a checkout of this project, else the checkout of this package.
+    """The working directory where it is a checkout of this project or names studies, else the checkout of this package.
 
     A Snakefile of another project would run its Python by being read.
     """
-    ours = Path("Snakefile").is_file() and Path("src/repdyn/pipeline/ask/workflow.py").is_file()
+    ours = Path("Snakefile").is_file() and (
+        Path("src/repdyn/pipeline/ask/workflow.py").is_file() or bool(os.environ.get(CHOICE))
+    )
     return Path() if ours else Path(__file__).resolve().parents[4]
 
 

@@ -136,6 +136,7 @@ def _read_all(paths: Sequence[Path | str], files: Callable[[str], Mapping[str, P
     for path in paths:
         try:
             source = read(Path(path), len(sources))
+            source.values.pop(studies.KEY, None)  # `studies.choose` reads it
             if scale := source.values.pop(SCALE, None):
                 sources += _of_scale(scale, source.places[(SCALE,)], files)
             sources.append(source)

@@ -15,7 +15,8 @@ import pandas as pd
 
 from repdyn.base.errors import DataError
 from repdyn.base.tables import read_cells
-from repdyn.pipeline.run.graph import SOURCE, read_study
+from repdyn.pipeline import studies
+from repdyn.pipeline.run.graph import read_study
 
 SHOWN = ("figures", "tables")
 LARGEST_PICTURE = 150_000  # bytes; a vector graphic above it is shown as its bitmap, so that pages stay quick
@@ -172,7 +173,7 @@ def _sorted(products: Sequence[Product]) -> list[Product]:
     """In the order of each paper, as far as the studies' source tells; others as they come."""
     order: dict[tuple[str, str, str], int] = {}
     for study in dict.fromkeys(product.study for product in products):
-        if (SOURCE / "repdyn" / study).is_dir():
+        if study in studies.declared():
             graph = read_study(study)
             named = [(study, kind, name) for kind in SHOWN for name in getattr(graph, kind)]
             order |= {key: place for place, key in enumerate(named)}

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from pathlib import Path
 
 from repdyn.base.fingerprint import SOURCE
+from repdyn.pipeline import studies
 from repdyn.pipeline.run.graph import statements
 
 
@@ -21,7 +23,7 @@ class Listing:
 def function(code: str) -> Listing | None:
     """The definition `package.module:name` with its decorators; None where there is no such file or name."""
     module, _, name = code.partition(":")
-    path = SOURCE.joinpath(*module.split(".")).with_suffix(".py")
+    path, root = _file(module)
     if not path.is_file():
         return None
     functions = (node for node in statements(path) if isinstance(node, ast.FunctionDef))
@@ -30,4 +32,13 @@ def function(code: str) -> Listing | None:
         return None
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     lines = path.read_text(encoding="utf-8").splitlines()[first - 1 : node.end_lineno]
-    return Listing(f"src/{path.relative_to(SOURCE).as_posix()}", first, "\n".join(lines))
+    return Listing(f"src/{path.relative_to(root).as_posix()}", first, "\n".join(lines))
+
+
+def _file(module: str) -> tuple[Path, Path]:
+    """File of a module of this package or of a study's, and the folder that holds the package."""
+    for package, folder in studies.outside():
+        if module.startswith(f"{package}."):
+            above = folder.parents[package.count(".")]
+            return above.joinpath(*module.split(".")).with_suffix(".py"), above
+    return SOURCE.joinpath(*module.split(".")).with_suffix(".py"), SOURCE

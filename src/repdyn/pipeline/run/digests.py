@@ -10,7 +10,7 @@ from pathlib import Path
 
 from repdyn.base.errors import RepdynError
 from repdyn.base.files import write_json
-from repdyn.base.fingerprint import code_version
+from repdyn.base.fingerprint import Outside, code_version
 
 
 class CodeVersions:
@@ -19,11 +19,12 @@ class CodeVersions:
     Args:
         source: folder that holds the package.
         file: where they are remembered; a folder that cannot be written is no error.
+        outside: further packages, each with its folder.
     """
 
-    def __init__(self, source: Path, file: Path) -> None:
-        self.source, self.file = source, file
-        self.state = _state(source)
+    def __init__(self, source: Path, file: Path, outside: Outside = ()) -> None:
+        self.source, self.file, self.outside = source, file, outside
+        self.state = _state(source, outside)
         self._known = self._read()
         self._new = False
 
@@ -31,7 +32,7 @@ class CodeVersions:
         """The code version of functions; see `fingerprint.code_version`."""
         key = " ".join(roots)
         if key not in self._known:
-            self._known[key] = code_version(*roots, source=self.source)
+            self._known[key] = code_version(*roots, source=self.source, outside=self.outside)
             self._new = True
         return self._known[key]
 
@@ -64,9 +65,10 @@ def compiled_code(source: Path) -> Path | None:
     return folder if os.access(folder, os.W_OK) else None
 
 
-def _state(source: Path) -> str:
+def _state(source: Path, outside: Outside = ()) -> str:
     """Digest of all source files and of the Python that reads them."""
     digest = hashlib.sha256(platform.python_version().encode())
-    for path in sorted((source / "repdyn").rglob("*.py")):
-        digest.update(f"{path.relative_to(source)}\0".encode() + path.read_bytes() + b"\0")
+    for package, folder in (("repdyn", source / "repdyn"), *outside):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(f"{package}/{path.relative_to(folder)}\0".encode() + path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from repdyn.base.errors import RepdynError
 from repdyn.base.fingerprint import SOURCE
+from repdyn.pipeline import studies
 
 KINDS = {"experiments": "xr.Dataset", "figures": "Figure", "tables": "Table"}
 OFFERED = ("settings", "stream", "device", "checkpoint")
@@ -27,6 +28,7 @@ class Function:
 
     Attributes:
         study: its study.
+        package: the study's package, e.g. "repdyn.bn_decomposed".
         module: its module inside the study, e.g. "experiments.full_rank".
         name: its name; an experiment's dataset and a figure's files are called so.
         summary: first line of its docstring.
@@ -36,6 +38,7 @@ class Function:
     """
 
     study: str
+    package: str
     module: str
     name: str
     summary: str
@@ -51,7 +54,7 @@ class Function:
     @property
     def root(self) -> str:
         """The function as a root of its code version."""
-        return f"repdyn.{self.study}.{self.path}"
+        return f"{self.package}.{self.path}"
 
 
 @dataclass(frozen=True)
@@ -83,15 +86,27 @@ def read_study(study: str, source: Path = SOURCE) -> Study:
     Raises:
         RepdynError: there is no such study, or two functions of one kind share a name.
     """
-    if not (source / "repdyn" / study).is_dir():
-        raise RepdynError(f"no study {study!r} under {source / 'repdyn'}")
+    home(study, source)
     kinds = {kind: _functions(study, kind, source) for kind in KINDS}
     return Study(study, **kinds, claims=_claims(study, source))
 
 
+def home(study: str, source: Path = SOURCE) -> tuple[str, Path]:
+    """Package and folder of a study, below `source` or outside.
+
+    Raises:
+        RepdynError: there is no such study.
+    """
+    if (source / "repdyn" / study).is_dir():
+        return f"repdyn.{study}", source / "repdyn" / study
+    if study not in studies.declared():
+        raise RepdynError(f"no study {study!r} under {source / 'repdyn'}")
+    return studies.package_of(study), studies.folders()[study]
+
+
 def modules(study: str, package: str, source: Path = SOURCE) -> list[tuple[str, Path]]:
     """Name inside the study and file of a study's module, or of all modules where it is a package."""
-    base = source / "repdyn" / study
+    base = home(study, source)[1]
     if (base / f"{package}.py").is_file():
         return [(package, base / f"{package}.py")]
     paths = [path for path in sorted((base / package).rglob("*.py")) if path.name != "__init__.py"]
@@ -108,7 +123,7 @@ def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
             elif _makes(node, KINDS[kind]):
                 if node.name in functions:
                     raise RepdynError(f"{study}: {node.name} is defined in {functions[node.name].module} and {module}")
-                functions[node.name] = _function(study, module, node)
+                functions[node.name] = _function((study, home(study, source)[0]), module, node)
     if unknown := [name for name in order if name not in functions]:
         raise RepdynError(f"{study}: {ORDER} of {kind} names {', '.join(unknown)}, which no module defines")
     return {name: functions[name] for name in dict.fromkeys([*order, *functions])}
@@ -123,7 +138,7 @@ def _claims(study: str, source: Path) -> dict[str, Function]:
                 id, keywords = ast.literal_eval(call.args[0]), dict(_keywords(call, constants))
                 data = ast.literal_eval(keywords["data"]) if "data" in keywords else ()
                 reads = (data,) if isinstance(data, str) else tuple(data)
-                functions[id] = _function(study, module, node, claim=id, reads=reads)
+                functions[id] = _function((study, home(study, source)[0]), module, node, claim=id, reads=reads)
     return functions
 
 
@@ -156,14 +171,14 @@ def _keywords(call: ast.Call, constants: dict[str, ast.expr]) -> Iterator[tuple[
 
 
 def _function(
-    study: str, module: str, node: ast.FunctionDef, *, claim: str = "", reads: tuple[str, ...] | None = None
+    study: tuple[str, str], module: str, node: ast.FunctionDef, *, claim: str = "", reads: tuple[str, ...] | None = None
 ) -> Function:
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     annotations = {arg.arg: ast.unparse(arg.annotation) if arg.annotation else "" for arg in arguments}
     if reads is None:
         reads = tuple(name for name, kind in annotations.items() if "xr.Dataset" in kind)
     summary = (ast.get_docstring(node) or "").split("\n")[0]
-    return Function(study, module, node.name, summary, reads, annotations, claim)
+    return Function(*study, module, node.name, summary, reads, annotations, claim)
 
 
 def _makes(node: ast.stmt, kind: str) -> bool:

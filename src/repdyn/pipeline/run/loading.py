@@ -14,9 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from repdyn.base.errors import RepdynError
-
-PACKAGE = Path(__file__).resolve().parents[2]
-
+from repdyn.pipeline.studies import package_of
 
 RUNNERS = ("simulate", "draw", "tabulate", "decide", "images", "ledger", "manifest", "site")
 
@@ -38,13 +36,11 @@ def load_module(study: str, name: str) -> ModuleType:
     Raises:
         RepdynError: there is no such study or module.
     """
-    studies = sorted(path.parent.name for path in PACKAGE.glob("*/experiments*"))
-    if study not in studies:
-        raise RepdynError(f"no study {study!r}; the studies are {', '.join(studies)}")
+    package = package_of(study)
     try:
-        return importlib.import_module(f"repdyn.{study}.{name}")
+        return importlib.import_module(f"{package}.{name}")
     except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("repdyn."):
+        if not (error.name or "").startswith(f"{package}."):
             raise
         raise RepdynError(f"no module {name!r} in study {study!r} ({error})") from error
 
@@ -75,6 +71,6 @@ def _modules_of(study: str, name: str) -> list[str]:
 
 
 def _functions(study: str, module: str) -> list[str]:
-    source = Path(importlib.util.find_spec(f"repdyn.{study}.{module}").origin).read_text(encoding="utf-8")
+    source = Path(importlib.util.find_spec(f"{package_of(study)}.{module}").origin).read_text(encoding="utf-8")
     names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     return [name for name in names if not name.startswith("_")]

@@ -11,6 +11,7 @@ import xarray as xr
 
 from repdyn.base import datasets
 from repdyn.base.errors import RepdynError
+from repdyn.pipeline.studies import package_of
 
 Inputs = dict[str, "xr.Dataset | dict[str, xr.Dataset]"]
 
@@ -43,5 +44,5 @@ def arguments_of(function: Callable[..., Any], offered: Mapping[str, Any]) -> di
 
 def origin(member: Mapping[str, Any]) -> dict[str, Any]:
     """What a figure's or a table's file says of its making: the function, its code version, the datasets it read."""
-    code = f"repdyn.{member['study']}.{member['function']}"
+    code = f"{package_of(member['study'])}.{member['function']}"
     return {"code": code, "code_version": member["code"], "datasets": list(member["inputs"])}

@@ -66,7 +66,7 @@ class RunJobs:
 
     def __init__(self, config: Workflow, source: Path, memory: Path, records: Iterable[Path] | None = None) -> None:
         self.config, self.source, self.run = config, source, config.run.name
-        self._versions = CodeVersions(source, memory)
+        self._versions = CodeVersions(source, memory, studies.outside())
         self._known = costs.recorded(costs.files(source.parent) if records is None else records)
         self.jobs: dict[str, Job] = {}
         self._data: dict[str, dict[str, Inputs | str]] = {}

@@ -6,19 +6,27 @@ import sys
 import time
 from pathlib import Path
 
-WORKFLOW = Path(workflow.current_basedir).parent.parent
+WORKFLOW = Path(PROJECT)  # the folder of the Snakefile that includes these rules
 
-# The code beside this Snakefile is the code that runs, here and in every job.
+# The code beside that Snakefile is the code that runs, here and in every job.
 sys.path.insert(0, str(WORKFLOW / "src"))
 
 from repdyn.base.errors import RepdynError
+from repdyn.pipeline import studies
+
+try:
+    studies.choose(WORKFLOW)  # before all else, whose settings are those of the studies
+    STUDIES = list(studies.declared())
+except RepdynError as error:
+    raise WorkflowError(str(error)) from None
+
 from repdyn.base.files import sha256
+from repdyn.base.fingerprint import SOURCE
 from repdyn.base.garbage import collect_seldom
 from repdyn.base.settings import plain
-from repdyn.pipeline import studies
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
-from repdyn.pipeline.run import checkout, kept, readiness
+from repdyn.pipeline.run import checkout, costs, kept, readiness
 from repdyn.pipeline.run.workflow import RunJobs
 
 checkout.put_first(WORKFLOW / "src")
@@ -31,20 +39,20 @@ OVERLAYS, SETTINGS = ([], config) if MODULE else (workflow.config_settings.confi
 try:
     checkout.separate_cache()
     CONFIG = configuration.load([WORKFLOW / "config.yaml", *OVERLAYS], dict(SETTINGS))
-    JOBS = RunJobs(CONFIG, WORKFLOW / "src", WORKFLOW / ".cache" / "code_versions.json")
+    JOBS = RunJobs(CONFIG, SOURCE, WORKFLOW / ".cache" / "code_versions.json", costs.files(WORKFLOW))
 except RepdynError as error:
     raise WorkflowError(str(error)) from None
 
 BEGAN = time.time()
 RUN = CONFIG.run.name
-STUDIES = configuration.STUDIES
 CACHED = workflow.workflow_settings.cache is not None  # a rule that says so without --cache is a warning in every run
 HERE = Path(os.path.relpath(WORKFLOW))  # relative, so that a copy of the whole folder has nothing to do
 GPU = int(CONFIG.run.device == "cuda")  # what a job with a device asks for: "auto" takes what it finds, "cuda" a GPU
 IMAGE = str(HERE / "envs" / "repdyn.sif")  # for --sdm apptainer; made from envs/Dockerfile
 CONTAINER = IMAGE if " " not in IMAGE else None  # Snakemake refuses a path with a space, even where no job wants it
-ENVIRONMENT = "../../envs/repdyn.yaml"
-DEVICE_ENVIRONMENT = f"../../envs/{'repdyn-cuda' if GPU else 'repdyn'}.yaml"  # of jobs with a device
+ENVIRONMENTS = WORKFLOW.absolute() / "envs"  # a project without has none for conda to make
+ENVIRONMENT = str(ENVIRONMENTS / "repdyn.yaml") if ENVIRONMENTS.is_dir() else None
+DEVICE_ENVIRONMENT = str(ENVIRONMENTS / "repdyn-cuda.yaml") if GPU and ENVIRONMENT else ENVIRONMENT
 
 granted = workflow.global_resources.get("gpu")
 if CONFIG.run.device == "cpu" and granted is not None and granted.value:

@@ -36,11 +36,11 @@ SITE = JOBS.other(
     declared={study: f"{declared.title}; {declared.explorer}" for study, declared in studies.declared().items()},
     folders={study: os.path.relpath(folder) for study, folder in studies.folders().items()},
     texts=texts(
-        "src/repdyn/pipeline/report/page/**/*",
         "reference/**/*",
         "workflow/settings_sources.yaml",
         *(f"docs/{study}.md" for study in STUDIES),
     )
+    + digests((SOURCE / "repdyn/pipeline/report/page").rglob("*"))
     + texts_of_studies(
         *(studies.FINDINGS, studies.CHOSEN, studies.SOURCES, studies.EXPLORER),
         *(f"{part}.py" for part in CODE_SHOWN),
@@ -55,7 +55,7 @@ use rule job as ledger with:
     output:
         report(
             results("claims.csv"),
-            caption="../report/ledger.rst",
+            caption="ledger.rst",
             category="claims",
             labels={"name": "ledger"},
         ),

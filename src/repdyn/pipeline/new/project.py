@@ -1,0 +1,58 @@
+"""`python -m repdyn new my_paper`: a complete small project with one study, to be replaced file by file."""
+
+from __future__ import annotations
+
+import argparse
+import keyword
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from repdyn.base.errors import ConfigError
+from repdyn.base.files import write_text
+
+TEMPLATE = Path(__file__).parent / "template"
+SUFFIX = ".in"  # of the template's files, which are no modules of this package
+NAME = "my_paper"
+
+
+def run(words: Sequence[str]) -> None:
+    """Writes a project, by its command."""
+    parser = argparse.ArgumentParser(prog="repdyn new", description="Write a project with one small study.")
+    parser.add_argument("name", help="its name and that of its package, e.g. my_paper")
+    parser.add_argument("--into", type=Path, help="folder to make (default: the name)")
+    arguments = parser.parse_args(words)
+    folder = arguments.into or Path(arguments.name)
+    write(arguments.name, folder)
+    print(f"{folder}: written; README.md there says what is where. To begin:\n")
+    print(f'  cd {folder}\n  pip install -e ".[test]"\n  snakemake --cores 2 all\n  pytest')
+
+
+def write(name: str, folder: Path) -> None:
+    """Writes a project into a new folder.
+
+    Args:
+        name: its name, that of its package and of its study.
+        folder: the folder; made, or empty.
+
+    Raises:
+        ConfigError: the name is no name for a package or that of an installed one, or the folder holds something.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise ConfigError(f"{name!r} is no name for a package: small letters, digits and _, a letter first: my_paper")
+    if name in sys.stdlib_module_names or find_spec(name) or find_spec(f"repdyn.{name}"):
+        raise ConfigError(f"{name!r} is the name of a package that is there already; choose another")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: there already, and not an empty folder; name another with --into")
+    short, model = name.partition("_")[0], "".join(part.capitalize() for part in name.split("_"))
+    try:
+        for path in sorted(TEMPLATE.rglob(f"*{SUFFIX}")):
+            text = path.read_text(encoding="utf-8").replace(NAME, name).replace("MyPaper", model)
+            inside = str(path.relative_to(TEMPLATE)).removesuffix(SUFFIX).replace(NAME, name)
+            write_text(folder / inside, re.sub(r"\bmy-(?=average|second)", f"{short}-", text))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise

@@ -1,0 +1,186 @@
+"""A paper of one's own in a project of one's own: written from a wheel in an empty folder, run, asked, edited."""
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import ROOT
+
+from repdyn.base.errors import ConfigError
+from repdyn.pipeline.new import project
+
+THEORY = "src/own_paper/theory.py"
+DATA = {"own_paper_data", "own_paper_figures_figures", "own_paper_tables", "own_paper_claims"}
+END = {"ledger", "manifest", "report"}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """A folder with the package as a wheel installs it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, source / name)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--target",
+        str(folder / "site"),
+        str(source),
+    ]
+    done = subprocess.run(pip, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def own(site, tmp_path_factory) -> Path:
+    """A project as `new` writes it, run to the end."""
+    folder = tmp_path_factory.mktemp("empty")
+    page = (ROOT / "docs/own_paper.md").read_text(encoding="utf-8")
+    commands = re.search(r"^```sh\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
+    for installed_here in ("pip", "pytest"):  # the wheel is there already; its tests are run below
+        commands = f"{installed_here}() {{ :; }}\n{commands}"
+    bash = ["bash", "-euc", commands]
+    done = subprocess.run(bash, cwd=folder, env=environment(site), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "of 9 steps (100%) done" in done.stderr
+    assert "holds as corrected" in done.stdout
+    return folder / "own_paper"
+
+
+def environment(site):
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return os.environ | {"PYTHONPATH": str(site), "PATH": path}
+
+
+def ask(folder, site, *words):
+    """What `python -m repdyn` says in a folder."""
+    command = [sys.executable, "-m", "repdyn", *words]
+    done = subprocess.run(command, cwd=folder, env=environment(site), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def snakemake(folder, site, *words):
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", *words]
+    done = subprocess.run(command, cwd=folder, env=environment(site), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def due(folder, site):
+    """Rules that would run."""
+    shown = snakemake(folder, site, "--dry-run", "all")
+    table = re.search(r"^Job stats:\n.*?\n-+.*?\n(.*?)\n\n", shown, re.MULTILINE | re.DOTALL)
+    return {line.split()[0] for line in table[1].splitlines()} - {"all", "total"} if table else set()
+
+
+@pytest.mark.slow
+def test_one_statement_is_corrected_one_holds_and_both_are_the_accepted_verdicts(own):
+    rows = {row["id"]: row for row in csv.DictReader((own / "results/default/claims.csv").open())}
+    verdicts = {id: (row["verdict"], row["change"]) for id, row in rows.items()}
+    assert verdicts == {
+        "own-average-regret": ("holds as corrected", ""),
+        "own-second-moment": ("holds", ""),
+    }
+    page = (own / "results/default/report/claims/own-average-regret.html").read_text()
+    assert "differences are never negative" in page
+    assert "bnd-" not in (own / "results/default/report/ledger.html").read_text()
+
+
+@pytest.mark.slow
+def test_questions_are_answered_as_in_the_checkout(own, site):
+    assert "holds as corrected" in ask(own, site, "claim", "own-average-regret")
+    assert "26 of 26 files" in ask(own, site, "verify")
+    assert "0 faults" in ask(own, site, "controls", "results/default")
+    ask(own, site, "costs", "default")
+    assert "0 unknown" not in ask(own, site, "plan")
+    ask(own, site, "keep", "results/default")
+    assert "2 of 2 verdicts are equal" in ask(own, site, "compare", "results/default", "reference/default")
+
+
+@pytest.mark.slow
+def test_an_edit_in_the_project_or_in_the_engine_runs_what_depends_on_it(own, site):
+    snakemake(own, site, "all")  # the report shows what was kept
+    assert due(own, site) == set()
+    edits = {
+        own / THEORY: (
+            "2 * np.asarray(large, float) - 4",
+            "2.5 * np.asarray(large, float) - 4",
+            DATA - {"own_paper_data"},
+        ),
+        own / "src/own_paper/methods.py": ("rate / np.sqrt(t)", "rate / t", DATA),
+        own / "src/own_paper/values/default.yaml": ("rate: 0.5", "rate: 0.4", DATA),
+        own / "src/own_paper/decided/verdicts.yaml": ("undecided_at: []", "undecided_at: [smoke]", set()),
+        site / "repdyn/base/verdicts.py": ('f"largest {worst:.4g}', 'f"most {worst:.4g}', {"own_paper_claims"}),
+        site / "repdyn/base/adam.py": ("def ", "NOBODY_ASKS = 1\n\n\ndef ", None),
+    }
+    for file, (old, new, wanted) in edits.items():
+        before = file.read_text()
+        assert old in before, file
+        file.write_text(before.replace(old, new, 1))
+        try:
+            assert due(own, site) == (set() if wanted is None else wanted | END), file
+        finally:
+            file.write_text(before)
+    assert due(own, site) == set()
+
+
+@pytest.mark.slow
+def test_its_own_tests_pass(own, site):
+    variables = environment(site) | {"PYTHONPATH": f"{site}{os.pathsep}{own / 'src'}"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=own, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "skipped" not in done.stdout
+
+
+@pytest.mark.slow
+def test_what_it_writes_is_clean(own):
+    command = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--isolated",
+        "--line-length",
+        "120",
+        "--select",
+        "E,F,W,B,UP",
+        ".",
+    ]
+    done = subprocess.run(command, cwd=own, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", ["My", "1st", "a-b", "class", "json", "numpy", "universality", ""])
+def test_a_name_that_is_none_or_taken_is_refused(tmp_path, name):
+    with pytest.raises(ConfigError, match=r"no name for a package|there already"):
+        project.write(name, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path):
+    (tmp_path / "kept.txt").write_text("mine")
+    with pytest.raises(ConfigError, match="not an empty folder"):
+        project.write("own_paper", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.txt"]
+
+
+def test_every_name_of_the_template_is_replaced(tmp_path):
+    project.write("two_points_paper", tmp_path / "new")
+    texts = [path.read_text() for path in (tmp_path / "new").rglob("*") if path.is_file()]
+    assert len(texts) == 24
+    assert [text for text in texts if "my_paper" in text or "MyPaper" in text] == []
+    assert "class TwoPointsPaper" in (tmp_path / "new/src/two_points_paper/settings.py").read_text()
