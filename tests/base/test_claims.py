@@ -50,7 +50,7 @@ def across(low, high):
 
 def claimed(check, control=None, **further):
     """A claim about the datasets `first` (and `second`), decided by the check."""
-    arguments = {"where": "Theorem 1", "kind": "identity", "states": "A statement.", "data": "first"} | further
+    arguments = {"where": "Theorem 1", "kind": "identity", "states": "A statement."} | further
     return claim("x-thm1", control=control, **arguments)(check)
 
 
@@ -129,7 +129,7 @@ def test_a_check_without_a_control_is_an_error():
 
 
 def test_what_cannot_be_tested_needs_no_control():
-    decision = decide(claimed(lambda: not_testable("existence"), data=()))
+    decision = decide(claimed(lambda: not_testable("existence")))
     row = decision.ledger
     assert (row["verdict"], row["note"], row["n"], row["margin"]) == ("not testable", "existence", 0, "")
     assert decision.evidence == []
@@ -176,7 +176,7 @@ def test_several_datasets_come_in_the_order_they_are_named():
     def check(second, first):
         return Verdict.from_tests(near(second["residual"] - first["residual"], 1))
 
-    swapped = claimed(check, false_world("exchanged", lambda a, b: (b, a)), data=("second", "first"))
+    swapped = claimed(check, false_world("exchanged", lambda a, b: (b, a)))
     decision = decide_claim(swapped, {"first": data(2.0), "second": data(3.0), "third": data(9.0)})
     assert (decision.ledger["verdict"], decision.ledger["datasets"]) == ("holds", "second first")
     assert decision.evidence[0]["control_change"] == "recorded"
@@ -198,7 +198,7 @@ def test_a_check_returns_a_verdict(returned):
 
 
 def test_missing_datasets_are_named():
-    wanting = claimed(holds, put(3.0), data=("first", "second"))
+    wanting = claimed(lambda first, second: holds(first), put(3.0))
     message = "claim x-thm1 wants the datasets second, but the rule gives only first, other"
     with pytest.raises(RepdynError, match=message):
         decide_claim(wanting, {"other": data(1.0), "first": data(1.0)})
@@ -342,7 +342,7 @@ def test_a_fault_of_the_code_is_an_error(error):
         decide(claimed(check, put(3.0)), data(1.0))
 
 
-def lacking(*arguments):
+def lacking(first):
     raise NotEnoughDataError("losses: network = tanh")
 
 
@@ -431,7 +431,7 @@ def test_one_id_for_two_claims_is_refused_within_and_across_modules():
     [
         (claimed(holds, put(3.0)), data(1.0)),
         (claimed(corrected, put(4.0)), data(2.0)),
-        (claimed(lambda: not_testable("existence"), data=()), None),
+        (claimed(lambda: not_testable("existence")), None),
         (claimed(both, {"a is 1": turn(a=3.0)}), PARTS),
         (claimed(lacking, put(3.0)), data(1.0)),
     ],

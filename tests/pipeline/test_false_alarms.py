@@ -130,8 +130,8 @@ def test_claims_that_are_sampled_decided_and_cheap_are_counted_study_by_study(fi
 
     def declared(study, _kind):
         def claim(id, data):
-            declare = claims.claim(id, where="Theorem 1", kind="identity", states="S.", data=data)
-            return declare(lambda data: Verdict("holds"))
+            declare = claims.claim(id, where="Theorem 1", kind="identity", states="S.")
+            return declare((lambda unknown: Verdict("holds")) if data == "unknown" else lambda mean: Verdict("holds"))
 
         data = {id: "unknown" if id.endswith("dear") else "mean" for owner, id, *_ in LEDGER if owner == study}
         return [SimpleNamespace(**{id: claim(id, name) for id, name in data.items()})]
@@ -216,7 +216,7 @@ def test_verdicts_are_counted_over_seeds_up_to_the_last(remaker, monkeypatch, ca
         return Verdict.from_tests(deviation(float(loss - 1), 0.5, expected="1", reason=""))
 
     monkeypatch.setattr(remaker, "datasets", datasets)
-    declared = claims.claim("x-odd", where="Theorem 1", kind="identity", states="S.", data="loss")
+    declared = claims.claim("x-odd", where="Theorem 1", kind="identity", states="S.")
     counts = false_alarms._count(remaker, {"x-odd": declared(odd)}, 3)
     assert counts == {"x-odd": {"holds": 2, "does not hold": 1}}
     assert tried == [(["loss"], seed) for seed in range(10_001, 10_004)]

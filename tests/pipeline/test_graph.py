@@ -1,4 +1,4 @@
-"""The graph: what functions read and make, from signatures and `@claim(data=)` alone."""
+"""The graph: what functions read and make, from signatures alone."""
 
 from pathlib import Path
 
@@ -28,15 +28,14 @@ def early(loss: xr.Dataset, *, width: float = 1) -> Figure:
 ORDER = ("early",)
 ''',
     "claims/main.py": '''
-SHARED = {"where": "Theorem 1", "data": ("loss", "slopes")}
-DATA = "loss"
-@claim("x-falls", data="loss")
+SHARED = {"where": "Theorem 1"}
+@claim("x-falls")
 def falls(loss: xr.Dataset) -> Verdict:
     """Falls."""
 @claim("x-both", **SHARED)
 def both(loss: xr.Dataset, slopes: xr.Dataset) -> Verdict: ...
-@claim("x-named", data=DATA)
-def named(data: xr.Dataset) -> Verdict: ...
+@claim("x-named")
+def named(loss) -> Verdict: ...
 @claim("x-none", where="Remark")
 def none() -> Verdict: ...
 ''',

@@ -19,7 +19,7 @@ from repdyn.pipeline.run.manifest import build as build_manifest
 def decided():
     """A claim decided on one number."""
     control = false_world("nine more", lambda first: first + 9)
-    declared = claim("x", where="1", kind="identity", states="A.", data="first", control=control)
+    declared = claim("x", where="1", kind="identity", states="A.", control=control)
     check = declared(lambda first: Verdict.from_tests(deviation(float(first["r"]), 1, expected="0", reason="one")))
     return decide_claim(check, {"first": xr.Dataset({"r": ((), 0.5)})})
 

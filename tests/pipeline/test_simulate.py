@@ -290,7 +290,6 @@ def test_each_claim_has_a_row_with_its_own_code_version_and_its_evidence(results
             where="Theorem 1",
             kind="identity",
             states='Points, "six", of them.',
-            data="images",
             control=false_world("half of them", lambda images: images.isel(point=slice(3))),
         )
         return declared(

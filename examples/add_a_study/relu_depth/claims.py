@@ -27,7 +27,6 @@ def half_the_rate(gaps: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="A random ReLU layer takes the cosine rho of two points to the arc-cosine kernel of degree one.",
     formula=r"\kappa(\rho) = \frac{1}{\pi} \left( \sqrt{1 - \rho^2} + (\pi - \arccos \rho) \rho \right)",
-    data="overlaps",
     control=wrong_formula("weights of variance 1/n instead of 2/n", without_factor_two),
 )
 def layer_is_the_kernel(overlaps: xr.Dataset) -> Verdict:
@@ -52,7 +51,6 @@ def layer_is_the_kernel(overlaps: xr.Dataset) -> Verdict:
     kind="limit",
     states="Through depth l the gap falls as 9 pi^2 / (2 l^2), from any start.",
     formula=r"1 - \rho_l \sim \frac{9 \pi^2}{2 l^2}",
-    data="gaps",
     control=wrong_formula("a limit of half the size", half_the_rate),
 )
 def gap_falls_as_depth_squared(gaps: xr.Dataset) -> Verdict:

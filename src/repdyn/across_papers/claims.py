@@ -80,7 +80,6 @@ THEORY = {
     "where": "Question 1; eq. (7) of universality",
     "kind": "comparison",
     "origin": "ours",
-    "data": "theory_fits",
 }
 
 
@@ -212,7 +211,6 @@ BOTTLENECK = {
     "where": "Question 2; Section 1.4 of leaky_resnets",
     "kind": "comparison",
     "origin": "ours",
-    "data": "digits",
 }
 
 
@@ -331,7 +329,7 @@ def _odd_given_to(*networks: str) -> Callable[[xr.Dataset], xr.Dataset]:
     return spoil
 
 
-ODD = {"where": "Question 3; Section III of bn_decomposed", "kind": "comparison", "origin": "ours", "data": "odd_batch"}
+ODD = {"where": "Question 3; Section III of bn_decomposed", "kind": "comparison", "origin": "ours"}
 ODD_WORLD = "networks whose norms are those of recentered ones that have learned"
 
 

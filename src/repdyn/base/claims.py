@@ -1,11 +1,12 @@
 """Claims: statements of a paper with the check that decides each and negative controls that the check must reject.
 
-A study's `claims` package holds one function per claim under the decorator `claim`. The function takes the datasets
-the claim names, in that order, and returns a `Verdict`. It trains and samples nothing.
+A study's `claims` package holds one function per claim under the decorator `claim`. The function's parameters are named
+like the datasets it reads, and it returns a `Verdict`. It trains and samples nothing.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -64,7 +65,6 @@ def claim(
     where: str,
     kind: str,
     states: str,
-    data: str | tuple[str, ...] = (),
     control: Control | Mapping[str, Control] | None = None,
     origin: Literal["paper", "ours"] = "paper",
     correction: str = "",
@@ -76,14 +76,13 @@ def claim(
     assumes: str = "",
     kind_of_slip: str = "",
 ) -> Callable[[Callable[..., Verdict]], Claim]:
-    """Declares the decorated check as the decision of a claim.
+    """Declares the decorated check as the decision of a claim; its parameters are the datasets that it reads.
 
     Args:
         id: the claim's id in the ledger.
         where: section, then theorem, equation or figure.
         kind: one of `verdicts.KINDS`.
         states: the statement in one sentence.
-        data: names of the datasets that the check reads, in the order of its arguments.
         control: what the check must reject, from `controls.wrong_formula` or `controls.false_world`; for a
             conjunction one per part, by the part's name as in `verdicts.all_of` with spaces. Where the claim itself
             does not hold, the control is a world in which it would hold, and the check must accept it.
@@ -111,7 +110,6 @@ def claim(
     if kind_of_slip not in ("", *SLIPS):
         raise ValueError(f"claim {id}: kind of slip {kind_of_slip!r} is not one of {', '.join(SLIPS)}")
     _check_quotation(id, words, line, origin)
-    names = (data,) if isinstance(data, str) else tuple(data)
     controls = {WHOLE: control} if isinstance(control, Control) else dict(control or {})
 
     def declare(check: Callable[..., Verdict]) -> Claim:
@@ -120,7 +118,7 @@ def claim(
             where,
             kind,
             states,
-            names,
+            tuple(inspect.signature(check).parameters),
             check,
             controls,
             origin,

@@ -26,7 +26,6 @@ CHAIN = ("35b", "35c", "35e", "35f")
     states="With positive transformations that lose no cluster the gap between the second and the third cluster stays "
     "the same.",
     formula=r"\Delta_{t_1} = \Delta_{t_2} := \Delta > 0",
-    data="formula_audit",
     control=with_wrong_formula("the gap between the first and the second cluster", "31"),
 )
 def inner_gaps_stay(formula_audit: xr.Dataset) -> Verdict:
@@ -46,7 +45,6 @@ def inner_gaps_stay(formula_audit: xr.Dataset) -> Verdict:
     states="With negative transformations among them the mean stays above the first row's gap between the second and "
     r"the third cluster, over $n$.",
     formula=r"\bar{x}^{(t)} > \frac{\Delta}{n}",
-    data="formula_audit",
     control=with_wrong_formula(r"the first row's mean for $\Delta / n$", "32"),
 )
 def mean_stays_above_the_gap(formula_audit: xr.Dataset) -> Verdict:
@@ -66,7 +64,6 @@ def mean_stays_above_the_gap(formula_audit: xr.Dataset) -> Verdict:
     states="Across a negative transformation that loses no cluster the inner gaps are reversed, so that the smallest "
     "of them stays the same.",
     formula=r"\min_{2 \le j \le k - 2} \left(c_{j+1}(x^{(t)}) - c_j(x^{(t)})\right) = \text{const}",
-    data="formula_audit",
     control=with_wrong_formula("the gap between the second and the third cluster", "31 mixed"),
 )
 def smallest_inner_gap_stays(formula_audit: xr.Dataset) -> Verdict:
@@ -87,7 +84,6 @@ def smallest_inner_gap_stays(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="A positive transformation that loses no cluster lowers the mean by the share of the positive entries.",
     formula=r"\bar{x}^{(t+1)} = \left(1 - \frac{n_t}{n}\right) \bar{x}^{(t)}",
-    data="formula_audit",
     control=with_wrong_formula("the share of the positive entries itself", "33"),
 )
 def positive_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdict:
@@ -110,7 +106,6 @@ def positive_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdic
     r" falls below $1 - \frac{2}{n}$ of its value.",
     formula=r"\bar{x}^{(t_2)} = \left(1 - \frac{n_{t_2}}{n}\right) "
     r"\left(x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - 1)}\right) < \left(1 - \frac2n\right) \bar{x}^{(t_1 - 1)}",
-    data="formula_audit",
     control={
         "eq 35b": with_wrong_formula("the sum over all points", "35b"),
         "eq 35c": with_wrong_formula("the share of the positive entries itself", "35c"),
@@ -139,7 +134,6 @@ def negative_transformations_lower_the_mean(formula_audit: xr.Dataset) -> Verdic
     kind="bound",
     states="Between the two negative transformations the distance of the largest entry from the mean falls.",
     formula=r"x_{\max}^{(t_2 - 1)} - \bar{x}^{(t_2 - 1)} < x_{\max}^{(t_1)} - \bar{x}^{(t_1)}",
-    data="formula_audit",
     control=with_wrong_formula("the reverse inequality", "35d"),
 )
 def height_does_not_rise(formula_audit: xr.Dataset) -> Verdict:

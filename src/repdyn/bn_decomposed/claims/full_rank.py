@@ -62,7 +62,6 @@ def _sampled_volume(cells: xr.Dataset) -> Test:
     kind="identity",
     states=r"The rows fall into finitely many classes of equal signs, and $\gamma(X)$, the smallest positive Gaussian"
     " volume of a class, is positive.",
-    data="sign_cells",
     control={
         "classes": wrong_formula("rows $w$ and $-w$ taken for one class", replace_variables(cell_count="pair_count")),
         "sum of volumes": wrong_formula(
@@ -130,7 +129,6 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     " and $n$ lines through the origin cut the plane into $2n$ equal sectors.",
     formula=r"|\{\mathrm{vol}(\Gamma_l) : \mathrm{vol}(\Gamma_l) > 0\}| = n, \quad \gamma(X) = \frac{1}{n}",
     corrected_formula=r"|\{l : \mathrm{vol}(\Gamma_l) > 0\}| = 2n, \quad \gamma(X) = \frac{1}{2n}",
-    data="sign_cells",
     control=dict.fromkeys(
         ("classes seen", "smallest cell"),
         false_world("the circle of $n + 1$ points, an even number, in the place of each odd $n$", even_circles),
@@ -179,7 +177,6 @@ def _mean_bounded(rows_to_full_rank: xr.Dataset, recentered: int) -> Test:
     kind="bound",
     states=r"The expected number of rows until $\operatorname{ReLU}(W X)$ has full rank is at most $n/\gamma(X)$, if"
     " no two columns are collinear.",
-    data="rows_to_full_rank",
     control=wrong_formula(r"$n$ rows for the bound: $\gamma$ left out", without_gamma),
 )
 def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
@@ -229,7 +226,6 @@ def _survival(rows_to_full_rank: xr.Dataset) -> dict[str, Test]:
     kind="bound",
     states=r"For $d = \alpha n/\gamma$ rows, $\alpha > 2$, the rank is full with probability at least (7a), which is"
     " at least (7b).",
-    data=("full_rank_tail", "rows_to_full_rank"),
     control=dict.fromkeys(
         ("exact tail over 7a", "the same below its range", "closed form 28c", "growth with the bound"),
         wrong_formula(
@@ -295,7 +291,6 @@ FULL = "full rank for every batch, as if the hypothesis were not needed"
     kind="identity",
     states="Theorem 3 assumes that no two columns are collinear, and without this it fails: some batches with "
     "antipodal points never reach full rank.",
-    data="relu_rank",
     origin="ours",
     control={
         "even circles": wrong_formula(FULL, replace_variables(rank_cells="points")),
@@ -335,7 +330,6 @@ def collinear_columns_matter(relu_rank: xr.Dataset) -> Verdict:
     " of $X$ are collinear.",
     correction="No two columns of $X$ less its mean may be collinear: six points on a circle off the origin, no two of "
     "them collinear, become a centered hexagon whose rank stays at 5.",
-    data=("rows_to_full_rank", "relu_rank"),
     control={
         "largest rank": wrong_formula(
             "the printed hypothesis, on $X$ for $X$ less its mean",

@@ -43,7 +43,6 @@ UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one woul
     " grow to that of $A$.",
     formula=r"\operatorname{rank}(AB) \le \max(\operatorname{rank} A, \operatorname{rank} B)",
     corrected_formula=r"\operatorname{rank}(AB) \le \min(\operatorname{rank} A, \operatorname{rank} B)",
-    data="relu_rank",
     control={
         "products above the bound": false_world(
             r"$\mathrm{ReLU}(W X)$ in the place of $W X$", replace_labels("factor", {"WX": "ReLU(WX)"})
@@ -83,7 +82,6 @@ def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
     kind="bound",
     states="If $t$ columns have full rank after ReLU and no two of $t + 1$ are collinear, one more Gaussian row gives"
     r" $t + 1$ columns full rank with probability at least $\gamma$ of the $t + 1$ columns.",
-    data="stalled_rows",
     control={
         r"probability over its bound": false_world(
             "six points on the circle, with antipodal pairs, stalled at rank 5", hexagon
@@ -137,7 +135,6 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
         r"i = \operatorname{arg\,min}_i \frac{|w x_i|}{\|x_i\|}, "
         r"\quad w - (1 + \epsilon) \frac{w x_i}{\|x_i\|^2} x_i^T"
     ),
-    data="sign_cells",
     control=wrong_formula(
         "steps of 2.5 times the distance to the hyperplane", replace_labels("step", {"corrected": "overshot"})
     ),
@@ -183,7 +180,6 @@ def drawn_apart(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     states=r"The waiting times $y_1, \dots, y_n$ by column are independent.",
     correction="They are dependent, and the proof does not need it (bnd-yt-dominated).",
     formula=r"\mathbb{P}(y_1, \dots, y_n) = \prod_{t=1}^{n} \mathbb{P}(y_t)",
-    data="rows_to_full_rank",
     control=false_world("waits of every column from draws of their own", drawn_apart),
 )
 def waits_are_independent(rows_to_full_rank: xr.Dataset) -> Verdict:
@@ -213,7 +209,6 @@ def antipodal_waits(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     states="Given the past, the waiting time $y_t$ is stochastically below a geometric variable of success"
     r" probability $\gamma$ of the first $t$ columns; this is enough for (28b), factor by factor from the last.",
     formula=r"\mathbb{P}(y_t > s \mid y_1, \dots, y_{t-1}) \le (1 - \gamma(X^{(t)}))^s",
-    data="rows_to_full_rank",
     control=false_world("six points on the circle, whose antipodal pairs the theorem excludes", antipodal_waits),
 )
 def waits_are_dominated(rows_to_full_rank: xr.Dataset) -> Verdict:
@@ -259,7 +254,6 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     r" these columns in the mean, and the sum of these bounds is at most $n/\gamma$.",
     formula=r"\mathbb{E}[r_{t+1} - r_t] \le \frac{1}{\gamma(X^{(t+1)})}, \quad "
     r"\sum_{t=0}^{n-1} \frac{1}{\gamma(X^{(t+1)})} \le \frac{n}{\gamma}",
-    data="rows_to_full_rank",
     control={
         "sum of bounds": wrong_formula("the index $t + 1$ to the end, with a further point", index_above),
         "first wait": wrong_formula(r"$\gamma$ of one column less", index_below),

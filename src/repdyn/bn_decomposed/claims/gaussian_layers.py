@@ -38,7 +38,6 @@ def near(samples: xr.DataArray, over: str, value: str) -> Test:
     kind="identity",
     states="A Gaussian layer with ReLU keeps half of the squared norm that a linear layer would give.",
     formula=r"\mathbb{E} \|\mathrm{ReLU}(W x)\|^2 = \frac{d \sigma^2}{2} \|x\|^2",
-    data="relu_moments",
     control=dict.fromkeys(("quadrature", "sampled"), LINEAR),
 )
 def relu_halves_the_square(relu_moments: xr.Dataset) -> Verdict:
@@ -63,7 +62,6 @@ def relu_halves_the_square(relu_moments: xr.Dataset) -> Verdict:
     states="The expected inner product after a Gaussian layer with ReLU is the arc-cosine kernel of degree one.",
     formula=r"\mathbb{E}\, \mathrm{ReLU}(W x) \cdot \mathrm{ReLU}(W y) = \frac{d \sigma^2}{2} \|x\| \|y\| "
     r"\frac{\sqrt{1 - \rho^2} + (\pi - \arccos\rho) \rho}{\pi}",
-    data="relu_moments",
     control=dict.fromkeys(("quadrature", "sampled"), LINEAR),
 )
 def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
@@ -102,7 +100,6 @@ def arccosine_kernel(relu_moments: xr.Dataset) -> Verdict:
         r"\frac{K(x, y) - x \cdot y}{\|x\|\|y\|} "
         r"= \frac{\sin\theta - \theta \cos\theta}{\pi} \ge \frac{\theta^3}{\pi^3}"
     ),
-    data="relu_moments",
     control=dict.fromkeys(("excess over its lower bound", "excess for collinear vectors"), LINEAR),
 )
 def kernel_exceeds_the_product(relu_moments: xr.Dataset) -> Verdict:
@@ -164,7 +161,6 @@ def squares_are_kept(layer: xr.Dataset) -> dict[str, Test]:
     states="At the variance of Theorem 13 a layer keeps the expected squared norms of odd point and cluster.",
     formula=r"\alpha = \frac{n^2}{n^2 - 2n + 2}: \quad \mathbb{E}\|x_1'\|^2 = 1, \quad "
     r"\mathbb{E}\|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}",
-    data="gaussian_layer",
     control=dict.fromkeys(SQUARES, ALPHA_ONE),
 )
 def norms_are_kept(gaussian_layer: xr.Dataset) -> Verdict:
@@ -197,7 +193,6 @@ def orthogonal(layer: xr.Dataset) -> Test:
     kind="identity",
     states="The odd point and the mean of the cluster are orthogonal after the layer, for every draw of the weights.",
     formula=r"x_1' \cdot \hat\nu_c = 0",
-    data="gaussian_layer",
     control=NOT_RECENTERED,
 )
 def orthogonality_is_kept(gaussian_layer: xr.Dataset) -> Verdict:
@@ -230,7 +225,6 @@ OF_THE_MEAN = wrong_formula(
     r"\mathbb{E}\, x_1' \cdot \mathbb{E}\, \hat\nu_c = 0",
     corrected_formula=r"\mathbb{E} \|x_1'\|^2 = 1, \quad \mathbb{E} \|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}, \quad "
     r"\mathbb{E}\, x_1' \cdot \hat\nu_c = 0",
-    data="gaussian_layer",
     control={
         "closed form": OF_THE_MEAN,
         "inner": OF_THE_MEAN,

@@ -61,7 +61,6 @@ def from_equal_angles(fixed_point: xr.Dataset) -> xr.Dataset:
     states="The expected inner products after a layer, which the paper calls apparently intractable from layer to "
     "layer, are in closed form for the whole batch; one odd point and equivalent others make it a map of one angle.",
     formula=r"G^{(t+1)} = K\left(H G^{(t)} H\right), \quad H = I - \frac{1}{n} \mathbf{1} \mathbf{1}^T",
-    data=("relu_moments", "fixed_point"),
     control={
         "closed form minus sampled": wrong_formula(
             "the closed form without recentering, $K(G)$", in_dataset(0, replace_variables(recentered="not_recentered"))
@@ -144,7 +143,6 @@ def _one_point(fixed_point: xr.Dataset) -> Test:
     formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = 0 \quad \text{for } i, j \ge 2",
     corrected_formula=r"\lim_{t \to \infty} \angle(x_i^{(t)}, x_j^{(t)}) = \frac{3\pi}{n} "
     r"\left(1 + O\!\left(\tfrac1n\right)\right) \quad \text{for } i, j \ge 2, \; n \ge 7",
-    data=("fixed_point", "contraction"),
     control={
         "cluster angle over leading term": false_world(
             EQUAL_ANGLES, in_dataset(0, replace_variables(odd_intra_angle="simplex_angle"))

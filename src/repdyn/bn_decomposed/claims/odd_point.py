@@ -86,7 +86,6 @@ def _batches_of_the_paper(last: xr.Dataset) -> Test:
     correction="For batches of twenty points and more. Up to six points there is no odd point at all; at seven it "
     "comes and goes; at ten and twelve it is there in every draw, with the others 48 to 39 degrees apart.",
     kind_of_slip="missing hypothesis",
-    data="odd_point",
     control=dict.fromkeys(("second over first norm", "odd angle", "cluster angle"), FIRST_LAYER),
 )
 def cluster_forms_beside_odd_point(odd_point: xr.Dataset) -> Verdict:
@@ -124,7 +123,6 @@ def _like_definition_12(last: xr.Dataset, factor: float, degrees: float) -> Test
     kind="qualitative",
     states="One odd point, orthogonal to a cluster of identical points of much smaller norm, closely resembles what "
     "networks with recentering and ReLU show.",
-    data="odd_point",
     control=FIRST_LAYER,
 )
 def definition_12_is_seen(odd_point: xr.Dataset) -> Verdict:
@@ -147,7 +145,6 @@ def definition_12_is_seen(odd_point: xr.Dataset) -> Verdict:
     kind="comparison",
     origin="ours",
     states="The width of the cluster in deep networks of finite width is that of the fixed point at infinite width.",
-    data="odd_point",
     control=FIRST_LAYER,
 )
 def cluster_width_is_that_of_the_limit(odd_point: xr.Dataset) -> Verdict:
@@ -185,7 +182,6 @@ def whatever_the_sign(odd_point: xr.Dataset) -> xr.Dataset:
     "becomes tighter; where it is above, the odd point and a few others do. The steps before the sentence say so.",
     formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu > 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu < 0\}",
     corrected_formula=r"\#\{i : x_i' = 0 \mid W\nu - \mu < 0\} \gg \#\{i : x_i' = 0 \mid W\nu - \mu > 0\}",
-    data="odd_point",
     control=wrong_formula("points at zero whatever the sign", whatever_the_sign),
 )
 def cluster_maps_to_zero(odd_point: xr.Dataset) -> Verdict:
@@ -239,7 +235,6 @@ def _longest(largest_norm: xr.Dataset) -> Test:
     correction="In wide networks it is typically the input farthest from the mean of the batch, not from the origin; "
     "at a few hundred neurons chance decides unless one point is about twice as long as the others.",
     kind_of_slip="missing hypothesis",
-    data="largest_norm",
     control=false_world("the input nearest to the mean for the farthest", replace_variables(farthest="nearest")),
 )
 def odd_point_is_the_longest(largest_norm: xr.Dataset) -> Verdict:
@@ -281,7 +276,6 @@ OTHER_NETWORKS = false_world(
     words="the neuron has significant response for a large number of inputs",
     kind="qualitative",
     states="Without recentering some neurons respond significantly to a large number of inputs.",
-    data="activity",
     control=dict.fromkeys(
         ("active on 90 percent over prediction", "above a tenth of their maximum for most inputs"), OTHER_NETWORKS
     ),
@@ -323,7 +317,6 @@ def _turned_round(activity: xr.Dataset) -> xr.Dataset:
     words="the neural response is negligible for most of the inputs",
     kind="qualitative",
     states="With recentering the response of most neurons is negligible for most of the inputs.",
-    data="activity",
     control={
         "quiet for most inputs": false_world("responses that are negligible where they are large", _turned_round),
         "active on 90 percent": OTHER_NETWORKS,
@@ -373,7 +366,6 @@ def quiet_with_recentering(activity: xr.Dataset) -> Verdict:
     words="neurons are active with a large intensity only for the odd data point",
     kind="qualitative",
     states="With no rescaling and at initialization, neurons are active with a large intensity only for the odd point.",
-    data="odd_point",
     control=dict.fromkeys(("share of the large responses", "energy minus prediction"), FIRST_LAYER),
 )
 def large_responses_are_the_odd_points(odd_point: xr.Dataset) -> Verdict:

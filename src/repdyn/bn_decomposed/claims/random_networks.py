@@ -26,7 +26,6 @@ APPROXIMATELY = {"to whole degrees": 0.5, "to the nearest five degrees": 2.5}
     words="RC does not have any effect on the batch representation after the first layer",
     kind="identity",
     states="In a linear network recentering has no effect on the representation after the first layer.",
-    data="recentering_depth",
     control=false_world("the same networks with ReLU, where recentering acts in every layer", exchange("relu", 0, 1)),
 )
 def recentering_acts_once(recentering_depth: xr.Dataset) -> Verdict:
@@ -59,7 +58,6 @@ def recentering_acts_once(recentering_depth: xr.Dataset) -> Verdict:
     r" $\sigma$ of eq. (2) the batch collapses.",
     formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} (z_i - \mu)^2}",
     corrected_formula=r"\sigma = \sqrt{\frac{1}{n} \sum_{i=1}^{n} z_i^2}",
-    data="orthogonality_gap",
     control=dict.fromkeys(
         ("gap left at the largest width", "slope of log gap in log width"),
         wrong_formula(r"the $\sigma$ of eq. (2) for the root mean square", replace_labels("rescale", {"rms": "std"})),
@@ -120,7 +118,6 @@ EXCHANGED = false_world("networks with and without rescaling exchanged", rescali
     kind="qualitative",
     states="Recentering and the non-linearity together, without rescaling, leave one cluster and one odd point far "
     "away in an orthogonal direction.",
-    data="ablation",
     control=dict.fromkeys(("second over first norm", "odd angle", "cluster angle"), EXCHANGED),
 )
 def recentering_and_relu_make_an_odd_point(ablation: xr.Dataset) -> Verdict:
@@ -161,7 +158,6 @@ def recentering_and_relu_make_an_odd_point(ablation: xr.Dataset) -> Verdict:
     kind="qualitative",
     origin="ours",
     states="No other combination of recentering, rescaling and ReLU leaves a point far away from the others.",
-    data="ablation",
     control=EXCHANGED,
 )
 def no_other_combination_makes_an_odd_point(ablation: xr.Dataset) -> Verdict:
@@ -232,7 +228,6 @@ def full_angle(n: int) -> float:
     kind="published number",
     states="With batch normalization without recentering the typical angle after 30 layers is approximately "
     "60 degrees.",
-    data="layer_angles",
     control=wrong_formula(
         r"the $\sigma$ of eq. (2) for the root mean square", replace_labels("normalization", {"rms": "std"})
     ),
@@ -255,7 +250,6 @@ def sixty_degrees(layer_angles: xr.Dataset) -> Verdict:
     words="With recentering, the angles increase to approximately 75°",
     kind="published number",
     states="With batch normalization the typical angle after 30 layers is approximately 75 degrees.",
-    data="layer_angles",
     control=false_world("networks without recentering", replace_labels("normalization", {"full": "rms"})),
 )
 def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
@@ -277,7 +271,6 @@ def seventy_five_degrees(layer_angles: xr.Dataset) -> Verdict:
     "size alone, with batch normalization and with rescaling by the root mean square without recentering.",
     formula=r"\angle(x_i, x_j) = \arccos \kappa\left(-\frac{1}{n-1}\right), \quad \kappa(\rho) "
     r"= \frac{\sqrt{1 - \rho^2} + (\pi - \arccos\rho) \rho}{\pi}",
-    data="layer_angles",
     control={
         "root mean square": wrong_formula(
             r"the $\sigma$ of eq. (2) for the root mean square", replace_labels("normalization", {"rms": "std"})

@@ -19,7 +19,6 @@ from repdyn.base.verdicts import Verdict, all_of, equal, mean_within
     kind="scaling",
     states="One layer with ReLU raises the rank of a batch of low rank, and the dimension of its image grows linearly "
     "with the number of rows; a linear layer raises nothing.",
-    data="relu_rank",
     control={
         "image of two inputs": false_world("a layer without ReLU", replace_variables(image="image_linear")),
         "batch rank over its limit": false_world("a layer without ReLU", exchange("activation", "relu", "linear")),

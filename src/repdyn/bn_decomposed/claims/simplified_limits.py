@@ -38,7 +38,6 @@ DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a w
     r" $\|x_i\|^2 / \|x_1\|^2$ tends to $\frac{A + B}{(n-1)^2 A + B}$ and $\cos \angle(x_i, x_1)$ to"
     r" $\frac{B}{\sqrt{(A + B) ((n-1)^2 A + B)}}$ for every interior point $i$, and likewise for $x_n$ with $A$ and"
     " $B$ exchanged.",
-    data="tree_limits",
     control=dict.fromkeys(
         ("norm ratio", "angle"),
         wrong_formula("$A$ and $B$ exchanged", replace_variables(deep_A="deep_B", deep_B="deep_A")),
@@ -74,7 +73,6 @@ def amplitudes_give_the_limits(tree_limits: xr.Dataset) -> Verdict:
     words=r"= \pi/2$ for all $t \in \mathbb{N}$",
     kind="identity",
     states=r"The smallest and the largest point are orthogonal in all layers $t \ge 1$.",
-    data="cluster_rows",
     control=false_world("points 1 and 2 for 1 and $n$", replace_variables(both_extremes="first_two")),
 )
 def extremes_are_orthogonal(cluster_rows: xr.Dataset) -> Verdict:
@@ -99,7 +97,6 @@ def renumbered(interior_angles: xr.Dataset) -> xr.Dataset:
     words=r"= 0$ for all $i, j \in \{2, \ldots, n-1\}",
     kind="limit",
     states="The angles between interior points tend to zero.",
-    data="interior_angles",
     control=dict.fromkeys(
         ("largest angle in the last layer", "rate per layer"),
         false_world("points renumbered by one, so that an extreme is among them", renumbered),
@@ -179,7 +176,6 @@ BOTH = wrong_formula("both extremes for one", the_other_extreme)
     states="For one of the two extremes the norm of every interior point over its norm tends to a limit of at most "
     r"$3 / (n - 2)$; for two-cluster rows and for the points next to the extremes $\sqrt{2} / (n - 1)$ is enough.",
     formula=r"\min_{e \in \{1, n\}} \lim_{t \to \infty} \frac{\|x_i^{(t)}\|}{\|x_e^{(t)}\|} \le \frac{3}{n-2}",
-    data="tree_limits",
     control=dict.fromkeys(("ratio over 3 over n minus 2", "ratio over eqs 51 and 79"), BOTH),
 )
 def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
@@ -206,7 +202,6 @@ def interior_norms_are_small(tree_limits: xr.Dataset) -> Verdict:
     r" \pi/(n-2)$ below a right angle and not above it.",
     formula=r"\frac\pi2 - \frac{\sqrt2 \pi}{n-2} \le \max_{e \in \{1, n\}} \lim_{t \to \infty} "
     r"\angle(x_i^{(t)}, x_e^{(t)}) \le \frac\pi2",
-    data="tree_limits",
     control=dict.fromkeys(("distance from 90 degree over its bound", "the same over eq 59"), BOTH),
 )
 def the_odd_point_is_orthogonal(tree_limits: xr.Dataset) -> Verdict:
@@ -244,7 +239,6 @@ def outlier_for_symmetric(tree_limits: xr.Dataset) -> xr.Dataset:
     states="The best possible bounds of items 3 and 4, three-cluster rows included; symmetric batches reach them.",
     formula=r"\min_e \lim \frac{\|x_i\|}{\|x_e\|} \le \sqrt{\frac{2}{(n-1)^2 + 1}}, \quad "
     r"\max_e \lim \angle(x_i, x_e) \ge \arccos \frac{1}{\sqrt{2 ((n-1)^2 + 1)}}",
-    data="tree_limits",
     control={
         "ratio over its bound": BOTH,
         "distance from 90 degree over its bound": BOTH,
@@ -285,7 +279,6 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
     words="the datapoint representations are all clustered together except for one or two points",
     kind="qualitative",
     states="After enough layers the points are all clustered together except for one or two.",
-    data="tree_limits",
     control=false_world("the first layer for a deep one", replace_variables(deep_apart="deep_apart_early")),
 )
 def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
@@ -320,7 +313,6 @@ def mirrored(tree_limits: xr.Dataset) -> xr.Dataset:
     origin="ours",
     kind="qualitative",
     states="The odd point is typically the extreme that is farther from the mean of the rest.",
-    data="tree_limits",
     control=wrong_formula("the nearer extreme for the farther", mirrored),
 )
 def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
@@ -353,7 +345,6 @@ def the_far_extreme_is_odd(tree_limits: xr.Dataset) -> Verdict:
     kind="bound",
     states="Theorem 11 holds for an input of several coordinates if one point is the largest and one the smallest in "
     "each of them.",
-    data="several_coordinates",
     control=dict.fromkeys(
         ("item 1", "item 2", "item 3", "item 4"),
         false_world("points in random order in each coordinate", exchange("extremes", "shared", "free")),

@@ -30,7 +30,6 @@ def none(count: object, expected: str) -> Test:
     kind="bound",
     states="A deterministic function of the entries cannot raise the number of clusters: no row has more clusters than "
     "the row it comes from.",
-    data="cluster_rows",
     control=false_world("parents for children", replace_variables(gaining="losing")),
 )
 def clusters_never_increase(cluster_rows: xr.Dataset) -> Verdict:
@@ -46,7 +45,6 @@ def clusters_never_increase(cluster_rows: xr.Dataset) -> Verdict:
     words="the cluster in the middle must contain only one element by construction",
     kind="identity",
     states="The cluster in the middle of a three-cluster row holds one point.",
-    data="cluster_rows",
     control=wrong_formula(
         "pairs of points in any cluster for pairs in a middle one", replace_variables(shared_middles="shared_clusters")
     ),
@@ -76,7 +74,6 @@ def algorithm_without_ties(cluster_rows: xr.Dataset) -> xr.Dataset:
     " cluster that has met its row's mean exactly. So at most $n - 2$ rows have three clusters or more, and each"
     " point but the extremes is strictly inside exactly one row.",
     formula=r"\sum_{\text{rows}} (c - 2) = n - 2",
-    data="cluster_rows",
     control={
         "layers with another excess": wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
         "layers where the algorithm differs": wrong_formula("$n - 2$ in spite of ties", algorithm_without_ties),
@@ -130,7 +127,6 @@ def excess_is_conserved(cluster_rows: xr.Dataset) -> Verdict:
     states="A three-cluster row always generates one row of three clusters and one of two.",
     correction="Unless its middle cluster equals the mean, as in (0, 1, 2): then both children have two clusters. "
     "Distinct points do not exclude it.",
-    data="cluster_rows",
     control=wrong_formula("clusters that meet the mean are not counted", ties_forgotten),
 )
 def three_clusters_give_three_and_two(cluster_rows: xr.Dataset) -> Verdict:
@@ -168,7 +164,6 @@ IN_N_ALONE = wrong_formula("a bound in $n$ alone, that of equal gaps", without_t
     kind="limit",
     states="From distinct points, every row has at most three clusters from some finite layer on.",
     formula=r"\exists\, t_0 < \infty: \quad c(x^{(t_0)}) \le 3",
-    data=("tree_limits", "narrow_gap", "cluster_rows"),
     control={
         "depth over bound": IN_N_ALONE,
         "depth over bound for a narrow gap": IN_N_ALONE,
@@ -217,7 +212,6 @@ def _depths(tree_limits: xr.Dataset) -> str:
     states="The descendants after $T$ layers of a two-cluster row with positive coordinate $c$ contribute $c^2"
     r" \left(\frac{n-m}{n}\right)^2 \left(\left(\frac{n-m}{n}\right)^2 + \left(\frac{m}{n}\right)^2\right)^{T-1}$ to"
     " the squared norm of a point in a cluster of $m$ points.",
-    data="split_rows",
     control=dict.fromkeys(
         ("enumeration over eq 40", "enumeration over eq 39"),
         wrong_formula("the other cluster's points for those of the point's own", exchange("end", "first", "last")),
@@ -260,7 +254,6 @@ NORMS = wrong_formula("norms for squared norms", norms_for_squares)
     kind="bound",
     states="The $(2, n - 2)$ descendants of a three-cluster row contribute at most (61) to the squared norms of the "
     "middle point and of a point in the large cluster, and (61) is at most (62).",
-    data="split_rows",
     control={
         "enumeration over eq 61": NORMS,
         "eq 61 over eq 62": wrong_formula("$2n - 3$ for $2n - 7$ in (62)", replace_variables(eq_62="wrong_eq_62")),

@@ -52,7 +52,6 @@ NORMS_AS_PRINTED = wrong_formula("the printed norms, 1 at every width", norms_as
     corrected_formula=r"\mathbb{E} \|x_1'\|^2 = 1, \quad \mathbb{E} \|\hat\nu_c\|^2 = \frac{1}{(n-1)^2}, \quad "
     r"\mathbb{E}\|x_1'\| = \sqrt{\tfrac{2}{d}} \sum_k \binom{d}{k} 2^{-d} \sqrt2\, "
     r"\frac{\Gamma(\frac{k+1}{2})}{\Gamma(\frac{k}{2})} = 1 - \frac{5}{8d} + O(d^{-2})",
-    data="gaussian_layer",
     control=dict.fromkeys(SQUARES, ALPHA_ONE)
     | dict.fromkeys(("norm of the odd point", "norm of the cluster"), NORMS_AS_PRINTED),
 )
@@ -87,7 +86,6 @@ def norms_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
         "weights, with any norms and directions before."
     ),
     formula=r"x_1' \cdot \hat\nu_c = 0",
-    data="gaussian_layer",
     control=NOT_RECENTERED,
 )
 def orthogonality_of_theorem_14(gaussian_layer: xr.Dataset) -> Verdict:
@@ -123,7 +121,6 @@ def at_the_invariant_distance(contraction: xr.Dataset) -> xr.Dataset:
     states="If the odd point is farther than $n / (n - 1)$ from the cluster's mean, a layer brings any two points of "
     "the cluster closer in mean square.",
     formula=r"R > \frac{n}{n-1} \;\Rightarrow\; \mathbb{E} \|x_i' - x_j'\|^2 < \|x_i - x_j\|^2",
-    data=("contraction", "gaussian_layer"),
     control={
         "factor": false_world(TOO_NEAR, in_dataset(0, at_the_invariant_distance)),
         "factor over its limit": wrong_formula(
@@ -171,7 +168,6 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     formula=r"\|x_1\| = 1, \quad \|\nu_c\| = \frac{1}{n-1}, \quad x_1 \cdot \nu_c = 0, \quad "
     r"\|x_1 - \nu_c\| = R > \frac{n}{n-1}",
     corrected_formula=r"x_1, \nu_c \text{ arbitrary}, \quad \|x_1 - \nu_c\| = R > \frac{n}{n-1}",
-    data=("gaussian_layer", "contraction"),
     control={
         "items 1 and 2": ALPHA_ONE,
         "item 3": NOT_RECENTERED,
@@ -221,7 +217,6 @@ DISTANCE_KEPT = false_world("an odd point kept farther than $n / (n - 1)$ in eve
     "remains is a separate point and a cluster of a finite width (bnd-cluster-rest).",
     formula=r"\frac{\mathbb{E} \|x_i' - x_j'\|^2}{\|x_i - x_j\|^2} < 1 \quad \text{at } \alpha = "
     r"\frac{n^2}{(n-1)^2 + 1}",
-    data=("contraction", "gaussian_layer"),
     control=false_world(
         "the point-like cluster of Definition 12",
         in_dataset(0, replace_variables(family_multiplier="point_multiplier")),
@@ -262,7 +257,6 @@ def layer_without_relu(contraction: xr.Dataset) -> xr.Dataset:
     "point's norm a narrow cluster widens, a wide one contracts, and what is stable is a cluster of a finite width.",
     formula=r"R'^2 = 1 + \frac{1}{(n-1)^2} < \frac{n^2}{(n-1)^2}, \quad \alpha = \frac{n^2}{(n-1)^2 + 1} > 1, \quad "
     r"\theta \to \frac{3\pi}{n}",
-    data=("contraction", "gaussian_layer"),
     control={
         "next square distance": wrong_formula(ALPHA_ONE.says, in_dataset(1, alpha_one)),
         "narrow cluster": DISTANCE_KEPT,

@@ -46,7 +46,6 @@ def deepest_default(training: dict[str, xr.Dataset]) -> dict[str, xr.Dataset]:
     kind="qualitative",
     states="A network without batch normalization reaches high training accuracy from a low-rank last layer if "
     "initialized as He et al.; at PyTorch's default it fails when deep; batch normalization has a high rank.",
-    data="training",
     control={
         "he at low rank": false_world(
             "the deepest networks at PyTorch's default initialization for He's", deepest_default
@@ -132,7 +131,6 @@ def neighbors_let_in(point_neurons: xr.Dataset) -> xr.Dataset:
     kind="identity",
     states="Associating every data point with a neuron that fires for it alone gives an orthogonal representation "
     "and sparse activity.",
-    data="point_neurons",
     control=dict.fromkeys(
         ("orthogonal", "activity"),
         wrong_formula("thresholds wide enough to let neighbors fire", neighbors_let_in),
@@ -169,7 +167,6 @@ def point_neurons_are_orthogonal_and_sparse(point_neurons: xr.Dataset) -> Verdic
     words="this might be a good initialization strategy for small data sets",
     kind="comparison",
     states="One neuron per data point might be a good initialization strategy for small data sets.",
-    data="point_neurons",
     control=false_world("the two initializations exchanged", exchange("scheme", "he", STRICT)),
 )
 def point_neurons_help(point_neurons: xr.Dataset) -> Verdict:

@@ -35,7 +35,6 @@ def _round_off(audit: xr.Dataset) -> tuple[float, str]:
     assumes="Assumption 1: centered data, positive definite covariance",
     kind="identity",
     states=r"For centered data batch normalization of $b^T x$ is $\bar b^T x$ with $\bar b = b / \sqrt{b^T \Sigma b}$.",
-    data="formula_audit",
     control=false_world("data of mean 1 instead of 0", with_wrong_formula("data of mean 1", "3").data),
 )
 def normalizer(formula_audit: xr.Dataset) -> Verdict:
@@ -53,7 +52,6 @@ def normalizer(formula_audit: xr.Dataset) -> Verdict:
     assumes="Assumption 1",
     kind="identity",
     states=r"The BN model is the vanilla model at the normalized weights: $f(x, \rho) = f_0(x, \bar\rho)$.",
-    data="formula_audit",
     control=with_wrong_formula("the vanilla model at the weights themselves", "12"),
 )
 def one_function(formula_audit: xr.Dataset) -> Verdict:
@@ -82,7 +80,6 @@ def one_function(formula_audit: xr.Dataset) -> Verdict:
         r"= -\frac{1}{m} \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) \frac{1}{\|b_k\|_\Sigma} "
         r"\left( I - \frac{\Sigma b_k b_k^T}{\|b_k\|_\Sigma^2} \right) x"
     ),
-    data="formula_audit",
     control={
         "a line": with_wrong_formula("the printed sign in the corrected form", "6, a"),
         "b line": with_wrong_formula("the printed sign in the corrected form", "6, b"),
@@ -101,7 +98,6 @@ def gradient_flow_of_bn(formula_audit: xr.Dataset) -> Verdict:
     assumes="gradient flow",
     kind="identity",
     states=r"The gradient flow of the BN model keeps $\|b_k\|$.",
-    data=("formula_audit", "equivalence"),
     control={
         "radial fraction": of_audit("the velocity of the vanilla model", "6, length"),
         "drift": of_other("lengths along the flow of the vanilla model", drift="drift_vanilla"),
@@ -135,7 +131,6 @@ def norms_are_kept(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> Verdic
         r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x), \quad \dot{\bar b}_k "
         r"= -\frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
     ),
-    data="formula_audit",
     control={
         "a line": with_wrong_formula("the printed sign in the corrected form", "7, a"),
         "b line": with_wrong_formula(r"the factor $\|\bar b\|^2$ left out", "7, b, unit length"),
@@ -158,7 +153,6 @@ def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
     correction="The $a$-line lacks the minus; the $b$-line is right.",
     formula=r"\dot a_k = \frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x)",
     corrected_formula=r"\dot a_k = -\frac{1}{m} \mathbb{E}\, l' \sigma(\bar b_k^T x)",
-    data="formula_audit",
     control={
         "a line": with_wrong_formula("the printed sign in the corrected form", "8, a"),
         "b line": with_wrong_formula("the projection of the BN model in the vanilla one", "8, b"),
@@ -180,7 +174,6 @@ TIME = r"The paper drops $1/m$ between (6) and (10) without saying that time is 
     assumes="unit length; time rescaled by the width",
     kind="identity",
     states=r"In mean-field time $(a, \bar b)$ moves with the velocity field of eq. (14).",
-    data="formula_audit",
     control=with_wrong_formula("the paper's parameter time, with the factor $1/m$", "14"),
 )
 def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
@@ -197,7 +190,6 @@ def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
     assumes="time rescaled by the width",
     kind="identity",
     states="In mean-field time the two gradient flows are eqs. (21) and (22).",
-    data="formula_audit",
     control={
         "bn": with_wrong_formula("the paper's parameter time, with the factor $1/m$", "21"),
         "vanilla": with_wrong_formula("the paper's parameter time, with the factor $1/m$", "22"),
@@ -221,7 +213,6 @@ def mean_field_time(formula_audit: xr.Dataset) -> Verdict:
     r"$\mathbb{E}(b^T x)^2$.",
     formula=r"\|b\|_\Sigma \text{ small} \Leftrightarrow \mathbb{E}\, b^T x \text{ small}",
     corrected_formula=r"\|b\|_\Sigma^2 = \mathbb{E}\, (b^T x)^2",
-    data="formula_audit",
     control=with_wrong_formula("the mean in the corrected form", "4.1, size"),
 )
 def size_of_data_in_a_direction(formula_audit: xr.Dataset) -> Verdict:
@@ -238,7 +229,6 @@ def size_of_data_in_a_direction(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"For $b_2 = c b_1$ with equal $a$: $\dot b_2 = \dot b_1/c$ with BN, $\dot b_2 = \dot b_1$ for a vanilla "
     r"ReLU model.",
-    data="formula_audit",
     control={
         "bn": with_wrong_formula("a BN neuron that does not slow down", "4.2, BN"),
         "vanilla": with_wrong_formula("a vanilla neuron that slows down", "4.2, vanilla"),
@@ -263,7 +253,6 @@ def longer_neurons_are_slower(formula_audit: xr.Dataset) -> Verdict:
         r"\left\|\frac{d}{dt} \frac{b}{\|b\|} \right\|\propto \frac{1}{c^2} \text{ with BN}, "
         r"\quad \propto \frac{1}{c} \text{ without}"
     ),
-    data="formula_audit",
     control={
         "bn": with_wrong_formula("one power of $c$ for BN", "4.2, direction, BN"),
         "vanilla": with_wrong_formula("no power of $c$ for the vanilla model", "4.2, direction, vanilla"),
@@ -289,7 +278,6 @@ EPS_WORLD = r"$\epsilon$ added to the deviation instead of the variance: the rad
     states=r"With the $\epsilon$ of library batch norms the gradient is no longer tangent: its radial fraction grows "
     r"as $\epsilon/\|b\|^2$, which weakens the first-step amplification of small neurons.",
     formula=r"\frac{| b^T \dot b |}{\|b\|\|\dot b\|} \propto \frac{\epsilon}{\|b\|^2}",
-    data="batch_norm_eps",
     control={
         "without the offset": wrong_formula(r"the gradient with $\epsilon$", replace_labels("with_eps", {0: 1})),
         "exponent": false_world(EPS_WORLD, _next_to_norm),

@@ -36,7 +36,6 @@ def _flow_gap(equivalence: xr.Dataset, against: str, radii: list[float], expecte
         r"\dot{\bar b}_k = -\left( r^2 G_{\bar b_k} \right)^{\dagger} P_{\bar b_k} \partial_{\bar b_k} L_0, "
         r"\quad r = \|b_k \|"
     ),
-    data="equivalence",
     control=wrong_formula(
         "the metric without the factor $r^2$", replace_labels("against", {"manifold_scaled": "manifold"})
     ),
@@ -72,7 +71,6 @@ def _metric(metric_audit: xr.Dataset, name: str, expected: str) -> Test:
     assumes="tangent vectors",
     kind="identity",
     states=r"$h(\alpha, \beta) = \alpha^T G \beta$ is symmetric on the tangent space.",
-    data="metric_audit",
     control=wrong_formula(
         r"the oblique form $(I - b b^T \Sigma) \Sigma$ for $G$",
         replace_variables(asymmetry="asymmetry_oblique"),
@@ -90,7 +88,6 @@ def metric_is_symmetric(metric_audit: xr.Dataset) -> Verdict:
     line=118,
     kind="bound",
     states=r"$h$ is positive definite on the tangent space.",
-    data="metric_audit",
     control=wrong_formula(r"the whole space, where $G \Sigma b = 0$", replace_variables(smallest="smallest_in_space")),
 )
 def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
@@ -111,7 +108,6 @@ def metric_is_positive(metric_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"$\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha$ for tangent $\alpha$.",
     formula=r"\alpha^T (I - \Sigma b b^T) \alpha = \|\alpha\|^2 + \alpha^T \Sigma b b^T \alpha = \|\alpha\|^2",
-    data="formula_audit",
     control=with_wrong_formula("vectors that are not tangent", "Proposition 1, proof"),
 )
 def positivity_display(formula_audit: xr.Dataset) -> Verdict:
@@ -132,7 +128,6 @@ def _cosine_not_squared(metric_audit: xr.Dataset) -> xr.Dataset:
     origin="ours",
     states=r"On the tangent space $\|b\|^2 G_b$ has the eigenvalue $\cos^2 \angle(b, \Sigma b)$ once; all others are "
     r"1.",
-    data="metric_audit",
     control={
         "smallest": wrong_formula("the cosine, not its square", _cosine_not_squared),
         "others": wrong_formula(r"$G$ without the factor $\|b\|^2$", replace_variables(others="others_unscaled")),
@@ -165,7 +160,6 @@ def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
         r"\quad \partial_{\bar b_k} L_0 "
         r"= \frac{1}{m} \|\bar b_k\|^2 A(\bar b_k)\, \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x"
     ),
-    data=("formula_audit", "metric_audit"),
     control={
         "a line": of_audit("the printed sign in the corrected form", "Theorem 2, a"),
         "b line": of_audit("the printed sign in the corrected form", "Theorem 2, b"),
@@ -201,7 +195,6 @@ def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Ve
     correction=r"It has the factor $1/m$, as the statement of the theorem does; so has the display that ends the "
     r"proof.",
     corrected_formula=r"\partial_{\bar b_k} L_0 = \frac{1}{m} \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x",
-    data="formula_audit",
     control=with_wrong_formula("the printed form, without $1/m$", "Theorem 2, proof"),
 )
 def euclidean_gradient(formula_audit: xr.Dataset) -> Verdict:
@@ -217,7 +210,6 @@ def euclidean_gradient(formula_audit: xr.Dataset) -> Verdict:
     assumes=r"the same initialization; $\|b_k\| = 1$",
     kind="identity",
     states=r"For $\|b_k\| = 1$ the normalized BN flow is the gradient flow of the vanilla model on $\mathcal M$.",
-    data="equivalence",
     control=wrong_formula(
         "the Euclidean flow of the vanilla model", replace_labels("against", {"manifold": "vanilla"})
     ),
@@ -234,7 +226,6 @@ def flows_are_equal(equivalence: xr.Dataset) -> Verdict:
     origin="ours",
     states=r"$(\Omega, G)$ is isometric to the round unit sphere by $b \mapsto b/\|b\|$, so distances on $\mathcal "
     r"M$ are $\sqrt{(a-a')^2 + \angle(b,b')^2}$.",
-    data="metric_audit",
     control={
         "metric": wrong_formula("the Euclidean metric of the ellipsoid", replace_variables(round_gap="chord_gap")),
         "arcs": wrong_formula("Euclidean lengths of the arcs", replace_variables(tick_length="tick_euclidean")),
@@ -257,7 +248,6 @@ def manifold_is_round(metric_audit: xr.Dataset) -> Verdict:
     kind="bound",
     states=r"A regular point for the standard metric is one for $G$: $\nabla g^T \nabla_m g > 0$ for tangent $\nabla "
     r"g \ne 0$.",
-    data="metric_audit",
     control=wrong_formula("all vectors for the tangents", replace_variables(ascent="ascent_in_space")),
 )
 def regular_points_agree(metric_audit: xr.Dataset) -> Verdict:

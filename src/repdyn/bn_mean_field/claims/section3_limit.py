@@ -28,7 +28,6 @@ from repdyn.base.verdicts import Test, Verdict, all_of, at_least, at_most, devia
         r"\frac{d \bar L}{dt} "
         r"= -\frac{1}{m} \sum_{k=1}^{m} \left( |\dot a_k|^2 + \dot{\bar b}_k^T G \dot{\bar b}_k \right)"
     ),
-    data="equicontinuity",
     control=wrong_formula("the Euclidean norm in the corrected form", replace_variables(rate_metric="rate_euclidean")),
 )
 def loss_falls_at_the_rate_of_the_metric(equicontinuity: xr.Dataset) -> Verdict:
@@ -93,7 +92,6 @@ def _part(start: str, target: str) -> str:
     assumes="Assumption 2; the starts converge weakly; a subsequence",
     kind="limit",
     states="If the starts converge as the width grows, the particle systems converge to a mean-field flow at any time.",
-    data="propagation_distances",
     control={_part(*kind): false_world(FALSE_ORDER, _reversed(*kind)) for kind in KINDS},
 )
 def particles_converge(propagation_distances: xr.Dataset) -> Verdict:
@@ -167,7 +165,6 @@ LITERAL = r"$y$ left out of $\ell'(0, y)$, so that $A = 0$"
     kind="bound",
     states=r"Particles stay in $[-r, r] \times \Omega$ up to $t_r \ge (r - r_0)/(A + B r)$, and $t_r$ grows without "
     r"limit.",
-    data="exit_times",
     control={
         "bound 18": wrong_formula(LITERAL, replace_variables(bound="literal_bound")),
         "gronwall": wrong_formula(LITERAL, replace_variables(gronwall="literal_gronwall")),
@@ -223,7 +220,6 @@ def exit_times_are_bounded(exit_times: xr.Dataset) -> Verdict:
         r"W_2(\bar\rho_t, \bar\rho_{t'})^2 \le (t' - t) \left( \bar L_t - \bar L_{t'} \right) "
         r"\le (t' - t) \bar L_0"
     ),
-    data="equicontinuity",
     control=wrong_formula("the factor $t' - t$ left out", replace_variables(bound="bound_without_time")),
 )
 def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
@@ -254,7 +250,6 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     formula=(r"W_2^2 \le \frac{1}{m} \sum_k \left( |a_k(t') - a_k(t)|^2 + \|\bar b_k(t') - \bar b_k(t)\|^2 \right)"),
     corrected_formula=r"W_2^2 \le \frac{1}{m} \sum_k \mathrm{dist}\left( (a_k, \bar b_k)(t'), (a_k, \bar b_k)(t) "
     r"\right)^2",
-    data="equicontinuity",
     control=wrong_formula("chords in the corrected form", replace_variables(coupled="chord")),
 )
 def coupling_bounds_the_distance(equicontinuity: xr.Dataset) -> Verdict:
@@ -292,7 +287,6 @@ def _pairs(ratio: xr.DataArray) -> np.ndarray:
         r"\int_0^{t_r} \int_{\mathcal{M}} \left( \partial_t \phi + (\nabla_m \phi)^T G \bar v_t \right) "
         r"d\bar\rho_t\, dt = \int_{\mathcal{M}} \phi\, d\bar\rho_{t_r} - \int_{\mathcal{M}} \phi\, d\bar\rho_0"
     ),
-    data="equicontinuity",
     control=wrong_formula("the boundary term left out", replace_variables(weak_boundary="weak_printed")),
 )
 def weak_form(equicontinuity: xr.Dataset) -> Verdict:
@@ -325,7 +319,6 @@ NOT_SEPARATING = "starts that do not separate"
     assumes="Assumption 3; the start separates; the flow converges in $W_2$",
     kind="limit",
     states="From a separating start a flow that converges reaches the global minimum.",
-    data="minimization",
     control={
         "loss left": false_world(NOT_SEPARATING, _counter_examples),
         "still falling": false_world(NOT_SEPARATING, _counter_examples),
@@ -362,7 +355,6 @@ def _losses_of_separating(minimization: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     origin="ours",
     states="Separation cannot be dropped: point masses come to rest at a positive loss.",
-    data="minimization",
     control={
         part: false_world("the losses and speeds of a separating start", _losses_of_separating)
         for part in ("loss", "speed", "thin arc")

@@ -32,7 +32,6 @@ from repdyn.base.verdicts import Verdict, at_most, deviation, not_testable
         r"\le \max\left( r M, \sqrt{M^2 + (r L_\sigma C_x C_b)^2 \frac{(k+1)^2}{4 k}} \right) "
         r"\|\bar\rho_m - \bar\rho\|_{BL}"
     ),
-    data="well_posedness",
     control=wrong_formula("the supremum alone in the corrected form", replace_variables(constant="constant_printed")),
 )
 def bounded_lipschitz_estimate(well_posedness: xr.Dataset) -> Verdict:
@@ -67,7 +66,6 @@ def _exponent(well_posedness: xr.Dataset, activation: str) -> float:
     r"alone it fails "
     r"(ReLU, point data). With $\sigma'$ Lipschitz, which Assumption 3 has, the flow is unique and "
     r"$W_1(\rho_t, \rho'_t) \le e^{C_t t} W_1(\rho_0, \rho'_0)$, by proof.",
-    data="well_posedness",
     control=false_world(
         "ReLU, whose derivative jumps, in the corrected form", replace_labels("activation", {"erf": "relu"})
     ),

@@ -72,7 +72,6 @@ def _without_factor(target_scan: xr.Dataset) -> xr.Dataset:
     assumes="the figure's iteration; the target is not stated",
     kind="causal",
     states=r"With BN neurons that point to where data are small move faster, because $\|b\|_\Sigma$ is small.",
-    data="target_scan",
     control={
         "faster": false_world(
             r"the target along $x_2$, and speeds without the factor of the metric", _off_and_along_x2
@@ -115,7 +114,6 @@ def _one_power_less(target_scan: xr.Dataset) -> xr.Dataset:
     states=r"In two dimensions the speed is the torque of the residual in the whitened plane times $\sqrt{\det\Sigma}/"
     r"(\|b\| \|u\|_\Sigma^2)$: at equal torque neurons are faster where data vary little.",
     formula=r"\|\dot b\| = |a E'(\psi)| \frac{\sqrt{\det\Sigma}}{\|b\| \|u\|_\Sigma^2}, \quad u = \frac{b}{\|b\|}",
-    data="target_scan",
     control=wrong_formula(r"one power of the norm less, $\sqrt{\det \Sigma}$ over the deviation", _one_power_less),
 )
 def speed_is_torque_times_factor(target_scan: xr.Dataset) -> Verdict:
@@ -153,7 +151,6 @@ STARTS = {"random signs of a": slice(1, None), "both signs at each direction": s
     assumes="the 500th iteration; the step is not stated",
     kind="published number",
     states="The axis of speeds with BN is one order of magnitude bigger than that without.",
-    data="speed_ratio",
     control=false_world("isotropic data", replace_labels("problem", {"y = x1": "y = x1, Sigma = I"})),
 )
 def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
@@ -183,7 +180,6 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     origin="ours",
     states="Where both models have reached the same loss, BN's fastest neuron is not faster than the vanilla "
     "model's: at iteration 500 the vanilla model is slow because it has finished.",
-    data="speed_ratio",
     control=false_world("speeds at equal iteration, not at equal loss", replace_variables(matched_ratio="ratio")),
 )
 def speeds_at_matched_loss(speed_ratio: xr.Dataset) -> Verdict:
@@ -219,7 +215,6 @@ ENDS = {"iteration 4000": 4000, "iteration 6000": 6000, "iteration 8000": 8000}
     assumes="the setting of Figure 1; $y = x_1$",
     kind="qualitative",
     states="In Figure 1 the neurons with BN concentrate in the direction of large variance, more than without BN.",
-    data="anisotropy",
     control={
         "concentrate": false_world("the neurons for the target $y = x_2$", exchange("target", "y = x1", "y = x2")),
         "more than vanilla": false_world("models with and without BN exchanged", exchange("model", "BN", "vanilla")),
@@ -278,7 +273,6 @@ NEURON = "0 is no change; a twentieth is less than two of 32 neurons"
     states="The anisotropic speed helps neurons to leave directions where data are small and concentrate "
     "where they are "
     "large.",
-    data="concentration",
     control={
         "concentrate": knock_out("inner weights frozen, so that neurons stay where they start", _at_rest),
         "helped": knock_out(

@@ -64,7 +64,6 @@ RATES = {"equal for both": _at_equal_step, "each at its best": _at_best_step}
     kind="causal",
     states="The anisotropic speed effect of BN speeds up the learning of features along directions where "
     "data are large.",
-    data="feature_learning",
     control=knock_out("the BN network with b frozen, which trains the rest", replace_labels("network", {"BN": FROZEN})),
 )
 def learning_is_sped_up(feature_learning: xr.Dataset) -> Verdict:
@@ -124,7 +123,6 @@ EXCHANGED = replace_labels("network", {"BN": "vanilla", "vanilla": "BN", "vanill
     kind="comparison",
     origin="ours",
     states="At equal step $y = x_1$, which can be learned with b frozen, takes more iterations with BN than without.",
-    data="learning_rates",
     control={
         part: false_world("networks with and without BN exchanged", EXCHANGED)
         for part in ("equal step", "equal step and function")
@@ -177,7 +175,6 @@ def _mean_gain(feature_learning: xr.Dataset, wide: str, narrow: str) -> str:
     assumes="compared with models without BN",
     kind="comparison",
     states="The BN model is less sensitive to the choice of learning rate: it learns over a wider range of steps.",
-    data="feature_learning",
     control=false_world(
         "networks with and without BN exchanged",
         replace_labels(
@@ -221,7 +218,6 @@ SEVERAL = {"spread over two decades": "BN, many lengths", "1 and 10, as in Figur
     states="That neurons of different lengths learn at different rates makes the BN model less sensitive "
     "to the choice of "
     "learning rate.",
-    data="feature_learning",
     control=knock_out(
         "b frozen in the network of one length, so that the lengths alone let b move",
         replace_labels("network", {"BN": FROZEN}),
@@ -252,7 +248,6 @@ def many_lengths_widen_the_range(feature_learning: xr.Dataset) -> Verdict:
     assumes="purple neurons start ten times longer",
     kind="qualitative",
     states="In one BN model the short neurons converge faster than the tenfold longer ones.",
-    data="magnitudes",
     control=false_world(
         "small and large neurons exchanged", lambda data: exchange("radius", *data["radius"].values.tolist())(data)
     ),

@@ -34,7 +34,6 @@ VANILLA = "steps of the vanilla model"
     assumes="gradient descent",
     kind="identity",
     states="The gradient is tangent to the sphere, so the first step only makes a neuron longer.",
-    data="first_step",
     control=false_world(VANILLA, exchange("model", "BN", "vanilla")),
 )
 def no_neuron_shrinks(first_step: xr.Dataset) -> Verdict:
@@ -53,7 +52,6 @@ def no_neuron_shrinks(first_step: xr.Dataset) -> Verdict:
     origin="ours",
     states=r"One step takes a neuron of length $r$ to $r_1 = \sqrt{r^2 + (h g / r)^2}$, $g$ its speed at unit length.",
     formula=r"r_1 = \sqrt{r^2 + \left( \frac{h g}{r} \right)^2}",
-    data="first_step",
     control=false_world(VANILLA, exchange("model", "BN", "vanilla")),
 )
 def length_after_one_step(first_step: xr.Dataset) -> Verdict:
@@ -81,7 +79,6 @@ def _critical_to_the(power: float) -> Callable[[xr.Dataset], xr.Dataset]:
         r"r_1 = \sqrt{r^2 + \left( \frac{h g}{r} \right)^2}, "
         r"\quad \frac{d r_1}{d r} < 0 \Leftrightarrow r < r^* = \sqrt{h g}"
     ),
-    data="first_step",
     control={
         "below": wrong_formula("$r^* = (h g)^{1/4}$", _critical_to_the(0.5)),
         "above": wrong_formula("$r^* = h g$", _critical_to_the(2.0)),
@@ -126,7 +123,6 @@ def _first_counted(first_step: xr.Dataset) -> xr.Dataset:
     states="From the second iteration on all neurons are large enough to avoid unstable dynamics.",
     correction="True of the median neuron. A neuron that starts near a critical direction has a small gradient, is not "
     "amplified, and turns by up to 90 degrees in a later step, in which it is.",
-    data="first_step",
     control=wrong_formula("the first iteration, in which small neurons turn by 90 degrees", _first_counted),
 )
 def stable_from_the_second_step(first_step: xr.Dataset) -> Verdict:
@@ -153,7 +149,6 @@ EXPONENTS = "borders half-way between 1/2 and 1 separate the exponents; the smal
     origin="ours",
     states="Population BN is the limit of BN over batches of size $B$: bias of order $1/B$, noise of order "
     "$1/\\sqrt{B}$.",
-    data="finite_batch",
     control={
         part: wrong_formula("exponents of bias and noise exchanged", replace_variables(bias="noise", noise="bias"))
         for part in ("bias", "noise")

@@ -55,7 +55,6 @@ def _exchanged(measures: xr.Dataset) -> xr.Dataset:
     assumes=r"$\tilde L = 3$, numbers of layers up to 18",
     kind="comparison",
     states="Adaptive and irregular layer steps have a small but consistent advantage in the test error.",
-    data="scheme_measures",
     control={
         "irregular": false_world("the test errors of each pair exchanged", _exchanged),
         "adaptive": false_world("the test errors of each pair exchanged", _exchanged),
@@ -110,7 +109,6 @@ def _first_value(measures: xr.Dataset) -> xr.Dataset:
     assumes="teacher through 6 and then 3 dimensions, adaptive steps, $L = 18$",
     kind="qualitative",
     states="The weight matrices are roughly 6-dimensional around $p = 0.3$.",
-    data=("scheme_measures", "staged_measures"),
     control=false_world("weights of rank one", in_dataset(0, _first_value)),
 )
 def six_dimensional_stage(scheme_measures: xr.Dataset, staged_measures: xr.Dataset) -> Verdict:
@@ -170,7 +168,6 @@ EQUIDISTANT = knock_out("equidistant steps: the steps do not adapt, all else equ
     assumes="adaptive steps, $L = 18$",
     kind="qualitative",
     states="Adaptive steps put more layers especially in the beginning of the network, but also at the end.",
-    data="scheme_measures",
     control={
         "beginning": EQUIDISTANT,
         "end": EQUIDISTANT,
@@ -232,7 +229,6 @@ def _clumped(measures: xr.Dataset) -> xr.Dataset:
     assumes="a plane through the paths, $L = 18$",
     kind="comparison",
     states="In a two-dimensional projection adaptive steps appear to be better spread out.",
-    data="scheme_measures",
     control=false_world("adaptive steps that clump in pairs, nine tenths of each second one moved", _clumped),
 )
 def steps_are_spread_out(scheme_measures: xr.Dataset) -> Verdict:
@@ -270,7 +266,6 @@ def _same_layers(measures: xr.Dataset) -> xr.Dataset:
     assumes=r"$\tilde L = 3$",
     kind="causal",
     states="More layers $L$ lead to improved test performance.",
-    data="scheme_measures",
     control=knock_out("networks of the least number of layers under every label, all else equal", _same_layers),
 )
 def layers_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
@@ -302,7 +297,6 @@ def layers_improve_the_test_error(scheme_measures: xr.Dataset) -> Verdict:
     kind="comparison",
     states="Steps in proportion to the inverse of the relative speed make the relative changes of all layers the same.",
     formula=r"\rho_\ell \propto c_\ell^{-1} \Rightarrow \|A_\ell - A_{\ell-1}\| / \|A_\ell\| = \text{const}",
-    data="scheme_measures",
     control=SCHEMES_EXCHANGED,
 )
 def adaptive_steps_even_out(scheme_measures: xr.Dataset) -> Verdict:

@@ -144,7 +144,6 @@ def _cost_as_estimate(measures: xr.Dataset) -> xr.Dataset:
     kind="limit",
     states=STATES_1A,
     formula=FIGURE_1A,
-    data="chain_measures",
     control={
         "Hamiltonian": wrong_formula("the least cost of identity in the place of the Hamiltonian", _cost_as_estimate),
         "least cost": REVERSED,
@@ -188,7 +187,6 @@ def hamiltonian_reaches_the_rank(chain_measures: xr.Dataset) -> Verdict:
     " the stable"
     " form of $-2 \\mathcal{H} / \\tilde L$ from above.",
     formula=APPROACH_1A,
-    data="chain_measures",
     control={
         "H": shallowest(DECAYED),
         "stable H": shallowest(DECAYED),
@@ -214,7 +212,6 @@ def hamiltonian_with_decayed_maps(chain_measures: xr.Dataset) -> Verdict:
     states=r"Without the appended 1 the estimate $-2 \mathcal{H} / \tilde L$ is one more: with it a constant"
     r" direction in the"
     " rows of the representation costs next to nothing, as a non-negative one has.",
-    data="chain_measures",
     control=false_world("networks with bias in the place of those without", replace_labels("maps", {NO_BIAS: DECAYED})),
 )
 def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
@@ -239,7 +236,6 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     " but passes it"
     " on the way, when each depth goes on from the one before.",
     formula=APPROACH_1A,
-    data="chain_measures",
     control={
         "H": shallowest(FREE),
         "stable H": shallowest(FREE),
@@ -280,7 +276,6 @@ def hamiltonian_with_free_maps(chain_measures: xr.Dataset) -> Verdict:
     " the least stable cost of identity from above. Linear maps: fixed (inputs padded with zeros, first outputs read).",
     formula=r"-\frac{2}{\tilde L} \mathcal{H}_\gamma \nearrow k^*, \quad \min_p \|A_p\|_{K_p + \gamma I}^2 \searrow"
     r" k^*",
-    data="chain_measures",
     control={
         "stable H": REVERSED,
         "least cost": REVERSED,

@@ -27,7 +27,6 @@ from repdyn.leaky_resnets.claims.tolerances import (
     kind="identity",
     states=r"Weights $W_{q/c} / c$ with leak $\tilde L / c$ on $[0, c]$ give the activations $A_{q/c}$, and $1/c$ of"
     " the squared norm.",
-    data="formula_audit",
     control=with_wrong_formula("weights that are not divided by $c$", "1.2 range of p"),
 )
 def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
@@ -43,7 +42,6 @@ def range_is_stretched(formula_audit: xr.Dataset) -> Verdict:
     assumes="no bias, as the sentence before says",
     kind="identity",
     states="Raising the leak by $c$ scales the path by $e^{-cp}$, if there is no bias.",
-    data="formula_audit",
     control=with_wrong_formula("the path that is not scaled", "1.2 scale of outputs"),
 )
 def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
@@ -67,7 +65,6 @@ def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
     states=r"By the strength of the skip connections Leaky ResNets reach from ResNets, at $\tilde L = 0$, to"
     r" fully connected"
     r" networks, at $\rho_\ell \tilde L = 1$.",
-    data="formula_audit",
     control=with_wrong_formula(r"$\tilde L = L / 2$ in the place of $L$", "1.1 no leak"),
 )
 def between_resnet_and_connected(formula_audit: xr.Dataset) -> Verdict:
@@ -83,7 +80,6 @@ def between_resnet_and_connected(formula_audit: xr.Dataset) -> Verdict:
     assumes="the weights that carry a given path, of least norm",
     kind="identity",
     states=r"The weights of a minimizer are $W_p = (\tilde L A_p + \partial_p A_p) \sigma(A_p)^+$.",
-    data="formula_audit",
     control=with_wrong_formula(r"$A$ in the place of $\tilde L A$", "1.3 least weights"),
 )
 def weights_of_a_path(formula_audit: xr.Dataset) -> Verdict:
@@ -110,7 +106,6 @@ def weights_of_a_path(formula_audit: xr.Dataset) -> Verdict:
         r"\frac{1}{2 \tilde L} \|\tilde L A_p + \partial_p A_p\|_{K_p}^2 = \frac{\tilde L}{2} \|A_p\|_{K_p}^2"
         r" + \langle \partial_p A_p, A_p \rangle_{K_p} + \frac{1}{2 \tilde L} \|\partial_p A_p\|_{K_p}^2"
     ),
-    data="formula_audit",
     control=with_wrong_formula("without the middle term", "1.3 three terms"),
 )
 def lagrangian_splits(formula_audit: xr.Dataset) -> Verdict:
@@ -131,7 +126,6 @@ def lagrangian_splits(formula_audit: xr.Dataset) -> Verdict:
         r"\int_0^1 \operatorname{Tr}\left[ \partial_p A_p \sigma(A_p)^+ \sigma(A_p)^{+T} A_p^T \right] dp ="
         r" \log |A_1|_+ - \log |A_0|_+"
     ),
-    data="formula_audit",
     control=with_wrong_formula("Frobenius norms in the place of pseudo-determinants", "footnote 1"),
 )
 def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
@@ -150,7 +144,6 @@ def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="Once a network reaches the zero representation it can only learn constant representations afterwards.",
     formula=r"A_p = 0 \Rightarrow A_q = a_q \mathbf{1}^T \text{ for } q > p",
-    data="formula_audit",
     control=with_wrong_formula("a start that is not zero", "1.3 zero representation"),
 )
 def zero_stays_constant(formula_audit: xr.Dataset) -> Verdict:
@@ -175,7 +168,6 @@ def zero_stays_constant(formula_audit: xr.Dataset) -> Verdict:
         r"\gamma \|A_p\|_{K_p + \gamma I}^2 \to \|A_p (I - \sigma(A_p)^+ \sigma(A_p))\|^2, \quad"
         r" \|\tilde L A_p + \partial_p A_p\|_{K_p + \gamma I}^2 \to \|W_p \sigma(A_p) \sigma(A_p)^+\|^2"
     ),
-    data="formula_audit",
     control=with_wrong_formula("the sum without the cross term", "1.3 infinite terms"),
 )
 def infinite_terms_cancel(formula_audit: xr.Dataset) -> Verdict:
@@ -196,7 +188,6 @@ def infinite_terms_cancel(formula_audit: xr.Dataset) -> Verdict:
     "ones, so the norm of the weights increases through the layers by the biases.",
     formula=r"\|W_\ell\|_F^2 + \|b_\ell\|^2 = \|W_{\ell+1}\|_F^2, \quad \|W_\ell\|_F^2 = \|W_1\|_F^2 +"
     r" \sum_{k=1}^{\ell-1} \|b_k\|^2",
-    data="formula_audit",
     control=with_wrong_formula("without the sum of biases", "A.3 fully connected"),
 )
 def connected_networks_are_balanced(formula_audit: xr.Dataset) -> Verdict:
@@ -215,7 +206,6 @@ def connected_networks_are_balanced(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"$\partial_p A = \partial \mathcal{H} / \partial B$ and $-\partial_p B = \partial \mathcal{H} / \partial"
     r" A$ for $\mathcal{H} = \frac{\tilde L}{2} \|B \sigma(A)^T\|^2 - \tilde L \operatorname{Tr}[B A^T]$.",
-    data="formula_audit",
     control=with_wrong_formula("$dB/dp$ with the other sign", "1.5 Hamilton's equations"),
 )
 def hamilton_equations(formula_audit: xr.Dataset) -> Verdict:
@@ -233,7 +223,6 @@ def hamilton_equations(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"Where $\operatorname{Im} A^T$ lies in $\operatorname{Im} \sigma(A)^T$, $\mathcal{H} = \frac{1}{2 \tilde"
     r" L} \|\partial_p A\|_K^2 - \frac{\tilde L}{2} \|A\|_K^2$.",
-    data="formula_audit",
     control=with_wrong_formula("the sum of the energies", "2.1 split of H"),
 )
 def hamiltonian_splits(formula_audit: xr.Dataset) -> Verdict:
@@ -251,7 +240,6 @@ def hamiltonian_splits(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"$-\frac{2}{\tilde L} \mathcal{H} = \|A\|_\gamma^2 - \left\|\frac{1}{\tilde L} \partial_p A + \gamma"
     r" B\right\|_\gamma^2 + \gamma \|B\|^2$, where $\|\cdot\|_\gamma$ is the norm of $K + \gamma I$.",
-    data="formula_audit",
     control=with_wrong_formula(r"$\gamma |B|^2$ subtracted", "Theorem 7 identity"),
 )
 def theorem4_identity(formula_audit: xr.Dataset) -> Verdict:
@@ -270,7 +258,6 @@ def theorem4_identity(formula_audit: xr.Dataset) -> Verdict:
     correction="It is the operator norm of $K_p$, not its square.",
     formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}^2",
     corrected_formula=r"\gamma_p = \gamma_0 \|\sigma(A_p)\|_{op}^2 = \gamma_0 \|K_p\|_{op}",
-    data="formula_audit",
     control=with_wrong_formula("the root of $|K|_{op}$", "2.1 gamma_p"),
     possible_ocr_error=True,
 )
@@ -292,7 +279,6 @@ def scale_of_gamma(formula_audit: xr.Dataset) -> Verdict:
         r" A_{p,i \cdot}"
         r" + \partial_p A_{p,i \cdot}\|_{K_p}^2 dp"
     ),
-    data="formula_audit",
     control=with_wrong_formula("each neuron with the kernel of itself alone", "1.3 neurons"),
 )
 def loss_splits_by_neurons(formula_audit: xr.Dataset) -> Verdict:
@@ -313,7 +299,6 @@ def loss_splits_by_neurons(formula_audit: xr.Dataset) -> Verdict:
     correction=r"With the appended 1 the sum lacks $\mathbf{1} \mathbf{1}^T$.",
     formula=r"K_p = \sum_{i=1}^{w} \sigma(A_i) \sigma(A_i)^T",
     corrected_formula=r"K_p = \mathbf{1} \mathbf{1}^T + \sum_{i=1}^{w} [A_{i \cdot}]_+^T [A_{i \cdot}]_+",
-    data="formula_audit",
     control=with_wrong_formula("the products before the ReLU", "1.3 covariance"),
 )
 def kernel_sums_over_neurons(formula_audit: xr.Dataset) -> Verdict:
@@ -333,7 +318,6 @@ def kernel_sums_over_neurons(formula_audit: xr.Dataset) -> Verdict:
     correction=r"It is proportional to it, with the negative factor $-\tilde L / 2$, by its definition.",
     formula=r"E_{pot} \propto \frac{1}{\|A_p\|_{K_p}^2}",
     corrected_formula=r"E_{pot} = -\frac{\tilde L}{2} \|A_p\|_{K_p}^2",
-    data="formula_audit",
     control=with_wrong_formula(r"the positive factor $\tilde L / 2$", "4 potential energy"),
 )
 def potential_energy_is_proportional(formula_audit: xr.Dataset) -> Verdict:

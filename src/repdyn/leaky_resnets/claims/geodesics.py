@@ -21,7 +21,6 @@ DRIFT_REASON = "integrator tolerance 1e-9 or less over a few thousand steps, exc
     line=206,
     kind="identity",
     states="$\\mathcal{H}$ is constant in $p$ along the joint dynamics of $A$ and $B$.",
-    data=("random_geodesics", "geodesics"),
     control={
         "random": wrong_formula(
             OTHER_SIGN,
@@ -63,7 +62,6 @@ def _order(paths: xr.Dataset) -> np.ndarray:
     origin="ours",
     states=r"Critical points of the discrete network are symplectic Euler steps, whose $\mathcal{H}(A_{\ell-1},"
     r" B_\ell)$ varies as $1/L$.",
-    data="critical_paths",
     control={
         "order": wrong_formula(
             "a spread that falls as $1 / L^2$",
@@ -110,7 +108,6 @@ NOT_THE_BIAS = "all columns of $W$ in the place of its bias"
     " shift of its own argument.",
     formula=r"\|W_p\|^2 = \|W_0\|^2 + \tilde L \int_0^p \|W_{p,w+1}\|^2 dq",
     corrected_formula=r"\|W_p\|^2 = \|W_0\|^2 + 2 \tilde L \int_0^p \|W_{q, \cdot w+1}\|^2 dq",
-    data=("random_geodesics", "critical_paths"),
     control={
         "flow": wrong_formula(NOT_THE_BIAS, in_dataset(0, ALL_COLUMNS)),
         "discrete": wrong_formula(NOT_THE_BIAS, in_dataset(1, ALL_COLUMNS)),
@@ -149,7 +146,6 @@ AT_THE_END = false_world(
     origin="ours",
     states=r"Exact trajectories that pass a non-negative fixed point at $p = \frac12$, nearer at larger $\tilde L$,"
     r" lose their negative part at $p = \frac14$ and $\frac34$ as $\tilde L$ grows.",
-    data="geodesics",
     control={"last": AT_THE_END, "falls": AT_THE_END},
 )
 def bottleneck_is_nonnegative(geodesics: xr.Dataset) -> Verdict:
@@ -185,7 +181,6 @@ def _growth_rate(laboratory: xr.Dataset) -> np.ndarray:
     origin="ours",
     states=r"Exact geodesics leave a bottleneck of rank $k$ toward $p = 0$ at the rate $\tilde L$, $\|\partial_p A\|"
     r" / \|A\| \sim e^{\tilde L (1/2 - p)}$, and their kinetic energy is proportional to the extra cost of identity.",
-    data="geodesics",
     control={
         "rate": false_world("the effective depths in reverse order", reverse("effective_depth")),
         "proportional": wrong_formula(

@@ -50,7 +50,6 @@ PRINTED_BOUND = wrong_formula("the printed bound with bias", _printed_with_bias)
         r"\operatorname{Im} A^T \subseteq \operatorname{Im} \sigma(A)^T \Rightarrow \|A \sigma(A)^+\|_F^2 \ge"
         r" \frac{\|A\|_*^2}{\|A\|_F^2 + N} \text{ with bias}, \quad \ge \frac{\|A\|_*^2}{\|A\|_F^2} \text{ without}"
     ),
-    data="identity_costs",
     control={"bound": PRINTED_BOUND, "tight": PRINTED_BOUND, "constant": PRINTED_BOUND},
 )
 def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
@@ -91,7 +90,6 @@ def cost_bounds_stable_rank(identity_costs: xr.Dataset) -> Verdict:
     line=148,
     kind="bound",
     states=r"$\|A\|_F^2 / \|A\|_{op}^2 \le \|A\|_*^2 / \|A\|_F^2 \le \operatorname{Rank} A$.",
-    data="identity_costs",
     control={
         "nuclear over spectral": wrong_formula(
             "the two stable ranks exchanged",
@@ -125,7 +123,6 @@ def stable_ranks_are_ordered(identity_costs: xr.Dataset) -> Verdict:
     kind="identity",
     states="The cost of identity of a non-negative representation is its rank.",
     formula=r"A \ge 0 \Rightarrow \|A\|_K^2 = \operatorname{Rank} A",
-    data="identity_costs",
     control=false_world("costs with bias, where $\\mathbf{1}$ may lie in the rows", exchange("bias", 0, 1)),
 )
 def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
@@ -147,7 +144,6 @@ def cost_is_rank(identity_costs: xr.Dataset) -> Verdict:
         r" \frac{x}{1 + x},"
         r" \quad x = \mathbf{1}^T (A^T A)^+ \mathbf{1}"
     ),
-    data="identity_costs",
     control=wrong_formula(
         "Rank A with bias",
         lambda costs: costs.assign(nonnegative_closed=costs["rank"] + 0 * costs["nonnegative_closed"]),
@@ -168,7 +164,6 @@ def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:
     states="In contrast to the cost of identity, the stable rank is continuous except at $A = 0$.",
     formula=r"\left| \frac{\|A + E\|_*}{\|A + E\|_F} - \frac{\|A\|_*}{\|A\|_F} \right| \le \frac{\sqrt{\min(w, N)} +"
     r" \|A\|_* / \|A\|_F}{\|A\|_F / \|E\|_F - 1}",
-    data="identity_costs",
     control={
         "rank": wrong_formula(
             "the cost of identity in the place of the stable rank", replace_variables(rank_change="cost_change")
@@ -216,7 +211,6 @@ STARTS = false_world(
     kind="qualitative",
     states="In full-batch descent of the cost of identity only non-negative local minima are observed.",
     formula="[A]_- = 0",
-    data="descents",
     control=dict.fromkeys(("small", "large", "bias"), STARTS),
 )
 def descent_ends_nonnegative(descents: xr.Dataset) -> Verdict:

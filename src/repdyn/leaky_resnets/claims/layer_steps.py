@@ -30,7 +30,6 @@ from repdyn.base.verdicts import Verdict, all_of, deviation
         r"\sum_{\ell=1}^{L} \rho_\ell = 1 - \frac{a}{4 L^2} \text{ for odd } L, \quad \rho_\ell \propto 1 + a"
         r" \left( \frac{1}{4} - \left| \frac{\ell - 1/2}{L} - \frac{1}{2} \right| \right)"
     ),
-    data="step_schemes",
     control={
         "odd": wrong_formula(
             "$a / (4 L)$ in the place of $a / (4 L^2)$",
@@ -76,7 +75,6 @@ HIGHER_PEAK = wrong_formula(
     assumes=r"even $L$, where $\ell / L = 1 / 2$ is reached",
     kind="bound",
     states=r"The irregular steps have $\rho_\ell \tilde L < 1$ if $L > (1 + a/4) \tilde L$, and need it.",
-    data="step_schemes",
     control={"enough": HIGHER_PEAK, "needed": HIGHER_PEAK},
 )
 def steps_stay_below_the_leak(step_schemes: xr.Dataset) -> Verdict:

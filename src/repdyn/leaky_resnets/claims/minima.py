@@ -64,7 +64,6 @@ OTHER_EXPANSION = wrong_formula(
     kind="bound",
     states="All stable minima of the cost of identity are non-negative, and their cost is their rank.",
     formula=r"[A]_- = 0, \quad \|A \sigma(A)^+\|_F^2 = \operatorname{Rank} A",
-    data=("formula_audit", "identity_costs"),
     control={
         "bias": wrong_formula(
             "scaling up by 1.1 in the place of down", in_dataset(1, replace_variables(scaling="scaling_up"))
@@ -122,7 +121,6 @@ def stable_minima_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.
         r" -\epsilon^2"
         r" \|[A_{\cdot i}]_-\|^2"
     ),
-    data=("formula_audit", "identity_costs"),
     control={
         "falls": wrong_formula(
             "the neuron of the proof", in_dataset(1, replace_variables(kept_change="kept_change_printed"))
@@ -156,7 +154,6 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
     assumes="minima of the cost of identity",
     kind="qualitative",
     states="All strict local minima of the COI of wide enough networks are stable.",
-    data="identity_costs",
     control=wrong_formula("scaling up by 1.1 in the place of down", replace_variables(scaling="scaling_up")),
 )
 def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
@@ -182,7 +179,6 @@ def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
     kind="identity",
     states="From a local minimum that is not non-negative a path of constant cost of identity leads to a saddle: a"
     " representation with a zero row, critical as the first is.",
-    data="formula_audit",
     control=with_wrong_formula("rows scaled by $(1 - t) + t a$ without the root", "Prop. 3 merged neurons"),
 )
 def neurons_merge(formula_audit: xr.Dataset) -> Verdict:
@@ -218,7 +214,6 @@ def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
     kind="limit",
     states="Limits of local minima are non-negative where the path is slow.",
     formula=r"\lim_{\tilde L \to \infty} [A_{p_0}^{\tilde L}]_- = 0",
-    data=("formula_audit", "identity_costs", "geodesics"),
     control={
         "norm": wrong_formula(
             "the neuron of the proof", in_dataset(1, replace_variables(slow_norm_change="slow_norm_change_printed"))
@@ -265,7 +260,6 @@ def limits_are_nonnegative(formula_audit: xr.Dataset, identity_costs: xr.Dataset
     r" of the bias lower the norm by $\|[A_i]_-\|^2$. The proposition stands.",
     formula=r"\|A_{p, \cdot i}\|^2 - \|\sigma(A_{p, \cdot i})\|^2 > 0",
     corrected_formula=r"\|A_{p, \cdot i}\|^2 - \|[A_{p, \cdot i}]_+\|^2 = \|[A_{p, \cdot i}]_-\|^2 > 0",
-    data="identity_costs",
     control=wrong_formula("the neuron of the proof", replace_variables(slow_norm_change="slow_norm_change_printed")),
 )
 def added_neuron_lowers_the_norm(identity_costs: xr.Dataset) -> Verdict:
@@ -303,7 +297,6 @@ def added_neuron_lowers_the_norm(identity_costs: xr.Dataset) -> Verdict:
         r"\tilde L^2 \epsilon^2 t^2 \left( \|\sigma(A_i)\|^2 - \|A_i\|^2 - \frac{2}{\tilde L} A_i^T \partial_p"
         r" A_i \right), \quad W_p - \tilde L \epsilon^2 t^2 A_i \sigma(A_i)^T"
     ),
-    data="formula_audit",
     control=with_wrong_formula(r"$-1 / \tilde L$ with the right block", "Prop. 8 norm"),
 )
 def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
@@ -325,7 +318,6 @@ def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
     corrected_formula=(
         r"a_p \to t(p) K_{p,i}, \quad a_0 \to 0, \quad a_1 = O\left( e^{-\tilde L (1 - p_0 - r)} \right) \to 0"
     ),
-    data="formula_audit",
     possible_ocr_error=True,
     control={
         "end": wrong_formula("the limit 1 as printed, that of $a$ at $p_0$", replace_variables(end_activation=MIDDLE)),

@@ -30,7 +30,6 @@ def _laboratory_upper(laboratory: xr.Dataset) -> xr.DataArray:
     states="$-2 \\mathcal{H} / \\tilde L$ exceeds the least stable cost of identity by at most $\\gamma c$, where"
     " $c = \\sup \\|B_p\\|^2$.",
     formula=r"-\frac{2}{\tilde L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2 \le \gamma c",
-    data=("random_geodesics", "scalar_geodesics", "geodesics"),
     control={
         "random": wrong_formula(
             "the energies added, not subtracted", in_dataset(0, replace_variables(middle="lagrangian_middle"))
@@ -74,7 +73,6 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
         r"-\left( \frac{1}{\tilde L} \ell_{\gamma, \tilde L} + \sqrt{\gamma c} \right)^2 \le -\frac{2}{\tilde"
         r" L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2"
     ),
-    data=("random_geodesics", "scalar_geodesics", "geodesics"),
     control={
         "scalar": wrong_formula("the printed bound", in_dataset(1, replace_variables(lower="lower_printed"))),
         "random": wrong_formula(
@@ -132,7 +130,6 @@ def lower_bound_holds(random_geodesics: xr.Dataset, scalar_geodesics: xr.Dataset
         r" \|A_p\|_{K_p + \gamma I}^2 + \frac{2}{\tilde L} \mathcal{H} \right]_+} \le 2 \tilde L \sqrt{\gamma"
         r" c}"
     ),
-    data=("random_geodesics", "geodesics"),
     control={
         "random low": wrong_formula("twice the root", in_dataset(0, replace_variables(slowest="slowest_doubled"))),
         "random high": wrong_formula("no root", in_dataset(0, replace_variables(fastest="fastest_without"))),
@@ -181,7 +178,6 @@ def speed_bounds_hold(random_geodesics: xr.Dataset, geodesics: xr.Dataset) -> Ve
         r" \gamma I}^2 \le"
         r" \frac{c}{\tilde L}"
     ),
-    data="scalar_geodesics",
     control={
         "closes": false_world("paths that turn at a fixed rate, whose length grows", reverse("turn")),
         "bound": wrong_formula(

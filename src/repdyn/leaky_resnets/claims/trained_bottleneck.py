@@ -66,7 +66,6 @@ NO_PLACE = false_world("networks whose largest step lies two or three places awa
     kind="qualitative",
     states="The spectra of $A_p$ and of $W_p$ show a clear separation between $k^* = 3$ large values and the rest.",
     formula=r"s_{k^*}(A_p) \gg s_{k^* + 1}(A_p), \quad s_{k^*}(W_p) \gg s_{k^* + 1}(W_p)",
-    data="chain_measures",
     control={"A": NO_PLACE, "W": NO_PLACE},
 )
 def k_values_separate(chain_measures: xr.Dataset) -> Verdict:
@@ -119,7 +118,6 @@ def _last_layer(measures: xr.Dataset) -> xr.Dataset:
     assumes="the representations that trained networks have inside the bottleneck",
     kind="qualitative",
     states="In trained networks only representations without negative entries are observed in the bottleneck.",
-    data="chain_measures",
     control=false_world("representations of the last layer", _last_layer),
 )
 def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
@@ -154,7 +152,6 @@ def bottleneck_is_nonnegative(chain_measures: xr.Dataset) -> Verdict:
     assumes=r"trained networks, $\tilde L$ growing",
     kind="limit",
     states=r"In the bottleneck the negative part of the representation vanishes as $\tilde L$ grows.",
-    data="chain_measures",
     control={"bias": REVERSED, "no bias": REVERSED},
 )
 def negative_part_vanishes(chain_measures: xr.Dataset) -> Verdict:
@@ -209,7 +206,6 @@ def _peak_in_the_middle(measures: xr.Dataset) -> xr.Dataset:
     assumes="trained networks",
     kind="qualitative",
     states="A jump in the middle of the network is never observed.",
-    data="chain_measures",
     control=false_world("the kinetic energy of the fastest layer added in the middle", _peak_in_the_middle),
 )
 def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
@@ -249,7 +245,6 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     kind="scaling",
     states="The stable speed $\\|\\partial_p A_p\\|$ is of order 1 where the cost of identity is almost least, of order"
     " $\\tilde L$ where it is far from it.",
-    data="chain_measures",
     control={
         "everywhere": wrong_formula(
             "the kinetic energy in proportion to the square of the extra cost",

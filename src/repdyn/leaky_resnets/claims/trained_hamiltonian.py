@@ -72,7 +72,6 @@ CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_c
     states="Along $p$ the Hamiltonian varies much less than its parts, and the kinetic energy is proportional to"
     " the extra"
     " cost of identity.",
-    data="chain_measures",
     control={
         "varies": wrong_formula("the cost of identity in the place of the Hamiltonian", _cost_for_hamiltonian),
         "proportion": wrong_formula(
@@ -125,7 +124,6 @@ def hamiltonian_varies_less_than_its_parts(chain_measures: xr.Dataset) -> Verdic
     assumes="kinetic energy and extra cost of identity, the network of Figure 1b",
     kind="qualitative",
     states="The kinetic energy, and with it the extra cost of identity, is large towards the beginning and the end.",
-    data="chain_measures",
     control={"beginning": CONSTANT_SPEED, "end": CONSTANT_SPEED},
 )
 def energies_are_large_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
@@ -162,7 +160,6 @@ def energies_are_large_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
     states="On trained networks with large $\\tilde L$ the Hamiltonian is close to the least stable cost of identity"
     " along the path.",
     formula=r"-\frac{2}{\tilde L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2 \to 0",
-    data="chain_measures",
     control={"close": REVERSED, "closes": REVERSED},
 )
 def theorem_4_on_trained_networks(chain_measures: xr.Dataset) -> Verdict:

@@ -48,7 +48,6 @@ OWN = {"dimension": 30, "width": 100, "points": 1000, "steps": 6000}  # what App
     "is constant without bias.",
     formula=r"\langle A_\ell, B_\ell \rangle - \langle A_{\ell-1}, B_{\ell-1} \rangle = \rho_\ell\, b_\ell \cdot "
     r"(B_\ell \mathbf{1})",
-    data=("network_audit", "chain_measures"),
     control={
         "random": wrong_formula(
             "the term of the bias left out", in_dataset(0, replace_variables(identity="increment"))
@@ -85,7 +84,6 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
     formula=r"C(A) = \frac{1}{2} \|f^*(X) - A\|_F^2, \quad -\frac{1}{\lambda} \partial_{A_1} C(A_1) ="
     r" \frac{2}{\lambda N} (f^*(X) - A_1)",
     corrected_formula=r"C(A) = \frac{1}{N} \|f^*(X) - A\|_F^2",
-    data="network_audit",
     control=wrong_formula(
         "the momentum of half the squared distance in the place of the right one",
         replace_labels("cost", {"|f* - A|^2 / N": "|f* - A|^2 / 2"}),
@@ -124,7 +122,6 @@ def _need_own_settings(measures: xr.Dataset) -> None:
     states="The settings of Appendix B, $\\lambda = 0.001 / \\tilde L$ among them, give good results: spectra"
     " that separate"
     " clearly after $k^*$ values.",
-    data="paper_measures",
     control=FIRST_LAYER,
 )
 def own_settings_show_the_bottleneck(paper_measures: xr.Dataset) -> Verdict:
@@ -192,7 +189,6 @@ def _before_and_after_exchanged(measures: xr.Dataset) -> xr.Dataset:
     assumes="after Adam",
     kind="qualitative",
     states="A short run of gradient descent at a smaller rate after Adam tightens the convergence.",
-    data="paper_measures",
     control=false_world("each change of the distance with the other sign", _before_and_after_exchanged),
 )
 def descent_tightens(paper_measures: xr.Dataset) -> Verdict:
@@ -219,7 +215,6 @@ BACKWARDS = false_world("training run backwards", reverse("steps"))
     origin="ours",
     states="With free linear maps $-2 \\mathcal{H} / \\tilde L$ falls with the length of training, also against decayed"
     " maps.",
-    data="convergence_measures",
     control={"free": BACKWARDS, "apart": BACKWARDS},
 )
 def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
@@ -245,7 +240,6 @@ def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
     origin="ours",
     states="Along one path refined layer by layer the range of $-2 \\mathcal{H} / \\tilde L$ over layers falls as 1"
     " / L.",
-    data="refinement_measures",
     control=wrong_formula(
         "the largest cost of identity, which refinement leaves as it is, in the place of the range",
         lambda measures: measures.assign(hamiltonian_range=measures["cost"].isel(gamma=0).max("layer")),
@@ -272,7 +266,6 @@ def range_falls_with_layers(refinement_measures: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="Inside the bottleneck the condition $\\rho_\\ell \\tilde L < 1$ is not necessary: layers merged into one "
     "step beyond it leave the outputs nearly as they are.",
-    data="chain_measures",
     control=false_world("layers merged at the start of the network", exchange("place", "start", "middle")),
 )
 def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
@@ -306,7 +299,6 @@ def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="The spectra separate after $k^*$ values as long as training is not over-regularized ($\\lambda$ too"
     " large).",
-    data="excess_measures",
     control={
         "regular": false_world("the largest penalty in the place of the first", reverse("excess")),
         "excess": false_world("the first penalty in the place of the largest", reverse("excess")),

@@ -41,7 +41,6 @@ def _first_start(measures: xr.Dataset) -> xr.Dataset:
     assumes="runs on one task",
     kind="qualitative",
     states="The number of dimensions kept in the bottleneck can vary by 1 or 2.",
-    data="restart_measures",
     control={
         "varies": false_world("every start of a teacher keeps what its first start keeps", _first_start),
         "little": false_world("two and six dimensions in turn", _two_and_six),
@@ -79,7 +78,6 @@ def _without_negatives(measures: xr.Dataset) -> xr.Dataset:
     states=r"The assumption $\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$ is rarely true in"
     r" practice.",
     formula=r"\|A_p - A_p \sigma(A_p)^+ \sigma(A_p)\| > 0",
-    data="chain_measures",
     control=false_world(
         "representations without a part outside the image, as non-negative ones are", _without_negatives
     ),

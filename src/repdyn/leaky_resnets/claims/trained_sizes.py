@@ -88,7 +88,6 @@ COST_INSTEAD = wrong_formula("the cost of identity, which falls tenfold, in its 
     corrected_formula=(
         r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow, \quad \max_p \|B_p\| \nearrow"
     ),
-    data="chain_measures",
     control={
         "length": false_world("$|B S^T|$, which stays constant, in the place of the length", _constant_instead),
         "B": COST_INSTEAD,
@@ -142,7 +141,6 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     assumes="trained networks",
     kind="qualitative",
     states="$W_p$ is of approximately constant size along $p$.",
-    data="chain_measures",
     control=wrong_formula(
         "the cost of identity, which varies a hundredfold, in the place of $|W_p|^2$",
         lambda measures: measures.assign(weight_sq=measures["cost"].isel(gamma=0)),
@@ -192,7 +190,6 @@ def _slopes(chains: xr.Dataset) -> Array:
     kind="scaling",
     states="The size of $B_p$ is inversely proportional to that of $\\sigma(A_p)$.",
     formula=r"\|B_p\|_F \propto \|\sigma(A_p)\|_{op}^{-1}",
-    data="chain_measures",
     control=wrong_formula("$|S|$ in the place of $|B|$", replace_variables(momentum="activation")),
 )
 def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
@@ -229,7 +226,6 @@ def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     assumes="training on cross-entropy or a loss like it, plain residual networks",
     kind="causal",
     states="When plain ResNets are trained on cross-entropy, their outputs keep on growing, though slowly.",
-    data="output_growth",
     control={
         "grows": knock_out(
             "the same networks, data and steps with a squared error, whose least value is at finite outputs",

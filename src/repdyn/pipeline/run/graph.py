@@ -1,13 +1,12 @@
 """Which function reads and makes what: the graph of a study, read from its source without importing it.
 
-An experiment, figure or table names the datasets it reads as parameters, a claim in `@claim(data=)`. Rule inputs, the
-attributes "serves figures / claims", docs/outputs.md and the report's links all derive from here.
+An experiment, figure, table or claim names the datasets it reads as parameters. Rule inputs, the attributes "serves
+figures / claims", docs/outputs.md and the report's links all derive from here.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -132,13 +131,10 @@ def _functions(study: str, kind: str, source: Path) -> dict[str, Function]:
 def _claims(study: str, source: Path) -> dict[str, Function]:
     functions: dict[str, Function] = {}
     for module, path in modules(study, "claims", source):
-        constants = {ast.unparse(n.targets[0]): n.value for n in statements(path) if isinstance(n, ast.Assign)}
         for node in statements(path):
             if call := _claim_call(node):
-                id, keywords = ast.literal_eval(call.args[0]), dict(_keywords(call, constants))
-                data = ast.literal_eval(keywords["data"]) if "data" in keywords else ()
-                reads = (data,) if isinstance(data, str) else tuple(data)
-                functions[id] = _function((study, home(study, source)[0]), module, node, claim=id, reads=reads)
+                id = ast.literal_eval(call.args[0])
+                functions[id] = _function((study, home(study, source)[0]), module, node, claim=id)
     return functions
 
 
@@ -158,25 +154,10 @@ def _claim_call(node: ast.stmt) -> ast.Call | None:
     return next((call for call in calls if call.func.id == "claim"), None)
 
 
-def _keywords(call: ast.Call, constants: dict[str, ast.expr]) -> Iterator[tuple[str, ast.expr]]:
-    """Keyword arguments, those given by `**CONSTANT` and values given by a constant's name included."""
-    for keyword in call.keywords:
-        value = keyword.value
-        if isinstance(value, ast.Name) and value.id in constants:
-            value = constants[value.id]
-        if keyword.arg:
-            yield keyword.arg, value
-        elif isinstance(value, ast.Dict):
-            yield from ((ast.literal_eval(key), item) for key, item in zip(value.keys, value.values, strict=True))
-
-
-def _function(
-    study: tuple[str, str], module: str, node: ast.FunctionDef, *, claim: str = "", reads: tuple[str, ...] | None = None
-) -> Function:
+def _function(study: tuple[str, str], module: str, node: ast.FunctionDef, *, claim: str = "") -> Function:
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     annotations = {arg.arg: ast.unparse(arg.annotation) if arg.annotation else "" for arg in arguments}
-    if reads is None:
-        reads = tuple(name for name, kind in annotations.items() if "xr.Dataset" in kind)
+    reads = tuple(name for name, kind in annotations.items() if claim or "xr.Dataset" in kind)
     summary = (ast.get_docstring(node) or "").split("\n")[0]
     return Function(*study, module, node.name, summary, reads, annotations, claim)
 

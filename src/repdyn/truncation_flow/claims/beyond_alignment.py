@@ -20,7 +20,6 @@ BREAKS_416 = "clusters that break (4.16)"
     assumes="invertible weights, all layers of one width",
     kind="identity",
     states="The cumulative weights and biases of different layers are independent parameters.",
-    data="counterexamples",
     control=false_world("layers that share one weight", replace_variables(cumulative_error="cumulative_error_tied")),
 )
 def cumulative_parameters_are_free(counterexamples: xr.Dataset) -> Verdict:
@@ -37,7 +36,6 @@ def cumulative_parameters_are_free(counterexamples: xr.Dataset) -> Verdict:
     states="The gradient flow of the cumulative parameters is not that of the layers' own: with two layers of width 1"
     r" the cumulative bias moves at $W_1^{-2} + (W_1 W_2)^{-2}$ in place of 1.",
     formula=r"\partial_s \beta^{(2)} = -\left( W_1^{-2} + (W_1 W_2)^{-2} \right) (\beta^{(2)} + \tilde y)",
-    data="counterexamples",
     control=false_world(
         "a first layer without effect, whose flow is the cumulative one",
         replace_variables(layer_rate="layer_rate_last"),
@@ -60,7 +58,6 @@ def layer_flow_is_another(counterexamples: xr.Dataset) -> Verdict:
     origin="ours",
     states=r"Alignment is not kept by the gradient flow in $(W, \beta)$: the part of the velocity that ends it is of"
     " the size of the rotating part. Clusters that meet (4.16) collapse there, too.",
-    data="counterexamples",
     control={
         "lost": false_world(
             "fully truncated clusters, whose weights rest", replace_variables(misaligning="misaligning_truncated")

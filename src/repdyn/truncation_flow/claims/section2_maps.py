@@ -20,7 +20,6 @@ from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, zero
     kind="identity",
     states="The truncation map of $W_* R$, with $W_*$ diagonal and positive, is that of $R$.",
     formula=r"\tau_{W_* R, \beta}(x) = R^T \sigma(R (x + \beta)) - \beta",
-    data="gradient_audit",
     control=with_wrong_formula("$R W_*$ in the place of $W_* R$", "(6.2) tau without W_*"),
 )
 def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
@@ -43,7 +42,6 @@ def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
     " as in (3.13).",
     formula=r"\tau(x) = W^T H(x) W x - W^T H^\perp(x) W \beta",
     corrected_formula=r"\tau(x) = W^{-1} H(x) W x - W^{-1} H^\perp(x) W \beta",
-    data="gradient_audit",
     control=with_wrong_formula("the transpose in the place of the inverse", "(3.12) affine form"),
 )
 def tau_is_affine(gradient_audit: xr.Dataset) -> Verdict:
@@ -60,7 +58,6 @@ def tau_is_affine(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The derivative of the truncation map in the bias projects on the truncated directions.",
     formula=r"\partial_\beta \tau(x) = -W^{-1} H^\perp(x) W",
-    data="gradient_audit",
     control=with_wrong_formula("the transposed derivative", "(3.13) derivative of tau"),
 )
 def derivative_of_tau(gradient_audit: xr.Dataset) -> Verdict:
@@ -83,7 +80,6 @@ def derivative_of_tau(gradient_audit: xr.Dataset) -> Verdict:
         r"\tau(x) = x \Leftrightarrow x \in \mathcal{S}^+, "
         r"\quad \tau(x) = -\beta \Leftrightarrow x \in \mathcal{S}^-"
     ),
-    data="counterexamples",
     control={
         "fixed points": wrong_formula(
             r"the map without its last term, $-\beta$", replace_variables(fixed_mismatch="fixed_mismatch_wrong")
@@ -121,7 +117,6 @@ def fixed_points(counterexamples: xr.Dataset) -> Verdict:
     correction="The cumulative bias is missing.",
     formula=r"x^{(\ell)} = W^{(\ell)} \underline{\tau}^{(\ell)}(x^{(0)})",
     corrected_formula=r"x^{(\ell)} = W^{(\ell)} \underline{\tau}^{(\ell)}(x^{(0)}) + b^{(\ell)}",
-    data="gradient_audit",
     control=with_wrong_formula("without the cumulative bias", "(2.17) hidden layer"),
 )
 def layer_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
@@ -141,7 +136,6 @@ def layer_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
     correction="Only with the output bias $b_{L+1} = -W_{L+1} b^{(L)}$, which is never stated.",
     formula=r"x^{(L+1)} = W^{(L+1)} \underline{\tau}^{(L)}(x^{(0)})",
     corrected_formula=r"x^{(L+1)} = W^{(L+1)} \underline{\tau}^{(L)}(x^{(0)}) + W_{L+1} b^{(L)} + b_{L+1}",
-    data="gradient_audit",
     control=with_wrong_formula("output bias zero, as (8.2) sets it", "(2.18) output"),
 )
 def output_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
@@ -157,7 +151,6 @@ def output_is_pulled_back(gradient_audit: xr.Dataset) -> Verdict:
     states=r"The output's bias that (2.7) defines is not the sum of (2.6) taken to $L + 1$ layers: that sum is"
     r" $(W^{(L+1)})^{-1} b^{(L+1)}$.",
     formula=r"(W^{(L+1)})^{-1} b^{(L+1)} = \sum_{j=1}^{L+1} (W^{(j)})^{-1} b_j",
-    data="gradient_audit",
     control=with_wrong_formula(r"$(W_{L+1})^{-1} \beta^{(L)}$, the vector of (2.7)", "(2.7) last bias"),
 )
 def last_bias(gradient_audit: xr.Dataset) -> Verdict:
@@ -178,7 +171,6 @@ def last_bias(gradient_audit: xr.Dataset) -> Verdict:
     correction="The layer's own output weight must be multiplied by the inverse, not the cumulative one.",
     formula=r"W^{(L)} \to A W^{(L)}, \quad W^{(L+1)} \to W^{(L+1)} A^{-1}",
     corrected_formula=r"W^{(L)} \to A W^{(L)}, \quad W_{L+1} \to W_{L+1} A^{-1}",
-    data="gradient_audit",
     control=with_wrong_formula("the cumulative output weight times the inverse", "(2.25) invariance of the metric"),
 )
 def metric_is_invariant(gradient_audit: xr.Dataset) -> Verdict:
@@ -195,7 +187,6 @@ def metric_is_invariant(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The cost is half the variance within clusters plus half the squared distance of their means from the"
     " labels.",
-    data="gradient_audit",
     control=with_wrong_formula("the variance alone", "(3.7) split of the cost"),
 )
 def cost_splits(gradient_audit: xr.Dataset) -> Verdict:

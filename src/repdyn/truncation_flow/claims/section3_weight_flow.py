@@ -24,7 +24,6 @@ RISE_SEEN = 5.0  # flow time by which the printed flow has raised the cost of th
     kind="identity",
     states="The bias flow is the negative gradient of the cost.",
     formula=r"\partial_s \beta = -R^T J_0^\perp R (\beta + \tilde y)",
-    data="gradient_audit",
     control=with_wrong_formula("the points that are not truncated", "(3.19) bias flow"),
 )
 def bias_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
@@ -49,7 +48,6 @@ def bias_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
     corrected_formula=(
         r"M(x) = \frac{1}{2} \left( x (\beta + \tilde y)^T R^T + R (\beta + \tilde y) x^T - x x^T \right)"
     ),
-    data="gradient_audit",
     control=with_wrong_formula("without the quadratic term", "(3.22) weight flow"),
 )
 def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
@@ -75,7 +73,6 @@ def weight_flow_is_the_gradient(gradient_audit: xr.Dataset) -> Verdict:
         r"\tilde\Omega = \int dx\, \mu(a^{-1}(x)) [H, M], \quad M = \frac{1}{2} \left( x b^T + b x^T "
         r"- x x^T \right)"
     ),
-    data="gradient_audit",
     control=with_wrong_formula("(3.22) as printed", "Thm 3.2 against Thm 5.1"),
 )
 def theorems_agree(gradient_audit: xr.Dataset) -> Verdict:
@@ -97,7 +94,6 @@ def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
     kind="bound",
     states="Along orbits of the gradient flow the cost does not rise.",
     formula=r"\partial_s \mathcal{C} \le 0",
-    data=("printed_and_corrected", "random_clusters"),
     control=wrong_formula(
         "the printed flow in the place of the corrected",
         in_dataset(0, replace_labels("formula", {"corrected": "printed"})),
@@ -138,7 +134,6 @@ def cost_falls(printed_and_corrected: xr.Dataset, random_clusters: xr.Dataset) -
     correction="They move with it, as (3.21) has it; with the minus sign the cost rises.",
     formula=r"\partial_s R_\ell = -\Omega_\ell R_\ell",
     corrected_formula=r"\partial_s R_\ell = \Omega_\ell R_\ell",
-    data="gradient_audit",
     control=with_wrong_formula("the minus sign", "(4.1) sign of the weight flow"),
 )
 def sign_of_the_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
@@ -155,7 +150,6 @@ def sign_of_the_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="Biases and weights each lower the cost by the square of their velocity.",
     formula=r"\partial_s \mathcal{C} = -|J_0^\perp b|^2 - \mathrm{Tr}(\Omega^T \Omega)",
-    data="gradient_audit",
     control=with_wrong_formula("the generator (3.22) as printed", "(3.26) dissipation"),
 )
 def cost_dissipates(gradient_audit: xr.Dataset) -> Verdict:
@@ -171,7 +165,6 @@ def cost_dissipates(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=("The commutator of a pattern with a symmetric matrix links truncated with other directions."),
     formula=r"H M - M H = H M H^\perp - H^\perp M H",
-    data="gradient_audit",
     control=with_wrong_formula("a plus sign between the blocks", "(3.27) blocks of the commutator"),
 )
 def commutator_has_two_blocks(gradient_audit: xr.Dataset) -> Verdict:
@@ -191,7 +184,6 @@ def commutator_has_two_blocks(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="In a sector the commutator multiplies every entry by a difference of the pattern.",
     formula=r"[H(x), M]_{ij} = (\nu_i - \nu_j) M_{ij}, \quad x \in \mathbb{R}_\nu^Q",
-    data="gradient_audit",
     control=with_wrong_formula("the sum of the pattern's entries", "(3.35) elements of the commutator"),
 )
 def commutator_by_elements(gradient_audit: xr.Dataset) -> Verdict:
@@ -214,7 +206,6 @@ def commutator_by_elements(gradient_audit: xr.Dataset) -> Verdict:
         r"[\Omega]_{ij} "
         r"= \frac{1}{2} \sum_\nu (\nu_i - \nu_j) \left( (J_{1,\nu})_i b_j + b_i (J_{1,\nu})_j \right)"
     ),
-    data="gradient_audit",
     control=with_wrong_formula("without the factor 1/2", "(3.38) matrix elements"),
 )
 def matrix_elements(gradient_audit: xr.Dataset) -> Verdict:
@@ -237,7 +228,6 @@ def matrix_elements(gradient_audit: xr.Dataset) -> Verdict:
     corrected_formula=(
         r"[\Omega]_{ij} = \frac{1}{2} \left( (J_i - J_j) b_i b_j - r_i^T S_i r_j + r_i^T S_j r_j \right)"
     ),
-    data="counterexamples",
     control=false_world(
         "two clusters with equal first and other second moments",
         replace_variables(equal_second_true="equal_means_true"),
@@ -260,7 +250,6 @@ def first_moments_do_not_suffice(counterexamples: xr.Dataset) -> Verdict:
     kind="identity",
     states="The bias flow is driven by the share of points truncated in a direction.",
     formula=r"J_0^\perp = \mathrm{diag}(n_1/N, \dots, n_Q/N)",
-    data="gradient_audit",
     control=with_wrong_formula("points that are not truncated", "(3.39) counted shares"),
 )
 def shares_are_counts(gradient_audit: xr.Dataset) -> Verdict:
@@ -276,7 +265,6 @@ def shares_are_counts(gradient_audit: xr.Dataset) -> Verdict:
     words="no backpropagation is needed",
     kind="identity",
     states="The flow of separated truncations needs no backpropagation.",
-    data="gradient_audit",
     control=with_wrong_formula("the second moments without the masses", "moment form"),
 )
 def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
@@ -298,7 +286,6 @@ def no_backpropagation(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"The residual $\tilde b = R(\beta + \tilde y)$ turns with the weights and is damped by truncated shares.",
     formula=r"\partial_s \tilde b = \Omega \tilde b - J_0^\perp \tilde b",
-    data="gradient_audit",
     control=with_wrong_formula("the sign of (4.1)", "(4.23) motion of the residual"),
 )
 def residual_moves(gradient_audit: xr.Dataset) -> Verdict:
@@ -318,7 +305,6 @@ def residual_moves(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="For any invertible weight the bias gradient pulls the error back through the inverse transposed.",
     formula=r"\partial_\beta \mathcal{C} = -\int dx\, \mu(x) W^T H^\perp(x) W^{-T} (\tau(x) - \tilde y)",
-    data="gradient_audit",
     control=with_wrong_formula("the weights not transposed", "(6.4) bias gradient of any weight"),
 )
 def gradient_for_any_weight(gradient_audit: xr.Dataset) -> Verdict:
@@ -335,7 +321,6 @@ def gradient_for_any_weight(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="What is truncated and what is passed on do not overlap, which removes the data from the bias flow.",
     formula=r"H^\perp(x) \sigma(R (x + \beta)) = 0",
-    data="gradient_audit",
     control=with_wrong_formula("the directions that are passed on", "(6.8) cancellation"),
 )
 def truncated_part_cancels(gradient_audit: xr.Dataset) -> Verdict:
@@ -352,7 +337,6 @@ def truncated_part_cancels(gradient_audit: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="The cancellation that takes (6.5) to (6.7) does not in general hold for the standard cost.",
     formula=r"\int dx\, \mu(x) R^T H^\perp R\, g\, R^T \sigma(R(x + \beta)) \ne 0, \quad g = (W^{(Q+1)})^T W^{(Q+1)}",
-    data="gradient_audit",
     control=false_world("the Euclidean metric", replace_variables(cross_term="cross_term_euclidean")),
 )
 def no_cancellation_in_another_metric(gradient_audit: xr.Dataset) -> Verdict:
@@ -378,7 +362,6 @@ def no_cancellation_in_another_metric(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="Along a one-parameter group a function changes by the trace with the antisymmetric part of its gradient.",
     formula=r"\partial_s f(R(s)) = -\mathrm{Tr}\left( \omega\, \pi_-(\partial_R f\, R^T) \right)",
-    data="gradient_audit",
     control=with_wrong_formula("without the minus sign", "(6.11) Lemma 6.1"),
 )
 def lemma_6_1(gradient_audit: xr.Dataset) -> Verdict:
@@ -401,7 +384,6 @@ def lemma_6_1(gradient_audit: xr.Dataset) -> Verdict:
         r"\left( \partial_R \frac{1}{2} |\tau - \tilde y|^2 \right) R^T = H u u^T H + H u u^T "
         r"- H u b^T - H b u^T"
     ),
-    data="gradient_audit",
     control=with_wrong_formula("twice the symmetric half", "(6.16) gradient in R"),
 )
 def gradient_in_r(gradient_audit: xr.Dataset) -> Verdict:

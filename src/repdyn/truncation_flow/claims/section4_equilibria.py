@@ -20,7 +20,6 @@ PARTIAL = "a cluster that is partly truncated"
     words="either fully untruncated ... is an equilibrium solution to the gradient flow",
     kind="identity",
     states="An untruncated cluster is an equilibrium.",
-    data="counterexamples",
     control=false_world(PARTIAL, replace_variables(free_speed="partial_speed")),
 )
 def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
@@ -43,7 +42,6 @@ def untruncated_rests(counterexamples: xr.Dataset) -> Verdict:
     ),
     formula=r"\partial_s \beta = 0, \quad \partial_s R = 0",
     corrected_formula=r"\partial_s \beta = -(\beta + \tilde y), \quad \partial_s R = 0",
-    data="counterexamples",
     control={
         "bias": false_world(PARTIAL, replace_variables(truncated_formula="partial_formula")),
         "weights": false_world(PARTIAL, replace_variables(truncated_rotation="partial_rotation")),
@@ -72,7 +70,6 @@ def truncated_moves(counterexamples: xr.Dataset) -> Verdict:
     kind="identity",
     states="A fully truncated cluster stays so.",
     formula=r"u(s) \in \mathbb{R}_-^Q \text{ for } s > s_1",
-    data="counterexamples",
     control=false_world(r"clusters with some $R (x - \tilde y) > 0$", replace_variables(kept_events="released_runs")),
 )
 def truncated_stays(counterexamples: xr.Dataset) -> Verdict:
@@ -90,7 +87,6 @@ def truncated_stays(counterexamples: xr.Dataset) -> Verdict:
     states=r"A fully truncated cluster with some $R(x - \tilde y)$ outside the closed negative orthant is released, at"
     " the time at which a coordinate of the closed form reaches 0.",
     formula=r"u(s) = e^{-s} u(0) + (1 - e^{-s}) R (x - \tilde y)",
-    data="counterexamples",
     control={
         "time of release": wrong_formula(
             "the formula without the label", replace_variables(release_error="release_error_wrong")
@@ -129,7 +125,6 @@ def truncated_is_released(counterexamples: xr.Dataset) -> Verdict:
         r"\mathrm{supp}(\mu \circ a^{-1}) \cap (\mathbb{R}^Q \setminus \mathbb{R}_-^Q) \ne \emptyset "
         r"\Rightarrow (J_0^\perp)_r > 0 \text{ for all } r"
     ),
-    data="counterexamples",
     control={
         "as printed": false_world(
             "a cluster truncated in all directions", replace_variables(free_share="partial_share")

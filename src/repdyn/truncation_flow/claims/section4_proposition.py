@@ -33,7 +33,6 @@ def _beyond(*names: str, of_two: bool = False) -> Control:
         "is in the ball."
     ),
     formula=r"J_0^\perp > 1 - \eta_0",
-    data="proposition",
     control=_beyond("truncated_share"),
 )
 def share_stays_large(proposition: xr.Dataset) -> Verdict:
@@ -54,7 +53,6 @@ def share_stays_large(proposition: xr.Dataset) -> Verdict:
     states="The generator is at most the size of the residual bias times the first moment of the partial sectors.",
     formula=r"\|\Omega\| \le |\tilde b| \int_{\mathbb{R}^Q \setminus (\mathbb{R}_+^Q \cup \mathbb{R}_-^Q)} "
     r"dx\, \mu(a^{-1}(x)) |x|",
-    data="counterexamples",
     control=false_world("clusters that break (4.16)", replace_variables(bound_ratio="bound_ratio_outside")),
 )
 def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
@@ -76,7 +74,6 @@ def generator_is_bounded(counterexamples: xr.Dataset) -> Verdict:
     kind="bound",
     states="As time elapses, the smallest truncated share grows, until the whole cluster is truncated.",
     formula=r"\min_r (J_0^\perp)_{rr}(s) \nearrow 1",
-    data="proposition",
     control={
         "grows": false_world("the same orbit backwards in time", reverse("time")),
         "to one": _beyond("truncated_share"),
@@ -113,7 +110,6 @@ def share_grows(proposition: xr.Dataset) -> Verdict:
         r"\log \frac{1}{\gamma}"
     ),
     corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|",
-    data="proposition",
     control=_beyond("rotation"),
 )
 def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
@@ -136,7 +132,6 @@ def one_radius_of_rotations(proposition: xr.Dataset) -> Verdict:
     kind="bound",
     states=("Until truncation the residual bias decays and the weights turn within the bounds (4.28) and (4.29)."),
     formula=(r"|\tilde b(s)| \le e^{-s(1 - \eta_0 - \eta_1')} |\tilde b(0)|, \quad \|R(s) - R(0)\| \le \eta_1' s"),
-    data="proposition",
     control={
         "rate": _beyond("decay_rate"),
         "residual": _beyond("residual"),
@@ -169,7 +164,6 @@ def residual_decays(proposition: xr.Dataset) -> Verdict:
     origin="ours",
     kind="bound",
     states="Data and starts exist that meet the hypotheses of Proposition 4.2, with the radius that suffices.",
-    data="proposition",
     control={"constants": _beyond("eta_0", "eta_1"), "negative sector": _beyond("highest")},
 )
 def hypotheses_can_be_met(proposition: xr.Dataset) -> Verdict:
@@ -236,7 +230,6 @@ ONLY_WITH_RADIUS = (
     r"\quad s_1 \le \frac{1}{1 - \eta_0 - \eta_1'} \log \frac{1}{\gamma}",
     corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, "
     r"\quad s_1 \le \frac{1}{1 - \eta_0} \log \frac{1}{\gamma}",
-    data=("proposition", "counterexamples"),
     control=_beyond("arrival", of_two=True),
 )
 def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verdict:
@@ -265,7 +258,6 @@ def arrival_is_bounded(proposition: xr.Dataset, counterexamples: xr.Dataset) -> 
     r"\quad \Omega_\ell(s) = 0, \quad R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
     corrected_formula=r"\eta_2 = \frac{\eta_1}{2 (1 - \eta_0)} |\beta(0) + \tilde y|, "
     r"\quad \Omega_\ell(s) = 0, \quad R_\ell(s) = R_\ell(s_1), \quad s \ge s_1",
-    data=("proposition", "counterexamples"),
     control={
         "generator": _beyond("late_generator", of_two=True),
         "rotation": _beyond("late_rotation", of_two=True),
@@ -292,7 +284,6 @@ def weights_freeze(proposition: xr.Dataset, counterexamples: xr.Dataset) -> Verd
     kind="identity",
     states="After full truncation the residual bias decays at rate 1, and the cost at rate 2.",
     formula=r"|\beta(s) + \tilde y| = e^{-(s - s_1)} |\beta(s_1) + \tilde y|",
-    data="proposition",
     control={"residual": _beyond("residual_rate"), "cost": _beyond("cost_rate")},
 )
 def rates_after_arrival(proposition: xr.Dataset) -> Verdict:

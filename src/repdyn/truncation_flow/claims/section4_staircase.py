@@ -24,7 +24,6 @@ SLOPES = Tolerance(1e-6, "local error 1e-11 over distances and lengths of stages
     kind="identity",
     states="The time from one truncated point to the next is a logarithm of distances from the label.",
     formula=r"s_{n+1} = s_n + \frac{N}{n} \log \frac{y - x_n}{y - x_{n+1}}",
-    data="staircase",
     control={
         "all cases": wrong_formula(
             "the rate $(n + 1) / N$ in the place of $n / N$", replace_variables(meeting="meeting_at_next_rate")
@@ -64,7 +63,6 @@ def _slope_errors(staircase: xr.Dataset, case: str) -> np.ndarray:
     kind="identity",
     states="After the $n$-th point the bias moves to the label at the rate $n/N$, at 1 in the end.",
     formula=r"(y - b)(s) = e^{-\frac{n}{N}(s - s_n)} (y - b)(s_n)",
-    data="staircase",
     control={
         "stages": wrong_formula(
             "the share of points that are not truncated", replace_variables(stage_rate="stage_rate_untruncated")
@@ -96,7 +94,6 @@ def rates_step(staircase: xr.Dataset) -> Verdict:
     " $m/N$, and the cost does not vanish.",
     formula=r"s_{n+1} < \infty \text{ for every } n",
     corrected_formula=r"s_{n+1} < \infty \Leftrightarrow y > x_{n+1}",
-    data="staircase",
     control={
         "points": false_world("a label beyond all points", replace_labels("case", {"at a point": "beyond"})),
         "rate": false_world("a label beyond all points", exchange("case", "between", "beyond")),
@@ -127,7 +124,6 @@ def label_between_points(staircase: xr.Dataset) -> Verdict:
     states="If the label lies below the points and the bias above, points are released and the bias stops at the lowest"
     " in finite time, where only Filippov's solution exists.",
     formula=r"b(s) \to x_1 \text{ if } y < x_1 < b(0)",
-    data="staircase",
     control=false_world("a bias that starts below all points", exchange("case", "below", "frozen")),
 )
 def label_below_points(staircase: xr.Dataset) -> Verdict:
@@ -146,7 +142,6 @@ def label_below_points(staircase: xr.Dataset) -> Verdict:
     kind="identity",
     states="If no point is truncated, the bias rests.",
     formula=r"\partial_s (y - b) = 0",
-    data="staircase",
     control=false_world("a bias that starts at a point", exchange("case", "frozen", "beyond")),
 )
 def nothing_truncated(staircase: xr.Dataset) -> Verdict:

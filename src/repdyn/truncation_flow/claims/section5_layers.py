@@ -33,7 +33,6 @@ TOO_WIDE = "clusters too wide to be separated"
         r"\quad \tau^{(\ell')}(\tau^{(\ell)}(X_\ell)) = \tau^{(\ell)}(X_\ell) \; (\ell' > \ell) "
         r"\Rightarrow \underline{\tau}^{(Q)}(X_\ell) = \tau^{(\ell)}(X_\ell)"
     ),
-    data=("counterexamples", "neural_collapse"),
     control=false_world(
         TOO_WIDE,
         lambda examples, collapse: (
@@ -63,7 +62,6 @@ def composition_reduces(counterexamples: xr.Dataset, neural_collapse: xr.Dataset
     states="Aligned weights separate three narrow clusters in space exactly where no angle of the triangle of their"
     " means reaches 90 degrees.",
     formula=r"\langle m_i - m_\ell, m_j - m_\ell \rangle > 0 \text{ for all } \ell, \; i, j \ne \ell",
-    data="own_clusters",
     control={
         "acute": wrong_formula(
             "rotations by Procrustes without a search", replace_variables(triangle_margin="triangle_margin_procrustes")
@@ -111,7 +109,6 @@ def acute_triangles_separate(own_clusters: xr.Dataset) -> Verdict:
         "Under the right circumstances clusters are contracted to points in finite time, and the "
         "cost goes to zero exponentially."
     ),
-    data="neural_collapse",
     control={
         "margin": false_world(TOO_WIDE, replace_variables(margin_least="margin_least_too_wide")),
         "within": false_world("untruncated clusters", replace_variables(within_late="within_late_untruncated")),
@@ -160,7 +157,6 @@ def clusters_collapse(neural_collapse: xr.Dataset) -> Verdict:
         r"\partial_s \beta^{(\ell)} = \sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) (P_{\ell,Q}^-)^T "
         r"\left( \tau^{(Q,1)}(x) - \tilde y_{\ell'} \right)"
     ),
-    data="gradient_audit",
     control=with_wrong_formula("the printed sum and sign", "(5.4) bias flow of layers"),
 )
 def general_bias_flow(gradient_audit: xr.Dataset) -> Verdict:
@@ -177,7 +173,6 @@ def general_bias_flow(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=("The weight flow of a layer is minus the sum over the clusters of the commutators of (5.6) with (5.7)."),
     formula=r"\tilde\Omega_\ell = -\sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) [H^{(\ell)}, M_{\ell,\ell'}(x)]",
-    data="gradient_audit",
     control=with_wrong_formula("the other sign", "(5.6) weight flow of layers"),
 )
 def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
@@ -200,7 +195,6 @@ def general_weight_flow(gradient_audit: xr.Dataset) -> Verdict:
     corrected_formula=(
         r"P_{\ell',Q}^-(x) \ne 0 \Rightarrow \tau^{(m-1,1)}(x) \notin \mathcal{S}_m^- \text{ for } m > \ell'"
     ),
-    data="counterexamples",
     control=wrong_formula("the printed domain", replace_variables(domain_corrected_violations="domain_violations")),
 )
 def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
@@ -225,7 +219,6 @@ def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
     correction="The pattern of a point of another cluster is the identity.",
     formula=r"R_\ell^T H^{(\ell)}(x) R_\ell x' = x'",
     corrected_formula=r"H^{(\ell)}(x') = \mathbf{1}",
-    data="counterexamples",
     control=false_world(TOO_WIDE, replace_variables(pattern_other="pattern_other_wide")),
 )
 def separated_projection(counterexamples: xr.Dataset) -> Verdict:
@@ -250,7 +243,6 @@ def separated_projection(counterexamples: xr.Dataset) -> Verdict:
         r"\tau^{(\ell')}(\tau^{(\ell)}(X_\ell)) = \tau^{(\ell)}(X_\ell) \; (\ell' > \ell) "
         r"\Rightarrow (P_{\ell',Q}^-(x))^T P_{\ell',Q}^+(x) \tau^{(\ell'-1,1)}(x) = 0"
     ),
-    data="counterexamples",
     control=false_world("random truncation maps", replace_variables(cross_product="cross_product_random")),
 )
 def data_drop_out(counterexamples: xr.Dataset) -> Verdict:
@@ -278,7 +270,6 @@ def data_drop_out(counterexamples: xr.Dataset) -> Verdict:
         r"\tau^{(\ell_1,\ell_2)}(x) = P_{\ell_1,\ell_2}^+(x) x "
         r"- \sum_{\ell=\ell_1}^{\ell_2} P_{\ell,\ell_2}^-(x) \beta^{(\ell)}"
     ),
-    data="gradient_audit",
     control=with_wrong_formula("plus in the place of minus", "(7.2) Lemma 7.1"),
 )
 def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
@@ -304,7 +295,6 @@ def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
         r"\partial_{\beta^{(\ell)}} \frac{1}{2} |\tau^{(Q,1)}(x) - \tilde y|^2 = -(P_{\ell,Q}^-)^T "
         r"\left( \tau^{(Q,1)}(x) - \tilde y \right)"
     ),
-    data="gradient_audit",
     control=with_wrong_formula("without the minus sign", "(7.11) Lemma 7.2"),
 )
 def lemma_7_2(gradient_audit: xr.Dataset) -> Verdict:

@@ -24,7 +24,6 @@ PRINTED_GRAMS = "the Gram matrices of (8.9) as printed"
     kind="identity",
     states="For collapsed clusters the weights rest, and biases and output follow the gradient of the reduced cost.",
     formula=r"\partial_s B = -W^T (W B + Y), \quad \partial_s W = -(W B + Y) B^T, \quad \partial_s W^{(\ell)} = 0",
-    data="gradient_audit",
     control=with_wrong_formula("labels with the other sign", "(8.4)-(8.7) collapsed gradient"),
 )
 def collapsed_gradient(gradient_audit: xr.Dataset) -> Verdict:
@@ -44,7 +43,6 @@ def collapsed_gradient(gradient_audit: xr.Dataset) -> Verdict:
     correction="As long as every cluster keeps its sectors, which labels exchanged between clusters end at once.",
     formula=r"\widetilde{\mathcal{C}}(s) = \frac{1}{2} |W(s) B(s) + Y|^2 \text{ for all } s",
     corrected_formula=r"\widetilde{\mathcal{C}}(s) = \frac{1}{2} |W(s) B(s) + Y|^2 \text{ while the sectors are kept}",
-    data="reduced_network",
     control=wrong_formula("the biases at rest, without (8.6)", replace_variables(cost_reduced="cost_frozen")),
 )
 def reduction_holds_while_sectors_are_kept(reduced_network: xr.Dataset) -> Verdict:
@@ -73,7 +71,6 @@ def reduction_holds_while_sectors_are_kept(reduced_network: xr.Dataset) -> Verdi
     kind="identity",
     states="The output error obeys a linear equation with the Gram matrices of both factors.",
     formula=r"\partial_s (W B + Y) = -W W^T (W B + Y) - (W B + Y) B^T B",
-    data="propagators",
     control=with_wrong_formula(PRINTED_GRAMS, "(8.8)"),
 )
 def error_equation(propagators: xr.Dataset) -> Verdict:
@@ -96,7 +93,6 @@ def error_equation(propagators: xr.Dataset) -> Verdict:
         r"\partial_s \mathcal{U}_B = -\mathcal{U}_B B^T B, \quad \partial_s \mathcal{U}_W "
         r"= -W W^T \mathcal{U}_W"
     ),
-    data="propagators",
     control=with_wrong_formula("the printed Gram matrices", "(8.9), (8.11)"),
 )
 def propagators_carry_the_error(propagators: xr.Dataset) -> Verdict:
@@ -122,7 +118,6 @@ def propagators_carry_the_error(propagators: xr.Dataset) -> Verdict:
         r"\partial_{s_0} \mathcal{U}_B = B B^T \mathcal{U}_B, \quad \partial_{s_0} \mathcal{U}_W "
         r"= \mathcal{U}_W W^T W"
     ),
-    data="propagators",
     control=with_wrong_formula("the minus sign", "(8.10)"),
 )
 def initial_time_derivative(propagators: xr.Dataset) -> Verdict:
@@ -149,7 +144,6 @@ def initial_time_derivative(propagators: xr.Dataset) -> Verdict:
         r"B(s) = \mathcal{U}_W(s) B(0) - \int_0^s ds' \mathcal{U}_W(s, s') W^T Y, \quad W(s) "
         r"= W(0) \mathcal{U}_B(s) - \int_0^s ds' Y B^T \mathcal{U}_B(s, s')"
     ),
-    data="propagators",
     control={
         "biases": with_wrong_formula("the plus sign", "(8.16)"),
         "output": with_wrong_formula("the plus sign", "(8.17)"),
@@ -177,7 +171,6 @@ def variation_of_constants(propagators: xr.Dataset) -> Verdict:
     kind="bound",
     states="A gap of the Gram matrix makes its propagator decay at that rate.",
     formula=r"\|\mathcal{U}_B(s, s_0)\| \le e^{-\lambda_0 (s - s_0)} \text{ if } B B^T > \lambda_0",
-    data="propagators",
     control=wrong_formula(
         "the largest eigenvalue in the place of the smallest",
         replace_variables(propagator_rate="propagator_rate_largest"),
@@ -201,7 +194,6 @@ def propagator_decays(propagators: xr.Dataset) -> Verdict:
     kind="bound",
     states="A gap of the output weight's Gram matrix makes its propagator decay at that rate.",
     formula=r"\|\mathcal{U}_W(s, s_0)\| \le e^{-\lambda_0 (s - s_0)} \text{ if } W^T W > \lambda_0",
-    data="propagators",
     control=wrong_formula(
         "the largest eigenvalue for the smallest", replace_variables(propagator_rate_W="propagator_rate_W_largest")
     ),
@@ -223,7 +215,6 @@ def other_propagator_decays(propagators: xr.Dataset) -> Verdict:
     correction=r"It is underdetermined: $Q^2$ equations for $2 Q^2$ unknowns leave $Q^2$ free, the gauge freedom of"
     " the same sentence.",
     formula=r"W B = -Y",
-    data="propagators",
     control=false_world(
         "a known output weight, with which nothing is free",
         replace_variables(free_directions="free_directions_W_known"),
@@ -249,7 +240,6 @@ def problem_is_underdetermined(propagators: xr.Dataset) -> Verdict:
     kind="bound",
     states="A gap of a Gram matrix bounds the norm of products from below.",
     formula=r"\|A B\| > \sqrt{\lambda_0} \|A\| \text{ if } B B^T > \lambda_0",
-    data="propagators",
     control=wrong_formula(
         "the largest eigenvalue in the place of the smallest", replace_variables(product_ratio="product_ratio_largest")
     ),

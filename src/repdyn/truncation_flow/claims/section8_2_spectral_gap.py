@@ -22,7 +22,6 @@ DEFINITE = ["positive", "negative"]
     kind="identity",
     states="The difference of the Gram matrices is conserved.",
     formula=r"\mathcal{I}(s) = B(s) B(s)^T - W(s)^T W(s) = \mathcal{I}(0)",
-    data="collapsed_clusters",
     control=wrong_formula("the Gram matrices of (8.8)", replace_variables(drift="drift_swapped")),
 )
 def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
@@ -47,7 +46,6 @@ def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
         "Definiteness at the start keeps the smallest eigenvalue of one Gram matrix above the gap, uniformly in time."
     ),
     formula=r"\inf \mathrm{spec}(B(s) B(s)^T) \ge \lambda_0 \text{ or } \inf \mathrm{spec}(W(s)^T W(s)) \ge \lambda_0",
-    data="collapsed_clusters",
     control=wrong_formula(
         "the largest eigenvalue of I(0) in the place of the smallest",
         replace_variables(gram_floor="gram_floor_largest"),
@@ -67,7 +65,6 @@ def gap_is_kept(collapsed_clusters: xr.Dataset) -> Verdict:
     kind="bound",
     states="If the integral of motion is definite, the cost decays at twice its gap.",
     formula=r"\widetilde{\mathcal{C}}(s) \le e^{-2 \lambda_0 s} \widetilde{\mathcal{C}}(0)",
-    data="collapsed_clusters",
     control=wrong_formula("twice the rate", replace_variables(rate_excess="rate_excess_faster")),
 )
 def cost_decays(collapsed_clusters: xr.Dataset) -> Verdict:
@@ -92,7 +89,6 @@ def cost_decays(collapsed_clusters: xr.Dataset) -> Verdict:
     kind="limit",
     states="The output of the collapsed clusters converges to the labels.",
     formula=r"W(s) B(s) \to -Y",
-    data="collapsed_clusters",
     control=wrong_formula("labels with the other sign", replace_variables(output_error="output_error_other")),
 )
 def output_converges(collapsed_clusters: xr.Dataset) -> Verdict:
@@ -112,7 +108,6 @@ def output_converges(collapsed_clusters: xr.Dataset) -> Verdict:
     kind="bound",
     origin="ours",
     states="Where the integral of motion is not definite, convergence of the cost to zero is not guaranteed.",
-    data="collapsed_clusters",
     control=false_world("random starts without definiteness", replace_variables(saddle_ratio="indefinite_ratio")),
 )
 def without_definiteness(collapsed_clusters: xr.Dataset) -> Verdict:
@@ -143,7 +138,6 @@ def without_definiteness(collapsed_clusters: xr.Dataset) -> Verdict:
     correction="The term decays at the gap itself: the root of (8.34) was not taken. Boundedness is not touched.",
     formula=r"\|W\| \le \|Y B^{-1}\| + \frac{c}{\sqrt{\lambda_0}} e^{-2 \lambda_0 s}",
     corrected_formula=r"\|W\| \le \|Y B^{-1}\| + \sqrt{\frac{c}{\lambda_0}} e^{-\lambda_0 s}",
-    data="collapsed_clusters",
     control={
         "slow start": wrong_formula(
             "the printed exponent", replace_variables(weight_bound_corrected="weight_bound_printed")
@@ -177,7 +171,6 @@ def weight_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
     kind="bound",
     states="The conservation law bounds the larger factor by the smaller.",
     formula=r"\|B(s)\|^2 \le \|\mathcal{I}(0)\| + c_W^2",
-    data="collapsed_clusters",
     control=wrong_formula("without the integral of motion", replace_variables(bias_size="bias_size_without_I")),
 )
 def bias_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
@@ -203,7 +196,6 @@ def bias_is_bounded(collapsed_clusters: xr.Dataset) -> Verdict:
         r"\|\partial_s W\| \le \sqrt{c}\, c_B e^{-\lambda_0 s}, \quad "
         r"\|\partial_s B\| \le \sqrt{c}\, c_W e^{-\lambda_0 s}"
     ),
-    data="collapsed_clusters",
     control={
         "slow start": wrong_formula(
             "the constant without its root", replace_variables(speed_bound_corrected="speed_bound_printed")
@@ -237,7 +229,6 @@ def speeds_decay(collapsed_clusters: xr.Dataset) -> Verdict:
     kind="limit",
     states="Both factors converge.",
     formula=r"B_\infty = \lim_{s \to \infty} B(s), \quad W_\infty = \lim_{s \to \infty} W(s)",
-    data="collapsed_clusters",
     control=false_world("the first unit of time, before convergence", replace_variables(late_motion="early_motion")),
 )
 def limits_exist(collapsed_clusters: xr.Dataset) -> Verdict:

@@ -33,7 +33,6 @@ from repdyn.truncation_flow.claims.tolerances import EXACT, Tolerance, zero
         r"\widetilde{\mathcal{C}} = \frac{1}{2} \sum_{\ell=1}^{Q} \frac{1}{N_\ell} \sum_{i=1}^{N_\ell} "
         r"|W_{Q+1} x_{\ell,i} - y_\ell|^2"
     ),
-    data="gradient_audit",
     control=with_wrong_formula("one weight for all points", "(9.3) cost of untruncated data"),
 )
 def cost_of_untruncated(gradient_audit: xr.Dataset) -> Verdict:
@@ -50,7 +49,6 @@ def cost_of_untruncated(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="Untruncated data leave the hidden cumulative weights and biases at rest.",
     formula=r"\partial_s W^{(\ell)} = 0, \quad \partial_s \beta^{(\ell)} = 0",
-    data="gradient_audit",
     control=with_wrong_formula("data that are partly truncated", "(9.6) hidden layers at rest"),
 )
 def hidden_layers_rest(gradient_audit: xr.Dataset) -> Verdict:
@@ -67,7 +65,6 @@ def hidden_layers_rest(gradient_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The output weight follows the gradient of the least-squares cost.",
     formula=r"\partial_s W = -\sum_k w_k (W x_k - y_k) x_k^T",
-    data="gradient_audit",
     control=with_wrong_formula("the other sign", "(9.7) output gradient"),
 )
 def output_gradient(gradient_audit: xr.Dataset) -> Verdict:
@@ -90,7 +87,6 @@ def output_gradient(gradient_audit: xr.Dataset) -> Verdict:
         r"W(s) "
         r"= W(0) e^{-\frac{s}{N} X X^T} + Y_{\mathrm{ext}} \mathcal{P} \left( 1 - e^{-\frac{s}{N} X X^T} \right)"
     ),
-    data="output_layer",
     control=wrong_formula("without $1/N$ in the exponent", replace_variables(formula_error="formula_error_unweighted")),
 )
 def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
@@ -114,7 +110,6 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     correction=r"It is a right inverse of $X$, with $N$ rows and $Q$ columns; the projector is $\mathcal{P} X$.",
     formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } \mathcal{P}^2 = \mathcal{P}",
     corrected_formula=r"\mathcal{P} = X^T (X X^T)^{-1} \text{ with } (\mathcal{P} X)^2 = \mathcal{P} X",
-    data="output_layer",
     control={
         "projector": wrong_formula(
             "without the inverse of the Gram matrix", replace_variables(projector_defect="gram_defect")
@@ -144,7 +139,6 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     kind="limit",
     states="The limit is the minimizer of the cost.",
     formula=r"\lim_{s \to \infty} W(s) = Y_{\mathrm{ext}} \mathcal{P}",
-    data="output_layer",
     control=wrong_formula(
         "the minimizer for the other weights of the classes", replace_variables(limit_error="crossed_error")
     ),

@@ -70,7 +70,6 @@ def weights_exchanged(kind: str) -> dict[str, Control]:
     words=("for each context the representation will collapse along the feature direction which is irrelevant"),
     kind="qualitative",
     states="At small initial weights the representation collapses along the irrelevant feature in each context.",
-    data="blob_structure",
     control=false_world("large initial weights in the place of small ones", exchange("run", "low", "high")),
 )
 def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
@@ -95,7 +94,6 @@ def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
     states=(
         "At large initial weights the representation retains the structure of the input, one square for each context."
     ),
-    data="blob_structure",
     control=false_world("small initial weights in the place of large ones", exchange("run", "high", "low")),
 )
 def squares_remain(blob_structure: xr.Dataset) -> Verdict:
@@ -110,7 +108,6 @@ def squares_remain(blob_structure: xr.Dataset) -> Verdict:
     origin="ours",
     states="With leaky ReLU at 5 layers, too, the irrelevant feature collapses at small weights, and a square per "
     "context remains at large ones.",
-    data="blob_structure",
     control=weights_exchanged("leaky"),
 )
 def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
@@ -131,7 +128,6 @@ def collapse_with_leaky_relu(blob_structure: xr.Dataset) -> Verdict:
     words=("if we initialize even smaller, we find that the representation collapses to a single line"),
     kind="qualitative",
     states="At very small initial weights the two lines of the contexts become one; at small weights they are two.",
-    data="blob_structure",
     control=dict.fromkeys(
         ("very small weights", "small weights"),
         false_world("small and very small initial weights exchanged", exchange("run", "very_low", "low")),
@@ -173,7 +169,6 @@ def _weak_context(blob_structure: xr.Dataset) -> xr.Dataset:
     words=("the difference in inputs here is much larger than for points along the irrelevant feature"),
     kind="bound",
     states="The difference in inputs is much larger between contexts than for points along the irrelevant feature.",
-    data="blob_structure",
     control=false_world("a context as weak as the brightest pixel of an image", _weak_context),
 )
 def contexts_dominate_the_input(blob_structure: xr.Dataset) -> Verdict:
@@ -228,7 +223,6 @@ BECAUSE = {
     kind="causal",
     states="At small weights the contexts keep two separate lines because inputs differ much more between them than"
     " along the irrelevant feature.",
-    data="blob_structure",
     control=knock_out(
         "networks on images so bright that features differ as much as contexts, in the place of the others",
         exchange("run", "low", "bright"),
@@ -256,7 +250,6 @@ def contexts_stay_apart_because_of_the_inputs(blob_structure: xr.Dataset) -> Ver
     words=("the task-irrelevant direction collapses in each context, but remains at large initial weights"),
     kind="qualitative",
     states="With Adam the irrelevant feature collapses at small initial weights and remains at large ones.",
-    data="blob_structure",
     control=weights_exchanged("adam"),
 )
 def collapse_with_adam(blob_structure: xr.Dataset) -> Verdict:

@@ -60,7 +60,6 @@ def _theory_exchanged(name: str) -> Control:
     words="Trajectories of the alternatives are not as good of a fit compared to",
     kind="comparison",
     states="The four altered dynamics fit the default network worse than the theory does.",
-    data=("default_network_fits", "default_ensemble_fits"),
     control={name: _theory_exchanged(name) for name in PRINTED},
 )
 def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
@@ -164,7 +163,6 @@ def _one_square(fits: xr.Dataset) -> xr.Dataset:
     words="increases from 0.92 to 15.35, 16.61, 2.99 and 5.64 respectively",
     kind="published number",
     states="The squared fit loss is 0.92 for the theory and 15.35, 16.61, 2.99, 5.64 for the four altered dynamics.",
-    data="default_network_fits",
     control={
         "theory": _losses_of_square("theory"),
         "factor two": ONE_OF_OURS,
@@ -218,7 +216,6 @@ def _trend(values: np.ndarray, rises: bool, share: int) -> Test:
     words="the theory is accurate only in the second half of the network",
     kind="comparison",
     states="The theory is accurate only in the second half of the network.",
-    data=("default_network_fits", "default_ensemble_fits"),
     control=dict.fromkeys(("second half", "first half"), REVERSED),
 )
 def accurate_in_the_second_half(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
@@ -285,7 +282,6 @@ def _best_layers(both: tuple[xr.Dataset, ...]) -> str:
     words=("In this regime the effective learning rate of the encoder increases with depth ... decoder decreases"),
     kind="comparison",
     states="In the second half of the network the rate of the encoder rises with depth and that of the decoder falls.",
-    data="default_ensemble_fits",
     control=dict.fromkeys(
         ("encoder", "decoder"),
         false_world(
@@ -351,7 +347,6 @@ def _proportional(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
     kind="scaling",
     states="Gradient descent makes changes to a map, the encoder or the decoder, proportional to the number of its"
     " parameters.",
-    data=("default_network_fits", "default_ensemble_fits"),
     control=dict.fromkeys(
         RATES, false_world("networks whose rates are proportional to the numbers of parameters", _proportional)
     ),
@@ -393,7 +388,6 @@ def _halves_exchanged(fits: xr.Dataset) -> xr.Dataset:
     words="at earlier layers the effective learning rate for the decoder seems to increase",
     kind="comparison",
     states="At earlier layers the rate of the decoder seems to increase with depth.",
-    data="default_ensemble_fits",
     control=false_world("the later layers in the place of the earlier ones", _halves_exchanged),
 )
 def decoder_rate_at_earlier_layers(default_ensemble_fits: xr.Dataset) -> Verdict:
@@ -454,7 +448,6 @@ def _after_training(*datasets: xr.Dataset) -> tuple[xr.Dataset, ...]:
     words="The initial representational distance as a function of the depth ... scales roughly as",
     kind="scaling",
     states=r"At the start the distance falls by a constant factor per layer, $h(0) \sim G^n dx^2$, with $G < 1$.",
-    data=("default_network_fits", "default_ensemble_fits", "xor"),
     control={
         "from layer to layer": wrong_formula(r"$\mathrm{gain}^2$, the factor of a linear network", _linear_gain),
         "in any direction": false_world("inputs at an angle as far apart as after training", _after_training),

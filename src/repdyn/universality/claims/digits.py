@@ -63,7 +63,6 @@ def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="The dynamics of a zero and a one, tracked while a network learns the digits, still qualitatively resemble "
     "the theory.",
-    data="digit_pairs",
     control=dict.fromkeys(CURVES, false_world("pairs of one digit in the place of a zero and a one", of_one_digit)),
 )
 def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
@@ -93,7 +92,6 @@ def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
     words="Trajectories look slightly worse for more similar digits",
     kind="comparison",
     states="Trajectories of more similar digits follow the theory less well.",
-    data="digit_pairs",
     control=false_world("similar and dissimilar digits exchanged", exchange("kind", "similar", "dissimilar")),
 )
 def similar_pair_follows_less(digit_pairs: xr.Dataset) -> Verdict:
@@ -118,7 +116,6 @@ def _backwards(digit_pairs: xr.Dataset) -> xr.Dataset:
     states="Within a data set, too, two images of one digit approach each other: $h$ falls from its start, as (37) "
     "says of two points alone.",
     formula=r"y_i = y_j \Rightarrow \|dh_{i,j}(\infty)\|^2 \le \|dh_{i,j}(0)\|^2",
-    data="digit_pairs",
     control=false_world("training run backwards", _backwards),
 )
 def same_digit_moves_apart(digit_pairs: xr.Dataset) -> Verdict:
@@ -176,7 +173,6 @@ def _baselines(structure: xr.Dataset) -> str:
     words="is 0.703 and when not factoring in the diagonal blocks it is 0.512",
     kind="published number",
     states="Distances of trained representations correlate with (50) at 0.703, between classes at 0.512.",
-    data="representational_structure",
     control=dict.fromkeys(("all entries", "between classes"), false_world("networks before training", untrained)),
 )
 def published_correlations(representational_structure: xr.Dataset) -> Verdict:
@@ -235,7 +231,6 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
         r" \quad 0 \le r_{ij} \le e^{-a} \sum_{k,l} A_{kl}, \quad a = \min_{y_i \ne y_j} A_{ij},"
         r" \quad A_{ij} = A_{\text{low},ij}, \quad \tau_h = \tau_y"
     ),
-    data="representational_structure",
     control=wrong_formula(
         "means over the classes in the place of sums", replace_variables(table_error="mean_table_error")
     ),
@@ -264,7 +259,6 @@ def weighing_is_a_table_of_labels(representational_structure: xr.Dataset) -> Ver
     words=("may end up breaking the triangle inequality ... the method reduces issues with the triangle inequality"),
     kind="comparison",
     states="Predictions by (10) alone violate the triangle inequality, and weighing by (50) reduces the violations.",
-    data="representational_structure",
     control=false_world("weighed and unweighed predictions exchanged", exchange("prediction", WEIGHED, "pair alone")),
 )
 def weighing_mends_the_triangle_inequality(representational_structure: xr.Dataset) -> Verdict:
@@ -303,7 +297,6 @@ def gains(structure: xr.Dataset, over: str, expected: str) -> Test:
     kind="comparison",
     origin="ours",
     states="The distances of a trained network correlate better with (50) than with a 0/1 table of labels.",
-    data="representational_structure",
     control=false_world("the prediction and labels alone exchanged", exchange("prediction", WEIGHED, "labels alone")),
 )
 def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
@@ -318,7 +311,6 @@ def better_than_labels(representational_structure: xr.Dataset) -> Verdict:
     kind="comparison",
     origin="ours",
     states="Exponential weighing brings (10) nearer to the measured distances than (10) for each pair alone.",
-    data="representational_structure",
     control=false_world("weighed and unweighed predictions exchanged", exchange("prediction", WEIGHED, "pair alone")),
 )
 def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
@@ -341,7 +333,6 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     words="the representational predictions still hold up well",
     kind="comparison",
     states="With Adam the representational predictions still hold up well.",
-    data="representational_structure",
     control=dict.fromkeys(
         ("all entries", "between classes"),
         false_world(

@@ -41,7 +41,6 @@ def _signs(other: xr.DataArray) -> Test:
     words="take a linear approximation of",
     kind="scaling",
     states=r"Around the midpoint $m$ of two inputs, $h(x_i) = h(m) + D_h (x_i - x_{\neg i})/2$ up to second order.",
-    data="formula_audit",
     control=with_wrong_formula("without the factor 1/2, which leaves an error of first order", "(5), (15)"),
 )
 def midpoint_expansion(formula_audit: xr.Dataset) -> Verdict:
@@ -64,7 +63,6 @@ def midpoint_expansion(formula_audit: xr.Dataset) -> Verdict:
     words="this results in a self-contained system of three scalar variables",
     kind="identity",
     states="If the representations move together or apart and do not rotate, (19), $h, y, w$ obey the system (7).",
-    data="formula_audit",
     control=with_wrong_formula(
         "the same flow from Jacobians that do not meet (19), where (7) is off by up to 70 %", "(7), (19)-(21)"
     ),
@@ -85,7 +83,6 @@ def reduction_is_closed(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"The training loss is $L = \frac12 \|\bar y(0) - \bar y^*\|^2 e^{-2t/\tau_{\bar y}} + \frac14 \left(w +"
     r" \frac12 (\|y_2 - y_1\|^2 - \|dy\|^2)\right)$.",
-    data="formula_audit",
     control=with_wrong_formula(r"without the term $(\|y_2 - y_1\|^2 - y) / 2$", "(9), (22)"),
 )
 def loss_of_the_theory(formula_audit: xr.Dataset) -> Verdict:
@@ -105,7 +102,6 @@ def loss_of_the_theory(formula_audit: xr.Dataset) -> Verdict:
     kind="limit",
     states=r"The final distance is $h_\infty = \frac12 A_{\text{high}} + \sqrt{\frac14 A_{\text{high}}^2 +"
     r" A_{\text{low}}^2}$.",
-    data="formula_audit",
     control=with_wrong_formula(r"the second part of $A_{\text{high}}$ with the sign +", "(10), (36)"),
 )
 def final_distance(formula_audit: xr.Dataset) -> Verdict:
@@ -132,7 +128,6 @@ def final_distance(formula_audit: xr.Dataset) -> Verdict:
         r"\frac{d}{dt} D_h = -\frac{1}{\tau_h} \frac{1}{4} D_y^T (dy - (y_2 - y_1)) (x_2 - x_1)^T, \quad"
         r" \frac{d}{dt} D_y = -\frac{1}{\tau_y} \frac{1}{4} (dy - (y_2 - y_1)) dh^T"
     ),
-    data="formula_audit",
     control=with_wrong_formula("the flow of $D_y$ with the wrong sign", "(17)"),
 )
 def gradient_flow(formula_audit: xr.Dataset) -> Verdict:
@@ -151,7 +146,6 @@ def gradient_flow(formula_audit: xr.Dataset) -> Verdict:
     words="takes the form of exponential decay towards the target output mean",
     kind="identity",
     states=r"The mean output decays to the mean target as $e^{-t/\tau_{\bar y}}$.",
-    data="formula_audit",
     control=with_wrong_formula("twice the rate", "(18)"),
 )
 def mean_decouples(formula_audit: xr.Dataset) -> Verdict:
@@ -168,7 +162,6 @@ def mean_decouples(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"$\frac{\|dy\|^2}{\|dh\|^2} - \frac{\tau_h}{\tau_y} \frac{\|dh\|^2}{\|x_2 - x_1\|^2}$ is constant along"
     " (7).",
-    data="formula_audit",
     control=with_wrong_formula(r"$\tau_y / \tau_h$ in the place of $\tau_h / \tau_y$", "(23), (24)"),
 )
 def conserved_ratio(formula_audit: xr.Dataset) -> Verdict:
@@ -184,7 +177,6 @@ def conserved_ratio(formula_audit: xr.Dataset) -> Verdict:
     words="reducing the dynamics to a 2-dimensional system",
     kind="identity",
     states="With (24) the system reduces to the plane $(h, w)$.",
-    data="formula_audit",
     control=with_wrong_formula("the constant of (24) with the wrong sign", "(25)"),
 )
 def plane_system(formula_audit: xr.Dataset) -> Verdict:
@@ -203,7 +195,6 @@ def plane_system(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states="The fixed point (10) has the Jacobian (29), with negative trace (30) and positive determinant (31): it is "
     "always stable.",
-    data="formula_audit",
     control={
         "formula": with_wrong_formula(r"another $\tau_y$ in (29)", "(29)-(31)"),
         "signs": with_wrong_formula("the flow run backwards", "(30), (31) signs"),
@@ -234,7 +225,6 @@ def stable_node(formula_audit: xr.Dataset) -> Verdict:
         "At $h = 0$ there is one positive and one negative eigenvalue along the directions (34): "
         "there is always one direction along which perturbations increase."
     ),
-    data="formula_audit",
     control={
         "formula": with_wrong_formula("the eigenvalues with the wrong sign", "(32)-(35)"),
         "signs": with_wrong_formula("the eigenvalues of the node", "(35) signs"),
@@ -271,7 +261,6 @@ def saddle_point(formula_audit: xr.Dataset) -> Verdict:
         r" \right) e^{-A_{\text{high}} t / \tau_y}}{\left( 1 + \left( \frac{A_{\text{high}}}{\|dh(0)\|^2} - 1"
         r" \right) e^{-A_{\text{high}} t / \tau_y} \right)^2}"
     ),
-    data="formula_audit",
     control=with_wrong_formula("(40) with the wrong sign", "(39), (40)"),
 )
 def equal_targets(formula_audit: xr.Dataset) -> Verdict:
@@ -304,7 +293,6 @@ def equal_targets(formula_audit: xr.Dataset) -> Verdict:
         r"(\|dh\|^2)' = G^{-1} \|dh\|^2, \quad (\|dy\|^2)' = G^{-2} \|dy\|^2, \quad w' = G^{-2} w,"
         r" \quad t' = G t \Rightarrow \|y_2 - y_1\|^2 \to G^{-2} \|y_2 - y_1\|^2"
     ),
-    data="formula_audit",
     control=with_wrong_formula(r"the corrected map, with $G^{+2} \|y_2 - y_1\|^2$", "(42), (43)"),
 )
 def change_of_scale(formula_audit: xr.Dataset) -> Verdict:
@@ -330,7 +318,6 @@ def change_of_scale(formula_audit: xr.Dataset) -> Verdict:
         r" g = \frac{a b}{2}, \quad D = \|y_2 - y_1\|, \quad m = g (Q_1^2 - Q_2^2 - Q_3^2), \quad"
         r" H = \begin{pmatrix} m & D & 0 \\ D & -m & 0 \\ 0 & 0 & -m \end{pmatrix}"
     ),
-    data="formula_audit",
     control=with_wrong_formula("the two rates exchanged", "closed form"),
 )
 def closed_form(formula_audit: xr.Dataset) -> Verdict:

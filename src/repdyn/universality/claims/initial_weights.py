@@ -33,7 +33,6 @@ from repdyn.universality.theory.final import large_weight_limit
         r"P(\|dh(\infty)\|^2 < h) = \Phi \left( \frac{h - A_{\text{low}}^2 / h - \|x_2 - x_1\|^2 G (1 -"
         r" \rho)}{\sqrt{1 + \rho^2} \|x_2 - x_1\|^2 G} \right), \quad \rho = \frac{\tau_y}{\tau_h}"
     ),
-    data="final_distribution",
     control={
         "law": wrong_formula(
             r"the printed law (47), right for $\rho = 1$ alone", replace_variables(corrected="printed")
@@ -80,7 +79,6 @@ def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
     kind="limit",
     states="As $G$ falls to 0 the distribution of the final distance converges, removing any randomness.",
     formula=r"G \to 0: \quad \|dh(\infty)\|^2 \to A_{\text{low}}",
-    data="final_distribution",
     control=false_world("weights that stay large, $G = 0.3$ in the place of 0.01", exchange("gain", 0.3, 0.01)),
 )
 def randomness_vanishes(final_distribution: xr.Dataset) -> Verdict:
@@ -126,7 +124,6 @@ def _arithmetic_rates(theory_maps: xr.Dataset) -> xr.Dataset:
     r" \to 0$.",
     formula=r"\|dh(\infty)\|^2 \to A_{\text{high}}",
     corrected_formula=r"\|dh(\infty)\|^2 \to \max(A_{\text{high}}, 0)",
-    data="theory_maps",
     control=wrong_formula(r"$A_{\text{high}}$ with its second part added, not subtracted", _wrong_sign),
 )
 def large_weights(theory_maps: xr.Dataset) -> Verdict:
@@ -152,7 +149,6 @@ def large_weights(theory_maps: xr.Dataset) -> Verdict:
     words="which depends on the input and output structure of the data",
     kind="limit",
     states=r"For small initial weights, (13), the final distance converges to $A_{\text{low}}$.",
-    data="theory_maps",
     control=wrong_formula(r"$A_{\text{low}}$ with $\tau_y / \tau_h$ in the place of its root", _arithmetic_rates),
 )
 def small_weights(theory_maps: xr.Dataset) -> Verdict:
@@ -214,7 +210,6 @@ PASSES_SADDLE = false_world("starts that pass the saddle in the place of all", _
     states="Small initial weights give a plateau, large ones immediate decay.",
     correction=r"Large ones do where $A_{\text{high}} > 0$, or where the first output difference lies within 30 degrees"
     " of the target's line, as with one output; else there is a plateau again, uni-a5-decay.",
-    data="theory_maps",
     control={
         "plateau at small weights": wrong_formula(
             "the growth rate with the mean of the two rates", replace_variables(plateau_growth="plateau_growth_wrong")
@@ -268,7 +263,6 @@ def _rate_of_small_weights(theory_maps: xr.Dataset) -> xr.Dataset:
         r" \quad \lambda_+ t \simeq 4 \ln s \; (c = 0), \quad"
         r" \lambda_+ = \frac{A_{\text{low}}^2}{|A_{\text{high}}| \tau_y}"
     ),
-    data="theory_maps",
     control={
         "decay": PASSES_SADDLE,
         "across the target": wrong_formula("the growth rate of small weights at $h = 0$", _rate_of_small_weights),

@@ -85,7 +85,6 @@ def _disappears(architecture_fits: xr.Dataset, architectures: xr.Dataset) -> Tes
     kind="comparison",
     states="The plateau shrinks as the initial weights grow and disappears at larger ones; at the largest ones the "
     "theory breaks down.",
-    data=("architecture_fits", "architectures"),
     control=dict.fromkeys(
         (
             "slope of log plateau",
@@ -183,7 +182,6 @@ SMALL = {"gain 0.9": SMALLEST, "gain 1": FIGURE_3[1]}
     words="which causes a plateau in the loss at small weights ... observed for the true dynamics",
     kind="causal",
     states="The second term of (9) causes a plateau in the loss of the networks at small weights.",
-    data=("architecture_fits", "architectures"),
     control={
         "plateau at small weights": knock_out(
             "the training loss of the same networks less the second term of (9)", _without_second_term

@@ -71,7 +71,6 @@ SPREADS = {"of logarithms": np.log, "of squared distances": np.array, "of distan
     kind="comparison",
     states="Features learned at small initial weights are more consistent over draws of the weights than those at large"
     " ones.",
-    data=("architecture_fits", "architectures"),
     control=WHOLE_GRID,
 )
 def consistent_at_small_weights(architecture_fits: xr.Dataset, architectures: xr.Dataset) -> Verdict:
@@ -124,7 +123,6 @@ def from_the_starts(architecture_fits: xr.Dataset, architectures: xr.Dataset, ro
     origin="ours",
     states="At the smallest weights final distances still spread over networks, ten times and more as much as (10)"
     " makes of their starts.",
-    data=("architecture_fits", "architectures"),
     control=false_world(
         "networks of the largest gain, where starts make the spread",
         in_every_dataset(exchange("network", SMALLEST, LARGEST)),

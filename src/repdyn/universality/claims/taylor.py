@@ -93,7 +93,6 @@ STEEP = "both maps fall as the decoder does at the end of training"
     words="the linear term dominates for nearby datapoints but gets worse the further they are away",
     kind="qualitative",
     states="After 30 epochs the first order falls against the second with the distance of the pair, for both maps.",
-    data="taylor_ratios",
     control=dict.fromkeys(MAPS, false_world("near and far pairs exchanged", near_and_far_exchanged)),
 )
 def linear_term_fades_with_distance(taylor_ratios: xr.Dataset) -> Verdict:
@@ -116,7 +115,6 @@ def linear_term_fades_with_distance(taylor_ratios: xr.Dataset) -> Verdict:
     words="This trend is not present at initialization",
     kind="qualitative",
     states="This trend is not present at initialization.",
-    data="taylor_ratios",
     control=dict.fromkeys(MAPS, false_world(f"{STEEP}, before it", steep_at_the_start)),
 )
 def no_trend_at_the_start(taylor_ratios: xr.Dataset) -> Verdict:
@@ -133,7 +131,6 @@ def no_trend_at_the_start(taylor_ratios: xr.Dataset) -> Verdict:
     words="appear very quickly, becoming visible even at a single epoch",
     kind="qualitative",
     states="The trend becomes visible at a single epoch of training on MNIST.",
-    data="taylor_ratios",
     control=dict.fromkeys(MAPS, false_world(STEEP, steep_after_training)),
 )
 def trend_after_one_epoch(taylor_ratios: xr.Dataset) -> Verdict:
@@ -163,7 +160,6 @@ def trend_after_one_epoch(taylor_ratios: xr.Dataset) -> Verdict:
     words="it holds up reasonably well for close enough pairs of datapoints",
     kind="qualitative",
     states="The first order dominates for close pairs.",
-    data="taylor_ratios",
     control=dict.fromkeys(MAPS, false_world("first and second order exchanged", orders_exchanged)),
 )
 def first_order_dominates_near(taylor_ratios: xr.Dataset) -> Verdict:

@@ -111,7 +111,6 @@ def _mostly(least: np.ndarray, threshold: float, expected: str) -> Test:
     kind="qualitative",
     states="After fitting two constants the theory matches all three curves, $h$, $y$ and $w$, quite well for all "
     "networks.",
-    data=("architecture_fits", "architectures", "default_ensemble_fits"),
     control=BROKEN,
 )
 def curves_match(
@@ -156,7 +155,6 @@ def _curves_note(architecture_fits: xr.Dataset, default_ensemble_fits: xr.Datase
     words="fit the loss expression from the theory ... amongst varying architectures",
     kind="qualitative",
     states="With a third constant the loss (9) fits the training loss across architectures.",
-    data="architecture_fits",
     control={
         "whole curve": wrong_formula(
             "(9) without its first term, the mean output's", replace_variables(loss_r2="loss_r2_without_mean")
@@ -191,7 +189,6 @@ def _adam_as_gradient_descent(adam_fits: xr.Dataset, architecture_fits: xr.Datas
     words="does not fit the dynamics of a neural network trained using Adam very well",
     kind="comparison",
     states="The theory does not fit the dynamics of a network trained by Adam very well.",
-    data=("adam_fits", "architecture_fits"),
     control=false_world("the fits of the same networks under gradient descent", _adam_as_gradient_descent),
 )
 def adam_fits_worse(adam_fits: xr.Dataset, architecture_fits: xr.Dataset) -> Verdict:
@@ -239,7 +236,6 @@ def _on_printed_data(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Da
     " given in the note, is still on its plateau after 6000 epochs.",
     formula=r"dx = 0.5, \quad dy = 1",
     corrected_formula=r"dx^2 = 1, \quad dy^2 = 0.5",
-    data=("printed_data_fits", "default_ensemble_fits"),
     control=false_world("networks on the printed data set in the place of those on the other", _on_printed_data),
 )
 def data_set(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
@@ -272,7 +268,6 @@ def _printed_default(architecture_fits: xr.Dataset, printed_data_fits: xr.Datase
     words="Learning rates are chosen to ... still converging within the 6000 epochs",
     kind="qualitative",
     states="At the learning rates of Table 1 all networks converge within the 6000 epochs.",
-    data=("architecture_fits", "printed_data_fits"),
     control=false_world("the default network on the data set as printed, where it does not", _printed_default),
 )
 def networks_converge(architecture_fits: xr.Dataset, printed_data_fits: xr.Dataset) -> Verdict:

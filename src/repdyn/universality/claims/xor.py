@@ -100,7 +100,6 @@ def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
     words="representations of datapoints with the same target output will merge",
     kind="qualitative",
     states="At small initial weights the 20-layer network merges the representations of points with equal targets.",
-    data="xor_structure",
     control=dict.fromkeys(
         ("first pair", "second pair"),
         in_the_place_of("low", "high", "large initial weights in the place of small ones"),
@@ -130,7 +129,6 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
     states="With gain 0.7, rate 0.015 and 1000 epochs the network learns the XOR task.",
     correction="With gain 0.7 it is still on the plateau of loss 1/4 after 1000 epochs; with the public settings' gain "
     "0.85 and 3000 epochs it learns.",
-    data="xor_structure",
     control=false_world("the printed settings' networks in the place of the public ones", printed_everywhere),
 )
 def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
@@ -155,7 +153,6 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
     words="At large initial weights no such merging should occur",
     kind="qualitative",
     states="At large initial weights no such merging occurs.",
-    data="xor_structure",
     control=dict.fromkeys(
         ("first pair", "second pair"),
         in_the_place_of("high", "low", "small initial weights in the place of large ones"),
@@ -182,7 +179,6 @@ def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
     words="merging of only one pair when the network is reduced to a two layer architecture",
     kind="qualitative",
     states="A two-layer network at small initial weights merges one of the two pairs only.",
-    data="xor_structure",
     control={
         "merged": in_the_place_of("two_layers", "high", "large initial weights, where nothing merges"),
         "apart": in_the_place_of("two_layers", "low", "the 20-layer network in the place of the two-layer one"),
@@ -253,7 +249,6 @@ def _at_start(data: xr.Dataset, *runs: str) -> str:
         "Distances after training match (10) at varying initial weight scales in the 20-layer "
         "network, but not in a two-layer network at small weights."
     ),
-    data="xor_structure",
     control={
         "small weights": in_the_place_of("low", "two_layers", "the two-layer network in their place"),
         "intermediate weights": in_the_place_of("intermediate", "two_layers", "the two-layer network in their place"),
@@ -306,7 +301,6 @@ def varying_scales(xor_structure: xr.Dataset, scan: xr.Dataset) -> dict[str, lis
         "pairs with equal targets merge at small and not at large weights, but not in a two-layer "
         "network at small weights."
     ),
-    data=("xor_structure", "xor_gain_structure"),
     control=dict.fromkeys(
         (
             "first pair at small weights",
