@@ -184,3 +184,52 @@ def test_every_name_of_the_template_is_replaced(tmp_path):
     assert len(texts) == 24
     assert [text for text in texts if "my_paper" in text or "MyPaper" in text] == []
     assert "class TwoPointsPaper" in (tmp_path / "new/src/two_points_paper/settings.py").read_text()
+
+
+CLAIM = '''
+
+@claim(
+    "own-more",
+    where="Section 4",
+    kind="comparison",
+    origin="ours",
+    states="After the last step the average regret of AMSGrad is below that of Adam.",
+    control=wrong_formula("the last second moment in the denominator of both", replace_labels("optimizer", BOTH_ADAM)),
+)
+def amsgrad_is_below(regrets: xr.Dataset) -> Verdict:
+    """Ratio of both."""
+    last = regrets["average_regret"].isel(steps=-1)
+    ratio = last.sel(optimizer="amsgrad") / last.sel(optimizer="adam")
+    return Verdict.from_tests(at_most(float(ratio.max()), 0.5, expected="at most a half", reason="clearly below"))
+'''
+FIGURE = '''
+
+def moments(second_moments: xr.Dataset) -> Figure:
+    """One draw of the second moment."""
+    figure, axes = new()
+    axes[0, 0].plot(second_moments["step"], second_moments["recursion"].isel(draw=0), color=CYCLE[0])
+    axes[0, 0].set(xlabel="step", ylabel="second moment")
+    return describe(figure, title="A second moment", caption="One draw.", alt="A rough line that settles around one.")
+'''
+
+
+@pytest.mark.slow
+def test_a_claim_is_one_function_and_its_verdict_a_figure_is_one_function(own, site):
+    added = {
+        "src/own_paper/claims.py": CLAIM,
+        "src/own_paper/decided/verdicts.yaml": "own-more: {verdict: holds, undecided_at: []}\n",
+        "src/own_paper/figures.py": FIGURE,
+    }
+    before = {name: (own / name).read_text() for name in added}
+    for name, text in added.items():
+        (own / name).write_text(before[name] + text)
+    try:
+        assert due(own, site) == {"own_paper_claims", "own_paper_figures_figures"} | END
+        snakemake(own, site, "all")
+        rows = {row["id"]: row for row in csv.DictReader((own / "results/default/claims.csv").open())}
+        assert (rows["own-more"]["verdict"], rows["own-more"]["change"]) == ("holds", "")
+        assert (own / "results/default/own_paper/figures/moments.svg").is_file()
+        assert "0 faults" in ask(own, site, "controls", "results/default")
+    finally:
+        for name, text in before.items():
+            (own / name).write_text(text)
