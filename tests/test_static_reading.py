@@ -28,7 +28,8 @@ LOADING = {
     "repdyn.diagnostics": {"made_by", "_imported", "undisturbed"},  # the last asks only whether torch can compile
     "repdyn.pipeline.reference.pages": {"claims_anything"},
     "repdyn.pipeline.new.project": {"write"},
-    "repdyn.pipeline.studies": {"declared", "folders", "package_of"},
+    "repdyn.pipeline.packages": {"package_of"},
+    "repdyn.pipeline.studies": {"declared", "folders"},
     "repdyn.pipeline.run.loading": {"load_runner", "load_module", "_modules_of", "_functions"},
 }
 """Definitions that find others at run time; what they load is named as a further root of the jobs that use them."""

@@ -19,7 +19,7 @@ from repdyn.base.verdicts import STATUSES
 from repdyn.pipeline.reference import results
 from repdyn.pipeline.report import build as building
 from repdyn.pipeline.report import contents, views
-from repdyn.pipeline.report.build import Source, build
+from repdyn.pipeline.report.build import Checkout, build
 from repdyn.pipeline.report.errata import errata, severities
 from repdyn.pipeline.report.texts import MEANINGS
 from repdyn.pipeline.run import site
@@ -211,7 +211,7 @@ def make_source(folder):
     for name, text in (texts | {"workflow/settings_sources.yaml": SOURCES}).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    return Source(folder, OUTPUTS, {STUDY: folder / "x"})
+    return Checkout(folder, OUTPUTS, {STUDY: folder / "x"})
 
 
 @pytest.fixture(scope="module")
@@ -336,7 +336,7 @@ def test_claims_of_a_figures_own_number_come_first(pages):
 def test_the_figure_of_a_claims_own_number_comes_first(tmp_path):
     claims = [CLAIM | {"id": f"x-{number}", "where": f"Section 2, Fig. {number}(a)"} for number in (1, 2)]
     files = make_run(tmp_path / "mine", claims)
-    build(tmp_path / "mine", files, tmp_path / "mine/report", Source())
+    build(tmp_path / "mine", files, tmp_path / "mine/report", Checkout())
     for number, order in ((1, ["fig1", "fig2"]), (2, ["fig2", "fig1"])):
         page = Page((tmp_path / f"mine/report/claims/x-{number}.html").read_text())
         shown = [link.split("#")[1] for link in page.values("href") if "x_study.html#fig" in link]
@@ -395,7 +395,7 @@ def test_the_job_of_the_report_builds_it(tmp_path):
 def test_a_large_vector_graphic_is_shown_as_its_bitmap(tmp_path, monkeypatch):
     monkeypatch.setattr(contents, "LARGEST_PICTURE", 10)
     files = make_run(tmp_path / "mine", [CLAIM])
-    build(tmp_path / "mine", files, tmp_path / "mine/report", Source())
+    build(tmp_path / "mine", files, tmp_path / "mine/report", Checkout())
     pictures = [path.name for path in (tmp_path / "mine/report/figures").rglob("*.*")]
     assert sorted(pictures) == ["fig1.png", "fig2.png"]
 
@@ -405,7 +405,7 @@ def test_the_largest_vector_graphic_that_is_shown_has_150_kilobytes(tmp_path):
     for name, size in (("fig1", 150_000), ("fig2", 150_001)):
         with (tmp_path / "mine" / STUDY / f"figures/{name}.svg").open("a") as file:
             file.write("\n" * (size - file.tell()))
-    build(tmp_path / "mine", files, tmp_path / "mine/report", Source())
+    build(tmp_path / "mine", files, tmp_path / "mine/report", Checkout())
     pictures = [path.name for path in (tmp_path / "mine/report/figures").rglob("*.*")]
     assert sorted(pictures) == ["fig1.svg", "fig2.png"]
 
@@ -414,7 +414,7 @@ def test_a_file_that_is_no_dataset_is_an_error_of_one_line(tmp_path):
     files = make_run(tmp_path / "mine", [CLAIM])
     (tmp_path / "mine" / STUDY / "data/loss.nc").write_bytes(b"data")
     with pytest.raises(DataError, match=r"loss\.nc: not a dataset of this pipeline"):
-        build(tmp_path / "mine", files, tmp_path / "mine/report", Source())
+        build(tmp_path / "mine", files, tmp_path / "mine/report", Checkout())
 
 
 def test_the_single_file_holds_every_page_and_picture(report, pages):
@@ -590,7 +590,7 @@ def test_a_verdict_that_changed_is_told_at_the_top(pages):
 @pytest.mark.parametrize(("run", "notice"), [("smoke", "warning"), ("default", "remark"), ("paper", "")])
 def test_the_scale_is_told(tmp_path, run, notice):
     files = make_run(tmp_path / run, [CLAIM], run=run)
-    build(tmp_path / run, files, tmp_path / run / "report", Source())
+    build(tmp_path / run, files, tmp_path / run / "report", Checkout())
     page = Page((tmp_path / run / "report/index.html").read_text(encoding="utf-8"))
     classes = [name for name in page.values("class") if name in ("warning", "remark")]
     assert classes == ([notice] if notice else [])

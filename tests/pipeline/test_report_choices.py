@@ -9,7 +9,8 @@ from repdyn.base.errors import ConfigError
 from repdyn.base.settings import plain
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import configuration
-from repdyn.pipeline.report import findings, latex, sources
+from repdyn.pipeline.report import findings, latex
+from repdyn.pipeline.report import settings_sources as listed
 from repdyn.pipeline.report.errata import errata
 from repdyn.pipeline.run.graph import read_study
 from repdyn.pipeline.run.ledger import accepted_verdicts
@@ -17,7 +18,7 @@ from repdyn.pipeline.run.loading import load_modules
 
 CONFIGURATION = plain(configuration.load([ROOT / "config.yaml"]))
 FINDINGS = findings.read_all(studies.files(studies.FINDINGS))
-SOURCES = sources.read_all(ROOT / sources.SHARED, studies.files(studies.SOURCES))
+SOURCES = listed.read_all(ROOT / listed.SHARED, studies.files(studies.SOURCES))
 EXPLORERS = {name: study.explorer for name, study in studies.declared().items() if study.explorer}
 
 # Findings
@@ -59,13 +60,13 @@ def test_a_malformed_finding_is_told(tmp_path, text):
 
 
 def test_every_setting_has_a_source():
-    settings = sources.settings(CONFIGURATION, SOURCES)
+    settings = listed.settings(CONFIGURATION, SOURCES)
     assert len(settings) > 500
     assert [setting.key for setting in settings if setting.reason == "no reason is on record"] == []
 
 
 def test_every_source_is_of_a_setting():
-    keys = {".".join(part) for setting in sources.settings(CONFIGURATION, SOURCES) for part in starts(setting.key)}
+    keys = {".".join(part) for setting in listed.settings(CONFIGURATION, SOURCES) for part in starts(setting.key)}
     assert [key for key in SOURCES if key not in keys] == []
     for key, entry in SOURCES.items():
         stated = entry.get("stated")
@@ -84,29 +85,27 @@ def test_the_longest_key_counts_and_stated_mappings_cover_their_keys():
         "a.b": {"stated": {"c": 1, "d": {"e": 2}}, "where": "Table 1"},
         "a.b.f": {"chosen": "so"},
     }
-    assert sources.source_of("a.x", known) == ("a", None)
-    assert sources.source_of("a.b.c", known) == ("a.b", 1)
-    assert sources.source_of("a.b.d.e", known) == ("a.b", 2)
-    assert sources.source_of("a.b.x", known) == ("a", None)
-    assert sources.source_of("a.b.f", known) == ("a.b.f", None)
-    assert sources.source_of("z", known) == ("", None)
+    assert listed.source_of("a.x", known) == ("a", None)
+    assert listed.source_of("a.b.c", known) == ("a.b", 1)
+    assert listed.source_of("a.b.d.e", known) == ("a.b", 2)
+    assert listed.source_of("a.b.x", known) == ("a", None)
+    assert listed.source_of("a.b.f", known) == ("a.b.f", None)
+    assert listed.source_of("z", known) == ("", None)
 
 
 def test_only_what_the_paper_states_can_differ_from_it():
     known = {"a": {"chosen": "why"}, "a.b": {"stated": 1, "where": "Table 1"}}
-    by_key = {
-        setting.key: setting for setting in sources.settings({"a": {"b": 2, "c": 3}, "run": {"name": "x"}}, known)
-    }
+    by_key = {setting.key: setting for setting in listed.settings({"a": {"b": 2, "c": 3}, "run": {"name": "x"}}, known)}
     assert list(by_key) == ["a.b", "a.c"]
     assert (by_key["a.b"].differs, by_key["a.c"].differs) == (True, False)
-    assert not next(iter(sources.settings({"a": {"b": 1}}, known))).differs
+    assert not next(iter(listed.settings({"a": {"b": 1}}, known))).differs
 
 
 @pytest.mark.parametrize("text", ["x: {stated: 1}", "x: {chosen: a, where: b}", "x: 3"])
 def test_a_malformed_source_is_told(tmp_path, text):
     (tmp_path / "sources.yaml").write_text(text)
     with pytest.raises(ConfigError, match="x: wants either"):
-        sources.read(tmp_path / "sources.yaml")
+        listed.read(tmp_path / "sources.yaml")
 
 
 # Interactive figures

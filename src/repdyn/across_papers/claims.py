@@ -11,7 +11,7 @@ import xarray as xr
 
 from repdyn.across_papers.methods.names import ENDS, FOUR, HALF
 from repdyn.across_papers.methods.ranks import RANKS, counted
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world
 from repdyn.base.datasets import require

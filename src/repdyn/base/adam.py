@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8

@@ -6,9 +6,9 @@ Messages say what was got, what was expected and, where `advice` is given, what 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from repdyn.base.arrays import Array
 
 ORTHOGONALITY_TOLERANCE = 1e-8
 

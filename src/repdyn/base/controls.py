@@ -20,7 +20,7 @@ import xarray as xr
 from repdyn.base.datasets import require
 
 Datasets = tuple["xr.Dataset | Mapping[str, xr.Dataset]", ...]
-Place = tuple[int, str, str, str]
+VariableKey = tuple[int, str, str, str]
 PACKAGE = __name__.split(".")[0]
 Kind = Literal["wrong formula", "false world", "knock-out"]
 Spoil = Callable[..., "Datasets | xr.Dataset | Mapping[str, xr.Dataset]"]
@@ -161,7 +161,7 @@ def kind_of_change(control: Control, before: Datasets, after: Datasets) -> str:
     return "shifted number" if any(_is_affine(was, now) for was, now in shifts) else "recomputed"
 
 
-def _variables(datasets: Datasets) -> Iterator[tuple[Place, np.ndarray]]:
+def _variables(datasets: Datasets) -> Iterator[tuple[VariableKey, np.ndarray]]:
     """All arrays, coordinates too, by position of the dataset, variant, role and name."""
     for position, data in enumerate(datasets):
         variants = {"": data} if isinstance(data, xr.Dataset) else data
@@ -171,7 +171,7 @@ def _variables(datasets: Datasets) -> Iterator[tuple[Place, np.ndarray]]:
                 yield (position, variant, role, str(name)), np.asarray(variable.values)
 
 
-def _same(old: Mapping[Place, np.ndarray], new: Mapping[Place, np.ndarray], place: Place) -> bool:
+def _same(old: Mapping[VariableKey, np.ndarray], new: Mapping[VariableKey, np.ndarray], place: VariableKey) -> bool:
     if place not in old or place not in new:
         return False
     was, now = old[place], new[place]
@@ -179,7 +179,10 @@ def _same(old: Mapping[Place, np.ndarray], new: Mapping[Place, np.ndarray], plac
 
 
 def _is_recorded(
-    place: Place, now: np.ndarray, old: Mapping[Place, np.ndarray], held: Callable[[str, np.dtype], np.ndarray]
+    place: VariableKey,
+    now: np.ndarray,
+    old: Mapping[VariableKey, np.ndarray],
+    held: Callable[[str, np.dtype], np.ndarray],
 ) -> bool:
     """Whether the datasets hold what a variable was changed to: as another array, or value by value.
 

@@ -50,7 +50,7 @@ class Definition(NamedTuple):
 
 
 @dataclass
-class Source:
+class ModuleSource:
     """Definitions of one file.
 
     Attributes:
@@ -68,7 +68,7 @@ class Source:
     members: dict[str, str] = field(default_factory=dict)
 
 
-def read_source(text: str, module: str, *, is_package: bool = False, packages: Iterable[str] = ()) -> Source:
+def read_source(text: str, module: str, *, is_package: bool = False, packages: Iterable[str] = ()) -> ModuleSource:
     """The definitions of a file.
 
     Args:
@@ -96,7 +96,7 @@ def read_source(text: str, module: str, *, is_package: bool = False, packages: I
     targets: dict[str, list[str]] = {}
     for name, target in (pair for node in imports for pair in _import_targets(node, here)):
         targets.setdefault(name, []).append(target)
-    source = Source(stars=targets.pop("*", []))
+    source = ModuleSource(stars=targets.pop("*", []))
     imported = {module for node in imports for module in _modules_imported(node, here)}
     own = set(statements)
     for name, parts in list(statements.items()):

@@ -26,12 +26,12 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from repdyn.base.definitions import EFFECTS, Definition, Source, read_source
+from repdyn.base.definitions import EFFECTS, Definition, ModuleSource, read_source
 
 PACKAGE = __name__.split(".")[0]
 SOURCE = Path(__file__).resolve().parents[2]
 
-Place = tuple[str, str]
+Location = tuple[str, str]
 Outside = tuple[tuple[str, Path], ...]
 
 
@@ -51,7 +51,7 @@ def code_version(*roots: str, source: Path = SOURCE, outside: Outside = ()) -> s
     return package.digest(package.reach(roots))
 
 
-def reached(*roots: str, source: Path = SOURCE) -> list[Place]:
+def reached(*roots: str, source: Path = SOURCE) -> list[Location]:
     """All definitions that the roots reach by name, sorted, as (module, name); imported names are left out."""
     package = _package(source, ())
     return sorted((module, name) for module, name in package.reach(roots) if name in package.module(module).definitions)
@@ -71,18 +71,18 @@ class _Package:
         self.effects = cache(self._effects)
         self.loaded = cache(self._loaded)
 
-    def _module(self, name: str) -> Source:
+    def _module(self, name: str) -> ModuleSource:
         file = self.files[name]
         text, is_package = file.read_text(encoding="utf-8"), file.name == "__init__.py"
         return read_source(text, name, is_package=is_package, packages=self.packages)
 
-    def definition(self, place: Place) -> Definition:
+    def definition(self, place: Location) -> Definition:
         source, name = self.module(place[0]), place[1]
         return source.definitions[name] if name in source.definitions else source.bindings[name]
 
-    def reach(self, roots: Iterable[str]) -> set[Place]:
+    def reach(self, roots: Iterable[str]) -> set[Location]:
         todo = [place for root in roots for place in self.root(root)]
-        seen: set[Place] = set()
+        seen: set[Location] = set()
         while todo:
             place = todo.pop()
             if place not in seen:
@@ -90,11 +90,11 @@ class _Package:
                 todo += self.uses(place)
         return seen
 
-    def digest(self, places: Iterable[Place]) -> str:
+    def digest(self, places: Iterable[Location]) -> str:
         lines = (f"{module}:{name} {self.definition((module, name)).digest}" for module, name in sorted(places))
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
-    def root(self, root: str) -> list[Place]:
+    def root(self, root: str) -> list[Location]:
         name, _, wanted = root.partition(":")
         if name not in self.files:
             raise ValueError(f"code_version: no module {name!r} under {self.source}")
@@ -107,13 +107,13 @@ class _Package:
             raise ValueError(f"code_version: {count} {wanted!r} in {', '.join(modules)}")
         return [(homes[0], wanted)]
 
-    def whole(self, module: str) -> list[Place]:
+    def whole(self, module: str) -> list[Location]:
         """All that a module defines or imports, and what stands in the modules that it imports by a star."""
         source = self.module(module)
         own = [(module, name) for name in (*source.definitions, *source.bindings)]
         return own + [place for star in source.stars if star in self.files for place in self.whole(star)]
 
-    def _uses(self, place: Place) -> list[Place]:
+    def _uses(self, place: Location) -> list[Location]:
         """Definitions that one definition names, directly, what it asks settings for, statements that run before it."""
         module, definition = place[0], self.definition(place)
         places = [(module, name) for name in definition.names]
@@ -125,7 +125,7 @@ class _Package:
             places += self.whole(star) if star in self.files else []
         return places + self.effects(module) + self.members(module, definition.attributes)
 
-    def resolve(self, target: str) -> list[Place]:
+    def resolve(self, target: str) -> list[Location]:
         """What a dotted name of this package stands for; all of a module where that cannot be read."""
         parts = target.split(".")
         home = next((".".join(parts[:n]) for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in self.files), None)
@@ -139,7 +139,7 @@ class _Package:
         further = [".".join([bound, *rest[1:]]) for bound in source.bindings[rest[0]].imported]
         return [(home, rest[0]), *(place for bound in further for place in self.resolve(bound))]
 
-    def members(self, module: str, attributes: frozenset[str] | None) -> list[Place]:
+    def members(self, module: str, attributes: frozenset[str] | None) -> list[Location]:
         """Members of the settings' models a module can meet that are asked for by name; all where asked by a value."""
         return [
             (home, key)
@@ -148,7 +148,7 @@ class _Package:
             if attributes is None or name in attributes or (name.startswith("__") and name.endswith("__"))
         ]
 
-    def _effects(self, module: str) -> list[Place]:
+    def _effects(self, module: str) -> list[Location]:
         """Statements at the top of a module and of all that are imported with it."""
         return [(name, EFFECTS) for name in self.loaded(module) if EFFECTS in self.module(name).definitions]
 

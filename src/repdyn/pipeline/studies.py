@@ -14,15 +14,13 @@ import os
 import sys
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
 from repdyn.base.declarations import Study
 from repdyn.base.errors import ConfigError
+from repdyn.pipeline.packages import PACKAGE, package_of
 
-PACKAGE = Path(__file__).resolve().parents[1]
-GROUP = "repdyn.studies"
 KEY, CHOICE = "studies", "REPDYN_STUDIES"
 ACCEPTED, FINDINGS = "decided/verdicts.yaml", "decided/findings.yaml"
 SOURCES, CHOSEN = "decided/settings_sources.yaml", "decided/chosen_after_looking.yaml"
@@ -52,27 +50,6 @@ def choose(project: Path) -> None:
     else:
         raise ConfigError(f"{file}: {KEY}: {names!r} is not a list of names of studies, e.g. [my_paper]")
     declared.cache_clear()
-
-
-def package_of(study: str) -> str:
-    """The package of a study: beside this one, registered by another distribution, or of its own name.
-
-    Raises:
-        ConfigError: there is no such package, or it has no module `study`.
-    """
-    if (PACKAGE / study / "study.py").is_file():
-        return f"repdyn.{study}"
-    registered = {entry.name: entry.module.removesuffix(".study") for entry in entry_points(group=GROUP)}
-    package = registered.get(study, study)
-    try:
-        if find_spec(f"{package}.study"):
-            return package
-    except ModuleNotFoundError:
-        pass
-    known = [*(path.parent.name for path in PACKAGE.glob("*/study.py")), *registered]
-    raise ConfigError(
-        f"no study {study!r}: no package {package} with a module study; known: {', '.join(sorted(known))}"
-    )
 
 
 @cache

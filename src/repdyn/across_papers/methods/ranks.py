@@ -7,7 +7,7 @@ from functools import partial
 
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.ranks import effective_rank, nuclear_rank, numerical_rank
 
 RANKS: dict[str, Callable[[Array], float]] = {

@@ -15,7 +15,7 @@ import xarray as xr
 from torch import Tensor
 
 from repdyn.across_papers.methods.networks import Network
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import variable
 
 LEARNED = 0.1

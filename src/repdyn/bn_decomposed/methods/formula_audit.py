@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, fixed, holds, relative_error
 from repdyn.bn_decomposed.theory.cluster_tree import simplified_layer
-from repdyn.bn_decomposed.theory.layers import Array
 
 SAME_CLUSTER = 1e-12  # of the row's largest entry
 

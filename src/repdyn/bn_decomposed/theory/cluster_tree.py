@@ -23,7 +23,7 @@ from math import gcd, lcm, log
 
 import numpy as np
 
-from repdyn.bn_decomposed.theory.layers import Array
+from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.tree_formulas import TreeLimit, limit_of_amplitudes
 
 NEGLIGIBLE = -40.0

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from repdyn.bn_decomposed.theory.layers import Array, as_batch
+from repdyn.base.arrays import Array
+from repdyn.bn_decomposed.theory.layers import as_batch
 from repdyn.bn_decomposed.theory.rank import NEW_DIRECTION, collinear_pairs, null_vector
 
 ROUNDING = 1e-9  # relative distance from which a number of rows counts as the integer that it was computed for

@@ -11,7 +11,8 @@ import numpy as np
 import scipy
 
 from repdyn.base import ranks
-from repdyn.bn_decomposed.theory.layers import Array, as_batch
+from repdyn.base.arrays import Array
+from repdyn.bn_decomposed.theory.layers import as_batch
 
 
 @dataclass(frozen=True)

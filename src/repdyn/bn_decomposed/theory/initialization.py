@@ -7,7 +7,8 @@ x_i exceeds a threshold b_i between the cosine of the nearest other point and 1.
 
 import numpy as np
 
-from repdyn.bn_decomposed.theory.layers import Array, as_batch
+from repdyn.base.arrays import Array
+from repdyn.bn_decomposed.theory.layers import as_batch
 
 
 def unit_columns(X: Array) -> Array:

@@ -13,9 +13,10 @@ import numpy as np
 import scipy
 from scipy.special import gammaln, logsumexp
 
+from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
 from repdyn.bn_decomposed.theory.kernel import arccos_kernel_complement, expected_gram_step
-from repdyn.bn_decomposed.theory.layers import Array, as_batch
+from repdyn.bn_decomposed.theory.layers import as_batch
 
 Complement = Callable[[Array], Array]
 

@@ -11,7 +11,8 @@ the square root of the rounding error, 1e-8; `odd_cluster` carries the angle its
 import numpy as np
 from scipy.special import jv
 
-from repdyn.bn_decomposed.theory.layers import Array, Rescale
+from repdyn.base.arrays import Array
+from repdyn.bn_decomposed.theory.layers import Rescale
 
 
 def arccos_kernel(rho: Array | float) -> Array:

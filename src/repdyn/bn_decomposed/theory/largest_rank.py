@@ -9,8 +9,9 @@ Normalization Decomposed", Section I and Appendix B.
 
 import numpy as np
 
+from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.geometry import angle_matrix
-from repdyn.bn_decomposed.theory.layers import Array, as_batch
+from repdyn.bn_decomposed.theory.layers import as_batch
 from repdyn.bn_decomposed.theory.rank import COLLINEAR, NEW_DIRECTION, Method, cells, null_vector
 
 NULL = 1e-8

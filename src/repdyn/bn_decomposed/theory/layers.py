@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from repdyn.base.arrays import Array
+
 Rescale = Literal["rms", "std"] | None
 
 

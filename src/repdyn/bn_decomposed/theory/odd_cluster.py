@@ -22,12 +22,12 @@ import numpy as np
 import scipy
 from scipy.special import ndtr, ndtri
 
+from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.kernel import (
     arccos_kernel,
     arccos_kernel_complement,
     expected_gram_step,
 )
-from repdyn.bn_decomposed.theory.layers import Array
 
 FEWEST_WITH_ODD_POINT = 7  # points from which an odd point can rest
 

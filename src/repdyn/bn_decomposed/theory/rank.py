@@ -11,8 +11,9 @@ from typing import Literal
 
 import numpy as np
 
+from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
-from repdyn.bn_decomposed.theory.layers import Array, as_batch
+from repdyn.bn_decomposed.theory.layers import as_batch
 
 Method = Literal["exact2d", "exact3d"]
 COLLINEAR = 1e-12

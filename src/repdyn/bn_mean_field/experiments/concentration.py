@@ -7,7 +7,7 @@ from itertools import pairwise, product
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.methods.compiled_pairs import BN, EQUAL_SPEEDS, descend

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.bn_mean_field.methods.optimal_transport import coupled_distance, wasserstein2
 from repdyn.bn_mean_field.methods.particle_flows import Trajectory, gradient_flow, velocities_along

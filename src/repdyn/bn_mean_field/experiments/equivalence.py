@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.experiments.metric_audit import random_covariance

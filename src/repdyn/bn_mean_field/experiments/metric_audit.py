@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.formula_audit import relative_error
 from repdyn.base.streams import Stream

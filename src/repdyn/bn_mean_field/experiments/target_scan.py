@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.methods.particle_flows import gradient_descent

@@ -6,7 +6,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field.methods.starts_and_targets import ANISOTROPIC, circle, directions

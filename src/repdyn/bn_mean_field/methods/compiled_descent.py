@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.compiling import compiled
 from repdyn.bn_mean_field.theory.velocity import Population
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.compiling import compiled
 from repdyn.bn_mean_field.theory.kernels import relu_kernel
 from repdyn.bn_mean_field.theory.manifold import normalize

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, fixed, holds, relative_error
 from repdyn.bn_mean_field.theory import flows, manifold
 from repdyn.bn_mean_field.theory.flows import Velocity

@@ -9,7 +9,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array, one_of
+from repdyn.base.arrays import Array
+from repdyn.base.checks import one_of
 from repdyn.bn_mean_field.theory import checks
 from repdyn.bn_mean_field.theory.manifold import geodesic_distance, normalize
 

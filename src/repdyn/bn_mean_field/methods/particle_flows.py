@@ -11,7 +11,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array, finite, positive
+from repdyn.base.arrays import Array
+from repdyn.base.checks import finite, positive
 from repdyn.bn_mean_field.methods import compiled_descent as compiled
 from repdyn.bn_mean_field.theory import checks
 from repdyn.bn_mean_field.theory.velocity import Population

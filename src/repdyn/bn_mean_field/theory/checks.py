@@ -7,7 +7,8 @@ expected and what to do. Loops call the checks once, before they start.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array, finite
+from repdyn.base.arrays import Array
+from repdyn.base.checks import finite
 
 ON_OMEGA = 1e-8  # rounding of a normalization is 1e-16; a trajectory integrated to 1e-10 must still pass
 CENTERED = 1e-10  # in units of the standard deviation: a subtracted sample mean leaves about 1e-16

@@ -12,7 +12,7 @@ printed and the corrected form differ in signs. No input is checked here: loops 
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.bn_mean_field.theory.manifold import unchecked_gradient, unchecked_norm
 
 Velocity = tuple[Array, Array]

@@ -10,7 +10,8 @@ Used by section 4 of Ma and Ying, whose experiments leave the data's law open.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array, finite, one_of
+from repdyn.base.arrays import Array
+from repdyn.base.checks import finite, one_of
 from repdyn.bn_mean_field.theory import checks
 from repdyn.bn_mean_field.theory.manifold import unchecked_norm
 

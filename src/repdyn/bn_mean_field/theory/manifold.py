@@ -11,7 +11,8 @@ distances are angles and no geodesic is ever integrated.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array, finite
+from repdyn.base.arrays import Array
+from repdyn.base.checks import finite
 from repdyn.bn_mean_field.theory import checks
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erf, expit
 
-from repdyn.base.checks import Array, finite, one_of
+from repdyn.base.arrays import Array
+from repdyn.base.checks import finite, one_of
 from repdyn.bn_mean_field.theory import checks, flows
 from repdyn.bn_mean_field.theory.circular import planar_field
 from repdyn.bn_mean_field.theory.kernels import ACTIVATIONS, unchecked_potential

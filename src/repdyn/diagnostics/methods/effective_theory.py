@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import variable
 from repdyn.diagnostics.methods.catalog import PAPERS
 from repdyn.universality.methods.fit import EffectiveFit, fit_effective_rates, has_converged

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
 
 FIRST_POINTS = 4  # pairs measured if none are named: all six among four points

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 
 def labels_of_rows(labels: ArrayLike, points: int, tokens: int, mask: NDArray[np.bool_] | None) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -15,7 +15,7 @@ import scipy
 from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.ranks import RANK_TOLERANCE
 from repdyn.diagnostics.theory.spectra import Spectrum, covariance, gram, is_small, square, without_rounding
 from repdyn.leaky_resnets.theory.identity_cost import (

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.diagnostics.theory.spectra import spectrum
 
 

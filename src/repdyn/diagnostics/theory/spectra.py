@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 SMALL = 2**26  # points * units * min(points, units), up to which an orthogonal decomposition takes no time to speak of
 BLOCK = 2**24  # entries that are turned into double precision at a time

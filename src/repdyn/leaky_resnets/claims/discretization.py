@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import exchange, false_world, in_dataset, knock_out
 from repdyn.base.datasets import require

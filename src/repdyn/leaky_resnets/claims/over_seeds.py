@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.controls import false_world, reverse
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.claims import claim
 from repdyn.base.controls import false_world, knock_out, replace_labels, replace_variables, wrong_formula
 from repdyn.base.datasets import require

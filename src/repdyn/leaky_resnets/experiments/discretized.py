@@ -12,8 +12,8 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
+from repdyn.base.arrays import Array
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.checks import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream

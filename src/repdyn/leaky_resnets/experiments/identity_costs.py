@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.audit_draws import kept_without_bias

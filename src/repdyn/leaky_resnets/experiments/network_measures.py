@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, index, variable
 from repdyn.leaky_resnets.methods.maps import MAPS
 from repdyn.leaky_resnets.methods.measures import MEASURES, PLACES, SPECTRA, measure

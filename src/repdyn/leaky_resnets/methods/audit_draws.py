@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.leaky_resnets.theory import minima
 
 Generator = np.random.Generator

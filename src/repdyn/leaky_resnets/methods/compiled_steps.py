@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.compiling import compiled
 
 CONTRACT = {"contract"}  # multiply and add in one rounding; nothing is reordered

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, holds, relative_error
 from repdyn.leaky_resnets.methods import audited_minima
 from repdyn.leaky_resnets.methods.audit_draws import DEPTH, TALL, WIDE, Generator, wide

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from repdyn.base.arrays import Array
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.checks import Array
 from repdyn.base.progress import Progress
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.methods.maps import Maps

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 RESNET_WIDTH, BLOCKS = 20, 3
 

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from repdyn.base.adam import BETAS, EPSILON
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.graphs import replayable
 from repdyn.leaky_resnets.methods import compiled_steps
 from repdyn.leaky_resnets.methods.networks import LeakyResNet

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 
 def triangle(p: ArrayLike, center: float, radius: float) -> Array:

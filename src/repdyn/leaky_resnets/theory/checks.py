@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array, positive, shaped
+from repdyn.base.arrays import Array
+from repdyn.base.checks import positive, shaped
 
 
 def as_matrix(values: ArrayLike, name: str, shape: tuple[int | None, int | None] = (None, None)) -> Array:

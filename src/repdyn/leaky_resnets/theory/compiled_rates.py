@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.compiling import compiled
 
 REORDERED = {"reassoc", "contract", "nsz"}  # sums for the vector unit; NaN and infinity keep their meaning

@@ -15,7 +15,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array, finite
+from repdyn.base.arrays import Array
+from repdyn.base.checks import finite
 from repdyn.leaky_resnets.theory.checks import effective_depth_of, representation_pair
 from repdyn.leaky_resnets.theory.compiled_rates import rates
 from repdyn.leaky_resnets.theory.hamiltonian import force, velocity

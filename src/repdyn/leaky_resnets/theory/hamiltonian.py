@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.leaky_resnets.theory.checks import effective_depth_of, representation_pair
 from repdyn.leaky_resnets.theory.identity_cost import activation, stable_norm_sq
 

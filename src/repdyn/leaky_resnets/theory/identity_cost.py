@@ -14,7 +14,8 @@ import scipy
 from numpy.typing import ArrayLike
 
 from repdyn.base import ranks
-from repdyn.base.checks import Array, positive
+from repdyn.base.arrays import Array
+from repdyn.base.checks import positive
 from repdyn.leaky_resnets.theory.checks import as_matrix
 
 WOODBURY_FROM = 1e-5  # gamma / |S|_F^2 from which Woodbury's cancellation costs at most eps / 1e-5 of the value

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.leaky_resnets.theory.checks import as_matrix, effective_depth_of, representation_pair
 from repdyn.leaky_resnets.theory.identity_cost import activation, row_space
 

@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array, finite, positive
+from repdyn.base.arrays import Array
+from repdyn.base.checks import finite, positive
 from repdyn.leaky_resnets.theory.checks import as_matrix, effective_depth_of
 from repdyn.leaky_resnets.theory.identity_cost import activation
 

@@ -10,7 +10,8 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array, finite
+from repdyn.base.arrays import Array
+from repdyn.base.checks import finite
 from repdyn.leaky_resnets.theory.checks import as_matrix
 from repdyn.leaky_resnets.theory.identity_cost import activation
 

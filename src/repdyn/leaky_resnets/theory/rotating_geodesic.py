@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 AXIS = np.ones(3) / np.sqrt(3)
 TURN = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]]) / np.sqrt(3)  # TURN v = AXIS x v

@@ -17,7 +17,7 @@ from repdyn.base.errors import ConfigError
 from repdyn.base.settings import Many, Problem, Settings, addition
 from repdyn.pipeline import studies
 from repdyn.pipeline.config.messages import Schema, complaints, kinds, not_one_of, schema_at
-from repdyn.pipeline.config.yaml_places import Complaint, KeyPath, Place, Source, merged, read
+from repdyn.pipeline.config.yaml_places import Complaint, KeyPath, Layer, Place, merged, read
 
 Model = TypeVar("Model", bound=Settings)
 
@@ -130,7 +130,7 @@ def checked(
     return settings
 
 
-def _read_all(paths: Sequence[Path | str], files: Callable[[str], Mapping[str, Path]]) -> list[Source]:
+def _read_all(paths: Sequence[Path | str], files: Callable[[str], Mapping[str, Path]]) -> list[Layer]:
     errors: list[str] = []
     sources = _of_study(files(studies.VALUES.format(DEFAULT)))
     for path in paths:
@@ -147,7 +147,7 @@ def _read_all(paths: Sequence[Path | str], files: Callable[[str], Mapping[str, P
     return sources
 
 
-def _of_scale(scale: object, place: Place, files: Callable[[str], Mapping[str, Path]]) -> list[Source]:
+def _of_scale(scale: object, place: Place, files: Callable[[str], Mapping[str, Path]]) -> list[Layer]:
     """What the studies keep for a scale; a study that keeps nothing for it stays as it is."""
     chosen = files(studies.VALUES.format(scale))
     if not chosen:
@@ -156,19 +156,19 @@ def _of_scale(scale: object, place: Place, files: Callable[[str], Mapping[str, P
     return _of_study(chosen)
 
 
-def _of_study(files: Mapping[str, Path]) -> list[Source]:
+def _of_study(files: Mapping[str, Path]) -> list[Layer]:
     """Files of studies as sources of the whole configuration."""
     return [read(path, order, under=study) for order, (study, path) in enumerate(files.items())]
 
 
-def _from_command_line(overrides: Mapping[str, Any], order: int, root: Schema) -> Source:
-    source = Source({}, {}, [])
+def _from_command_line(overrides: Mapping[str, Any], order: int, root: Schema) -> Layer:
+    source = Layer({}, {}, [])
     _put(source, source.values, (), overrides, Place(order, "--config", None), root)
     return source
 
 
 def _put(
-    source: Source, into: dict[str, Any], path: KeyPath, overrides: Mapping[str, Any], place: Place, root: Schema
+    source: Layer, into: dict[str, Any], path: KeyPath, overrides: Mapping[str, Any], place: Place, root: Schema
 ) -> None:
     for dotted, value in overrides.items():
         key, _, rest = str(dotted).partition(".")

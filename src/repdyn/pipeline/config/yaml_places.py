@@ -43,7 +43,7 @@ class Complaint(NamedTuple):
         return f"{where}: {path}: {self.text}" if path else f"{where}: {self.text}"
 
 
-class Source(NamedTuple):
+class Layer(NamedTuple):
     """What one file or the command line says: values, the place of each key path, and problems of form."""
 
     values: dict[str, Any]
@@ -57,7 +57,7 @@ def key_text(path: KeyPath) -> str:
     return parts.removeprefix(".")
 
 
-def read(path: Path, order: int, under: str | None = None) -> Source:
+def read(path: Path, order: int, under: str | None = None) -> Layer:
     """Values and places of one YAML file, the `order`-th of those that are merged.
 
     Args:
@@ -91,8 +91,8 @@ def read(path: Path, order: int, under: str | None = None) -> Source:
     walk = _Walk(yaml, order, file)
     values = walk.value(node, () if under is None else (under,), Place(order, file, 1))
     if under is None:
-        return Source(values, walk.places, walk.complaints)
-    return Source({under: values}, {(): Place(order, file, 1), **walk.places}, walk.complaints)
+        return Layer(values, walk.places, walk.complaints)
+    return Layer({under: values}, {(): Place(order, file, 1), **walk.places}, walk.complaints)
 
 
 def values(path: Path) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def values(path: Path) -> dict[str, Any]:
     return source.values
 
 
-def merged(sources: Sequence[Source]) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
+def merged(sources: Sequence[Layer]) -> tuple[dict[str, Any], dict[KeyPath, Place]]:
     """Values and places of all sources, later ones over earlier ones, key by key."""
     values: dict[str, Any] = {}
     places: dict[KeyPath, Place] = {(): sources[0].places[()]}

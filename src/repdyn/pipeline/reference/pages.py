@@ -13,9 +13,9 @@ from typing import Any
 
 from repdyn.base.claims import REFUTED, Claim, claims_of
 from repdyn.base.settings import Settings, json_text
-from repdyn.pipeline import studies
 from repdyn.pipeline.config.configuration import SCALE, STUDIES, Config, load
 from repdyn.pipeline.config.messages import Schema, describe, resolved
+from repdyn.pipeline.packages import package_of
 from repdyn.pipeline.reference import api, chosen, counts, outputs, results
 from repdyn.pipeline.reference.markdown import table
 from repdyn.pipeline.run.ledger import SCALES, accepted_verdicts
@@ -118,7 +118,7 @@ def _quoted(words: str) -> str:
 
 def claims_anything(study: str) -> bool:
     """Whether a study has claims; one above the papers may have none."""
-    return find_spec(f"{studies.package_of(study)}.claims") is not None
+    return find_spec(f"{package_of(study)}.claims") is not None
 
 
 def write(root: Path) -> None:

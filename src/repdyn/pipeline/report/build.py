@@ -15,7 +15,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from repdyn.base.claims import REFUTED, UNDECIDED
 from repdyn.pipeline import studies
 from repdyn.pipeline.reference import chosen, results
-from repdyn.pipeline.report import captions, evidence, findings, latex, listings, markup, single, sources, views
+from repdyn.pipeline.report import (
+    captions,
+    evidence,
+    findings,
+    latex,
+    listings,
+    markup,
+    settings_sources,
+    single,
+    views,
+)
 from repdyn.pipeline.report.contents import Contents, Row, read
 from repdyn.pipeline.report.errata import severities
 from repdyn.pipeline.report.notes import Notes, notes
@@ -26,7 +36,7 @@ ASSETS = PAGE / "assets"
 
 
 @dataclass(frozen=True)
-class Source:
+class Checkout:
     """What the report takes from the checkout.
 
     Attributes:
@@ -40,7 +50,7 @@ class Source:
     folders: Mapping[str, Path] = field(default_factory=studies.folders)
 
 
-def build(root: Path, files: Iterable[Path], output: Path, source: Source) -> None:
+def build(root: Path, files: Iterable[Path], output: Path, source: Checkout) -> None:
     """Writes the report, with captions and labels for Snakemake's own below it.
 
     Args:
@@ -61,13 +71,14 @@ def build(root: Path, files: Iterable[Path], output: Path, source: Source) -> No
 class Site:
     """All pages of a run's report."""
 
-    def __init__(self, contents: Contents, source: Source) -> None:
+    def __init__(self, contents: Contents, source: Checkout) -> None:
         self.contents, self.folders, workflow = contents, source.folders, source.workflow
         declared = studies.declared()
         self.titles = {name: declared[name].title if name in declared else name for name in contents.studies}
         self.explorers = {name: study.explorer for name, study in declared.items()}
         self.notes = {study: self._notes(study, workflow) for study in contents.studies}
-        self.sources = sources.read_all(workflow / sources.SHARED, studies.files(studies.SOURCES, self.folders))
+        own = studies.files(studies.SOURCES, self.folders)
+        self.sources = settings_sources.read_all(workflow / settings_sources.SHARED, own)
         self.references = results.ledgers(workflow / results.FOLDER)
         self.exceptions = results.exceptions(workflow / results.FOLDER)
         self.chosen = chosen.by_claim(chosen.read_all(studies.files(studies.CHOSEN, self.folders)))
@@ -150,7 +161,7 @@ class Site:
         )
         configuration = {name: self.contents.manifest["configuration"].get(name, {})}
         configuration |= {"data": self.contents.manifest["configuration"].get("data", {})}
-        settings = sources.settings(configuration, self.sources)
+        settings = settings_sources.settings(configuration, self.sources)
         return study | {"settings": settings, "differing": [setting for setting in settings if setting.differs]}
 
     def _overview(self) -> dict[str, object]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from repdyn.base.errors import RepdynError
 from repdyn.base.fingerprint import SOURCE
 from repdyn.pipeline import studies
+from repdyn.pipeline.packages import package_of
 
 KINDS = {"experiments": "xr.Dataset", "figures": "Figure", "tables": "Table"}
 OFFERED = ("settings", "stream", "device", "checkpoint")
@@ -100,7 +101,7 @@ def home(study: str, source: Path = SOURCE) -> tuple[str, Path]:
         return f"repdyn.{study}", source / "repdyn" / study
     if study not in studies.declared():
         raise RepdynError(f"no study {study!r} under {source / 'repdyn'}")
-    return studies.package_of(study), studies.folders()[study]
+    return package_of(study), studies.folders()[study]
 
 
 def modules(study: str, package: str, source: Path = SOURCE) -> list[tuple[str, Path]]:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from repdyn.base.errors import RepdynError
-from repdyn.pipeline.studies import package_of
+from repdyn.pipeline.packages import package_of
 
 RUNNERS = ("simulate", "draw", "tabulate", "decide", "images", "ledger", "manifest", "site")
 

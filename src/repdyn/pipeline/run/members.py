@@ -11,7 +11,7 @@ import xarray as xr
 
 from repdyn.base import datasets
 from repdyn.base.errors import RepdynError
-from repdyn.pipeline.studies import package_of
+from repdyn.pipeline.packages import package_of
 
 Inputs = dict[str, "xr.Dataset | dict[str, xr.Dataset]"]
 

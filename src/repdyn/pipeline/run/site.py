@@ -12,6 +12,6 @@ from repdyn.pipeline.report import build
 def run(member: Mapping[str, Any], results: Path, _checkpoints: Path | None) -> None:
     """Writes the report from the run's ledger, evidence, manifest, figures and tables."""
     folders = {study: Path(folder) for study, folder in member["folders"].items()}
-    source = build.Source(Path(member["workflow"]), member["made"], folders)
+    source = build.Checkout(Path(member["workflow"]), member["made"], folders)
     files = [results / path for path in member["inputs"]]
     build.build(results, files, (results / member["outputs"][0]).parent, source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.truncation_flow.experiments.proposition import BELOW, BEYOND, RADII, cluster_near_planes
 from repdyn.truncation_flow.theory import unaligned
 from repdyn.truncation_flow.theory.truncation import cumulative_parameters, layers_of_cumulative

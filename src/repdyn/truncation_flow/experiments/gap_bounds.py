@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import standard_cost
 
 SPEED_FLOOR = 1e-6  # of the exponential, below which speeds are the integrator's absolute tolerance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.truncation_flow.methods.events import event_flow
 from repdyn.truncation_flow.theory import proposition
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import standard_cost
 
 Rates = Callable[[Array, Array], tuple[Array, Array]]

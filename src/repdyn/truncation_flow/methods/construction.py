@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 
 def balanced_shift(Q: int) -> float:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.truncation_flow.methods.occupation import cayley
 from repdyn.truncation_flow.theory.separated import generator_from_shares
 

@@ -18,7 +18,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from repdyn.base import checks
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import index, variable
 from repdyn.truncation_flow.methods.events import Event, event_flow
 from repdyn.truncation_flow.methods.occupation import GENERATORS, occupation_flow, pre_activation, residual_bias

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, fixed, holds
 from repdyn.truncation_flow.theory import derivatives, general, separated, truncation
 

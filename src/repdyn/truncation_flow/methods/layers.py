@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.truncation_flow.methods.occupation import moved, stacked, states_at
 from repdyn.truncation_flow.theory import general
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import separated
 
 Generator = Callable[[Array, Array, Array, Array], Array]

@@ -21,7 +21,8 @@ import scipy
 from numpy.typing import ArrayLike
 
 from repdyn.base import checks
-from repdyn.base.checks import Array, refuse
+from repdyn.base.arrays import Array
+from repdyn.base.checks import refuse
 from repdyn.truncation_flow.methods.occupation import cayley
 from repdyn.truncation_flow.theory import inputs
 from repdyn.truncation_flow.theory.truncation import truncate

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 STEP = 1e-30
 

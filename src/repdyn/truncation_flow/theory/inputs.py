@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base import checks
-from repdyn.base.checks import Array, refuse
+from repdyn.base.arrays import Array
+from repdyn.base.checks import refuse
 
 CONDITION_LIMIT = 1e12
 

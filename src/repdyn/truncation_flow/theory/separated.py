@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base import checks
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.truncation_flow.theory import inputs, truncation
 
 FORMULAS = ("corrected", "printed")

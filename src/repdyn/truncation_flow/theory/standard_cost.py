@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from repdyn.base import checks
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 SINGULAR = 1e12
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 
 class Velocity(NamedTuple):

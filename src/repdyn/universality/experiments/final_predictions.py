@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, explain_gaps, variable
 from repdyn.universality.methods.power_laws import fit_power_law
 from repdyn.universality.methods.trajectory_fits import DROPPED, fit_all, predicted_distance, with_gaps

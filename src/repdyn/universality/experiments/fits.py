@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.universality.methods.fit import EffectiveFit, explained_variance, fit_mean_rate, squared_error
 from repdyn.universality.methods.networks import LEAK

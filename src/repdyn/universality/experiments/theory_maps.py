@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import xarray as xr
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import dataset, variable
 from repdyn.base.streams import Stream
 from repdyn.universality.settings.two_points import FinalDistribution, TheoryMaps

@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.formula_audit import Errors, holds, relative_error
 from repdyn.universality.methods.random_cases import (
     Case,

@@ -9,9 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from repdyn.base.arrays import Array
 from repdyn.universality.methods.networks import LEAK
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

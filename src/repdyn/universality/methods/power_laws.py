@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 FEWEST = 8
 """Trials below which no power law is fitted."""

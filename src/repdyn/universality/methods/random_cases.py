@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.universality.theory.linearized import Linearized, Points, loss_gradient, loss_gradient_as_printed
 
 

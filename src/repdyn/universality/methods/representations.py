@@ -10,7 +10,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+from repdyn.base.arrays import Array
+
 Map = Callable[[Array], Array]
 SMACOF_ITERATIONS, SMACOF_TOLERANCE = 300, 1e-6
 

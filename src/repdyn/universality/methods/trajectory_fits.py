@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.datasets import variable
 from repdyn.universality.methods.fit import EffectiveFit, Solution, fit_effective_rates
 from repdyn.universality.theory.alternatives import altered_solution

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 from repdyn.base.compiling import compiled
 
 ALTERNATIVES = {  # name: what is changed in equation (7)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from repdyn.base.checks import Array
+from repdyn.base.arrays import Array
 
 
 class Linearized(NamedTuple):
