@@ -277,7 +277,11 @@ EDITS = [
     ),
     edit("a comment in the configuration", "config.yaml", "# root", "# the root"),
     edit("a comment in a study's values", f"{STUDY}/values/default.yaml", "# layers", "# layers of it"),
-    edit("how a wrong configuration is told", "src/repdyn/pipeline/config/yaml_places.py", "no such file", "missing"),
+    edit(
+        "how a wrong configuration is told",
+        *("src/repdyn/pipeline/config/yaml_places.py", "no such file", "missing", "ledger", "report"),
+        then=("manifest",),
+    ),
     edit("the settings of another scale", f"{STUDY}/values/paper.yaml", "width: ", "width: 1"),
     edit("the memory of a rule", "src/repdyn/bn_mean_field/study.py", "memory_mb=1500", "memory_mb=1600"),
     edit(
