@@ -12,7 +12,7 @@ from repdyn.base.errors import DataError
 
 @pytest.fixture
 def torch_with(monkeypatch):
-    """Puts a torch with or without a usable GPU in the place of the installed one."""
+    """Puts a torch with or without a usable GPU in place of the installed one."""
 
     def install(usable):
         flags = {"cuda": SimpleNamespace(matmul=SimpleNamespace(allow_tf32=True))}

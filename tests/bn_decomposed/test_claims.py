@@ -62,7 +62,7 @@ def ablation(ratio=0.1, odd_angle=90.0, intra_angle=25.0, others=0.8, intruder=N
 
 
 def angles(shift=0.0, **means):
-    """Mean angles at rest, shifted; `means` puts other values in the place of a normalization's."""
+    """Mean angles at rest, shifted; `means` puts other values in place of a normalization's."""
     values = np.array([means.get(name, AT_REST[name]) for name in NORMALIZATIONS]) + shift
     mean = values[:, :, None] + 0.1 * NOISE
     coords = {"normalization": list(NORMALIZATIONS), "batch": list(BATCHES)}

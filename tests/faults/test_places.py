@@ -1,4 +1,4 @@
-"""Full disks, files in the place of folders, damaged data: one line that says what to do, nothing half-written."""
+"""Full disks, files in place of folders, damaged data: one line that says what to do, nothing half-written."""
 
 import json
 import os

@@ -32,7 +32,7 @@ def enough_data(reader: str) -> Iterator[None]:
     """Lets no reader of a finished run's data, a check, figure or table, stop the run for a size it did not foresee.
 
     Raises:
-        NotEnoughDataError: in the place of an error of data (`TOO_LITTLE`), which it names; the traceback is printed.
+        NotEnoughDataError: in place of an error of data (`TOO_LITTLE`), which it names; the traceback is printed.
             At the scales that are shipped, tests forbid it.
     """
     try:

@@ -102,7 +102,7 @@ def _error(errors: xr.DataArray, tolerance: float, reason: str) -> Test:
 
 
 def with_wrong_formula(says: str, *equations: str) -> Control:
-    """Control: the errors of the formula that is wrong on purpose, in the place of the right one's."""
+    """Control: the errors of the formula that is wrong on purpose, in place of the right one's."""
 
     def spoil(audit: xr.Dataset) -> xr.Dataset:
         if unknown := set(equations) - set(audit["equation"].values.tolist()):

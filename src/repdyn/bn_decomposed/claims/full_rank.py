@@ -100,7 +100,7 @@ def classes_are_finite(sign_cells: xr.Dataset) -> Verdict:
 
 
 def even_circles(sign_cells: xr.Dataset) -> xr.Dataset:
-    """Puts the circle of n + 1 points, whose antipodal pairs share their lines, in the place of each odd n."""
+    """Puts the circle of n + 1 points, whose antipodal pairs share their lines, in place of each odd n."""
     odd = _odd_circles(sign_cells)["batch"].values
     spoiled = sign_cells.copy(deep=True)
     for name in ("patterns_seen", "cell_count", "gamma"):
@@ -131,7 +131,7 @@ def _odd_circles(sign_cells: xr.Dataset) -> xr.Dataset:
     corrected_formula=r"|\{l : \mathrm{vol}(\Gamma_l) > 0\}| = 2n, \quad \gamma(X) = \frac{1}{2n}",
     control=dict.fromkeys(
         ("classes seen", "smallest cell"),
-        false_world("the circle of $n + 1$ points, an even number, in the place of each odd $n$", even_circles),
+        false_world("the circle of $n + 1$ points, an even number, in place of each odd $n$", even_circles),
     ),
 )
 def classes_on_the_circle(sign_cells: xr.Dataset) -> Verdict:
@@ -188,7 +188,7 @@ def mean_rows(rows_to_full_rank: xr.Dataset) -> Verdict:
 
 
 def antipodal_circles(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
-    """Puts six points on the circle, three antipodal pairs, in the place of every circle."""
+    """Puts six points on the circle, three antipodal pairs, in place of every circle."""
     circle = rows_to_full_rank["kind"] == "circle"
     points = int(rows_to_full_rank["antipodal_points"])
     return rows_to_full_rank.assign(

@@ -45,7 +45,7 @@ UNCORRELATED = "a correlation of 0.1 is not independence, and a smaller one woul
     corrected_formula=r"\operatorname{rank}(AB) \le \min(\operatorname{rank} A, \operatorname{rank} B)",
     control={
         "products above the bound": false_world(
-            r"$\mathrm{ReLU}(W X)$ in the place of $W X$", replace_labels("factor", {"WX": "ReLU(WX)"})
+            r"$\mathrm{ReLU}(W X)$ in place of $W X$", replace_labels("factor", {"WX": "ReLU(WX)"})
         ),
         "products whose rank it lets grow": wrong_formula(
             "the printed maximum", replace_labels("bound", {"corrected": "printed"})
@@ -68,7 +68,7 @@ def rank_of_a_product(relu_rank: xr.Dataset) -> Verdict:
 
 
 def hexagon(stalled_rows: xr.Dataset) -> xr.Dataset:
-    """Puts six points on the circle, stalled at rank 5, in the place of batches without collinear columns."""
+    """Puts six points on the circle, stalled at rank 5, in place of batches without collinear columns."""
     stuck = success_probability(circle_batch(6), circle_batch(25).T)
     return stalled_rows.assign(probability=xr.full_like(stalled_rows["probability"], stuck))
 
@@ -194,7 +194,7 @@ def waits_are_independent(rows_to_full_rank: xr.Dataset) -> Verdict:
 
 
 def antipodal_waits(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
-    """Puts the last of six points on the circle in the place of the last column."""
+    """Puts the last of six points on the circle in place of the last column."""
     waits, gamma = (rows_to_full_rank[name].copy(deep=True) for name in ("wait", "column_gamma"))
     waits[:, :, -1] = rows_to_full_rank["wait_antipodal"].values
     gamma[:, -2] = circle_cells(int(rows_to_full_rank["antipodal_points"]))[1]

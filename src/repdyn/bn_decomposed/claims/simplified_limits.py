@@ -154,7 +154,7 @@ def _bounds(n: np.ndarray, which: Bound) -> tuple[np.ndarray, np.ndarray]:
 
 
 def the_other_extreme(tree_limits: xr.Dataset) -> xr.Dataset:
-    """Puts the worse of the two extremes in the place of both: "and" for "or"."""
+    """Puts the worse of the two extremes in place of both: "and" for "or"."""
     worse = {
         f"deep_{name}_{end}": np.maximum(tree_limits[f"deep_{name}_first"], tree_limits[f"deep_{name}_last"])
         for name in ("ratio", "cosine")
@@ -222,7 +222,7 @@ SYMMETRIC_FOR_OUTLIER = "a batch with a far point for the symmetric one"
 
 
 def outlier_for_symmetric(tree_limits: xr.Dataset) -> xr.Dataset:
-    """Puts the batch with a far point in the place of the symmetric one and the reverse."""
+    """Puts the batch with a far point in place of the symmetric one and the reverse."""
     kind = tree_limits["deep_kind"].values
     order = np.arange(kind.size)
     symmetric, outlier = np.flatnonzero(kind == "symmetric"), np.flatnonzero(kind == "outlier")

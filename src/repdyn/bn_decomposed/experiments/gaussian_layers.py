@@ -213,7 +213,7 @@ def _expected(X: np.ndarray, alpha: float) -> dict[str, float]:
 
 
 def _wrong_complement(theta: np.ndarray) -> np.ndarray:
-    """1 - kappa(cos theta) with arccos rho in the place of pi - arccos rho in (111)."""
+    """1 - kappa(cos theta) with arccos rho in place of pi - arccos rho in (111)."""
     return 1 - (np.sin(theta) + theta * np.cos(theta)) / np.pi
 
 

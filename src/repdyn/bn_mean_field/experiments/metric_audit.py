@@ -19,7 +19,7 @@ from repdyn.bn_mean_field.theory import manifold
 TICKS = 36
 MEASURES = {
     "asymmetry": "relative asymmetry of the metric on the tangent space, h(p, q) - h(q, p)",
-    "asymmetry_oblique": "the same for (I - b b^T Sigma) Sigma in the place of G",
+    "asymmetry_oblique": "the same for (I - b b^T Sigma) Sigma in place of G",
     "smallest": "smallest eigenvalue of ||b||^2 G on the tangent space",
     "smallest_in_space": "smallest eigenvalue of ||b||^2 G on the whole space",
     "others": "largest distance of its other tangent eigenvalues from 1",

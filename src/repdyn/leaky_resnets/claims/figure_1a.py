@@ -119,7 +119,7 @@ def _note(chains: xr.Dataset) -> str:
 
 
 def shallowest(maps: str) -> Control:
-    """Networks with fixed maps at the least Lt, where nothing is separated, in the place of some at the largest."""
+    """Networks with fixed maps at the least Lt, where nothing is separated, in place of some at the largest."""
 
     def replaced(measures: xr.Dataset) -> xr.Dataset:
         shallow = measures.sel(maps=FIXED).isel(effective_depth=0, drop=True)
@@ -127,7 +127,7 @@ def shallowest(maps: str) -> Control:
         names = ("median_hamiltonian", "median_stable", "least_cost")
         return measures.assign({name: xr.where(last, shallow[name], measures[name]) for name in names})
 
-    return false_world("fixed maps at the least effective depth in the place of the largest one", replaced)
+    return false_world("fixed maps at the least effective depth in place of the largest one", replaced)
 
 
 def _cost_as_estimate(measures: xr.Dataset) -> xr.Dataset:
@@ -145,7 +145,7 @@ def _cost_as_estimate(measures: xr.Dataset) -> xr.Dataset:
     states=STATES_1A,
     formula=FIGURE_1A,
     control={
-        "Hamiltonian": wrong_formula("the least cost of identity in the place of the Hamiltonian", _cost_as_estimate),
+        "Hamiltonian": wrong_formula("the least cost of identity in place of the Hamiltonian", _cost_as_estimate),
         "least cost": REVERSED,
     },
 )
@@ -212,7 +212,7 @@ def hamiltonian_with_decayed_maps(chain_measures: xr.Dataset) -> Verdict:
     states=r"Without the appended 1 the estimate $-2 \mathcal{H} / \tilde L$ is one more: with it a constant"
     r" direction in the"
     " rows of the representation costs next to nothing, as a non-negative one has.",
-    control=false_world("networks with bias in the place of those without", replace_labels("maps", {NO_BIAS: DECAYED})),
+    control=false_world("networks with bias in place of those without", replace_labels("maps", {NO_BIAS: DECAYED})),
 )
 def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
     """Median -2 H / Lt at the largest Lt, without and with bias, paired over seeds."""
@@ -241,7 +241,7 @@ def constant_direction_costs_one(chain_measures: xr.Dataset) -> Verdict:
         "stable H": shallowest(FREE),
         "least cost": REVERSED,
         "cost falls": REVERSED,
-        "first": wrong_formula("the least cost of identity in the place of the Hamiltonian", _cost_as_estimate),
+        "first": wrong_formula("the least cost of identity in place of the Hamiltonian", _cost_as_estimate),
         "passes": REVERSED,
     },
 )

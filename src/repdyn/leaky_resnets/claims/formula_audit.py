@@ -65,7 +65,7 @@ def outputs_are_scaled(formula_audit: xr.Dataset) -> Verdict:
     states=r"By the strength of the skip connections Leaky ResNets reach from ResNets, at $\tilde L = 0$, to"
     r" fully connected"
     r" networks, at $\rho_\ell \tilde L = 1$.",
-    control=with_wrong_formula(r"$\tilde L = L / 2$ in the place of $L$", "1.1 no leak"),
+    control=with_wrong_formula(r"$\tilde L = L / 2$ in place of $L$", "1.1 no leak"),
 )
 def between_resnet_and_connected(formula_audit: xr.Dataset) -> Verdict:
     """Against both recursions written out."""
@@ -80,7 +80,7 @@ def between_resnet_and_connected(formula_audit: xr.Dataset) -> Verdict:
     assumes="the weights that carry a given path, of least norm",
     kind="identity",
     states=r"The weights of a minimizer are $W_p = (\tilde L A_p + \partial_p A_p) \sigma(A_p)^+$.",
-    control=with_wrong_formula(r"$A$ in the place of $\tilde L A$", "1.3 least weights"),
+    control=with_wrong_formula(r"$A$ in place of $\tilde L A$", "1.3 least weights"),
 )
 def weights_of_a_path(formula_audit: xr.Dataset) -> Verdict:
     """Against Lagrange multipliers (w >= N), the only solution (w < N), and longer solutions."""
@@ -96,7 +96,7 @@ def weights_of_a_path(formula_audit: xr.Dataset) -> Verdict:
     kind_of_slip="misprint",
     kind="identity",
     states="The Lagrangian is the sum of three terms: cost of identity, cross term and kinetic energy.",
-    correction=r"The cross term has the factor $2 \tilde L / (2 \tilde L) = 1$ in the place of $\tilde L$.",
+    correction=r"The cross term has the factor $2 \tilde L / (2 \tilde L) = 1$ in place of $\tilde L$.",
     formula=(
         r"\frac{1}{2 \tilde L} \|\tilde L A_p + \partial_p A_p\|_{K_p}^2 = \frac{\tilde L}{2} \|A_p\|_{K_p}^2"
         r" + \tilde L \langle \partial_p A_p, A_p \rangle_{K_p} + \frac{1}{2 \tilde L} \|\partial_p"
@@ -126,7 +126,7 @@ def lagrangian_splits(formula_audit: xr.Dataset) -> Verdict:
         r"\int_0^1 \operatorname{Tr}\left[ \partial_p A_p \sigma(A_p)^+ \sigma(A_p)^{+T} A_p^T \right] dp ="
         r" \log |A_1|_+ - \log |A_0|_+"
     ),
-    control=with_wrong_formula("Frobenius norms in the place of pseudo-determinants", "footnote 1"),
+    control=with_wrong_formula("Frobenius norms in place of pseudo-determinants", "footnote 1"),
 )
 def cross_term_integrates(formula_audit: xr.Dataset) -> Verdict:
     """Gauss quadrature along paths of linear networks from starts of rank 3 against the ends; absolute error."""

@@ -91,7 +91,7 @@ def discrete_hamiltonian_varies(critical_paths: xr.Dataset) -> Verdict:
 
 
 ALL_COLUMNS = replace_variables(norm_gain="norm_gain_all")
-NOT_THE_BIAS = "all columns of $W$ in the place of its bias"
+NOT_THE_BIAS = "all columns of $W$ in place of its bias"
 
 
 @claim(

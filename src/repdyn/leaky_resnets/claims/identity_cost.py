@@ -166,10 +166,10 @@ def cost_with_bias(identity_costs: xr.Dataset) -> Verdict:
     r" \|A\|_* / \|A\|_F}{\|A\|_F / \|E\|_F - 1}",
     control={
         "rank": wrong_formula(
-            "the cost of identity in the place of the stable rank", replace_variables(rank_change="cost_change")
+            "the cost of identity in place of the stable rank", replace_variables(rank_change="cost_change")
         ),
         "cost": wrong_formula(
-            "the stable rank in the place of the cost of identity", replace_variables(cost_change="rank_change")
+            "the stable rank in place of the cost of identity", replace_variables(cost_change="rank_change")
         ),
     },
 )
@@ -198,7 +198,7 @@ AT_REST = 0.1  # of |gradient| |A|: the cost changes by less than a tenth when A
 
 
 STARTS = false_world(
-    "the starts of the descents in the place of their ends", replace_variables(negative_mass="negative_mass_at_start")
+    "the starts of the descents in place of their ends", replace_variables(negative_mass="negative_mass_at_start")
 )
 
 

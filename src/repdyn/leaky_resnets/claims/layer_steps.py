@@ -32,15 +32,15 @@ from repdyn.base.verdicts import Verdict, all_of, deviation
     ),
     control={
         "odd": wrong_formula(
-            "$a / (4 L)$ in the place of $a / (4 L^2)$",
+            "$a / (4 L)$ in place of $a / (4 L^2)$",
             lambda steps: steps.assign(excess=steps["excess"] * steps["layer_count"]),
         ),
         "symmetry": wrong_formula(
-            "the printed steps in the place of the symmetric ones",
+            "the printed steps in place of the symmetric ones",
             replace_variables(corrected_asymmetry="asymmetry"),
         ),
         "code": wrong_formula(
-            "the symmetric steps in the place of the printed ones", replace_variables(float_error="symmetric_error")
+            "the symmetric steps in place of the printed ones", replace_variables(float_error="symmetric_error")
         ),
     },
 )

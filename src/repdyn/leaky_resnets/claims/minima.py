@@ -66,7 +66,7 @@ OTHER_EXPANSION = wrong_formula(
     formula=r"[A]_- = 0, \quad \|A \sigma(A)^+\|_F^2 = \operatorname{Rank} A",
     control={
         "bias": wrong_formula(
-            "scaling up by 1.1 in the place of down", in_dataset(1, replace_variables(scaling="scaling_up"))
+            "scaling up by 1.1 in place of down", in_dataset(1, replace_variables(scaling="scaling_up"))
         ),
         "falls": wrong_formula(
             "the neuron of the proof", in_dataset(1, replace_variables(kept_change="kept_change_printed"))
@@ -154,7 +154,7 @@ def added_neuron_lowers_the_cost(formula_audit: xr.Dataset, identity_costs: xr.D
     assumes="minima of the cost of identity",
     kind="qualitative",
     states="All strict local minima of the COI of wide enough networks are stable.",
-    control=wrong_formula("scaling up by 1.1 in the place of down", replace_variables(scaling="scaling_up")),
+    control=wrong_formula("scaling up by 1.1 in place of down", replace_variables(scaling="scaling_up")),
 )
 def no_other_minimum_is_strict(identity_costs: xr.Dataset) -> Verdict:
     """The cost of 0.9 A against that of A, random A that are not 0: equal without bias, lower with bias."""
@@ -222,7 +222,7 @@ def _share_of_bias(geodesics: xr.Dataset) -> np.ndarray:
             "the neuron's activation left out", _wrong("Prop. 5 objective", "the neuron's activation left out")
         ),
         "bias": wrong_formula(
-            "all columns of the weights in the place of the bias", in_dataset(2, replace_variables(bias_sq="weight_sq"))
+            "all columns of the weights in place of the bias", in_dataset(2, replace_variables(bias_sq="weight_sq"))
         ),
     },
 )
@@ -321,9 +321,9 @@ def added_neuron_changes_norm(formula_audit: xr.Dataset) -> Verdict:
     possible_ocr_error=True,
     control={
         "end": wrong_formula("the limit 1 as printed, that of $a$ at $p_0$", replace_variables(end_activation=MIDDLE)),
-        "integral": wrong_formula("$a$ at $p_0$ in the place of $a_1$", replace_variables(end_activation=MIDDLE)),
+        "integral": wrong_formula("$a$ at $p_0$ in place of $a_1$", replace_variables(end_activation=MIDDLE)),
         "middle": wrong_formula(
-            "$a_1$ in the place of $a$ at $p_0$", replace_variables(middle_activation="end_activation")
+            "$a_1$ in place of $a$ at $p_0$", replace_variables(middle_activation="end_activation")
         ),
     },
 )

@@ -64,7 +64,7 @@ def _ratio(values: xr.DataArray | np.ndarray) -> Test:
     kind="bound",
     states=r"$-\frac{2}{\tilde L} \mathcal{H}$ falls short of the least stable cost of identity by a bounded amount;"
     r" $\ell_{\gamma, \tilde L}$ is the path's length, $c = \sup \|B_p\|^2$.",
-    correction=r"$\sqrt{\gamma c}$ in the place of $\sqrt{\gamma} c$, as the proof has it.",
+    correction=r"$\sqrt{\gamma c}$ in place of $\sqrt{\gamma} c$, as the proof has it.",
     formula=(
         r"-\left( \frac{1}{\tilde L} \ell_{\gamma, \tilde L} + \sqrt{\gamma} c \right)^2 \le -\frac{2}{\tilde"
         r" L} \mathcal{H} - \min_p \|A_p\|_{K_p + \gamma I}^2"

@@ -251,11 +251,11 @@ def jumps_lie_at_the_ends(chain_measures: xr.Dataset) -> Verdict:
             lambda measures: measures.assign(kinetic=measures["kinetic"] ** 2),
         ),
         "first layer": false_world(
-            "the slowest layer in the place of all",
+            "the slowest layer in place of all",
             lambda measures: measures.assign(kinetic=measures["kinetic"].min("layer") + 0 * measures["kinetic"]),
         ),
         "slow": false_world(
-            "the first layer in the place of all",
+            "the first layer in place of all",
             lambda measures: measures.assign(kinetic=measures["kinetic"].isel(layer=0) + 0 * measures["kinetic"]),
         ),
     },

@@ -73,9 +73,9 @@ CONSTANT_SPEED = false_world("paths of the same length at constant speed", _at_c
     " the extra"
     " cost of identity.",
     control={
-        "varies": wrong_formula("the cost of identity in the place of the Hamiltonian", _cost_for_hamiltonian),
+        "varies": wrong_formula("the cost of identity in place of the Hamiltonian", _cost_for_hamiltonian),
         "proportion": wrong_formula(
-            "the speed in the place of its square", lambda measures: measures.assign(kinetic=measures["kinetic"] ** 0.5)
+            "the speed in place of its square", lambda measures: measures.assign(kinetic=measures["kinetic"] ** 0.5)
         ),
     },
 )

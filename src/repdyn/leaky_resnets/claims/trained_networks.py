@@ -85,7 +85,7 @@ def products_change_by_the_bias(network_audit: xr.Dataset, chain_measures: xr.Da
     r" \frac{2}{\lambda N} (f^*(X) - A_1)",
     corrected_formula=r"C(A) = \frac{1}{N} \|f^*(X) - A\|_F^2",
     control=wrong_formula(
-        "the momentum of half the squared distance in the place of the right one",
+        "the momentum of half the squared distance in place of the right one",
         replace_labels("cost", {"|f* - A|^2 / N": "|f* - A|^2 / 2"}),
     ),
 )
@@ -241,7 +241,7 @@ def free_maps_undo_the_depth(convergence_measures: xr.Dataset) -> Verdict:
     states="Along one path refined layer by layer the range of $-2 \\mathcal{H} / \\tilde L$ over layers falls as 1"
     " / L.",
     control=wrong_formula(
-        "the largest cost of identity, which refinement leaves as it is, in the place of the range",
+        "the largest cost of identity, which refinement leaves as it is, in place of the range",
         lambda measures: measures.assign(hamiltonian_range=measures["cost"].isel(gamma=0).max("layer")),
     ),
 )
@@ -300,8 +300,8 @@ def long_steps_in_the_bottleneck(chain_measures: xr.Dataset) -> Verdict:
     states="The spectra separate after $k^*$ values as long as training is not over-regularized ($\\lambda$ too"
     " large).",
     control={
-        "regular": false_world("the largest penalty in the place of the first", reverse("excess")),
-        "excess": false_world("the first penalty in the place of the largest", reverse("excess")),
+        "regular": false_world("the largest penalty in place of the first", reverse("excess")),
+        "excess": false_world("the first penalty in place of the largest", reverse("excess")),
     },
 )
 def large_penalties_take_the_bottleneck(excess_measures: xr.Dataset) -> Verdict:

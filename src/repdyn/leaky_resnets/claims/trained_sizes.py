@@ -89,7 +89,7 @@ COST_INSTEAD = wrong_formula("the cost of identity, which falls tenfold, in its 
         r"\|B_p \sigma(A_p)^T\| = O(1), \quad \int_0^1 \|\partial_p A_p\| dp \nearrow, \quad \max_p \|B_p\| \nearrow"
     ),
     control={
-        "length": false_world("$|B S^T|$, which stays constant, in the place of the length", _constant_instead),
+        "length": false_world("$|B S^T|$, which stays constant, in place of the length", _constant_instead),
         "B": COST_INSTEAD,
         "BS": COST_INSTEAD,
     },
@@ -142,7 +142,7 @@ def quantities_stay_bounded(chain_measures: xr.Dataset) -> Verdict:
     kind="qualitative",
     states="$W_p$ is of approximately constant size along $p$.",
     control=wrong_formula(
-        "the cost of identity, which varies a hundredfold, in the place of $|W_p|^2$",
+        "the cost of identity, which varies a hundredfold, in place of $|W_p|^2$",
         lambda measures: measures.assign(weight_sq=measures["cost"].isel(gamma=0)),
     ),
 )
@@ -190,7 +190,7 @@ def _slopes(chains: xr.Dataset) -> Array:
     kind="scaling",
     states="The size of $B_p$ is inversely proportional to that of $\\sigma(A_p)$.",
     formula=r"\|B_p\|_F \propto \|\sigma(A_p)\|_{op}^{-1}",
-    control=wrong_formula("$|S|$ in the place of $|B|$", replace_variables(momentum="activation")),
+    control=wrong_formula("$|S|$ in place of $|B|$", replace_variables(momentum="activation")),
 )
 def momenta_balance_activations(chain_measures: xr.Dataset) -> Verdict:
     """Exponent over layers; readings of the maps (learned), of Lt and of nearness."""

@@ -213,7 +213,7 @@ BOUNDS = {
     "sign_changes": "sign changes of entries of A along the path",
     "norm_gain": "|W_1|^2 - |W_0|^2 over Lt int |b|^2, 0 without bias",
     "norm_range": "range of |W|^2 over its mean",
-    "norm_gain_all": "|W_1|^2 - |W_0|^2 over Lt int |W|^2, all columns in the place of the bias",
+    "norm_gain_all": "|W_1|^2 - |W_0|^2 over Lt int |W|^2, all columns in place of the bias",
     "lagrangian_middle": "mean of |A|^2 + |dA|^2 / Lt^2 - min |A|^2 in K + gamma I, energies added",
     "lower_without": "lower bound without sqrt(gamma c)",
     "slowest_doubled": "least |dA| - 2 Lt root, over Lt sqrt(gamma c)",

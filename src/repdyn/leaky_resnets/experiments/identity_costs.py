@@ -201,7 +201,7 @@ def _constants() -> dict[str, xr.Variable]:
     }
 
 
-INFEASIBLE = 1e3  # in the place of an infinite logarithm, for searches
+INFEASIBLE = 1e3  # in place of an infinite logarithm, for searches
 
 
 def _ratio(bias: bool, bound: Callable[[Array], float]) -> Callable[[Array], float]:

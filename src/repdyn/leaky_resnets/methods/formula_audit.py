@@ -167,7 +167,7 @@ def linear_remark(_: bool, rng: Generator) -> Errors:
     """Footnote 1: the cross term of a linear network integrates to log |A_1|_+ - log |A_0|_+.
 
     The path is a linear network's, dA = (W_p - Lt) A, from a start of rank 3; its rank cannot change. Wrong on purpose:
-    Frobenius norms in the place of pseudo-determinants.
+    Frobenius norms in place of pseudo-determinants.
     """
     W, A0 = _path((6, 6), rng), rng.standard_normal((6, 3)) @ rng.standard_normal((3, 7))
     nodes, weight = np.polynomial.legendre.leggauss(NODES)

@@ -23,7 +23,7 @@ def triangle(p: ArrayLike, center: float, radius: float) -> Array:
 def enlarged_weights(W: Array, A_i: Array, S_i: Array, t: float, eps: float, effective_depth: float) -> Array:
     r"""[[W - Lt eps^2 t^2 A_i S_i^T, eps Lt t A_i], [eps Lt t S_i^T, 0]], shape (w + 1, columns of W + 1).
 
-    The printed block has t in the place of t^2; the later displays have t^2 (proof of Proposition 8). The new neuron's
+    The printed block has t in place of t^2; the later displays have t^2 (proof of Proposition 8). The new neuron's
     column comes last.
     """
     return _enlarged(W, A_i, S_i, t**2, t, eps, effective_depth)
@@ -47,7 +47,7 @@ def objective_change(
     r"""Coefficient of eps^2 in the objective over lam, at a critical network, by a neuron that is added to it.
 
     sum_l rho_l ((|c_l|^2 + |r_l|^2) / (2 Lt) - c_l . B_l a_{l-1}): whatever is done to the other weights at order eps^2
-    drops out, since they are critical (Proposition 5, in the place of its Gronwall argument).
+    drops out, since they are critical (Proposition 5, in place of its Gronwall argument).
 
     Args:
         c: outgoing weights over eps, shape (L, w).

@@ -35,7 +35,7 @@ class Cost:
 
 
 def keep(run: str, checkout: Path) -> int:
-    """Writes the costs of a finished run into the studies' files, in the place of its former ones; their number.
+    """Writes the costs of a finished run into the studies' files, in place of its former ones; their number.
 
     Raises:
         DataError: the run left no records.

@@ -31,7 +31,7 @@ def main(file: Path, threads: int | None = None) -> None:
 
     Args:
         file: the job file.
-        threads: threads of numerical libraries in the place of the job's own; another recipe, for trials by hand.
+        threads: threads of numerical libraries in place of the job's own; another recipe, for trials by hand.
     """
     job = jobs.read(file)
     pin_threads(threads or job.threads)  # before numpy or torch is imported

@@ -20,7 +20,7 @@ from repdyn.truncation_flow.claims.tolerances import COUNTED, EXACT, zero
     kind="identity",
     states="The truncation map of $W_* R$, with $W_*$ diagonal and positive, is that of $R$.",
     formula=r"\tau_{W_* R, \beta}(x) = R^T \sigma(R (x + \beta)) - \beta",
-    control=with_wrong_formula("$R W_*$ in the place of $W_* R$", "(6.2) tau without W_*"),
+    control=with_wrong_formula("$R W_*$ in place of $W_* R$", "(6.2) tau without W_*"),
 )
 def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
     """The definition with the inverse weight against the one with the transposed rotation."""
@@ -42,7 +42,7 @@ def tau_ignores_scale(gradient_audit: xr.Dataset) -> Verdict:
     " as in (3.13).",
     formula=r"\tau(x) = W^T H(x) W x - W^T H^\perp(x) W \beta",
     corrected_formula=r"\tau(x) = W^{-1} H(x) W x - W^{-1} H^\perp(x) W \beta",
-    control=with_wrong_formula("the transpose in the place of the inverse", "(3.12) affine form"),
+    control=with_wrong_formula("the transpose in place of the inverse", "(3.12) affine form"),
 )
 def tau_is_affine(gradient_audit: xr.Dataset) -> Verdict:
     """Against the definition, weights with unequal scales."""

@@ -95,7 +95,7 @@ def _largest_rise(cost: xr.DataArray) -> xr.DataArray:
     states="Along orbits of the gradient flow the cost does not rise.",
     formula=r"\partial_s \mathcal{C} \le 0",
     control=wrong_formula(
-        "the printed flow in the place of the corrected",
+        "the printed flow in place of the corrected",
         in_dataset(0, replace_labels("formula", {"corrected": "printed"})),
     ),
 )

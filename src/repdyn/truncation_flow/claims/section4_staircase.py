@@ -26,10 +26,10 @@ SLOPES = Tolerance(1e-6, "local error 1e-11 over distances and lengths of stages
     formula=r"s_{n+1} = s_n + \frac{N}{n} \log \frac{y - x_n}{y - x_{n+1}}",
     control={
         "all cases": wrong_formula(
-            "the rate $(n + 1) / N$ in the place of $n / N$", replace_variables(meeting="meeting_at_next_rate")
+            "the rate $(n + 1) / N$ in place of $n / N$", replace_variables(meeting="meeting_at_next_rate")
         ),
         "as printed": wrong_formula(
-            "the rate $(n + 1) / N$ in the place of $n / N$",
+            "the rate $(n + 1) / N$ in place of $n / N$",
             replace_variables(printed_time="printed_time_at_next_rate"),
         ),
     },

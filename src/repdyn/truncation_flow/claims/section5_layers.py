@@ -270,7 +270,7 @@ def data_drop_out(counterexamples: xr.Dataset) -> Verdict:
         r"\tau^{(\ell_1,\ell_2)}(x) = P_{\ell_1,\ell_2}^+(x) x "
         r"- \sum_{\ell=\ell_1}^{\ell_2} P_{\ell,\ell_2}^-(x) \beta^{(\ell)}"
     ),
-    control=with_wrong_formula("plus in the place of minus", "(7.2) Lemma 7.1"),
+    control=with_wrong_formula("plus in place of minus", "(7.2) Lemma 7.1"),
 )
 def lemma_7_1(gradient_audit: xr.Dataset) -> Verdict:
     """Against composing the maps, from every layer on."""

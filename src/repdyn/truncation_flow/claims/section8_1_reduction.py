@@ -172,7 +172,7 @@ def variation_of_constants(propagators: xr.Dataset) -> Verdict:
     states="A gap of the Gram matrix makes its propagator decay at that rate.",
     formula=r"\|\mathcal{U}_B(s, s_0)\| \le e^{-\lambda_0 (s - s_0)} \text{ if } B B^T > \lambda_0",
     control=wrong_formula(
-        "the largest eigenvalue in the place of the smallest",
+        "the largest eigenvalue in place of the smallest",
         replace_variables(propagator_rate="propagator_rate_largest"),
     ),
 )
@@ -241,7 +241,7 @@ def problem_is_underdetermined(propagators: xr.Dataset) -> Verdict:
     states="A gap of a Gram matrix bounds the norm of products from below.",
     formula=r"\|A B\| > \sqrt{\lambda_0} \|A\| \text{ if } B B^T > \lambda_0",
     control=wrong_formula(
-        "the largest eigenvalue in the place of the smallest", replace_variables(product_ratio="product_ratio_largest")
+        "the largest eigenvalue in place of the smallest", replace_variables(product_ratio="product_ratio_largest")
     ),
 )
 def product_is_bounded_below(propagators: xr.Dataset) -> Verdict:

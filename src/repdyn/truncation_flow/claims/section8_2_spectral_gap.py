@@ -47,7 +47,7 @@ def integral_is_conserved(collapsed_clusters: xr.Dataset) -> Verdict:
     ),
     formula=r"\inf \mathrm{spec}(B(s) B(s)^T) \ge \lambda_0 \text{ or } \inf \mathrm{spec}(W(s)^T W(s)) \ge \lambda_0",
     control=wrong_formula(
-        "the largest eigenvalue of I(0) in the place of the smallest",
+        "the largest eigenvalue of I(0) in place of the smallest",
         replace_variables(gram_floor="gram_floor_largest"),
     ),
 )

@@ -51,7 +51,7 @@ def staircase(settings: Staircase) -> xr.Dataset:
         "b_by_events": ("time", "bias by the event-driven integrator", "input"),
         "meeting": ("station", "time at which the next point is met, exact", "1"),
         "meeting_by_events": ("station", "the same by the event-driven integrator", "1"),
-        "meeting_at_next_rate": ("station", "the same with the rate (n + 1)/N in the place of n/N", "1"),
+        "meeting_at_next_rate": ("station", "the same with the rate (n + 1)/N in place of n/N", "1"),
         "stage_rate": ("stage", "n/N in each stage", "1/time"),
         "stage_rate_untruncated": ("stage", "1 - n/N in each stage", "1/time"),
         "stage_slope": ("stage", "-d log|y - b|/ds in each stage, event-driven integrator", "1/time"),

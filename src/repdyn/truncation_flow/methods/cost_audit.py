@@ -115,7 +115,7 @@ def general_bias_gradient(drawn: Weighted) -> Errors:
 
 
 def cancellation(drawn: Weighted) -> Errors:
-    """(6.8): H^perp(x) sigma(R (x + beta)) = 0, which takes (6.5) to (6.7); H in the place of H^perp for control."""
+    """(6.8): H^perp(x) sigma(R (x + beta)) = 0, which takes (6.5) to (6.7); H in place of H^perp for control."""
     H, rectified = drawn.draw.H, np.maximum(drawn.draw.u, 0.0)
     return holds(*(worst(part * rectified) for part in (1 - H, H)))
 
@@ -149,7 +149,7 @@ def commutator_elements(drawn: Weighted) -> Errors:
 def collapsed_gradient(trained: Trained) -> Errors:
     """(8.4)-(8.7): dB = -W^T (W B + Y), dW = -(W B + Y) B^T, no motion of R, for collapsed clusters.
 
-    Control: W B - Y in the place of W B + Y.
+    Control: W B - Y in place of W B + Y.
     """
     dbeta, generators, dW = _velocity(trained)
     B, Y, W = trained.beta.T, trained.y.T, trained.W

@@ -159,7 +159,7 @@ def _oracle(draw: Draw) -> tuple[Array, Array]:
 
 
 def bias_flow(draw: Draw) -> Errors:
-    """(3.19) against the gradient of the cost; H in the place of 1 - H for control."""
+    """(3.19) against the gradient of the cost; H in place of 1 - H for control."""
     dbeta = _oracle(draw)[0]
     errors = [worst(separated.bias_velocity(H, draw.R, draw.b, draw.w) - dbeta) for H in (draw.H, 1 - draw.H)]
     return holds(*errors)

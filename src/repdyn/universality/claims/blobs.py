@@ -70,7 +70,7 @@ def weights_exchanged(kind: str) -> dict[str, Control]:
     words=("for each context the representation will collapse along the feature direction which is irrelevant"),
     kind="qualitative",
     states="At small initial weights the representation collapses along the irrelevant feature in each context.",
-    control=false_world("large initial weights in the place of small ones", exchange("run", "low", "high")),
+    control=false_world("large initial weights in place of small ones", exchange("run", "low", "high")),
 )
 def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
     """Variance along the irrelevant over the relevant feature, tanh, gain 0.5."""
@@ -94,7 +94,7 @@ def irrelevant_feature_collapses(blob_structure: xr.Dataset) -> Verdict:
     states=(
         "At large initial weights the representation retains the structure of the input, one square for each context."
     ),
-    control=false_world("small initial weights in the place of large ones", exchange("run", "high", "low")),
+    control=false_world("small initial weights in place of large ones", exchange("run", "high", "low")),
 )
 def squares_remain(blob_structure: xr.Dataset) -> Verdict:
     """C at gain 2."""
@@ -224,7 +224,7 @@ BECAUSE = {
     states="At small weights the contexts keep two separate lines because inputs differ much more between them than"
     " along the irrelevant feature.",
     control=knock_out(
-        "networks on images so bright that features differ as much as contexts, in the place of the others",
+        "networks on images so bright that features differ as much as contexts, in place of the others",
         exchange("run", "low", "bright"),
     ),
 )

@@ -69,7 +69,7 @@ def alternatives_fit_worse(default_network_fits: xr.Dataset, default_ensemble_fi
     wide = {name: log_ratios(default_network_fits, name) for name in (*PRINTED, OTHER_READING)}
     count = ", ".join(f"{name} {int((ratio > 0).sum())} of {np.isfinite(ratio).sum()}" for name, ratio in wide.items())
     note = (
-        f"a factor 2 in the first line in the place of the square: {other.measured}, {other.outcome}; worse than the "
+        f"a factor 2 in the first line in place of the square: {other.measured}, {other.outcome}; worse than the "
         f"theory at {int(default_network_fits['units'])} units: {count}; "
     )
     return Verdict.from_tests(all_of(**tests), note=note + _medians((default_network_fits, default_ensemble_fits)))
@@ -138,7 +138,7 @@ def _one_of_ours(fits: xr.Dataset) -> xr.Dataset:
 def _losses_of_square(name: str) -> Control:
     swap = exchange("alternative", name, "square")
     return false_world(
-        f"the losses of 'square' in the place of those of '{name}'",
+        f"the losses of 'square' in place of those of '{name}'",
         lambda fits: fits.assign(alternative_loss=swap(fits)["alternative_loss"]),
     )
 
@@ -388,7 +388,7 @@ def _halves_exchanged(fits: xr.Dataset) -> xr.Dataset:
     words="at earlier layers the effective learning rate for the decoder seems to increase",
     kind="comparison",
     states="At earlier layers the rate of the decoder seems to increase with depth.",
-    control=false_world("the later layers in the place of the earlier ones", _halves_exchanged),
+    control=false_world("the later layers in place of the earlier ones", _halves_exchanged),
 )
 def decoder_rate_at_earlier_layers(default_ensemble_fits: xr.Dataset) -> Verdict:
     """Slope of the log rate of the decoder over the layers of the first half, per seed."""

@@ -47,7 +47,7 @@ def _medians(pairs: xr.Dataset, kind: str) -> str:
 
 
 def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
-    """Puts pairs of one digit in the place of dissimilar ones."""
+    """Puts pairs of one digit in place of dissimilar ones."""
     labels = digit_pairs["kind"].values.tolist()
     places = [labels.index("same" if kind == "dissimilar" else kind) for kind in labels]
     return digit_pairs.isel(kind=places).assign_coords(kind=labels)
@@ -63,7 +63,7 @@ def of_one_digit(digit_pairs: xr.Dataset) -> xr.Dataset:
     kind="qualitative",
     states="The dynamics of a zero and a one, tracked while a network learns the digits, still qualitatively resemble "
     "the theory.",
-    control=dict.fromkeys(CURVES, false_world("pairs of one digit in the place of a zero and a one", of_one_digit)),
+    control=dict.fromkeys(CURVES, false_world("pairs of one digit in place of a zero and a one", of_one_digit)),
 )
 def dissimilar_pair_follows(digit_pairs: xr.Dataset) -> Verdict:
     """Explained variance of h, y, w of pairs of a zero and a one, not below -1, mean over a network's pairs."""
@@ -133,7 +133,7 @@ def _per_network(structure: xr.Dataset, part: str, run: str = "sgd") -> np.ndarr
 
 
 def untrained(structure: xr.Dataset, run: str = "sgd") -> xr.Dataset:
-    """Puts networks before training in the place of a run's trained ones."""
+    """Puts networks before training in place of a run's trained ones."""
     changed, start = structure.copy(deep=True), structure["correlation_by_look"].isel(look=0)
     changed["correlation"].loc[{"run": run}] = start.transpose("prediction", "part", "trial").values
     for name in ("correlation_of_mean", "resampled"):
@@ -231,9 +231,7 @@ def near_published(structure: xr.Dataset, part: str, published: float) -> Test:
         r" \quad 0 \le r_{ij} \le e^{-a} \sum_{k,l} A_{kl}, \quad a = \min_{y_i \ne y_j} A_{ij},"
         r" \quad A_{ij} = A_{\text{low},ij}, \quad \tau_h = \tau_y"
     ),
-    control=wrong_formula(
-        "means over the classes in the place of sums", replace_variables(table_error="mean_table_error")
-    ),
+    control=wrong_formula("means over the classes in place of sums", replace_variables(table_error="mean_table_error")),
 )
 def weighing_is_a_table_of_labels(representational_structure: xr.Dataset) -> Verdict:
     """(50) over all images against sums over classes, relative to the largest entry."""
@@ -335,9 +333,7 @@ def weighing_helps(representational_structure: xr.Dataset) -> Verdict:
     states="With Adam the representational predictions still hold up well.",
     control=dict.fromkeys(
         ("all entries", "between classes"),
-        false_world(
-            "networks before training in the place of those trained by Adam", lambda data: untrained(data, "adam")
-        ),
+        false_world("networks before training in place of those trained by Adam", lambda data: untrained(data, "adam")),
     ),
 )
 def adam_correlates_alike(representational_structure: xr.Dataset) -> Verdict:

@@ -162,7 +162,7 @@ def mean_decouples(formula_audit: xr.Dataset) -> Verdict:
     kind="identity",
     states=r"$\frac{\|dy\|^2}{\|dh\|^2} - \frac{\tau_h}{\tau_y} \frac{\|dh\|^2}{\|x_2 - x_1\|^2}$ is constant along"
     " (7).",
-    control=with_wrong_formula(r"$\tau_y / \tau_h$ in the place of $\tau_h / \tau_y$", "(23), (24)"),
+    control=with_wrong_formula(r"$\tau_y / \tau_h$ in place of $\tau_h / \tau_y$", "(23), (24)"),
 )
 def conserved_ratio(formula_audit: xr.Dataset) -> Verdict:
     """Drift along numerical solutions."""

@@ -79,7 +79,7 @@ def density_mean(final_distribution: xr.Dataset, form: str) -> Test:
     kind="limit",
     states="As $G$ falls to 0 the distribution of the final distance converges, removing any randomness.",
     formula=r"G \to 0: \quad \|dh(\infty)\|^2 \to A_{\text{low}}",
-    control=false_world("weights that stay large, $G = 0.3$ in the place of 0.01", exchange("gain", 0.3, 0.01)),
+    control=false_world("weights that stay large, $G = 0.3$ in place of 0.01", exchange("gain", 0.3, 0.01)),
 )
 def randomness_vanishes(final_distribution: xr.Dataset) -> Verdict:
     """Spread and mean of the drawn final distances at the smallest G, for three ratios of the rates."""
@@ -105,7 +105,7 @@ def _wrong_sign(theory_maps: xr.Dataset) -> xr.Dataset:
 
 
 def _arithmetic_rates(theory_maps: xr.Dataset) -> xr.Dataset:
-    """A_low with tau_y/tau_h in the place of its root: low^2/D, where dx = 1."""
+    """A_low with tau_y/tau_h in place of its root: low^2/D, where dx = 1."""
     squared = theory_maps["regime_low"] ** 2 / np.sqrt(float(theory_maps["dy2"]))
     return theory_maps.assign(regime_low=squared)
 
@@ -149,7 +149,7 @@ def large_weights(theory_maps: xr.Dataset) -> Verdict:
     words="which depends on the input and output structure of the data",
     kind="limit",
     states=r"For small initial weights, (13), the final distance converges to $A_{\text{low}}$.",
-    control=wrong_formula(r"$A_{\text{low}}$ with $\tau_y / \tau_h$ in the place of its root", _arithmetic_rates),
+    control=wrong_formula(r"$A_{\text{low}}$ with $\tau_y / \tau_h$ in place of its root", _arithmetic_rates),
 )
 def small_weights(theory_maps: xr.Dataset) -> Verdict:
     """At initial ratios of 1e-6."""
@@ -190,13 +190,13 @@ def immediate(theory_maps: xr.Dataset, chosen: np.ndarray, which: str) -> Test:
 
 
 def _saddle_everywhere(theory_maps: xr.Dataset) -> xr.Dataset:
-    """The times of starts that pass the saddle in the place of all."""
+    """The times of starts that pass the saddle in place of all."""
     times = theory_maps["learning_time"]
     slow = times.sel(start="decoder larger", direction="across it", drop=True)
     return theory_maps.assign(learning_time=slow.broadcast_like(times).transpose(*times.dims))
 
 
-PASSES_SADDLE = false_world("starts that pass the saddle in the place of all", _saddle_everywhere)
+PASSES_SADDLE = false_world("starts that pass the saddle in place of all", _saddle_everywhere)
 
 
 @claim(

@@ -187,7 +187,7 @@ SMALL = {"gain 0.9": SMALLEST, "gain 1": FIGURE_3[1]}
             "the training loss of the same networks less the second term of (9)", _without_second_term
         ),
         "by small weights": knock_out(
-            "the largest weights of Figure 3 in the place of the smallest and the reverse",
+            "the largest weights of Figure 3 in place of the smallest and the reverse",
             in_every_dataset(exchange("network", SMALLEST, LARGEST)),
         ),
     },

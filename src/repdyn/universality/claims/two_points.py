@@ -26,7 +26,7 @@ CURVES = ("h", "y", "w")
 ENOUGH = 10  # converged trials below which a network decides nothing: the interval of its mean is too wide
 FEW = 0.05  # false alarm over all rows of Table 1: twelve networks of which all converge must pass each of them
 BROKEN = false_world(
-    "the largest gain of Figure 3, where the theory breaks down, in the place of the default network",
+    "the largest gain of Figure 3, where the theory breaks down, in place of the default network",
     lambda fits, *others: (fits.assign(r2=exchange("network", "default", "very_high")(fits)["r2"]), *others),
 )
 
@@ -236,7 +236,7 @@ def _on_printed_data(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Da
     " given in the note, is still on its plateau after 6000 epochs.",
     formula=r"dx = 0.5, \quad dy = 1",
     corrected_formula=r"dx^2 = 1, \quad dy^2 = 0.5",
-    control=false_world("networks on the printed data set in the place of those on the other", _on_printed_data),
+    control=false_world("networks on the printed data set in place of those on the other", _on_printed_data),
 )
 def data_set(printed_data_fits: xr.Dataset, default_ensemble_fits: xr.Dataset) -> Verdict:
     """Share of default networks that converge on either data set."""

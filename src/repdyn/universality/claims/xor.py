@@ -38,7 +38,7 @@ OTHER_TASK = wrong_formula(
     "equation (10) with the targets of another task, input 1 alone", replace_variables(match="match_other_task")
 )
 NOT_ROOTED = wrong_formula(
-    "squared distances of (10) in the place of distances", replace_variables(scale="scale_not_rooted")
+    "squared distances of (10) in place of distances", replace_variables(scale="scale_not_rooted")
 )
 
 
@@ -86,7 +86,7 @@ def keeps_size(data: xr.Dataset, run: str) -> Test:
 
 
 def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
-    """Puts the printed settings' networks in the place of the public ones."""
+    """Puts the printed settings' networks in place of the public ones."""
     outcome = data["learned"].copy(deep=True)
     outcome.loc[{"run": "low"}] = data["learned"].sel(run="low_as_printed").values
     return data.assign(learned=outcome)
@@ -102,7 +102,7 @@ def printed_everywhere(data: xr.Dataset) -> xr.Dataset:
     states="At small initial weights the 20-layer network merges the representations of points with equal targets.",
     control=dict.fromkeys(
         ("first pair", "second pair"),
-        in_the_place_of("low", "high", "large initial weights in the place of small ones"),
+        in_the_place_of("low", "high", "large initial weights in place of small ones"),
     ),
 )
 def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
@@ -129,7 +129,7 @@ def equal_targets_merge(xor_structure: xr.Dataset) -> Verdict:
     states="With gain 0.7, rate 0.015 and 1000 epochs the network learns the XOR task.",
     correction="With gain 0.7 it is still on the plateau of loss 1/4 after 1000 epochs; with the public settings' gain "
     "0.85 and 3000 epochs it learns.",
-    control=false_world("the printed settings' networks in the place of the public ones", printed_everywhere),
+    control=false_world("the printed settings' networks in place of the public ones", printed_everywhere),
 )
 def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
     """Share of networks that end below 1/25 of the plateau."""
@@ -155,7 +155,7 @@ def printed_settings_learn(xor_structure: xr.Dataset) -> Verdict:
     states="At large initial weights no such merging occurs.",
     control=dict.fromkeys(
         ("first pair", "second pair"),
-        in_the_place_of("high", "low", "small initial weights in the place of large ones"),
+        in_the_place_of("high", "low", "small initial weights in place of large ones"),
     ),
 )
 def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
@@ -181,7 +181,7 @@ def nothing_merges_at_large_weights(xor_structure: xr.Dataset) -> Verdict:
     states="A two-layer network at small initial weights merges one of the two pairs only.",
     control={
         "merged": in_the_place_of("two_layers", "high", "large initial weights, where nothing merges"),
-        "apart": in_the_place_of("two_layers", "low", "the 20-layer network in the place of the two-layer one"),
+        "apart": in_the_place_of("two_layers", "low", "the 20-layer network in place of the two-layer one"),
     },
 )
 def one_pair_merges(xor_structure: xr.Dataset) -> Verdict:
@@ -253,7 +253,7 @@ def _at_start(data: xr.Dataset, *runs: str) -> str:
         "small weights": in_the_place_of("low", "two_layers", "the two-layer network in their place"),
         "intermediate weights": in_the_place_of("intermediate", "two_layers", "the two-layer network in their place"),
         "large weights": NOT_ROOTED,
-        "two layers": in_the_place_of("two_layers", "low", "the 20-layer network in the place of the two-layer one"),
+        "two layers": in_the_place_of("two_layers", "low", "the 20-layer network in place of the two-layer one"),
     },
 )
 def distances_match_the_theory(xor_structure: xr.Dataset) -> Verdict:
@@ -318,7 +318,7 @@ def varying_scales(xor_structure: xr.Dataset, scan: xr.Dataset) -> dict[str, lis
             NOT_ROOTED.says, in_dataset(0, replace_variables(scale="scale_not_rooted"))
         ),
         "two layers": false_world(
-            "20 layers in the place of two", in_dataset(0, exchange("run", "adam_two_layers", "adam_low"))
+            "20 layers in place of two", in_dataset(0, exchange("run", "adam_two_layers", "adam_low"))
         ),
     },
 )

@@ -29,7 +29,7 @@ AGREE = 1e-4  # relative difference of two losses that are the same minimum: the
 ITERATIONS = 100  # of the polish, which takes 10 to 40
 NUDGE = 1e-5  # in log rates, for central differences: truncation 1e-10, round-off 1e-11
 SCANNED = 200  # frames looked at by the scan over starts
-FAILED = 1e3  # residual in the place of a solution that does not exist
+FAILED = 1e3  # residual in place of a solution that does not exist
 
 Solution = Callable[[Array, Array], Array]
 

@@ -15,7 +15,7 @@ ALTERNATIVES = {  # name: what is changed in equation (7)
     "theory": "nothing: equation (7)",
     "factor two": "2 in front of the second line",
     "square": "w^2 for w in the first line",
-    "factor two in h": "2 in front of the first line, in the place of the square",
+    "factor two in h": "2 in front of the first line, in place of the square",
     "minus removed": "+ for the last minus of the third line",
     "term removed": "no second term in the second line",
 }
