@@ -79,6 +79,9 @@ def test_command(command, smoke_run, tmp_path):
             np.savez(tmp_path / "points.npz", inputs=np.random.default_rng(0).normal(size=(12, 6)))
             run(words[1:], tmp_path)
             assert (tmp_path / "diag.nc").is_file()
+        case ["python", "-m", "repdyn", "new", name]:
+            run(words[1:], tmp_path)
+            assert (tmp_path / name / "Snakefile").is_file()
         case ["from", *_]:
             run(["-c", command], smoke_run)
         case ["python3", "-m", "venv", ".venv"]:
